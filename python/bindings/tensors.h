@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors of torch, numpy or anything with DLPack, seen from C++ without a copy.
+// A tensor that is not contiguous row-major CPU memory is made so first (a copy);
+// `owner` keeps whatever holds the bytes alive and may be dropped on any thread.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "support/dtype.h"
+
+namespace dycl::bindings {
+
+struct HostTensor {
+  DType dtype = DType::F32;
+  std::vector<std::int64_t> shape;
+  void* data = nullptr;
+  std::size_t bytes = 0;
+  std::shared_ptr<const void> owner;
+};
+
+// True for objects that offer DLPack or the buffer protocol.
+bool is_tensor(nanobind::handle object);
+
+// Raises TypeError, naming `what`, for anything that is no tensor of a known dtype.
+HostTensor import_tensor(nanobind::handle object, const char* what);
+
+}  // namespace dycl::bindings

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutable objects under many states at once.
+
+Capture follows several states of one program; they share Python objects by identity, but each sees
+its own contents. Every mutation is announced first: `heap.touch(obj)`. The heap then keeps the
+contents that obj had (`pristine`), and when the machine goes from one state to another it puts each
+touched object's contents back to what that state saw. So forking is cheap (a dict copy), identity
+is kept in all states, and a merge only looks at objects whose contents differ.
+
+Kinds of contents: list -> tuple of items; dict -> tuple of (key, value); set -> tuple; an object with
+__dict__ -> its attributes; a `Cell` -> its value; anything with `dycl_contents()`/`dycl_install(c)`.
+"""
+
+from __future__ import annotations
+
+import collections
+import types
+from typing import Any
+
+
+class Cell:
+    """One mutable slot: a tensor's storage, a captured variable."""
+
+    __slots__ = ("value", "note", "__weakref__")
+
+    def __init__(self, value: Any = None, note: Any = None):
+        self.value = value
+        self.note = note
+
+    def dycl_contents(self):
+        return self.value
+
+    def dycl_install(self, contents):
+        self.value = contents
+
+
+class Unsupported(Exception):
+    """An object whose contents cannot be saved and put back."""
+
+
+def contents_of(obj: Any) -> Any:
+    if isinstance(obj, list):
+        return tuple(list.__iter__(obj))
+    if isinstance(obj, collections.OrderedDict):
+        own = tuple(collections.OrderedDict.items(obj))
+        return (own, dict(obj.__dict__)) if hasattr(obj, "__dict__") else (own, None)
+    if isinstance(obj, dict):
+        own = tuple(dict.items(obj))
+        extra = getattr(obj, "__dict__", None)
+        return (own, dict(extra) if extra is not None else None)
+    if isinstance(obj, (set, bytearray)):
+        return tuple(obj)
+    if isinstance(obj, collections.deque):
+        return tuple(obj)
+    if hasattr(type(obj), "dycl_contents"):
+        return obj.dycl_contents()
+    if isinstance(obj, types.CellType):
+        try:
+            return (obj.cell_contents,)
+        except ValueError:
+            return ()
+    slots = _slot_names(type(obj))
+    if hasattr(obj, "__dict__") or slots:
+        values = dict(object.__getattribute__(obj, "__dict__")) if hasattr(obj, "__dict__") else None
+        held = {name: object.__getattribute__(obj, name) for name in slots if _has_slot(obj, name)}
+        return (values, held)
+    raise Unsupported(f"the contents of a {type(obj).__name__} cannot be saved")
+
+
+def install(obj: Any, contents: Any) -> None:
+    if isinstance(obj, list):
+        list.__setitem__(obj, slice(None), contents)
+    elif isinstance(obj, dict):
+        own, extra = contents
+        dict.clear(obj) if not isinstance(obj, collections.OrderedDict) else collections.OrderedDict.clear(obj)
+        for key, value in own:
+            (collections.OrderedDict if isinstance(obj, collections.OrderedDict) else dict).__setitem__(obj, key, value)
+        if extra is not None:
+            obj.__dict__.clear()
+            obj.__dict__.update(extra)
+    elif isinstance(obj, set):
+        obj.clear()
+        obj.update(contents)
+    elif isinstance(obj, bytearray):
+        obj[:] = bytes(contents)
+    elif isinstance(obj, collections.deque):
+        obj.clear()
+        obj.extend(contents)
+    elif hasattr(type(obj), "dycl_install"):
+        obj.dycl_install(contents)
+    elif isinstance(obj, types.CellType):
+        if contents:
+            obj.cell_contents = contents[0]
+        else:
+            del obj.cell_contents
+    else:
+        values, held = contents
+        if values is not None:
+            mine = object.__getattribute__(obj, "__dict__")
+            mine.clear()
+            mine.update(values)
+        for name in _slot_names(type(obj)):
+            if name in held:
+                object.__setattr__(obj, name, held[name])
+            elif _has_slot(obj, name):
+                object.__delattr__(obj, name)
+
+
+_slots_cache: dict[type, tuple[str, ...]] = {}
+
+
+def _slot_names(cls: type) -> tuple[str, ...]:
+    names = _slots_cache.get(cls)
+    if names is None:
+        found = []
+        for base in cls.__mro__:
+            for name, attribute in vars(base).items():
+                if isinstance(attribute, types.MemberDescriptorType) and name not in ("__dict__", "__weakref__"):
+                    found.append(name)
+        if cls.__module__ == "builtins":
+            found = []
+        names = _slots_cache[cls] = tuple(found)
+    return names
+
+
+def _has_slot(obj: Any, name: str) -> bool:
+    try:
+        object.__getattribute__(obj, name)
+        return True
+    except AttributeError:
+        return False
+
+
+class Overlay:
+    """What one state has written: object id -> contents. Copied when the state forks."""
+
+    __slots__ = ("contents",)
+
+    def __init__(self, contents: dict[int, Any] | None = None):
+        self.contents: dict[int, Any] = contents if contents is not None else {}
+
+    def fork(self) -> "Overlay":
+        return Overlay(dict(self.contents))
+
+
+class Heap:
+    """All touched objects. At most one overlay is active; its newest contents live in the objects."""
+
+    def __init__(self) -> None:
+        self.objects: dict[int, Any] = {}  # id -> the object, kept alive so that ids stay unique
+        self.pristine: dict[int, Any] = {}  # id -> contents before any state wrote it
+        self.active: Overlay | None = None
+        self.dirty: set[int] = set()  # touched since the active overlay was last saved
+
+    def touch(self, obj: Any) -> None:
+        """Must be called before obj is changed, while some overlay is active."""
+        key = id(obj)
+        if key in self.dirty:
+            return
+        if key not in self.objects:
+            self.pristine[key] = contents_of(obj)
+            self.objects[key] = obj
+        self.dirty.add(key)
+
+    def touched(self, obj: Any) -> bool:
+        return id(obj) in self.objects
+
+    def save(self) -> None:
+        """Copies what the active state wrote since the last save from the objects into its overlay."""
+        if self.active is not None:
+            contents = self.active.contents
+            for key in self.dirty:
+                contents[key] = contents_of(self.objects[key])
+        self.dirty.clear()
+
+    def activate(self, overlay: Overlay | None) -> None:
+        """Puts every object into the state that `overlay` saw (None: as before capture)."""
+        self.save()
+        if overlay is self.active:
+            return
+        before = self.active.contents if self.active is not None else {}
+        after = overlay.contents if overlay is not None else {}
+        for key, contents in after.items():
+            if before.get(key, _MISSING) is not contents:
+                install(self.objects[key], contents)
+        for key in before:
+            if key not in after:
+                install(self.objects[key], self.pristine[key])
+        self.active = overlay
+
+    def contents_in(self, overlay: Overlay, obj: Any) -> Any:
+        """obj's contents as `overlay` sees them (call save() first if it is the active one)."""
+        key = id(obj)
+        found = overlay.contents.get(key, _MISSING)
+        if found is not _MISSING:
+            return found
+        if key in self.pristine:
+            return self.pristine[key]
+        return contents_of(obj)
+
+
+_MISSING = object()
