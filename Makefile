@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make demo` and `make test` do all their own set-up on a bare Debian 12 machine
+# and are incremental afterwards. `make help` lists everything.
+.PHONY: help setup demo test test-sanitize fuzz-capture bench format tidy clean
+
+help:
+	@echo 'make setup          Debian packages, .venv, C++ build; .venv/bin/dycl and `import dycl` work afterwards'
+	@echo 'make demo           set up, then compile a dynamic PyTorch model and run it without Python'
+	@echo 'make test           set up, then the C++ tests, the fast ones under ASan, and the Python tests'
+	@echo 'make test-sanitize  all C++ tests under ASan/UBSan and under TSan'
+	@echo 'make fuzz-capture   20,000 generated Python programs: eager against compiled'
+	@echo 'make bench          the measurements of bench/'
+	@echo 'make format tidy    clang-format in place; clang-tidy over src/'
+	@echo 'make clean          remove build/ (.venv and .setup stay)'
+
+setup:
+	@scripts/setup
+
+demo: setup
+	@.venv/bin/python scripts/demo.py
+
+test: setup
+	@.venv/bin/python scripts/test.py release asan-fast python
+
+test-sanitize: setup
+	@.venv/bin/python scripts/test.py asan tsan
+
+fuzz-capture: setup
+	@.venv/bin/python -m pytest -q tests/frontend --fuzz-programs=20000 -k fuzz
+
+bench: setup
+	@.venv/bin/python bench/run.py
+
+format:
+	@git ls-files '*.h' '*.cpp' | xargs clang-format -i
+
+tidy:
+	@cmake --preset dev >/dev/null && git ls-files 'src/*.cpp' 'tools/*.cpp' | xargs -P 2 -n 4 clang-tidy --quiet -p build/dev
+
+clean:
+	@rm -rf build
