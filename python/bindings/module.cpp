@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The module dycl._native: see the headers beside this file, one per concept.
+#include <nanobind/nanobind.h>
+
+#include "attributes.h"
+#include "builder.h"
+#include "errors.h"
+
+NB_MODULE(_native, module) {
+  dycl::bindings::bind_errors(module);
+  dycl::bindings::bind_attributes(module);
+  dycl::bindings::bind_builder(module);
+}
