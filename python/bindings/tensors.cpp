@@ -63,7 +63,7 @@ std::shared_ptr<const void> keep_alive(Array array) {
 }
 
 [[noreturn]] void refuse(nb::handle object, const char* what, const char* why) {
-  const std::string type = nb::cast<nb::str>(nb::str(object.type())).c_str();
+  const std::string type = nb::str(object.type()).c_str();
   throw nb::type_error((std::string(what) + ": " + why + " (" + type + ")").c_str());
 }
 
