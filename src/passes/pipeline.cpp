@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/pipeline.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "passes/drop_dead.h"
+#include "passes/drop_unreachable.h"
+#include "passes/merge_blocks.h"
+#include "passes/outline.h"
+
+namespace dycl::passes {
+namespace {
+
+constexpr std::array kPipeline = std::to_array<PassEntry>({
+    {"drop_unreachable", "removes blocks that no path reaches", drop_unreachable},
+    {"merge_blocks", "joins a block to the only one that jumps to it", merge_blocks},
+    {"drop_dead", "removes ops, parameters and weights that nobody needs", drop_dead},
+    {"outline", "moves tensor ops into sub-DNN functions", outline},
+    {"drop_dead", "removes what outlining left unused", drop_dead},
+});
+
+const PassEntry* pass_named(std::string_view name) {
+  const auto it = std::ranges::find(kPipeline, name, [](const PassEntry& entry) { return std::string_view(entry.name); });
+  return it == kPipeline.end() ? nullptr : &*it;
+}
+
+Error unknown_pass(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const PassEntry& entry : kPipeline)
+    if (std::ranges::find(names, entry.name) == names.end()) names.emplace_back(entry.name);
+  std::string help = "the passes are:";
+  for (const std::string_view known : names) help += " " + std::string(known);
+  return {ErrorKind::InvalidInput, "there is no pass called '" + name + "'", help, {}, {}};
+}
+
+// The passes to run, by the options.
+Result<std::vector<const PassEntry*>> plan(const PipelineOptions& options) {
+  std::vector<const PassEntry*> passes;
+  for (const std::string& name : options.skip)
+    if (!pass_named(name)) return unknown_pass(name);
+  for (const std::string& name : options.only) {
+    const PassEntry* entry = pass_named(name);
+    if (!entry) return unknown_pass(name);
+    passes.push_back(entry);
+  }
+  if (options.only.empty())
+    for (const PassEntry& entry : kPipeline) passes.push_back(&entry);
+  std::erase_if(passes, [&](const PassEntry* entry) { return std::ranges::find(options.skip, entry->name) != options.skip.end(); });
+  return passes;
+}
+
+}  // namespace
+
+std::span<const PassEntry> pipeline() { return kPipeline; }
+
+Result<std::vector<PassTiming>> run_pipeline(ir::Program& program, const PipelineOptions& options) {
+  DYCL_ASSIGN(const auto passes, plan(options));
+  std::vector<PassTiming> timings;
+  for (const PassEntry* pass : passes) {
+    const auto start = std::chrono::steady_clock::now();
+    const int changes = pass->run(program);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    timings.push_back({pass->name, changes, elapsed.count()});
+    if (options.dump) options.dump(pass->name, program);
+  }
+  return timings;
+}
+
+}  // namespace dycl::passes
