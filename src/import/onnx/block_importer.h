@@ -49,6 +49,8 @@ std::string spellable(const std::string& name);
 
 // The bytes of an external tensor, mapped; the path must stay below `base_dir`.
 Result<ir::Bytes> map_external(const Tensor& tensor, const std::filesystem::path& base_dir);
+// The part of a file that `tensor.external` names.
+Result<ir::Bytes> slice_external(const Tensor& tensor, const ir::Bytes& file, const std::string& file_name);
 Result<ir::Bytes> map_file(const std::filesystem::path& path);
 
 }  // namespace dycl::onnx

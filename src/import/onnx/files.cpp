@@ -47,15 +47,20 @@ Result<ir::Bytes> map_external(const Tensor& tensor, const std::filesystem::path
     return Error{ErrorKind::InvalidModel,
                  "ONNX: tensor '" + tensor.name + "' names '" + external.location + "', outside the model's folder", {},
                  {}, {}};
-  DYCL_ASSIGN(ir::Bytes file, map_file(path));
+  DYCL_ASSIGN(const ir::Bytes file, map_file(path));
+  return slice_external(tensor, file, path.string());
+}
+
+Result<ir::Bytes> slice_external(const Tensor& tensor, const ir::Bytes& file, const std::string& file_name) {
+  const ExternalData& external = *tensor.external;
   const std::size_t wanted = tensor.element_count() * size_of(tensor.dtype);
   const auto offset = static_cast<std::size_t>(external.offset);
   if (external.length >= 0 && static_cast<std::size_t>(external.length) != wanted)
     return Error{ErrorKind::InvalidModel, "ONNX: tensor '" + tensor.name + "' states a length that its shape contradicts",
                  {}, {}, {}};
   if (offset > file.size || wanted > file.size - offset)
-    return Error{ErrorKind::InvalidModel, "ONNX: " + path.string() + " is too short for tensor '" + tensor.name + "'", {},
-                 {}, {}};
+    return Error{ErrorKind::InvalidModel, "ONNX: " + file_name + " is too short for tensor '" + tensor.name + "'", {}, {},
+                 {}};
   return ir::Bytes{file.owner, file.data + offset, wanted};
 }
 

@@ -79,12 +79,18 @@ void value_info(pbf_writer& parent, field::Tag tag, const ValueInfo& info) {
   pbf_writer tensor_type(type, field::type::kTensor);
   tensor_type.add_int32(field::type::kElemType, static_cast<int>(*info.dtype));
   if (!info.shape) return;
-  pbf_writer shape(tensor_type, field::type::kShape);
+  // As bytes: a nested writer leaves out an empty message, but here one has a meaning
+  // (a dim that is not known, a tensor without dims).
+  std::string shape;
+  pbf_writer dims(shape);
   for (const Dimension& dim : *info.shape) {
-    pbf_writer one(shape, field::shape::kDim);
-    if (dim.value >= 0) one.add_int64(field::shape::kDimValue, dim.value);
-    else if (!dim.param.empty()) one.add_string(field::shape::kDimParam, dim.param);
+    std::string one;
+    pbf_writer fields(one);
+    if (dim.value >= 0) fields.add_int64(field::shape::kDimValue, dim.value);
+    else if (!dim.param.empty()) fields.add_string(field::shape::kDimParam, dim.param);
+    dims.add_message(field::shape::kDim, one);
   }
+  tensor_type.add_message(field::type::kShape, shape);
 }
 
 void graph_fields(pbf_writer& out, const Graph& g) {

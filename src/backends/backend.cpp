@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/backend.h"
+
+#ifdef DYCL_WITH_ORT
+#include "backends/ort/compile.h"
+#endif
+
+namespace dycl::backends {
+namespace {
+
+using Make = std::unique_ptr<Backend> (*)();
+struct Entry {
+  const char* name;
+  Make make;
+};
+
+// One line per back end.
+const std::vector<Entry>& table() {
+  static const std::vector<Entry> entries = {
+#ifdef DYCL_WITH_ORT
+      {"ort", ort::make_backend},
+#endif
+  };
+  return entries;
+}
+
+}  // namespace
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : table()) names.emplace_back(entry.name);
+  return names;
+}
+
+Result<std::unique_ptr<Backend>> find_backend(std::string_view name) {
+  std::string known;
+  for (const Entry& entry : table()) {
+    if (name == entry.name) return entry.make();
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return Error{ErrorKind::Missing, "there is no back end '" + std::string(name) + "' in this build",
+               known.empty() ? "build with -DDYCL_WITH_ORT=ON" : "choose one of: " + known, {}, {}};
+}
+
+}  // namespace dycl::backends

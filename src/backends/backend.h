@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What DyCL asks of a back end while compiling. Running the result belongs to
+// include/dycl/plugin.h, so a deployed program links no compiler.
+// Keeps no state between calls; safe to share between threads.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/artifact.h"
+#include "ir/program.h"
+#include "support/result.h"
+
+namespace dycl::backends {
+
+struct BackendOptions {
+  bool portable_only = false;  // no artifacts for this machine's CPU
+  // Told once for each thing worth knowing, e.g. that an optimisation was left out.
+  std::function<void(std::string_view)> notice;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual std::string_view name() const = 0;
+
+  // The ops of `sub_dnn` this back end cannot take; empty means it takes all.
+  // An unknown op is a refusal, never a failure.
+  virtual std::vector<const ir::Op*> refuse(const ir::Program& program, const ir::Function& sub_dnn) const = 0;
+
+  // Compiles every sub-DNN of an outlined program, in the program's order. All at
+  // once, because layouts of values that cross cuts are agreed between them. May add
+  // weights to the program (folded or reordered ones that artifacts name); changes
+  // nothing else. The vendor library's errors come back as an Error.
+  virtual Result<std::vector<SubDnnArtifacts>> compile_program(ir::Program& outlined,
+                                                               const BackendOptions& options) const = 0;
+};
+
+// The back end of that name ("ort"), or an Error that lists those there are.
+Result<std::unique_ptr<Backend>> find_backend(std::string_view name);
+
+// Every back end that this build has.
+std::vector<std::string> backend_names();
+
+}  // namespace dycl::backends

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session is created only to be saved: ONNX Runtime writes the optimised model to a
+// folder of our own, with tensors of some size in a second file, and we read
+// it back.
+#include "backends/ort/optimize.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "import/onnx/block_importer.h"
+
+namespace dycl::backends::ort {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A temporary folder that goes with its object.
+class Folder {
+ public:
+  static Result<Folder> create() {
+    std::error_code error;
+    const fs::path base = fs::temp_directory_path(error);
+    std::string pattern = ((error ? fs::path("/tmp") : base) / "dycl-XXXXXX").string();
+    if (!::mkdtemp(pattern.data()))
+      return Error{ErrorKind::Missing, "cannot make a temporary folder " + pattern, "set TMPDIR to a writable folder", {},
+                   {}};
+    return Folder(pattern);
+  }
+  Folder(Folder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  Folder& operator=(Folder&&) = delete;
+  ~Folder() {
+    std::error_code error;
+    if (!path_.empty()) fs::remove_all(path_, error);
+  }
+  fs::path operator/(const char* name) const { return path_ / name; }
+
+ private:
+  explicit Folder(fs::path path) : path_(std::move(path)) {}
+  fs::path path_;
+};
+
+Result<void> give_weights(const OrtApi& api, OrtSessionOptions* options, const std::vector<ir::Bytes>& weights) {
+  if (weights.empty()) return {};
+  std::vector<std::string> names;
+  std::vector<const char*> name_pointers;
+  std::vector<char*> buffers;
+  std::vector<std::size_t> sizes;
+  for (std::size_t i = 0; i < weights.size(); ++i) names.push_back("w" + std::to_string(i));
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    name_pointers.push_back(names[i].c_str());
+    buffers.push_back(reinterpret_cast<char*>(const_cast<std::uint8_t*>(weights[i].data)));
+    sizes.push_back(weights[i].size);
+  }
+  return check(api,
+               api.AddExternalInitializersFromFilesInMemory(options, name_pointers.data(), buffers.data(), sizes.data(),
+                                                            weights.size()),
+               "weights");
+}
+
+Result<Handle<OrtSessionOptions>> saving_options(const OrtApi& api, const Folder& folder, Level level) {
+  OrtSessionOptions* raw = nullptr;
+  DYCL_TRY(check(api, api.CreateSessionOptions(&raw), "session options"));
+  auto options = own(raw, api.ReleaseSessionOptions);
+  const auto ort_level = level == Level::Extended ? ORT_ENABLE_EXTENDED : ORT_ENABLE_ALL;
+  DYCL_TRY(check(api, api.SetSessionGraphOptimizationLevel(raw, ort_level), "session options"));
+  DYCL_TRY(check(api, api.SetSessionLogSeverityLevel(raw, ORT_LOGGING_LEVEL_FATAL), "session options"));
+  DYCL_TRY(check(api, api.SetIntraOpNumThreads(raw, 1), "session options"));
+  DYCL_TRY(check(api, api.SetOptimizedModelFilePath(raw, (folder / "optimized.onnx").c_str()), "session options"));
+  // Only the graph is wanted, not what kernels would pack for themselves.
+  DYCL_TRY(check(api, api.AddSessionConfigEntry(raw, "session.disable_prepacking", "1"), "session options"));
+  DYCL_TRY(check(api,
+                 api.AddSessionConfigEntry(raw, "session.optimized_model_external_initializers_file_name",
+                                           "tensors.bin"),
+                 "session options"));
+  DYCL_TRY(check(api,
+                 api.AddSessionConfigEntry(
+                     raw, "session.optimized_model_external_initializers_min_size_in_bytes", "4096"),
+                 "session options"));
+  return options;
+}
+
+// Reads the saved model with the bytes of all its tensors.
+Result<onnx::Model> read_back(const Folder& folder) {
+  DYCL_ASSIGN(const ir::Bytes bytes, onnx::map_file(folder / "optimized.onnx"));
+  DYCL_ASSIGN(onnx::Model model, onnx::read_model(bytes));
+  ir::Bytes file;
+  for (onnx::Tensor& tensor : model.graph.initializers) {
+    if (!tensor.external) continue;
+    if (!file.data) {
+      DYCL_ASSIGN(file, onnx::map_file(folder / "tensors.bin"));
+    }
+    DYCL_ASSIGN(tensor.bytes, onnx::slice_external(tensor, file, "tensors.bin"));
+    tensor.external.reset();
+  }
+  return model;
+}
+
+}  // namespace
+
+Result<Optimizer> Optimizer::create() {
+  Optimizer optimizer;
+  DYCL_ASSIGN(optimizer.library_, library());
+  const OrtApi& api = *optimizer.library_->api;
+  OrtThreadingOptions* threading = nullptr;
+  DYCL_TRY(check(api, api.CreateThreadingOptions(&threading), "threading options"));
+  const auto owned = own(threading, api.ReleaseThreadingOptions);
+  DYCL_TRY(check(api, api.SetGlobalIntraOpNumThreads(threading, 1), "threads"));
+  OrtEnv* environment = nullptr;
+  DYCL_TRY(check(api, api.CreateEnvWithGlobalThreadPools(ORT_LOGGING_LEVEL_FATAL, "dycl", threading, &environment),
+                 "environment"));
+  optimizer.environment_ = own(environment, api.ReleaseEnv);
+  return optimizer;
+}
+
+Result<onnx::Model> Optimizer::optimize(const onnx::Model& model, const std::vector<ir::Bytes>& weights,
+                                        Level level) const {
+  const OrtApi& api = *library_->api;
+  DYCL_ASSIGN(const Folder folder, Folder::create());
+  DYCL_ASSIGN(const auto options, saving_options(api, folder, level));
+  DYCL_TRY(give_weights(api, options.get(), weights));
+  const std::string bytes = onnx::write_model(model);
+  OrtSession* session = nullptr;
+  DYCL_TRY(check(api, api.CreateSessionFromArray(environment_.get(), bytes.data(), bytes.size(), options.get(), &session),
+                 "optimise"));
+  api.ReleaseSession(session);
+  return read_back(folder);
+}
+
+}  // namespace dycl::backends::ort

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX Runtime's graph optimiser as a function from model to model.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "backends/ort/library.h"
+#include "import/onnx/proto.h"
+
+namespace dycl::backends::ort {
+
+enum class Level { Extended, All };  // All is for this CPU only
+
+// One environment for any number of optimisations, on one thread.
+class Optimizer {
+ public:
+  static Result<Optimizer> create();
+
+  // `model`'s external initializers w0, w1, ... name the files "w0", "w1", ...:
+  // `weights` are those files. The result holds all its tensors' bytes.
+  Result<onnx::Model> optimize(const onnx::Model& model, const std::vector<ir::Bytes>& weights, Level level) const;
+
+  const Library& engine() const { return *library_; }
+
+ private:
+  Optimizer() = default;
+
+  const Library* library_ = nullptr;
+  Handle<OrtEnv> environment_;
+};
+
+}  // namespace dycl::backends::ort

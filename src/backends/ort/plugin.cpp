@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run-time half of the ONNX Runtime back end, behind include/dycl/plugin.h.
+//
+// Models arrive already optimised and are loaded with optimisation off: nothing is
+// recomputed, and a weight handed in by pointer is used in place by every session
+// that names it (what kernels pack for themselves is shared through one container).
+// All sessions share one environment, thread pool and arena. An OrtValue is made
+// once per buffer and kept in the tensor's slot, so a call makes no wrapper and looks up no name
+// of ours.
+//
+// ONNX Runtime has one environment per process. The first engine decides its
+// number of threads; a later one that asks for another number while the first
+// lives is told so by a notice.
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "backends/ort/library.h"
+#include "backends/ort/target.h"
+#include "dycl/plugin.h"
+
+namespace ort = dycl::backends::ort;
+using dycl::Error;
+using dycl::ErrorKind;
+using dycl::Result;
+using ort::Handle;
+
+namespace {
+
+thread_local std::string t_last_error;  // NOLINT
+
+dycl_plugin_status fail(dycl_plugin_status status, std::string message) {
+  t_last_error = std::move(message);
+  return status;
+}
+
+dycl_plugin_status status_of(const Error& error) {
+  const auto code = error.kind == ErrorKind::Missing          ? DYCL_PLUGIN_MISSING
+                    : error.kind == ErrorKind::Unsupported    ? DYCL_PLUGIN_UNSUPPORTED
+                    : error.kind == ErrorKind::InvalidPackage ? DYCL_PLUGIN_BAD_ARTIFACT
+                                                              : DYCL_PLUGIN_FAILED;
+  return fail(code, error.message + (error.help.empty() ? "" : "; " + error.help));
+}
+
+// Runs `body`, which returns Result<void>; nothing it throws gets out.
+template <typename Body>
+dycl_plugin_status guarded(Body body) noexcept {
+  try {
+    const Result<void> result = body();
+    return result ? DYCL_PLUGIN_OK : status_of(result.error());
+  } catch (const std::bad_alloc&) {
+    return fail(DYCL_PLUGIN_FAILED, "out of memory");
+  } catch (const std::exception& e) {
+    return fail(DYCL_PLUGIN_FAILED, e.what());
+  }
+}
+
+Error bad_artifact(const dycl_plugin_artifact& artifact, const std::string& what) {
+  return {ErrorKind::InvalidPackage, "the artifact of @" + std::string(artifact.function) + ": " + what, {}, {}, {}};
+}
+
+// ---- the process's environment ---------------------------------------------------
+
+std::mutex g_environment_mutex;
+int g_environment_users = 0;
+int g_environment_threads = 0;
+const OrtApi* g_api = nullptr;  // set with the first engine; the library is never closed
+
+}  // namespace
+
+struct dycl_engine {
+  const OrtApi* api = nullptr;
+  std::string version;
+  const dycl_plugin_host* host = nullptr;
+  int threads = 1;
+  int spinning = -1;
+  Handle<OrtEnv> environment;
+  Handle<OrtMemoryInfo> memory;
+  Handle<OrtPrepackedWeightsContainer> packed;
+  std::map<std::pair<const void*, std::vector<std::int64_t>>, Handle<OrtValue>> weights;
+};
+
+struct dycl_session {
+  dycl_engine* engine = nullptr;
+  std::string function;
+  Handle<OrtSession> session;
+  std::vector<std::string> names;                   // inputs, then outputs
+  std::vector<const char*> input_names, output_names;
+};
+
+struct dycl_context {
+  Handle<OrtRunOptions> options;
+  std::vector<const OrtValue*> inputs;
+  std::vector<OrtValue*> outputs;
+};
+
+namespace {
+
+Result<void> check(const dycl_engine& engine, OrtStatus* status, const char* what) {
+  return ort::check(*engine.api, status, what);
+}
+
+// ---- engine ----------------------------------------------------------------------
+
+Result<void> make_environment(dycl_engine& engine) {
+  const OrtApi& api = *engine.api;
+  OrtThreadingOptions* raw = nullptr;
+  DYCL_TRY(check(engine, api.CreateThreadingOptions(&raw), "threading options"));
+  const auto threading = ort::own(raw, api.ReleaseThreadingOptions);
+  DYCL_TRY(check(engine, api.SetGlobalIntraOpNumThreads(raw, engine.threads), "threads"));
+  DYCL_TRY(check(engine, api.SetGlobalInterOpNumThreads(raw, 1), "threads"));
+  if (engine.spinning >= 0) DYCL_TRY(check(engine, api.SetGlobalSpinControl(raw, engine.spinning), "spinning"));
+  OrtEnv* environment = nullptr;
+  DYCL_TRY(check(engine, api.CreateEnvWithGlobalThreadPools(ORT_LOGGING_LEVEL_FATAL, "dycl", raw, &environment),
+                 "environment"));
+  engine.environment = ort::own(environment, api.ReleaseEnv);
+  return {};
+}
+
+Result<void> register_arena(dycl_engine& engine) {
+  const OrtApi& api = *engine.api;
+  OrtArenaCfg* raw = nullptr;
+  constexpr int kGrowByRequest = 1;
+  DYCL_TRY(check(engine, api.CreateArenaCfg(0, kGrowByRequest, -1, -1, &raw), "arena"));
+  const auto config = ort::own(raw, api.ReleaseArenaCfg);
+  return check(engine, api.CreateAndRegisterAllocator(engine.environment.get(), engine.memory.get(), raw), "arena");
+}
+
+Result<void> fill_engine(dycl_engine& engine, const dycl_engine_options& options) {
+  DYCL_ASSIGN(const ort::Library* library, ort::library());
+  engine.api = library->api;
+  engine.version = library->version;
+  engine.threads = options.threads;
+  engine.spinning = options.spinning;
+  if (options.extra_count > 0)
+    return Error{ErrorKind::Unsupported, "the ort engine has no option '" + std::string(options.extra_keys[0]) + "'", {},
+                 {}, {}};
+  const OrtApi& api = *engine.api;
+  const std::lock_guard lock(g_environment_mutex);
+  g_api = engine.api;
+  if (g_environment_users > 0 && g_environment_threads != engine.threads && engine.threads != 1) {
+    if (engine.host->notice)
+      engine.host->notice("ort: the process's thread pool already exists with another number of threads; it is shared");
+  }
+  DYCL_TRY(make_environment(engine));
+  OrtMemoryInfo* memory = nullptr;
+  DYCL_TRY(check(engine, api.CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory), "memory"));
+  engine.memory = ort::own(memory, api.ReleaseMemoryInfo);
+  if (g_environment_users == 0) {
+    // An environment made elsewhere in the process may have its arena already: that one is as good.
+    (void)register_arena(engine);
+    g_environment_threads = engine.threads;
+  }
+  OrtPrepackedWeightsContainer* packed = nullptr;
+  DYCL_TRY(check(engine, api.CreatePrepackedWeightsContainer(&packed), "weights container"));
+  engine.packed = ort::own(packed, api.ReleasePrepackedWeightsContainer);
+  ++g_environment_users;
+  return {};
+}
+
+dycl_plugin_status create_engine(const dycl_plugin_host* host, const dycl_engine_options* options,
+                                 dycl_engine** out) noexcept {
+  return guarded([&]() -> Result<void> {
+    auto engine = std::make_unique<dycl_engine>();
+    engine->host = host;
+    DYCL_TRY(fill_engine(*engine, *options));
+    *out = engine.release();
+    return {};
+  });
+}
+
+void destroy_engine(dycl_engine* engine) noexcept {
+  const std::lock_guard lock(g_environment_mutex);
+  --g_environment_users;
+  delete engine;
+}
+
+int32_t accepts_target(dycl_engine* engine, const char* target) noexcept {
+  try {
+    const std::string mine = to_string(ort::this_target(engine->version));
+    if (mine == target) return 1;
+    t_last_error = "artifacts are for " + std::string(target) + ", this machine is " + mine;
+  } catch (const std::exception& e) {
+    t_last_error = e.what();
+  }
+  return 0;
+}
+
+// ---- load ------------------------------------------------------------------------
+
+Result<OrtValue*> wrap(dycl_engine& engine, void* data, std::uint64_t bytes, const std::int64_t* shape,
+                       std::int32_t rank, std::int32_t dtype) {
+  alignas(64) static char nothing[64];  // the address of tensors without elements
+  OrtValue* value = nullptr;
+  DYCL_TRY(check(engine,
+                 engine.api->CreateTensorWithDataAsOrtValue(
+                     engine.memory.get(), data ? data : nothing, bytes, shape, static_cast<std::size_t>(rank),
+                     static_cast<ONNXTensorElementDataType>(dtype), &value),
+                 "tensor"));
+  return value;
+}
+
+// One OrtValue per weight and shape, for all sessions of the engine.
+Result<OrtValue*> weight_value(dycl_engine& engine, const dycl_plugin_weight& weight) {
+  std::vector<std::int64_t> key(weight.shape, weight.shape + weight.rank);
+  key.push_back(weight.dtype);
+  auto& entry = engine.weights[{weight.data, std::move(key)}];
+  if (!entry) {
+    DYCL_ASSIGN(OrtValue * value,
+                wrap(engine, const_cast<void*>(weight.data), weight.bytes, weight.shape, weight.rank, weight.dtype));
+    entry = ort::own(value, engine.api->ReleaseValue);
+  }
+  return entry.get();
+}
+
+Result<void> set_threads(dycl_engine& engine, OrtSessionOptions* options) {
+  const OrtApi& api = *engine.api;
+  if (engine.threads != 1) return check(engine, api.DisablePerSessionThreads(options), "threads");
+  // One thread: a pool of one's own without workers, whatever the environment's has.
+  DYCL_TRY(check(engine, api.SetIntraOpNumThreads(options, 1), "threads"));
+  return check(engine, api.SetInterOpNumThreads(options, 1), "threads");
+}
+
+Result<Handle<OrtSessionOptions>> session_options(dycl_engine& engine, const dycl_plugin_artifact& artifact) {
+  const OrtApi& api = *engine.api;
+  OrtSessionOptions* raw = nullptr;
+  DYCL_TRY(check(engine, api.CreateSessionOptions(&raw), "session options"));
+  auto options = ort::own(raw, api.ReleaseSessionOptions);
+  DYCL_TRY(check(engine, api.SetSessionGraphOptimizationLevel(raw, ORT_DISABLE_ALL), "session options"));
+  DYCL_TRY(check(engine, api.SetSessionLogSeverityLevel(raw, ORT_LOGGING_LEVEL_FATAL), "session options"));
+  DYCL_TRY(check(engine, api.AddSessionConfigEntry(raw, "session.use_env_allocators", "1"), "session options"));
+  // Weights are named by the model as external data of this file, which must exist but is
+  // never read: each is given below.
+  DYCL_TRY(check(engine, api.AddSessionConfigEntry(raw, "session.model_external_initializers_file_folder_path", "/dev"),
+                 "session options"));
+  DYCL_TRY(set_threads(engine, raw));
+  for (std::uint32_t i = 0; i < artifact.weight_count; ++i) {
+    DYCL_ASSIGN(OrtValue * value, weight_value(engine, artifact.weights[i]));
+    DYCL_TRY(check(engine, api.AddInitializer(raw, ("w" + std::to_string(i)).c_str(), value), "weight"));
+  }
+  return options;
+}
+
+using CountPorts = OrtStatus*(ORT_API_CALL*)(const OrtSession*, std::size_t*);
+using PortType = OrtStatus*(ORT_API_CALL*)(const OrtSession*, std::size_t, OrtTypeInfo**);
+using PortName = OrtStatus*(ORT_API_CALL*)(const OrtSession*, std::size_t, OrtAllocator*, char**);
+
+Result<void> check_port(dycl_session& session, const dycl_plugin_artifact& artifact, PortType type_of, std::size_t index,
+                        std::int32_t dtype) {
+  const OrtApi& api = *session.engine->api;
+  OrtTypeInfo* raw = nullptr;
+  DYCL_TRY(check(*session.engine, type_of(session.session.get(), index, &raw), "type"));
+  const auto type = ort::own(raw, api.ReleaseTypeInfo);
+  const OrtTensorTypeAndShapeInfo* tensor = nullptr;
+  DYCL_TRY(check(*session.engine, api.CastTypeInfoToTensorInfo(raw, &tensor), "type"));
+  ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  if (tensor) DYCL_TRY(check(*session.engine, api.GetTensorElementType(tensor, &element), "type"));
+  if (static_cast<std::int32_t>(element) != dtype)
+    return bad_artifact(artifact, "its model has another element type than the program");
+  return {};
+}
+
+Result<void> read_ports(dycl_session& session, const dycl_plugin_artifact& artifact, const dycl_plugin_port* ports,
+                        std::uint32_t count, CountPorts count_of, PortType type_of, PortName name_of) {
+  const dycl_engine& engine = *session.engine;
+  std::size_t found = 0;
+  DYCL_TRY(check(engine, count_of(session.session.get(), &found), "ports"));
+  if (found != count)
+    return bad_artifact(artifact, "its model has " + std::to_string(found) + " inputs or outputs where the program has " +
+                                      std::to_string(count));
+  OrtAllocator* allocator = nullptr;
+  DYCL_TRY(check(engine, engine.api->GetAllocatorWithDefaultOptions(&allocator), "allocator"));
+  for (std::size_t i = 0; i < count; ++i) {
+    DYCL_TRY(check_port(session, artifact, type_of, i, ports[i].dtype));
+    char* name = nullptr;
+    DYCL_TRY(check(engine, name_of(session.session.get(), i, allocator, &name), "name"));
+    session.names.emplace_back(name);
+    (void)check(engine, engine.api->AllocatorFree(allocator, name), "name");
+  }
+  return {};
+}
+
+// A model must not point at memory of this process.
+bool names_memory(const dycl_plugin_artifact& artifact) {
+  static constexpr char kTag[] = "_ORT_MEM_ADDR_";
+  return ::memmem(artifact.bytes, artifact.size, kTag, sizeof kTag - 1) != nullptr;
+}
+
+Result<void> fill_session(dycl_session& session, dycl_engine& engine, const dycl_plugin_artifact& artifact) {
+  const OrtApi& api = *engine.api;
+  if (names_memory(artifact)) return bad_artifact(artifact, "it refers to memory by address");
+  session.engine = &engine;
+  session.function = artifact.function;
+  DYCL_ASSIGN(const auto options, session_options(engine, artifact));
+  OrtSession* raw = nullptr;
+  const Result<void> created =
+      check(engine,
+            api.CreateSessionFromArrayWithPrepackedWeightsContainer(engine.environment.get(), artifact.bytes,
+                                                                    artifact.size, options.get(), engine.packed.get(),
+                                                                    &raw),
+            "load");
+  if (!created) return bad_artifact(artifact, created.error().message);
+  session.session = ort::own(raw, api.ReleaseSession);
+  DYCL_TRY(read_ports(session, artifact, artifact.inputs, artifact.input_count, api.SessionGetInputCount,
+                      api.SessionGetInputTypeInfo, api.SessionGetInputName));
+  DYCL_TRY(read_ports(session, artifact, artifact.outputs, artifact.output_count, api.SessionGetOutputCount,
+                      api.SessionGetOutputTypeInfo, api.SessionGetOutputName));
+  for (std::size_t i = 0; i < session.names.size(); ++i)
+    (i < artifact.input_count ? session.input_names : session.output_names).push_back(session.names[i].c_str());
+  return {};
+}
+
+dycl_plugin_status load(dycl_engine* engine, const dycl_plugin_artifact* artifact, dycl_session** out) noexcept {
+  return guarded([&]() -> Result<void> {
+    auto session = std::make_unique<dycl_session>();
+    DYCL_TRY(fill_session(*session, *engine, *artifact));
+    *out = session.release();
+    return {};
+  });
+}
+
+void destroy_session(dycl_session* session) noexcept { delete session; }
+
+// ---- run -------------------------------------------------------------------------
+
+dycl_plugin_status create_context(dycl_session* session, dycl_context** out) noexcept {
+  return guarded([&]() -> Result<void> {
+    auto context = std::make_unique<dycl_context>();
+    const OrtApi& api = *session->engine->api;
+    OrtRunOptions* options = nullptr;
+    DYCL_TRY(check(*session->engine, api.CreateRunOptions(&options), "run options"));
+    context->options = ort::own(options, api.ReleaseRunOptions);
+    context->inputs.resize(session->input_names.size());
+    context->outputs.resize(session->output_names.size());
+    *out = context.release();
+    return {};
+  });
+}
+
+void destroy_context(dycl_context* context) noexcept { delete context; }
+
+void drop_value(void* value) { g_api->ReleaseValue(static_cast<OrtValue*>(value)); }
+
+// The OrtValue of a tensor with memory, from its slot or made now.
+Result<OrtValue*> value_of(dycl_engine& engine, dycl_plugin_tensor& tensor) {
+  if (tensor.slot && tensor.slot_owner == &engine) return static_cast<OrtValue*>(tensor.slot);
+  DYCL_ASSIGN(OrtValue * value, wrap(engine, tensor.data, tensor.bytes, tensor.shape, tensor.rank, tensor.dtype));
+  if (tensor.slot) tensor.drop_slot(tensor.slot);
+  tensor.slot = value;
+  tensor.slot_owner = &engine;
+  tensor.drop_slot = drop_value;
+  return value;
+}
+
+// Hands a value that ONNX Runtime allocated to the runtime, memory and all.
+Result<void> adopt(dycl_engine& engine, OrtValue* value, dycl_plugin_tensor& output) {
+  const OrtApi& api = *engine.api;
+  auto owned = ort::own(value, api.ReleaseValue);
+  OrtTensorTypeAndShapeInfo* raw = nullptr;
+  DYCL_TRY(check(engine, api.GetTensorTypeAndShape(value, &raw), "result"));
+  const auto info = ort::own(raw, api.ReleaseTensorTypeAndShapeInfo);
+  std::size_t rank = 0;
+  DYCL_TRY(check(engine, api.GetDimensionsCount(raw, &rank), "result"));
+  constexpr std::size_t kMaxRank = 16;
+  std::int64_t shape[kMaxRank] = {};
+  if (rank > kMaxRank) return Error{ErrorKind::RuntimeFailure, "a result has more than 16 dims", {}, {}, {}};
+  DYCL_TRY(check(engine, api.GetDimensions(raw, shape, rank), "result"));
+  void* data = nullptr;
+  DYCL_TRY(check(engine, api.GetTensorMutableData(value, &data), "result"));
+  if (engine.host->adopt(&output, static_cast<std::int32_t>(rank), shape, data, value, drop_value) != 0)
+    return Error{ErrorKind::RuntimeFailure, "a result has a shape that contradicts the program's type for it", {}, {}, {}};
+  (void)owned.release();
+  return {};
+}
+
+Result<void> run_session(dycl_session& session, dycl_context& context, dycl_plugin_tensor* const* inputs,
+                         dycl_plugin_tensor* const* outputs) {
+  dycl_engine& engine = *session.engine;
+  for (std::size_t i = 0; i < context.inputs.size(); ++i) {
+    DYCL_ASSIGN(context.inputs[i], value_of(engine, *inputs[i]));
+  }
+  for (std::size_t i = 0; i < context.outputs.size(); ++i) {
+    context.outputs[i] = nullptr;
+    if (outputs[i]->rank < 0) continue;
+    DYCL_ASSIGN(context.outputs[i], value_of(engine, *outputs[i]));
+  }
+  OrtStatus* status =
+      engine.api->Run(session.session.get(), context.options.get(), session.input_names.data(), context.inputs.data(),
+                      context.inputs.size(), session.output_names.data(), context.outputs.size(), context.outputs.data());
+  Result<void> result = status ? check(engine, status, session.function.c_str()) : Result<void>();
+  for (std::size_t i = 0; i < context.outputs.size(); ++i) {
+    if (outputs[i]->rank >= 0 || !context.outputs[i]) continue;
+    if (result) result = adopt(engine, context.outputs[i], *outputs[i]);
+    else engine.api->ReleaseValue(context.outputs[i]);
+  }
+  return result;
+}
+
+dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin_tensor* const* inputs,
+                       dycl_plugin_tensor* const* outputs) noexcept {
+  return guarded([&] { return run_session(*session, *context, inputs, outputs); });
+}
+
+const char* last_error() noexcept { return t_last_error.c_str(); }
+
+}  // namespace
+
+extern "C" DYCL_PLUGIN_EXPORT const dycl_plugin* dycl_plugin_entry(uint32_t host_abi) {
+  static std::string version = [] {
+    const auto library = ort::library();
+    return library ? "onnxruntime " + (*library)->version : std::string("onnxruntime (not found)");
+  }();
+  static const dycl_plugin table = {sizeof(dycl_plugin), DYCL_PLUGIN_ABI, "ort",           version.c_str(),
+                                    create_engine,       destroy_engine,  accepts_target,  load,
+                                    destroy_session,     create_context,  destroy_context, run,
+                                    last_error};
+  return host_abi == DYCL_PLUGIN_ABI ? &table : nullptr;
+}
