@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The captured graph becomes a program of the C++ IR.
+
+`lower_graph(graph, builder)` folds constant work, then writes every reachable block through a
+builder: host nodes as host ops, ATen nodes as the ONNX ops of their templates (onnx_lowering), constant
+tensors as weights (small ones as literals) at the first use in each block, runtime scalars among a
+tensor op's arguments as `to_tensor`. Linear in the size of the graph.
+
+`builder` is dycl._native.ProgramBuilder or anything with its methods; `TextBuilder` prints.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import torch
+
+from .graph import (AtenNode, Block, Branch, Edge, Goto, Graph, HostNode, ListType, OptionalType, Raise, Return,
+                    ScalarType, Span, Switch, TensorType, Type, Value, successors)
+from .onnx_fold import drop_dead_nodes, fold_constants
+from .onnx_lowering import LoweringRefusal, convert, inputs_of, op_name, scalar_dtype
+from .onnx_tape import ConversionError, dtype_name, type_text
+
+__all__ = ["LoweringRefusal", "graph_to_text", "lower_graph", "type_to_text"]
+
+_LITERAL_BYTES = 1024
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
+
+
+def type_to_text(type: Type) -> str:
+    """As docs/ir.md writes types: f32[2,N,?], int, list<f32[3]>, optional<bool>."""
+    match type:
+        case TensorType(dtype, shape):
+            return type_text(dtype, shape)
+        case ScalarType(kind):
+            return kind
+        case ListType(element):
+            return f"list<{type_to_text(element)}>"
+        case OptionalType(element):
+            return f"optional<{type_to_text(element)}>"
+    raise TypeError(f"not a type of the graph: {type!r}")
+
+
+def lower_graph(graph: Graph, builder: Any, *, names: dict[int, str] | None = None,
+                initials: dict[str, Any] | None = None) -> None:
+    """Writes `graph` into `builder` as the function `main`. `names`: id(tensor) -> the weight's name.
+    `initials`: the first value of each state, a number or a tensor. Raises LoweringRefusal."""
+    fold_constants(graph)
+    drop_dead_nodes(graph)
+    _Lowering(graph, builder, names or {}, initials or {}).run()
+
+
+class _Lowering:
+    def __init__(self, graph: Graph, builder: Any, names: dict[int, str], initials: dict[str, Any]):
+        self.graph, self.builder, self.names, self.initials = graph, builder, names, initials
+        self.function = builder.new_function("main")
+        self.ids: dict[int, int] = {}  # Value.id -> id in the function
+        self.texts: dict[Type, str] = {}
+        self.files: dict[str, int] = {}
+        self.weights = _Weights(builder, names)
+        self.blocks: dict[Block, int] = {}
+        self.block = -1  # the one being written
+        self.local: dict[Any, int] = {}  # constants and converted scalars already in it
+        self.local_constants: dict[int, tuple[torch.Tensor, str]] = {}  # value id in it -> constant, hint
+
+    def run(self) -> None:
+        for name, (low, high) in self.graph.symbols.items():
+            self.builder.add_symbol(name, low, high)
+        self.signature()
+        blocks = self.graph.reachable_blocks()
+        self.declare(blocks)
+        for block in blocks:
+            self.write(block)
+
+    def text(self, type: Type) -> str:
+        found = self.texts.get(type)
+        if found is None:
+            found = self.texts[type] = type_to_text(type)
+        return found
+
+    def span(self, span: Span | None) -> tuple | None:
+        if span is None or span.line <= 0:
+            return None
+        file = self.files.get(span.file)
+        if file is None:
+            file = self.files[span.file] = self.builder.add_source(span.file)
+        if span.end_line <= 0:
+            return file, span.line, span.column
+        return file, span.line, span.column, span.end_line, span.end_column
+
+    # ---- parameters, results, states ---------------------------------------------------------
+
+    def signature(self) -> None:
+        states = {value.id: name for name, value in self.graph.states}
+        inputs = [v for v in self.graph.inputs if v.id not in states]
+        for k, value in enumerate(inputs):
+            name = self.graph.input_names[k] if k < len(self.graph.input_names) else value.hint
+            self.ids[value.id] = self.function.add_param(_clean(name) or f"arg{k}", self.text(value.type))
+        for name, value in self.graph.states:
+            self.builder.add_state(name, self.text(value.type), self.initial(name, value))
+            self.ids[value.id] = self.function.add_param(_clean(value.hint) or _clean(name) or "state", self.text(value.type), name)
+        self.results()
+
+    def initial(self, name: str, value: Value) -> Any:
+        initial = self.initials.get(name, value.constant)
+        if initial is None:
+            raise ValueError(f"the state '{name}' has no initial value")
+        if isinstance(initial, torch.Tensor):
+            return self.weights.name_of(initial, f"{name}.initial")
+        return initial
+
+    def results(self) -> None:
+        returns = [b.exit.values for b in self.graph.reachable_blocks() if isinstance(b.exit, Return)]
+        if not returns:
+            return
+        plain = len(returns[0]) - len(self.graph.output_states)
+        for k, values in enumerate(zip(*returns, strict=True)):
+            type = values[0].type
+            for value in values[1:]:
+                type = join_types(type, value.type)
+            name = self.graph.output_names[k] if k < plain and k < len(self.graph.output_names) else ""
+            self.function.add_result(self.text(type), _clean(name), self.graph.output_states[k - plain] if k >= plain else "")
+
+    # ---- blocks ------------------------------------------------------------------------------
+
+    def declare(self, blocks: list[Block]) -> None:
+        entry = self.graph.entry
+        if entry.params or any(e.target is entry for b in blocks for e in successors(b)):
+            if entry.params:
+                raise ValueError("the entry block has parameters")
+            start = self.function.add_block("start", self.span(entry.span))
+        taken: dict[str, int] = {}
+        for block in blocks:
+            name = _unique(_clean(block.name) or ("entry" if block is entry else "b"), taken)
+            self.blocks[block] = self.function.add_block(name, self.span(block.span))
+            if block.loop_limit:
+                self.function.set_loop_limit(self.blocks[block], block.loop_limit)
+            for value in block.params:
+                self.ids[value.id] = self.function.add_block_param(self.blocks[block], self.text(value.type), _clean(value.hint))
+        if self.blocks[entry] != 0:
+            self.function.goto(start, self.blocks[entry], [])
+
+    def write(self, block: Block) -> None:
+        self.block = self.blocks[block]
+        self.local, self.local_constants = {}, {}
+        for node in block.nodes:
+            if isinstance(node, HostNode):
+                self.host(node)
+            else:
+                self.tensor(node)
+        self.exit(block)
+
+    def exit(self, block: Block) -> None:
+        function, b = self.function, self.block
+        match block.exit:
+            case Goto(edge):
+                function.goto(b, *self.edge(edge))
+            case Branch(condition, if_true, if_false):
+                function.branch(b, self.value(condition), *self.edge(if_true), *self.edge(if_false))
+            case Switch(selector, cases, targets, otherwise):
+                function.switch(b, self.value(selector), cases, [self.edge(e) for e in targets], self.edge(otherwise))
+            case Return(values):
+                function.return_(b, [self.value(v) for v in values])
+            case Raise(kind, message, args):
+                function.raise_(b, kind, message, [self.value(v) for v in args])
+            case _:
+                raise ValueError(f"{block!r} has no exit")
+
+    def edge(self, edge: Edge) -> tuple[int, list[int]]:
+        return self.blocks[edge.target], [self.value(v) for v in edge.args]
+
+    # ---- ops ---------------------------------------------------------------------------------
+
+    def host(self, node: HostNode) -> None:
+        attrs = {k: _host_attribute(v) for k, v in node.attrs.items()}
+        hint = _clean(node.outputs[0].hint) if node.outputs else ""
+        ids = self.function.op(self.block, node.op, [self.value(v) for v in node.operands],
+                               [self.text(v.type) for v in node.outputs], attrs, hint, self.span(node.span))
+        for value, id in zip(node.outputs, ids):
+            self.ids[value.id] = id
+
+    def tensor(self, node: AtenNode) -> None:
+        template = convert(node)
+        span = self.span(node.span)
+        values = {i: self.tensor_operand(v) for i, v in enumerate(inputs_of(node))}
+        for index, tensor in template.constants.items():
+            values[index] = self.constant(tensor, "c", shared=False)
+        hints = {index: _clean(value.hint) for index, value in zip(template.results, node.outputs)}
+        for op in template.ops:
+            if op.name == "Transpose" and values[op.inputs[0]] in self.local_constants:
+                values[op.outputs[0]] = self.transposed(values[op.inputs[0]], op.attrs["perm"])
+                continue
+            operands = [values[i] if i >= 0 else None for i in op.inputs]
+            ids = self.function.op(self.block, op.name, operands, op.types, op.attrs, hints.get(op.outputs[0], ""), span)
+            values.update(zip(op.outputs, ids))
+        self.finish(node, template, values, span)
+
+    def finish(self, node: AtenNode, template, values: dict[int, int], span) -> None:
+        """A result that is one of the operands or a constant keeps its id unless its type says more now."""
+        computed = {o for op in template.ops for o in op.outputs}
+        operands = inputs_of(node)
+        for index, value in zip(template.results, node.outputs):
+            id = values[index]
+            same = index in computed or (index < len(operands) and operands[index].type == value.type)
+            if not same or id in self.local_constants:
+                id, = self.function.op(self.block, "Identity", [id], [self.text(value.type)], {}, _clean(value.hint), span)
+            self.ids[value.id] = id
+
+    def value(self, value: Value) -> int:
+        id = self.ids.get(value.id)
+        if id is not None:
+            return id
+        if value.constant is None:
+            raise ValueError(f"{value!r} is used but nothing defines it")
+        return self.constant(value.constant, value.hint)
+
+    def tensor_operand(self, value: Value) -> int:
+        if not isinstance(value.type, ScalarType):
+            return self.value(value)
+        key = ("scalar", value.id)
+        if key not in self.local:
+            dtype = dtype_name(scalar_dtype(value.type))
+            self.local[key], = self.function.op(self.block, "to_tensor", [self.value(value)], [f"{dtype}[]"],
+                                                {"dtype": dtype}, _clean(value.hint), None)
+        return self.local[key]
+
+    def constant(self, tensor: torch.Tensor, hint: str, shared: bool = True) -> int:
+        """A constant in this block: written once. `shared`: a tensor of the user's, known by identity."""
+        small = tensor.numel() * tensor.element_size() <= _LITERAL_BYTES and id(tensor) not in self.names
+        key = _content(tensor) if small else self.weights.name_of(tensor, hint)
+        if key in self.local:
+            return self.local[key]
+        type = type_text(tensor.dtype, tuple(tensor.shape))
+        if small:
+            result, = self.function.op(self.block, "const", [], [type], {"value": tensor.detach().contiguous()}, _clean(hint), None)
+        else:
+            result, = self.function.op(self.block, "weight", [], [type], {"name": key}, _clean(key.rpartition(".")[2]), None)
+        self.local[key] = result
+        self.local_constants[result] = (tensor, hint)
+        return result
+
+    def transposed(self, constant: int, perm: list[int]) -> int:
+        tensor, hint = self.local_constants[constant]
+        return self.constant(*self.weights.transposed(tensor, hint, perm))
+
+
+def _host_attribute(value: Any) -> Any:
+    return dtype_name(value) if isinstance(value, torch.dtype) else value
+
+
+def _content(tensor: torch.Tensor) -> tuple:
+    flat = tensor.detach().contiguous().reshape(-1)
+    return tensor.dtype, tuple(tensor.shape), flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
+
+
+def _clean(name: str | None) -> str:
+    """A name the IR's text can hold, or nothing."""
+    if not name:
+        return ""
+    if _NAME.match(name):
+        return name
+    name = re.sub(r"[^A-Za-z0-9_.]", "_", name)
+    return name if _NAME.match(name) else f"_{name}"
+
+
+def _unique(name: str, taken: dict[str, int]) -> str:
+    while name in taken:
+        taken[name] += 1
+        candidate = f"{name}.{taken[name]}"
+        if candidate not in taken:
+            name = candidate
+    taken[name] = 0
+    return name
+
+
+def join_types(a: Type, b: Type) -> Type:
+    """The least type both fit; raises ValueError if there is none."""
+    if a == b:
+        return a
+    match a, b:
+        case TensorType(), TensorType() if a.dtype == b.dtype and len(a.shape) == len(b.shape):
+            return TensorType(a.dtype, tuple(x if x == y else None for x, y in zip(a.shape, b.shape)))
+        case ListType(), ListType():
+            return ListType(join_types(a.element, b.element))
+        case OptionalType(), OptionalType():
+            return OptionalType(join_types(a.element, b.element))
+    raise ValueError(f"results of types {type_to_text(a)} and {type_to_text(b)} in one place")
+
+
+class _Weights:
+    """Names of weights; a tensor (same memory, shape and dtype) is added once."""
+
+    def __init__(self, builder: Any, names: dict[int, str]):
+        self.builder, self.names = builder, names
+        self.taken: dict[str, int] = {}
+        self.known: dict[Any, str] = {}
+        self.alive: list[torch.Tensor] = []  # identities stay unique while they are keys
+        self.transposes: dict[Any, tuple[torch.Tensor, str]] = {}
+
+    def name_of(self, tensor: torch.Tensor, hint: str) -> str:
+        key = _identity(tensor)
+        if key not in self.known:
+            name = _unique(_clean(self.names.get(id(tensor))) or _clean(hint) or "constant", self.taken)
+            self.builder.add_weight(name, tensor.detach().contiguous())
+            self.known[key] = name
+            self.alive.append(tensor)
+        return self.known[key]
+
+    def transposed(self, tensor: torch.Tensor, hint: str, perm: list[int]) -> tuple[torch.Tensor, str]:
+        key = (_identity(tensor), tuple(perm))
+        if key not in self.transposes:
+            name = self.names.get(id(tensor)) or hint
+            self.transposes[key] = (tensor.detach().permute(perm).contiguous(), f"{name}.transposed" if name else "")
+            self.alive.append(tensor)
+        return self.transposes[key]
+
+
+def _identity(tensor: torch.Tensor) -> tuple:
+    if not tensor.numel():
+        return id(tensor), tensor.dtype, tuple(tensor.shape)
+    return tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride()
+
+
+# ---- the captured graph, printed -----------------------------------------------------------------
+
+
+def graph_to_text(graph: Graph) -> str:
+    """The graph before lowering, for people."""
+    lines = [f"symbol {name} in [{low}, {high}]" for name, (low, high) in graph.symbols.items()]
+    lines.append(f"graph({', '.join(map(repr, graph.inputs))})")
+    for block in graph.reachable_blocks():
+        lines.append(f"{block!r}({', '.join(map(repr, block.params))}):")
+        lines += [f"  {_node_text(node)}" for node in block.nodes]
+        lines.append(f"  {_exit_text(block)}")
+    return "\n".join(lines) + "\n"
+
+
+def _brief(argument: Any) -> str:
+    if isinstance(argument, Value):
+        if argument.constant is not None:
+            return f"const%{argument.id}:{_type_brief(argument.type)}"
+        return f"%{argument.hint}{argument.id}"
+    if isinstance(argument, (list, tuple)):
+        return f"[{', '.join(map(_brief, argument))}]"
+    return repr(argument)
+
+
+def _type_brief(type: Type) -> str:
+    try:
+        return type_to_text(type)
+    except (ConversionError, TypeError):
+        return str(type)
+
+
+def _node_text(node: AtenNode | HostNode) -> str:
+    results = ", ".join(f"%{v.hint}{v.id}: {_type_brief(v.type)}" for v in node.outputs)
+    if isinstance(node, HostNode):
+        name, args, kwargs = node.op, node.operands, node.attrs
+    else:
+        name, args, kwargs = op_name(node.target), node.args, node.kwargs
+    inside = ", ".join([*map(_brief, args), *(f"{k}={_brief(v)}" for k, v in kwargs.items())])
+    place = f"  # {node.span.file}:{node.span.line}" if node.span else ""
+    return f"{results + ' = ' if results else ''}{name}({inside}){place}"
+
+
+def _exit_text(block: Block) -> str:
+    def edge(e: Edge) -> str:
+        return f"{e.target!r}({', '.join(map(_brief, e.args))})"
+
+    match block.exit:
+        case Goto(e):
+            return f"goto {edge(e)}"
+        case Branch(condition, a, b):
+            return f"branch {_brief(condition)}, {edge(a)}, {edge(b)}"
+        case Switch(selector, cases, targets, otherwise):
+            inner = ", ".join(f"{c}: {edge(e)}" for c, e in zip(cases, targets))
+            return f"switch {_brief(selector)}, [{inner}], {edge(otherwise)}"
+        case Return(values):
+            return f"return {', '.join(map(_brief, values))}"
+        case Raise(kind, message, args):
+            return f"raise {kind} {message!r} {', '.join(map(_brief, args))}"
+    return "(no exit)"

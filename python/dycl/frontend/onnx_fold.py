@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Constant work, done before the program exists.
+
+A node whose tensors are all constants is computed now, with torch itself (so bit for bit what eager
+would get), if the result is small or not larger than what it is made of. Then nodes whose results
+nobody reads are dropped. Random ops are never computed here.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from .graph import AtenNode, Branch, Graph, HostNode, Raise, Return, Switch, TensorType, Value, successors
+from .onnx_lowering import inputs_of
+
+_SMALL = 1 << 20  # bytes
+
+
+def fold_constants(graph: Graph) -> int:
+    """Returns the number of nodes computed."""
+    folded = 0
+    for block in graph.reachable_blocks():
+        kept = []
+        for node in block.nodes:
+            if isinstance(node, AtenNode) and _fold(node):
+                folded += 1
+            else:
+                kept.append(node)
+        block.nodes = kept
+    return folded
+
+
+def _fold(node: AtenNode) -> bool:
+    values = inputs_of(node)
+    if any(v.constant is None for v in values) or not _foldable(node):
+        return False
+    allowed = max([_SMALL, *(_bytes(v.constant) for v in values)])
+    if any(_expected_bytes(v) > allowed for v in node.outputs):
+        return False
+    try:
+        with torch.no_grad():
+            results = node.target(*_concrete(node.args), **_concrete(node.kwargs))
+    except Exception:  # whatever torch says belongs to the run, where the user's program would meet it
+        return False
+    results = list(results) if isinstance(results, (list, tuple)) else [results]
+    if len(results) != len(node.outputs) or not all(isinstance(r, torch.Tensor) for r in results):
+        return False
+    for value, result in zip(node.outputs, results):
+        if result.dtype != value.type.dtype or not _agrees(result, value.type.shape):
+            return False
+    for value, result in zip(node.outputs, results):
+        value.constant = result.detach().contiguous()
+        value.block = None
+    return True
+
+
+def _foldable(node: AtenNode) -> bool:
+    tags = getattr(node.target, "tags", ())
+    schema = getattr(node.target, "_schema", None)
+    return (torch.Tag.nondeterministic_seeded not in tags and schema is not None and not schema.is_mutable
+            and all(isinstance(v.type, TensorType) for v in node.outputs))
+
+
+def _agrees(result: torch.Tensor, shape: tuple) -> bool:
+    return result.dim() == len(shape) and all(not isinstance(d, int) or d == n for d, n in zip(shape, result.shape))
+
+
+def _bytes(tensor: torch.Tensor) -> int:
+    return tensor.numel() * tensor.element_size()
+
+
+def _expected_bytes(value: Value) -> int:
+    if not isinstance(value.type, TensorType) or not all(isinstance(d, int) for d in value.type.shape):
+        return 0  # known once it is computed; a shape from constants alone is rarely unknown
+    count = 1
+    for d in value.type.shape:
+        count *= d
+    return count * value.type.dtype.itemsize
+
+
+def _concrete(argument):
+    if isinstance(argument, Value):
+        return argument.constant
+    if isinstance(argument, (list, tuple)):
+        return type(argument)(map(_concrete, argument)) if type(argument) in (list, tuple) else list(map(_concrete, argument))
+    if isinstance(argument, dict):
+        return {k: _concrete(v) for k, v in argument.items()}
+    return argument
+
+
+# ---- dead nodes --------------------------------------------------------------------------------
+
+
+def drop_dead_nodes(graph: Graph) -> int:
+    """Removes tensor ops whose results reach no exit, edge or host op. Returns their number."""
+    blocks = graph.reachable_blocks()
+    used: set[int] = set()
+    for block in blocks:
+        for edge in successors(block):
+            used.update(v.id for v in edge.args)
+        match block.exit:
+            case Branch(condition, _, _):
+                used.add(condition.id)
+            case Switch(selector, _, _, _):
+                used.add(selector.id)
+            case Return(values):
+                used.update(v.id for v in values)
+            case Raise(_, _, args):
+                used.update(v.id for v in args)
+    producers = {}
+    for block in blocks:
+        for node in block.nodes:
+            if isinstance(node, HostNode):
+                used.update(v.id for v in node.operands)
+            else:
+                producers.update((v.id, node) for v in node.outputs)
+    work, live = list(used), set()
+    while work:
+        node = producers.get(work.pop())
+        if node is not None and id(node) not in live:
+            live.add(id(node))
+            work.extend(v.id for v in inputs_of(node))
+    dropped = 0
+    for block in blocks:
+        before = len(block.nodes)
+        block.nodes = [n for n in block.nodes if isinstance(n, HostNode) or id(n) in live]
+        dropped += before - len(block.nodes)
+    return dropped

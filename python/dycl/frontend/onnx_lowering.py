@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From ATen nodes to ONNX ops (opset 23).
+
+`convert(node)` gives a `Template`: the ONNX ops that compute what the node computes, written over
+numbered values so that it can be replayed for every node of the same kind. Templates are cached by
+the op, the types of its operands and results, and its other arguments; a model of a thousand like
+blocks is converted once. Each result has exactly the dtype that capture saw torch give it.
+
+An op without a conversion is refused with LoweringRefusal; `NEEDS_DECOMPOSITION` names the ops that
+capture should take apart while recording, because their parts convert and they themselves do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import onnx
+import torch
+
+from . import onnx_nn, onnx_pointwise  # noqa: F401  (they fill the table)
+from . import onnx_torchlib
+from .graph import AtenNode, ScalarType, Span, TensorType, Value
+from .onnx_decompose import NEEDS_DECOMPOSITION
+from .onnx_table import CONVERSIONS
+from .onnx_tape import OPSET, ConversionError, Sym, Tape, dtype_name, node_proto, onnx_code, schema_of, tensor_proto, type_text
+
+__all__ = ["LoweringRefusal", "NEEDS_DECOMPOSITION", "Template", "convert", "nodes_to_onnx", "inputs_of", "scalar_dtype"]
+
+_SCALARS = {"int": torch.int64, "float": torch.float64, "bool": torch.bool}
+
+
+class LoweringRefusal(Exception):
+    """A torch op that cannot be lowered. `op`: its name; `span`: the user's line; `why`: a sentence."""
+
+    def __init__(self, op: str, why: str, span: Span | None):
+        where = f"{span.file}:{span.line}:{span.column}: " if span else ""
+        super().__init__(f"{where}{op} cannot be compiled: {why}")
+        self.op, self.why, self.span = op, why, span
+
+
+@dataclass
+class TemplateOp:
+    name: str
+    inputs: tuple[int, ...]  # -1: left out
+    outputs: tuple[int, ...]
+    types: tuple[str, ...]
+    attrs: dict[str, Any]
+
+
+@dataclass
+class Template:
+    """Values 0..inputs-1 are the node's operands, in the order of `inputs_of`."""
+
+    inputs: int
+    constants: dict[int, torch.Tensor] = field(default_factory=dict)
+    ops: list[TemplateOp] = field(default_factory=list)
+    results: list[int] = field(default_factory=list)
+
+
+def scalar_dtype(type: ScalarType) -> torch.dtype:
+    """The dtype of the 0-d tensor that a runtime scalar becomes."""
+    return _SCALARS[type.kind]
+
+
+def inputs_of(node: AtenNode) -> list[Value]:
+    """The Values in a node's arguments, in order of occurrence (repeats included)."""
+    found: list[Value] = []
+    _collect(node.args, found)
+    _collect(node.kwargs, found)
+    return found
+
+
+def _collect(argument: Any, found: list[Value]) -> None:
+    if isinstance(argument, Value):
+        found.append(argument)
+    elif isinstance(argument, (list, tuple)):
+        for item in argument:
+            _collect(item, found)
+    elif isinstance(argument, dict):
+        for key in sorted(argument):
+            _collect(argument[key], found)
+
+
+# ---- conversion ------------------------------------------------------------------------------
+
+_cache: dict[Any, Template | ConversionError] = {}
+
+
+def convert(node: AtenNode) -> Template:
+    key = (node.target, _signature(node.args), _signature(node.kwargs), tuple(v.type for v in node.outputs))
+    found = _cache.get(key)
+    if found is None:
+        try:
+            found = _convert(node)
+        except ConversionError as error:
+            found = error
+        _cache[key] = found
+    if isinstance(found, ConversionError):
+        raise LoweringRefusal(op_name(node.target), str(found), node.span)
+    return found
+
+
+def op_name(target: Any) -> str:
+    return str(target).removesuffix(".default").replace("aten.", "torch.", 1)
+
+
+def _signature(argument: Any) -> Any:
+    """A hashable stand-in that tells apart whatever could change the conversion (1, 1.0 and True too)."""
+    if isinstance(argument, Value):
+        return argument.type
+    if isinstance(argument, (list, tuple)):
+        return (list, *map(_signature, argument))
+    if isinstance(argument, dict):
+        return (dict, *((k, _signature(argument[k])) for k in sorted(argument)))
+    if isinstance(argument, float):
+        return (float, repr(argument))
+    return (type(argument), argument)
+
+
+def _convert(node: AtenNode) -> Template:
+    tape = Tape([_output_type(v) for v in node.outputs])
+    inputs: list[Sym] = []
+    args = _symbols(node.args, tape, inputs)
+    kwargs = _symbols(node.kwargs, tape, inputs)
+    own = CONVERSIONS.get(node.target)
+    try:
+        results = own(tape, *args, **kwargs) if own else onnx_torchlib.call(tape, node.target, args, kwargs)
+    except ConversionError:
+        raise
+    except RecursionError:
+        raise
+    except Exception as error:  # torchlib's functions assert and raise as they like; ours may meet odd arguments
+        raise ConversionError(f"its conversion fails ({type(error).__name__}: {error})") from error
+    results = list(results) if isinstance(results, (list, tuple)) else [results]
+    if len(results) != len(node.outputs):
+        raise ConversionError(f"its conversion gives {len(results)} results instead of {len(node.outputs)}")
+    return _template(tape, inputs, [_typed(tape, r, v) for r, v in zip(results, node.outputs)], node.outputs)
+
+
+def _symbols(argument: Any, tape: Tape, inputs: list[Sym]) -> Any:
+    if isinstance(argument, Value):
+        if isinstance(argument.type, TensorType):
+            sym = tape.new(argument.type.dtype, argument.type.shape)
+        elif isinstance(argument.type, ScalarType):
+            sym = tape.new(scalar_dtype(argument.type), ())
+        else:
+            raise ConversionError(f"an operand of type {argument.type}")
+        inputs.append(sym)
+        return sym
+    if isinstance(argument, (list, tuple)):
+        return type(argument)(_symbols(a, tape, inputs) for a in argument) if type(argument) in (list, tuple) \
+            else [_symbols(a, tape, inputs) for a in argument]
+    if isinstance(argument, dict):
+        return {key: _symbols(argument[key], tape, inputs) for key in sorted(argument)}
+    return argument
+
+
+def _output_type(value: Value) -> tuple[torch.dtype, tuple]:
+    if not isinstance(value.type, TensorType):
+        raise ConversionError("a result that is no tensor")
+    dtype_name(value.type.dtype)
+    return value.type.dtype, value.type.shape
+
+
+def _typed(tape: Tape, result: Any, value: Value) -> Sym:
+    """The result in the dtype torch gave it, after checking that its shape can be torch's."""
+    if not isinstance(result, Sym):
+        raise ConversionError("its conversion gives no tensor")
+    shape = value.type.shape
+    if result.dims is not None:
+        clash = len(result.dims) != len(shape) or any(
+            isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(result.dims, shape))
+        if clash:
+            raise ConversionError(f"its conversion gives the shape {list(result.dims)}; torch gives {list(shape)}")
+    return tape.cast(result, value.type.dtype)
+
+
+def _template(tape: Tape, inputs: list[Sym], results: list[Sym], outputs: list[Value]) -> Template:
+    """The ops that the results need, renumbered: inputs, then constants and results as they come."""
+    needed = {r.index for r in results}
+    ops = []
+    for op in reversed(tape.ops):
+        if any(o.index in needed for o in op.outputs):
+            ops.append(op)
+            needed.update(x.index for x in op.inputs if x is not None)
+    number = {sym.index: i for i, sym in enumerate(inputs)}
+    template = Template(len(inputs))
+    for sym in tape.symbols:
+        if sym.index in needed and sym.const is not None:
+            number[sym.index] = len(number)
+            template.constants[number[sym.index]] = sym.const
+    exact = {r.index: type_text(v.type.dtype, v.type.shape) for r, v in zip(results, outputs)}
+    for op in reversed(ops):
+        while len(op.outputs) > 1 and op.outputs[-1].index not in needed and _optional_output(op):
+            op.outputs.pop()
+        for out in op.outputs:
+            number[out.index] = len(number)
+        template.ops.append(TemplateOp(
+            op.name, tuple(-1 if x is None else number[x.index] for x in op.inputs), tuple(number[o.index] for o in op.outputs),
+            tuple(exact.get(o.index) or type_text(o.torch_dtype, o.dims) for o in op.outputs), op.attrs))
+    template.results = [number[r.index] for r in results]
+    return template
+
+
+def _optional_output(op) -> bool:
+    formals = schema_of(op.name).outputs
+    return formals[min(len(op.outputs), len(formals)) - 1].option == onnx.defs.OpSchema.FormalParameterOption.Optional
+
+
+# ---- whole ONNX models (tests, debugging) ------------------------------------------------------
+
+
+def nodes_to_onnx(nodes: list[AtenNode], inputs: list[Value], outputs: list[Value]) -> onnx.ModelProto:
+    """A run of nodes as one model; inputs and outputs are named i0, i1, ... and o0, o1, ..."""
+    names = {v.id: f"i{k}" for k, v in enumerate(inputs)}
+    graph = onnx.GraphProto(name="run")
+    for node in nodes:
+        _append(graph, node, convert(node), names)
+    for k, value in enumerate(outputs):
+        graph.node.append(onnx.helper.make_node("Identity", [names[value.id]], [f"o{k}"]))
+        graph.output.append(_value_info(f"o{k}", value))
+    graph.input.extend(_value_info(f"i{k}", v) for k, v in enumerate(inputs))
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)])
+    model.ir_version = 10
+    return model
+
+
+def _append(graph: onnx.GraphProto, node: AtenNode, template: Template, names: dict[int, str]) -> None:
+    local = dict(enumerate(names[v.id] for v in inputs_of(node)))
+    prefix = f"n{len(graph.node)}."
+    for index, tensor in template.constants.items():
+        local[index] = f"{prefix}c{index}"
+        proto = tensor_proto(tensor)
+        proto.name = local[index]
+        graph.initializer.append(proto)
+    for op in template.ops:
+        for out in op.outputs:
+            local[out] = f"{prefix}v{out}"
+        graph.node.append(node_proto(op.name, [local[i] if i >= 0 else "" for i in op.inputs], [local[o] for o in op.outputs], op.attrs))
+    for value, index in zip(node.outputs, template.results):
+        names[value.id] = local[index]
+
+
+def _value_info(name: str, value: Value) -> onnx.ValueInfoProto:
+    if isinstance(value.type, ScalarType):
+        return onnx.helper.make_tensor_value_info(name, onnx_code(scalar_dtype(value.type)), [])
+    return onnx.helper.make_tensor_value_info(name, onnx_code(value.type.dtype), list(value.type.shape))

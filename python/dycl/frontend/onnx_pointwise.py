@@ -1,0 +1,584 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elementwise ops: type promotion as torch does it, then mostly one ONNX op.
+
+The dtype of the computation is the result's, except for comparisons, which compute in the promoted
+dtype of their operands. ONNX Runtime has no kernels of some ops for some dtypes; such computations
+take a detour through a dtype that holds all values (`via`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from .onnx_table import CONVERSIONS, ConversionError, Sym, Tape, converts, overload
+
+_INTS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+_SMALL_INTS = (torch.int16, torch.int8, torch.uint8, torch.bool)
+
+
+def promoted(*args) -> torch.dtype:
+    """torch.result_type over Syms (with their ranks) and Python numbers."""
+    result = None
+    stand_ins = [torch.empty((1,) * a.rank, dtype=a.torch_dtype) if isinstance(a, Sym) else a for a in args]
+    if len(stand_ins) == 1:
+        return torch.result_type(stand_ins[0], stand_ins[0])
+    result = torch.result_type(stand_ins[0], stand_ins[1])
+    if len(stand_ins) > 2:
+        raise ConversionError("promotion of more than two operands")
+    return result
+
+
+def scalar_as(t: Tape, x, dtype: torch.dtype) -> Sym:
+    """A Sym or Python number in `dtype`, as torch converts the operands of an elementwise op."""
+    if isinstance(x, Sym):
+        return t.cast(x, dtype)
+    if isinstance(x, complex):
+        raise ConversionError("complex numbers are not supported")
+    if isinstance(x, float) and not dtype.is_floating_point and dtype != torch.bool:
+        if not math.isfinite(x):
+            raise ConversionError(f"the number {x} as {dtype}")
+        x = int(x)
+    if isinstance(x, int) and not isinstance(x, bool) and not dtype.is_floating_point and dtype != torch.bool:
+        info = torch.iinfo(dtype)
+        if not info.min <= x <= info.max:
+            return t.constant(torch.tensor(x, dtype=torch.int64).to(dtype))
+    return t.constant(x, dtype)
+
+
+def via(t: Tape, dtype: torch.dtype, name: str, *xs: Sym, **attrs) -> Sym:
+    """The op computed in `dtype` if the operands' own dtype has no kernel; then back."""
+    original = xs[0].torch_dtype
+    result = t.op(name, *[t.cast(x, dtype) for x in xs], **attrs)
+    return t.cast(result, original) if result.torch_dtype == dtype else result
+
+
+def wide(dtype: torch.dtype) -> torch.dtype:
+    """A dtype with kernels for nearly everything that holds every value of `dtype`."""
+    return torch.int64 if dtype in _SMALL_INTS else dtype
+
+
+def arithmetic(t: Tape, name: str, *xs: Sym, **attrs) -> Sym:
+    dtype = xs[0].torch_dtype
+    if dtype in _SMALL_INTS:
+        return via(t, torch.int64 if dtype == torch.bool else torch.int32, name, *xs, **attrs)
+    if dtype in (torch.float16, torch.bfloat16):
+        return via(t, torch.float32, name, *xs, **attrs)
+    return t.op(name, *xs, **attrs)
+
+
+def _pair(t: Tape, a, b):
+    dtype = t.outputs[0][0]
+    return scalar_as(t, a, dtype), scalar_as(t, b, dtype)
+
+
+# ---- arithmetic ------------------------------------------------------------------------------
+
+
+@converts("add.Tensor", "add.Scalar")
+def add(t, self, other, alpha=1):
+    a, b = _pair(t, self, other)
+    if a.torch_dtype == torch.bool:
+        return t.op("Or", a, b) if alpha in (1, True) else a
+    return arithmetic(t, "Add", a, _scaled(t, b, alpha))
+
+
+def _scaled(t, b, alpha):
+    if isinstance(alpha, (int, float)) and alpha == 1:
+        return b
+    return arithmetic(t, "Mul", b, scalar_as(t, alpha, b.torch_dtype))
+
+
+@converts("sub.Tensor", "sub.Scalar")
+def sub(t, self, other, alpha=1):
+    a, b = _pair(t, self, other)
+    return arithmetic(t, "Sub", a, _scaled(t, b, alpha))
+
+
+@converts("rsub.Tensor", "rsub.Scalar")
+def rsub(t, self, other, alpha=1):
+    a, b = _pair(t, self, other)
+    return arithmetic(t, "Sub", b, _scaled(t, a, alpha))
+
+
+@converts("mul.Tensor", "mul.Scalar")
+def mul(t, self, other):
+    a, b = _pair(t, self, other)
+    return t.op("And", a, b) if a.torch_dtype == torch.bool else arithmetic(t, "Mul", a, b)
+
+
+@converts("div.Tensor", "div.Scalar", "true_divide.Tensor", "true_divide.Scalar")
+def div(t, self, other):
+    a, b = _pair(t, self, other)
+    return arithmetic(t, "Div", a, b)
+
+
+@converts("div.Tensor_mode", "div.Scalar_mode")
+def div_mode(t, self, other, rounding_mode=None):
+    if rounding_mode is None:
+        return div(t, self, other)
+    if rounding_mode == "floor":
+        return floor_divide(t, self, other)
+    a, b = _pair(t, self, other)
+    if not a.is_float:
+        return arithmetic(t, "Div", _nonzero_divisor(t, a, b)[0], b)
+    return _trunc(t, arithmetic(t, "Div", a, b))
+
+
+def _nonzero_divisor(t, a, b):
+    """Integer division by zero raises in torch and may end the process in an engine: a constant 0 is refused."""
+    if b.const is not None and bool((b.const == 0).any()):
+        raise ConversionError("integer division by zero")
+    return a, b
+
+
+@converts("floor_divide", "floor_divide.Scalar")
+def floor_divide(t, self, other):
+    a, b = _pair(t, self, other)
+    if a.is_float:
+        return _float_floor_divide(t, a, b)
+    _nonzero_divisor(t, a, b)
+    dtype = a.torch_dtype
+    a, b = t.cast(a, wide(dtype)), t.cast(b, wide(dtype))
+    quotient = t.op("Div", a, b)
+    remainder = t.op("Sub", a, t.op("Mul", quotient, b))
+    zero = t.constant(0, a.torch_dtype)
+    inexact = t.op("Not", t.op("Equal", remainder, zero))
+    opposite = t.op("Xor", t.op("Less", remainder, zero), t.op("Less", b, zero))
+    return t.cast(t.op("Sub", quotient, t.cast(t.op("And", inexact, opposite), a.torch_dtype)), dtype)
+
+
+def _float_floor_divide(t, a, b):
+    """torch's: (a - fmod(a, b)) / b, adjusted to the floor; a / 0 is the plain quotient."""
+    zero = t.constant(0.0, a.torch_dtype)
+    remainder = _fmod(t, a, b)
+    quotient = t.op("Div", t.op("Sub", a, remainder), b)
+    opposite = t.op("Xor", t.op("Less", remainder, zero), t.op("Less", b, zero))
+    adjust = t.op("And", t.op("Not", t.op("Equal", remainder, zero)), opposite)
+    quotient = t.op("Sub", quotient, t.cast(adjust, a.torch_dtype))
+    floor = t.op("Floor", quotient)
+    above = t.op("Greater", t.op("Sub", quotient, floor), t.constant(0.5, a.torch_dtype))
+    rounded = t.op("Add", floor, t.cast(above, a.torch_dtype))
+    plain = t.op("Div", a, b)
+    rounded = t.op("Where", t.op("Equal", quotient, zero), t.op("Mul", plain, zero), rounded)
+    return t.op("Where", t.op("Equal", b, zero), plain, rounded)
+
+
+def _fmod(t, a, b):
+    return t.op("Mod", a, b, fmod=1)
+
+
+@converts("fmod.Tensor", "fmod.Scalar")
+def fmod(t, self, other):
+    a, b = _pair(t, self, other)
+    if a.is_float:
+        return arithmetic(t, "Mod", a, b, fmod=1)
+    _nonzero_divisor(t, a, b)
+    return via(t, wide(a.torch_dtype), "Mod", a, b, fmod=1)
+
+
+@converts("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
+def remainder(t, self, other):
+    a, b = _pair(t, self, other)
+    if not a.is_float:
+        _nonzero_divisor(t, a, b)
+        return via(t, wide(a.torch_dtype), "Mod", a, b, fmod=0)
+    zero = t.constant(0.0, a.torch_dtype)
+    rest = _fmod(t, a, b)
+    opposite = t.op("Xor", t.op("Less", rest, zero), t.op("Less", b, zero))
+    adjust = t.op("And", t.op("Not", t.op("Equal", rest, zero)), opposite)
+    return t.op("Where", adjust, t.op("Add", rest, b), rest)
+
+
+@converts("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar")
+def pow_(t, self, exponent):
+    a, b = _pair(t, self, exponent)
+    if a.is_float:
+        return _float_pow(t, a, b, exponent)
+    if isinstance(exponent, int) and not isinstance(exponent, bool) and exponent < 0:
+        raise ConversionError("an integer tensor to a negative power")
+    return _int_pow(t, a, b)
+
+
+def _float_pow(t, a, b, exponent):
+    if isinstance(exponent, (int, float)):
+        if exponent == 2:
+            return arithmetic(t, "Mul", a, a)
+        if exponent == 0.5:
+            return arithmetic(t, "Sqrt", a)
+        if exponent == 1:
+            return a
+        if exponent == 3:
+            return arithmetic(t, "Mul", arithmetic(t, "Mul", a, a), a)
+    return arithmetic(t, "Pow", a, b)
+
+
+def _int_pow(t, a, b):
+    """By squaring over the bits of the exponent, wrapping as torch does; engines compute it in floating point."""
+    if b.const is None or b.const.numel() != 1:
+        raise ConversionError("an integer tensor to a power that is no constant")
+    dtype, n = a.torch_dtype, int(b.const)
+    base = t.cast(a, wide(dtype))
+    result = None
+    while n:
+        if n & 1:
+            result = base if result is None else t.op("Mul", result, base)
+        n >>= 1
+        if n:
+            base = t.op("Mul", base, base)
+    if result is None:
+        result = t.op("Add", t.op("Mul", base, t.constant(0, base.torch_dtype)), t.constant(1, base.torch_dtype))
+    return t.cast(result, dtype)
+
+
+@converts("square")
+def square(t, self):
+    return pow_(t, self, 2)
+
+
+@converts("addcmul")
+def addcmul(t, self, tensor1, tensor2, value=1):
+    a, b = _pair(t, tensor1, tensor2)
+    return arithmetic(t, "Add", t.cast(self, a.torch_dtype), _scaled(t, arithmetic(t, "Mul", a, b), value))
+
+
+@converts("addcdiv")
+def addcdiv(t, self, tensor1, tensor2, value=1):
+    a, b = _pair(t, tensor1, tensor2)
+    return arithmetic(t, "Add", t.cast(self, a.torch_dtype), _scaled(t, arithmetic(t, "Div", a, b), value))
+
+
+@converts("lerp.Tensor", "lerp.Scalar")
+def lerp(t, self, end, weight):
+    a, b = _pair(t, self, end)
+    w = scalar_as(t, weight, a.torch_dtype)
+    one = t.constant(1.0, a.torch_dtype)
+    difference = t.op("Sub", b, a)
+    low = t.op("Add", a, t.op("Mul", w, difference))
+    high = t.op("Sub", b, t.op("Mul", difference, t.op("Sub", one, w)))
+    return t.op("Where", t.op("Less", t.op("Abs", w), t.constant(0.5, a.torch_dtype)), low, high)
+
+
+# ---- comparisons and logic -------------------------------------------------------------------
+
+
+def _comparison(name: str, negate: bool = False):
+    def convert(t, self, other):
+        dtype = promoted(self, other)
+        if isinstance(other, (int, float)) and not isinstance(other, bool) and not dtype.is_floating_point and dtype != torch.bool:
+            info = torch.iinfo(dtype)
+            if not info.min <= other <= info.max:
+                raise ConversionError(f"a comparison of {dtype} with {other}, which it cannot hold")
+        a, b = scalar_as(t, self, dtype), scalar_as(t, other, dtype)
+        if dtype in (torch.float16, torch.bfloat16):
+            a, b = t.cast(a, torch.float32), t.cast(b, torch.float32)
+        elif dtype in _SMALL_INTS and not (name == "Equal" and dtype == torch.bool):
+            a, b = t.cast(a, torch.int32), t.cast(b, torch.int32)
+        result = t.op(name, a, b)
+        return t.op("Not", result) if negate else result
+
+    return convert
+
+
+for _torch, _onnx, _negate in (("eq", "Equal", False), ("ne", "Equal", True), ("lt", "Less", False), ("le", "LessOrEqual", False),
+                               ("gt", "Greater", False), ("ge", "GreaterOrEqual", False)):
+    converts(f"{_torch}.Tensor", f"{_torch}.Scalar")(_comparison(_onnx, _negate))
+
+
+def truth(t: Tape, x: Sym) -> Sym:
+    """x != 0, elementwise; a NaN is true."""
+    return x if x.torch_dtype == torch.bool else t.op("Not", t.op("Equal", x, t.constant(0, x.torch_dtype))) \
+        if x.torch_dtype in (torch.float32, torch.float64, torch.int64, torch.int32) else t.op("Cast", x, to=9)
+
+
+@converts("logical_not")
+def logical_not(t, self):
+    return t.op("Not", truth(t, self))
+
+
+for _torch, _onnx in (("and", "And"), ("or", "Or"), ("xor", "Xor")):
+    converts(f"logical_{_torch}")(lambda t, a, b, _onnx=_onnx: t.op(_onnx, truth(t, a), truth(t, b)))
+
+
+def _bitwise(bool_name: str, int_name: str):
+    def convert(t, self, other):
+        a, b = _pair(t, self, other)
+        return t.op(bool_name if a.torch_dtype == torch.bool else int_name, a, b)
+
+    return convert
+
+
+for _torch, _onnx in (("and", "And"), ("or", "Or"), ("xor", "Xor")):
+    converts(*[f"bitwise_{_torch}.{o}" for o in ("Tensor", "Scalar", "Scalar_Tensor")],
+             *[f"__{_torch}__.{o}" for o in ("Tensor", "Scalar")])(_bitwise(_onnx, f"Bitwise{_onnx}"))
+
+
+@converts("bitwise_not")
+def bitwise_not(t, self):
+    return t.op("Not" if self.torch_dtype == torch.bool else "BitwiseNot", self)
+
+
+@converts("isnan")
+def isnan(t, self):
+    return _float_test(t, self, "IsNaN")
+
+
+@converts("isinf")
+def isinf(t, self):
+    return _float_test(t, self, "IsInf")
+
+
+@converts("isposinf")
+def isposinf(t, self):
+    return _float_test(t, self, "IsInf", detect_negative=0)
+
+
+@converts("isneginf")
+def isneginf(t, self):
+    return _float_test(t, self, "IsInf", detect_positive=0)
+
+
+def _float_test(t, x, name, **attrs):
+    if not x.is_float:
+        return t.op("Expand", t.constant(False), t.op("Shape", x))
+    return t.op(name, t.cast(x, torch.float32) if x.torch_dtype in (torch.float16, torch.bfloat16) else x, **attrs)
+
+
+@converts("isfinite")
+def isfinite(t, self):
+    return t.op("Not", t.op("Or", isnan(t, self), isinf(t, self)))
+
+
+# ---- choices ---------------------------------------------------------------------------------
+
+
+@converts("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")
+def where(t, condition, self, other):
+    a, b = _pair(t, self, other)
+    condition = condition if condition.torch_dtype == torch.bool else truth(t, condition)
+    return _where(t, condition, a, b)
+
+
+def _where(t, condition, a, b):
+    dtype = a.torch_dtype
+    if dtype == torch.bool:
+        return t.cast(t.op("Where", condition, t.cast(a, torch.uint8), t.cast(b, torch.uint8)), dtype)
+    if dtype in (torch.int16, torch.int8):
+        return via3(t, condition, a, b)
+    return t.op("Where", condition, a, b)
+
+
+def via3(t, condition, a, b):
+    dtype = a.torch_dtype
+    return t.cast(t.op("Where", condition, t.cast(a, torch.int32), t.cast(b, torch.int32)), dtype)
+
+
+@converts("masked_fill.Scalar", "masked_fill.Tensor")
+def masked_fill(t, self, mask, value):
+    dtype = self.torch_dtype
+    return _where(t, mask if mask.torch_dtype == torch.bool else truth(t, mask), scalar_as(t, value, dtype), self)
+
+
+def extreme(t, name, a, b):
+    """Max/Min that keeps NaN, as torch's maximum/minimum do."""
+    dtype = a.torch_dtype
+    if dtype == torch.bool:
+        return t.op("Or" if name == "Max" else "And", a, b)
+    if dtype in _SMALL_INTS:
+        return via(t, torch.int32, name, a, b)
+    return arithmetic(t, name, a, b)
+
+
+for _torch, _onnx in (("maximum", "Max"), ("minimum", "Min"), ("max.other", "Max"), ("min.other", "Min")):
+    converts(_torch)(lambda t, a, b, _onnx=_onnx: extreme(t, _onnx, *_pair(t, a, b)))
+
+
+def _without_nan(name):
+    def convert(t, self, other):
+        a, b = _pair(t, self, other)
+        result = extreme(t, name, a, b)
+        if not a.is_float:
+            return result
+        return t.op("Where", isnan(t, a), b, t.op("Where", isnan(t, b), a, result))
+
+    return convert
+
+
+converts("fmax")(_without_nan("Max"))
+converts("fmin")(_without_nan("Min"))
+
+
+@converts("clamp", "clamp.Tensor", "clip", "clip.Tensor")
+def clamp(t, self, min=None, max=None):
+    dtype = t.outputs[0][0]
+    x = t.cast(self, dtype)
+    if min is not None:
+        x = extreme(t, "Max", x, scalar_as(t, min, dtype))
+    if max is not None:
+        x = extreme(t, "Min", x, scalar_as(t, max, dtype))
+    return x
+
+
+@converts("clamp_min", "clamp_min.Tensor")
+def clamp_min(t, self, min):
+    return clamp(t, self, min)
+
+
+@converts("clamp_max", "clamp_max.Tensor")
+def clamp_max(t, self, max):
+    return clamp(t, self, None, max)
+
+
+@converts("hardtanh")
+def hardtanh(t, self, min_val=-1, max_val=1):
+    return clamp(t, self, min_val, max_val)
+
+
+@converts("relu6")
+def relu6(t, self):
+    return clamp(t, self, 0, 6)
+
+
+@converts("threshold")
+def threshold(t, self, threshold, value):
+    dtype = self.torch_dtype
+    x = t.cast(self, torch.float32) if dtype in (torch.float16, torch.bfloat16) else t.cast(self, wide(dtype))
+    below = t.op("LessOrEqual", x, scalar_as(t, threshold, x.torch_dtype))
+    return t.cast(t.op("Where", below, scalar_as(t, value, x.torch_dtype), x), dtype)
+
+
+@converts("nan_to_num")
+def nan_to_num(t, self, nan=None, posinf=None, neginf=None):
+    if not self.is_float:
+        return self
+    info = torch.finfo(self.torch_dtype)
+    nan, posinf, neginf = nan or 0.0, info.max if posinf is None else posinf, info.min if neginf is None else neginf
+    x = t.op("Where", isnan(t, self), scalar_as(t, nan, self.torch_dtype), self)
+    x = t.op("Where", isposinf(t, self), scalar_as(t, posinf, self.torch_dtype), x)
+    return t.op("Where", isneginf(t, self), scalar_as(t, neginf, self.torch_dtype), x)
+
+
+# ---- one operand -----------------------------------------------------------------------------
+
+
+def _unary(name: str, **attrs):
+    def convert(t, self):
+        x = t.cast(self, t.outputs[0][0])
+        return arithmetic(t, name, x, **attrs)
+
+    return convert
+
+
+for _torch, _onnx in {
+    "neg": "Neg", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan",
+    "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh",
+    "acosh": "Acosh", "atanh": "Atanh", "sigmoid": "Sigmoid", "reciprocal": "Reciprocal", "erf": "Erf",
+    "special_erf": "Erf", "special_expit": "Sigmoid",
+}.items():
+    converts(_torch)(_unary(_onnx))
+
+
+def _rounding(name: str):
+    def convert(t, self):
+        return arithmetic(t, name, self) if self.is_float else self
+
+    return convert
+
+
+for _torch, _onnx in {"floor": "Floor", "ceil": "Ceil", "round": "Round"}.items():
+    converts(_torch)(_rounding(_onnx))
+
+
+@converts("trunc", "fix")
+def trunc(t, self):
+    return _trunc(t, self) if self.is_float else self
+
+
+def _trunc(t, x):
+    zero = t.constant(0.0, x.torch_dtype)
+    return t.op("Where", t.op("Less", x, zero), arithmetic(t, "Ceil", x), arithmetic(t, "Floor", x))
+
+
+@converts("frac")
+def frac(t, self):
+    return arithmetic(t, "Sub", self, _trunc(t, self))
+
+
+@converts("abs")
+def abs_(t, self):
+    return self if self.torch_dtype in (torch.bool, torch.uint8) else arithmetic(t, "Abs", self)
+
+
+@converts("sign", "sgn")
+def sign(t, self):
+    return self if self.torch_dtype == torch.bool else arithmetic(t, "Sign", self)
+
+
+@converts("relu")
+def relu(t, self):
+    if self.torch_dtype in (torch.int64, torch.int16, torch.uint8):
+        return extreme(t, "Max", self, t.constant(0, self.torch_dtype))
+    return t.op("Relu", self)
+
+
+@converts("rsqrt")
+def rsqrt(t, self):
+    x = t.cast(self, t.outputs[0][0])
+    return arithmetic(t, "Reciprocal", arithmetic(t, "Sqrt", x))
+
+
+def _scaled_log(base: float):
+    def convert(t, self):
+        x = t.cast(self, t.outputs[0][0])
+        return arithmetic(t, "Div", arithmetic(t, "Log", x), t.constant(math.log(base), x.torch_dtype))
+
+    return convert
+
+
+converts("log2")(_scaled_log(2.0))
+converts("log10")(_scaled_log(10.0))
+
+
+@converts("positive", "clone", "detach", "alias", "contiguous", "lift_fresh_copy", "lift_fresh", "lift", "detach_copy",
+          "alias_copy", "conj", "resolve_conj", "resolve_neg", "_conj", "real")
+def identity(t, self, **_):
+    return self
+
+
+@converts("_to_copy", "to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as", "prims.convert_element_type")
+def to_copy(t, self, *args, **kwargs):
+    return convert_to(t, self, t.outputs[0][0])
+
+
+def convert_to(t: Tape, x: Sym, dtype: torch.dtype) -> Sym:
+    """torch's .to(dtype); to bool it is x != 0."""
+    return truth(t, x) if dtype == torch.bool else t.cast(x, dtype)
+
+
+_convert_element_type = getattr(getattr(torch.ops, "prims", None), "convert_element_type", None)
+if _convert_element_type is not None:
+    CONVERSIONS[_convert_element_type.default] = to_copy
+
+
+# ---- activations -----------------------------------------------------------------------------
+
+
+@converts("gelu")
+def gelu(t, self, approximate="none"):
+    return arithmetic(t, "Gelu", self, approximate=approximate)
+
+
+@converts("silu")
+def silu(t, self):
+    return arithmetic(t, "Mul", self, arithmetic(t, "Sigmoid", self))
+
+
+@converts("leaky_relu")
+def leaky_relu(t, self, negative_slope=0.01):
+    if isinstance(negative_slope, Sym):
+        raise ConversionError("leaky_relu's slope is known only at run time")
+    return arithmetic(t, "LeakyRelu", self, alpha=negative_slope)
+
+
+assert overload("relu") is not None

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""onnxscript's torchlib: several hundred torch ops as Python functions that call ONNX ops.
+
+`call(tape, target, args, kwargs)` lets torchlib's function for a torch op write on a tape. The
+functions do not take every argument of the torch op; one that is given and that the function does
+not take is a ConversionError unless it cannot change the values (device, layout, ...).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+import onnx_ir as ir
+import torch
+
+from .onnx_tape import ConversionError, Sym, Tape, onnx_code
+
+_WITHOUT_EFFECT = {"layout", "device", "pin_memory", "memory_format", "non_blocking", "copy", "requires_grad", "dtype_layout"}
+
+
+@functools.cache
+def _registry():
+    # Imported late: it costs 0.2 s and a program of common ops never needs it.
+    from onnxscript.function_libs.torch_lib import ops, registration  # noqa: F401
+
+    return registration.default_registry
+
+
+@functools.cache
+def function_for(target: Any) -> Callable | None:
+    """torchlib's function for an OpOverload, or None. Only functions on real numbers."""
+    if not isinstance(target, torch._ops.OpOverload):
+        return None
+    name = target._schema.name
+    if target._schema.overload_name:
+        name += f".{target._schema.overload_name}"
+    registry = _registry()
+    if name not in registry or not registry[name].overloads:
+        return None
+    return registry[name].overloads[0]
+
+
+def call(tape: Tape, target: Any, args: tuple, kwargs: dict) -> Any:
+    from onnxscript import evaluator
+
+    function = function_for(target)
+    if function is None:
+        raise ConversionError("no conversion to ONNX is known")
+    named = _named(target, args, kwargs)
+    params = {p.name: p for p in function.op_signature.params}
+    for name in list(named):
+        if name not in params:
+            if name not in _WITHOUT_EFFECT and named[name] != _default(target, name):
+                raise ConversionError(f"its argument '{name}' has no ONNX form")
+            del named[name]
+    named = {name: _argument(params[name], value) for name, value in named.items()}
+    with evaluator.default_as(tape):
+        if hasattr(function, "func"):  # traced: plain Python
+            return function.func(**named)
+        return tape.eval_function(function, (), named)
+
+
+def _named(target, args, kwargs) -> dict[str, Any]:
+    formals = [a.name for a in target._schema.arguments]
+    return {**dict(zip(formals, args)), **kwargs}
+
+
+def _default(target, name):
+    return next((a.default_value for a in target._schema.arguments if a.name == name), None)
+
+
+def _argument(param, value):
+    if isinstance(value, torch.dtype):
+        return onnx_code(value)
+    if isinstance(value, (torch.device, torch.layout, torch.memory_format)):
+        return None
+    if isinstance(value, complex):
+        raise ConversionError("complex numbers are not supported")
+    if isinstance(param, ir.schemas.AttributeParameter) and isinstance(value, Sym):
+        raise ConversionError(f"its argument '{param.name}' is known only at run time")
+    return value

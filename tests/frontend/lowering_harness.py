@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs torch code, records its ATen ops, converts them to ONNX and compares ONNX Runtime's results."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnxruntime
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from dycl.frontend.graph import AtenNode, TensorType, Value
+from dycl.frontend.onnx_lowering import NEEDS_DECOMPOSITION, nodes_to_onnx
+
+onnxruntime.set_default_logger_severity(4)
+
+
+class Unsuitable(Exception):
+    """The sample does something that is not this test's business: mutation, reading to the host, randomness."""
+
+
+class Recorder(TorchDispatchMode):
+    """AtenNodes of real tensors. `symbolic` dims: extents that become runtime dims in the types."""
+
+    def __init__(self, symbolic: bool = False):
+        super().__init__()
+        self.nodes: list[AtenNode] = []
+        self.values: dict[int, Value] = {}
+        self.tensors: dict[int, torch.Tensor] = {}  # Value.id -> the tensor, as recorded
+        self.inputs: list[Value] = []
+        self.symbolic = symbolic
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func in NEEDS_DECOMPOSITION:
+            with self:
+                return NEEDS_DECOMPOSITION[func](*args, **kwargs)
+        if func is torch.ops.aten._local_scalar_dense.default:
+            raise Unsuitable("reads a tensor to the host")
+        if func._schema.is_mutable:
+            raise Unsuitable(f"{func} writes")
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            raise Unsuitable(f"{func} is random")
+        node = AtenNode(func, self.wrap(args), self.wrap(kwargs), [])
+        result = func(*args, **kwargs)
+        outputs = result if isinstance(result, (list, tuple)) else [result]
+        if not all(isinstance(o, torch.Tensor) for o in outputs):
+            raise Unsuitable(f"{func} gives no tensor")
+        node.outputs = [self.define(o) for o in outputs]
+        self.nodes.append(node)
+        return result
+
+    def define(self, tensor: torch.Tensor) -> Value:
+        shape = tuple(None if self.symbolic else d for d in tensor.shape)
+        value = Value(TensorType(tensor.dtype, shape), None)
+        self.values[id(tensor)] = value
+        self.tensors[value.id] = tensor
+        return value
+
+    def wrap(self, x):
+        if isinstance(x, torch.Tensor):
+            if id(x) not in self.values:
+                self.inputs.append(self.define(x))
+            return self.values[id(x)]
+        if isinstance(x, (list, tuple)):
+            return [self.wrap(i) for i in x]
+        if isinstance(x, dict):
+            return {k: self.wrap(v) for k, v in x.items()}
+        return x
+
+
+def record(function, *args, symbolic: bool = False, functionalize: bool = True, **kwargs):
+    """(recorder, results): results as a flat list of real tensors."""
+    recorder = Recorder(symbolic)
+    call = lambda *a: function(*a, **kwargs)  # noqa: E731
+    with torch.no_grad(), recorder:
+        result = torch.func.functionalize(call)(*args) if functionalize else call(*args)
+    flat = torch.utils._pytree.tree_leaves(result)
+    if not flat or not all(isinstance(r, torch.Tensor) for r in flat):
+        raise Unsuitable("gives no tensor")
+    return recorder, flat
+
+
+def numpy_of(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().resolve_conj().resolve_neg().contiguous().numpy()
+
+
+def session(model, optimise: bool) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    level = onnxruntime.GraphOptimizationLevel
+    options.graph_optimization_level = level.ORT_ENABLE_ALL if optimise else level.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def run_onnx(model, feeds: list[torch.Tensor], optimise: bool) -> list[torch.Tensor]:
+    s = session(model, optimise)
+    names = {i.name for i in s.get_inputs()}
+    results = s.run(None, {f"i{k}": numpy_of(x) for k, x in enumerate(feeds) if f"i{k}" in names})
+    return [torch.from_numpy(np.array(r)) for r in results]
+
+
+def compare(actual: torch.Tensor, expected: torch.Tensor, rtol: float | None = None, atol: float | None = None) -> None:
+    assert actual.dtype == expected.dtype, f"dtype {actual.dtype} instead of {expected.dtype}"
+    assert actual.shape == expected.shape, f"shape {list(actual.shape)} instead of {list(expected.shape)}"
+    torch.testing.assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=True, check_stride=False)
+
+
+def check(function, *args, symbolic: bool = False, functionalize: bool = True, rtol=None, atol=None, levels=(False, True), **kwargs):
+    """Asserts that ONNX Runtime, with and without optimisation, agrees with torch. Returns the model."""
+    recorder, expected = record(function, *args, symbolic=symbolic, functionalize=functionalize, **kwargs)
+    outputs = []
+    for r in expected:
+        if id(r) not in recorder.values:
+            match = [v for v in recorder.tensors if recorder.tensors[v] is r]
+            assert match, "a result that no recorded op made"
+        outputs.append(recorder.values[id(r)])
+    model = nodes_to_onnx(recorder.nodes, recorder.inputs, outputs)
+    feeds = [recorder.tensors[v.id] for v in recorder.inputs]
+    for optimise in levels:
+        for actual, wanted in zip(run_onnx(model, feeds, optimise), expected):
+            compare(actual, wanted, rtol, atol)
+    return model
