@@ -52,13 +52,13 @@ nb::object exportable(nb::handle object) {
   return result;
 }
 
-// Drops `array` with the GIL held, wherever the last reference goes away. After
-// the interpreter's end the memory is left to the operating system.
-std::shared_ptr<const void> keep_alive(Array array) {
-  return {new Array(std::move(array)), [](const void* p) {
+// Drops what it holds with the GIL held, wherever the last reference goes away.
+template <typename T>
+std::shared_ptr<T> with_gil_deleter(T held) {
+  return {new T(std::move(held)), [](T* p) {
             if (!Py_IsInitialized()) return;
             nb::gil_scoped_acquire gil;
-            delete static_cast<const Array*>(p);
+            delete p;
           }};
 }
 
@@ -68,6 +68,8 @@ std::shared_ptr<const void> keep_alive(Array array) {
 }
 
 }  // namespace
+
+std::shared_ptr<nb::object> share(nb::object object) { return with_gil_deleter(std::move(object)); }
 
 bool is_tensor(nb::handle object) {
   return nb::hasattr(object, "__dlpack__") || PyObject_CheckBuffer(object.ptr());
@@ -85,7 +87,7 @@ HostTensor import_tensor(nb::handle object, const char* what) {
   for (std::size_t i = 0; i < array.ndim(); ++i) tensor.shape.push_back(static_cast<std::int64_t>(array.shape(i)));
   tensor.data = const_cast<void*>(array.data());
   tensor.bytes = array.size() * size_of(*dtype);
-  tensor.owner = keep_alive(std::move(array));
+  tensor.owner = with_gil_deleter(std::move(array));
   return tensor;
 }
 

@@ -14,6 +14,10 @@
 
 namespace dycl::bindings {
 
+// A Python object that C++ code may copy and drop on any thread, with or without the
+// GIL. After the interpreter's end it is left to the operating system.
+std::shared_ptr<nanobind::object> share(nanobind::object object);
+
 struct HostTensor {
   DType dtype = DType::F32;
   std::vector<std::int64_t> shape;

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runner.h"
+
+#include <dlfcn.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <exception>
+#include <mutex>
+
+#include "dycl/runtime.h"
+#include "errors.h"
+#include "values.h"
+
+namespace nb = nanobind;
+
+namespace dycl::bindings {
+namespace {
+
+using Ports = std::vector<std::pair<std::string, std::string>>;
+
+Ports export_ports(const std::vector<runtime::Port>& ports) {
+  Ports result;
+  for (const runtime::Port& port : ports) result.emplace_back(port.name, port.type.text());
+  return result;
+}
+
+nb::object export_span(const SourceSpan& span, const std::vector<std::string>& sources) {
+  if (!span.known()) return nb::none();
+  const std::string file = span.file < sources.size() ? sources[span.file] : std::string();
+  return nb::make_tuple(file, span.line, span.column, span.end_line, span.end_column);
+}
+
+// One caller of a program, with the Python callbacks it was given.
+struct Runner {
+  std::shared_ptr<const runtime::Program> program;
+  runtime::Run run;
+  std::exception_ptr callback_failure;  // a Python exception must not cross the runtime
+  std::mutex busy;
+
+  Runner(std::shared_ptr<const runtime::Program> p, runtime::Run r) : program(std::move(p)), run(std::move(r)) {}
+};
+
+[[noreturn]] void raise_run_error(const Runner& runner, const Error& error) {
+  raise(error, runner.program->sources());
+}
+
+nb::object run(Runner& self, nb::sequence arguments, nb::object states, const std::string& framework) {
+  // Two Python threads on one Run would share its buffers: refused rather than raced.
+  const std::unique_lock lock(self.busy, std::try_to_lock);
+  if (!lock.owns_lock()) throw std::runtime_error("this Run is in use by another thread; make one Run per thread");
+
+  ImportedValues inputs(arguments, self.program->inputs());
+  ImportedValues given_states;
+  const bool explicit_states = !states.is_none();
+  if (explicit_states) given_states = ImportedValues(nb::cast<nb::sequence>(states), self.program->states());
+  self.callback_failure = nullptr;
+  auto results = [&] {
+    nb::gil_scoped_release release;
+    return explicit_states ? self.run.run_with_states(inputs.values(), given_states.values())
+                           : self.run.run(inputs.values());
+  }();
+  if (self.callback_failure) std::rethrow_exception(self.callback_failure);
+  if (!results) raise_run_error(self, results.error());
+
+  nb::list outputs = export_values(*results, framework);
+  if (!explicit_states) return outputs;
+  return nb::make_tuple(outputs, export_values(self.run.new_states(), framework));
+}
+
+// Runs Python code inside a run: takes the GIL, and keeps an exception for later.
+template <typename Call>
+void call_back(Runner& self, Call&& call) {
+  nb::gil_scoped_acquire gil;
+  if (self.callback_failure) return;
+  try {
+    call();
+  } catch (...) {
+    self.callback_failure = std::current_exception();
+  }
+}
+
+void set_print(Runner& self, nb::object callback) {
+  if (callback.is_none()) return self.run.set_print(nullptr);
+  self.run.set_print([&self, callback = share(callback)](std::string_view text) {
+    call_back(self, [&] { (*callback)(nb::str(text.data(), text.size())); });
+  });
+}
+
+void set_decider(Runner& self, nb::object callback) {
+  if (callback.is_none()) return self.run.set_decider(nullptr);
+  self.run.set_decider([&self, callback = share(callback)](std::uint32_t decision, std::uint32_t arm) {
+    std::uint32_t chosen = arm;
+    call_back(self, [&] { chosen = nb::cast<std::uint32_t>((*callback)(decision, arm)); });
+    return chosen;
+  });
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> trace(const Runner& self) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> result;
+  for (const runtime::Outcome& outcome : self.run.trace()) result.emplace_back(outcome.decision, outcome.arm);
+  return result;
+}
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> profile(const Runner& self) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> result;
+  for (const runtime::Profile& entry : self.run.profile()) result.emplace_back(entry.calls, entry.nanoseconds);
+  return result;
+}
+
+// The folder of this module's file behind any link, where the build puts plug-ins nearby.
+std::filesystem::path module_folder() {
+  Dl_info info{};
+  if (!::dladdr(reinterpret_cast<const void*>(&module_folder), &info) || !info.dli_fname) return {};
+  std::error_code ignored;
+  return std::filesystem::canonical(info.dli_fname, ignored).parent_path();
+}
+
+// Python functions for `host_call`: arguments as tensors of `framework`, results by their types.
+runtime::HostFunction import_host_function(const std::string& name, nb::object function) {
+  return [name, function = share(std::move(function))](std::span<const runtime::Value> arguments, std::span<runtime::Value> results) -> Result<void> {
+    nb::gil_scoped_acquire gil;
+    return call_host_function(name, *function, arguments, results);
+  };
+}
+
+std::shared_ptr<const runtime::Program> load(
+    const std::filesystem::path& path, int threads, int spinning, bool verify_weights, bool portable_only,
+    const std::vector<std::filesystem::path>& plugin_folders,
+    const std::map<std::string, std::map<std::string, std::string>>& engine_options, nb::dict host_functions,
+    nb::object notice) {
+  runtime::LoadOptions options;
+  options.threads = threads;
+  options.spinning = spinning;
+  options.verify_weights = verify_weights;
+  options.portable_only = portable_only;
+  options.plugin_folders = plugin_folders;
+  if (const auto folder = module_folder(); !folder.empty()) {
+    options.plugin_folders.push_back(folder);
+    options.plugin_folders.push_back(folder.parent_path() / "lib" / "dycl");
+  }
+  options.engine_options = engine_options;
+  for (auto [name, function] : host_functions) {
+    const auto text = nb::cast<std::string>(name);
+    options.host_functions[text] = import_host_function(text, nb::borrow(function));
+  }
+  if (!notice.is_none())
+    options.notice = [notice = share(notice)](std::string_view text) {
+      nb::gil_scoped_acquire gil;
+      (*notice)(nb::str(text.data(), text.size()));
+    };
+  auto program = [&] {
+    nb::gil_scoped_release release;
+    return runtime::Program::load(path, std::move(options));
+  }();
+  return unwrap(std::move(program));
+}
+
+void bind_program(nb::module_& module) {
+  using runtime::Program;
+  nb::class_<Program> c(module, "Program", "A loaded package; immutable, shared by threads.");
+  c.def_static("load", &load, nb::arg("path"), nb::arg("threads") = 0, nb::arg("spinning") = -1,
+               nb::arg("verify_weights") = false, nb::arg("portable_only") = false,
+               nb::arg("plugin_folders") = std::vector<std::filesystem::path>(),
+               nb::arg("engine_options") = std::map<std::string, std::map<std::string, std::string>>(),
+               nb::arg("host_functions") = nb::dict(), nb::arg("notice") = nb::none());
+  c.def_prop_ro("inputs", [](const Program& p) { return export_ports(p.inputs()); }, "[(name, type)]");
+  c.def_prop_ro("outputs", [](const Program& p) { return export_ports(p.outputs()); });
+  c.def_prop_ro("states", [](const Program& p) { return export_ports(p.states()); });
+  c.def_prop_ro("symbols", [](const Program& p) {
+    std::vector<std::tuple<std::string, std::int64_t, std::int64_t>> result;
+    for (const runtime::Symbol& s : p.symbols()) result.emplace_back(s.name, s.min, s.max);
+    return result;
+  }, "[(name, min, max)]");
+  c.def_prop_ro("decisions", [](const Program& p) {
+    nb::list result;
+    for (const runtime::Decision& d : p.decisions())
+      result.append(nb::make_tuple(d.arms, d.block, export_span(d.span, p.sources())));
+    return result;
+  }, "[(arms, block, span)]; branch: arm 0 is false, arm 1 is true");
+  c.def_prop_ro("sub_dnns", [](const Program& p) {
+    nb::list result;
+    for (const runtime::SubDnn& s : p.sub_dnns())
+      result.append(nb::make_tuple(s.name, s.backend, s.target, s.artifact_bytes, s.call_sites));
+    return result;
+  }, "[(name, backend, target, artifact bytes, call sites)]");
+  c.def_prop_ro("target", [](const Program& p) { return p.target(); });
+  c.def_prop_ro("metadata", [](const Program& p) { return std::string(p.metadata()); }, "JSON text");
+  c.def_prop_ro("ir_text", [](const Program& p) { return std::string(p.ir_text()); });
+  c.def_prop_ro("sources", [](const Program& p) { return p.sources(); });
+}
+
+void bind_run(nb::module_& module) {
+  nb::class_<Runner> c(module, "Run", "One caller's buffers and states of a Program; one thread at a time.");
+  c.def("__init__", [](Runner* self, std::shared_ptr<const runtime::Program> program) {
+    new (self) Runner(program, unwrap(runtime::Run::create(program), program->sources()));
+  }, nb::arg("program"));
+  c.def("run", &run, nb::arg("arguments"), nb::arg("states") = nb::none(), nb::arg("framework") = "torch",
+        "Returns the outputs as a list; with `states` (in the program's order) returns (outputs, new states) and "
+        "leaves the states kept here alone. framework: 'torch' or 'numpy'.");
+  c.def("state", [](const Runner& self, const std::string& name, const std::string& framework) {
+    return export_value(unwrap(self.run.state(name)), framework);
+  }, nb::arg("name"), nb::arg("framework") = "torch");
+  c.def("set_state", [](Runner& self, const std::string& name, nb::object value) {
+    std::vector<runtime::Port> port;
+    for (const runtime::Port& state : self.program->states())
+      if (state.name == name) port.push_back(state);
+    const ImportedValues values(nb::cast<nb::sequence>(nb::make_tuple(value)), port);
+    unwrap(self.run.set_state(name, values.values().front()));
+  }, nb::arg("name"), nb::arg("value"));
+  c.def("reset_states", [](Runner& self) { self.run.reset_states(); });
+  c.def("set_seed", [](Runner& self, std::uint64_t seed) { self.run.set_seed(seed); }, nb::arg("seed"));
+  c.def("set_loop_limit", [](Runner& self, std::int64_t n) { self.run.set_loop_limit(n); }, nb::arg("limit"));
+  c.def("set_print", &set_print, nb::arg("callback").none(), "callback(text); None: standard output.");
+  c.def("set_trace", [](Runner& self, bool on) { self.run.set_trace(on); }, nb::arg("on"));
+  c.def_prop_ro("trace", &trace, "[(decision, arm)] of the last run, while tracing");
+  c.def("force", [](Runner& self, std::vector<std::int32_t> outcomes) { self.run.force(std::move(outcomes)); },
+        nb::arg("outcomes"), "The i-th decision takes arm outcomes[i] (-1: as the condition says); [] ends it.");
+  c.def("set_decider", &set_decider, nb::arg("callback").none(), "callback(decision, arm) -> arm; None ends it.");
+  c.def("set_profile", [](Runner& self, bool on) { self.run.set_profile(on); }, nb::arg("on"));
+  c.def_prop_ro("profile", &profile, "[(calls, nanoseconds)] per sub-DNN, while profiling");
+}
+
+}  // namespace
+
+void bind_runner(nb::module_& module) {
+  bind_program(module);
+  bind_run(module);
+}
+
+}  // namespace dycl::bindings

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "values.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+#include <memory>
+
+namespace nb = nanobind;
+
+namespace dycl::bindings {
+namespace {
+
+nb::dlpack::dtype dlpack_dtype(DType dtype) {
+  using Code = nb::dlpack::dtype_code;
+  const auto make = [&](Code code) {
+    return nb::dlpack::dtype{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(dtype)), 1};
+  };
+  switch (dtype) {
+    case DType::Bool: return make(Code::Bool);
+    case DType::BF16: return make(Code::Bfloat);
+    case DType::F16: case DType::F32: case DType::F64: return make(Code::Float);
+    case DType::I8: case DType::I16: case DType::I32: case DType::I64: return make(Code::Int);
+    case DType::U8: case DType::U16: case DType::U32: case DType::U64: return make(Code::UInt);
+    case DType::C64: case DType::C128: return make(Code::Complex);
+  }
+  throw nb::type_error("a tensor of an unknown element type");
+}
+
+nb::object export_tensor(const runtime::Tensor& tensor, const std::string& framework) {
+  const std::uint64_t bytes = tensor.byte_size();
+  auto memory = std::make_unique<std::uint8_t[]>(bytes ? bytes : 1);
+  if (bytes) std::memcpy(memory.get(), tensor.data, bytes);
+  std::vector<std::size_t> shape(tensor.shape.begin(), tensor.shape.end());
+  void* data = memory.get();
+  nb::capsule owner(memory.release(), [](void* p) noexcept { delete[] static_cast<std::uint8_t*>(p); });
+  const auto dtype = dlpack_dtype(tensor.dtype);
+  if (framework == "numpy")
+    return nb::cast(nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, nullptr, dtype));
+  if (framework == "torch")
+    return nb::cast(nb::ndarray<nb::pytorch>(data, shape.size(), shape.data(), owner, nullptr, dtype));
+  throw nb::value_error("framework: 'torch' or 'numpy'");
+}
+
+// The Python exception that is set, as an error of the run.
+Error error_of(const nb::python_error& failure, const std::string& function) {
+  Error error;
+  error.kind = ErrorKind::RuntimeFailure;
+  error.type = nb::cast<std::string>(failure.type().attr("__name__"));
+  error.message = "host function '" + function + "': " + nb::str(failure.value()).c_str();
+  return error;
+}
+
+// Results of host functions live until the next call on this thread: the runtime copies them before.
+thread_local std::unique_ptr<ImportedValues> host_results;
+
+}  // namespace
+
+ImportedValues::ImportedValues(nb::sequence values, const std::vector<runtime::Port>& ports) {
+  std::size_t index = 0;
+  for (nb::handle value : values) {
+    const runtime::Port* port = index < ports.size() ? &ports[index] : nullptr;
+    values_.push_back(import(value, port ? &port->type : nullptr, port ? port->name : std::to_string(index)));
+    ++index;
+  }
+}
+
+runtime::Value ImportedValues::import(nb::handle value, const runtime::Type* type, const std::string& name) {
+  using runtime::Value;
+  PyObject* p = value.ptr();
+  if (p == Py_None) return Value::none();
+  if (type && type->kind == runtime::Type::Kind::Optional) type = &type->element.front();
+  if (PyBool_Check(p)) return Value::of(p == Py_True);
+  if (PyLong_Check(p)) {
+    if (type && type->kind == runtime::Type::Kind::Float) return Value::of(nb::cast<double>(value));
+    return Value::of(nb::cast<std::int64_t>(value));
+  }
+  if (PyFloat_Check(p)) return Value::of(PyFloat_AS_DOUBLE(p));
+  if (PyList_Check(p) || PyTuple_Check(p)) {
+    const runtime::Type* element = type && type->kind == runtime::Type::Kind::List ? &type->element.front() : nullptr;
+    std::vector<Value> items;
+    for (nb::handle item : nb::borrow<nb::sequence>(value)) items.push_back(import(item, element, name));
+    return Value::list(std::move(items));
+  }
+  const HostTensor& tensor = tensors_.emplace_back(import_tensor(value, ("argument '" + name + "'").c_str()));
+  return Value::of(runtime::Tensor{tensor.data, tensor.dtype, tensor.shape});
+}
+
+nb::object export_value(const runtime::Value& value, const std::string& framework) {
+  using Kind = runtime::Value::Kind;
+  switch (value.kind) {
+    case Kind::None: return nb::none();
+    case Kind::Bool: return nb::bool_(value.boolean);
+    case Kind::Int: return nb::int_(value.integer);
+    case Kind::Float: return nb::float_(value.floating);
+    case Kind::Tensor: return export_tensor(value.tensor, framework);
+    case Kind::List: return export_values(value.elements, framework);
+  }
+  return nb::none();
+}
+
+nb::list export_values(std::span<const runtime::Value> values, const std::string& framework) {
+  nb::list result;
+  for (const runtime::Value& value : values) result.append(export_value(value, framework));
+  return result;
+}
+
+Result<void> call_host_function(const std::string& name, nb::handle function,
+                                std::span<const runtime::Value> arguments, std::span<runtime::Value> results) {
+  try {
+    const nb::object returned = function(*nb::tuple(export_values(arguments, "torch")));
+    const bool several = PyTuple_Check(returned.ptr()) || PyList_Check(returned.ptr());
+    nb::sequence items = several ? nb::cast<nb::sequence>(returned) : nb::cast<nb::sequence>(nb::make_tuple(returned));
+    host_results = std::make_unique<ImportedValues>(items, std::vector<runtime::Port>{});
+    if (host_results->values().size() != results.size())
+      return Error{ErrorKind::RuntimeFailure, "host function '" + name + "' returned another number of values than declared", {}, {}, {}};
+    std::copy(host_results->values().begin(), host_results->values().end(), results.begin());
+    return {};
+  } catch (const nb::python_error& failure) {
+    return error_of(failure, name);
+  } catch (const std::exception& failure) {
+    return Error{ErrorKind::RuntimeFailure, "host function '" + name + "': " + failure.what(), {}, {}, {}};
+  }
+}
+
+}  // namespace dycl::bindings

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Python values as the runtime's and back: tensors by DLPack, bool, int, float, None
+// and lists of those.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dycl/runtime.h"
+#include "support/result.h"
+#include "tensors.h"
+
+namespace dycl::bindings {
+
+// Arguments of a run, and what keeps their memory alive.
+class ImportedValues {
+ public:
+  ImportedValues() = default;
+
+  // An int where `ports` wants a float is converted; everything else is the runtime's to check.
+  ImportedValues(nanobind::sequence values, const std::vector<runtime::Port>& ports);
+
+  std::span<const runtime::Value> values() const { return values_; }
+
+ private:
+  runtime::Value import(nanobind::handle value, const runtime::Type* type, const std::string& name);
+
+  std::vector<runtime::Value> values_;
+  std::deque<HostTensor> tensors_;
+};
+
+// A copy of `value` as an object of `framework` ("torch" or "numpy").
+nanobind::object export_value(const runtime::Value& value, const std::string& framework);
+nanobind::list export_values(std::span<const runtime::Value> values, const std::string& framework);
+
+// Calls a Python function for `host_call`; an exception becomes an Error with its type.
+Result<void> call_host_function(const std::string& name, nanobind::handle function,
+                                std::span<const runtime::Value> arguments, std::span<runtime::Value> results);
+
+}  // namespace dycl::bindings

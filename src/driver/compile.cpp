@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/compile.h"
+
+#include <chrono>
+#include <fstream>
+
+#include "backends/backend.h"
+#include "emit/package_writer.h"
+#include "ir/print.h"
+#include "passes/pipeline.h"
+
+namespace dycl::driver {
+namespace {
+
+// Announces stages and writes down how long each took.
+class Stages {
+ public:
+  Stages(const CompileOptions& options, CompileReport& report) : options_(options), report_(report) {}
+
+  template <typename Work>
+  auto run(const char* name, Work&& work) {
+    if (options_.progress) options_.progress(name);
+    const auto start = std::chrono::steady_clock::now();
+    auto result = work();
+    report_.stages.push_back({name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+    return result;
+  }
+
+ private:
+  const CompileOptions& options_;
+  CompileReport& report_;
+};
+
+// Writes <number>_<pass>.dyir files; remembers the first failure, because a pass can't report one.
+struct Dump {
+  std::filesystem::path folder;
+  int number = 0;
+  std::string failed;
+
+  void write(std::string_view pass, const ir::Program& program) {
+    char prefix[16];
+    std::snprintf(prefix, sizeof prefix, "%02d_", number++);
+    const auto path = folder / (prefix + std::string(pass) + ".dyir");
+    std::ofstream out(path, std::ios::binary);
+    out << ir::print(program);
+    out.close();
+    if (!out && failed.empty()) failed = path.string();
+  }
+};
+
+Result<void> run_passes(ir::Program& program, const CompileOptions& options, CompileReport& report) {
+  passes::PipelineOptions pipeline;
+  pipeline.skip = options.skip_passes;
+  Dump dump{options.dump_folder, 0, {}};
+  if (!options.dump_folder.empty()) {
+    std::error_code failure;
+    std::filesystem::create_directories(options.dump_folder, failure);
+    dump.write("input", program);
+    pipeline.dump = [&](std::string_view pass, const ir::Program& p) { dump.write(pass, p); };
+  }
+  DYCL_ASSIGN(report.passes, passes::run_pipeline(program, pipeline));
+  if (!dump.failed.empty()) return Error{ErrorKind::Missing, "cannot write " + dump.failed, {}, {}, {}};
+  return {};
+}
+
+// An op the engine can't take is the user's to know about, not the engine's to fail on.
+Result<void> check_taken(const ir::Program& program, const backends::Backend& backend) {
+  for (const ir::Function& function : program.functions) {
+    if (function.kind != ir::FunctionKind::SubDnn) continue;
+    const auto refused = backend.refuse(program, function);
+    if (refused.empty()) continue;
+    return Error{ErrorKind::Unsupported,
+                 "the back end '" + std::string(backend.name()) + "' cannot take the op " + refused.front()->name,
+                 "choose another back end, or write this step with other ops", refused.front()->span, {}};
+  }
+  return {};
+}
+
+void count(const ir::Program& program, CompileReport& report) {
+  for (const ir::Function& function : program.functions) {
+    if (function.kind == ir::FunctionKind::SubDnn) ++report.sub_dnns;
+    for (const ir::Block& block : function.blocks) {
+      report.ops += block.body.size();
+      if (function.kind != ir::FunctionKind::Host) continue;
+      ++report.blocks;
+      for (const ir::Op& op : block.body) report.calls += op.name == "call";
+    }
+  }
+}
+
+}  // namespace
+
+Result<CompileReport> compile(ir::Program program, const CompileOptions& options) {
+  CompileReport report;
+  Stages stages(options, report);
+  if (options.output.empty()) return Error{ErrorKind::InvalidInput, "no output path for the package", {}, {}, {}};
+  DYCL_ASSIGN(const auto backend, backends::find_backend(options.backend));
+
+  emit::PackageOptions package;
+  package.producer = "dycl " DYCL_VERSION;
+  package.debug_info = options.debug_info;
+  package.source_texts = options.source_texts;
+  if (options.debug_info) package.ir_text = ir::print(program);
+
+  DYCL_TRY(stages.run("passes", [&] { return run_passes(program, options, report); }));
+  count(program, report);
+  DYCL_TRY(check_taken(program, *backend));
+
+  backends::BackendOptions engine;
+  engine.portable_only = options.portable_only;
+  engine.notice = [&](std::string_view text) { report.notices.emplace_back(text); };
+  DYCL_ASSIGN(const auto artifacts, stages.run("back end", [&] { return backend->compile_program(program, engine); }));
+  for (const auto& sub_dnn : artifacts) report.artifacts += sub_dnn.artifacts.size();
+  report.weights = program.weights.size();
+
+  DYCL_TRY(stages.run("package", [&] { return emit::write_package(program, artifacts, package, options.output); }));
+  std::error_code ignored;
+  report.package_bytes = std::filesystem::file_size(options.output, ignored);
+  return report;
+}
+
+}  // namespace dycl::driver

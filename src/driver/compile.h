@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole flow from a program to a package, in one function: verify, passes, back
+// end, package. Called by the command line and by the Python binding alike.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/program.h"
+#include "passes/pipeline.h"
+#include "support/result.h"
+
+namespace dycl::driver {
+
+struct CompileOptions {
+  std::string backend = "ort";
+  std::filesystem::path output;               // the package
+  std::vector<std::string> skip_passes;       // by name
+  std::filesystem::path dump_folder;          // IR text after every pass goes here; empty: nowhere
+  bool portable_only = false;                 // no artifacts for this machine's CPU
+  bool debug_info = true;                     // keep IR text and source lines in the package
+  std::map<std::string, std::string> source_texts;  // by name in Program::sources
+  std::function<void(std::string_view stage)> progress;  // at the start of each stage
+};
+
+struct StageTime {
+  std::string name;
+  double seconds = 0;
+};
+
+// What was made, for people and for --json.
+struct CompileReport {
+  std::vector<StageTime> stages;
+  std::vector<passes::PassTiming> passes;
+  std::size_t blocks = 0, ops = 0, sub_dnns = 0, calls = 0, artifacts = 0, weights = 0;
+  std::uint64_t package_bytes = 0;
+  std::vector<std::string> notices;
+};
+
+// Takes the program over: passes rewrite it.
+Result<CompileReport> compile(ir::Program program, const CompileOptions& options);
+
+}  // namespace dycl::driver

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/read_program.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "driver/weights_file.h"
+#include "import/onnx/import.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+
+namespace dycl::driver {
+namespace {
+
+bool has_missing_weights(const ir::Program& program) {
+  return std::any_of(program.weights.begin(), program.weights.end(),
+                     [](const auto& entry) { return !entry.second.bytes.data; });
+}
+
+Result<void> find_weights(ir::Program& program, const std::filesystem::path& path, const ReadOptions& options) {
+  if (!has_missing_weights(program)) return {};
+  const auto file = options.weights.value_or(weights_path(path));
+  std::error_code ignored;
+  if (std::filesystem::exists(file, ignored)) return attach_weights(program, file);
+  if (!options.need_weights && !options.weights) return {};
+  return Error{ErrorKind::Missing, "the weights of " + path.string() + " are not there: no file " + file.string(),
+               "name the file with --weights", {}, {}};
+}
+
+Result<ir::Program> read_dyir(const std::filesystem::path& path, const ReadOptions& options) {
+  DYCL_ASSIGN(const std::string text, read_text(path));
+  DYCL_ASSIGN(ir::Program program, ir::parse(text, path.string(), {.spans_from_text = true}));
+  if (auto valid = ir::verify(program); !valid) {
+    Error error = std::move(valid).error();
+    const auto& sources = program.sources;
+    if (error.span.known() && error.span.file < sources.size() && sources[error.span.file] == path.string()) {
+      error.message = ir::draw_error(error, text, path.string());
+      error.help.clear();
+      error.span = {};
+    }
+    return error;
+  }
+  DYCL_TRY(find_weights(program, path, options));
+  return program;
+}
+
+}  // namespace
+
+Result<ir::Program> read_program(const std::filesystem::path& path, const ReadOptions& options) {
+  if (path.extension() == ".dyir") return read_dyir(path, options);
+  if (path.extension() == ".onnx") {
+    DYCL_ASSIGN(ir::Program program, onnx::import_file(path));
+    DYCL_TRY(ir::verify(program));
+    return program;
+  }
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return Error{ErrorKind::Missing, "no file " + path.string(), {}, {}, {}};
+  return Error{ErrorKind::Unsupported, path.string() + " is neither .dyir nor .onnx", {}, {}, {}};
+}
+
+Result<void> write_program(const ir::Program& program, const std::filesystem::path& path) {
+  DYCL_TRY(write_text(ir::print(program, {.spans = true}), path));
+  if (program.weights.empty() || has_missing_weights(program)) return {};
+  return write_weights(program, weights_path(path));
+}
+
+Result<std::string> read_text(const std::filesystem::path& path) {
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (in) text << in.rdbuf();
+  if (!in || in.bad())
+    return Error{ErrorKind::Missing, "cannot read " + path.string() + (errno ? std::string(": ") + std::strerror(errno) : ""),
+                 {}, {}, {}};
+  return std::move(text).str();
+}
+
+Result<void> write_text(const std::string& text, const std::filesystem::path& path) {
+  errno = 0;
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  if (!out) return Error{ErrorKind::Missing, "cannot write " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
+  return {};
+}
+
+std::string render(const Error& error, const std::vector<std::string>& sources) {
+  std::string text;
+  if (error.span.known()) {
+    if (error.span.file < sources.size()) text += sources[error.span.file] + ":";
+    text += std::to_string(error.span.line) + ":" + std::to_string(error.span.column) + ": error: ";
+  } else if (error.message.find(": error: ") == std::string::npos) {
+    text += "error: ";
+  }
+  text += error.message;
+  if (!error.help.empty()) text += "\n  help: " + error.help;
+  return text;
+}
+
+}  // namespace dycl::driver

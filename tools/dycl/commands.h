@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of `dycl`, one file each. add_*_command declares the options and sets
+// `action` (which returns the exit code) when that command is the chosen one.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+#include "console.h"
+
+namespace dycl::tools {
+
+using Action = std::function<int()>;
+
+// `arguments` are those after the command's name, for the Python front end.
+void add_compile_command(CLI::App& app, Console& console, Action& action, std::vector<std::string> arguments);
+void add_opt_command(CLI::App& app, Console& console, Action& action);
+void add_inspect_command(CLI::App& app, Console& console, Action& action);
+
+// --json and --quiet, on every command.
+void add_output_options(CLI::App& command, Console& console);
+
+}  // namespace dycl::tools

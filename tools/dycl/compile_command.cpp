@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// dycl compile: a program from IR text or ONNX is compiled here; one from Python is
+// handed to the front end, `python -m dycl compile`, with the same arguments.
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "commands.h"
+#include "driver/compile.h"
+#include "driver/read_program.h"
+
+namespace dycl::tools {
+namespace {
+
+struct Options {
+  std::string source;
+  std::string weights;
+  std::vector<std::string> python_inputs;  // only forwarded
+  driver::CompileOptions compile;
+};
+
+// file.py, file.py:factory, package.module:factory: not a file we read here.
+bool is_python(const std::string& source) {
+  const std::string file = source.substr(0, source.find(':'));
+  if (std::filesystem::path(file).extension() == ".py") return true;
+  return source.find(':') != std::string::npos && !std::filesystem::exists(source);
+}
+
+// The interpreter beside this program (.venv/bin), else the one on the PATH.
+std::string python_interpreter() {
+  if (const auto* path = reinterpret_cast<const char*>(::getauxval(AT_EXECFN))) {
+    const auto sibling = std::filesystem::path(path).parent_path() / "python";
+    std::error_code ignored;
+    if (std::filesystem::exists(sibling, ignored)) return sibling.string();
+  }
+  return "python3";
+}
+
+// Replaces this process by the front end.
+int exec_front_end(const Console& console, const std::vector<std::string>& arguments) {
+  const std::string python = python_interpreter();
+  std::vector<std::string> command{python, "-m", "dycl", "compile"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  std::vector<char*> raw;
+  for (std::string& word : command) raw.push_back(word.data());
+  raw.push_back(nullptr);
+  ::execvp(python.c_str(), raw.data());
+  return console.fail({ErrorKind::Missing, "cannot start " + python + ": " + std::strerror(errno),
+                       "capture of Python models needs the dycl package; run `make setup`", {}, {}});
+}
+
+nlohmann::json to_json(const driver::CompileReport& report, const Options& options) {
+  nlohmann::json stages = nlohmann::json::array();
+  for (const auto& [name, seconds] : report.stages) stages.push_back({{"name", name}, {"seconds", seconds}});
+  return {{"package", options.compile.output.string()}, {"bytes", report.package_bytes}, {"blocks", report.blocks},
+          {"ops", report.ops}, {"sub_dnns", report.sub_dnns}, {"calls", report.calls},
+          {"artifacts", report.artifacts}, {"weights", report.weights}, {"stages", stages},
+          {"notices", report.notices}};
+}
+
+std::string to_text(const driver::CompileReport& report, const Options& options) {
+  double seconds = 0;
+  for (const auto& stage : report.stages) seconds += stage.seconds;
+  char time[32];
+  std::snprintf(time, sizeof time, "%.2f s", seconds);
+  return options.compile.output.string() + ": " + human_bytes(report.package_bytes) + ", " +
+         std::to_string(report.blocks) + " blocks, " + std::to_string(report.sub_dnns) + " sub-DNNs, " +
+         std::to_string(report.weights) + " weights, " + time;
+}
+
+int compile(Console& console, Options& options) {
+  if (options.compile.output.empty())
+    options.compile.output = std::filesystem::path(options.source).filename().replace_extension(".dycl");
+  console.stage("read");
+  driver::ReadOptions read;
+  if (!options.weights.empty()) read.weights = options.weights;
+  auto program = driver::read_program(options.source, read);
+  if (!program) return console.fail(program.error(), driver::render(program.error()));
+  options.compile.progress = [&](std::string_view name) { console.stage(name); };
+  const std::vector<std::string> sources = program->sources;
+  const auto report = driver::compile(std::move(program).value(), options.compile);
+  if (!report) return console.fail(report.error(), driver::render(report.error(), sources));
+  console.stage("");
+  for (const std::string& notice : report->notices) console.notice(notice);
+  console.result(to_text(*report, options), to_json(*report, options));
+  return 0;
+}
+
+}  // namespace
+
+void add_compile_command(CLI::App& app, Console& console, Action& action, std::vector<std::string> arguments) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("compile", "Compile a model into a package (.dycl)");
+  command->add_option("source", options->source, "model.onnx, model.dyir, file.py:factory or module:factory")->required();
+  command->add_option("-o,--output", options->compile.output, "The package; default: the source's name with .dycl");
+  command->add_option("--backend", options->compile.backend, "The engine that runs the sub-DNNs")->capture_default_str();
+  command->add_option("--weights", options->weights, "Weights of a .dyir; default: its name with .safetensors");
+  command->add_option("--skip-passes", options->compile.skip_passes, "Passes to leave out, by name")->delimiter(',');
+  command->add_option("--dump", options->compile.dump_folder, "Write the IR after every pass into this folder");
+  command->add_flag("--portable", options->compile.portable_only, "No artifacts for this machine's CPU");
+  command->add_flag("--strip{false}", options->compile.debug_info, "Leave IR text and source lines out of the package");
+  command->add_option("--input", options->python_inputs, "Python models: an example input, e.g. \"f32[1,3,32,32]\"");
+  add_output_options(*command, console);
+  command->allow_extras();  // options of the Python front end; refused below for everything else
+  command->footer("examples:\n"
+                  "  dycl compile model.onnx -o model.dycl\n"
+                  "  dycl compile model.dyir --dump stages/ --json\n"
+                  "  dycl compile model.py:make_model --input \"f32[1,3,32,32]\" -o model.dycl\n"
+                  "`dycl compile file.py:factory --help` shows what the Python front end adds.");
+  command->callback([options, command, arguments = std::move(arguments), &console, &action] {
+    if (is_python(options->source)) {
+      action = [&console, arguments] { return exec_front_end(console, arguments); };
+      return;
+    }
+    if (command->remaining_size() != 0) throw CLI::ExtrasError(command->remaining());
+    if (!options->python_inputs.empty()) throw CLI::ValidationError("--input", "only for models written in Python");
+    action = [options, &console] { return compile(console, *options); };
+  });
+}
+
+}  // namespace dycl::tools
