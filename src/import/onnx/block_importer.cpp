@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "import/onnx/result_dtype.h"
+#include "ir/dim.h"
 
 namespace dycl::onnx {
 namespace {
@@ -118,13 +119,21 @@ Result<ir::ValueId> BlockImporter::value(const std::string& name) const {
   return it->second;
 }
 
+// An expression over the program's symbols; anything else is known only at run time.
+ir::Dim BlockImporter::symbolic(const std::string& text) const {
+  if (text.empty()) return ir::Dim::opaque();
+  const auto dim = ir::parse_dim(text);
+  if (!dim || dim->is_known()) return ir::Dim::opaque();
+  for (const std::string& symbol : ir::symbols_of(*dim))
+    if (!program_.symbols.count(symbol)) return ir::Dim::opaque();
+  return *dim;
+}
+
 ir::Type BlockImporter::type_from(const ValueInfo& info, DType dtype) const {
   if (!info.shape) return ir::Type::tensor_of_unknown_rank(dtype);
   std::vector<ir::Dim> dims;
   for (const Dimension& dim : *info.shape) {
-    if (dim.value >= 0) dims.push_back(ir::Dim::of(dim.value));
-    else if (program_.symbols.count(dim.param)) dims.push_back(ir::Dim{-1, dim.param});
-    else dims.push_back(ir::Dim::opaque());
+    dims.push_back(dim.value >= 0 ? ir::Dim::of(dim.value) : symbolic(dim.param));
   }
   return ir::Type::tensor(dtype, std::move(dims));
 }

@@ -31,6 +31,7 @@ class BlockImporter {
   ir::Type type_from(const ValueInfo& info, DType dtype) const;
 
  private:
+  ir::Dim symbolic(const std::string& text) const;
   Result<void> add_constant_node(const Node& node);
   Result<ir::ValueId> add_tensor(const Tensor& tensor);
   Result<std::vector<ir::ValueId>> operands_of(const Node& node) const;
