@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code objects as the abstract machine reads them: instructions, control flow, liveness.
+
+CPython's own compiler is our lowering: scopes, name mangling, comprehensions, `with`, `try` and
+`match` arrive already compiled, and generated code (dataclasses, named tuples) needs no source.
+`CodeInfo` is computed once per code object:
+
+- instructions without caches, jump targets as indices, source spans;
+- `rank`: a topological number per instruction (back edges ignored), the order in which waiting
+  states run;
+- natural loops: for each instruction the headers of the loops around it, outermost first, and for
+  each header its body, to tell branches that leave the loop;
+- `live`: for each instruction the local variables whose value may still be read;
+- `joins`: instructions with more than one predecessor, where states can meet.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+import types
+import weakref
+from dataclasses import dataclass
+
+from .graph import Span
+
+_CONDITIONAL = ("POP_JUMP", "JUMP_IF", "FOR_ITER", "SEND")
+_STOPS = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD",
+          "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
+
+
+@dataclass(slots=True)
+class Instr:
+    op: str
+    arg: int
+    value: object  # dis's argval; for jumps the target's index
+    target: int  # -1: not a jump
+    span: Span
+    handler: "Handler | None" = None
+
+
+@dataclass(slots=True, frozen=True)
+class Handler:
+    target: int
+    depth: int
+    lasti: bool
+
+
+class CodeInfo:
+    def __init__(self, code: types.CodeType):
+        self.code = code
+        self.instrs = _decode(code)
+        self._link()
+        self._rank()
+        self._loops()
+        self._liveness()
+
+    def _link(self) -> None:
+        n = len(self.instrs)
+        self.succ: list[list[int]] = [[] for _ in range(n)]
+        self.exc_succ: list[int] = [-1] * n
+        preds = [0] * n
+        for i, ins in enumerate(self.instrs):
+            if ins.op not in _STOPS and i + 1 < n:
+                self.succ[i].append(i + 1)
+            if ins.target >= 0 and ins.target not in self.succ[i]:
+                self.succ[i].append(ins.target)
+            if ins.handler:
+                self.exc_succ[i] = ins.handler.target
+            for s in self.succ[i]:
+                preds[s] += 1
+        self.joins = {i for i in range(n) if preds[i] > 1}
+
+    def _rank(self) -> None:
+        """Reverse postorder over normal and exceptional edges; also finds back edges."""
+        n = len(self.instrs)
+        colour = [0] * n
+        order: list[int] = []
+        self.back_edges: set[tuple[int, int]] = set()
+        for root in (0, *range(n)):
+            if colour[root]:
+                continue
+            stack = [(root, iter(self._all_succ(root)))]
+            colour[root] = 1
+            while stack:
+                node, it = stack[-1]
+                for nxt in it:
+                    if colour[nxt] == 0:
+                        colour[nxt] = 1
+                        stack.append((nxt, iter(self._all_succ(nxt))))
+                        break
+                    if colour[nxt] == 1:
+                        self.back_edges.add((node, nxt))
+                else:
+                    colour[node] = 2
+                    order.append(node)
+                    stack.pop()
+        self.rank = [0] * n
+        for position, node in enumerate(reversed(order)):
+            self.rank[node] = position
+
+    def _all_succ(self, i: int) -> list[int]:
+        # The jump is visited first, so that in the reversed order the fall-through precedes it.
+        found = self.succ[i][::-1]
+        if self.exc_succ[i] >= 0:
+            found = [self.exc_succ[i], *found]
+        return found
+
+    def _loops(self) -> None:
+        n = len(self.instrs)
+        preds: list[list[int]] = [[] for _ in range(n)]
+        for i in range(n):
+            for s in self._all_succ(i):
+                preds[s].append(i)
+        bodies: dict[int, set[int]] = {}
+        for tail, header in self.back_edges:
+            body = bodies.setdefault(header, {header})
+            work = [tail]
+            while work:
+                node = work.pop()
+                if node not in body:
+                    body.add(node)
+                    work.extend(preds[node])
+        self.loop_body = bodies
+        headers = sorted(bodies, key=lambda h: (-len(bodies[h]), self.rank[h]))
+        self.loops_of: list[tuple[int, ...]] = [tuple(h for h in headers if i in bodies[h]) for i in range(n)]
+        self.joins.update(bodies)
+
+    def _liveness(self) -> None:
+        n = len(self.instrs)
+        code = self.code
+        names = list(code.co_varnames)
+        names += [c for c in code.co_cellvars if c not in names]
+        names += list(code.co_freevars)
+        self.local_names = names
+        index = {name: k for k, name in enumerate(names)}
+        self.local_index = index
+        always = 0
+        for name in (*code.co_cellvars, *code.co_freevars):
+            always |= 1 << index[name]
+        use, define = [0] * n, [0] * n
+        for i, ins in enumerate(self.instrs):
+            if ins.op in ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_CLOSURE", "DELETE_FAST"):
+                use[i] = 1 << index[ins.value]
+            elif ins.op == "LOAD_FAST_AND_CLEAR":
+                use[i] = 1 << index[ins.value]
+            elif ins.op == "STORE_FAST":
+                define[i] = 1 << index[ins.value]
+        live = [0] * n
+        order = sorted(range(n), key=lambda i: -self.rank[i])
+        changed = True
+        while changed:
+            changed = False
+            for i in order:
+                out = 0
+                for s in self.succ[i]:
+                    out |= live[s]
+                now = use[i] | (out & ~define[i])
+                if self.exc_succ[i] >= 0:
+                    now |= live[self.exc_succ[i]]
+                if now != live[i]:
+                    live[i] = now
+                    changed = True
+        self.live = [bits | always for bits in live]
+
+    def is_live(self, pc: int, local: int) -> bool:
+        return bool(self.live[pc] >> local & 1)
+
+    def leaves_loop(self, pc: int, header: int) -> bool:
+        """True if the branch at pc has a successor outside the loop of `header` (that pc is in)."""
+        body = self.loop_body.get(header, ())
+        return pc in body and any(s not in body for s in self.succ[pc])
+
+
+def _decode(code: types.CodeType) -> list[Instr]:
+    raw = [ins for ins in dis.get_instructions(code) if ins.opname not in ("CACHE", "EXTENDED_ARG")]
+    # A jump may aim at an EXTENDED_ARG prefix: it means the instruction that follows.
+    index: dict[int, int] = {}
+    position = 0
+    offsets = [ins.offset for ins in raw]
+    for ins in dis.get_instructions(code):
+        while position < len(offsets) and offsets[position] < ins.offset:
+            position += 1
+        if position < len(offsets):
+            index[ins.offset] = position
+    instrs = []
+    for ins in raw:
+        p = ins.positions
+        line = p.lineno or 0 if p else 0
+        span = Span(code.co_filename, line, (p.col_offset or 0) + 1 if p else 0,
+                    (p.end_lineno or line) if p else line, (p.end_col_offset or 0) + 1 if p else 0)
+        target = -1
+        if ins.opcode in dis.hasjrel or ins.opcode in dis.hasjabs:
+            target = index[ins.argval]
+        instrs.append(Instr(ins.opname, ins.arg if ins.arg is not None else 0, ins.argval, target, span))
+    for start, end, target, depth, lasti in _exception_table(code):
+        handler = Handler(index[target], depth, lasti)
+        for k, offset in enumerate(offsets):
+            if start <= offset < end and instrs[k].handler is None:
+                instrs[k].handler = handler
+    return instrs
+
+
+def _exception_table(code: types.CodeType):
+    it = iter(code.co_exceptiontable)
+
+    def varint(first: int) -> int:
+        value = first & 63
+        while first & 64:
+            first = next(it)
+            value = value << 6 | first & 63
+        return value
+
+    entries = []
+    for first in it:
+        start = varint(first) * 2
+        length = varint(next(it)) * 2
+        target = varint(next(it)) * 2
+        depth_lasti = varint(next(it))
+        entries.append((start, start + length, target, depth_lasti >> 1, bool(depth_lasti & 1)))
+    return entries
+
+
+_cache: "weakref.WeakKeyDictionary" = weakref.WeakKeyDictionary()
+_by_id: dict[int, CodeInfo] = {}
+
+
+def info_of(code: types.CodeType) -> CodeInfo:
+    """Cached by identity: equal code objects of different files must keep their own spans."""
+    found = _by_id.get(id(code))
+    if found is None or found.code is not code:
+        found = _by_id[id(code)] = CodeInfo(code)
+    return found
+
+
+SUPPORTED = (3, 11) <= sys.version_info[:2] <= (3, 12)

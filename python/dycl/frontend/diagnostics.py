@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors about the user's model, drawn at the line the user wrote.
+
+`CaptureRefusal` travels inside capture: a BaseException, so that neither the user's `except
+Exception` nor a library's can mistake it for an exception of the program. At the boundary it becomes
+a `CompileError` with the user's stack.
+"""
+
+from __future__ import annotations
+
+import linecache
+
+from .graph import Span
+
+
+class CompileError(Exception):
+    """The model cannot be compiled; the text says where, what, why and what to do."""
+
+    def __init__(self, text: str, *, message: str = "", help: str = "", span: Span | None = None, kind: str = ""):
+        super().__init__(text)
+        self.message = message or text
+        self.help = help
+        self.span = span
+        self.kind = kind  # a stable name of the refusal's class, e.g. "escape.hash"
+
+
+class CaptureRefusal(BaseException):
+    """Raised anywhere inside capture when a construct is refused."""
+
+    def __init__(self, message: str, help: str = "", span: Span | None = None, kind: str = "refused", because=None):
+        super().__init__(message)
+        self.message = message
+        self.help = help
+        self.span = span
+        self.kind = kind
+        self.because = because  # a runtime value whose origin is worth telling
+
+    def __reduce__(self):
+        return (CaptureRefusal, (self.message, self.help, self.span, self.kind))
+
+
+class Restart(BaseException):
+    """Capture must begin anew with a decision changed (a merge forbidden, an attribute made a state)."""
+
+    def __init__(self, why: str):
+        super().__init__(why)
+
+
+def draw(span: Span) -> list[str]:
+    """The source line with a caret line under the span."""
+    text = linecache.getline(span.file, span.line).rstrip("\n")
+    if not text:
+        return []
+    data = text.encode()
+    start = len(data[: max(span.column - 1, 0)].decode(errors="replace"))
+    if span.end_line == span.line and span.end_column > span.column:
+        end = len(data[: span.end_column - 1].decode(errors="replace"))
+    else:
+        end = len(text)
+    indent = len(text) - len(text.lstrip())
+    text, start, end = text[indent:], max(start - indent, 0), max(end - indent, 1)
+    return [f"    {text}", "    " + " " * start + "^" + "~" * max(end - start - 1, 0)]
+
+
+def report(refusal: CaptureRefusal, stack: list[tuple[Span, str]]) -> CompileError:
+    """`stack`: the user's frames, outermost first, as (span, function name)."""
+    span = refusal.span or (stack[-1][0] if stack else None)
+    lines = []
+    if span is not None:
+        lines.append(f"{span.file}:{span.line}:{span.column}: error: {refusal.message}")
+        lines += draw(span)
+    else:
+        lines.append(f"error: {refusal.message}")
+    origin = _origin(refusal.because)
+    if origin is not None and origin != span:
+        lines.append(f"  known only at run time because of {origin.file}:{origin.line}:{origin.column}:")
+        lines += draw(origin)
+    if refusal.help:
+        lines.append(f"  help: {refusal.help}")
+    callers = [entry for entry in stack[:-1]]
+    if callers:
+        lines.append("  called from:")
+        for where, name in reversed(callers[-8:]):
+            lines.append(f"    {where.file}:{where.line} in {name}")
+    return CompileError("\n".join(lines), message=refusal.message, help=refusal.help, span=span, kind=refusal.kind)
+
+
+def _origin(value) -> Span | None:
+    origin = getattr(value, "origin", None)
+    return origin if isinstance(origin, Span) else None

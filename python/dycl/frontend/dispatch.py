@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What torch dispatches during a recorded call, one ATen op at a time.
+
+Each op is of one kind, read off its schema: a view extends a path, an op that writes goes to
+`inplace`, a random op to `randomness`, everything else becomes a node. Ops that the ONNX lowering
+cannot take whole are taken apart here with the decomposition it names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
+
+from . import inplace, randomness
+from .diagnostics import CaptureRefusal
+from .views import step_of
+
+aten = torch.ops.aten
+prim = torch.ops.prim
+
+_DROPPED = {"device", "layout", "pin_memory", "memory_format", "non_blocking", "generator"}
+_EMPTY = {aten.empty, aten.empty_like, aten.new_empty, aten.empty_strided, aten.new_empty_strided, aten.empty_permuted}
+_MEMOS = ("nonzero_memo", "item_memo", "unique_memo", "unique_consecutive_memo")
+
+
+class DispatchRecorder(TorchDispatchMode):
+    def __init__(self, recorder):
+        super().__init__()
+        self.recorder = recorder
+        self._kinds: dict[Any, str] = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func.namespace == "prim":
+            return func(*args, **kwargs)
+        kind = self._kinds.get(func)
+        if kind is None:
+            kind = self._kinds[func] = _kind(func)
+        args, kwargs = _enter(self.recorder, args), _enter(self.recorder, kwargs)
+        return getattr(self, "_" + kind)(func, args, kwargs)
+
+    # -- kinds ------------------------------------------------------------------------
+
+    def _pure(self, func, args, kwargs):
+        _forget(args)
+        result = func(*args, **kwargs)
+        return record_results(self.recorder, func, args, kwargs, result)
+
+    def _view(self, func, args, kwargs):
+        result = func(*args, **kwargs)
+        source = args[0]
+        info = source._dycl
+        outputs = result if isinstance(result, (list, tuple)) else [result]
+        for index, output in enumerate(outputs):
+            if output is source:
+                continue
+            self.recorder.adopt_view(output, info, step_of(func, args, kwargs, index, output, info.sizes))
+        return result
+
+    def _lift_fresh(self, func, args, kwargs):
+        return args[0]
+
+    def _decomposed(self, func, args, kwargs):
+        with self:
+            return _decompositions()[func](*args, **kwargs)
+
+    def _write(self, func, args, kwargs):
+        return inplace.run(self.recorder, func, args, kwargs)
+
+    def _random(self, func, args, kwargs):
+        return randomness.run(self.recorder, func, args, kwargs)
+
+    def _empty(self, func, args, kwargs):
+        """Uninitialised memory: zeros, so that the program is deterministic."""
+        fake = func(*args, **kwargs)
+        value = self.recorder.full(fake, 0)
+        return self.recorder.adopt(fake, value)
+
+    def _item(self, func, args, kwargs):
+        return self.recorder.symbolic_item(args[0])
+
+    def _equal(self, func, args, kwargs):
+        return self.recorder.native_truth(self.recorder.equal(args[0], args[1]))
+
+    def _allclose(self, func, args, kwargs):
+        return self.recorder.native_truth(self.recorder.allclose(*args, **kwargs))
+
+    def _nonzero_truth(self, func, args, kwargs):
+        return self.recorder.native_truth(self.recorder.truth(args[0]))
+
+    def _assertion(self, func, args, kwargs):
+        condition = self.recorder.truth(args[0])
+        message = args[1] if len(args) > 1 else "Expected Tensor with single nonzero value, but got zero"
+        self.recorder.assert_true(condition, message)
+
+    def _nothing(self, func, args, kwargs):
+        return None
+
+    def _metadata(self, func, args, kwargs):
+        raise CaptureRefusal(f"{func.overloadpacket.__name__} changes a tensor's shape in place",
+                             "use the form without the underscore and assign its result", kind="inplace.metadata")
+
+    def _sparse(self, func, args, kwargs):
+        raise CaptureRefusal(f"{func} is not supported", "use dense tensors", kind="tensor.layout")
+
+
+_SPECIAL = {
+    aten._local_scalar_dense.default: "item",
+    aten.equal.default: "equal",
+    aten.allclose.default: "allclose",
+    aten.is_nonzero.default: "nonzero_truth",
+    aten._assert_async.default: "assertion",
+    aten._assert_async.msg: "assertion",
+    aten.lift_fresh.default: "lift_fresh",
+    aten._assert_tensor_metadata.default: "nothing",
+    aten.sym_constrain_range.default: "nothing",
+    aten.sym_constrain_range_for_size.default: "nothing",
+    aten.detach_.default: "lift_fresh",
+}
+
+
+def _kind(func) -> str:
+    special = _SPECIAL.get(func)
+    if special is not None:
+        return special
+    if func in _decompositions():
+        return "decomposed"
+    if func.overloadpacket in _EMPTY and not any(a.alias_info for a in func._schema.arguments):
+        return "empty"
+    if torch.Tag.inplace_view in func.tags:
+        return "metadata"
+    if any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments):
+        return "write"
+    if torch.Tag.nondeterministic_seeded in func.tags:
+        return "random"
+    if any(r.alias_info is not None for r in func._schema.returns):
+        return "view"
+    return "pure"
+
+
+def _decompositions() -> dict:
+    global _table
+    if _table is None:
+        try:
+            from .onnx_lowering import NEEDS_DECOMPOSITION as _table
+        except ImportError:
+            _table = {}
+    return _table
+
+
+_table: dict | None = None
+
+
+def _enter(recorder, tree: Any) -> Any:
+    """Real tensors that native code made or holds become handles."""
+    if isinstance(tree, torch.Tensor):
+        if isinstance(tree, FakeTensor):
+            if not hasattr(tree, "_dycl"):
+                raise CaptureRefusal("a fake tensor that capture did not make", kind="tensor.fake")
+            return tree
+        found = recorder._lifted.get(id(tree))
+        return found[1] if found is not None else recorder.constant_handle(tree)
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(_enter(recorder, x) for x in tree)
+    if isinstance(tree, dict):
+        return {k: _enter(recorder, x) for k, x in tree.items()}
+    return tree
+
+
+def _forget(tree: Any) -> None:
+    """FakeTensors remember their nonzero count and item; contents change under them here."""
+    for x in tree:
+        if isinstance(x, FakeTensor):
+            for name in _MEMOS:
+                if getattr(x, "_" + name, None) is not None:
+                    setattr(x, name, None)
+        elif isinstance(x, (list, tuple)):
+            _forget(x)
+
+
+def record_results(recorder, func, args, kwargs, result) -> Any:
+    """Records `func` as one node with the fake `result`'s types; the result's tensors become handles."""
+    flat: list[FakeTensor] = []
+    tree_map_only(torch.Tensor, flat.append, result)
+    if not flat:
+        raise CaptureRefusal(f"{func} gives no tensor: its result would be fixed when the program is compiled",
+                             kind="native.result")
+    if any(hasattr(fake, "_dycl") for fake in flat):
+        raise CaptureRefusal(f"{func} returns one of its arguments", kind="native.alias")
+    args, kwargs = clean(func, args, kwargs, flat[0])
+    for fake, value in zip(flat, recorder.record(func, args, kwargs, [recorder.type_of(f) for f in flat])):
+        recorder.adopt(fake, value)
+    return result
+
+
+def clean(func, args: tuple, kwargs: dict, output: torch.Tensor) -> tuple[tuple, dict]:
+    """Without arguments about memory; a factory's dtype is written out."""
+    kwargs = {k: v for k, v in kwargs.items() if k not in _DROPPED and v is not None}
+    if "dtype" not in kwargs and any(a.name == "dtype" and a.kwarg_only for a in func._schema.arguments):
+        if not any(isinstance(a, torch.Tensor) for a in args):
+            kwargs["dtype"] = output.dtype
+    return args, kwargs

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ops that write to their arguments: the functional form is recorded, then its result is written.
+
+The functional form is found by schema: `add_.Tensor` is `add.Tensor`, `add.out` is `add.Tensor` without
+`out`. The op itself still runs on the fake tensors, so that what eager torch refuses is refused alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from . import randomness
+from .diagnostics import CaptureRefusal
+from .graph import TensorType, Value
+
+aten = torch.ops.aten
+
+_functional: dict[Any, Any] = {}
+
+
+def run(recorder, func, args: tuple, kwargs: dict) -> Any:
+    arguments = bind(func, args, kwargs)
+    special = _SPECIAL.get(func.overloadpacket)
+    if special is not None and is_out_variant(func):
+        special = None
+    if special is not None:
+        func(*args, **kwargs)
+        target = args[0]
+        recorder.write(target, special(recorder, target, arguments))
+        return target
+    if torch.Tag.nondeterministic_seeded in func.tags:
+        return randomness.run_inplace(recorder, func, args, kwargs)
+    return _by_functional_form(recorder, func, args, kwargs, arguments)
+
+
+def _by_functional_form(recorder, func, args, kwargs, arguments) -> Any:
+    functional = functional_form(func)
+    written = [a for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+    outs = is_out_variant(func)
+    if not outs:
+        func(*args, **kwargs)  # for its errors
+    given = {a.name: arguments[a.name] for a in func._schema.arguments if not (outs and a in written)}
+    positional = [given.pop(a.name) for a in functional._schema.arguments if not a.kwarg_only]
+    with recorder.mode:
+        result = functional(*positional, **given)
+    results = list(result) if isinstance(result, (list, tuple)) else [result]
+    targets = [arguments[a.name] for a in written]
+    if len(results) == 1 and isinstance(targets[0], (list, tuple)):
+        targets = list(targets[0])
+        results = list(result)
+    if len(results) < len(targets):
+        raise CaptureRefusal(f"{func} writes in a way that is not supported", kind="inplace.op")
+    for target, new in zip(targets, results):
+        recorder.write(target, fitted(recorder, func, target, new, outs))
+    return _returned(func, arguments, targets)
+
+
+def _returned(func, arguments, targets) -> Any:
+    if not func._schema.returns:
+        return None
+    return targets[0] if len(func._schema.returns) == 1 and len(targets) == 1 else tuple(targets)
+
+
+def fitted(recorder, func, target: torch.Tensor, new: torch.Tensor, outs: bool) -> Value:
+    """The value of `new` in target's dtype; its shape must be target's."""
+    if len(new.shape) != len(target.shape) or not recorder.same_shape(new, target):
+        if outs:
+            raise CaptureRefusal(f"out= of {func.overloadpacket.__name__} has another shape than the result",
+                                 "allocate out with the result's shape", kind="inplace.out")
+        raise CaptureRefusal(f"{func} would change the shape of the tensor it writes", kind="inplace.metadata")
+    if new.dtype != target.dtype:
+        if not torch.can_cast(new.dtype, target.dtype):
+            raise RuntimeError(f"result type {_type_word(new.dtype)} can't be cast to the desired output type "
+                               f"{_type_word(target.dtype)}")
+        return recorder.record(aten._to_copy.default, (new,), {"dtype": target.dtype}, [target._dycl.type])[0]
+    return recorder.value_of(new)
+
+
+_WORDS = {torch.float32: "Float", torch.float64: "Double", torch.float16: "Half", torch.bfloat16: "BFloat16",
+          torch.int64: "Long", torch.int32: "Int", torch.int16: "Short", torch.int8: "Char", torch.uint8: "Byte",
+          torch.bool: "Bool", torch.complex64: "ComplexFloat", torch.complex128: "ComplexDouble"}
+
+
+def _type_word(dtype: torch.dtype) -> str:
+    return _WORDS.get(dtype, str(dtype))
+
+
+# -- the functional form of an op ----------------------------------------------------------
+
+
+def is_out_variant(func) -> bool:
+    return any(a.is_out for a in func._schema.arguments)
+
+
+def functional_form(func) -> Any:
+    found = _functional.get(func)
+    if found is None:
+        found = _functional[func] = _find_functional(func)
+    return found
+
+
+def _find_functional(func) -> Any:
+    namespace, name = func._schema.name.split("::")
+    wanted = [(a.name, _plain(a)) for a in func._schema.arguments if not a.is_out]
+    names = [name] if is_out_variant(func) else [name[:-1]] if name.endswith("_") else [name + "_functional"]
+    for candidate in names:
+        packet = getattr(getattr(torch.ops, namespace), candidate, None)
+        for overload in packet.overloads() if packet is not None else ():
+            op = getattr(packet, overload)
+            if any(a.alias_info is not None and a.alias_info.is_write for a in op._schema.arguments):
+                continue
+            if sorted(wanted) == sorted((a.name, _plain(a)) for a in op._schema.arguments):
+                return op
+    raise CaptureRefusal(f"{func} writes in place and has no functional form", "use the form that returns a new tensor",
+                         kind="inplace.op")
+
+
+def _plain(argument) -> str:
+    return str(argument.type)
+
+
+def bind(func, args: tuple, kwargs: dict) -> dict[str, Any]:
+    """Arguments by name, defaults filled in."""
+    bound = {}
+    for index, a in enumerate(func._schema.arguments):
+        if index < len(args) and not a.kwarg_only:
+            bound[a.name] = args[index]
+        elif a.name in kwargs:
+            bound[a.name] = kwargs[a.name]
+        else:
+            bound[a.name] = a.default_value
+    return bound
+
+
+# -- ops with simpler parts than their functional form -----------------------------------------
+
+
+def _copy(recorder, target, arguments) -> Value:
+    return spread(recorder, arguments["src"], target)
+
+
+def _fill(recorder, target, arguments) -> Value:
+    value = arguments["value"]
+    return spread(recorder, value, target) if isinstance(value, torch.Tensor) else recorder.full(target, value)
+
+
+def _zero(recorder, target, arguments) -> Value:
+    return recorder.full(target, 0)
+
+
+def spread(recorder, source: torch.Tensor, target: torch.Tensor) -> Value:
+    """source's value in target's dtype and shape (broadcast)."""
+    value, sizes = recorder.value_of(source), tuple(source.shape)
+    if source.dtype != target.dtype:
+        converted = TensorType(target.dtype, value.type.shape)
+        value = recorder.record(aten._to_copy.default, (value,), {"dtype": target.dtype}, [converted])[0]
+    while len(sizes) > len(target.shape):  # leading ones of a source with more dims, as in x[0] = y[None]
+        sizes = sizes[1:]
+        squeezed = TensorType(target.dtype, value.type.shape[1:])
+        value = recorder.record(aten.squeeze.dim, (value, 0), {}, [squeezed])[0]
+    if not recorder.same_sizes(sizes, tuple(target.shape)):
+        value = recorder.record(aten.expand.default, (value, list(target.shape)), {}, [target._dycl.type])[0]
+    return value
+
+
+_SPECIAL = {aten.copy_: _copy, aten.fill_: _fill, aten.zero_: _zero}

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Iterators whose position is per state: sequences, generators, runtime ranges and tensors.
+
+Python's own iterators cannot be forked. `get_iter` gives one of ours; each is an object of the heap
+(touched before it moves). enumerate, zip, map and the like are generators in shims.py.
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+from .diagnostics import CaptureRefusal
+from .machine import JUMPED, PUSHED, Machine
+from .state import Frame, State
+from .values import RtInt
+
+DONE = object()
+
+
+class SeqIter:
+    """Over anything indexable by 0.. (list, tuple, str, range, torch.Size); lists may grow meanwhile."""
+
+    __slots__ = ("sequence", "index", "__weakref__")
+
+    def __init__(self, sequence: Any):
+        self.sequence = sequence
+        self.index = 0
+
+    def dycl_contents(self):
+        return (self.sequence, self.index)
+
+    def dycl_install(self, contents):
+        self.sequence, self.index = contents
+
+
+class NativeIter:
+    """Over a native iterator: what it gave is kept in a buffer that all states share."""
+
+    __slots__ = ("source", "buffer", "index", "__weakref__")
+
+    def __init__(self, source: Any):
+        self.source = source
+        self.buffer: list = []
+        self.index = 0
+
+    def dycl_contents(self):
+        return self.index
+
+    def dycl_install(self, contents):
+        self.index = contents
+
+
+class RtRange:
+    """range(...) with a bound known only at run time. Immutable."""
+
+    __slots__ = ("start", "stop", "step")
+
+    def __init__(self, start: Any, stop: Any, step: int):
+        self.start, self.stop, self.step = start, stop, step
+
+
+class RtRangeIter:
+    __slots__ = ("current", "stop", "step", "__weakref__")
+
+    def __init__(self, current: Any, stop: Any, step: int):
+        self.current, self.stop, self.step = current, stop, step
+
+    def dycl_contents(self):
+        return (self.current, self.stop, self.step)
+
+    def dycl_install(self, contents):
+        self.current, self.stop, self.step = contents
+
+
+class RtTensorIter:
+    """Over the first axis of a tensor whose extent is known only at run time."""
+
+    __slots__ = ("tensor", "index", "length", "__weakref__")
+
+    def __init__(self, tensor: Any, length: Any):
+        self.tensor, self.index, self.length = tensor, 0, length
+
+    def dycl_contents(self):
+        return (self.tensor, self.index, self.length)
+
+    def dycl_install(self, contents):
+        self.tensor, self.index, self.length = contents
+
+
+class MGenerator:
+    """A generator of interpreted code; `frame` is its suspended frame, None when running or done."""
+
+    __slots__ = ("frame", "done", "__weakref__")
+
+    def __init__(self, frame: Frame):
+        frame.generator = self
+        self.frame: Frame | None = frame
+        self.done = False
+
+    def finish(self) -> None:
+        self.frame = None
+        self.done = True
+
+    def dycl_contents(self):
+        return (self.frame.copy() if self.frame is not None else None, self.done)
+
+    def dycl_install(self, contents):
+        frame, self.done = contents
+        self.frame = frame.copy() if frame is not None else None
+
+
+OURS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator)
+
+
+def get_iter(m: Machine, s: State, obj: Any) -> Any:
+    """iter(obj): one of our iterators, or PUSHED when user code makes it."""
+    from . import protocol
+
+    if isinstance(obj, OURS):
+        return obj
+    if isinstance(obj, RtRange):
+        return m.new(RtRangeIter(obj.start, obj.stop, obj.step))
+    if m.is_tensor(obj):
+        return tensor_iter(m, obj)
+    if protocol.python_method(obj, "__iter__") is not None:
+        return protocol.call(m, s, protocol.special_method(m, obj, "__iter__"), (), {})
+    if isinstance(obj, (list, tuple, str, range, bytes)):
+        return m.new(SeqIter(obj))
+    if isinstance(obj, dict):
+        return m.new(SeqIter(tuple(obj)))
+    if isinstance(obj, (set, frozenset, collections.deque)) or type(obj) in _VIEWS:
+        return m.new(SeqIter(tuple(obj)))
+    if protocol.python_method(obj, "__next__") is not None:
+        return obj
+    if protocol.python_method(obj, "__getitem__") is not None and not hasattr(type(obj), "__iter__"):
+        return protocol.call(m, s, m.shim("iterate_by_index"), (obj,), {})
+    return m.new(NativeIter(iter(obj)))
+
+
+_VIEWS = {type({}.keys()), type({}.values()), type({}.items()), type(collections.OrderedDict().keys()),
+          type(collections.OrderedDict().values()), type(collections.OrderedDict().items())}
+
+
+def tensor_iter(m: Machine, tensor: Any) -> Any:
+    if len(tensor.shape) == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    extent = tensor.shape[0]
+    if type(extent) is int:
+        return m.new(SeqIter(m.recorder.call(type(tensor).unbind, (tensor, 0), {})))
+    return m.new(RtTensorIter(tensor, m.recorder.extent(tensor, 0)))
+
+
+def next_item(m: Machine, s: State, iterator: Any, exhausted, sent: Any = None) -> Any:
+    """The next item, DONE, or PUSHED (the item then arrives on the stack; a generator that ends calls
+    `exhausted(machine, state, returned value)`)."""
+    if isinstance(iterator, SeqIter):
+        if iterator.index >= len(iterator.sequence):
+            return DONE
+        item = iterator.sequence[iterator.index]
+        m.heap.touch(iterator)
+        iterator.index += 1
+        return item
+    if isinstance(iterator, MGenerator):
+        return resume(m, s, iterator, exhausted, sent)
+    if isinstance(iterator, NativeIter):
+        return _next_native(m, iterator)
+    if isinstance(iterator, RtRangeIter):
+        return _next_range(m, iterator)
+    if isinstance(iterator, RtTensorIter):
+        return _next_row(m, iterator)
+    from . import protocol
+
+    method = protocol.special_method(m, iterator, "__next__")
+    if method is None:
+        raise TypeError(f"'{type(iterator).__name__}' object is not an iterator")
+    return protocol.call(m, s, method, (), {})  # StopIteration ends the loop in Machine.unwind
+
+
+def _next_native(m: Machine, iterator: NativeIter) -> Any:
+    if iterator.index >= len(iterator.buffer):
+        try:
+            iterator.buffer.append(next(iterator.source))
+        except StopIteration:
+            return DONE
+    m.heap.touch(iterator)
+    iterator.index += 1
+    return iterator.buffer[iterator.index - 1]
+
+
+def _next_range(m: Machine, it: RtRangeIter) -> Any:
+    more = m.scalars.compare("lt" if it.step > 0 else "gt", it.current, it.stop)
+    if not (more if isinstance(more, bool) else m.decide(more)):
+        return DONE
+    item = it.current
+    following = m.scalars.binary("add", item, it.step) if isinstance(item, RtInt) else item + it.step
+    m.heap.touch(it)
+    it.current = following
+    return item
+
+
+def _next_row(m: Machine, it: RtTensorIter) -> Any:
+    more = m.scalars.compare("lt", it.index, it.length)
+    if not (more if isinstance(more, bool) else m.decide(more)):
+        return DONE
+    row = m.recorder.call(type(it.tensor).select, (it.tensor, 0, it.index), {})
+    following = m.scalars.binary("add", it.index, 1) if isinstance(it.index, RtInt) else it.index + 1
+    m.heap.touch(it)
+    it.index = following
+    return row
+
+
+# ---- generators --------------------------------------------------------------------------
+
+
+def resume(m: Machine, s: State, generator: MGenerator, exhausted, sent: Any) -> Any:
+    if generator.done:
+        return DONE
+    if generator.frame is None:
+        raise ValueError("generator already executing")
+    m.heap.touch(generator)
+    frame = generator.frame
+    generator.frame = None
+    frame.generator = generator
+    frame.on_return = exhausted
+    frame.stack.append(sent)
+    s.frames.append(frame)
+    return PUSHED
+
+
+def suspend(m: Machine, s: State, frame: Frame, value: Any) -> None:
+    """`yield value` in the top frame, whose position is already behind the yield."""
+    s.frames.pop()
+    generator = frame.generator
+    if generator is None:
+        raise CaptureRefusal("yield outside a generator of the compiled code", kind="generator")
+    m.heap.touch(generator)
+    frame.on_return = None
+    generator.frame = frame
+    caller = s.frames[-1]
+    caller.stack.append(value)
+    m.advance(caller)
+
+
+def materialise(m: Machine, source: Any) -> list | tuple | None:
+    """All items at once if no user code and no decision is needed, else None."""
+    if isinstance(source, (list, tuple, str, range, dict, set, frozenset, collections.deque, bytes)):
+        from . import protocol
+
+        if protocol.python_method(source, "__iter__") is not None:
+            return None
+        return list(source)
+    if type(source) in _VIEWS:
+        return list(source)
+    if isinstance(source, SeqIter):
+        items = list(source.sequence[source.index:]) if not isinstance(source.sequence, range) else list(
+            source.sequence)[source.index:]
+        m.heap.touch(source)
+        source.index += len(items)
+        return items
+    if m.is_tensor(source) and len(source.shape) and type(source.shape[0]) is int:
+        return list(m.recorder.call(type(source).unbind, (source, 0), {}))
+    return None

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real tensors (inputs, parameters, buffers, globals) as handles, and which of them the program wrote.
+
+Two real tensors that share memory share a cell. A real tensor that was never written in the present
+state may be read while capturing; `static_reads` says which were, so that capture starts again with
+`declare_state` if such a tensor is written later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+from .aliases import steps_between
+from .diagnostics import CaptureRefusal
+from .graph import Value
+from .heap import Cell
+from .views import TensorInfo
+
+
+@dataclass(eq=False)
+class Root:
+    """A storage from outside capture: its first seen tensor, its handle, the value it starts with."""
+
+    real: torch.Tensor
+    handle: FakeTensor
+    initial: Value
+    name: str = ""
+    kind: str = "constant"  # "constant", "input" or "state"
+
+    @property
+    def cell(self) -> Cell:
+        return self.handle._dycl.cell
+
+    @property
+    def info(self) -> TensorInfo:
+        return self.handle._dycl
+
+
+def check_writable(cell: Cell) -> None:
+    if cell.note == "shared":
+        raise CaptureRefusal("a write to a tensor whose memory another tensor shares in a way that cannot be traced",
+                             "clone() one of them before compiling", kind="inplace.shared")
+
+
+class Lifting:
+    def __init__(self) -> None:
+        self.roots: list[Root] = []
+        self.static_reads: set[int] = set()  # ids of real tensors whose contents capture looked at
+        self._lifted: dict[int, tuple[torch.Tensor, FakeTensor]] = {}
+        self._storages: dict[int, Root] = {}
+        self._root_of_value: dict[Value, Root] = {}
+
+    def lift(self, real: torch.Tensor) -> FakeTensor:
+        """The handle of a real tensor."""
+        found = self._lifted.get(id(real))
+        if found is not None:
+            return found[1]
+        if isinstance(real, FakeTensor):
+            raise CaptureRefusal("a fake tensor that capture did not make", kind="tensor.fake")
+        _refuse_exotic(real)
+        handle = self._lift_into_root(real)
+        self._lifted[id(real)] = (real, handle)
+        return handle
+
+    def _lift_into_root(self, real: torch.Tensor) -> FakeTensor:
+        key = real.untyped_storage()._cdata
+        root = self._storages.get(key)
+        if root is None:
+            whole = real._base if real._is_view() and real._base is not None else real
+            _refuse_exotic(whole)
+            root = self._new_root(whole)
+            self._storages[key] = root
+        if root.real is real:
+            return root.handle
+        steps = steps_between(root.real, real)
+        if steps is None or (steps and any(isinstance(s, torch.SymInt) for s in root.handle.shape)):
+            root.cell.note = "shared"
+            return self._new_root(real, note="shared").handle
+        return self._apply(root.handle, steps, real)
+
+    def _apply(self, handle: FakeTensor, steps: list[tuple], real: torch.Tensor) -> FakeTensor:
+        if not steps:
+            return handle
+        for func, args, kwargs in steps:
+            fake = self.fake(func, (handle, *args[1:]), kwargs)
+            handle = self.adopt_view(fake, handle._dycl, (func, args, kwargs))
+        return handle
+
+    def _new_root(self, real: torch.Tensor, note: str | None = None) -> Root:
+        fake = self.fake(torch.empty_strided, (tuple(real.shape), real.stride()),
+                         {"dtype": real.dtype, "device": real.device})
+        value = Value(self.type_of(fake), None)
+        value.constant = real
+        handle = self.adopt(fake, value)
+        handle._dycl.cell.note = note
+        return self._add_root(Root(real, handle, value))
+
+    def _add_root(self, root: Root) -> Root:
+        self.roots.append(root)
+        self._root_of_value[root.initial] = root
+        return root
+
+    def register_input(self, example: torch.Tensor, name: str, handle: FakeTensor, value: Value) -> None:
+        root = self._add_root(Root(example, handle, value, name, "input"))
+        self._lifted[id(example)] = (example, handle)
+        key = example.untyped_storage()._cdata
+        other = self._storages.setdefault(key, root)
+        if other is not root:
+            root.cell.note = other.cell.note = "shared"
+
+    def constant_handle(self, real: torch.Tensor) -> FakeTensor:
+        """A fresh storage that starts as a copy of `real` (torch.tensor and the like)."""
+        with self.without_modes():
+            real = real.detach().clone()
+        fake = self.fake(torch.empty_strided, (tuple(real.shape), real.stride()),
+                         {"dtype": real.dtype, "device": real.device})
+        value = Value(self.type_of(fake), None)
+        value.constant = real
+        return self.adopt(fake, value)
+
+    def declare_state(self, real: torch.Tensor, name: str) -> tuple[FakeTensor, Value]:
+        """A real tensor that the program writes: its contents become an input. Call before capture begins."""
+        handle = self.lift(real)
+        cell = handle._dycl.cell
+        root = next(r for r in self.roots if r.cell is cell)
+        if root.kind == "constant":
+            root.kind, root.name = "state", name
+            root.initial = Value(root.initial.type, None, name)
+            cell.value = root.initial
+        return handle, root.initial
+
+    def note_static_read(self, value: Value) -> None:
+        root = self._root_of_value.get(value)
+        if root is not None:
+            self.static_reads.add(id(root.real))
+
+    def written(self) -> list[Root]:
+        """The outside storages whose contents differ from the start in the present state."""
+        return [root for root in self.roots if root.cell.value is not root.initial]
+
+
+def _refuse_exotic(real: torch.Tensor) -> None:
+    if isinstance(real, torch.nn.parameter.UninitializedTensorMixin):
+        raise CaptureRefusal("a parameter that is not initialised yet", "run the model once before compiling it",
+                             kind="tensor.lazy")
+    if real.layout is not torch.strided or real.is_quantized or getattr(real, "is_nested", False):
+        raise CaptureRefusal(f"a tensor of layout {real.layout}", "use dense tensors", kind="tensor.layout")
+    if real.is_meta:
+        raise CaptureRefusal("a tensor without data (device meta)", "initialise the module's parameters first",
+                             kind="tensor.meta")
+    if not isinstance(real, torch.nn.Parameter) and type(real) is not torch.Tensor:
+        raise CaptureRefusal(f"a tensor subclass ({type(real).__name__})", "use plain tensors", kind="tensor.subclass")

@@ -1,0 +1,904 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each bytecode instruction does (CPython 3.11 and 3.12).
+
+A handler gets (machine, state, frame, instruction). It returns None to go on with the next
+instruction, or JUMPED/PUSHED if it has set the position or pushed a frame. It may ask
+`machine.decide(...)` only before it has changed anything: the instruction is then executed again.
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+
+from . import iterators, protocol
+from .diagnostics import CaptureRefusal
+from .machine import JUMPED, PUSHED
+from .runtime_text import RtText, format_value
+from .state import NULL, UNBOUND
+from .values import RtScalar
+
+HANDLERS: dict = {}
+
+
+def op(*names):
+    def register(f):
+        for name in names:
+            HANDLERS[name] = f
+        return f
+
+    return register
+
+
+def push_result(frame, result):
+    """For handlers that end in a call: push an immediate result, or report the pushed frame."""
+    if result is PUSHED or result is JUMPED:
+        return result
+    frame.stack.append(result)
+    return None
+
+
+# ---- stack and variables -------------------------------------------------------------
+
+
+@op("NOP", "RESUME", "PRECALL", "CACHE", "PREP_RERAISE_STAR", "ASYNC_GEN_WRAP")
+def nop(m, s, f, i):
+    return None
+
+
+@op("POP_TOP", "END_FOR")
+def pop_top(m, s, f, i):
+    f.stack.pop()
+
+
+@op("PUSH_NULL")
+def push_null(m, s, f, i):
+    f.stack.append(NULL)
+
+
+@op("COPY")
+def copy(m, s, f, i):
+    f.stack.append(f.stack[-i.arg])
+
+
+@op("SWAP")
+def swap(m, s, f, i):
+    st = f.stack
+    st[-1], st[-i.arg] = st[-i.arg], st[-1]
+
+
+@op("LOAD_CONST")
+def load_const(m, s, f, i):
+    f.stack.append(i.value)
+
+
+@op("RETURN_CONST")
+def return_const(m, s, f, i):
+    m.return_value(s, i.value)
+    return JUMPED
+
+
+@op("LOAD_FAST", "LOAD_FAST_CHECK")
+def load_fast(m, s, f, i):
+    value = f.locals[f.info.local_index[i.value]]
+    if value is UNBOUND:
+        raise UnboundLocalError(f"cannot access local variable '{i.value}' where it is not associated with a value")
+    f.stack.append(value)
+
+
+@op("LOAD_FAST_AND_CLEAR")
+def load_fast_and_clear(m, s, f, i):
+    k = f.info.local_index[i.value]
+    f.stack.append(f.locals[k])
+    f.locals[k] = UNBOUND
+
+
+@op("STORE_FAST")
+def store_fast(m, s, f, i):
+    value = f.stack.pop()
+    m.hint(value, i.value)
+    f.locals[f.info.local_index[i.value]] = value
+
+
+@op("DELETE_FAST")
+def delete_fast(m, s, f, i):
+    k = f.info.local_index[i.value]
+    if f.locals[k] is UNBOUND:
+        raise UnboundLocalError(f"cannot access local variable '{i.value}' where it is not associated with a value")
+    f.locals[k] = UNBOUND
+
+
+@op("MAKE_CELL")
+def make_cell(m, s, f, i):
+    k = f.info.local_index[i.value]
+    value = f.locals[k]
+    cell = types.CellType() if value is UNBOUND else types.CellType(value)
+    f.locals[k] = m.new(cell)
+
+
+@op("COPY_FREE_VARS")
+def copy_free_vars(m, s, f, i):
+    for name, cell in zip(f.info.code.co_freevars, f.function.__closure__ or ()):
+        f.locals[f.info.local_index[name]] = cell
+
+
+@op("LOAD_CLOSURE")
+def load_closure(m, s, f, i):
+    f.stack.append(f.locals[f.info.local_index[i.value]])
+
+
+@op("LOAD_DEREF", "LOAD_CLASSDEREF")
+def load_deref(m, s, f, i):
+    cell = f.locals[f.info.local_index[i.value]]
+    try:
+        f.stack.append(cell.cell_contents)
+    except ValueError:
+        raise NameError(f"cannot access free variable '{i.value}' where it is not associated with a value") from None
+
+
+@op("STORE_DEREF")
+def store_deref(m, s, f, i):
+    cell = f.locals[f.info.local_index[i.value]]
+    m.heap.touch(cell)
+    value = f.stack.pop()
+    m.hint(value, i.value)
+    cell.cell_contents = value
+
+
+@op("DELETE_DEREF")
+def delete_deref(m, s, f, i):
+    cell = f.locals[f.info.local_index[i.value]]
+    m.heap.touch(cell)
+    del cell.cell_contents
+
+
+@op("LOAD_GLOBAL")
+def load_global(m, s, f, i):
+    value = _global(f, i.value)
+    if i.arg & 1:
+        f.stack.append(NULL)
+    f.stack.append(value)
+
+
+def _global(f, name):
+    if name in f.globals:
+        return f.globals[name]
+    builtins = f.builtins
+    if name in builtins:
+        return builtins[name]
+    raise NameError(f"name '{name}' is not defined")
+
+
+@op("LOAD_NAME")
+def load_name(m, s, f, i):
+    if isinstance(f.extra, dict) and i.value in f.extra:
+        f.stack.append(f.extra[i.value])
+    else:
+        f.stack.append(_global(f, i.value))
+
+
+@op("STORE_GLOBAL")
+def store_global(m, s, f, i):
+    m.heap.touch(f.globals)
+    f.globals[i.value] = f.stack.pop()
+
+
+@op("LOAD_ASSERTION_ERROR")
+def load_assertion_error(m, s, f, i):
+    f.stack.append(AssertionError)
+
+
+@op("LOAD_BUILD_CLASS")
+def load_build_class(m, s, f, i):
+    raise CaptureRefusal("a class statement inside the compiled code", "define the class at module level",
+                         kind="class-statement")
+
+
+@op("IMPORT_NAME")
+def import_name(m, s, f, i):
+    fromlist, level = f.stack.pop(), f.stack.pop()
+    f.stack.append(__import__(i.value, f.globals, None, fromlist, level))
+
+
+@op("IMPORT_FROM")
+def import_from(m, s, f, i):
+    module = f.stack[-1]
+    try:
+        f.stack.append(getattr(module, i.value))
+    except AttributeError:
+        import sys
+
+        full = f"{module.__name__}.{i.value}"
+        if full not in sys.modules:
+            raise ImportError(f"cannot import name '{i.value}' from '{module.__name__}'") from None
+        f.stack.append(sys.modules[full])
+
+
+# ---- jumps ---------------------------------------------------------------------------
+
+
+@op("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
+def jump(m, s, f, i):
+    m.jump(f, i.target)
+    return JUMPED
+
+
+def _truth_or_call(m, s, f):
+    """The truth of the value on top; PUSHED if user code must tell (the instruction then repeats)."""
+    value = f.stack[-1]
+    method = protocol.truth_method(m, value)
+    if method is None:
+        m.loops.note_test(s, f, value)
+        return m.truth(value)
+    f.stack.pop()
+    return protocol.call_then(m, s, method, (), {}, _retry_with_truth)
+
+
+def _retry_with_truth(m, s, value):
+    s.frames[-1].stack.append(value if isinstance(value, (bool, RtScalar)) else bool(value))
+    return JUMPED
+
+
+def _jump_if(m, s, f, i, when, keep):
+    truth = _truth_or_call(m, s, f)
+    if truth is PUSHED or truth is JUMPED:
+        return truth
+    if truth is when:
+        if not keep:
+            f.stack.pop()
+        m.jump(f, i.target)
+        return JUMPED
+    f.stack.pop()
+    return None
+
+
+@op("POP_JUMP_FORWARD_IF_FALSE", "POP_JUMP_BACKWARD_IF_FALSE", "POP_JUMP_IF_FALSE")
+def pop_jump_if_false(m, s, f, i):
+    return _jump_if(m, s, f, i, False, keep=False)
+
+
+@op("POP_JUMP_FORWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_TRUE", "POP_JUMP_IF_TRUE")
+def pop_jump_if_true(m, s, f, i):
+    return _jump_if(m, s, f, i, True, keep=False)
+
+
+@op("JUMP_IF_FALSE_OR_POP")
+def jump_if_false_or_pop(m, s, f, i):
+    return _jump_if(m, s, f, i, False, keep=True)
+
+
+@op("JUMP_IF_TRUE_OR_POP")
+def jump_if_true_or_pop(m, s, f, i):
+    return _jump_if(m, s, f, i, True, keep=True)
+
+
+@op("POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_NONE", "POP_JUMP_IF_NONE")
+def pop_jump_if_none(m, s, f, i):
+    if f.stack.pop() is None:
+        m.jump(f, i.target)
+        return JUMPED
+
+
+@op("POP_JUMP_FORWARD_IF_NOT_NONE", "POP_JUMP_BACKWARD_IF_NOT_NONE", "POP_JUMP_IF_NOT_NONE")
+def pop_jump_if_not_none(m, s, f, i):
+    if f.stack.pop() is not None:
+        m.jump(f, i.target)
+        return JUMPED
+
+
+# ---- operators -------------------------------------------------------------------------
+
+BINARY = {0: "add", 1: "and", 2: "floordiv", 3: "lshift", 4: "matmul", 5: "mul", 6: "mod", 7: "or", 8: "pow",
+          9: "rshift", 10: "sub", 11: "truediv", 12: "xor"}
+
+
+@op("BINARY_OP")
+def binary_op(m, s, f, i):
+    b, a = f.stack[-1], f.stack[-2]
+    inplace = i.arg >= 13
+    result = protocol.binary(m, s, BINARY[i.arg - 13 if inplace else i.arg], a, b, inplace)
+    return _replace(f, 2, result)
+
+
+def _replace(f, count, result):
+    """Replaces `count` operands by a result; a pushed frame returns onto the cleaned stack."""
+    del f.stack[-count:]
+    return push_result(f, result)
+
+
+@op("UNARY_NEGATIVE")
+def unary_negative(m, s, f, i):
+    return push_result(f, protocol.unary(m, s, "neg", f.stack.pop()))
+
+
+@op("UNARY_POSITIVE")
+def unary_positive(m, s, f, i):
+    return push_result(f, protocol.unary(m, s, "pos", f.stack.pop()))
+
+
+@op("UNARY_INVERT")
+def unary_invert(m, s, f, i):
+    return push_result(f, protocol.unary(m, s, "invert", f.stack.pop()))
+
+
+@op("UNARY_NOT")
+def unary_not(m, s, f, i):
+    value = f.stack[-1]
+    if isinstance(value, RtScalar):
+        f.stack[-1] = m.scalars.unary("not", value)
+        return None
+    if m.is_tensor(value):
+        truth = m.tensor_truth(value)
+        f.stack[-1] = (not truth) if isinstance(truth, bool) else m.scalars.unary("not", truth)
+        return None
+    truth = _truth_or_call(m, s, f)
+    if truth is PUSHED or truth is JUMPED:
+        return truth
+    f.stack[-1] = not truth
+
+
+COMPARE = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
+
+
+@op("COMPARE_OP")
+def compare_op(m, s, f, i):
+    b, a = f.stack[-1], f.stack[-2]
+    return _replace(f, 2, protocol.compare(m, s, COMPARE[str(i.value)], a, b))
+
+
+@op("IS_OP")
+def is_op(m, s, f, i):
+    b, a = f.stack.pop(), f.stack.pop()
+    f.stack.append((protocol.same_object(m, a, b)) != bool(i.arg))
+
+
+@op("CONTAINS_OP")
+def contains_op(m, s, f, i):
+    container, item = f.stack[-1], f.stack[-2]
+    result = protocol.contains(m, s, container, item, negate=bool(i.arg))
+    return _replace(f, 2, result)
+
+
+@op("BINARY_SUBSCR")
+def binary_subscr(m, s, f, i):
+    key, container = f.stack[-1], f.stack[-2]
+    return _replace(f, 2, protocol.get_item(m, s, container, key))
+
+
+@op("STORE_SUBSCR")
+def store_subscr(m, s, f, i):
+    key, container, value = f.stack[-1], f.stack[-2], f.stack[-3]
+    result = protocol.set_item(m, s, container, key, value)
+    del f.stack[-3:]
+    return result
+
+
+@op("DELETE_SUBSCR")
+def delete_subscr(m, s, f, i):
+    key, container = f.stack[-1], f.stack[-2]
+    result = protocol.delete_item(m, s, container, key)
+    del f.stack[-2:]
+    return result
+
+
+@op("BINARY_SLICE")
+def binary_slice(m, s, f, i):
+    stop, start, container = f.stack[-1], f.stack[-2], f.stack[-3]
+    return _replace(f, 3, protocol.get_item(m, s, container, slice(start, stop)))
+
+
+@op("STORE_SLICE")
+def store_slice(m, s, f, i):
+    stop, start, container, value = f.stack[-1], f.stack[-2], f.stack[-3], f.stack[-4]
+    result = protocol.set_item(m, s, container, slice(start, stop), value)
+    del f.stack[-4:]
+    return result
+
+
+# ---- attributes ----------------------------------------------------------------------
+
+
+@op("LOAD_ATTR")
+def load_attr(m, s, f, i):
+    method = bytecode_312() and i.arg & 1
+    obj = f.stack.pop()
+    if method:
+        f.stack.append(NULL)
+    return push_result(f, protocol.load_attr(m, s, obj, i.value))
+
+
+def bytecode_312() -> bool:
+    import sys
+
+    return sys.version_info >= (3, 12)
+
+
+@op("LOAD_METHOD")
+def load_method(m, s, f, i):
+    obj = f.stack.pop()
+    f.stack.append(NULL)
+    return push_result(f, protocol.load_attr(m, s, obj, i.value))
+
+
+@op("LOAD_SUPER_ATTR")
+def load_super_attr(m, s, f, i):
+    self_, cls, _super = f.stack.pop(), f.stack.pop(), f.stack.pop()
+    if i.arg & 1:
+        f.stack.append(NULL)
+    return push_result(f, protocol.load_attr(m, s, super(cls, self_), i.value))
+
+
+@op("STORE_ATTR")
+def store_attr(m, s, f, i):
+    obj, value = f.stack[-1], f.stack[-2]
+    result = protocol.store_attr(m, s, obj, i.value, value)
+    del f.stack[-2:]
+    return result
+
+
+@op("DELETE_ATTR")
+def delete_attr(m, s, f, i):
+    obj = f.stack.pop()
+    protocol.touch_attributes(m, obj)
+    delattr(obj, i.value)
+
+
+# ---- building -------------------------------------------------------------------------
+
+
+def _take(f, n):
+    if n == 0:
+        return []
+    items = f.stack[-n:]
+    del f.stack[-n:]
+    return items
+
+
+@op("BUILD_TUPLE")
+def build_tuple(m, s, f, i):
+    f.stack.append(tuple(_take(f, i.arg)))
+
+
+@op("BUILD_LIST")
+def build_list(m, s, f, i):
+    f.stack.append(m.new(_take(f, i.arg)))
+
+
+@op("BUILD_SET")
+def build_set(m, s, f, i):
+    f.stack.append(m.new(set(_take(f, i.arg))))
+
+
+@op("BUILD_MAP")
+def build_map(m, s, f, i):
+    items = _take(f, 2 * i.arg)
+    f.stack.append(m.new(dict(zip(items[::2], items[1::2]))))
+
+
+@op("BUILD_CONST_KEY_MAP")
+def build_const_key_map(m, s, f, i):
+    keys = f.stack.pop()
+    f.stack.append(m.new(dict(zip(keys, _take(f, i.arg)))))
+
+
+@op("BUILD_SLICE")
+def build_slice(m, s, f, i):
+    f.stack.append(slice(*_take(f, i.arg)))
+
+
+@op("BUILD_STRING")
+def build_string(m, s, f, i):
+    f.stack.append(RtText.join(_take(f, i.arg)))
+
+
+@op("FORMAT_VALUE")
+def format_value_op(m, s, f, i):
+    spec = f.stack.pop() if i.arg & 4 else ""
+    value = f.stack.pop()
+    return push_result(f, format_value(m, s, value, spec, i.arg & 3))
+
+
+@op("LIST_TO_TUPLE")
+def list_to_tuple(m, s, f, i):
+    f.stack.append(tuple(f.stack.pop()))
+
+
+@op("LIST_APPEND")
+def list_append(m, s, f, i):
+    value = f.stack.pop()
+    target = f.stack[-i.arg]
+    m.heap.touch(target)
+    target.append(value)
+
+
+@op("SET_ADD")
+def set_add(m, s, f, i):
+    value = f.stack.pop()
+    target = f.stack[-i.arg]
+    m.heap.touch(target)
+    target.add(value)
+
+
+@op("MAP_ADD")
+def map_add(m, s, f, i):
+    value, key = f.stack.pop(), f.stack.pop()
+    target = f.stack[-i.arg]
+    m.heap.touch(target)
+    target[key] = value
+
+
+@op("LIST_EXTEND")
+def list_extend(m, s, f, i):
+    source = f.stack[-1]
+    target = f.stack[-i.arg - 1]
+    items = iterators.materialise(m, source)
+    if items is None:
+        f.stack.pop()
+        return protocol.call_then(m, s, m.shim("extend_list"), (target, source), {}, _drop_result)
+    f.stack.pop()
+    m.heap.touch(target)
+    target.extend(items)
+
+
+def _drop_result(m, s, value):
+    return None
+
+
+@op("SET_UPDATE")
+def set_update(m, s, f, i):
+    source = f.stack[-1]
+    target = f.stack[-i.arg - 1]
+    items = iterators.materialise(m, source)
+    if items is None:
+        f.stack.pop()
+        return protocol.call_then(m, s, m.shim("extend_set"), (target, source), {}, _drop_result)
+    f.stack.pop()
+    m.heap.touch(target)
+    target.update(items)
+
+
+@op("DICT_UPDATE", "DICT_MERGE")
+def dict_update(m, s, f, i):
+    source = f.stack.pop()
+    target = f.stack[-i.arg]
+    m.heap.touch(target)
+    if i.op == "DICT_MERGE":
+        for key in source:
+            if key in target:
+                raise TypeError(f"got multiple values for keyword argument '{key}'")
+    target.update({key: source[key] for key in source.keys()} if hasattr(source, "keys") else source)
+
+
+@op("UNPACK_SEQUENCE")
+def unpack_sequence(m, s, f, i):
+    items = iterators.materialise(m, f.stack[-1])
+    if items is None:
+        source = f.stack.pop()
+        return protocol.call_then(m, s, m.shim("make_tuple"), (source,), {}, _retry)
+    f.stack.pop()
+    if len(items) != i.arg:
+        few = len(items) < i.arg
+        raise ValueError(f"not enough values to unpack (expected {i.arg}, got {len(items)})" if few
+                         else f"too many values to unpack (expected {i.arg})")
+    f.stack.extend(reversed(items))
+
+
+def _retry(m, s, value):
+    s.frames[-1].stack.append(value)
+    return JUMPED
+
+
+@op("UNPACK_EX")
+def unpack_ex(m, s, f, i):
+    items = iterators.materialise(m, f.stack[-1])
+    if items is None:
+        source = f.stack.pop()
+        return protocol.call_then(m, s, m.shim("make_tuple"), (source,), {}, _retry)
+    f.stack.pop()
+    before, after = i.arg & 0xFF, i.arg >> 8
+    if len(items) < before + after:
+        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})")
+    middle = m.new(list(items[before:len(items) - after]))
+    tail = list(items[len(items) - after:]) if after else []
+    f.stack.extend(reversed([*items[:before], middle, *tail]))
+
+
+# ---- calls ------------------------------------------------------------------------------
+
+
+@op("KW_NAMES")
+def kw_names(m, s, f, i):
+    f.kw_names = f.info.code.co_consts[i.arg]
+
+
+@op("CALL")
+def call(m, s, f, i):
+    count = i.arg
+    names = f.kw_names
+    args = f.stack[len(f.stack) - count:]
+    fn, first = f.stack[-count - 2], f.stack[-count - 1]
+    if fn is NULL:
+        fn = first
+    else:
+        args = [first, *args]
+    kwargs = {}
+    if names:
+        kwargs = dict(zip(names, args[len(args) - len(names):]))
+        args = args[:len(args) - len(names)]
+    # The operands are removed first: a pushed frame returns its value onto the cleaned stack.
+    del f.stack[-count - 2:]
+    f.kw_names = ()
+    return push_result(f, protocol.call(m, s, fn, tuple(args), kwargs))
+
+
+@op("CALL_FUNCTION_EX")
+def call_function_ex(m, s, f, i):
+    kwargs = f.stack[-1] if i.arg & 1 else {}
+    args = f.stack[-2] if i.arg & 1 else f.stack[-1]
+    items = iterators.materialise(m, args)
+    if items is None:
+        position = -2 if i.arg & 1 else -1
+        f.stack[position] = None
+        return protocol.call_then(m, s, m.shim("make_tuple"), (args,), {}, _retry_at(position))
+    if not isinstance(kwargs, dict):
+        kwargs = {key: kwargs[key] for key in kwargs.keys()}
+    del f.stack[-2 if i.arg & 1 else -1:]
+    fn = f.stack.pop()
+    if f.stack and f.stack[-1] is NULL:
+        f.stack.pop()
+    return push_result(f, protocol.call(m, s, fn, tuple(items), dict(kwargs)))
+
+
+def _retry_at(position):
+    def place(m, s, value):
+        s.frames[-1].stack[position] = value
+        return JUMPED
+
+    return place
+
+
+@op("CALL_INTRINSIC_1")
+def call_intrinsic_1(m, s, f, i):
+    if i.arg == 3:  # INTRINSIC_STOPITERATION_ERROR
+        error = f.stack.pop()
+        f.stack.append(RuntimeError("generator raised StopIteration") if isinstance(error, StopIteration) else error)
+    elif i.arg == 5:
+        return unary_positive(m, s, f, i)
+    elif i.arg == 6:
+        f.stack.append(tuple(f.stack.pop()))
+    else:
+        raise CaptureRefusal(f"the Python intrinsic {i.arg} is not supported", kind="opcode")
+
+
+@op("MAKE_FUNCTION")
+def make_function(m, s, f, i):
+    code = f.stack.pop()
+    closure = f.stack.pop() if i.arg & 8 else None
+    annotations = f.stack.pop() if i.arg & 4 else None
+    kwdefaults = f.stack.pop() if i.arg & 2 else None
+    defaults = f.stack.pop() if i.arg & 1 else None
+    function = types.FunctionType(code, f.globals, code.co_name, defaults, closure)
+    function.__kwdefaults__ = kwdefaults
+    if isinstance(annotations, dict):
+        function.__annotations__ = annotations
+    function.__module__ = f.function.__module__
+    f.stack.append(m.new(function))
+
+
+@op("RETURN_VALUE")
+def return_value(m, s, f, i):
+    m.return_value(s, f.stack.pop())
+    return JUMPED
+
+
+# ---- iteration ---------------------------------------------------------------------------
+
+
+@op("GET_ITER")
+def get_iter(m, s, f, i):
+    return push_result(f, iterators.get_iter(m, s, f.stack.pop()))
+
+
+@op("GET_YIELD_FROM_ITER")
+def get_yield_from_iter(m, s, f, i):
+    if isinstance(f.stack[-1], iterators.MGenerator):
+        return None
+    return push_result(f, iterators.get_iter(m, s, f.stack.pop()))
+
+
+@op("FOR_ITER")
+def for_iter(m, s, f, i):
+    iterator = f.stack[-1]
+    m.loops.note_iterator(s, f, iterator)
+    result = iterators.next_item(m, s, iterator, exhausted=_for_iter_done)
+    if result is iterators.DONE:
+        f.stack.pop()
+        m.jump(f, m.exhausted_target(i))
+        return JUMPED
+    return push_result(f, result)
+
+
+def _for_iter_done(m, s, value):
+    frame = s.frames[-1]
+    frame.stack.pop()
+    m.jump(frame, m.exhausted_target(frame.instr))
+    return JUMPED
+
+
+@op("RETURN_GENERATOR")
+def return_generator(m, s, f, i):
+    if f.info.code.co_flags & 0x280:
+        raise CaptureRefusal("a coroutine", "call a plain function", kind="async")
+    m.advance(f)
+    s.frames.pop()
+    on_return = f.on_return
+    f.on_return = None
+    generator = m.new(iterators.MGenerator(f))
+    if on_return is not None:
+        return on_return(m, s, generator) or _advance_caller(m, s)
+    caller = s.frames[-1]
+    caller.stack.append(generator)
+    m.advance(caller)
+    return JUMPED
+
+
+def _advance_caller(m, s):
+    m.advance(s.frames[-1])
+    return JUMPED
+
+
+@op("YIELD_VALUE")
+def yield_value(m, s, f, i):
+    value = f.stack.pop()
+    m.advance(f)
+    iterators.suspend(m, s, f, value)
+    return JUMPED
+
+
+@op("SEND")
+def send(m, s, f, i):
+    sent, iterator = f.stack[-1], f.stack[-2]
+    f.stack.pop()
+    result = iterators.next_item(m, s, iterator, exhausted=_send_done, sent=sent)
+    if result is iterators.DONE:
+        return _send_done(m, s, None)
+    return push_result(f, result)
+
+
+def _send_done(m, s, value):
+    frame = s.frames[-1]
+    if bytecode_312():
+        frame.stack.append(value)
+    else:
+        frame.stack[-1] = value
+    m.jump(frame, frame.instr.target)
+    return JUMPED
+
+
+@op("END_SEND")
+def end_send(m, s, f, i):
+    value = f.stack.pop()
+    f.stack[-1] = value
+
+
+# ---- exceptions and with -------------------------------------------------------------------
+
+
+@op("RAISE_VARARGS")
+def raise_varargs(m, s, f, i):
+    cause = f.stack[-1] if i.arg == 2 else None
+    if i.arg == 0:
+        if not f.handled or f.handled[-1] is None:
+            raise RuntimeError("No active exception to reraise")
+        raise f.handled[-1]
+    error = f.stack[-1 - (i.arg == 2)]
+    if isinstance(error, type) and issubclass(error, BaseException):
+        error = error()
+    if not isinstance(error, BaseException):
+        raise TypeError("exceptions must derive from BaseException")
+    if cause is not None:
+        error.__cause__ = cause() if isinstance(cause, type) else cause
+    if not isinstance(error, Exception):
+        raise CaptureRefusal(f"raising {type(error).__name__}", kind="raise")
+    raise error
+
+
+@op("PUSH_EXC_INFO")
+def push_exc_info(m, s, f, i):
+    error = f.stack.pop()
+    f.stack.append(f.handled[-1] if f.handled else None)
+    f.stack.append(error)
+    f.handled.append(error)
+
+
+@op("POP_EXCEPT")
+def pop_except(m, s, f, i):
+    f.stack.pop()
+    if f.handled:
+        f.handled.pop()
+
+
+@op("CHECK_EXC_MATCH")
+def check_exc_match(m, s, f, i):
+    kind = f.stack.pop()
+    f.stack.append(isinstance(f.stack[-1], kind))
+
+
+@op("RERAISE")
+def reraise(m, s, f, i):
+    error = f.stack.pop()
+    raise error
+
+
+@op("BEFORE_WITH")
+def before_with(m, s, f, i):
+    manager = f.stack.pop()
+    leave = protocol.special_method(m, manager, "__exit__")
+    enter = protocol.special_method(m, manager, "__enter__")
+    if enter is None or leave is None:
+        raise TypeError(f"'{type(manager).__name__}' object does not support the context manager protocol")
+    f.stack.append(leave)
+    return push_result(f, protocol.call(m, s, enter, (), {}))
+
+
+@op("WITH_EXCEPT_START")
+def with_except_start(m, s, f, i):
+    error = f.stack[-1]
+    leave = f.stack[-4]
+    return push_result(f, protocol.call(m, s, leave, (type(error), error, error.__traceback__), {}))
+
+
+# ---- match ------------------------------------------------------------------------------------
+
+
+@op("GET_LEN")
+def get_len(m, s, f, i):
+    f.stack.append(len(f.stack[-1]))
+
+
+@op("MATCH_MAPPING")
+def match_mapping(m, s, f, i):
+    import collections.abc
+
+    f.stack.append(isinstance(f.stack[-1], collections.abc.Mapping))
+
+
+@op("MATCH_SEQUENCE")
+def match_sequence(m, s, f, i):
+    import collections.abc
+
+    subject = f.stack[-1]
+    f.stack.append(isinstance(subject, collections.abc.Sequence) and not isinstance(subject, (str, bytes, bytearray)))
+
+
+@op("MATCH_KEYS")
+def match_keys(m, s, f, i):
+    keys, subject = f.stack[-1], f.stack[-2]
+    f.stack.append(tuple(subject[k] for k in keys) if all(k in subject for k in keys) else None)
+
+
+@op("MATCH_CLASS")
+def match_class(m, s, f, i):
+    names = f.stack.pop()
+    cls = f.stack.pop()
+    subject = f.stack.pop()
+    f.stack.append(_match_class(m, subject, cls, i.arg, names))
+
+
+_SELF_MATCH = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+
+
+def _match_class(m, subject, cls, positional, names):
+    if not protocol.is_instance(m, subject, cls):
+        return None
+    values = []
+    if positional:
+        if issubclass(cls, _SELF_MATCH) and positional == 1:
+            values.append(subject)
+        else:
+            names = (*cls.__match_args__[:positional], *names)
+    for name in names:
+        if not hasattr(subject, name):
+            return None
+        values.append(operator.attrgetter(name)(subject))
+    return tuple(values)

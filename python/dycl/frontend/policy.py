@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which Python functions the machine interprets and which run natively.
+
+Interpreted: everything, but for torch's internals, numpy and the standard library, whose code is free
+of control flow that depends on the model's input (native code that does look is caught: see values.py).
+Of those, the parts that call back into user code or keep it (torch.nn, contextlib, functools, dataclass
+and namedtuple methods) are interpreted too.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import types
+from typing import Any
+
+import torch
+
+from .diagnostics import CaptureRefusal
+
+_STDLIB = tuple({os.path.realpath(sysconfig.get_paths()[k]) + os.sep for k in ("stdlib", "platstdlib")})
+_SITE = tuple({os.path.realpath(p) + os.sep for p in (sysconfig.get_paths()["purelib"], sysconfig.get_paths()["platlib"])})
+_TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
+_HERE = os.path.dirname(os.path.realpath(__file__)) + os.sep
+
+_INTERPRETED_TORCH = (
+    "nn/modules/", "nn/functional.py", "nn/utils/", "nn/attention/", "distributions/", "utils/_contextlib.py",
+    "_jit_internal.py", "functional.py", "nn/init.py", "_export/db/examples/", "autograd/function.py",
+)
+_INTERPRETED_STDLIB = ("contextlib.py", "functools.py", "dataclasses.py", "copy.py", "bisect.py", "heapq.py",
+                       "statistics.py", "collections" + os.sep, "types.py", "_collections_abc.py", "random_never.py")
+_NATIVE_SITE = ("numpy", "scipy", "sympy", "einops_never")
+
+_cache: dict[types.CodeType, bool] = {}
+_shim_file = _HERE + "shims.py"
+
+
+def is_shim(fn: types.FunctionType) -> bool:
+    return fn.__code__.co_filename == _shim_file or os.path.realpath(fn.__code__.co_filename) == _shim_file
+
+
+def interpreted(fn: types.FunctionType) -> bool:
+    code = fn.__code__
+    found = _cache.get(code)
+    if found is None:
+        found = _cache[code] = _decide(fn)
+    return found
+
+
+def _decide(fn: types.FunctionType) -> bool:
+    raw = fn.__code__.co_filename
+    if raw.startswith("<"):
+        module = fn.__module__ or fn.__globals__.get("__name__") or ""
+        return not (module.startswith("torch.") and not module.startswith("torch.nn")) and module != "enum"
+    path = os.path.realpath(raw)
+    if path.startswith(_TORCH):
+        return path[len(_TORCH):].replace(os.sep, "/").startswith(_INTERPRETED_TORCH)
+    if path.startswith(_HERE):
+        return path == _shim_file
+    for site in _SITE:
+        if path.startswith(site):
+            return path[len(site):].split(os.sep)[0] not in _NATIVE_SITE
+    for lib in _STDLIB:
+        if path.startswith(lib) and "site-packages" not in path:
+            return path[len(lib):].startswith(_INTERPRETED_STDLIB)
+    return True
+
+
+def is_torch(fn: Any) -> bool:
+    """A callable of torch (whose calls the recorder must see)."""
+    if isinstance(fn, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        return True
+    module = getattr(fn, "__module__", None) or ""
+    if module.startswith("torch"):
+        return True
+    owner = getattr(fn, "__self__", None)
+    if owner is not None:
+        name = getattr(owner, "__module__", None) or getattr(owner, "__name__", None) or ""
+        if isinstance(name, str) and name.startswith("torch"):
+            return True
+    home = getattr(fn, "__objclass__", None)
+    return home is not None and (home.__module__ or "").startswith("torch")
+
+
+_REFUSED_MODULES = ("random", "time", "secrets", "uuid", "numpy.random", "datetime", "threading", "multiprocessing",
+                    "subprocess", "socket", "asyncio")
+
+
+def check_native(m, fn: Any) -> None:
+    """Refuses native calls whose result is not a function of the model's input."""
+    module = getattr(fn, "__module__", None) or ""
+    owner = getattr(fn, "__self__", None)
+    if owner is not None and not isinstance(owner, types.ModuleType):
+        module = type(owner).__module__ if module == "" else module
+    elif isinstance(owner, types.ModuleType):
+        module = owner.__name__
+    if module in _REFUSED_MODULES:
+        raise CaptureRefusal(f"a call of {module}.{getattr(fn, '__name__', '?')}: its result changes from run to run",
+                             "compute it outside and pass it in, or draw with torch.rand", kind="nondeterministic")
+
+
+_TRAINED = (torch.nn.Dropout, torch.nn.Dropout1d, torch.nn.Dropout2d, torch.nn.Dropout3d, torch.nn.AlphaDropout,
+            torch.nn.FeatureAlphaDropout, torch.nn.modules.batchnorm._BatchNorm, torch.nn.RReLU)
+
+
+def training_matters(module: torch.nn.Module) -> bool:
+    """Training mode changes what this module computes."""
+    if isinstance(module, torch.nn.modules.dropout._DropoutNd):
+        return module.p > 0
+    return isinstance(module, _TRAINED)
+
+
+assert sys.version_info >= (3, 11)

@@ -1,0 +1,683 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python's object protocol for the abstract machine: calls, attributes, operators, subscripts.
+
+Each function gives a value at once, or PUSHED when a frame of user code was pushed and the value
+arrives on the caller's stack. User code runs in the machine; native code is called directly when it
+is free of input-dependent control flow, with objects that it may change touched before.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import types
+from typing import Any
+
+import torch
+
+from . import bytecode, policy
+from .diagnostics import CaptureRefusal
+from .machine import JUMPED, PUSHED, Machine
+from .runtime_text import RtText
+from .state import UNBOUND, Frame, State
+from .values import RtFloat, RtInt, RtScalar
+
+_MISSING = object()
+_NATIVE_FUNCTIONS = (types.BuiltinFunctionType, types.MethodWrapperType)
+_DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
+
+
+# ---- calling -----------------------------------------------------------------------------
+
+
+def call(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
+    from .builtin_calls import intercept
+
+    handler = intercept(fn)
+    if handler is not None:
+        result = handler(m, s, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    if isinstance(fn, types.MethodType):
+        return call(m, s, fn.__func__, (fn.__self__, *args), kwargs)
+    if isinstance(fn, types.FunctionType):
+        if policy.interpreted(fn):
+            return enter(m, s, fn, args, kwargs)
+        return native(m, s, fn, args, kwargs)
+    if isinstance(fn, type):
+        return construct(m, s, fn, args, kwargs)
+    if isinstance(fn, functools.partial):
+        return call(m, s, fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
+    if isinstance(fn, torch.nn.Module):
+        return call_module(m, s, fn, args, kwargs)
+    if isinstance(fn, (*_NATIVE_FUNCTIONS, *_DESCRIPTORS)):
+        from .native_methods import call_native
+
+        return call_native(m, s, fn, args, kwargs)
+    if isinstance(fn, functools._lru_cache_wrapper):
+        return call(m, s, fn.__wrapped__, args, kwargs)
+    method = python_method(fn, "__call__")
+    if method is not None:
+        return call(m, s, method, (fn, *args), kwargs)
+    return native(m, s, fn, args, kwargs)
+
+
+def call_then(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict, then) -> Any:
+    """Calls fn and hands the result to `then(machine, state, value)` instead of the stack.
+    `then` returns None to go on with the next instruction, JUMPED if it set the position."""
+    result = call(m, s, fn, args, kwargs)
+    if result is PUSHED:
+        frame = s.frames[-1]
+        if frame.on_return is not None:
+            raise AssertionError("two receivers of one result")
+        frame.on_return = then
+        return PUSHED
+    return then(m, s, result)
+
+
+def enter(m: Machine, s: State, fn: types.FunctionType, args: tuple, kwargs: dict) -> Any:
+    if len(s.frames) > m.options.max_depth:
+        raise RecursionError("maximum recursion depth exceeded")
+    info = bytecode.info_of(fn.__code__)
+    frame = Frame(info, fn, bind(fn, info, args, kwargs, m))
+    frame.hidden = policy.is_shim(fn)
+    s.frames.append(frame)
+    return PUSHED
+
+
+def bind(fn: types.FunctionType, info, args: tuple, kwargs: dict, m: Machine) -> list:
+    """The locals of a call, by Python's rules."""
+    code = fn.__code__
+    count, kwonly = code.co_argcount, code.co_kwonlyargcount
+    names = code.co_varnames
+    slots = [UNBOUND] * len(info.local_names)
+    if len(args) > count:
+        if not code.co_flags & 4:
+            raise TypeError(f"{fn.__qualname__}() takes {count} positional arguments but {len(args)} were given")
+        slots[count + kwonly] = tuple(args[count:])
+        args = args[:count]
+    elif code.co_flags & 4:
+        slots[count + kwonly] = ()
+    slots[: len(args)] = args
+    extra: dict | None = {} if code.co_flags & 8 else None
+    for name, value in kwargs.items():
+        k = _parameter(names, name, code.co_posonlyargcount, count + kwonly)
+        if k is None:
+            if extra is None:
+                raise TypeError(f"{fn.__qualname__}() got an unexpected keyword argument '{name}'")
+            extra[name] = value
+        elif slots[k] is not UNBOUND:
+            raise TypeError(f"{fn.__qualname__}() got multiple values for argument '{name}'")
+        else:
+            slots[k] = value
+    if extra is not None:
+        slots[count + kwonly + bool(code.co_flags & 4)] = m.new(extra)
+    defaults = fn.__defaults__ or ()
+    for k in range(count):
+        if slots[k] is UNBOUND:
+            d = k - (count - len(defaults))
+            if d < 0:
+                raise TypeError(f"{fn.__qualname__}() missing required positional argument: '{names[k]}'")
+            slots[k] = defaults[d]
+    for k in range(count, count + kwonly):
+        if slots[k] is UNBOUND:
+            if fn.__kwdefaults__ is None or names[k] not in fn.__kwdefaults__:
+                raise TypeError(f"{fn.__qualname__}() missing required keyword-only argument: '{names[k]}'")
+            slots[k] = fn.__kwdefaults__[names[k]]
+    return slots
+
+
+def _parameter(names: tuple, name: str, first: int, last: int) -> int | None:
+    for k in range(first, last):
+        if names[k] == name:
+            return k
+    return None
+
+
+def call_module(m: Machine, s: State, module: torch.nn.Module, args: tuple, kwargs: dict) -> Any:
+    """nn.Module.__call__: straight to forward when there are no hooks; else torch's own code, interpreted."""
+    cls = type(module)
+    custom = cls.__call__ if isinstance(cls.__call__, types.FunctionType) else None
+    if custom is not None and custom is not torch.nn.Module.__call__:
+        return call(m, s, custom, (module, *args), kwargs)
+    hooks = torch.nn.modules.module
+    plain = not (module._forward_hooks or module._forward_pre_hooks or module._backward_hooks
+                 or getattr(module, "_backward_pre_hooks", None) or hooks._global_forward_hooks
+                 or hooks._global_forward_pre_hooks)
+    if module.training and not m.options.allow_training and policy.training_matters(module):
+        raise CaptureRefusal(f"the module {cls.__name__} is in training mode",
+                             "call model.eval() before compiling, or pass allow_training=True", kind="training")
+    if isinstance(module, torch.jit.ScriptModule):
+        raise CaptureRefusal("a TorchScript module", "pass the original nn.Module", kind="torchscript")
+    if plain:
+        return call_then_push(m, s, load_attr(m, s, module, "forward"), args, kwargs)
+    return enter(m, s, torch.nn.Module._call_impl, (module, *args), kwargs)
+
+
+def call_then_push(m, s, fn, args, kwargs):
+    if fn is PUSHED:
+        raise CaptureRefusal("`forward` is a computed attribute", kind="forward")
+    return call(m, s, fn, args, kwargs)
+
+
+def construct(m: Machine, s: State, cls: type, args: tuple, kwargs: dict) -> Any:
+    """cls(*args, **kwargs)."""
+    meta_call = type(cls).__call__
+    if isinstance(meta_call, types.FunctionType) and policy.interpreted(meta_call) and type(cls) is not type:
+        return call(m, s, meta_call, (cls, *args), kwargs)
+    return construct_default(m, s, cls, args, kwargs)
+
+
+def construct_default(m: Machine, s: State, cls: type, args: tuple, kwargs: dict) -> Any:
+    new, init = cls.__new__, cls.__init__
+    python_new = isinstance(new, types.FunctionType) and policy.interpreted(new)
+    python_init = isinstance(init, types.FunctionType) and policy.interpreted(init)
+    if python_new:
+        return call(m, s, m.shim("construct"), (cls, new, init if python_init else None, args, kwargs), {})
+    if not python_init:
+        return m.new_if_mutable(native(m, s, cls, args, kwargs))
+    if issubclass(cls, BaseException):
+        obj = cls.__new__(cls, *args)
+    elif new is object.__new__:
+        obj = object.__new__(cls)
+    else:
+        obj = new(cls) if issubclass(cls, (dict, list, set)) else new(cls, *args, **kwargs)
+    m.new(obj)
+    result = call(m, s, init, (obj, *args), kwargs)
+    if result is PUSHED:
+        s.frames[-1].result = (obj,)
+        return PUSHED
+    return obj
+
+
+def native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Calls code that runs outside the machine."""
+    policy.check_native(m, fn)
+    if policy.is_torch(fn) or m.has_tensor(args) or m.has_tensor(kwargs):
+        return m.recorder.call(fn, args, kwargs)
+    for value in (*args, *kwargs.values()):
+        touch_argument(m, value)
+    return m.new_if_mutable(fn(*args, **kwargs))
+
+
+def touch_argument(m: Machine, value: Any) -> None:
+    """Native code might change a container it is given."""
+    if isinstance(value, (list, dict, set)):
+        m.heap.touch(value)
+
+
+# ---- attributes ----------------------------------------------------------------------------
+
+
+def mro_lookup(cls: type, name: str) -> Any:
+    for base in cls.__mro__:
+        found = base.__dict__.get(name, _MISSING)
+        if found is not _MISSING:
+            return found
+    return _MISSING
+
+
+def python_method(obj: Any, name: str) -> Any:
+    """The Python function that implements a special method of obj's class, if user code does."""
+    found = mro_lookup(type(obj), name)
+    if isinstance(found, types.FunctionType) and policy.interpreted(found):
+        return found
+    return None
+
+
+def special_method(m: Machine, obj: Any, name: str) -> Any:
+    """obj's special method, bound; None if its class has none."""
+    from .builtin_calls import special_object_method
+
+    own = special_object_method(m, obj, name)
+    if own is not None:
+        return own
+    found = mro_lookup(type(obj), name)
+    if found is _MISSING or found is None:
+        return None
+    return types.MethodType(found, obj) if isinstance(found, types.FunctionType) else found.__get__(obj, type(obj))
+
+
+def truth_method(m: Machine, value: Any) -> Any:
+    """The Python function that decides bool(value), bound; None if no user code is needed."""
+    if value is None or type(value) in (bool, int, float, str, list, tuple, dict) or isinstance(value, RtScalar):
+        return None
+    for name in ("__bool__", "__len__"):
+        found = mro_lookup(type(value), name)
+        if isinstance(found, types.FunctionType) and policy.interpreted(found):
+            return types.MethodType(found, value)
+        if found is not _MISSING:
+            return None
+    return None
+
+
+def load_attr(m: Machine, s: State, obj: Any, name: str) -> Any:
+    from .builtin_calls import special_attribute
+
+    own = special_attribute(m, s, obj, name)
+    if own is not NotImplemented:
+        return own
+    if isinstance(obj, super):
+        return super_attr(m, s, obj, name)
+    if isinstance(obj, (types.ModuleType, type)):
+        return _class_attr(m, s, obj, name)
+    cls = type(obj)
+    custom = mro_lookup(cls, "__getattribute__")
+    if isinstance(custom, types.FunctionType) and policy.interpreted(custom):
+        return call(m, s, custom, (obj, name), {})
+    return default_attr(m, s, obj, name)
+
+
+def _class_attr(m, s, obj, name):
+    value = getattr(obj, name)
+    if isinstance(obj, types.ModuleType) and name in m.heap_globals:
+        return value
+    return value
+
+
+def default_attr(m: Machine, s: State, obj: Any, name: str, fallback: bool = True) -> Any:
+    """object.__getattribute__(obj, name), then __getattr__."""
+    cls = type(obj)
+    attr = mro_lookup(cls, name)
+    if attr is not _MISSING:
+        if isinstance(attr, property):
+            if attr.fget is None:
+                raise AttributeError(f"property '{name}' of '{cls.__name__}' object has no getter")
+            return _call_or_getattr(m, s, attr.fget, obj)
+        if hasattr(type(attr), "__set__") and not isinstance(attr, type):
+            m.note_load(obj, name)
+            return getattr(obj, name)
+    own = getattr_dict(obj)
+    if own is not None and name in own:
+        m.note_load(obj, name)
+        return own[name]
+    if attr is not _MISSING:
+        return bind_descriptor(m, s, attr, obj, cls, name)
+    if isinstance(obj, torch.nn.Module):
+        for table in ("_parameters", "_buffers", "_modules"):
+            entries = own.get(table)
+            if entries is not None and name in entries:
+                m.note_load(entries, name)
+                return entries[name]
+    if fallback:
+        custom = mro_lookup(cls, "__getattr__")
+        if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__:
+            if policy.interpreted(custom):
+                return call(m, s, custom, (obj, name), {})
+            return getattr(obj, name)
+    if own is None and attr is _MISSING:
+        return getattr(obj, name)
+    raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
+
+
+def _call_or_getattr(m, s, getter, obj):
+    return call(m, s, getter, (obj,), {})
+
+
+def getattr_dict(obj: Any) -> dict | None:
+    try:
+        return object.__getattribute__(obj, "__dict__")
+    except AttributeError:
+        return None
+
+
+def bind_descriptor(m: Machine, s: State, attr: Any, obj: Any, cls: type, name: str) -> Any:
+    if isinstance(attr, types.FunctionType):
+        return types.MethodType(attr, obj)
+    if isinstance(attr, functools.cached_property):
+        return call(m, s, m.shim("cached_property"), (attr.func, obj, attr.attrname), {})
+    if isinstance(attr, (staticmethod, classmethod)):
+        return attr.__get__(obj, cls)
+    getter = mro_lookup(type(attr), "__get__")
+    if isinstance(getter, types.FunctionType) and policy.interpreted(getter):
+        return call(m, s, getter, (attr, obj, cls), {})
+    if getter is not _MISSING:
+        return attr.__get__(obj, cls)
+    return attr
+
+
+def super_attr(m: Machine, s: State, sup: super, name: str) -> Any:
+    owner, obj, cls = sup.__thisclass__, sup.__self__, sup.__self_class__
+    mro = cls.__mro__
+    for base in mro[mro.index(owner) + 1:]:
+        attr = base.__dict__.get(name, _MISSING)
+        if attr is _MISSING:
+            continue
+        if obj is cls:
+            return getattr(sup, name)
+        if isinstance(attr, property):
+            return call(m, s, attr.fget, (obj,), {})
+        return bind_descriptor(m, s, attr, obj, cls, name)
+    return getattr(sup, name)
+
+
+def store_attr(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
+    """obj.name = value; returns None, or PUSHED with the result dropped."""
+    from .builtin_calls import store_special
+
+    if store_special(m, s, obj, name, value):
+        return None
+    cls = type(obj)
+    custom = mro_lookup(cls, "__setattr__")
+    if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__setattr__ and policy.interpreted(custom):
+        return call_then(m, s, custom, (obj, name, value), {}, _drop)
+    return store_default(m, s, obj, name, value)
+
+
+def store_default(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
+    attr = mro_lookup(type(obj), name)
+    if isinstance(attr, property):
+        if attr.fset is None:
+            raise AttributeError(f"property '{name}' of '{type(obj).__name__}' object has no setter")
+        return call_then(m, s, attr.fset, (obj, value), {}, _drop)
+    touch_attributes(m, obj)
+    if isinstance(obj, torch.nn.Module):
+        torch.nn.Module.__setattr__(obj, name, value)
+    elif isinstance(obj, type):
+        raise CaptureRefusal(f"the class attribute {obj.__name__}.{name} is written", kind="class-attribute")
+    else:
+        object.__setattr__(obj, name, value)
+    return None
+
+
+def _drop(m, s, value):
+    return None
+
+
+def touch_attributes(m: Machine, obj: Any) -> None:
+    m.heap.touch(obj)
+    if isinstance(obj, torch.nn.Module):
+        for table in ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"):
+            if table in obj.__dict__:
+                m.heap.touch(obj.__dict__[table])
+
+
+# ---- operators ------------------------------------------------------------------------------
+
+_OPERATORS = {"and": "and_", "or": "or_"}
+
+
+def _operator(op: str, inplace: bool = False):
+    if inplace:
+        return getattr(operator, "i" + op if op not in ("and", "or") else f"i{op}")
+    return getattr(operator, _OPERATORS.get(op, op))
+
+
+def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
+    if m.is_array(a) or m.is_array(b):
+        return m.arrays.binary(op, a, b, inplace)
+    if m.is_tensor(a) or m.is_tensor(b):
+        if _user_operator(m, s, op, a, b) is not None and not m.is_tensor(a):
+            return call(m, s, m.shim("reflected"), (a, b, *_user_operator(m, s, op, a, b)), {})
+        return m.recorder.call(_operator(op, inplace and m.is_tensor(a)), (a, b), {})
+    if isinstance(a, RtScalar) or isinstance(b, RtScalar):
+        result = m.scalars.binary(op, a, b)
+        if result is not NotImplemented:
+            return result
+        return _mixed_binary(m, s, op, a, b)
+    if isinstance(a, RtText) or isinstance(b, RtText):
+        if op == "add" and isinstance(a, (str, RtText)) and isinstance(b, (str, RtText)):
+            return RtText.join([a, b])
+    dunder = _user_operator(m, s, op, a, b)
+    if dunder is not None:
+        return call(m, s, m.shim("reflected"), (a, b, *dunder), {})
+    if isinstance(a, (list, dict, set)):
+        return _container_binary(m, s, op, a, b, inplace)
+    return _operator(op, inplace)(a, b)
+
+
+def _mixed_binary(m, s, op, a, b):
+    if op == "mul" and isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)):
+        sequence, count = (a, b) if isinstance(a, (list, tuple)) else (b, a)
+        count = m.decide_value(count, range(0, 65), "a repeat count")
+        return m.new_if_mutable(sequence * count)
+    if isinstance(a, str) and op == "mod":
+        return _percent_format(m, a, (b,))
+    raise TypeError(f"unsupported operand type(s) for {op}")
+
+
+def _percent_format(m, text, values):
+    raise CaptureRefusal("%-formatting of a number known only at run time", "use an f-string", kind="escape.format",
+                         because=values[0])
+
+
+def _user_operator(m: Machine, s: State, op: str, a: Any, b: Any):
+    """(forward, reflected) Python methods, if either class defines one in Python."""
+    forward, reflected = python_method(a, f"__{op}__"), python_method(b, f"__r{op}__")
+    if forward is None and reflected is None:
+        return None
+    if forward is None and mro_lookup(type(a), f"__{op}__") is not _MISSING and type(a).__module__ != "builtins":
+        return None
+    return forward, reflected
+
+
+def _container_binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
+    from .iterators import materialise
+
+    if inplace:
+        if isinstance(a, list) and op == "add":
+            items = materialise(m, b)
+            if items is None:
+                return call(m, s, m.shim("extend_list"), (a, b), {})
+            m.heap.touch(a)
+            a.extend(items)
+            return a
+        if isinstance(a, list) and op == "mul":
+            m.heap.touch(a)
+            a *= b
+            return a
+        m.heap.touch(a)
+        return _operator(op, True)(a, b)
+    return m.new(_operator(op)(a, b))
+
+
+def unary(m: Machine, s: State, op: str, x: Any) -> Any:
+    if isinstance(x, RtScalar):
+        return m.scalars.unary(op, x)
+    if m.is_array(x):
+        return m.arrays.unary(op, x)
+    if m.is_tensor(x):
+        return m.recorder.call(_operator(op), (x,), {})
+    method = python_method(x, f"__{op}__")
+    if method is not None:
+        return call(m, s, method, (x,), {})
+    return getattr(operator, op)(x)
+
+
+def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
+    if m.is_array(a) or m.is_array(b):
+        return m.arrays.compare(op, a, b)
+    if m.is_tensor(a) or m.is_tensor(b):
+        if op in ("eq", "ne") and (a is None or b is None or isinstance(a, str) or isinstance(b, str)):
+            return op == "ne"
+        return m.recorder.call(getattr(operator, op), (a, b), {})
+    if isinstance(a, RtScalar) or isinstance(b, RtScalar):
+        result = m.scalars.compare(op, a, b)
+        if result is NotImplemented:
+            raise TypeError(f"'{op}' not supported between these operands")
+        return result
+    mirror = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}[op]
+    forward, reflected = python_method(a, f"__{op}__"), python_method(b, f"__{mirror}__")
+    if op == "ne" and forward is None and python_method(a, "__eq__") is not None:
+        return call(m, s, m.shim("not_equal"), (a, b), {})
+    if forward is not None or reflected is not None:
+        return call(m, s, m.shim("compared"), (a, b, forward, reflected, op), {})
+    if isinstance(a, (list, tuple, dict, set)) and type(a) is not str and m.has_runtime((a, b)):
+        return _compare_containers(m, s, op, a, b)
+    return getattr(operator, op)(a, b)
+
+
+def _compare_containers(m, s, op, a, b):
+    sequences = isinstance(a, (list, tuple)) and type(a) is type(b)
+    if sequences and op in ("eq", "ne"):
+        return call(m, s, m.shim("equal_sequences" if op == "eq" else "unequal_sequences"), (a, b), {})
+    if sequences:
+        return call(m, s, m.shim("order_sequences"), (a, b, op), {})
+    raise CaptureRefusal("containers holding values known only at run time are compared",
+                         "compare their elements", kind="compare")
+
+
+def same_object(m: Machine, a: Any, b: Any) -> bool:
+    if isinstance(a, RtScalar) and isinstance(b, RtScalar) and a is not b:
+        raise CaptureRefusal("`is` between numbers known only at run time", "use ==", kind="identity", because=a)
+    if isinstance(a, RtScalar) and isinstance(b, (bool, int)) or isinstance(b, RtScalar) and isinstance(a, (bool, int)):
+        rt, static = (a, b) if isinstance(a, RtScalar) else (b, a)
+        if rt.kind == "bool" and isinstance(static, bool):
+            return m.decide(m.scalars.compare("eq", rt, static))
+        if rt.kind == type(static).__name__:
+            raise CaptureRefusal("`is` with a number known only at run time", "use ==", kind="identity", because=rt)
+        return False
+    return a is b
+
+
+def contains(m: Machine, s: State, container: Any, item: Any, negate: bool) -> Any:
+    if m.is_tensor(container):
+        found = m.recorder.call(torch.Tensor.__contains__, (container, item), {}) if False else \
+            m.recorder.call(torch.any, (m.recorder.call(operator.eq, (container, item), {}),), {})
+        truth = m.tensor_truth(found)
+        if isinstance(truth, bool):
+            return truth != negate
+        return m.scalars.unary("not", truth) if negate else truth
+    method = python_method(container, "__contains__")
+    if method is not None:
+        return call(m, s, m.shim("contains_not" if negate else "contains_yes"), (method, container, item), {})
+    simple = isinstance(container, (list, tuple, range))
+    lazily = not simple and not isinstance(container, (dict, set, frozenset, str, bytes)) and (
+        python_method(container, "__iter__") is not None or not hasattr(type(container), "__contains__"))
+    if lazily or simple and (m.has_runtime((item, container)) or m.is_tensor(item)
+                             or python_method(item, "__eq__") is not None):
+        return call(m, s, m.shim("not_in" if negate else "is_in"), (container, item), {})
+    if isinstance(container, dict) and isinstance(item, RtScalar):
+        return call(m, s, m.shim("not_in" if negate else "is_in"), (tuple(container), item), {})
+    return (item in container) != negate
+
+
+# ---- subscripts -----------------------------------------------------------------------------
+
+_INDEXED = (list, tuple, str, range)
+
+
+def static_index(m: Machine, key: Any, length: int) -> Any:
+    """A subscript of a Python sequence: a runtime int (or 0-d tensor) is decided, one arm per value."""
+    if m.is_tensor(key):
+        key = m.tensor_item(key)
+    if isinstance(key, RtFloat):
+        raise TypeError("list indices must be integers or slices, not float")
+    if isinstance(key, RtScalar):
+        return m.decide_value(key, range(-length, length), "an index", IndexError("list index out of range"))
+    if isinstance(key, slice) and any(isinstance(x, RtScalar) or m.is_tensor(x)
+                                      for x in (key.start, key.stop, key.step)):
+        return slice(*(_static_bound(m, x, length) for x in (key.start, key.stop, key.step)))
+    return key
+
+
+def _static_bound(m: Machine, bound: Any, length: int) -> Any:
+    if m.is_tensor(bound):
+        bound = m.tensor_item(bound)
+    if not isinstance(bound, RtScalar):
+        return bound
+    if m.decide(m.scalars.compare("ge", bound, length)):
+        return length
+    if m.decide(m.scalars.compare("le", bound, -length)):
+        return -length if length else 0
+    return m.decide_value(bound, range(-length + 1, length), "a slice bound")
+
+
+def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
+    if m.is_array(container):
+        return m.arrays.get_item(container, key)
+    if m.is_tensor(container):
+        return m.recorder.call(operator.getitem, (container, key), {})
+    if isinstance(container, torch.nn.ModuleList | torch.nn.Sequential | torch.nn.ParameterList):
+        if isinstance(key, RtScalar) or m.is_tensor(key):
+            key = static_index(m, key, len(container))
+    method = python_method(container, "__getitem__")
+    if method is not None:
+        return call(m, s, method, (container, key), {})
+    if isinstance(container, _INDEXED):
+        found = container[static_index(m, key, len(container))]
+        return m.new(found) if type(key) is slice and type(found) is list else found
+    if isinstance(container, dict):
+        if isinstance(key, RtScalar):
+            keys = [k for k in container if type(k) in (int, bool)]
+            key = m.decide_value(key, keys, "a dict key", KeyError("key known only at run time"))
+        if key not in container and python_method(container, "__missing__") is not None:
+            return call(m, s, python_method(container, "__missing__"), (container, key), {})
+        m.note_load(container, key)
+        if hasattr(container, "default_factory") and key not in container:
+            return call(m, s, m.shim("default_entry"), (container, key), {})
+        return container[key]
+    if isinstance(container, type) or not m.has_runtime(key):
+        return m.new_if_mutable(container[key])
+    raise CaptureRefusal(f"a {type(container).__name__} is indexed by a value known only at run time",
+                         kind="index", because=key)
+
+
+def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
+    if m.is_array(container):
+        return m.arrays.set_item(container, key, value)
+    if m.is_tensor(container):
+        m.recorder.call(operator.setitem, (container, key, value), {})
+        return None
+    method = python_method(container, "__setitem__")
+    if method is not None:
+        return call_then(m, s, method, (container, key, value), {}, _drop)
+    if isinstance(container, list):
+        key = static_index(m, key, len(container))
+    elif isinstance(container, dict) and isinstance(key, RtScalar):
+        keys = [k for k in container if type(k) in (int, bool)]
+        key = m.decide_value(key, keys, "a dict key", CaptureRefusal(
+            "a dict entry under a key known only at run time", "use a list, or keys known beforehand",
+            kind="escape.hash", because=key))
+    m.heap.touch(container)
+    operator.setitem(container, key, value)
+    return None
+
+
+def delete_item(m: Machine, s: State, container: Any, key: Any) -> Any:
+    method = python_method(container, "__delitem__")
+    if method is not None:
+        return call_then(m, s, method, (container, key), {}, _drop)
+    if isinstance(container, list):
+        key = static_index(m, key, len(container))
+    m.heap.touch(container)
+    del container[key]
+    return None
+
+
+# ---- types ------------------------------------------------------------------------------------
+
+_EXAMPLE = {"int": 0, "float": 0.0, "bool": False}
+
+
+def is_instance(m: Machine, value: Any, kinds: Any) -> bool:
+    from .iterators import MGenerator
+
+    if isinstance(value, RtScalar):
+        return isinstance(_EXAMPLE[value.kind], kinds)
+    if isinstance(value, RtText):
+        return isinstance("", kinds)
+    if isinstance(value, MGenerator):
+        return isinstance((x for x in ()), kinds)
+    if m.is_array(value):
+        return m.arrays.is_instance(value, kinds)
+    return isinstance(value, kinds)
+
+
+def type_of(m: Machine, value: Any) -> type:
+    if isinstance(value, RtScalar):
+        return type(_EXAMPLE[value.kind])
+    if isinstance(value, RtText):
+        return str
+    if m.is_symbolic(value):
+        return torch.Tensor
+    if m.is_array(value):
+        return m.arrays.type_of(value)
+    return type(value)
+
+
+def is_int_like(x: Any) -> bool:
+    return isinstance(x, RtInt) or type(x) is int
+
+
+assert JUMPED is not PUSHED

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text with runtime numbers in it: known enough to print or raise, never to compare or index with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .diagnostics import CaptureRefusal
+from .values import Escape, RtScalar
+
+
+class RtText:
+    """parts: strings and runtime scalars in order. Immutable."""
+
+    __slots__ = ("parts", "origin")
+
+    def __init__(self, parts: tuple):
+        self.parts = parts
+        self.origin = next((p.origin for p in parts if isinstance(p, RtScalar)), None)
+
+    @staticmethod
+    def join(pieces: list) -> "str | RtText":
+        if all(isinstance(p, str) for p in pieces):
+            return "".join(pieces)
+        parts: list = []
+        for p in pieces:
+            parts.extend(p.parts if isinstance(p, RtText) else (p,))
+        return RtText(tuple(parts))
+
+    def template(self) -> tuple[str, list]:
+        """A format with `{}` for each runtime scalar (braces doubled), and the scalars."""
+        text, values = [], []
+        for part in self.parts:
+            if isinstance(part, RtScalar):
+                text.append("{}")
+                values.append(part)
+            else:
+                text.append(part.replace("{", "{{").replace("}", "}}"))
+        return "".join(text), values
+
+    def __str__(self) -> str:
+        raise Escape(self, "str")
+
+    def __hash__(self) -> int:
+        raise Escape(self, "hash")
+
+    def __eq__(self, other: Any) -> bool:
+        raise Escape(self, "comparison eq")
+
+    def __bool__(self) -> bool:
+        raise Escape(self, "truth")
+
+    __repr__ = __str__
+
+
+def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
+    """f"{value!c:spec}"."""
+    if isinstance(value, RtText) and not spec:
+        return value
+    if isinstance(value, RtScalar):
+        machine.forbid_if_merged(value)
+        if spec or conversion == 3:
+            return RtText((value,)) if not spec else _refuse_spec(value, spec)
+        return RtText((value,))
+    if machine.is_tensor(value):
+        item = machine.tensor_item(value) if machine._element_count(value) == 1 else None
+        if isinstance(item, RtScalar) or item is None:
+            raise CaptureRefusal("a tensor known only at run time in a string",
+                                 "format tensor.item() instead, or leave the text out", kind="escape.format")
+        value = machine.recorder.static_tensor(value)
+    value = {0: lambda v: v, 1: str, 2: repr, 3: ascii}[conversion](value)
+    return format(value, spec)
+
+
+def _refuse_spec(value: RtScalar, spec: str) -> None:
+    raise CaptureRefusal(f"a format specification ({spec!r}) for a number known only at run time",
+                         "print it without a format specification", kind="escape.format", because=value)

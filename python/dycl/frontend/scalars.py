@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python arithmetic on runtime scalars, recorded as host ops with Python's exact meaning.
+
+Operands are runtime scalars or plain numbers. A result whose *type* would depend on the value
+(int ** negative int, int overflow into a long) is refused or fails at run time, never approximated.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .diagnostics import CaptureRefusal
+from .graph import BOOL, FLOAT, INT, ScalarType, Value
+from .values import BY_KIND, RtBool, RtFloat, RtInt, RtScalar
+
+_RANK = {"bool": 0, "int": 1, "float": 2}
+
+
+def kind_of(x: Any) -> str | None:
+    """'bool', 'int' or 'float' of a runtime scalar or a plain number; None for anything else."""
+    if isinstance(x, RtScalar):
+        return x.kind
+    t = type(x)
+    if t is bool:
+        return "bool"
+    if t is int:
+        return "int"
+    if t is float:
+        return "float"
+    return None
+
+
+class Scalars:
+    """Records host ops through the recorder; `origin` of results is the present span."""
+
+    def __init__(self, recorder):
+        self.recorder = recorder
+
+    # -- building blocks -------------------------------------------------------
+
+    def wrap(self, value: Value) -> RtScalar:
+        return BY_KIND[value.type.kind](value, self.recorder.span)
+
+    def host(self, op: str, *operands: Value, type: ScalarType, **attrs) -> RtScalar:
+        return self.wrap(self.recorder.host(op, list(operands), type, **attrs))
+
+    def value(self, x: Any, kind: str | None = None) -> Value:
+        """The graph value of a number, converted to `kind` if given (bool -> int -> float)."""
+        have = kind_of(x)
+        if not isinstance(x, RtScalar):
+            if kind is not None and kind != have:
+                x = {"int": int, "float": float, "bool": bool}[kind](x)
+            if type(x) is int and not -(2**63) <= x < 2**63:
+                raise CaptureRefusal(f"the integer {x} does not fit in 64 bits", kind="int64")
+            return self.recorder.host("const", [], ScalarType(kind or have), value=x)
+        if kind is None or kind == have:
+            return x.value
+        target = ScalarType(kind)
+        if kind == "bool":
+            return self.recorder.host(f"{have}.to_bool", [x.value], target)
+        if have == "float":
+            raise CaptureRefusal("a float where an integer is needed", kind="type")
+        if have == "bool" or kind == "float":
+            return self.recorder.host(f"{have}.to_{kind}", [x.value], target)
+        raise AssertionError((have, kind))
+
+    # -- conversions -----------------------------------------------------------
+
+    def to_bool(self, x: RtScalar) -> RtBool:
+        return x if isinstance(x, RtBool) else self.wrap(self.value(x, "bool"))
+
+    def to_int(self, x: RtScalar) -> RtInt:
+        if isinstance(x, RtInt):
+            return x
+        if isinstance(x, RtFloat):
+            return self.host("float.to_int", x.value, type=INT)
+        return self.wrap(self.value(x, "int"))
+
+    def to_float(self, x: RtScalar) -> RtFloat:
+        return x if isinstance(x, RtFloat) else self.wrap(self.value(x, "float"))
+
+    # -- operators ---------------------------------------------------------------
+
+    def binary(self, op: str, a: Any, b: Any) -> Any:
+        """op: add sub mul truediv floordiv mod pow and or xor lshift rshift."""
+        ka, kb = kind_of(a), kind_of(b)
+        if ka is None or kb is None:
+            return NotImplemented
+        if op in ("and", "or", "xor") and ka == kb == "bool":
+            return self.host(f"bool.{op}", self.value(a), self.value(b), type=BOOL)
+        if op in ("and", "or", "xor", "lshift", "rshift"):
+            if "float" in (ka, kb):
+                raise TypeError(f"unsupported operand type(s) for {op}: '{ka}' and '{kb}'")
+            name = {"lshift": "shl", "rshift": "shr"}.get(op, op)
+            return self.host(f"int.{name}", self.value(a, "int"), self.value(b, "int"), type=INT)
+        kind = "float" if "float" in (ka, kb) else "int"
+        if op == "truediv" and kind == "int":
+            return self.host("int.truediv", self.value(a, "int"), self.value(b, "int"), type=FLOAT)
+        if op == "pow":
+            return self._power(a, b, kind)
+        result = FLOAT if kind == "float" else INT
+        return self.host(f"{kind}.{op}", self.value(a, kind), self.value(b, kind), type=result)
+
+    def _power(self, a: Any, b: Any, kind: str) -> Any:
+        if kind == "int":
+            if isinstance(b, RtScalar):
+                raise CaptureRefusal("an integer power with an exponent known only at run time may be an int or a "
+                                     "float", "convert first: float(a) ** b", kind="pow", because=b)
+            if b >= 0:
+                return self.host("int.pow", self.value(a, "int"), self.value(b, "int"), type=INT)
+        if isinstance(a, RtScalar) or a < 0:
+            if isinstance(b, RtScalar) or not float(b).is_integer():
+                # A negative base with a fractional exponent is complex in Python: the host op fails there.
+                pass
+        return self.host("float.pow", self.value(a, "float"), self.value(b, "float"), type=FLOAT)
+
+    def compare(self, op: str, a: Any, b: Any) -> Any:
+        """op: eq ne lt le gt ge. Comparing with something that is no number is never equal."""
+        ka, kb = kind_of(a), kind_of(b)
+        if ka is None or kb is None:
+            if op == "eq":
+                return False
+            if op == "ne":
+                return True
+            return NotImplemented
+        if ka == kb == "bool" and op in ("eq", "ne"):
+            name = "bool.eq" if op == "eq" else "bool.xor"
+            return self.host(name, self.value(a), self.value(b), type=BOOL)
+        if {ka, kb} == {"int", "float"}:
+            return self._compare_mixed(op, a, b)
+        kind = "float" if "float" in (ka, kb) else "int"
+        return self.host(f"{kind}.{op}", self.value(a, kind), self.value(b, kind), type=BOOL)
+
+    def _compare_mixed(self, op: str, a: Any, b: Any) -> Any:
+        """int against float: Python compares exactly; a double holds every int up to 2**53."""
+        static = a if not isinstance(a, RtScalar) else b if not isinstance(b, RtScalar) else None
+        if type(static) is float and not math.isfinite(static):
+            return self.host(f"float.{op}", self.value(a, "float"), self.value(b, "float"), type=BOOL)
+        if type(static) is float and static.is_integer() and abs(static) < 2**53:
+            conv = lambda x: int(x) if x is static else x
+            return self.host(f"int.{op}", self.value(conv(a), "int"), self.value(conv(b), "int"), type=BOOL)
+        return self.host(f"float.{op}", self.value(a, "float"), self.value(b, "float"), type=BOOL)
+
+    def unary(self, op: str, x: RtScalar) -> Any:
+        """op: neg pos invert not."""
+        if op == "not":
+            return self.host("bool.not", self.to_bool(x).value, type=BOOL)
+        if op == "invert":
+            if isinstance(x, RtFloat):
+                raise TypeError("bad operand type for unary ~: 'float'")
+            return self.host("int.not", self.value(x, "int"), type=INT)
+        kind = "float" if isinstance(x, RtFloat) else "int"
+        if op == "pos":
+            return x if x.kind == kind else self.wrap(self.value(x, kind))
+        return self.host(f"{kind}.{op}", self.value(x, kind), type=ScalarType(kind))
+
+    def absolute(self, x: RtScalar) -> RtScalar:
+        kind = "float" if isinstance(x, RtFloat) else "int"
+        return self.host(f"{kind}.abs", self.value(x, kind), type=ScalarType(kind))
+
+    def round(self, x: RtScalar) -> RtScalar:
+        return self.host("float.round", x.value, type=INT) if isinstance(x, RtFloat) else self.to_int(x)
+
+    MATH = {"sqrt", "exp", "log", "log2", "log10", "sin", "cos", "tan", "tanh", "asin", "acos", "atan", "sinh", "cosh",
+            "expm1", "log1p", "erf"}
+
+    def math_call(self, name: str, args: tuple) -> Any:
+        """math.<name> of numbers, at least one of them known only at run time; NotImplemented if unknown."""
+        if any(kind_of(a) is None for a in args):
+            return NotImplemented
+        if name in self.MATH and len(args) == 1:
+            return self.host(f"float.{name}", self.value(args[0], "float"), type=FLOAT)
+        if name in ("isnan", "isinf", "isfinite") and len(args) == 1:
+            return self.host(f"float.{name}", self.value(args[0], "float"), type=BOOL)
+        if name in ("floor", "ceil", "trunc") and len(args) == 1:
+            x = args[0]
+            if not isinstance(x, RtFloat):
+                return self.to_int(x)
+            return self.host("float.to_int" if name == "trunc" else f"float.{name}", x.value, type=INT)
+        if name in ("atan2", "fmod", "copysign", "hypot") and len(args) == 2:
+            return self.host(f"float.{name}", self.value(args[0], "float"), self.value(args[1], "float"), type=FLOAT)
+        if name == "fabs":
+            return self.host("float.abs", self.value(args[0], "float"), type=FLOAT)
+        if name == "pow":
+            return self.host("float.pow", self.value(args[0], "float"), self.value(args[1], "float"), type=FLOAT)
+        return NotImplemented

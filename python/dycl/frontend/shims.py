@@ -1,0 +1,446 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builtins that must be able to fork, written in Python and interpreted by the machine.
+
+When an argument is a generator, or holds values known only at run time, the machine calls these in
+place of the native functions. They are ordinary code: any `if` here may split the state.
+"""
+
+_MISSING = object()
+
+
+def call_entry(fn, args, kwargs):
+    return fn(*args, **kwargs)
+
+
+# ---- containers from iterables -----------------------------------------------------------
+
+
+def make_list(iterable):
+    return [x for x in iterable]
+
+
+def make_tuple(iterable):
+    return tuple([x for x in iterable])
+
+
+def make_set(iterable):
+    found = set()
+    for x in iterable:
+        found.add(x)
+    return found
+
+
+def make_dict(iterable, extra):
+    found = {}
+    for key, value in iterable:
+        found[key] = value
+    found.update(extra)
+    return found
+
+
+def extend_list(target, iterable):
+    for x in iterable:
+        target.append(x)
+    return target
+
+
+def extend_set(target, iterable):
+    for x in iterable:
+        target.add(x)
+    return target
+
+
+def update_dict(target, iterable):
+    for key, value in iterable:
+        target[key] = value
+
+
+# ---- reductions -----------------------------------------------------------------------------
+
+
+def any_(iterable):
+    for x in iterable:
+        if x:
+            return True
+    return False
+
+
+def all_(iterable):
+    for x in iterable:
+        if not x:
+            return False
+    return True
+
+
+def sum_(iterable, start=0):
+    total = start
+    for x in iterable:
+        total = total + x
+    return total
+
+
+def max_(items, key, default):
+    best = _MISSING
+    for x in items:
+        if best is _MISSING:
+            best = x
+            best_key = key(x) if key is not None else x
+        else:
+            x_key = key(x) if key is not None else x
+            if x_key > best_key:
+                best = x
+                best_key = x_key
+    if best is _MISSING:
+        if default is _MISSING:
+            raise ValueError("max() arg is an empty sequence")
+        return default
+    return best
+
+
+def min_(items, key, default):
+    best = _MISSING
+    for x in items:
+        if best is _MISSING:
+            best = x
+            best_key = key(x) if key is not None else x
+        else:
+            x_key = key(x) if key is not None else x
+            if x_key < best_key:
+                best = x
+                best_key = x_key
+    if best is _MISSING:
+        if default is _MISSING:
+            raise ValueError("min() arg is an empty sequence")
+        return default
+    return best
+
+
+def sorted_(iterable, key=None, reverse=False):
+    """Stable, by binary-free insertion: few elements, each comparison may split the state."""
+    items = []
+    keys = []
+    for x in iterable:
+        k = key(x) if key is not None else x
+        position = len(items)
+        while position > 0:
+            before = keys[position - 1]
+            if (before < k) if reverse else (k < before):
+                position = position - 1
+            else:
+                break
+        items.insert(position, x)
+        keys.insert(position, k)
+    return items
+
+
+def sort_list(target, key=None, reverse=False):
+    target[:] = sorted_(target, key, reverse)
+
+
+def reduce_(function, iterable, initial=_MISSING):
+    it = iter(iterable)
+    if initial is _MISSING:
+        try:
+            value = next(it)
+        except StopIteration:
+            raise TypeError("reduce() of empty iterable with no initial value") from None
+    else:
+        value = initial
+    for x in it:
+        value = function(value, x)
+    return value
+
+
+# ---- lazy iterators ---------------------------------------------------------------------------
+
+
+def enumerate_(iterable, start=0):
+    n = start
+    for x in iterable:
+        yield n, x
+        n = n + 1
+
+
+def zip_(*iterables, strict=False):
+    iterators = [iter(i) for i in iterables]
+    while iterators:
+        row = []
+        for it in iterators:
+            try:
+                row.append(next(it))
+            except StopIteration:
+                if strict and row:
+                    raise ValueError("zip() argument lengths differ") from None
+                return
+        yield tuple(row)
+
+
+def map_(function, *iterables):
+    for args in zip(*iterables):
+        yield function(*args)
+
+
+def filter_(function, iterable):
+    for x in iterable:
+        if function is None:
+            if x:
+                yield x
+        elif function(x):
+            yield x
+
+
+def reversed_(sequence):
+    i = len(sequence) - 1
+    while i >= 0:
+        yield sequence[i]
+        i = i - 1
+
+
+def iterate_by_index(obj):
+    i = 0
+    while True:
+        try:
+            x = obj[i]
+        except IndexError:
+            return
+        yield x
+        i = i + 1
+
+
+def chain_(*iterables):
+    for it in iterables:
+        for x in it:
+            yield x
+
+
+def chain_from_iterable(iterables):
+    for it in iterables:
+        for x in it:
+            yield x
+
+
+def takewhile_(predicate, iterable):
+    for x in iterable:
+        if not predicate(x):
+            return
+        yield x
+
+
+def accumulate_(iterable, function=None, initial=None):
+    total = initial
+    first = initial is None
+    if not first:
+        yield total
+    for x in iterable:
+        if first:
+            total = x
+            first = False
+        else:
+            total = total + x if function is None else function(total, x)
+        yield total
+
+
+def iter_sentinel(function, sentinel):
+    while True:
+        x = function()
+        if x == sentinel:
+            return
+        yield x
+
+
+def next_default(iterator, default):
+    try:
+        return next(iterator)
+    except StopIteration:
+        return default
+
+
+# ---- membership and comparison ------------------------------------------------------------------
+
+
+def is_in(container, item):
+    for x in container:
+        if x is item or x == item:
+            return True
+    return False
+
+
+def not_in(container, item):
+    for x in container:
+        if x is item or x == item:
+            return False
+    return True
+
+
+def contains_yes(method, container, item):
+    return bool(method(container, item))
+
+
+def contains_not(method, container, item):
+    return not method(container, item)
+
+
+def list_index(items, item, start=0, stop=None):
+    n = len(items) if stop is None else stop
+    for i in range(start, n):
+        if items[i] is item or items[i] == item:
+            return i
+    raise ValueError("value is not in list")
+
+
+def list_count(items, item):
+    n = 0
+    for x in items:
+        if x is item or x == item:
+            n = n + 1
+    return n
+
+
+def list_remove(items, item):
+    for i in range(len(items)):
+        if items[i] is item or items[i] == item:
+            del items[i]
+            return
+    raise ValueError("list.remove(x): x not in list")
+
+
+def equal_sequences(a, b):
+    if len(a) != len(b):
+        return False
+    for i in range(len(a)):
+        if a[i] is not b[i] and a[i] != b[i]:
+            return False
+    return True
+
+
+def unequal_sequences(a, b):
+    return not equal_sequences(a, b)
+
+
+def order_sequences(a, b, op):
+    for i in range(min(len(a), len(b))):
+        if a[i] != b[i]:
+            if op == "lt":
+                return a[i] < b[i]
+            if op == "le":
+                return a[i] <= b[i]
+            if op == "gt":
+                return a[i] > b[i]
+            return a[i] >= b[i]
+    if op == "lt":
+        return len(a) < len(b)
+    if op == "le":
+        return len(a) <= len(b)
+    if op == "gt":
+        return len(a) > len(b)
+    return len(a) >= len(b)
+
+
+def not_equal(a, b):
+    return not (a == b)
+
+
+def compared(a, b, forward, reflected, op):
+    if forward is not None:
+        result = forward(a, b)
+        if result is not NotImplemented:
+            return result
+    if reflected is not None:
+        result = reflected(b, a)
+        if result is not NotImplemented:
+            return result
+    if op == "eq":
+        return a is b
+    if op == "ne":
+        return a is not b
+    raise TypeError(f"'{op}' not supported between instances of '{type(a).__name__}' and '{type(b).__name__}'")
+
+
+def reflected(a, b, forward, backward):
+    if forward is not None:
+        result = forward(a, b)
+        if result is not NotImplemented:
+            return result
+    if backward is not None:
+        result = backward(b, a)
+        if result is not NotImplemented:
+            return result
+    raise TypeError(f"unsupported operand type(s): '{type(a).__name__}' and '{type(b).__name__}'")
+
+
+# ---- objects ------------------------------------------------------------------------------------
+
+
+def construct(cls, new, init, args, kwargs):
+    obj = new(cls, *args, **kwargs)
+    if isinstance(obj, cls):
+        if init is not None:
+            init(obj, *args, **kwargs)
+        elif type(obj).__init__ is not object.__init__ and not isinstance(obj, tuple):
+            cls.__init__(obj, *args, **kwargs)
+    return obj
+
+
+def cached_property(function, obj, name):
+    value = function(obj)
+    obj.__dict__[name] = value
+    return value
+
+
+def getattr_default(obj, name, default):
+    try:
+        return getattr(obj, name)
+    except AttributeError:
+        return default
+
+
+def has_attribute(obj, name):
+    try:
+        getattr(obj, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def default_entry(table, key):
+    value = table.default_factory()
+    table[key] = value
+    return value
+
+
+def setdefault(table, key, default=None):
+    if key in table:
+        return table[key]
+    table[key] = default
+    return default
+
+
+def join_text(separator, iterable):
+    return separator.join([x for x in iterable])
+
+
+def autograd_apply(cls, context, args, kwargs):
+    return cls.forward(context, *args, **kwargs)
+
+
+def close_generator(generator):
+    return None
+
+
+class NullContext:
+    """What torch.no_grad() and its like mean to a program that never differentiates."""
+
+    def __init__(self, value=None):
+        self.value = value
+
+    def __enter__(self):
+        return self.value
+
+    def __exit__(self, *exc):
+        return False
+
+    def __call__(self, function):
+        return function
+
+    def clone(self):
+        return self

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A state of the abstract machine, as data: frames, contents of touched objects, current block.
+
+A state can be forked at any instruction and compared with another at the same point. `key()` orders
+states: the one that is furthest behind runs first, so that the arms of a branch wait for each other
+where they join.
+"""
+
+from __future__ import annotations
+
+import itertools
+import types
+from typing import Any, Callable
+
+from .bytecode import CodeInfo
+from .graph import Block
+from .heap import Overlay
+
+
+class _Unbound:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<unbound>"
+
+
+UNBOUND = _Unbound()
+
+
+class _Null:
+    """The NULL that CPython's call protocol pushes on the stack."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<null>"
+
+
+NULL = _Null()
+
+
+class Frame:
+    """One activation: code, position, locals (cells included), operand stack.
+
+    `on_return(machine, state, value)`, if set, receives the returned value instead of the caller's
+    stack; it must depend on nothing but its arguments and immutable data, since frames are forked.
+    """
+
+    __slots__ = ("info", "pc", "locals", "stack", "globals", "builtins", "function", "on_return", "iterations",
+                 "handled", "kw_names", "result", "generator", "yield_to", "hidden", "loops", "extra")
+
+    def __init__(self, info: CodeInfo, function: types.FunctionType, locals_: list):
+        self.info = info
+        self.pc = 0
+        self.locals = locals_
+        self.stack: list = []
+        self.globals = function.__globals__
+        self.builtins = function.__builtins__ if hasattr(function, "__builtins__") else {}
+        self.function = function
+        self.on_return: Callable | None = None
+        self.iterations: dict[int, int] = {}
+        self.handled: list = []  # exceptions being handled, innermost last
+        self.kw_names: tuple = ()
+        self.result: tuple | None = None  # (value,): what the call gives, whatever the frame returns (__init__)
+        self.generator: Any = None  # the MGenerator this frame belongs to
+        self.yield_to: Callable | None = None  # where a yielded value goes; None: the caller's stack
+        self.hidden = False  # a frame of our own shims: skipped in diagnostics
+        self.loops: dict[int, Any] = {}  # header -> LoopEntry of the activation we are in
+        self.extra: Any = None
+
+    def copy(self) -> "Frame":
+        new = Frame.__new__(Frame)
+        for name in Frame.__slots__:
+            setattr(new, name, getattr(self, name))
+        new.locals = list(self.locals)
+        new.stack = list(self.stack)
+        new.iterations = dict(self.iterations)
+        new.handled = list(self.handled)
+        new.loops = dict(self.loops)
+        return new
+
+    def point(self) -> tuple:
+        info, pc = self.info, self.pc
+        path: list[int] = []
+        for header in info.loops_of[pc]:
+            path.append(info.rank[header])
+            path.append(self.iterations.get(header, 0))
+        path.append(info.rank[pc])
+        return tuple(path)
+
+    @property
+    def instr(self):
+        return self.info.instrs[self.pc]
+
+
+_state_ids = itertools.count()
+
+
+class State:
+    __slots__ = ("id", "frames", "overlay", "block", "known", "prefix", "lineage", "finished", "decided", "fresh")
+
+    def __init__(self, frames: list[Frame], overlay: Overlay, block: Block):
+        self.id = next(_state_ids)
+        self.frames = frames
+        self.overlay = overlay
+        self.block = block
+        self.known: dict[int, bool] = {}  # graph value id -> truth decided on this path
+        self.prefix: tuple[bool, ...] = ()  # decisions for the native call at the present instruction
+        self.lineage: tuple = ()  # LoopEntries this state has come through (nested pairs)
+        self.finished: Any = None  # (kind, payload) when the program ended here
+        self.decided = 0
+        self.fresh = True  # just merged: do not try to merge again before a step is made
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def fork(self) -> "State":
+        new = State([f.copy() for f in self.frames], self.overlay.fork(), self.block)
+        new.known = dict(self.known)
+        new.prefix = self.prefix
+        new.lineage = self.lineage
+        new.decided = self.decided
+        return new
+
+    def key(self) -> tuple:
+        if self.finished is not None:
+            return ((1 << 60,),)
+        return tuple(frame.point() for frame in self.frames)
+
+    def came_through(self, entry: Any) -> bool:
+        node = self.lineage
+        while node:
+            if node[0] is entry:
+                return True
+            node = node[1]
+        return False

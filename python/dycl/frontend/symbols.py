@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Integers inside shapes: torch's symbolic numbers on one side, graph values on the other.
+
+A *declared* symbol is an extent the user named dynamic; it has a hint, and an expression over declared
+symbols alone is decided by the hints and noted in `guards`, which become checks of the inputs. Every
+other symbol stands for a number of the running program: a runtime scalar (`bind`) or an extent of a
+tensor (`bind_dim`). A question about those is never answered here: it goes to `Recorder.decide`.
+Nothing a path learns is kept in the ShapeEnv, because all paths share it.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import sympy
+import torch
+from torch._dynamo.source import ConstantSource
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StrictMinMaxConstraint
+from torch.utils._sympy.value_ranges import ValueRanges
+
+from .diagnostics import CaptureRefusal
+from .graph import BOOL, FLOAT, INT, Value, dominates
+from .symbol_text import dim_text, guard_text
+from .symbol_lowering import lower_expression
+from .values import RtBool, RtFloat, RtInt, RtScalar
+
+logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)
+_log = logging.getLogger(__name__)
+
+
+class CaptureShapeEnv(ShapeEnv):
+    """A ShapeEnv that asks capture instead of guarding, and never learns from the answer."""
+
+    symbols: "Symbols"
+
+    def evaluate_expr(self, orig_expr, hint=None, fx_node=None, size_oblivious=False, fallback_value=None, *,
+                      forcing_spec=False):
+        return self.symbols.evaluate(orig_expr, size_oblivious, fallback_value)
+
+    def guard_or_defer_runtime_assert(self, orig_expr, msg, fx_node=None):
+        return self.symbols.require(orig_expr, msg)
+
+
+class Symbols:
+    def __init__(self, recorder):
+        self.recorder = recorder
+        self.env = CaptureShapeEnv(allow_scalar_outputs=True, allow_dynamic_output_shape_ops=True,
+                                   specialize_zero_one=False, duck_shape=False)
+        self.env.symbols = self
+        self.names: dict[sympy.Symbol, str] = {}  # declared symbol -> the user's name
+        self.declared: dict[str, torch.SymInt] = {}
+        self.ranges: dict[str, tuple[int, int]] = {}
+        self.guards: dict[str, None] = {}  # texts over declared names, in order of discovery
+        self._bound: dict[sympy.Symbol, Value] = {}  # symbol -> scalar value
+        self._dims: dict[sympy.Symbol, tuple[Any, int]] = {}  # symbol -> (TensorInfo or Value, axis)
+        self._lowered: dict[sympy.Basic, Value] = {}
+        self._expressions: dict[Value, sympy.Expr] = {}  # int value -> what it is, where known
+        self._producers: dict[Value, tuple[str, list[Value]]] = {}
+
+    # -- creation ------------------------------------------------------------------
+
+    def declare(self, name: str, hint: int, low: int = 1, high: int = 2**31 - 1) -> torch.SymInt:
+        """The symbol of a dynamic extent; the same name gives the same symbol."""
+        if name in self.declared:
+            known = self.declared[name].node.hint
+            if known != hint:
+                raise CaptureRefusal(f"dynamic dim '{name}' is {known} in one example input and {hint} in another",
+                                     "give example inputs whose dims of one name agree", kind="dims.example")
+            return self.declared[name]
+        constraint = StrictMinMaxConstraint(warn_only=False, vr=ValueRanges(low, high))
+        source = ConstantSource(f"dim_{name}")
+        symbol = self.env.create_symbol(hint, source, DimDynamic.DYNAMIC, constraint,
+                                        positive=True if low > 0 else None, do_not_specialize_zero_one=True)
+        self.names[symbol] = name
+        self.ranges[name] = (low, high)
+        self.declared[name] = self.env.create_symintnode(symbol, hint=hint, source=source)
+        return self.declared[name]
+
+    def fresh_dim(self) -> torch.SymInt:
+        with self.env.ignore_fresh_unbacked_symbols():
+            dim = self.env.create_unbacked_symint()
+        self.env._constrain_range_for_size(dim.node.expr)
+        return dim
+
+    def bind_dims(self, holder: Any, sizes) -> None:
+        """Extents of `holder` (TensorInfo or Value) give a value to symbols that have none yet."""
+        for axis, size in enumerate(sizes):
+            if isinstance(size, torch.SymInt):
+                expr = size.node.expr
+                if isinstance(expr, sympy.Symbol) and expr not in self._bound:
+                    self._dims.setdefault(expr, (holder, axis))
+
+    def produced(self, value: Value, op: str, operands: list[Value]) -> None:
+        """Remembers how an int was computed, so that N+1 is still N+1 when it becomes an extent."""
+        if value.type == INT and op in _ARITHMETIC:
+            self._producers[value] = (op, operands)
+
+    # -- runtime scalars to torch's symbolic numbers and back ---------------------------
+
+    def to_symbolic(self, x: RtScalar) -> Any:
+        if x.symbolic is None:
+            with self.env.ignore_fresh_unbacked_symbols():
+                x.symbolic = self._symbolic_of(x)
+        return x.symbolic
+
+    def _symbolic_of(self, x: RtScalar) -> Any:
+        if isinstance(x, RtInt):
+            expr = self._expression_of(x.value)
+            return int(expr) if expr.is_Integer else self.env.create_symintnode(expr, hint=None)
+        if isinstance(x, RtFloat):
+            number = self.env.create_unbacked_symfloat()
+            self._bound[number.node.expr] = x.value
+            return number
+        truth = self.env.create_unbacked_symbool()
+        (symbol,) = truth.node.expr.free_symbols
+        self._bound[symbol] = x.value
+        return truth
+
+    def _expression_of(self, value: Value, depth: int = 0) -> sympy.Expr:
+        known = self._expressions.get(value)
+        if known is not None:
+            return known
+        op, operands = self._producers.get(value, (None, []))
+        if op == "const":
+            expr = sympy.Integer(operands[0])
+        elif op is not None and depth < 8:
+            expr = _ARITHMETIC[op](*[self._expression_of(v, depth + 1) for v in operands])
+        else:
+            expr = self.env.create_unbacked_symint().node.expr
+            self._bound[expr] = value
+        self._expressions[value] = expr
+        return expr
+
+    def from_symbolic(self, x: Any) -> Any:
+        """A SymInt, SymFloat or SymBool as a plain number or a runtime scalar."""
+        expr = self.env.replace(x.node.expr)
+        if isinstance(x, torch.SymInt):
+            if expr.is_Integer:
+                return int(expr)
+            return self._scalar(RtInt, expr, x)
+        if isinstance(x, torch.SymBool):
+            if expr in (sympy.true, sympy.false):
+                return bool(expr)
+            return self._scalar(RtBool, expr, x)
+        if expr.is_number:
+            return float(expr)
+        return self._scalar(RtFloat, expr, x)
+
+    def _scalar(self, cls, expr, symbolic) -> RtScalar:
+        value = self.lower(expr)
+        if cls is RtInt:
+            self._expressions.setdefault(value, expr)
+        scalar = cls(value, self.recorder.span)
+        scalar.symbolic = symbolic
+        return scalar
+
+    # -- expressions to graph values ------------------------------------------------------
+
+    def value_of(self, x: Any) -> Any:
+        """A symbolic number as it stands in a node: a plain number or a Value."""
+        expr = x.node.expr
+        if expr.is_number:
+            return int(expr) if isinstance(x, torch.SymInt) else float(expr)
+        if expr in (sympy.true, sympy.false):
+            return bool(expr)
+        return self.lower(expr)
+
+    def lower(self, expr: sympy.Basic) -> Value:
+        known = self._lowered.get(expr)
+        if known is not None and dominates(known.block, self.recorder.block):
+            return known
+        value = lower_expression(self, expr)
+        self.recorder.remember(self._lowered, expr, value)
+        return value
+
+    def symbol_value(self, symbol: sympy.Symbol) -> Value:
+        value = self._bound.get(symbol)
+        if value is not None:
+            return value
+        if symbol in self._dims:
+            holder, axis = self._dims[symbol]
+            tensor = holder if isinstance(holder, Value) else self.recorder.value_of_info(holder)
+            return self.recorder.host("dim", [tensor], INT, axis=axis)
+        raise CaptureRefusal(f"an integer of torch's own ({symbol}) that no value of the program gives",
+                             kind="symbol.unknown")
+
+    # -- questions ----------------------------------------------------------------------
+
+    def evaluate(self, expr: sympy.Basic, size_oblivious: bool, fallback: Any) -> sympy.Basic:
+        """Answers a guard of native code."""
+        if expr.is_number or expr in (sympy.true, sympy.false):
+            return expr
+        static = self.env._maybe_evaluate_static(expr)
+        if static is None and size_oblivious:
+            static = self.env._maybe_evaluate_static(expr, size_oblivious=True)
+        if static is not None:
+            return static
+        if fallback is not None:
+            return sympy.sympify(fallback)
+        if expr.free_symbols <= self.names.keys():
+            return self._guard(expr)
+        if not (expr.is_Boolean or isinstance(expr, sympy.logic.boolalg.Boolean)):
+            raise CaptureRefusal("torch needs this number when the program is compiled, but it is known only at run time",
+                                 "torch takes a plain Python number here", kind="native.number")
+        return sympy.true if self.recorder.decide(expr) else sympy.false
+
+    def _guard(self, expr: sympy.Basic) -> sympy.Basic:
+        concrete = sympy.sympify(expr.xreplace(self.env.backed_var_to_val))
+        if concrete == sympy.true:
+            fact = expr
+        elif concrete == sympy.false:
+            fact = sympy.Not(expr)
+        else:
+            fact = sympy.Eq(expr, concrete)
+        self.guards.setdefault(guard_text(fact, self.names))
+        return concrete
+
+    def require(self, expr: sympy.Basic, message: Any) -> bool:
+        """torch._check and its kin: a fact that must hold, checked at run time."""
+        static = self.env._maybe_evaluate_static(expr) if expr not in (sympy.true, sympy.false) else expr
+        if static is not None:
+            return bool(static)
+        if expr.free_symbols <= self.names.keys():
+            return bool(self._guard(expr))
+        condition = self.lower(expr)
+        self.recorder.check(condition, _message(message, expr), "RuntimeError")
+        return True
+
+    # -- types ---------------------------------------------------------------------------
+
+    def dim_type(self, size: Any) -> int | str | None:
+        if not isinstance(size, torch.SymInt):
+            return int(size)
+        expr = self.env.replace(size.node.expr)
+        if expr.is_Integer:
+            return int(expr)
+        return dim_text(expr, self.names) if expr.free_symbols <= self.names.keys() else None
+
+
+def _message(message: Any, expr: sympy.Basic) -> str:
+    if callable(message):
+        message = message()
+    text = str(message) if message else ""
+    return text if text and "Runtime assertion failed" not in text else f"torch requires {expr}"
+
+
+_ARITHMETIC = {
+    "const": None,
+    "int.add": lambda a, b: a + b,
+    "int.sub": lambda a, b: a - b,
+    "int.mul": lambda a, b: a * b,
+    "int.neg": lambda a: -a,
+}
+__all__ = ["CaptureShapeEnv", "Symbols", "BOOL", "FLOAT"]

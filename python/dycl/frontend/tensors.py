@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording: what happens when a native torch function meets symbolic tensors.
+
+A symbolic tensor (a *handle*) is a FakeTensor with `_dycl`, a TensorInfo: the cell that holds its
+storage's present contents and the view path into it. Handles are immutable and shared by all states;
+cells are per state (heap.touch before each write). `Recorder.call` runs a native callable on handles
+under a fake mode and a dispatch mode; what torch dispatches becomes nodes of the current block, views
+become paths, in-place ops become functional ops plus a write. A call that raises leaves no trace.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._python_dispatch import _disable_current_modes
+
+from . import calls, constants, lifting
+from .diagnostics import CaptureRefusal
+from .dispatch import DispatchRecorder
+from .exits import Exits
+from .graph import BOOL, INT, AtenNode, Block, HostNode, ScalarType, Span, TensorType, Value, dominates
+from .heap import Cell, Heap
+from .symbols import Symbols
+from .values import NeedDecision, RtBool, RtScalar
+from .views import TensorInfo, Views
+
+
+def is_handle(x: Any) -> bool:
+    return isinstance(x, FakeTensor) and hasattr(x, "_dycl")
+
+
+class Recorder(Exits, lifting.Lifting):
+    """One per capture. The machine sets `block`, `span`, `known` and `decisions` as it switches states."""
+
+    def __init__(self, heap: Heap):
+        self.heap = heap
+        self.block: Block | None = None
+        self.span: Span | None = None
+        self.known: dict[int, bool] = {}  # truths decided on this path, by value id
+        self.decisions: list[bool] | tuple[bool, ...] = ()  # answers for the native call being repeated
+        self.symbols = Symbols(self)
+        self.fake_mode = FakeTensorMode(shape_env=self.symbols.env, allow_non_fake_inputs=True)
+        self.mode = DispatchRecorder(self)
+        self.views = Views(self)
+        self._asked = 0
+        self._journal: list[Callable[[], None]] = []
+        self._depth = 0
+        self._scalars: dict[int, dict] = {}  # block id -> constants recorded in it
+        self._items: dict[Value, Any] = {}
+        lifting.Lifting.__init__(self)
+
+    # -- calling native code -----------------------------------------------------------
+
+    def call(self, fn: Callable, args: tuple = (), kwargs: dict | None = None) -> Any:
+        """Calls a native torch callable; Rt scalars and real tensors may stand anywhere in the arguments."""
+        return self._transaction(lambda: calls.call(self, fn, tuple(args), dict(kwargs or {})))
+
+    def attribute(self, tensor: torch.Tensor, name: str) -> Any:
+        """A tensor's attribute (shape, T, dtype, real, ...), recorded like a call."""
+        return self._transaction(lambda: calls.attribute(self, tensor, name))
+
+    def native(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
+        """Runs fn with recording on. Arguments are already handles and symbolic numbers."""
+        with torch.no_grad(), self.symbols.env.ignore_fresh_unbacked_symbols(), self.fake_mode, self.mode:
+            return fn(*args, **kwargs)
+
+    def fake(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
+        """Runs fn for its shapes only: nothing is recorded."""
+        if torch._C._len_torch_dispatch_stack():
+            with _disable_current_modes():
+                return self.fake(fn, args, kwargs)
+        with torch.no_grad(), self.symbols.env.ignore_fresh_unbacked_symbols(), self.fake_mode:
+            return fn(*args, **kwargs)
+
+    @property
+    def guards(self) -> list[str]:
+        return list(self.symbols.guards)
+
+    # -- transactions --------------------------------------------------------------------
+
+    def _transaction(self, body: Callable[[], Any]) -> Any:
+        block, length, mark = self.block, len(self.block.nodes), len(self._journal)
+        self._depth += 1
+        if self._depth == 1:
+            self._asked = 0
+        try:
+            return body()
+        except BaseException as error:
+            while len(self._journal) > mark:
+                self._journal.pop()()
+            recorded = block.nodes[length:]
+            del block.nodes[length:]
+            if isinstance(error, NeedDecision):
+                block.nodes += _needed(recorded, error.condition.value)
+            raise
+        finally:
+            self._depth -= 1
+            if self._depth == 0:
+                self._journal.clear()
+
+    def set_cell(self, cell: Cell, value: Value) -> None:
+        lifting.check_writable(cell)
+        self.heap.touch(cell)
+        old = cell.value
+        self._journal.append(lambda: setattr(cell, "value", old))
+        cell.value = value
+
+    def set_cache(self, info: TensorInfo, entry: tuple) -> None:
+        old = info.cache
+        self._journal.append(lambda: setattr(info, "cache", old))
+        info.cache = entry
+
+    def remember(self, table: dict, key: Any, entry: Any) -> None:
+        """A memo of something recorded; undone if the recording is."""
+        missing = key not in table
+        old = table.get(key)
+        self._journal.append(lambda: table.pop(key, None) if missing else table.__setitem__(key, old))
+        table[key] = entry
+
+    # -- nodes ------------------------------------------------------------------------------
+
+    def record(self, target: Any, args: tuple, kwargs: dict, types: list[TensorType], span: Span | None = None,
+               pure: bool = True) -> list[Value]:
+        """Appends an AtenNode. Arguments may hold Values, handles and symbolic numbers."""
+        args, kwargs = self.lowered(args), self.lowered(kwargs)
+        outputs = [Value(t, self.block) for t in types]
+        node = AtenNode(target, args, kwargs, outputs, span or self.span)
+        self.block.nodes.append(node)
+        if pure:
+            constants.give_thunks(node)
+        return outputs
+
+    def host(self, op: str, operands: list[Value], type: Any, **attrs) -> Value:
+        """Appends a HostNode with one result; scalar constants are shared within a block."""
+        if op == "const":
+            return self._constant(type, attrs["value"])
+        output = Value(type, self.block)
+        node = HostNode(op, list(operands), [output], attrs, self.span)
+        self.block.nodes.append(node)
+        self.symbols.produced(output, op, node.operands)
+        constants.give_thunks(node)
+        return output
+
+    def _constant(self, type: ScalarType, x: Any) -> Value:
+        table = self._scalars.setdefault(self.block.id, {})
+        key = (type.kind, repr(x))
+        known = table.get(key)
+        if known is not None:
+            return known
+        output = Value(type, self.block)
+        node = HostNode("const", [], [output], {"value": x}, self.span)
+        self.block.nodes.append(node)
+        constants.give_thunks(node)
+        self.symbols.produced(output, "const", [x])
+        self.remember(table, key, output)
+        return output
+
+    def check(self, condition: Value, message: str, type: str) -> None:
+        """A run-time check; the run fails with the message where it does not hold."""
+        if self.known.get(condition.id) is True:
+            return
+        self.block.nodes.append(HostNode("check", [condition], [], {"message": message, "type": type}, self.span))
+
+    def lowered(self, tree: Any) -> Any:
+        """Handles, real tensors and symbolic numbers in a tree of arguments as they stand in a node."""
+        if isinstance(tree, torch.Tensor):
+            return self.value_of(tree)
+        if isinstance(tree, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            return self.symbols.value_of(tree)
+        if isinstance(tree, RtScalar):
+            return tree.value
+        if isinstance(tree, (list, tuple)):
+            return type(tree)(self.lowered(x) for x in tree) if type(tree) in (list, tuple) \
+                else tuple(self.lowered(x) for x in tree)
+        if isinstance(tree, dict):
+            return {k: self.lowered(x) for k, x in tree.items()}
+        return tree
+
+    # -- handles -------------------------------------------------------------------------------
+
+    def type_of(self, fake: torch.Tensor) -> TensorType:
+        return TensorType(fake.dtype, tuple(self.symbols.dim_type(s) for s in fake.shape))
+
+    def adopt(self, fake: FakeTensor, value: Value) -> FakeTensor:
+        """Makes a fake tensor the handle of a fresh storage holding `value`."""
+        fake.constant = None
+        info = TensorInfo(Cell(value), tuple(fake.shape), fake.dtype, value.type, span=self.span)
+        fake._dycl = info
+        self.symbols.bind_dims(info, info.sizes)
+        return fake
+
+    def adopt_view(self, fake: FakeTensor, parent: TensorInfo, step: tuple | None) -> FakeTensor:
+        fake.constant = None
+        if step is None:
+            fake._dycl = parent
+            return fake
+        info = TensorInfo(parent.cell, tuple(fake.shape), fake.dtype, self.type_of(fake), parent, step, self.span)
+        fake._dycl = info
+        self.symbols.bind_dims(info, info.sizes)
+        return fake
+
+    def new_handle(self, dtype: torch.dtype, shape: tuple, value: Value, device: Any = "cpu",
+                   strides: tuple | None = None) -> FakeTensor:
+        """A handle of a fresh storage. dims: ints, SymInts, RtInts, or None for an extent known at run time."""
+        sizes = tuple(self._size(d) for d in shape)
+        if strides is None:
+            fake = self.fake(torch.empty, (sizes,), {"dtype": dtype, "device": device})
+        else:
+            fake = self.fake(torch.empty_strided, (sizes, strides), {"dtype": dtype, "device": device})
+        return self.adopt(fake, value)
+
+    def _size(self, dim: Any) -> Any:
+        if dim is None:
+            return self.symbols.fresh_dim()
+        return self.symbols.to_symbolic(dim) if isinstance(dim, RtScalar) else dim
+
+    def from_value(self, value: Value, like: torch.Tensor) -> FakeTensor:
+        """A handle for a value that has like's rank; extents unknown in value's type become fresh."""
+        dims = []
+        for dim, size in zip(value.type.shape, like.shape):
+            if isinstance(dim, str):
+                dim = size if self.symbols.dim_type(size) == dim else None
+            dims.append(dim)
+        return self.new_handle(value.type.dtype, tuple(dims), value, like.device)
+
+    def value_of(self, tensor: torch.Tensor) -> Value:
+        """The present value of a handle or a real tensor."""
+        if not is_handle(tensor):
+            tensor = self.lift(tensor)
+        return self.views.value(tensor._dycl)
+
+    def value_of_info(self, info: TensorInfo) -> Value:
+        return self.views.value(info)
+
+    def write(self, target: FakeTensor, new: Value) -> None:
+        self.views.write(target._dycl, new)
+
+    # -- inputs --------------------------------------------------------------------------------
+
+    def input_tensor(self, example: torch.Tensor, name: str, dynamic: dict[int, str] | None = None,
+                     ranges: dict[str, tuple[int, int]] | None = None) -> tuple[FakeTensor, Value]:
+        """The handle and the graph value of an input; dims in `dynamic` become symbols."""
+        sizes = list(example.shape)
+        for axis, symbol in (dynamic or {}).items():
+            low, high = (ranges or {}).get(symbol, (1, 2**31 - 1))
+            sizes[axis % example.dim()] = self.symbols.declare(symbol, example.shape[axis], low, high)
+        if dynamic:
+            fake = self.fake(torch.empty, (tuple(sizes),), {"dtype": example.dtype, "device": example.device})
+        else:
+            fake = self.fake(torch.empty_strided, (tuple(sizes), example.stride()),
+                             {"dtype": example.dtype, "device": example.device})
+        value = Value(self.type_of(fake), None, name)
+        handle = self.adopt(fake, value)
+        self.symbols.bind_dims(value, handle.shape)
+        self.register_input(example, name, handle, value)
+        return handle, value
+
+    # -- decisions -----------------------------------------------------------------------------
+
+    def decide(self, expr: Any) -> bool:
+        """The truth of a runtime condition that native code asks for."""
+        if self._asked < len(self.decisions):
+            self._asked += 1
+            return self.decisions[self._asked - 1]
+        value = self.symbols.lower(expr)
+        if value.id in self.known:
+            return self.known[value.id]
+        raise NeedDecision(RtBool(value, self.span))
+
+    def without_modes(self):
+        return _disable_current_modes()
+
+
+def _needed(nodes: list, value: Value) -> list:
+    """Those of `nodes` that compute `value`."""
+    wanted, kept = {value}, []
+    for node in reversed(nodes):
+        if any(output in wanted for output in node.outputs):
+            if isinstance(node, HostNode) and node.op.startswith("rand."):
+                raise CaptureRefusal("native code decides on a random number that it draws itself", kind="random.native")
+            kept.append(node)
+            wanted.update(constants.operands(node))
+    return kept[::-1]
+
+
+__all__ = ["Recorder", "TensorInfo", "is_handle", "BOOL", "INT", "dominates"]
