@@ -13,7 +13,7 @@ import torch
 
 from .constants import dtype_name
 from .diagnostics import CaptureRefusal
-from .graph import INT, HostNode, Value
+from .graph import HostNode, Value
 
 aten = torch.ops.aten
 
@@ -104,8 +104,6 @@ def _normal(recorder, like, arguments) -> Value:
 def _bernoulli(recorder, like, arguments) -> Value:
     p = arguments.get("p")
     p = arguments["self"] if p is None else p
-    if isinstance(p, torch.Tensor) and p is like:
-        raise CaptureRefusal("bernoulli_ of a tensor's own values", kind="random.op")
     drawn = draw(recorder, "rand.uniform", like, dtype=_float_dtype(like))
     return _finish(recorder, lambda: drawn < p, like)
 
@@ -130,4 +128,3 @@ _MAKERS: dict[Any, Callable] = {
     aten.randint: _integers, aten.randint_like: _integers,
     aten.exponential_: _exponential, aten.exponential: _exponential,
 }
-_ = INT

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors built from Python data: torch.tensor, as_tensor and their kin.
+
+Known data becomes a constant. Where runtime scalars or symbolic tensors stand in the data, each becomes
+a 0-d tensor and the whole is stacked.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+from .constants import dtype_name
+from .diagnostics import CaptureRefusal
+from .graph import TensorType
+from .values import RtBool, RtFloat, RtScalar
+
+aten = torch.ops.aten
+
+
+def _tensor(recorder, fn, args, kwargs):
+    data, options = _data_and_options(args, kwargs)
+    if isinstance(data, torch.Tensor):
+        return recorder.call(torch.clone, (_converted(recorder, data, options),))
+    return build(recorder, data, options.get("dtype"), fn)
+
+
+def _as_tensor(recorder, fn, args, kwargs):
+    data, options = _data_and_options(args, kwargs)
+    if isinstance(data, torch.Tensor):
+        return _converted(recorder, data, options)
+    return build(recorder, data, options.get("dtype"), fn)
+
+
+def _new_tensor(recorder, fn, args, kwargs):
+    own, rest = args[0], args[1:]
+    data, options = _data_and_options(rest, kwargs)
+    options.setdefault("dtype", own.dtype)
+    return _tensor(recorder, torch.tensor, (data,), options)
+
+
+def _data_and_options(args: tuple, kwargs: dict) -> tuple[Any, dict]:
+    options = dict(kwargs)
+    if args:
+        return args[0], options | dict(zip(["dtype", "device"], args[1:]))
+    for name in ("data", "obj"):
+        if name in options:
+            return options.pop(name), options
+    raise TypeError("tensor() missing 1 required positional argument: 'data'")
+
+
+def _converted(recorder, tensor: torch.Tensor, options: dict) -> torch.Tensor:
+    kept = {k: v for k, v in options.items() if k in ("dtype", "device") and v is not None}
+    return recorder.call(torch.Tensor.to, (tensor,), kept) if kept else recorder.call(torch.Tensor.detach, (tensor,))
+
+
+def build(recorder, data: Any, dtype: torch.dtype | None, fn: Callable = torch.tensor) -> FakeTensor:
+    leaves: list = []
+    shape = _walk(data, leaves)
+    if shape is None or not any(isinstance(x, (RtScalar, FakeTensor)) for x in leaves):
+        with recorder.without_modes():
+            real = torch.tensor(data, dtype=dtype) if fn is not torch.from_numpy else fn(data)
+        return recorder.constant_handle(real)
+    dtype = dtype or _inferred(leaves)
+    parts = [_part(recorder, x, dtype) for x in leaves]
+    if not shape:
+        return recorder.new_handle(dtype, (), parts[0])
+    flat = recorder.record(aten.stack.default, (parts, 0), {}, [TensorType(dtype, (len(parts),))])[0]
+    if len(shape) > 1:
+        flat = recorder.record(aten.view.default, (flat, list(shape)), {}, [TensorType(dtype, tuple(shape))])[0]
+    return recorder.new_handle(dtype, tuple(shape), flat)
+
+
+def _walk(data: Any, leaves: list) -> list[int] | None:
+    """The shape of nested lists; None for data that is not lists and numbers (arrays, strings)."""
+    if not isinstance(data, (list, tuple)):
+        leaves.append(data)
+        return [] if isinstance(data, (int, float, complex, RtScalar, torch.Tensor)) else None
+    shapes = [_walk(x, leaves) for x in data]
+    if any(s is None for s in shapes):
+        return None
+    if any(s != shapes[0] for s in shapes):
+        raise ValueError("expected sequences of equal length")
+    return [len(data), *(shapes[0] if shapes else [])]
+
+
+def _inferred(leaves: list) -> torch.dtype:
+    """torch.tensor's rule: any float -> the default dtype, else ints, else bools."""
+    kinds = set()
+    for x in leaves:
+        if isinstance(x, torch.Tensor):
+            kinds.add("float" if x.dtype.is_floating_point else "bool" if x.dtype == torch.bool else "int")
+        elif isinstance(x, RtScalar):
+            kinds.add(x.kind)
+        else:
+            kinds.add(type(x).__name__)
+    if kinds - {"float", "int", "bool"}:
+        raise CaptureRefusal(f"torch.tensor of {', '.join(sorted(kinds))}", kind="build.data")
+    if "float" in kinds:
+        return torch.get_default_dtype()
+    return torch.int64 if "int" in kinds else torch.bool
+
+
+def _part(recorder, x: Any, dtype: torch.dtype):
+    """One element as the value of a 0-d tensor."""
+    kind = TensorType(dtype, ())
+    if isinstance(x, torch.Tensor):
+        if x.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        value = recorder.value_of(x)
+        if x.dim():
+            value = recorder.record(aten.view.default, (value, []), {}, [TensorType(x.dtype, ())])[0]
+        if x.dtype != dtype:
+            value = recorder.record(aten._to_copy.default, (value,), {"dtype": dtype}, [kind])[0]
+        return value
+    if isinstance(x, RtScalar):
+        return recorder.host("to_tensor", [recorder.scalar_as(x, dtype)], kind, dtype=dtype_name(dtype))
+    with recorder.without_modes():
+        real = torch.tensor(x, dtype=dtype)
+    return recorder.value_of(recorder.constant_handle(real))
+
+
+def _scalar_tensor(recorder, fn, args, kwargs):
+    options = dict(kwargs)
+    x = args[0] if args else options.pop("s")
+    return build(recorder, x, options.get("dtype") or torch.get_default_dtype())
+
+
+def _from_numpy(recorder, fn, args, kwargs):
+    with recorder.without_modes():
+        return recorder.constant_handle(torch.from_numpy(args[0]).clone())
+
+
+BUILDERS: dict[str, Callable] = {
+    "tensor": _tensor, "as_tensor": _as_tensor, "asarray": _as_tensor, "new_tensor": _new_tensor,
+    "scalar_tensor": _scalar_tensor, "from_numpy": _from_numpy,
+}
+__all__ = ["BUILDERS", "build", "RtBool", "RtFloat"]

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One native call: arguments in, special cases, results out.
+
+Going in, real tensors become handles and runtime scalars torch's symbolic numbers; coming out,
+symbolic numbers become runtime scalars. Functions that would end in a Python number (item, bool,
+tolist, equal), that build tensors from Python data, or that index with runtime integers are answered
+here; the rest runs under the recording modes.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Callable
+
+import torch
+from torch._subclasses import fake_tensor
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+
+from . import building, indexing, whole
+from .diagnostics import CaptureRefusal
+from .values import Escape, RtScalar
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+_FAKE_ERRORS = (fake_tensor.UnsupportedFakeTensorException, fake_tensor.DynamicOutputShapeException,
+                fake_tensor.DataDependentOutputException, fake_tensor.UnsupportedOperatorException,
+                fake_tensor.MetadataMismatchError, GuardOnDataDependentSymNode)
+
+
+def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
+    fn, args = _unbound(fn, args)
+    name = getattr(fn, "__name__", "")
+    native = _is_native(fn)
+    if native and name in building.BUILDERS:
+        return building.BUILDERS[name](recorder, fn, args, kwargs)
+    entering = _Entering(recorder)
+    args, kwargs = entering(args), entering(kwargs)
+    if native:
+        whole.refuse_training(name, args, kwargs)
+        answer = _answer(recorder, name, args, kwargs)
+        if answer is not NotImplemented:
+            return leave(recorder, answer)
+    try:
+        return leave(recorder, _run(recorder, fn, args, kwargs))
+    except _FAKE_ERRORS as error:
+        raise _refusal(fn, error) from error
+    except (TypeError, NotImplementedError, IndexError, ValueError) as error:
+        if entering.symbolic:  # torch may just not take a symbolic number there: not the user's mistake
+            raise _refusal(fn, error) from error
+        raise
+
+
+def attribute(recorder, tensor: torch.Tensor, name: str) -> Any:
+    handle = enter(recorder, tensor)
+    if name in ("shape", "dtype", "device", "ndim", "layout", "requires_grad", "is_cuda", "names"):
+        return leave(recorder, getattr(handle, name))
+    return leave(recorder, recorder.native(getattr, (handle, name), {}))
+
+
+def _unbound(fn: Callable, args: tuple) -> tuple[Callable, tuple]:
+    """A method bound to a tensor as a plain function of it, so that a real tensor can be lifted."""
+    owner = getattr(fn, "__self__", None)
+    if isinstance(owner, torch.Tensor) and isinstance(fn, (types.BuiltinMethodType, types.MethodType,
+                                                           types.MethodWrapperType)):
+        return getattr(torch.Tensor, fn.__name__), (owner, *args)
+    return fn, args
+
+
+def _is_native(fn: Callable) -> bool:
+    """A function or method of torch itself, whose name means what it means in ATen."""
+    if isinstance(fn, (types.MethodDescriptorType, types.WrapperDescriptorType)):
+        return issubclass(torch.Tensor, fn.__objclass__)
+    if isinstance(fn, types.FunctionType):
+        return fn.__module__ == "torch._tensor" or fn.__module__ == "torch.functional"
+    if isinstance(fn, types.BuiltinFunctionType):
+        module = getattr(fn, "__module__", None) or ""
+        owner = getattr(fn, "__self__", None)
+        return module.startswith("torch") or "torch" in str(getattr(owner, "__name__", ""))
+    return False
+
+
+def _answer(recorder, name: str, args: tuple, kwargs: dict) -> Any:
+    """Calls that are answered without dispatch; NotImplemented for the others."""
+    exit = _EXITS.get(name)
+    if exit is not None and args and isinstance(args[0], torch.Tensor):
+        return exit(recorder, *args, **kwargs)
+    if name == "__getitem__":
+        return indexing.get(recorder, *args)
+    if name == "__setitem__":
+        return indexing.set(recorder, *args)
+    if name in whole.NAMES and "out" not in kwargs:
+        return whole.record_whole(recorder, name, args, kwargs)
+    return NotImplemented
+
+
+def _item(recorder, tensor):
+    return recorder.item(tensor)
+
+
+def _number(kind: type) -> Callable:
+    def convert(recorder, tensor):
+        number = recorder.item(tensor)
+        if not isinstance(number, RtScalar):
+            return kind(number)
+        return recorder.convert_scalar(number, kind.__name__)
+
+    return convert
+
+
+_EXITS: dict[str, Callable] = {
+    "item": _item,
+    "__bool__": lambda recorder, t: recorder.truth(t),
+    "is_nonzero": lambda recorder, t: recorder.truth(t),
+    "__int__": _number(int),
+    "__index__": _number(int),
+    "__float__": _number(float),
+    "equal": lambda recorder, a, b: recorder.equal(a, b),
+    "allclose": lambda recorder, *args, **kwargs: recorder.allclose(*args, **kwargs),
+}
+
+
+def _run(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
+    try:
+        return recorder.native(fn, args, kwargs)
+    except RuntimeError as error:
+        if "expected to contain only concrete integers" not in str(error):
+            raise
+    from torch._dispatch.python import enable_python_dispatcher
+
+    with enable_python_dispatcher():
+        return recorder.native(fn, args, kwargs)
+
+
+def _refusal(fn: Callable, error: BaseException) -> CaptureRefusal:
+    text = str(error).strip().split("\n")[0]
+    name = getattr(fn, "__name__", str(fn))
+    return CaptureRefusal(f"torch cannot run {name} symbolically: {text}", kind="native.symbolic")
+
+
+# -- arguments in, results out -------------------------------------------------------------
+
+
+class _Entering:
+    """Converts arguments; `symbolic` says whether a runtime scalar was among them."""
+
+    def __init__(self, recorder):
+        self.recorder = recorder
+        self.symbolic = False
+
+    def __call__(self, tree: Any) -> Any:
+        if isinstance(tree, torch.Tensor):
+            return enter(self.recorder, tree)
+        if isinstance(tree, RtScalar):
+            self.symbolic = True
+            return self.recorder.symbols.to_symbolic(tree)
+        kind = type(tree)
+        if kind is tuple or kind is list:
+            return kind([self(x) for x in tree])
+        if isinstance(tree, torch.Size):
+            return tree
+        if isinstance(tree, tuple):
+            items = [self(x) for x in tree]
+            return kind(*items) if hasattr(tree, "_fields") else tuple(items)
+        if isinstance(tree, list):
+            return [self(x) for x in tree]
+        if isinstance(tree, dict):
+            return {k: self(x) for k, x in tree.items()}
+        if isinstance(tree, slice):
+            return slice(self(tree.start), self(tree.stop), self(tree.step))
+        return tree
+
+
+def enter(recorder, tensor: torch.Tensor) -> FakeTensor:
+    return tensor if isinstance(tensor, FakeTensor) and hasattr(tensor, "_dycl") else recorder.lift(tensor)
+
+
+def leave(recorder, tree: Any) -> Any:
+    if isinstance(tree, _SYMBOLIC):
+        return recorder.symbols.from_symbolic(tree)
+    if isinstance(tree, torch.Tensor):
+        if not hasattr(tree, "_dycl"):
+            raise CaptureRefusal("a tensor that torch made without dispatching it", kind="native.tensor")
+        return tree
+    if isinstance(tree, torch.Size):
+        if not any(isinstance(s, torch.SymInt) for s in tree):
+            return tree
+        return tuple(leave(recorder, s) for s in tree)
+    if isinstance(tree, tuple):
+        items = [leave(recorder, x) for x in tree]
+        if all(a is b for a, b in zip(items, tree)):
+            return tree
+        if hasattr(tree, "_fields"):
+            return type(tree)(*items)
+        return type(tree)(items)
+    if isinstance(tree, list):
+        return [leave(recorder, x) for x in tree]
+    if isinstance(tree, dict):
+        return {k: leave(recorder, x) for k, x in tree.items()}
+    return tree
+
+
+__all__ = ["attribute", "call", "enter", "leave", "Escape"]

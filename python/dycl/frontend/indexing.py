@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Indexing with integers known only at run time.
+
+torch's own indexing does the rest; here runtime integers, and 0-d integer tensors (which torch reads
+as integers too), are taken out of the index first, each by a `select` of its dim.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .diagnostics import CaptureRefusal
+from .values import RtScalar
+
+
+def get(recorder, tensor: torch.Tensor, index: Any) -> Any:
+    chosen, rest = _take_integers(recorder, tensor, index)
+    if chosen is None:
+        return NotImplemented
+    return chosen if rest is None else recorder.native(torch.Tensor.__getitem__, (chosen, rest), {})
+
+
+def set(recorder, tensor: torch.Tensor, index: Any, value: Any) -> Any:
+    chosen, rest = _take_integers(recorder, tensor, index)
+    if chosen is None:
+        return NotImplemented
+    rest = (Ellipsis,) if rest is None else rest
+    return recorder.native(torch.Tensor.__setitem__, (chosen, rest, value), {})
+
+
+def _take_integers(recorder, tensor: torch.Tensor, index: Any) -> tuple[Any, Any]:
+    """(the tensor with the runtime integers selected, the index without them); (None, None): none there."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    items = [_as_number(recorder, item) for item in items]
+    if any(isinstance(item, torch.SymBool) for item in items):
+        raise CaptureRefusal("a bool known only at run time as an index", "use a tensor mask", kind="index.bool")
+    if not any(isinstance(item, torch.SymInt) for item in items):
+        changed = any(a is not b for a, b in zip(items, index if isinstance(index, tuple) else [index]))
+        return (tensor, tuple(items)) if changed else (None, None)
+    dims = _dims_of(items, tensor.dim())
+    chosen = tensor
+    for item, dim in reversed(list(zip(items, dims))):
+        if isinstance(item, torch.SymInt):
+            chosen = recorder.native(torch.select, (chosen, dim, item), {})
+    rest = tuple(item for item in items if not isinstance(item, torch.SymInt))
+    plain = all(item is Ellipsis or isinstance(item, slice) and item == slice(None) for item in rest)
+    return chosen, None if plain else rest
+
+
+def _as_number(recorder, item: Any) -> Any:
+    if isinstance(item, torch.Tensor) and item.dim() == 0 and not item.dtype.is_floating_point:
+        if item.dtype not in (torch.bool, torch.uint8):
+            number = recorder.item(item)
+            return recorder.symbols.to_symbolic(number) if isinstance(number, RtScalar) else number
+    return item
+
+
+def _dims_of(items: list, rank: int) -> list[int | None]:
+    """The dim of the tensor that each item of the index starts at."""
+    used = sum(_width(item) for item in items)
+    dims, dim = [], 0
+    for item in items:
+        dims.append(dim)
+        dim += rank - used if item is Ellipsis else _width(item)
+    if used > rank:
+        raise IndexError(f"too many indices for tensor of dimension {rank}")
+    return dims
+
+
+def _width(item: Any) -> int:
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    if isinstance(item, torch.Tensor) and item.dtype in (torch.bool, torch.uint8):
+        return item.dim()
+    return 1
