@@ -177,6 +177,16 @@ void set_switch(FunctionBuilder& self, std::int64_t block, std::int64_t selector
   self.block(block).exit = std::move(exit);
 }
 
+// Raises the first broken rule, with the others below it.
+void verify(ProgramBuilder& self) {
+  const std::vector<Error> errors = ir::verify(*self.program);
+  if (errors.empty()) return;
+  Error error = errors.front();
+  for (std::size_t i = 1; i < errors.size() && i < 5; ++i) error.message += "\n" + errors[i].message;
+  if (errors.size() > 5) error.message += "\n(and " + std::to_string(errors.size() - 5) + " more)";
+  raise(error, self.program->sources);
+}
+
 void bind_exits(nb::class_<FunctionBuilder>& c) {
   c.def("goto", [](FunctionBuilder& self, std::int64_t block, std::int64_t target, nb::object args) {
      self.block(block).exit = ir::Goto{self.edge(target, args)};
@@ -255,9 +265,10 @@ void bind_program(nb::module_& module) {
    }, nb::arg("key"), nb::arg("value"));
   c.def_prop_ro("metadata", [](ProgramBuilder& self) { return self.program->metadata; });
   c.def("new_function", &new_function, nb::arg("name"), nb::arg("kind") = "host");
-  c.def("print", [](ProgramBuilder& self, bool spans) { return ir::print(*self.program, {.spans = spans}); },
-        nb::arg("spans") = false);
-  c.def("verify", [](ProgramBuilder& self) { unwrap(ir::verify(*self.program), self.program->sources); },
+  c.def("print", [](ProgramBuilder& self, bool spans, bool inline_weights) {
+     return ir::print(*self.program, {.spans = spans, .inline_weights = inline_weights});
+   }, nb::arg("spans") = false, nb::arg("inline_weights") = false);
+  c.def("verify", &verify,
         "Raises CompileError if the program breaks a rule of the IR.");
 }
 

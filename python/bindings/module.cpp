@@ -5,9 +5,15 @@
 #include "attributes.h"
 #include "builder.h"
 #include "errors.h"
+#ifdef DYCL_WITH_RUNTIME
+#include "runner.h"
+#endif
 
 NB_MODULE(_native, module) {
   dycl::bindings::bind_errors(module);
   dycl::bindings::bind_attributes(module);
   dycl::bindings::bind_builder(module);
+#ifdef DYCL_WITH_RUNTIME
+  dycl::bindings::bind_runner(module);
+#endif
 }

@@ -31,18 +31,22 @@ Result<void> find_weights(ir::Program& program, const std::filesystem::path& pat
                "name the file with --weights", {}, {}};
 }
 
+// On the text itself if the error points into it, else with the source's name.
+std::string draw(const Error& error, const ir::Program& program, const std::string& text,
+                 const std::filesystem::path& path) {
+  const auto& sources = program.sources;
+  const bool here = error.span.known() && error.span.file < sources.size() && sources[error.span.file] == path.string();
+  return here ? ir::draw_error(error, text, path.string()) : render(error, sources);
+}
+
 Result<ir::Program> read_dyir(const std::filesystem::path& path, const ReadOptions& options) {
   DYCL_ASSIGN(const std::string text, read_text(path));
   DYCL_ASSIGN(ir::Program program, ir::parse(text, path.string(), {.spans_from_text = true}));
-  if (auto valid = ir::verify(program); !valid) {
-    Error error = std::move(valid).error();
-    const auto& sources = program.sources;
-    if (error.span.known() && error.span.file < sources.size() && sources[error.span.file] == path.string()) {
-      error.message = ir::draw_error(error, text, path.string());
-      error.help.clear();
-      error.span = {};
-    }
-    return error;
+  if (const auto errors = ir::verify(program); !errors.empty()) {
+    std::string drawn;
+    for (const Error& error : errors) drawn += draw(error, program, text, path) + "\n";
+    drawn.pop_back();
+    return Error{errors.front().kind, drawn, {}, {}, {}};
   }
   DYCL_TRY(find_weights(program, path, options));
   return program;
@@ -54,7 +58,7 @@ Result<ir::Program> read_program(const std::filesystem::path& path, const ReadOp
   if (path.extension() == ".dyir") return read_dyir(path, options);
   if (path.extension() == ".onnx") {
     DYCL_ASSIGN(ir::Program program, onnx::import_file(path));
-    DYCL_TRY(ir::verify(program));
+    if (const auto errors = ir::verify(program); !errors.empty()) return errors.front();
     return program;
   }
   std::error_code ignored;
