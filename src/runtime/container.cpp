@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/container.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static_assert(std::endian::native == std::endian::little, "packages are little-endian");
+
+namespace dycl::runtime {
+namespace {
+
+Error file_error(const std::filesystem::path& path, const std::string& what) {
+  const int code = errno;
+  return {code == ENOENT ? ErrorKind::Missing : ErrorKind::InvalidPackage,
+          what + " " + path.string() + ": " + std::strerror(code), {}, {}, {}};
+}
+
+std::string name_of(const SectionEntry& entry) {
+  return {entry.name, strnlen(entry.name, sizeof entry.name)};
+}
+
+bool is_known(std::string_view name) {
+  for (std::string_view known : {section::kPlan, section::kWeightIndex, section::kMetadata, section::kDebug,
+                                 section::kArtifacts, section::kWeights}) {
+    if (name == known) return true;
+  }
+  return false;
+}
+
+Result<void> check_header(const FileHeader& header, std::size_t file_size) {
+  if (header.magic != kMagic) {
+    return Error{ErrorKind::InvalidPackage, "not a DyCL package: the file starts with other bytes",
+                 "a package is made by `dycl compile`", {}, {}};
+  }
+  if (header.format_version != kFormatVersion) {
+    return Error{ErrorKind::InvalidPackage,
+                 "package format version " + std::to_string(header.format_version) + ", this runtime reads " +
+                     std::to_string(kFormatVersion),
+                 "compile the model again, or use a matching runtime", {}, {}};
+  }
+  if (header.file_size != file_size) {
+    return damaged("header", "the file has " + std::to_string(file_size) + " bytes and should have " +
+                                 std::to_string(header.file_size) + " (truncated?)");
+  }
+  if (header.section_count > kMaxSections) return damaged("header", "too many sections");
+  if (sizeof(FileHeader) + header.section_count * sizeof(SectionEntry) > file_size) {
+    return damaged("section table", "the file ends inside it");
+  }
+  return {};
+}
+
+}  // namespace
+
+Error damaged(std::string_view section, std::string what) {
+  return {ErrorKind::InvalidPackage, "damaged package, section " + std::string(section) + ": " + std::move(what),
+          "copy or compile the package again", {}, {}};
+}
+
+std::uint64_t checksum_of(std::span<const std::uint8_t> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return file_error(path, "cannot open");
+  struct stat info {};
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    ::close(fd);
+    return Error{ErrorKind::InvalidPackage, "not a file: " + path.string(), {}, {}, {}};
+  }
+  const auto size = static_cast<std::size_t>(info.st_size);
+  if (size < sizeof(FileHeader)) {
+    ::close(fd);
+    return damaged("header", "the file has only " + std::to_string(size) + " bytes");
+  }
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  const int code = errno;
+  ::close(fd);
+  errno = code;
+  if (data == MAP_FAILED) return file_error(path, "cannot map");
+  return MappedFile(static_cast<const std::uint8_t*>(data), size);
+}
+
+MappedFile::~MappedFile() {
+  if (data_) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+Result<Container> Container::open(const std::filesystem::path& path) {
+  DYCL_ASSIGN(MappedFile file, MappedFile::open(path));
+  Container container(std::move(file));
+  DYCL_TRY(container.read_table());
+  return container;
+}
+
+Result<void> Container::read_table() {
+  const auto bytes = file_.bytes();
+  FileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  DYCL_TRY(check_header(header, bytes.size()));
+
+  const std::size_t table_end = sizeof(FileHeader) + header.section_count * sizeof(SectionEntry);
+  std::vector<std::uint8_t> covered(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(table_end));
+  std::memset(covered.data() + offsetof(FileHeader, checksum), 0, sizeof header.checksum);
+  if (checksum_of(covered) != header.checksum) return damaged("section table", "its checksum is wrong");
+
+  std::uint64_t end = table_end;  // sections follow one another, in order
+  for (std::uint32_t i = 0; i < header.section_count; ++i) {
+    SectionEntry entry;
+    std::memcpy(&entry, bytes.data() + sizeof(FileHeader) + i * sizeof entry, sizeof entry);
+    const std::string name = name_of(entry);
+    if (name.empty() || find(name)) return damaged("section table", "a section without a name of its own");
+    if (entry.offset % kSectionAlignment != 0 || entry.offset < end || entry.offset > bytes.size() ||
+        entry.size > bytes.size() - entry.offset) {
+      return damaged(name, "it lies outside the file");
+    }
+    if (!is_known(name) && !(entry.flags & kOptionalSection)) {
+      return Error{ErrorKind::InvalidPackage, "the package needs section " + name + ", which this runtime does not know",
+                   "use a newer runtime", {}, {}};
+    }
+    end = entry.offset + entry.size;
+    sections_.push_back({name, bytes.subspan(entry.offset, entry.size), entry.checksum, entry.flags});
+  }
+  return {};
+}
+
+const Section* Container::find(std::string_view name) const {
+  const auto it = std::find_if(sections_.begin(), sections_.end(), [&](const Section& s) { return s.name == name; });
+  return it == sections_.end() ? nullptr : &*it;
+}
+
+Result<std::span<const std::uint8_t>> Container::checked(std::string_view name) const {
+  const Section* found = find(name);
+  if (!found) return damaged(name, "it is missing");
+  if (checksum_of(found->bytes) != found->checksum) return damaged(name, "its checksum is wrong");
+  return found->bytes;
+}
+
+}  // namespace dycl::runtime

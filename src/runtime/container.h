@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The container of a package: a 64-byte header, a table of sections, and the
+// sections. docs/package_format.md specifies it byte by byte. Opening a file maps
+// it and checks header and table; a section's bytes are checked against their
+// checksum when asked for. Everything read here may be hostile.
+//
+// A MappedFile is immutable and may be shared by threads. Packages are replaced by
+// renaming, never written in place, so a mapping stays what it was.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+
+namespace dycl::runtime {
+
+inline constexpr std::array<std::uint8_t, 8> kMagic = {0x89, 'D', 'Y', 'C', 'L', '\r', '\n', 0x1a};
+inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kMaxSections = 64;
+inline constexpr std::size_t kSectionAlignment = 64;
+
+// Little-endian, no padding. The checksum covers header (with this field zero) and section table.
+struct FileHeader {
+  std::array<std::uint8_t, 8> magic;
+  std::uint32_t format_version;
+  std::uint32_t section_count;
+  std::uint64_t file_size;
+  std::uint64_t checksum;
+  std::uint8_t reserved[32];  // zero
+};
+static_assert(sizeof(FileHeader) == 64);
+
+enum SectionFlags : std::uint32_t {
+  kOptionalSection = 1,  // a reader that does not know it may ignore it
+  kStrippable = 2,       // may be left out
+  kLazyChecksum = 4,     // the parts have checksums of their own; checked as a whole on request
+};
+
+struct SectionEntry {
+  char name[16];  // padded with zeros
+  std::uint64_t offset;
+  std::uint64_t size;
+  std::uint64_t checksum;
+  std::uint32_t flags;
+  std::uint8_t reserved[20];  // zero
+};
+static_assert(sizeof(SectionEntry) == 64);
+
+namespace section {
+inline constexpr std::string_view kPlan = "plan";
+inline constexpr std::string_view kWeightIndex = "weights.index";
+inline constexpr std::string_view kMetadata = "metadata";
+inline constexpr std::string_view kDebug = "debug";
+inline constexpr std::string_view kArtifacts = "artifacts";
+inline constexpr std::string_view kWeights = "weights";
+}  // namespace section
+
+std::uint64_t checksum_of(std::span<const std::uint8_t> bytes);
+
+class MappedFile {
+ public:
+  static Result<MappedFile> open(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+
+  std::span<const std::uint8_t> bytes() const { return {data_, size_}; }
+
+ private:
+  MappedFile(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
+  const std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+struct Section {
+  std::string name;
+  std::span<const std::uint8_t> bytes;  // in the mapping
+  std::uint64_t checksum = 0;
+  std::uint32_t flags = 0;
+};
+
+class Container {
+ public:
+  static Result<Container> open(const std::filesystem::path& path);
+
+  const std::vector<Section>& sections() const { return sections_; }
+  const Section* find(std::string_view name) const;  // bytes not yet checked
+
+  // The bytes of a section after its checksum was checked; an error names the section.
+  Result<std::span<const std::uint8_t>> checked(std::string_view name) const;
+
+ private:
+  explicit Container(MappedFile file) : file_(std::move(file)) {}
+  Result<void> read_table();
+
+  MappedFile file_;
+  std::vector<Section> sections_;
+};
+
+Error damaged(std::string_view section, std::string what);
+
+}  // namespace dycl::runtime

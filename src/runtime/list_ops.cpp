@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists as values: an op gives a new list, but takes over the old one's storage when the old one
+// dies at that op and nobody else holds it, so that appending in a loop costs constant time.
+// An optional is a list of at most one.
+#include <algorithm>
+
+#include "runtime/run_parts.h"
+
+namespace dycl::runtime {
+namespace {
+
+// Python's index: negative counts from the end. False if it is out of range.
+bool resolve(std::int64_t index, std::size_t size, std::size_t* out) {
+  const auto n = static_cast<std::int64_t>(size);
+  if (index < -n || index >= n) return false;
+  *out = static_cast<std::size_t>(index < 0 ? index + n : index);
+  return true;
+}
+
+// Python's slice bound, clamped to [0, size].
+std::size_t clamp(std::int64_t index, std::size_t size) {
+  const auto n = static_cast<std::int64_t>(size);
+  if (index < 0) index = index < -n ? 0 : index + n;
+  return static_cast<std::size_t>(std::min(index, n));
+}
+
+void append_copies(ListObject* to, std::span<const Slot> items) {
+  if (to->elements != SlotKind::Scalar) {
+    for (Slot s : items) Heap::retain(to->elements, s);
+  }
+  to->items.insert(to->items.end(), items.begin(), items.end());
+}
+
+auto at_index(ListObject* list, std::size_t i) { return list->items.begin() + static_cast<std::ptrdiff_t>(i); }
+
+}  // namespace
+
+ListObject* Run::Parts::own_list(std::uint32_t operand) {
+  Slot held;
+  if (!take(operand, &held)) return nullptr;
+  if (held.list->refs == 1) return held.list;
+  ListObject* copy = heap.acquire_list(held.list->elements);
+  append_copies(copy, held.list->items);
+  heap.release(held.list);
+  return copy;
+}
+
+bool Run::Parts::list_new(const std::uint32_t* at) {
+  ListObject* list = heap.acquire_list(shared.elements_of_register[at[1]]);
+  for (std::uint32_t i = 0; i < at[2]; ++i) {
+    Slot item;
+    if (!take(at[3 + i], &item)) {
+      heap.release(list);
+      return false;
+    }
+    list->items.push_back(item);
+  }
+  put(at[1], list);
+  return true;
+}
+
+bool Run::Parts::list_append(const std::uint32_t* at) {
+  Slot item;
+  if (!take(at[3], &item)) return false;
+  ListObject* list = own_list(at[2]);
+  if (!list) {
+    heap.release(slot_kind(at[3]), item);
+    return false;
+  }
+  list->items.push_back(item);
+  put(at[1], list);
+  return true;
+}
+
+bool Run::Parts::list_get(const std::uint32_t* at) {
+  const ListObject* list = list_in(at[2]);
+  if (!list) return false;
+  std::size_t i = 0;
+  if (!resolve(registers[at[3]].i, list->items.size(), &i)) return fail("IndexError", "list index out of range");
+  const Slot item = list->items[i];
+  const SlotKind kind = list->elements;
+  Heap::retain(kind, item);
+  finish(at[2]);
+  put(at[1], kind, item);
+  return true;
+}
+
+bool Run::Parts::list_set(const std::uint32_t* at) {
+  const ListObject* list = list_in(at[2]);
+  if (!list) return false;
+  std::size_t i = 0;
+  if (!resolve(registers[at[3]].i, list->items.size(), &i)) return fail("IndexError", "list assignment index out of range");
+  Slot item;
+  if (!take(at[4], &item)) return false;
+  ListObject* own = own_list(at[2]);
+  if (!own) return false;
+  heap.release(own->elements, std::exchange(own->items[i], item));
+  put(at[1], own);
+  return true;
+}
+
+bool Run::Parts::list_len(const std::uint32_t* at) {
+  const ListObject* list = list_in(at[2]);
+  if (!list) return false;
+  const auto count = static_cast<std::int64_t>(list->items.size());
+  finish(at[2]);
+  registers[at[1]].i = count;
+  return true;
+}
+
+bool Run::Parts::list_concat(const std::uint32_t* at) {
+  Slot second;
+  if (!list_in(at[2]) || !take(at[3], &second)) return false;
+  ListObject* own = own_list(at[2]);  // not `second` itself: that one has two holders now
+  if (!own) {
+    heap.release(second.list);
+    return false;
+  }
+  append_copies(own, second.list->items);
+  heap.release(second.list);
+  put(at[1], own);
+  return true;
+}
+
+bool Run::Parts::list_slice(const std::uint32_t* at) {
+  const ListObject* list = list_in(at[2]);
+  if (!list) return false;
+  const std::size_t from = clamp(registers[at[3]].i, list->items.size());
+  const std::size_t until = std::max(from, clamp(registers[at[4]].i, list->items.size()));
+  ListObject* out = heap.acquire_list(list->elements);
+  append_copies(out, std::span(list->items).subspan(from, until - from));
+  finish(at[2]);
+  put(at[1], out);
+  return true;
+}
+
+bool Run::Parts::list_pop(const std::uint32_t* at) {
+  const ListObject* list = list_in(at[3]);
+  if (!list) return false;
+  if (list->items.empty()) return fail("IndexError", "pop from empty list");
+  std::size_t i = 0;
+  if (!resolve(registers[at[4]].i, list->items.size(), &i)) return fail("IndexError", "pop index out of range");
+  ListObject* own = own_list(at[3]);
+  if (!own) return false;
+  const Slot item = own->items[i];
+  own->items.erase(at_index(own, i));
+  const SlotKind kind = own->elements;
+  put(at[1], own);
+  put(at[2], kind, item);
+  return true;
+}
+
+bool Run::Parts::list_insert(const std::uint32_t* at) {
+  Slot item;
+  if (!take(at[4], &item)) return false;
+  ListObject* own = own_list(at[2]);
+  if (!own) {
+    heap.release(slot_kind(at[4]), item);
+    return false;
+  }
+  own->items.insert(at_index(own, clamp(registers[at[3]].i, own->items.size())), item);
+  put(at[1], own);
+  return true;
+}
+
+bool Run::Parts::opt_is_some(const std::uint32_t* at) {
+  const ListObject* optional = list_in(at[2]);
+  if (!optional) return false;
+  const bool some = !optional->items.empty();
+  finish(at[2]);
+  registers[at[1]].b = some;
+  return true;
+}
+
+bool Run::Parts::opt_get(const std::uint32_t* at) {
+  const ListObject* optional = list_in(at[2]);
+  if (!optional) return false;
+  if (optional->items.empty()) return fail("TypeError", "the value is None");
+  const Slot item = optional->items[0];
+  const SlotKind kind = optional->elements;
+  Heap::retain(kind, item);
+  finish(at[2]);
+  put(at[1], kind, item);
+  return true;
+}
+
+}  // namespace dycl::runtime

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <exception>
+
+#include "runtime/run_parts.h"
+
+namespace dycl::runtime {
+namespace {
+
+const std::uint8_t* aligned_start(const std::vector<std::uint64_t>& words) {
+  const auto* start = reinterpret_cast<const std::uint8_t*>(words.data());
+  return start + (kAlignment - reinterpret_cast<std::uintptr_t>(start) % kAlignment) % kAlignment;
+}
+
+std::vector<std::int64_t> static_extents(const PlanType& t) {
+  std::vector<std::int64_t> shape;
+  for (const PlanDim& d : t.dims) shape.push_back(d.value);
+  return shape;
+}
+
+}  // namespace
+
+Run::Parts::Parts(std::shared_ptr<const Program> owner)
+    : program(std::move(owner)),
+      shared(program->parts()),
+      plan(shared.plan),
+      heap(plan),
+      registers(plan.registers.size()),
+      results(plan.outputs.size()),
+      weight_headers(shared.weights.size(), nullptr),
+      loop_counts(plan.loops.size(), 0),
+      loop_limits(plan.loops.size(), kDefaultLoopLimit),
+      call_inputs(shared.max_inputs, nullptr),
+      call_outputs(shared.max_outputs, nullptr),
+      input_shapes(plan.inputs.size()),
+      symbol_values(plan.symbols.size(), -1),
+      outputs(shared.outputs.size()),
+      new_states(plan.states.size()),
+      host_arguments(shared.max_inputs),
+      host_results(shared.max_outputs),
+      profile(plan.sub_dnns.size()) {
+  for (std::size_t i = 0; i < plan.constants.size(); ++i) {
+    const PlanConstant& c = plan.constants[i];
+    const PlanType& t = plan.type_of(c.reg);
+    Slot& slot = registers[c.reg];
+    if (is_scalar(t.kind)) {
+      if (t.kind == ValueKind::Bool) slot.b = c.bits != 0;
+      else slot.bits = c.bits;
+    } else if (c.weight >= 0) {
+      slot.tensor = weight_header(static_cast<std::uint32_t>(c.weight));
+    } else {
+      slot.tensor = heap.acquire_borrowed();
+      heap.point(slot.tensor, t.dtype, static_extents(t), aligned_start(shared.literals[i]));
+    }
+  }
+  for (const PlanState& s : plan.states) states.push_back(initial_state(s));
+}
+
+// Contexts go before the heap: no engine must be left with a tensor that is gone.
+Run::Parts::~Parts() = default;
+
+TensorObject* Run::Parts::weight_header(std::uint32_t weight) {
+  TensorObject*& header = weight_headers[weight];
+  if (!header) {
+    const WeightInfo& w = shared.weights[weight];
+    header = heap.acquire_borrowed();
+    heap.point(header, w.dtype, w.shape, w.bytes.data());
+  }
+  Heap::retain(header);
+  return header;
+}
+
+Slot Run::Parts::initial_state(const PlanState& state) {
+  Slot slot;
+  const ValueKind kind = plan.types[state.type].kind;
+  if (kind == ValueKind::Tensor) slot.tensor = weight_header(static_cast<std::uint32_t>(state.weight));
+  else if (kind == ValueKind::Bool) slot.b = state.bits != 0;
+  else slot.bits = state.bits;
+  return slot;
+}
+
+void Run::Parts::forget_results() {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    heap.release(shared.slot_of(plan.outputs[i].type), std::exchange(results[i], Slot{}));
+  }
+}
+
+void Run::Parts::clear_registers() {
+  for (std::uint32_t reg : shared.handles) {
+    if (registers[reg].bits != 0) forget(reg);
+  }
+}
+
+void Run::Parts::finish_run() {
+  std::size_t next = 0;
+  if (explicit_states) std::copy(given_states.begin(), given_states.end(), new_states.begin());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const PlanOutput& out = plan.outputs[i];
+    if (out.state < 0) {
+      reveal(results[i], out.type, outputs[next++]);
+      continue;
+    }
+    const auto state = static_cast<std::size_t>(out.state);
+    if (explicit_states) {
+      reveal(results[i], out.type, new_states[state]);
+    } else {
+      const SlotKind kind = shared.slot_of(out.type);
+      Heap::retain(kind, results[i]);
+      heap.release(kind, std::exchange(states[state], kept(results[i], out.type)));
+    }
+  }
+}
+
+Result<std::span<const Value>> Run::Parts::run() {
+  forget_results();
+  bool ok = false;
+  try {
+    if (auto started = start(); !started) {
+      clear_registers();
+      return std::move(started).error();
+    }
+    ok = walk();
+    if (ok) finish_run();
+  } catch (const std::bad_alloc&) {
+    ok = fail("MemoryError", "out of memory");
+  } catch (const std::exception& e) {  // out of a callback of the caller
+    ok = fail("", e.what());
+  }
+  clear_registers();
+  if (ok) return std::span<const Value>(outputs);
+  error.span = shared.debug.span_of(failed_at);
+  if (failed_loop >= 0 && static_cast<std::size_t>(failed_loop) < shared.debug.loop_spans.size()) {
+    error.span = shared.debug.loop_spans[static_cast<std::size_t>(failed_loop)];
+  }
+  return std::move(error);
+}
+
+Run::Run(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Run::~Run() = default;
+Run::Run(Run&&) noexcept = default;
+Run& Run::operator=(Run&&) noexcept = default;
+
+Result<Run> Run::create(std::shared_ptr<const Program> program) {
+  auto parts = std::make_unique<Parts>(std::move(program));
+  for (std::size_t i = 0; i < parts->shared.sub_dnns.size(); ++i) {
+    const LoadedSubDnn& s = parts->shared.sub_dnns[i];
+    dycl_context* context = nullptr;
+    const auto status = s.plugin->create_context(s.session.get(), &context);
+    if (status != DYCL_PLUGIN_OK) return plugin_error(s.plugin, status, "cannot prepare sub-DNN " + parts->plan.sub_dnns[i].name);
+    parts->contexts.emplace_back(context, DestroyContext{s.plugin});
+  }
+  return Run(std::move(parts));
+}
+
+Result<std::span<const Value>> Run::run(std::span<const Value> arguments) {
+  parts_->arguments = arguments;
+  parts_->explicit_states = false;
+  return parts_->run();
+}
+
+Result<std::span<const Value>> Run::run_with_states(std::span<const Value> arguments, std::span<const Value> states) {
+  parts_->arguments = arguments;
+  parts_->given_states = states;
+  parts_->explicit_states = true;
+  return parts_->run();
+}
+
+std::span<const Value> Run::new_states() const { return parts_->new_states; }
+
+namespace {
+
+std::optional<std::size_t> state_named(const Plan& plan, std::string_view name) {
+  for (std::size_t i = 0; i < plan.states.size(); ++i) {
+    if (plan.states[i].name == name) return i;
+  }
+  return std::nullopt;
+}
+
+Error no_state(std::string_view name) {
+  return {ErrorKind::InvalidInput, "the program has no state called " + std::string(name), {}, {}, {}};
+}
+
+}  // namespace
+
+Result<Value> Run::state(std::string_view name) const {
+  const auto index = state_named(parts_->plan, name);
+  if (!index) return no_state(name);
+  Value value;
+  parts_->reveal(parts_->states[*index], parts_->plan.states[*index].type, value);
+  return value;
+}
+
+Result<void> Run::set_state(std::string_view name, const Value& value) {
+  Parts& p = *parts_;
+  const auto index = state_named(p.plan, name);
+  if (!index) return no_state(name);
+  const std::uint32_t type = p.plan.states[*index].type;
+  DYCL_TRY(p.check_value(value, type, "state " + std::string(name)));
+  p.forget_results();  // they may be arguments, whose headers are used again here
+  p.arguments_used = 0;
+  p.heap.release(p.shared.slot_of(type), std::exchange(p.states[*index], p.kept(p.admit(value, type), type)));
+  return {};
+}
+
+void Run::reset_states() {
+  for (std::size_t i = 0; i < parts_->states.size(); ++i) {
+    const PlanState& s = parts_->plan.states[i];
+    parts_->heap.release(parts_->shared.slot_of(s.type), std::exchange(parts_->states[i], parts_->initial_state(s)));
+  }
+}
+
+void Run::set_seed(std::uint64_t seed) { parts_->random.reseed(seed); }
+
+void Run::set_loop_limit(std::int64_t limit) {
+  const std::int64_t fallback = limit > 0 ? limit : kDefaultLoopLimit;
+  for (std::size_t i = 0; i < parts_->loop_limits.size(); ++i) {
+    parts_->loop_limits[i] = parts_->plan.loops[i] > 0 ? parts_->plan.loops[i] : fallback;
+  }
+}
+
+void Run::set_print(std::function<void(std::string_view)> print) { parts_->print_to = std::move(print); }
+void Run::set_trace(bool on) { parts_->tracing = on; }
+std::span<const Outcome> Run::trace() const { return parts_->trace; }
+void Run::force(std::vector<std::int32_t> outcomes) { parts_->forced = std::move(outcomes); }
+
+void Run::set_decider(std::function<std::uint32_t(std::uint32_t, std::uint32_t)> decider) {
+  parts_->decider = std::move(decider);
+}
+
+void Run::set_profile(bool on) {
+  parts_->profiling = on;
+  std::fill(parts_->profile.begin(), parts_->profile.end(), Profile{});
+}
+
+std::span<const Profile> Run::profile() const { return parts_->profile; }
+const Program& Run::program() const { return *parts_->program; }
+
+}  // namespace dycl::runtime
