@@ -41,6 +41,12 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
         if answer is not NotImplemented:
             return leave(recorder, answer)
     try:
+        try:
+            return leave(recorder, _run(recorder, fn, args, kwargs))
+        except TypeError as error:
+            if "SymBool" not in str(error):
+                raise
+        args, kwargs = _decided(recorder, args), _decided(recorder, kwargs)
         return leave(recorder, _run(recorder, fn, args, kwargs))
     except _FAKE_ERRORS as error:
         raise _refusal(fn, error) from error
@@ -107,7 +113,15 @@ def _number(kind: type) -> Callable:
     return convert
 
 
+def _tolist(recorder, tensor):
+    numbers = recorder.tolist(tensor)
+    if numbers is None:
+        raise CaptureRefusal("tolist() of a tensor whose extents are known only at run time", kind="tolist.extent")
+    return numbers
+
+
 _EXITS: dict[str, Callable] = {
+    "tolist": _tolist,
     "item": _item,
     "__bool__": lambda recorder, t: recorder.truth(t),
     "is_nonzero": lambda recorder, t: recorder.truth(t),
@@ -129,6 +143,17 @@ def _run(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
 
     with enable_python_dispatcher():
         return recorder.native(fn, args, kwargs)
+
+
+def _decided(recorder, tree: Any) -> Any:
+    """A flag such as keepdim must be a plain bool: each runtime bool is a decision."""
+    if isinstance(tree, torch.SymBool):
+        return bool(recorder.symbols.evaluate(tree.node.expr, False, None))
+    if type(tree) in (list, tuple):
+        return type(tree)(_decided(recorder, x) for x in tree)
+    if isinstance(tree, dict):
+        return {k: _decided(recorder, x) for k, x in tree.items()}
+    return tree
 
 
 def _refusal(fn: Callable, error: BaseException) -> CaptureRefusal:

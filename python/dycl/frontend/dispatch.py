@@ -33,6 +33,10 @@ class DispatchRecorder(TorchDispatchMode):
         self.recorder = recorder
         self._kinds: dict[Any, str] = {}
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # nothing here is ever compiled by Dynamo; the wrapper that guards against it costs time
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if func.namespace == "prim":
@@ -41,6 +45,7 @@ class DispatchRecorder(TorchDispatchMode):
         if kind is None:
             kind = self._kinds[func] = _kind(func)
         args, kwargs = _enter(self.recorder, args), _enter(self.recorder, kwargs)
+        self.recorder.choose_cache((args, kwargs))
         return getattr(self, "_" + kind)(func, args, kwargs)
 
     # -- kinds ------------------------------------------------------------------------
@@ -51,7 +56,10 @@ class DispatchRecorder(TorchDispatchMode):
         return record_results(self.recorder, func, args, kwargs, result)
 
     def _view(self, func, args, kwargs):
-        result = func(*args, **kwargs)
+        try:
+            result = func(*args, **kwargs)
+        except ValueError as error:
+            raise RuntimeError(f"view size is not compatible with input tensor's size and stride: {error}") from error
         source = args[0]
         info = source._dycl
         outputs = result if isinstance(result, (list, tuple)) else [result]

@@ -47,9 +47,8 @@ def _by_functional_form(recorder, func, args, kwargs, arguments) -> Any:
         result = functional(*positional, **given)
     results = list(result) if isinstance(result, (list, tuple)) else [result]
     targets = [arguments[a.name] for a in written]
-    if len(results) == 1 and isinstance(targets[0], (list, tuple)):
+    if len(targets) == 1 and isinstance(targets[0], (list, tuple)):
         targets = list(targets[0])
-        results = list(result)
     if len(results) < len(targets):
         raise CaptureRefusal(f"{func} writes in a way that is not supported", kind="inplace.op")
     for target, new in zip(targets, results):

@@ -63,6 +63,11 @@ def _lower_rest(symbols, expr: sympy.Basic) -> Value:
         return host("int.truediv", [symbols.lower(a) for a in expr.args], FLOAT)
     if isinstance(expr, F.FloatTrueDiv):
         return host("float.truediv", [symbols.lower(a) for a in expr.args], FLOAT)
+    if isinstance(expr, sympy.Piecewise) and expr.args[-1][1] == sympy.true:
+        value = symbols.lower(expr.args[-1][0])
+        for part, condition in reversed(expr.args[:-1]):
+            value = host("select", [symbols.lower(condition), symbols.lower(part), value], value.type)
+        return value
     if isinstance(expr, F.Where):
         condition, a, b = (symbols.lower(part) for part in expr.args)
         return host("select", [condition, a, b], a.type)

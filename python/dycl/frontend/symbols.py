@@ -10,23 +10,24 @@ Nothing a path learns is kept in the ShapeEnv, because all paths share it.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from typing import Any
 
 import sympy
 import torch
 from torch._dynamo.source import ConstantSource
+from torch.fx.experimental import _config
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StrictMinMaxConstraint
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from .diagnostics import CaptureRefusal
-from .graph import BOOL, FLOAT, INT, Value, dominates
+from .graph import INT, Value, dominates
 from .symbol_text import dim_text, guard_text
 from .symbol_lowering import lower_expression
 from .values import RtBool, RtFloat, RtInt, RtScalar
 
 logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)
-_log = logging.getLogger(__name__)
 
 
 class CaptureShapeEnv(ShapeEnv):
@@ -57,6 +58,19 @@ class Symbols:
         self._lowered: dict[sympy.Basic, Value] = {}
         self._expressions: dict[Value, sympy.Expr] = {}  # int value -> what it is, where known
         self._producers: dict[Value, tuple[str, list[Value]]] = {}
+
+    def any(self) -> bool:
+        return bool(self.declared or self.env.unbacked_symint_counter or self.env.unbacked_symfloat_counter)
+
+    @contextlib.contextmanager
+    def asking(self):
+        """While torch computes shapes: it must not keep count of new symbols, nor assume that no extent is 1."""
+        with self.env.ignore_fresh_unbacked_symbols():
+            if not self.declared:
+                yield
+                return
+            with _config.patch(backed_size_oblivious=True):
+                yield
 
     # -- creation ------------------------------------------------------------------
 
@@ -223,6 +237,8 @@ class Symbols:
             return bool(static)
         if expr.free_symbols <= self.names.keys():
             return bool(self._guard(expr))
+        if not all(s in self.names or s in self._bound or s in self._dims for s in expr.free_symbols):
+            return True  # a fact about an extent that the running op itself defines
         condition = self.lower(expr)
         self.recorder.check(condition, _message(message, expr), "RuntimeError")
         return True
@@ -252,4 +268,3 @@ _ARITHMETIC = {
     "int.mul": lambda a, b: a * b,
     "int.neg": lambda a: -a,
 }
-__all__ = ["CaptureShapeEnv", "Symbols", "BOOL", "FLOAT"]

@@ -63,7 +63,7 @@ class Recorder(Exits, lifting.Lifting):
 
     def native(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         """Runs fn with recording on. Arguments are already handles and symbolic numbers."""
-        with torch.no_grad(), self.symbols.env.ignore_fresh_unbacked_symbols(), self.fake_mode, self.mode:
+        with torch.no_grad(), self.symbols.asking(), self.fake_mode, self.mode:
             return fn(*args, **kwargs)
 
     def fake(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
@@ -71,8 +71,13 @@ class Recorder(Exits, lifting.Lifting):
         if torch._C._len_torch_dispatch_stack():
             with _disable_current_modes():
                 return self.fake(fn, args, kwargs)
-        with torch.no_grad(), self.symbols.env.ignore_fresh_unbacked_symbols(), self.fake_mode:
+        self.choose_cache((args, kwargs))
+        with torch.no_grad(), self.symbols.asking(), self.fake_mode:
             return fn(*args, **kwargs)
+
+    def choose_cache(self, arguments: Any) -> None:
+        """The fake mode's cache asks needless questions about symbolic extents: only for static shapes."""
+        self.fake_mode.cache_enabled = not (self.symbols.any() and _is_symbolic(arguments))
 
     @property
     def guards(self) -> list[str]:
@@ -185,6 +190,8 @@ class Recorder(Exits, lifting.Lifting):
 
     def adopt(self, fake: FakeTensor, value: Value) -> FakeTensor:
         """Makes a fake tensor the handle of a fresh storage holding `value`."""
+        if fake.layout is not torch.strided:
+            raise CaptureRefusal(f"a tensor of layout {fake.layout}", "use dense tensors", kind="tensor.layout")
         fake.constant = None
         info = TensorInfo(Cell(value), tuple(fake.shape), fake.dtype, value.type, span=self.span)
         fake._dycl = info
@@ -271,6 +278,16 @@ class Recorder(Exits, lifting.Lifting):
 
     def without_modes(self):
         return _disable_current_modes()
+
+
+def _is_symbolic(tree: Any) -> bool:
+    if isinstance(tree, FakeTensor):
+        return tree._has_symbolic_sizes_strides
+    if isinstance(tree, (list, tuple)):
+        return any(_is_symbolic(x) for x in tree)
+    if isinstance(tree, dict):
+        return any(_is_symbolic(x) for x in tree.values())
+    return isinstance(tree, (torch.SymInt, torch.SymFloat, torch.SymBool))
 
 
 def _needed(nodes: list, value: Value) -> list:
