@@ -7,25 +7,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "ir/dominators.h"
+#include "ir/edges.h"
 #include "ir/function.h"
 
 namespace dycl::passes {
 
-inline constexpr std::uint32_t kNone = 0xffffffffU;
+using ir::for_each_edge;
+using ir::for_each_exit_use;
 
-// Calls `visit(edge)` for each edge of an exit, in the order in which it prints.
-template <typename AnyExit, typename Visit>
-void for_each_edge(AnyExit& exit, Visit&& visit) {
-  if (auto* jump = std::get_if<ir::Goto>(&exit)) {
-    visit(jump->edge);
-  } else if (auto* branch = std::get_if<ir::Branch>(&exit)) {
-    visit(branch->if_true);
-    visit(branch->if_false);
-  } else if (auto* choice = std::get_if<ir::Switch>(&exit)) {
-    for (auto& edge : choice->targets) visit(edge);
-    visit(choice->otherwise);
-  }
-}
+inline constexpr std::uint32_t kNone = ir::Dominators::kNone;
 
 // Calls `visit(value)` for each value an exit reads but for the arguments of its edges.
 template <typename AnyExit, typename Visit>
@@ -38,38 +29,38 @@ void for_each_exit_operand(AnyExit& exit, Visit&& visit) {
     for (auto& value : failure->args) visit(value);
 }
 
-// Both: every value an exit reads.
-template <typename AnyExit, typename Visit>
-void for_each_exit_use(AnyExit& exit, Visit&& visit) {
-  for_each_exit_operand(exit, visit);
-  for_each_edge(exit, [&](auto& edge) {
-    for (auto& value : edge.args) visit(value);
-  });
-}
-
+// Reachable blocks, their order and dominators (ir/dominators.h), and predecessors.
 struct Cfg {
-  std::vector<std::uint32_t> order;               // reachable blocks in reverse post-order; entry first
-  std::vector<std::uint32_t> position;            // block -> place in `order`, kNone if unreachable
-  std::vector<std::vector<std::uint32_t>> preds;  // reachable predecessors, one entry per edge
+  ir::Dominators dominators;
+  std::vector<std::vector<std::uint32_t>> preds;  // reachable ones, one entry per edge
+
+  const std::vector<std::uint32_t>& order() const { return dominators.order(); }
+  bool reaches(std::uint32_t b) const { return dominators.reachable({b}); }
+  std::uint32_t position(std::uint32_t b) const { return dominators.position({b}); }
+  bool dominates(std::uint32_t a, std::uint32_t b) const { return dominators.dominates({a}, {b}); }
 };
 Cfg cfg_of(const ir::Function& function);
 
-// A dominator tree over block indices; blocks out of reach have no parent.
-struct Dominators {
-  std::vector<std::uint32_t> parent;  // immediate dominator; kNone: root or unreachable
-  std::vector<std::uint32_t> depth;
-  std::vector<std::uint32_t> enter, leave;  // times of a walk of the tree
+// Answers "the last block that dominates all of these" in log n.
+class DominatorTree {
+ public:
+  explicit DominatorTree(const Cfg& cfg);
+  std::uint32_t common(std::uint32_t a, std::uint32_t b) const;
 
-  bool dominates(std::uint32_t a, std::uint32_t b) const {
-    return enter[a] != kNone && enter[b] != kNone && enter[a] <= enter[b] && leave[b] <= leave[a];
-  }
-  std::vector<std::uint32_t> preorder() const;  // the tree's nodes, parents first
+ private:
+  std::vector<std::uint32_t> parent_, depth_, jump_;
 };
-Dominators dominators_of(const Cfg& cfg);
 
-// Post-dominators among the blocks that can reach a `return`; a virtual node with
-// index blocks.size() is the root. A block that can only raise or loop is left out.
-Dominators post_dominators_of(const ir::Function& function, const Cfg& cfg);
+// Which blocks every path from a block to a `return` passes. Blocks that can only
+// raise or loop for ever are left out, and post-dominate nothing.
+class PostDominators {
+ public:
+  PostDominators(const ir::Function& function, const Cfg& cfg);
+  bool post_dominates(std::uint32_t a, std::uint32_t b) const;
+
+ private:
+  ir::Dominators reversed_;
+};
 
 // The innermost loop of each block, named by its header (kNone: in no loop), and
 // the header of the loop around each header. A back edge is one whose target
@@ -79,7 +70,7 @@ struct Loops {
   std::vector<std::uint32_t> around;     // per block that is a header
   std::vector<bool> is_header;
 };
-Loops loops_of(const Cfg& cfg, const Dominators& dominators);
+Loops loops_of(const Cfg& cfg);
 
 // Keeps the blocks marked true (the entry must be) and renumbers all edges.
 void keep_blocks(ir::Function& function, const std::vector<bool>& keep);

@@ -177,8 +177,10 @@ int drop_unnamed(ir::Program& program) {
     for (const ir::Block& block : function.blocks)
       for (const ir::Op& op : block.body)
         if (op.name == "weight") read.insert(std::get<std::string>(*op.attr("name")));
-  for (const auto& [name, state] : program.states)
+  for (const auto& [name, state] : program.states) {
     if (const auto* weight = std::get_if<std::string>(&state.initial)) read.insert(*weight);
+    if (const auto* list = std::get_if<std::vector<std::string>>(&state.initial)) read.insert(list->begin(), list->end());
+  }
   dropped += static_cast<int>(std::erase_if(program.weights, [&](const auto& item) { return !read.contains(item.first); }));
   return dropped;
 }

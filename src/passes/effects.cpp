@@ -5,49 +5,14 @@
 #include <array>
 #include <string_view>
 
+#include "ir/host_ops.h"
+
 namespace dycl::passes {
 namespace {
 
-using Names = std::string_view;
-
-template <std::size_t N>
-bool contains(const std::array<Names, N>& sorted, Names name) {
-  return std::binary_search(sorted.begin(), sorted.end(), name);
-}
-
-// Host ops that never raise, whatever their operands. Sorted.
-constexpr std::array kNeverRaise = std::to_array<Names>({
-    "bool.and",     "bool.eq",         "bool.not",      "bool.or",        "bool.to_float",
-    "bool.to_int",  "bool.xor",        "call",          "const",          "float.abs",
-    "float.add",    "float.atan",      "float.atan2",   "float.copysign", "float.eq",
-    "float.erf",    "float.ge",        "float.gt",      "float.isfinite", "float.isinf",
-    "float.isnan",  "float.le",        "float.lt",      "float.max",      "float.min",
-    "float.mul",    "float.ne",        "float.neg",     "float.sub",      "float.tanh",
-    "float.to_bool", "float.to_f32",   "int.and",       "int.eq",         "int.ge",
-    "int.gt",       "int.le",          "int.lt",        "int.max",        "int.min",
-    "int.ne",       "int.not",         "int.or",        "int.to_bool",    "int.to_float",
-    "int.xor",      "list.append",     "list.concat",   "list.insert",    "list.len",
-    "list.new",     "list.slice",      "opt.is_some",   "opt.none",       "opt.some",
-    "select",       "size",            "weight",
-});
-
-// Host ops that may raise but have no effect. Sorted.
-constexpr std::array kMayRaise = std::to_array<Names>({
-    "dim",         "float.acos",      "float.asin",     "float.ceil",    "float.cos",
-    "float.cosh",  "float.exp",       "float.expm1",    "float.floor",   "float.floordiv",
-    "float.fmod",  "float.hypot",     "float.log",      "float.log10",   "float.log1p",
-    "float.log2",  "float.mod",       "float.pow",      "float.round",   "float.sin",
-    "float.sinh",  "float.sqrt",      "float.tan",      "float.to_int",  "float.truediv",
-    "int.abs",     "int.add",         "int.floordiv",   "int.mod",       "int.mul",
-    "int.neg",     "int.pow",         "int.shl",        "int.shr",       "int.sub",
-    "int.truediv", "item",            "list.cat",       "list.from_tensor", "list.get",
-    "list.pop",    "list.set",        "list.stack",     "list.to_tensor", "opt.get",
-    "to_tensor",
-});
-
 // Tensor ops whose result is defined only for some values of their operands (not
 // only for some shapes). Sorted.
-constexpr std::array kPartialTensorOps = std::to_array<Names>({
+constexpr std::array kPartialTensorOps = std::to_array<std::string_view>({
     "BitShift",   "CenterCropPad", "Compress",       "ConstantOfShape", "Expand",
     "Gather",     "GatherElements", "GatherND",      "MaxUnpool",       "OneHot",
     "Pad",        "Range",         "Reshape",        "Resize",          "ReverseSequence",
@@ -86,11 +51,14 @@ bool is_constant(const ir::Op& op) { return op.name == "const" || op.name == "we
 
 bool has_effect(const ir::Op& op) {
   if (op.is_tensor_op()) return false;
-  return !contains(kNeverRaise, op.name) && !contains(kMayRaise, op.name);
+  const ir::HostOp* host = ir::host_op_named(op.name);
+  return !host || host->has_effect;
 }
 
 bool may_raise(const ir::Function& function, const ir::Op& op) {
-  if (op.is_tensor_op() || contains(kNeverRaise, op.name)) return false;
+  if (op.is_tensor_op()) return false;
+  const ir::HostOp* host = ir::host_op_named(op.name);
+  if (host && !host->can_fail && op.name != "dim") return false;
   if (op.name == "item") {
     const ir::Type& type = function.type_of(op.operands[0]);
     return !has_one_element(type) || type.dtype == DType::U64;
@@ -112,7 +80,7 @@ bool is_speculatable(const ir::Function& function, const ir::Op& op) {
   if (is_ordered(function, op) || op.name == "call") return false;
   if (!op.is_tensor_op()) return true;
   if (op.name.find('.') != std::string::npos) return false;  // another domain's op: unknown to us
-  return !contains(kPartialTensorOps, op.name) && !integer_division(function, op);
+  return !std::ranges::binary_search(kPartialTensorOps, op.name) && !integer_division(function, op);
 }
 
 }  // namespace dycl::passes

@@ -34,9 +34,9 @@ int merge_blocks(ir::Function& function) {
   Substitution reads_as(function);
   // Blocks out of reach go too: they may name a block that is joined to another.
   std::vector<bool> keep(function.blocks.size());
-  for (const std::uint32_t block : cfg.order) keep[block] = true;
+  for (const std::uint32_t block : cfg.order()) keep[block] = true;
   int merged = 0;
-  for (const std::uint32_t block : cfg.order) {
+  for (const std::uint32_t block : cfg.order()) {
     if (!keep[block]) continue;
     for (;;) {
       const std::uint32_t next = sole_successor(function, cfg, block);

@@ -43,7 +43,7 @@ int constant_ops_of(const Facts& facts, const ir::Op& op) {
 }
 
 void find_definitions(const ir::Function& function, const Cfg& cfg, Facts& facts) {
-  for (const std::uint32_t b : cfg.order)  // definitions come before uses in this order
+  for (const std::uint32_t b : cfg.order())  // definitions come before uses in this order
     for (const ir::Op& op : function.blocks[b].body) {
       const int ops = constant_ops_of(facts, op);
       for (const ir::ValueId result : op.results) {
@@ -61,7 +61,7 @@ Facts facts_of(const ir::Function& function) {
               std::vector<int>(count)};
   const Cfg cfg = cfg_of(function);
   find_definitions(function, cfg, facts);
-  for (const std::uint32_t b : cfg.order) {
+  for (const std::uint32_t b : cfg.order()) {
     for (const ir::Op& op : function.blocks[b].body)
       for (const ir::ValueId operand : op.operands) {
         if (!operand.present() || facts.home[operand.index] == b) continue;

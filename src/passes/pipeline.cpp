@@ -5,20 +5,45 @@
 #include <array>
 #include <chrono>
 
+#include "ir/verify.h"
+#include "passes/constant_outputs.h"
+#include "passes/cse.h"
 #include "passes/drop_dead.h"
 #include "passes/drop_unreachable.h"
+#include "passes/fold_branches.h"
+#include "passes/fold_host_constants.h"
+#include "passes/fold_params.h"
+#include "passes/fold_predicates.h"
+#include "passes/forward_gotos.h"
+#include "passes/identity_outputs.h"
 #include "passes/merge_blocks.h"
 #include "passes/outline.h"
+#include "passes/propagate_shapes.h"
+#include "passes/share_subdnns.h"
+#include "passes/sink.h"
 
 namespace dycl::passes {
 namespace {
 
 constexpr std::array kPipeline = std::to_array<PassEntry>({
+    {"propagate_shapes", "works out shapes of tensors", propagate_shapes},
+    {"fold_host_constants", "computes host ops whose operands are known", fold_host_constants},
+    {"fold_params", "replaces block parameters that are always the same", fold_params},
+    {"fold_branches", "replaces choices that are none by jumps", fold_branches},
+    {"forward_gotos", "sends edges past empty blocks", forward_gotos},
     {"drop_unreachable", "removes blocks that no path reaches", drop_unreachable},
+    {"fold_params", "replaces parameters that lost an edge", fold_params},
     {"merge_blocks", "joins a block to the only one that jumps to it", merge_blocks},
+    {"cse", "computes a thing once", cse},
     {"drop_dead", "removes ops, parameters and weights that nobody needs", drop_dead},
+    {"sink", "moves heavy tensor work into the only arm that uses it", sink},
+    {"fold_predicates", "computes conditions with their tensors", fold_predicates},
+    {"drop_dead", "removes what folding left unused", drop_dead},
     {"outline", "moves tensor ops into sub-DNN functions", outline},
-    {"drop_dead", "removes what outlining left unused", drop_dead},
+    {"identity_outputs", "takes handed-through results out of sub-DNNs", identity_outputs},
+    {"constant_outputs", "takes constant results out of sub-DNNs", constant_outputs},
+    {"drop_dead", "removes results and parameters left unused", drop_dead},
+    {"share_subdnns", "keeps one of each kind of sub-DNN", share_subdnns},
 });
 
 const PassEntry* pass_named(std::string_view name) {
@@ -57,6 +82,8 @@ std::span<const PassEntry> pipeline() { return kPipeline; }
 
 Result<std::vector<PassTiming>> run_pipeline(ir::Program& program, const PipelineOptions& options) {
   DYCL_ASSIGN(const auto passes, plan(options));
+  if (options.verify)
+    if (const auto errors = ir::verify(program); !errors.empty()) return errors.front();
   std::vector<PassTiming> timings;
   for (const PassEntry* pass : passes) {
     const auto start = std::chrono::steady_clock::now();
@@ -64,6 +91,9 @@ Result<std::vector<PassTiming>> run_pipeline(ir::Program& program, const Pipelin
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     timings.push_back({pass->name, changes, elapsed.count()});
     if (options.dump) options.dump(pass->name, program);
+    if (!options.verify) continue;
+    if (const auto errors = ir::verify(program); !errors.empty())
+      throw InternalError("the pass " + std::string(pass->name) + " broke the program: " + errors.front().message);
   }
   return timings;
 }
