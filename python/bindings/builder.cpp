@@ -28,7 +28,10 @@ struct FunctionBuilder {
   std::shared_ptr<ProgramBuilder> owner;
   std::size_t index = 0;
 
-  ir::Function& function() const { return owner->program->functions[index]; }
+  ir::Function& function() const {
+    if (index >= owner->program->functions.size()) throw nb::index_error("a pass removed this function");
+    return owner->program->functions[index];
+  }
 
   ir::ValueId value(std::int64_t id) const {
     if (id < 0 || static_cast<std::size_t>(id) >= function().values.size())
@@ -82,6 +85,18 @@ void add_weight(ProgramBuilder& self, const std::string& name, nb::handle tensor
                     {std::move(host.owner), static_cast<const std::uint8_t*>(host.data), host.bytes}};
   if (!self.program->weights.emplace(name, std::move(weight)).second)
     throw nb::value_error(("weight '" + name + "' exists already").c_str());
+}
+
+// The attribute that stands for a state's first value; the verifier checks that it fits.
+ir::Attr import_initial(const std::string& name, const ir::Type& type, nb::handle initial) {
+  if (initial.is_none()) return std::string();  // an optional that holds nothing
+  const bool is_number = PyLong_Check(initial.ptr()) && !PyBool_Check(initial.ptr());
+  if (type.kind == ir::Type::Kind::Float && is_number) return nb::cast<double>(initial);
+  if (type.kind == ir::Type::Kind::List) {
+    if (type.element.front().kind == ir::Type::Kind::Float) return nb::cast<std::vector<double>>(initial);
+    if (type.element.front().is_tensor()) return nb::cast<std::vector<std::string>>(initial);
+  }
+  return import_attribute(name, initial);
 }
 
 std::size_t add_source(ProgramBuilder& self, const std::string& name) {
@@ -257,8 +272,10 @@ void bind_program(nb::module_& module) {
         "Shares the tensor's memory if it is contiguous and on the CPU; do not write to it until compiled.");
   c.def("has_weight", [](ProgramBuilder& self, const std::string& name) { return self.program->weights.contains(name); });
   c.def("add_state", [](ProgramBuilder& self, const std::string& name, const std::string& type, nb::handle initial) {
-     self.program->states[name] = {self.type(type), import_attribute(name, initial)};
-   }, nb::arg("name"), nb::arg("type"), nb::arg("initial"), "initial: a scalar, or the name of a weight.");
+     const ir::Type& state_type = self.type(type);
+     self.program->states[name] = {state_type, import_initial(name, state_type, initial)};
+   }, nb::arg("name"), nb::arg("type"), nb::arg("initial").none(),
+      "initial: a scalar; a tensor: the name of a weight; optional: None or such a name; a list: numbers or names.");
   c.def("add_source", &add_source, nb::arg("name"));
   c.def("set_metadata", [](ProgramBuilder& self, const std::string& key, const std::string& value) {
      self.program->metadata[key] = value;

@@ -6,6 +6,7 @@
 #include "builder.h"
 #include "errors.h"
 #ifdef DYCL_WITH_RUNTIME
+#include "compiler.h"
 #include "runner.h"
 #endif
 
@@ -14,6 +15,7 @@ NB_MODULE(_native, module) {
   dycl::bindings::bind_attributes(module);
   dycl::bindings::bind_builder(module);
 #ifdef DYCL_WITH_RUNTIME
+  dycl::bindings::bind_compiler(module);
   dycl::bindings::bind_runner(module);
 #endif
 }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler.h"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <exception>
+
+#include "backends/backend.h"
+#include "builder.h"
+#include "driver/compile.h"
+#include "driver/read_program.h"
+#include "errors.h"
+#include "tensors.h"
+
+namespace nb = nanobind;
+
+namespace dycl::bindings {
+namespace {
+
+nb::dict export_report(const driver::CompileReport& report) {
+  nb::list stages, passes;
+  for (const driver::StageTime& stage : report.stages) stages.append(nb::make_tuple(stage.name, stage.seconds));
+  for (const passes::PassTiming& pass : report.passes)
+    passes.append(nb::make_tuple(pass.name, pass.changes, pass.seconds));
+  nb::dict result;
+  result["stages"] = stages;
+  result["passes"] = passes;
+  result["blocks"] = report.blocks;
+  result["ops"] = report.ops;
+  result["sub_dnns"] = report.sub_dnns;
+  result["calls"] = report.calls;
+  result["artifacts"] = report.artifacts;
+  result["weights"] = report.weights;
+  result["package_bytes"] = report.package_bytes;
+  result["notices"] = nb::cast(report.notices);
+  return result;
+}
+
+nb::dict compile_program(const ProgramBuilder& builder, const std::filesystem::path& path, const std::string& backend,
+                         const std::vector<std::string>& skip_passes, const std::filesystem::path& dump_folder,
+                         bool portable_only, bool debug_info, const std::map<std::string, std::string>& source_texts,
+                         nb::object progress) {
+  driver::CompileOptions options;
+  options.backend = backend;
+  options.output = path;
+  options.skip_passes = skip_passes;
+  options.dump_folder = dump_folder;
+  options.portable_only = portable_only;
+  options.debug_info = debug_info;
+  options.source_texts = source_texts;
+  std::exception_ptr failure;  // of the callback: must not cross the compiler
+  if (!progress.is_none())
+    options.progress = [&failure, callback = share(progress)](std::string_view stage) {
+      nb::gil_scoped_acquire gil;
+      if (failure) return;
+      try {
+        (*callback)(nb::str(stage.data(), stage.size()));
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    };
+  // Passes rewrite their program; the builder's own stays as it was built.
+  auto report = [&] {
+    ir::Program copy = *builder.program;
+    nb::gil_scoped_release release;
+    return driver::compile(std::move(copy), options);
+  }();
+  if (failure) std::rethrow_exception(failure);
+  return export_report(unwrap(std::move(report), builder.program->sources));
+}
+
+std::unique_ptr<ProgramBuilder> read_program(const std::filesystem::path& path) {
+  auto builder = std::make_unique<ProgramBuilder>();
+  *builder->program = unwrap(driver::read_program(path, {.weights = {}, .need_weights = false}));
+  return builder;
+}
+
+nb::list run_passes(ProgramBuilder& builder, const std::vector<std::string>& only, const std::vector<std::string>& skip) {
+  passes::PipelineOptions options;
+  options.only = only;
+  options.skip = skip;
+  nb::list result;
+  for (const auto& pass : unwrap(passes::run_pipeline(*builder.program, options), builder.program->sources))
+    result.append(nb::make_tuple(pass.name, pass.changes, pass.seconds));
+  return result;
+}
+
+}  // namespace
+
+void bind_compiler(nb::module_& module) {
+  module.def("compile_program", &compile_program, nb::arg("program"), nb::arg("path"), nb::kw_only(),
+             nb::arg("backend") = "ort", nb::arg("skip_passes") = std::vector<std::string>(),
+             nb::arg("dump_folder") = std::filesystem::path(), nb::arg("portable_only") = false,
+             nb::arg("debug_info") = true, nb::arg("source_texts") = std::map<std::string, std::string>(),
+             nb::arg("progress") = nb::none(),
+             "Compiles a ProgramBuilder's program into a package and returns a report (dict). source_texts: by name "
+             "of source; the lines that spans name are kept for run-time errors. progress(stage).");
+  module.def("backends", &backends::backend_names, "Names of the back ends in this build.");
+  module.def("read_program", &read_program, nb::arg("path"), "A ProgramBuilder from .dyir or .onnx.");
+  module.def("write_program", [](const ProgramBuilder& builder, const std::filesystem::path& path) {
+    unwrap(driver::write_program(*builder.program, path), builder.program->sources);
+  }, nb::arg("program"), nb::arg("path"), "Writes .dyir and its weights (.safetensors) beside it.");
+  module.def("run_passes", &run_passes, nb::arg("program"), nb::arg("only") = std::vector<std::string>(),
+             nb::arg("skip") = std::vector<std::string>(), "Rewrites in place; returns [(name, changes, seconds)].");
+}
+
+}  // namespace dycl::bindings

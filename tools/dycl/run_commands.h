@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands that only need the runtime: run and bench. `dycl` and `dycl-run` share them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "console.h"
+#include "inputs.h"
+
+namespace dycl::tools {
+
+using Action = std::function<int()>;
+
+void add_run_command(CLI::App& app, Console& console, Action& action);
+void add_bench_command(CLI::App& app, Console& console, Action& action);
+
+// --json and --quiet, on every command.
+void add_output_options(CLI::App& command, Console& console);
+
+// What run and bench have in common.
+struct RunOptions {
+  InputOptions inputs;
+  std::vector<std::string> dim_words;
+  runtime::LoadOptions load;
+  std::vector<std::string> plugin_folders;
+  std::int64_t loop_limit = 0;
+  std::uint64_t seed = 0;
+};
+void add_run_options(CLI::App& command, RunOptions& options);
+
+Result<std::shared_ptr<const runtime::Program>> load_program(const Console& console, const std::string& path,
+                                                             const RunOptions& options);
+Result<runtime::Run> make_run(std::shared_ptr<const runtime::Program> program, const RunOptions& options);
+
+// Parses the command line with the commands that `add` declared and runs the chosen one;
+// returns the exit code, with bugs caught and reported.
+int run_application(int argc, char** argv, CLI::App& app, const Action& action);
+
+}  // namespace dycl::tools
