@@ -26,7 +26,7 @@ test-sanitize: setup
 	@.venv/bin/python scripts/test.py asan tsan
 
 fuzz-capture: setup
-	@.venv/bin/python -m pytest -q tests/frontend --fuzz-programs=20000 -k fuzz
+	@.venv/bin/python -m tests.frontend.fuzz --count 20000 --seed 1 --jobs $$(nproc)
 
 bench: setup
 	@.venv/bin/python bench/run.py
