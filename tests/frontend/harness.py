@@ -4,7 +4,7 @@
 `check(make, inputs)` compiles one instance of a program on the first inputs and runs it beside another
 instance in eager on all of them, in order, so that what the program remembers between calls is
 compared as well: results, raised exceptions, written inputs, module state. Unless told otherwise the
-inputs must take different paths: a test whose inputs all execute the same lines proves nothing about
+inputs must take different paths: a test whose inputs all execute the same instructions proves nothing about
 control flow, so that is an error of the test (`paths=1` for programs without any).
 
 `refused(make, inputs, match)` asserts that the front end refuses, with a diagnostic that names the
@@ -16,11 +16,11 @@ parameters that builds the program (marked by `@factory`).
 
 from __future__ import annotations
 
+import contextlib
 import copy
-import inspect
+import io
 import re
 import sys
-import types
 from typing import Any, Callable, Sequence
 
 import pytest
@@ -39,7 +39,7 @@ def factory(build: Callable) -> Callable:
 
 def instantiate(make: Any) -> Any:
     """A fresh instance; two instances hold equal weights and share nothing mutable."""
-    if isinstance(make, type) or getattr(make, "__is_factory__", False):
+    if isinstance(make, type) or getattr(make, "__is_factory__", False) is True:
         torch.manual_seed(0)
         made = make()
     elif isinstance(make, torch.nn.Module):
@@ -88,17 +88,18 @@ def outcome(target: Callable, args: tuple, kwargs: dict) -> tuple[str, Any]:
         return "raised", error
 
 
-def executed_lines(target: Callable, args: tuple, kwargs: dict) -> tuple[tuple[str, Any], frozenset]:
-    """The outcome and the (code, line, times) trace of the user's code: what tells paths apart."""
-    lines: dict = {}
+def executed_path(target: Callable, args: tuple, kwargs: dict) -> tuple[tuple[str, Any], frozenset]:
+    """The outcome and how often each instruction of the user's code ran: what tells paths apart."""
+    ran: dict = {}
 
     def tracer(frame, event, _):
         name = frame.f_code.co_filename
         if "site-packages" in name or "/lib/python" in name or name.startswith("<frozen"):
             return None
-        if event == "line":
-            key = (frame.f_code, frame.f_lineno)
-            lines[key] = lines.get(key, 0) + 1
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event == "opcode":
+            key = (frame.f_code, frame.f_lasti)
+            ran[key] = ran.get(key, 0) + 1
         return tracer
 
     old = sys.gettrace()
@@ -107,15 +108,15 @@ def executed_lines(target: Callable, args: tuple, kwargs: dict) -> tuple[tuple[s
         result = outcome(target, args, kwargs)
     finally:
         sys.settrace(old)
-    return result, frozenset(lines.items())
+    return result, frozenset(ran.items())
 
 
-def check(make: Any, inputs: Sequence[Any], *, paths: int = 2, same_line_paths: bool = False, rtol: float = 1e-5,
+def check(make: Any, inputs: Sequence[Any], *, paths: int = 2, by_result: bool = False, rtol: float = 1e-5,
           atol: float = 1e-6, kwargs: dict | None = None, **options: Any) -> Any:
     """Compiles on the first inputs, compares on all of them; returns the compiled program.
 
-    `paths`: how many different line traces the inputs must give in eager. `same_line_paths`: the arms sit
-    on one line (ternaries, `and`): distinct results are asked for instead.
+    `paths`: how many different paths the inputs must take in eager. `by_result`: the choice is made inside
+    native code (any, min, ...), where paths can't be seen: distinct results are asked for instead.
     """
     import dycl
 
@@ -130,17 +131,20 @@ def check(make: Any, inputs: Sequence[Any], *, paths: int = 2, same_line_paths: 
     traces, results = set(), []
     for number, call in enumerate(calls):
         ours, theirs = copy_value((call.args, call.kwargs)), copy_value((call.args, call.kwargs))
-        expected, trace = executed_lines(eager, *ours)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            expected, trace = executed_path(eager, *ours)
         traces.add(trace)
-        actual = outcome(compiled, *theirs)
+        with contextlib.redirect_stdout(io.StringIO()) as printed_too:
+            actual = outcome(compiled, *theirs)
         where = f"call {number}"
+        problems += differences(printed.getvalue(), printed_too.getvalue(), f"{where}: printed")
         problems += compare_outcomes(expected, actual, where, rtol, atol)
         problems += differences(ours, theirs, f"{where}: inputs after", rtol, atol)
         problems += differences(state_of(eager), state_of(subject), f"{where}: state after", rtol, atol)
         if not any(not differences(expected[1], old) for old in results):
             results.append(copy_value(expected[1]) if expected[0] == "returned" else expected[1])
     assert not problems, "\n".join(problems)
-    distinct = len(results) if same_line_paths else len(traces)
+    distinct = len(results) if by_result else len(traces)
     assert distinct >= paths, f"the inputs take {distinct} path(s); this test promises {paths}"
     return compiled
 
@@ -155,6 +159,43 @@ def compare_outcomes(expected: tuple, actual: tuple, where: str, rtol: float = 1
             return [f"{where}: eager raised {expected[1]!r}, compiled raised {actual[1]!r}"]
         return []
     return differences(expected[1], actual[1], f"{where}: result", rtol, atol)
+
+
+class Cases:
+    """A table of programs: `@case(inputs of call 0, inputs of call 1, ...)` over a function, a module class or a
+    factory; `test_x = case.test()` at the end of the file runs each through `check`, `refused` or `either`.
+
+    An input that is not a tuple or Call is the only argument. `paths`: see check. `values`: the choice is
+    made in native code, so distinct results count instead of distinct paths. `refuse`: the front end must refuse, with a text
+    that matches. `may_refuse`: it may, with a text that matches; never a wrong result.
+    """
+
+    def __init__(self):
+        self.table: list[tuple] = []
+
+    def __call__(self, *inputs: Any, paths: int | None = None, values: bool = False, refuse: str | None = None,
+                 may_refuse: str | None = None, **options: Any) -> Callable:
+        def register(make):
+            self.table.append((make, inputs, paths, values, refuse, may_refuse, options))
+            return make
+
+        return register
+
+    def test(self) -> Callable:
+        @pytest.mark.parametrize("row", self.table, ids=[row[0].__name__ for row in self.table])
+        def run(row):
+            make, inputs, paths, values, refuse, may_refuse, options = row
+            if refuse is not None:
+                refused(make, inputs, refuse, **options)
+                return
+            options = {"paths": min(2, len(inputs)) if paths is None else paths, "by_result": values, **options}
+            if may_refuse is not None:
+                either(make, inputs, may_refuse, **options)
+            else:
+                check(make, inputs, **options)
+
+        assert len({row[0].__name__ for row in self.table}) == len(self.table), "two programs of one name"
+        return run
 
 
 def refused(make: Any, inputs: Sequence[Any], match: str, **options: Any) -> str:

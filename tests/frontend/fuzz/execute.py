@@ -3,7 +3,7 @@
 
 The source is executed twice under one file name, so that the two sides share nothing, and is kept in
 `linecache`, so that positions and tracebacks work as for a file. Inputs are drawn until enough of them
-take different paths in eager (told by the lines executed); the program is compiled on the first.
+take different paths in eager (told by the instructions executed); the program is compiled on the first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Callable
 import torch
 
 from tests.frontend.compare import copy_value, differences, state_of
-from tests.frontend.harness import executed_lines, outcome
+from tests.frontend.harness import executed_path, outcome
 
 DRAWS = 14  # inputs tried while looking for different paths
 INPUTS = 6  # inputs compared, and as many calls of one compiled program
@@ -107,7 +107,7 @@ def choose_inputs(source: str, seed: int) -> tuple[list[tuple], int, str]:
         inputs = draw(module.SIGNATURE, r)
         target = module.make()  # fresh: the path should depend on the inputs alone
         with contextlib.redirect_stdout(io.StringIO()):
-            (status, value), trace = executed_lines(target, copy_value(inputs), {})
+            (status, value), trace = executed_path(target, copy_value(inputs), {})
         if status == "raised" and not is_users(value):
             failures += 1
             if failures > 2:
