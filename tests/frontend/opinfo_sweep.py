@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every sample of torch's OpInfo database through the lowering, against torch (slow; run by hand).
+
+    python -m tests.frontend.opinfo_sweep [--ops REGEX] [--dtypes f32,i64,bool] [--table docs/supported_ops.md]
+
+Each sample is recorded as ATen nodes, converted to ONNX, run by ONNX Runtime without and with
+optimisation, and compared. A sample ends as ok, refused (a LoweringRefusal: fine), or as a failure:
+mismatch, engine (ONNX Runtime does not load or run it), error (the lowering broke) or crash. The exit
+status is the number of ops with failures. Each op runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import re
+import signal
+import sys
+import time
+import warnings
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from dycl.frontend.onnx_lowering import LoweringRefusal, convert, nodes_to_onnx, op_name
+from tests.frontend.lowering_harness import Unsuitable, compare, record, run_onnx
+
+DTYPES = {"f32": torch.float32, "i64": torch.int64, "bool": torch.bool, "i32": torch.int32, "u8": torch.uint8,
+          "f64": torch.float64, "f16": torch.float16}
+UNDEFINED = {"torch.empty_like", "torch.empty.memory_format", "torch.new_empty", "torch.empty_strided", "torch.new_empty_strided",
+             "torch.empty_permuted"}  # their contents are
+FAILURES = ("mismatch", "engine", "error", "crash")
+RTOL, ATOL = {torch.float16: 1e-2}, {torch.float16: 1e-2}
+
+
+def run_sample(function, sample, symbolic: bool) -> tuple[str, str, set[str], str]:
+    """(status, note, ATen ops in it, the op refused)."""
+    leaves, spec = tree_flatten((sample.input, sample.args, sample.kwargs))
+    tensors = [x for x in leaves if isinstance(x, torch.Tensor)]
+
+    def call(*given):
+        rest = iter(given)
+        first, args, kwargs = tree_unflatten([next(rest) if isinstance(x, torch.Tensor) else x for x in leaves], spec)
+        return function(first, *args, **kwargs)
+
+    try:
+        recorder, expected = record(call, *tensors, symbolic=symbolic)
+    except Unsuitable as reason:
+        return "unsuitable", str(reason), set(), ""
+    except Exception as error:  # the sample is invalid for plain torch, or the recorder is not for it
+        return "unsuitable", f"{type(error).__name__}: {str(error)[:100]}", set(), ""
+    outputs = [recorder.values.get(id(r)) for r in expected]
+    if any(v is None for v in outputs) or not recorder.nodes:
+        return "unsuitable", "no op recorded", set(), ""
+    ops = {op_name(n.target) for n in recorder.nodes}
+    if ops & UNDEFINED and len(ops - {"torch.detach"}) == 1:
+        return "unsuitable", "its contents are undefined", set(), ""
+    try:
+        for node in recorder.nodes:
+            convert(node)
+        model = nodes_to_onnx(recorder.nodes, recorder.inputs, outputs)
+    except LoweringRefusal as refusal:
+        return "refused", refusal.why, ops, refusal.op
+    except Exception as error:
+        return "error", f"{type(error).__name__}: {error}", ops, ""
+    feeds = [recorder.tensors[v.id] for v in recorder.inputs]
+    for optimise in (False, True):
+        try:
+            results = run_onnx(model, feeds, optimise)
+        except Exception as error:
+            return "engine", f"optimise={optimise}: {str(error)[:300]}", ops, ""
+        if ops & {"torch.topk", "torch.kthvalue"} and _valid_choice(results, expected, sample):
+            continue
+        for actual, wanted in zip(results, expected):
+            try:
+                f = wanted.is_floating_point()
+                compare(actual, wanted, RTOL.get(wanted.dtype, 1e-4) if f else 0, ATOL.get(wanted.dtype, 2e-5) if f else 0)
+            except AssertionError as error:
+                return "mismatch", f"optimise={optimise}: {str(error)[:400]}", ops, ""
+    return "ok", "", ops, ""
+
+
+def _valid_choice(results, expected, sample) -> bool:
+    """topk may pick any of several equal elements: the values must agree and the positions lead to them."""
+    if len(results) != 2 or sample.input.dim() == 0 or results[1].dtype != torch.int64 or results[1].shape != expected[1].shape:
+        return False
+    if results[1].dim() != sample.input.dim() or not torch.equal(results[0], expected[0]):
+        return False
+    dim = next((d for d in range(sample.input.dim()) if sample.input.shape[d] != expected[1].shape[d]), None)
+    dims = range(sample.input.dim()) if dim is None else [dim]
+    return any(torch.equal(sample.input.gather(d, results[1]), expected[0]) for d in dims
+               if (results[1] < sample.input.shape[d]).all())
+
+
+def describe(sample) -> str:
+    def brief(x):
+        if isinstance(x, torch.Tensor):
+            return f"{str(x.dtype)[6:]}{list(x.shape)}"
+        if isinstance(x, (list, tuple)):
+            return f"[{', '.join(map(brief, x))}]"
+        return repr(x)
+
+    return f"({brief(sample.input)}, {brief(sample.args)}, {{{', '.join(f'{k}={brief(v)}' for k, v in sample.kwargs.items())}}})"
+
+
+def run_op(op, dtype: torch.dtype, most: int, symbolic: bool, report) -> None:
+    torch.manual_seed(0)
+    samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
+    if len(samples) > most:
+        samples = samples[:: -(-len(samples) // most)]
+    for sample in samples:
+        report("begin", describe(sample))
+        status, note, ops, refused = run_sample(op.op, sample, symbolic)
+        report("end", {"status": status, "note": note, "ops": sorted(ops), "refused": refused, "sample": describe(sample),
+                       "dtype": str(dtype)[6:]})
+
+
+def in_child(op, dtypes, most: int, symbolic: bool, limit: int) -> list[dict]:
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(read)
+        out = os.fdopen(write, "w")
+
+        def report(kind, what):
+            out.write(json.dumps([kind, what]) + "\n")
+            out.flush()
+
+        code = 0
+        try:
+            warnings.simplefilter("ignore")
+            signal.alarm(limit)
+            for dtype in dtypes:
+                if op.supports_dtype(dtype, "cpu"):
+                    run_op(op, dtype, most, symbolic, report)
+        except Exception as error:
+            report("end", {"status": "unsuitable", "note": f"samples: {error}", "ops": [], "refused": "", "sample": "", "dtype": ""})
+        finally:
+            out.close()
+            os._exit(code)
+    os.close(write)
+    results, open_sample = [], None
+    with os.fdopen(read) as lines:
+        for line in lines:
+            kind, what = json.loads(line)
+            if kind == "begin":
+                open_sample = what
+            else:
+                results.append(what)
+                open_sample = None
+    _, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        kind = "unsuitable" if number == signal.SIGALRM else "crash"
+        results.append({"status": kind, "note": f"signal {number}", "ops": [], "refused": "", "sample": open_sample or "", "dtype": ""})
+    return results
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ops", default="", help="a regular expression over names of the database")
+    parser.add_argument("--dtypes", default="f32,i64,bool")
+    parser.add_argument("--most", type=int, default=60, help="samples per op and dtype")
+    parser.add_argument("--limit", type=int, default=240, help="seconds per op")
+    parser.add_argument("--symbolic", action="store_true", help="all extents known only at run time")
+    parser.add_argument("--results", help="write every result to this JSON file")
+    parser.add_argument("--table", help="write the table of ops to this Markdown file")
+    parser.add_argument("--shard", default="0/1")
+    options = parser.parse_args()
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    chosen = [op for op in op_db if re.search(options.ops, op.name)]
+    part, parts = map(int, options.shard.split("/"))
+    chosen = chosen[part::parts]
+    dtypes = [DTYPES[d] for d in options.dtypes.split(",")]
+    everything, failed = {}, 0
+    start = time.time()
+    for op in chosen:
+        name = op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
+        results = everything[name] = in_child(op, dtypes, options.most, options.symbolic, options.limit)
+        counts = collections.Counter(r["status"] for r in results)
+        bad = [r for r in results if r["status"] in FAILURES]
+        failed += bool(bad)
+        print(f"{name}: " + ", ".join(f"{n} {s}" for s, n in sorted(counts.items())), flush=True)
+        for status in FAILURES:
+            for r in [r for r in bad if r["status"] == status][:2]:
+                print(f"    {status} {r['sample'][:200]}: {' '.join(r['note'].split())[:300]} [{', '.join(r['ops'])}]", flush=True)
+        for refused, why in sorted({(r["refused"], r["note"]) for r in results if r["status"] == "refused"})[:4]:
+            print(f"    refused {refused}: {' '.join(why.split())[:200]}", flush=True)
+    if options.results:
+        with open(options.results, "w") as out:
+            json.dump(everything, out)
+    if options.table:
+        from tests.frontend.opinfo_table import write_table
+
+        write_table(options.table, everything, options.dtypes)
+    print(f"{len(chosen)} ops, {failed} with failures, {time.time() - start:.0f} s", file=sys.stderr)
+    return min(failed, 255)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
