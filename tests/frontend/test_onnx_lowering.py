@@ -27,7 +27,7 @@ def constant(data, hint=""):
 
 
 def skip_graph(gates: int):
-    """x -> linear; then per gate: if max(h) > 0 then h = relu(h)."""
+    """x -> linear; then per gate: if sum(h) > 0 then h = relu(h)."""
     entry = Block(name="entry")
     x = tensor("N", 8, hint="x")
     weight, bias = torch.randn(300, 8), torch.randn(300)
@@ -39,7 +39,7 @@ def skip_graph(gates: int):
         peak, p = tensor(block=block), Value(FLOAT, block, "p")
         zero, c = Value(FLOAT, block), Value(BOOL, block)
         block.nodes += [
-            AtenNode(aten.amax.default, (h, [0, 1]), {}, [peak], span), HostNode("item", [peak], [p], {}, span),
+            AtenNode(aten.sum.dim_IntList, (h, [0, 1]), {}, [peak], span), HostNode("item", [peak], [p], {}, span),
             HostNode("const", [], [zero], {"value": 0.0}), HostNode("float.gt", [p, zero], [c]),
         ]
         arm, join = Block(block, name="arm"), Block(block, name="join")
@@ -71,7 +71,7 @@ func @main(%x: f32[N,8]) -> (%y: f32[N,300]) {
   %bias = weight @fc.bias
   %h.1 = Gemm %x, %weight, %bias {transB=1} : f32[N,300]
   %c = const i64[2] [0,1]
-  %6 = ReduceMax %h.1, %c {keepdims=0} : f32[]
+  %6 = ReduceSum %h.1, %c {keepdims=0} : f32[]
   %p = item %6 : float
   %8 = const 0.0
   %9 = float.gt %p, %8

@@ -12,14 +12,15 @@ tensor op's arguments as `to_tensor`. Linear in the size of the graph.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from .graph import (AtenNode, Block, Branch, Edge, Goto, Graph, HostNode, ListType, OptionalType, Raise, Return,
                     ScalarType, Span, Switch, TensorType, Type, Value, successors)
-from .onnx_fold import drop_dead_nodes, fold_constants
-from .onnx_lowering import LoweringRefusal, convert, inputs_of, op_name, scalar_dtype
+from .onnx_fold import drop_dead_nodes, evaluate, fold_constants
+from .onnx_lowering import LoweringRefusal, Template, TemplateOp, convert, inputs_of, op_name, scalar_dtype
 from .onnx_tape import ConversionError, dtype_name, type_text
 
 __all__ = ["LoweringRefusal", "graph_to_text", "lower_graph", "type_to_text"]
@@ -47,13 +48,22 @@ def lower_graph(graph: Graph, builder: Any, *, names: dict[int, str] | None = No
     """Writes `graph` into `builder` as the function `main`. `names`: id(tensor) -> the weight's name.
     `initials`: the first value of each state, a number or a tensor. Raises LoweringRefusal."""
     fold_constants(graph)
-    drop_dead_nodes(graph)
-    _Lowering(graph, builder, names or {}, initials or {}).run()
+    read = drop_dead_nodes(graph)
+    _Lowering(graph, builder, names or {}, initials or {}, read).run()
+
+
+@dataclass
+class _Constant:
+    """A constant operand that is not in the program yet; it may still be folded into another."""
+
+    tensor: torch.Tensor
+    hint: str
 
 
 class _Lowering:
-    def __init__(self, graph: Graph, builder: Any, names: dict[int, str], initials: dict[str, Any]):
+    def __init__(self, graph: Graph, builder: Any, names: dict[int, str], initials: dict[str, Any], read: set[int]):
         self.graph, self.builder, self.names, self.initials = graph, builder, names, initials
+        self.read = read  # ids of the values that somebody uses
         self.function = builder.new_function("main")
         self.ids: dict[int, int] = {}  # Value.id -> id in the function
         self.texts: dict[Type, str] = {}
@@ -62,7 +72,6 @@ class _Lowering:
         self.blocks: dict[Block, int] = {}
         self.block = -1  # the one being written
         self.local: dict[Any, int] = {}  # constants and converted scalars already in it
-        self.local_constants: dict[int, tuple[torch.Tensor, str]] = {}  # value id in it -> constant, hint
 
     def run(self) -> None:
         for name, (low, high) in self.graph.symbols.items():
@@ -143,7 +152,7 @@ class _Lowering:
 
     def write(self, block: Block) -> None:
         self.block = self.blocks[block]
-        self.local, self.local_constants = {}, {}
+        self.local = {}
         for node in block.nodes:
             if isinstance(node, HostNode):
                 self.host(node)
@@ -181,31 +190,39 @@ class _Lowering:
             self.ids[value.id] = id
 
     def tensor(self, node: AtenNode) -> None:
-        template = convert(node)
+        template = convert(node, tuple(v.id in self.read for v in node.outputs))
         span = self.span(node.span)
-        values = {i: self.tensor_operand(v) for i, v in enumerate(inputs_of(node))}
-        for index, tensor in template.constants.items():
-            values[index] = self.constant(tensor, "c", shared=False)
+        values: dict[int, int | _Constant] = {i: self.tensor_operand(v) for i, v in enumerate(inputs_of(node))}
+        values.update((index, _Constant(tensor, "c")) for index, tensor in template.constants.items())
         hints = {index: _clean(value.hint) for index, value in zip(template.results, node.outputs)}
         for op in template.ops:
-            if op.name == "Transpose" and values[op.inputs[0]] in self.local_constants:
-                values[op.outputs[0]] = self.transposed(values[op.inputs[0]], op.attrs["perm"])
+            folded = self.fold(op, [values[i] for i in op.inputs if i >= 0])
+            if folded is not None:
+                values[op.outputs[0]] = folded
                 continue
-            operands = [values[i] if i >= 0 else None for i in op.inputs]
+            operands = [self.placed(values[i]) if i >= 0 else None for i in op.inputs]
             ids = self.function.op(self.block, op.name, operands, op.types, op.attrs, hints.get(op.outputs[0], ""), span)
             values.update(zip(op.outputs, ids))
         self.finish(node, template, values, span)
 
-    def finish(self, node: AtenNode, template, values: dict[int, int], span) -> None:
-        """A result that is one of the operands or a constant keeps its id unless its type says more now."""
-        computed = {o for op in template.ops for o in op.outputs}
+    def finish(self, node: AtenNode, template: Template, values: dict[int, int | _Constant], span) -> None:
+        """A result that is an operand keeps its id unless its type says more now; a constant is copied."""
         operands = inputs_of(node)
         for index, value in zip(template.results, node.outputs):
-            id = values[index]
-            same = index in computed or (index < len(operands) and operands[index].type == value.type)
-            if not same or id in self.local_constants:
-                id, = self.function.op(self.block, "Identity", [id], [self.text(value.type)], {}, _clean(value.hint), span)
-            self.ids[value.id] = id
+            if index < 0:
+                continue
+            known = values[index]
+            if isinstance(known, _Constant) or (index < template.inputs and operands[index].type != value.type):
+                known, = self.function.op(self.block, "Identity", [self.placed(known)], [self.text(value.type)], {}, _clean(value.hint), span)
+            self.ids[value.id] = known
+
+    def fold(self, op: TemplateOp, operands: list[int | _Constant]) -> _Constant | None:
+        if len(op.outputs) != 1 or not operands or not all(isinstance(o, _Constant) for o in operands):
+            return None
+        return self.weights.folded(op, operands)
+
+    def placed(self, operand: int | _Constant) -> int:
+        return self.constant(operand.tensor, operand.hint) if isinstance(operand, _Constant) else operand
 
     def value(self, value: Value) -> int:
         id = self.ids.get(value.id)
@@ -215,7 +232,9 @@ class _Lowering:
             raise ValueError(f"{value!r} is used but nothing defines it")
         return self.constant(value.constant, value.hint)
 
-    def tensor_operand(self, value: Value) -> int:
+    def tensor_operand(self, value: Value) -> int | _Constant:
+        if value.id not in self.ids and value.constant is not None:
+            return _Constant(value.constant, value.hint)
         if not isinstance(value.type, ScalarType):
             return self.value(value)
         key = ("scalar", value.id)
@@ -225,24 +244,18 @@ class _Lowering:
                                                 {"dtype": dtype}, _clean(value.hint), None)
         return self.local[key]
 
-    def constant(self, tensor: torch.Tensor, hint: str, shared: bool = True) -> int:
-        """A constant in this block: written once. `shared`: a tensor of the user's, known by identity."""
+    def constant(self, tensor: torch.Tensor, hint: str) -> int:
+        """A constant in this block, written at its first use."""
         small = tensor.numel() * tensor.element_size() <= _LITERAL_BYTES and id(tensor) not in self.names
         key = _content(tensor) if small else self.weights.name_of(tensor, hint)
-        if key in self.local:
-            return self.local[key]
-        type = type_text(tensor.dtype, tuple(tensor.shape))
-        if small:
-            result, = self.function.op(self.block, "const", [], [type], {"value": tensor.detach().contiguous()}, _clean(hint), None)
-        else:
-            result, = self.function.op(self.block, "weight", [], [type], {"name": key}, _clean(key.rpartition(".")[2]), None)
-        self.local[key] = result
-        self.local_constants[result] = (tensor, hint)
-        return result
-
-    def transposed(self, constant: int, perm: list[int]) -> int:
-        tensor, hint = self.local_constants[constant]
-        return self.constant(*self.weights.transposed(tensor, hint, perm))
+        if key not in self.local:
+            type = type_text(tensor.dtype, tuple(tensor.shape))
+            if small:
+                ids = self.function.op(self.block, "const", [], [type], {"value": tensor.detach().contiguous()}, _clean(hint), None)
+            else:
+                ids = self.function.op(self.block, "weight", [], [type], {"name": key}, _clean(key.rpartition(".")[2]), None)
+            self.local[key], = ids
+        return self.local[key]
 
 
 def _host_attribute(value: Any) -> Any:
@@ -296,7 +309,7 @@ class _Weights:
         self.taken: dict[str, int] = {}
         self.known: dict[Any, str] = {}
         self.alive: list[torch.Tensor] = []  # identities stay unique while they are keys
-        self.transposes: dict[Any, tuple[torch.Tensor, str]] = {}
+        self.results: dict[Any, _Constant | None] = {}  # of ops on constants
 
     def name_of(self, tensor: torch.Tensor, hint: str) -> str:
         key = _identity(tensor)
@@ -307,13 +320,21 @@ class _Weights:
             self.alive.append(tensor)
         return self.known[key]
 
-    def transposed(self, tensor: torch.Tensor, hint: str, perm: list[int]) -> tuple[torch.Tensor, str]:
-        key = (_identity(tensor), tuple(perm))
-        if key not in self.transposes:
-            name = self.names.get(id(tensor)) or hint
-            self.transposes[key] = (tensor.detach().permute(perm).contiguous(), f"{name}.transposed" if name else "")
-            self.alive.append(tensor)
-        return self.transposes[key]
+    def folded(self, op: TemplateOp, operands: list[_Constant]) -> _Constant | None:
+        """What an op makes of constants, if it only rearranges them; computed once for all blocks."""
+        key = (op.name, repr(op.attrs), *(_identity(o.tensor) for o in operands))
+        if key not in self.results:
+            tensor = evaluate(op.name, op.attrs, [o.tensor.detach() for o in operands])
+            self.alive += [o.tensor for o in operands]
+            self.results[key] = None if tensor is None else _Constant(tensor, self.derived(op.name, operands))
+        return self.results[key]
+
+    def derived(self, op: str, operands: list[_Constant]) -> str:
+        names = [self.names.get(id(o.tensor)) or o.hint for o in operands]
+        name = next((n for n in names if n not in ("", "c")), "")
+        if not name or name.endswith((".transposed", ".packed")):
+            return name
+        return f"{name}.{'transposed' if op == 'Transpose' else 'packed'}"
 
 
 def _identity(tensor: torch.Tensor) -> tuple:

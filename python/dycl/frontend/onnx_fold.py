@@ -3,7 +3,8 @@
 
 A node whose tensors are all constants is computed now, with torch itself (so bit for bit what eager
 would get), if the result is small or not larger than what it is made of. Then nodes whose results
-nobody reads are dropped. Random ops are never computed here.
+nobody reads are dropped. Random ops are never computed here. Within the ONNX ops of a node, those that
+only rearrange constants (a weight's transpose, an LSTM's gates) are computed too (`evaluate`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import torch
 
 from .graph import AtenNode, Branch, Graph, HostNode, Raise, Return, Switch, TensorType, Value, successors
 from .onnx_lowering import inputs_of
+from .onnx_tape import torch_dtype
 
 _SMALL = 1 << 20  # bytes
 
@@ -91,8 +93,8 @@ def _concrete(argument):
 # ---- dead nodes --------------------------------------------------------------------------------
 
 
-def drop_dead_nodes(graph: Graph) -> int:
-    """Removes tensor ops whose results reach no exit, edge or host op. Returns their number."""
+def drop_dead_nodes(graph: Graph) -> set[int]:
+    """Removes tensor ops whose results reach no exit, edge or host op. Returns the ids of the values read."""
     blocks = graph.reachable_blocks()
     used: set[int] = set()
     for block in blocks:
@@ -119,10 +121,41 @@ def drop_dead_nodes(graph: Graph) -> int:
         node = producers.get(work.pop())
         if node is not None and id(node) not in live:
             live.add(id(node))
-            work.extend(v.id for v in inputs_of(node))
-    dropped = 0
+            operands = [v.id for v in inputs_of(node)]
+            used.update(operands)
+            work.extend(operands)
     for block in blocks:
-        before = len(block.nodes)
         block.nodes = [n for n in block.nodes if isinstance(n, HostNode) or id(n) in live]
-        dropped += before - len(block.nodes)
-    return dropped
+    return used
+
+
+# ---- ONNX ops on constants ---------------------------------------------------------------------
+
+
+def evaluate(name: str, attrs: dict, tensors: list[torch.Tensor]) -> torch.Tensor | None:
+    """An ONNX op that only moves elements (or casts), computed now; None if it is another."""
+    x = tensors[0]
+    match name:
+        case "Transpose":
+            return x.permute(attrs.get("perm", list(reversed(range(x.dim()))))).contiguous()
+        case "Concat":
+            return torch.cat(tensors, attrs["axis"])
+        case "Gather" if tensors[1].dim() == 1 and (tensors[1] >= 0).all():
+            return x.index_select(attrs.get("axis", 0), tensors[1])
+        case "Unsqueeze":
+            rank = x.dim() + tensors[1].numel()
+            for axis in sorted(a % rank for a in tensors[1].tolist()):
+                x = x.unsqueeze(axis)
+            return x
+        case "Squeeze" if len(tensors) == 2:
+            for axis in sorted((a % x.dim() for a in tensors[1].tolist()), reverse=True):
+                x = x.squeeze(axis)
+            return x
+        case "Reshape" if 0 not in tensors[1].tolist():
+            return x.reshape(tensors[1].tolist())
+        case "Cast":
+            return x.to(torch_dtype(attrs["to"]))
+        case "Expand":
+            shape = torch.broadcast_shapes(x.shape, tensors[1].tolist())
+            return x.expand(shape).contiguous() if shape.numel() * x.element_size() <= _SMALL else None
+    return None

@@ -18,7 +18,7 @@ from typing import Any
 import onnx
 import torch
 
-from . import onnx_nn, onnx_pointwise  # noqa: F401  (they fill the table)
+from . import onnx_index, onnx_nn, onnx_pointwise, onnx_pool, onnx_reduce, onnx_rnn, onnx_shape  # noqa: F401  (they fill the table)
 from . import onnx_torchlib
 from .graph import AtenNode, ScalarType, Span, TensorType, Value
 from .onnx_decompose import NEEDS_DECOMPOSITION
@@ -55,7 +55,7 @@ class Template:
     inputs: int
     constants: dict[int, torch.Tensor] = field(default_factory=dict)
     ops: list[TemplateOp] = field(default_factory=list)
-    results: list[int] = field(default_factory=list)
+    results: list[int] = field(default_factory=list)  # -1: not read
 
 
 def scalar_dtype(type: ScalarType) -> torch.dtype:
@@ -87,12 +87,14 @@ def _collect(argument: Any, found: list[Value]) -> None:
 _cache: dict[Any, Template | ConversionError] = {}
 
 
-def convert(node: AtenNode) -> Template:
-    key = (node.target, _signature(node.args), _signature(node.kwargs), tuple(v.type for v in node.outputs))
+def convert(node: AtenNode, read: tuple[bool, ...] | None = None) -> Template:
+    """`read`: which results anybody reads (default: all); the template leaves out what only the others need."""
+    read = read or (True,) * len(node.outputs)
+    key = (node.target, _signature(node.args), _signature(node.kwargs), tuple(v.type for v in node.outputs), read)
     found = _cache.get(key)
     if found is None:
         try:
-            found = _convert(node)
+            found = _convert(node, read)
         except ConversionError as error:
             found = error
         _cache[key] = found
@@ -118,7 +120,7 @@ def _signature(argument: Any) -> Any:
     return (type(argument), argument)
 
 
-def _convert(node: AtenNode) -> Template:
+def _convert(node: AtenNode, read: tuple[bool, ...]) -> Template:
     tape = Tape([_output_type(v) for v in node.outputs])
     inputs: list[Sym] = []
     args = _symbols(node.args, tape, inputs)
@@ -135,7 +137,8 @@ def _convert(node: AtenNode) -> Template:
     results = list(results) if isinstance(results, (list, tuple)) else [results]
     if len(results) != len(node.outputs):
         raise ConversionError(f"its conversion gives {len(results)} results instead of {len(node.outputs)}")
-    return _template(tape, inputs, [_typed(tape, r, v) for r, v in zip(results, node.outputs)], node.outputs)
+    typed = [_typed(tape, r, v) if wanted else None for r, v, wanted in zip(results, node.outputs, read)]
+    return _template(tape, inputs, typed, node.outputs)
 
 
 def _symbols(argument: Any, tape: Tape, inputs: list[Sym]) -> Any:
@@ -165,6 +168,8 @@ def _output_type(value: Value) -> tuple[torch.dtype, tuple]:
 
 def _typed(tape: Tape, result: Any, value: Value) -> Sym:
     """The result in the dtype torch gave it, after checking that its shape can be torch's."""
+    if result is None:
+        raise ConversionError("one of its results that is read here cannot be given")
     if not isinstance(result, Sym):
         raise ConversionError("its conversion gives no tensor")
     shape = value.type.shape
@@ -176,9 +181,9 @@ def _typed(tape: Tape, result: Any, value: Value) -> Sym:
     return tape.cast(result, value.type.dtype)
 
 
-def _template(tape: Tape, inputs: list[Sym], results: list[Sym], outputs: list[Value]) -> Template:
+def _template(tape: Tape, inputs: list[Sym], results: list[Sym | None], outputs: list[Value]) -> Template:
     """The ops that the results need, renumbered: inputs, then constants and results as they come."""
-    needed = {r.index for r in results}
+    needed = {r.index for r in results if r is not None}
     ops = []
     for op in reversed(tape.ops):
         if any(o.index in needed for o in op.outputs):
@@ -190,7 +195,7 @@ def _template(tape: Tape, inputs: list[Sym], results: list[Sym], outputs: list[V
         if sym.index in needed and sym.const is not None:
             number[sym.index] = len(number)
             template.constants[number[sym.index]] = sym.const
-    exact = {r.index: type_text(v.type.dtype, v.type.shape) for r, v in zip(results, outputs)}
+    exact = {r.index: type_text(v.type.dtype, v.type.shape) for r, v in zip(results, outputs) if r is not None}
     for op in reversed(ops):
         while len(op.outputs) > 1 and op.outputs[-1].index not in needed and _optional_output(op):
             op.outputs.pop()
@@ -199,7 +204,7 @@ def _template(tape: Tape, inputs: list[Sym], results: list[Sym], outputs: list[V
         template.ops.append(TemplateOp(
             op.name, tuple(-1 if x is None else number[x.index] for x in op.inputs), tuple(number[o.index] for o in op.outputs),
             tuple(exact.get(o.index) or type_text(o.torch_dtype, o.dims) for o in op.outputs), op.attrs))
-    template.results = [number[r.index] for r in results]
+    template.results = [-1 if r is None else number[r.index] for r in results]
     return template
 
 
@@ -215,8 +220,10 @@ def nodes_to_onnx(nodes: list[AtenNode], inputs: list[Value], outputs: list[Valu
     """A run of nodes as one model; inputs and outputs are named i0, i1, ... and o0, o1, ..."""
     names = {v.id: f"i{k}" for k, v in enumerate(inputs)}
     graph = onnx.GraphProto(name="run")
+    read = {v.id for v in outputs} | {v.id for node in nodes for v in inputs_of(node)}
     for node in nodes:
-        _append(graph, node, convert(node), names)
+        if any(v.id in read for v in node.outputs):
+            _append(graph, node, convert(node, tuple(v.id in read for v in node.outputs)), names)
     for k, value in enumerate(outputs):
         graph.node.append(onnx.helper.make_node("Identity", [names[value.id]], [f"o{k}"]))
         graph.output.append(_value_info(f"o{k}", value))
@@ -239,7 +246,8 @@ def _append(graph: onnx.GraphProto, node: AtenNode, template: Template, names: d
             local[out] = f"{prefix}v{out}"
         graph.node.append(node_proto(op.name, [local[i] if i >= 0 else "" for i in op.inputs], [local[o] for o in op.outputs], op.attrs))
     for value, index in zip(node.outputs, template.results):
-        names[value.id] = local[index]
+        if index >= 0:
+            names[value.id] = local[index]
 
 
 def _value_info(name: str, value: Value) -> onnx.ValueInfoProto:

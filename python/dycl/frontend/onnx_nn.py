@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 
-from .onnx_pointwise import arithmetic, scalar_as
-from .onnx_table import ConversionError, Sym, axis_of, converts, dim_value, reshape, static, unsqueeze
+from .onnx_pointwise import scalar_as
+from .onnx_table import ConversionError, axis_of, converts, dim_value, reshape, squeeze, static, unsqueeze
 
 _HALVES = (torch.float16, torch.bfloat16)
 
@@ -24,28 +22,22 @@ def linear(t, input, weight, bias=None):
         product = matmul(t, input, weight)
     else:
         product = matmul(t, input, t.op("Transpose", weight, perm=[1, 0]))
-    return product if bias is None else arithmetic(t, "Add", product, bias)
+    return product if bias is None else t.op("Add", product, bias)
 
 
 def _gemm(t, a, b, c, **attrs):
-    if a.torch_dtype in _HALVES:
-        a, b, c = (None if x is None else t.cast(x, torch.float32) for x in (a, b, c))
     return t.op("Gemm", a, b, c, **attrs)
 
 
 @converts("matmul", "mm", "bmm", "mv", "dot", "vdot")
 def matmul(t, a, b):
-    dtype = a.torch_dtype
-    if dtype in _HALVES:
-        a, b = t.cast(a, torch.float32), t.cast(b, torch.float32)
-    elif dtype in (torch.int16, torch.int8, torch.uint8, torch.bool):
-        a, b = t.cast(a, torch.int64), t.cast(b, torch.int64)
-    return t.cast(t.op("MatMul", a, b), dtype)
+    return t.op("MatMul", a, b)
 
 
 @converts("addmm")
 def addmm(t, self, mat1, mat2, beta=1, alpha=1):
-    if mat1.torch_dtype == torch.float32 and isinstance(beta, (int, float)) and isinstance(alpha, (int, float)) and beta != 0:
+    static_factors = isinstance(beta, (int, float)) and isinstance(alpha, (int, float)) and beta != 0
+    if mat1.torch_dtype == torch.float32 and static_factors and mat1.dims[1] != 0:  # of nothing, engines forget beta
         return t.op("Gemm", mat1, mat2, self, alpha=float(alpha), beta=float(beta))
     return _blend(t, self, matmul(t, mat1, mat2), beta, alpha)
 
@@ -70,19 +62,19 @@ def addbmm(t, self, batch1, batch2, beta=1, alpha=1):
 def addr(t, self, vec1, vec2, beta=1, alpha=1):
     dtype = t.outputs[0][0]
     a, b = t.cast(vec1, dtype), t.cast(vec2, dtype)
-    product = arithmetic(t, "Mul", unsqueeze(t, a, [1]), unsqueeze(t, b, [0]))
+    product = t.op("Mul", unsqueeze(t, a, [1]), unsqueeze(t, b, [0]))
     return _blend(t, t.cast(self, dtype), product, beta, alpha)
 
 
 def _blend(t, c, product, beta, alpha):
     """beta * c + alpha * product; a beta of 0 drops c, NaN or not, as torch does."""
     if not (isinstance(alpha, (int, float)) and alpha == 1):
-        product = arithmetic(t, "Mul", product, scalar_as(t, alpha, product.torch_dtype))
+        product = t.op("Mul", product, scalar_as(t, alpha, product.torch_dtype))
     if isinstance(beta, (int, float)) and beta == 0:
         return t.op("Expand", product, t.ints(_sizes(t, t.outputs[0][1])))
     if not (isinstance(beta, (int, float)) and beta == 1):
-        c = arithmetic(t, "Mul", c, scalar_as(t, beta, c.torch_dtype))
-    return arithmetic(t, "Add", c, product)
+        c = t.op("Mul", c, scalar_as(t, beta, c.torch_dtype))
+    return t.op("Add", c, product)
 
 
 def _sizes(t, shape):
@@ -217,10 +209,152 @@ def _softmax(t, name, self, dim):
     axis = axis_of(x, dim)
     if x.rank == 0:
         return t.op("Squeeze", t.op(name, unsqueeze(t, x, [0]), axis=0), t.ints([0]))
-    return arithmetic(t, name, x, axis=axis)
+    return t.op(name, x, axis=axis)
 
 
-def mean_over(t, x: Sym, axes: list[int], keepdims: int = 1) -> Sym:
-    return t.op("ReduceMean", x, t.ints(axes), keepdims=keepdims)
+@converts("native_layer_norm")
+def native_layer_norm(t, input, normalized_shape, weight, bias, eps):
+    result = layer_norm(t, input, normalized_shape, weight, bias, eps)
+    axes = list(range(input.rank - len(normalized_shape), input.rank))
+    x = t.cast(input, torch.float32) if input.torch_dtype in _HALVES else input
+    mean = t.op("ReduceMean", x, t.ints(axes), keepdims=1)
+    centred = t.op("Sub", x, mean)
+    variance = t.op("ReduceMean", t.op("Mul", centred, centred), t.ints(axes), keepdims=1)
+    deviation = t.op("Reciprocal", t.op("Sqrt", t.op("Add", variance, t.constant(float(eps), x.torch_dtype))))
+    return [result, mean, deviation]
 
 
+@converts("group_norm")
+def group_norm(t, input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
+    """As InstanceNormalization over groups, then scale and shift: ONNX's GroupNormalization has no kernel."""
+    groups = static(num_groups, "the number of groups")
+    if input.known and 0 in input.dims:
+        return input
+    dtype = input.torch_dtype
+    x = t.cast(input, torch.float32) if dtype in _HALVES else input
+    grouped = reshape(t, x, [dim_value(t, x, 0), groups, -1])
+    ones, zeros = torch.ones(groups, dtype=x.torch_dtype), torch.zeros(groups, dtype=x.torch_dtype)
+    normal = t.op("InstanceNormalization", grouped, t.constant(ones), t.constant(zeros), epsilon=float(static(eps, "eps")))
+    result = reshape(t, normal, [dim_value(t, x, i) for i in range(x.rank)]) if not _one_unknown(x) else \
+        reshape(t, normal, [d if isinstance(d, int) else -1 for d in x.dims])
+    trailing = list(range(1, x.rank - 1))
+    if weight is not None:
+        result = t.op("Mul", result, unsqueeze(t, t.cast(weight, x.torch_dtype), trailing))
+    if bias is not None:
+        result = t.op("Add", result, unsqueeze(t, t.cast(bias, x.torch_dtype), trailing))
+    return t.cast(result, dtype)
+
+
+def _one_unknown(x) -> bool:
+    return sum(not isinstance(d, int) for d in x.dims) <= 1
+
+
+@converts("native_group_norm")
+def native_group_norm(t, input, weight, bias, N, C, HxW, group, eps):
+    result = group_norm(t, input, group, weight, bias, eps)
+    if input.known and 0 in input.dims:
+        raise ConversionError("group_norm of nothing")
+    x = t.cast(input, torch.float32) if input.torch_dtype in _HALVES else input
+    grouped = reshape(t, x, [dim_value(t, x, 0), group, -1])
+    mean = t.op("ReduceMean", grouped, t.ints([2]), keepdims=1)
+    centred = t.op("Sub", grouped, mean)
+    variance = t.op("ReduceMean", t.op("Mul", centred, centred), t.ints([2]), keepdims=0)
+    deviation = t.op("Reciprocal", t.op("Sqrt", t.op("Add", variance, t.constant(float(eps), x.torch_dtype))))
+    return [result, squeeze(t, mean, [2]), deviation]
+
+
+@converts("instance_norm")
+def instance_norm(t, input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled=False):
+    if not use_input_stats:
+        return batch_norm(t, input, weight, bias, running_mean, running_var, False, momentum, eps)
+    if running_mean is not None:
+        raise ConversionError("instance_norm that updates its running statistics")
+    channels = static(input.dims[1], "the number of channels")
+    dtype = input.torch_dtype
+    x = t.cast(input, torch.float32) if dtype in _HALVES else input
+    scale = t.constant(torch.ones(channels, dtype=x.torch_dtype)) if weight is None else t.cast(weight, x.torch_dtype)
+    shift = t.constant(torch.zeros(channels, dtype=x.torch_dtype)) if bias is None else t.cast(bias, x.torch_dtype)
+    return t.cast(t.op("InstanceNormalization", x, scale, shift, epsilon=float(static(eps, "eps"))), dtype)
+
+
+@converts("rms_norm")
+def rms_norm(t, input, normalized_shape, weight=None, eps=None):
+    shape = static(list(normalized_shape), "the normalised shape")
+    dtype = input.torch_dtype
+    eps = torch.finfo(torch.float32 if dtype in _HALVES else dtype).eps if eps is None else eps
+    x = t.cast(input, torch.float32) if dtype in _HALVES else input
+    scale = t.constant(torch.ones(shape, dtype=x.torch_dtype)) if weight is None else t.cast(weight, x.torch_dtype)
+    return t.cast(t.op("RMSNormalization", x, scale, axis=-len(shape), epsilon=float(static(eps, "eps"))), dtype)
+
+
+@converts("_fused_rms_norm")
+def fused_rms_norm(t, input, normalized_shape, weight, eps):
+    result = rms_norm(t, input, normalized_shape, weight, eps)
+    axes = list(range(input.rank - len(normalized_shape), input.rank))
+    x = t.cast(input, torch.float32) if input.torch_dtype in _HALVES else input
+    eps = torch.finfo(x.torch_dtype).eps if eps is None else eps
+    square = t.op("ReduceMean", t.op("Mul", x, x), t.ints(axes), keepdims=1)
+    return [result, t.op("Reciprocal", t.op("Sqrt", t.op("Add", square, t.constant(float(eps), x.torch_dtype))))]
+
+
+# ---- attention -------------------------------------------------------------------------------
+
+
+@converts("scaled_dot_product_attention")
+def attention(t, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
+    if dropout_p:
+        raise ConversionError("attention with dropout (training mode)")
+    dtype = query.torch_dtype
+    q, k, v = (t.cast(x, torch.float32) if dtype in _HALVES else x for x in (query, key, value))
+    if enable_gqa:
+        k, v = _repeat_heads(t, q, k), _repeat_heads(t, q, v)
+    width = static(query.dims[-1], "the width of a head")
+    factor = (width ** -0.5 if width else 1.0) if scale is None else scale
+    perm = list(range(k.rank))
+    perm[-2:] = perm[-1], perm[-2]
+    scores = t.op("MatMul", t.op("Mul", q, scalar_as(t, factor, q.torch_dtype)), t.op("Transpose", k, perm=perm))
+    if is_causal:
+        scores = _masked_scores(t, scores, _causal(t, q, k))
+    if attn_mask is not None:
+        scores = _masked_scores(t, scores, attn_mask) if attn_mask.torch_dtype == torch.bool \
+            else t.op("Add", scores, t.cast(attn_mask, scores.torch_dtype))
+    weights = t.op("Softmax", scores, axis=-1)
+    if is_causal or attn_mask is not None:  # a row with nothing to attend to gives zeros, not NaN
+        weights = _without_dead_rows(t, weights, scores)
+    return t.cast(t.op("MatMul", weights, v), dtype)
+
+
+def _masked_scores(t, scores, mask):
+    return t.op("Where", mask, scores, t.constant(float("-inf"), scores.torch_dtype))
+
+
+def _without_dead_rows(t, weights, scores):
+    dead = t.op("Equal", t.op("ReduceMax", scores, t.ints([-1]), keepdims=1), t.constant(float("-inf"), scores.torch_dtype))
+    return t.op("Where", dead, t.constant(0.0, weights.torch_dtype), weights)
+
+
+def _causal(t, q, k):
+    rows, columns = q.dims[-2], k.dims[-2]
+    if isinstance(rows, int) and isinstance(columns, int):
+        return t.constant(torch.ones(rows, columns, dtype=torch.bool).tril())
+    shape = t.ints([dim_value(t, q, q.rank - 2), dim_value(t, k, k.rank - 2)])
+    return t.op("Trilu", t.op("Expand", t.constant(True), shape), upper=0)
+
+
+def _repeat_heads(t, q, x):
+    heads, own = static(q.dims[-3], "the number of heads"), static(x.dims[-3], "the number of heads")
+    if heads == own:
+        return x
+    index = torch.arange(own).repeat_interleave(heads // own)
+    return t.op("Gather", x, t.constant(index), axis=x.rank - 3)
+
+
+@converts("_scaled_dot_product_flash_attention_for_cpu")
+def flash_attention_cpu(t, query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
+    result = attention(t, query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
+    return [result, None]
+
+
+@converts("_scaled_dot_product_attention_math")
+def math_attention(t, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, dropout_mask=None, *, scale=None, enable_gqa=False):
+    return [attention(t, query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa), None]

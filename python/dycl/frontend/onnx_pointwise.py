@@ -2,8 +2,7 @@
 """Elementwise ops: type promotion as torch does it, then mostly one ONNX op.
 
 The dtype of the computation is the result's, except for comparisons, which compute in the promoted
-dtype of their operands. ONNX Runtime has no kernels of some ops for some dtypes; such computations
-take a detour through a dtype that holds all values (`via`).
+dtype of their operands.
 """
 
 from __future__ import annotations
@@ -12,9 +11,8 @@ import math
 
 import torch
 
-from .onnx_table import CONVERSIONS, ConversionError, Sym, Tape, converts, overload
+from .onnx_table import CONVERSIONS, ConversionError, Sym, Tape, converts
 
-_INTS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 _SMALL_INTS = (torch.int16, torch.int8, torch.uint8, torch.bool)
 
 
@@ -47,25 +45,9 @@ def scalar_as(t: Tape, x, dtype: torch.dtype) -> Sym:
     return t.constant(x, dtype)
 
 
-def via(t: Tape, dtype: torch.dtype, name: str, *xs: Sym, **attrs) -> Sym:
-    """The op computed in `dtype` if the operands' own dtype has no kernel; then back."""
-    original = xs[0].torch_dtype
-    result = t.op(name, *[t.cast(x, dtype) for x in xs], **attrs)
-    return t.cast(result, original) if result.torch_dtype == dtype else result
-
-
 def wide(dtype: torch.dtype) -> torch.dtype:
-    """A dtype with kernels for nearly everything that holds every value of `dtype`."""
+    """A dtype for integer arithmetic in several steps that holds every value of `dtype`."""
     return torch.int64 if dtype in _SMALL_INTS else dtype
-
-
-def arithmetic(t: Tape, name: str, *xs: Sym, **attrs) -> Sym:
-    dtype = xs[0].torch_dtype
-    if dtype in _SMALL_INTS:
-        return via(t, torch.int64 if dtype == torch.bool else torch.int32, name, *xs, **attrs)
-    if dtype in (torch.float16, torch.bfloat16):
-        return via(t, torch.float32, name, *xs, **attrs)
-    return t.op(name, *xs, **attrs)
 
 
 def _pair(t: Tape, a, b):
@@ -81,37 +63,37 @@ def add(t, self, other, alpha=1):
     a, b = _pair(t, self, other)
     if a.torch_dtype == torch.bool:
         return t.op("Or", a, b) if alpha in (1, True) else a
-    return arithmetic(t, "Add", a, _scaled(t, b, alpha))
+    return t.op("Add", a, _scaled(t, b, alpha))
 
 
 def _scaled(t, b, alpha):
     if isinstance(alpha, (int, float)) and alpha == 1:
         return b
-    return arithmetic(t, "Mul", b, scalar_as(t, alpha, b.torch_dtype))
+    return t.op("Mul", b, scalar_as(t, alpha, b.torch_dtype))
 
 
 @converts("sub.Tensor", "sub.Scalar")
 def sub(t, self, other, alpha=1):
     a, b = _pair(t, self, other)
-    return arithmetic(t, "Sub", a, _scaled(t, b, alpha))
+    return t.op("Sub", a, _scaled(t, b, alpha))
 
 
 @converts("rsub.Tensor", "rsub.Scalar")
 def rsub(t, self, other, alpha=1):
     a, b = _pair(t, self, other)
-    return arithmetic(t, "Sub", b, _scaled(t, a, alpha))
+    return t.op("Sub", b, _scaled(t, a, alpha))
 
 
 @converts("mul.Tensor", "mul.Scalar")
 def mul(t, self, other):
     a, b = _pair(t, self, other)
-    return t.op("And", a, b) if a.torch_dtype == torch.bool else arithmetic(t, "Mul", a, b)
+    return t.op("And", a, b) if a.torch_dtype == torch.bool else t.op("Mul", a, b)
 
 
 @converts("div.Tensor", "div.Scalar", "true_divide.Tensor", "true_divide.Scalar")
 def div(t, self, other):
     a, b = _pair(t, self, other)
-    return arithmetic(t, "Div", a, b)
+    return t.op("Div", a, b)
 
 
 @converts("div.Tensor_mode", "div.Scalar_mode")
@@ -122,15 +104,15 @@ def div_mode(t, self, other, rounding_mode=None):
         return floor_divide(t, self, other)
     a, b = _pair(t, self, other)
     if not a.is_float:
-        return arithmetic(t, "Div", _nonzero_divisor(t, a, b)[0], b)
-    return _trunc(t, arithmetic(t, "Div", a, b))
+        _nonzero_divisor(t, a, b)
+        return t.op("Div", a, b)
+    return _trunc(t, t.op("Div", a, b))
 
 
 def _nonzero_divisor(t, a, b):
     """Integer division by zero raises in torch and may end the process in an engine: a constant 0 is refused."""
     if b.const is not None and bool((b.const == 0).any()):
         raise ConversionError("integer division by zero")
-    return a, b
 
 
 @converts("floor_divide", "floor_divide.Scalar")
@@ -173,9 +155,9 @@ def _fmod(t, a, b):
 def fmod(t, self, other):
     a, b = _pair(t, self, other)
     if a.is_float:
-        return arithmetic(t, "Mod", a, b, fmod=1)
+        return t.op("Mod", a, b, fmod=1)
     _nonzero_divisor(t, a, b)
-    return via(t, wide(a.torch_dtype), "Mod", a, b, fmod=1)
+    return t.op("Mod", a, b, fmod=1)
 
 
 @converts("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
@@ -183,7 +165,7 @@ def remainder(t, self, other):
     a, b = _pair(t, self, other)
     if not a.is_float:
         _nonzero_divisor(t, a, b)
-        return via(t, wide(a.torch_dtype), "Mod", a, b, fmod=0)
+        return t.op("Mod", a, b, fmod=0)
     zero = t.constant(0.0, a.torch_dtype)
     rest = _fmod(t, a, b)
     opposite = t.op("Xor", t.op("Less", rest, zero), t.op("Less", b, zero))
@@ -204,14 +186,14 @@ def pow_(t, self, exponent):
 def _float_pow(t, a, b, exponent):
     if isinstance(exponent, (int, float)):
         if exponent == 2:
-            return arithmetic(t, "Mul", a, a)
+            return t.op("Mul", a, a)
         if exponent == 0.5:
-            return arithmetic(t, "Sqrt", a)
+            return t.op("Sqrt", a)
         if exponent == 1:
             return a
         if exponent == 3:
-            return arithmetic(t, "Mul", arithmetic(t, "Mul", a, a), a)
-    return arithmetic(t, "Pow", a, b)
+            return t.op("Mul", t.op("Mul", a, a), a)
+    return t.op("Pow", a, b)
 
 
 def _int_pow(t, a, b):
@@ -240,13 +222,13 @@ def square(t, self):
 @converts("addcmul")
 def addcmul(t, self, tensor1, tensor2, value=1):
     a, b = _pair(t, tensor1, tensor2)
-    return arithmetic(t, "Add", t.cast(self, a.torch_dtype), _scaled(t, arithmetic(t, "Mul", a, b), value))
+    return t.op("Add", t.cast(self, a.torch_dtype), _scaled(t, t.op("Mul", a, b), value))
 
 
 @converts("addcdiv")
 def addcdiv(t, self, tensor1, tensor2, value=1):
     a, b = _pair(t, tensor1, tensor2)
-    return arithmetic(t, "Add", t.cast(self, a.torch_dtype), _scaled(t, arithmetic(t, "Div", a, b), value))
+    return t.op("Add", t.cast(self, a.torch_dtype), _scaled(t, t.op("Div", a, b), value))
 
 
 @converts("lerp.Tensor", "lerp.Scalar")
@@ -271,9 +253,7 @@ def _comparison(name: str, negate: bool = False):
             if not info.min <= other <= info.max:
                 raise ConversionError(f"a comparison of {dtype} with {other}, which it cannot hold")
         a, b = scalar_as(t, self, dtype), scalar_as(t, other, dtype)
-        if dtype in (torch.float16, torch.bfloat16):
-            a, b = t.cast(a, torch.float32), t.cast(b, torch.float32)
-        elif dtype in _SMALL_INTS and not (name == "Equal" and dtype == torch.bool):
+        if dtype == torch.bool and name != "Equal":
             a, b = t.cast(a, torch.int32), t.cast(b, torch.int32)
         result = t.op(name, a, b)
         return t.op("Not", result) if negate else result
@@ -288,8 +268,7 @@ for _torch, _onnx, _negate in (("eq", "Equal", False), ("ne", "Equal", True), ("
 
 def truth(t: Tape, x: Sym) -> Sym:
     """x != 0, elementwise; a NaN is true."""
-    return x if x.torch_dtype == torch.bool else t.op("Not", t.op("Equal", x, t.constant(0, x.torch_dtype))) \
-        if x.torch_dtype in (torch.float32, torch.float64, torch.int64, torch.int32) else t.op("Cast", x, to=9)
+    return x if x.torch_dtype == torch.bool else t.op("Not", t.op("Equal", x, t.constant(0, x.torch_dtype)))
 
 
 @converts("logical_not")
@@ -342,7 +321,7 @@ def isneginf(t, self):
 def _float_test(t, x, name, **attrs):
     if not x.is_float:
         return t.op("Expand", t.constant(False), t.op("Shape", x))
-    return t.op(name, t.cast(x, torch.float32) if x.torch_dtype in (torch.float16, torch.bfloat16) else x, **attrs)
+    return t.op(name, x, **attrs)
 
 
 @converts("isfinite")
@@ -357,27 +336,13 @@ def isfinite(t, self):
 def where(t, condition, self, other):
     a, b = _pair(t, self, other)
     condition = condition if condition.torch_dtype == torch.bool else truth(t, condition)
-    return _where(t, condition, a, b)
-
-
-def _where(t, condition, a, b):
-    dtype = a.torch_dtype
-    if dtype == torch.bool:
-        return t.cast(t.op("Where", condition, t.cast(a, torch.uint8), t.cast(b, torch.uint8)), dtype)
-    if dtype in (torch.int16, torch.int8):
-        return via3(t, condition, a, b)
     return t.op("Where", condition, a, b)
-
-
-def via3(t, condition, a, b):
-    dtype = a.torch_dtype
-    return t.cast(t.op("Where", condition, t.cast(a, torch.int32), t.cast(b, torch.int32)), dtype)
 
 
 @converts("masked_fill.Scalar", "masked_fill.Tensor")
 def masked_fill(t, self, mask, value):
     dtype = self.torch_dtype
-    return _where(t, mask if mask.torch_dtype == torch.bool else truth(t, mask), scalar_as(t, value, dtype), self)
+    return t.op("Where", mask if mask.torch_dtype == torch.bool else truth(t, mask), scalar_as(t, value, dtype), self)
 
 
 def extreme(t, name, a, b):
@@ -385,9 +350,7 @@ def extreme(t, name, a, b):
     dtype = a.torch_dtype
     if dtype == torch.bool:
         return t.op("Or" if name == "Max" else "And", a, b)
-    if dtype in _SMALL_INTS:
-        return via(t, torch.int32, name, a, b)
-    return arithmetic(t, name, a, b)
+    return t.op(name, a, b)
 
 
 for _torch, _onnx in (("maximum", "Max"), ("minimum", "Min"), ("max.other", "Max"), ("min.other", "Min")):
@@ -443,9 +406,8 @@ def relu6(t, self):
 @converts("threshold")
 def threshold(t, self, threshold, value):
     dtype = self.torch_dtype
-    x = t.cast(self, torch.float32) if dtype in (torch.float16, torch.bfloat16) else t.cast(self, wide(dtype))
-    below = t.op("LessOrEqual", x, scalar_as(t, threshold, x.torch_dtype))
-    return t.cast(t.op("Where", below, scalar_as(t, value, x.torch_dtype), x), dtype)
+    below = t.op("LessOrEqual", self, scalar_as(t, threshold, dtype))
+    return t.op("Where", below, scalar_as(t, value, dtype), self)
 
 
 @converts("nan_to_num")
@@ -465,7 +427,7 @@ def nan_to_num(t, self, nan=None, posinf=None, neginf=None):
 def _unary(name: str, **attrs):
     def convert(t, self):
         x = t.cast(self, t.outputs[0][0])
-        return arithmetic(t, name, x, **attrs)
+        return t.op(name, x, **attrs)
 
     return convert
 
@@ -481,7 +443,7 @@ for _torch, _onnx in {
 
 def _rounding(name: str):
     def convert(t, self):
-        return arithmetic(t, name, self) if self.is_float else self
+        return t.op(name, self) if self.is_float else self
 
     return convert
 
@@ -497,22 +459,25 @@ def trunc(t, self):
 
 def _trunc(t, x):
     zero = t.constant(0.0, x.torch_dtype)
-    return t.op("Where", t.op("Less", x, zero), arithmetic(t, "Ceil", x), arithmetic(t, "Floor", x))
+    return t.op("Where", t.op("Less", x, zero), t.op("Ceil", x), t.op("Floor", x))
 
 
 @converts("frac")
 def frac(t, self):
-    return arithmetic(t, "Sub", self, _trunc(t, self))
+    return t.op("Sub", self, _trunc(t, self))
 
 
 @converts("abs")
 def abs_(t, self):
-    return self if self.torch_dtype in (torch.bool, torch.uint8) else arithmetic(t, "Abs", self)
+    return self if self.torch_dtype in (torch.bool, torch.uint8) else t.op("Abs", self)
 
 
 @converts("sign", "sgn")
 def sign(t, self):
-    return self if self.torch_dtype == torch.bool else arithmetic(t, "Sign", self)
+    if self.torch_dtype == torch.bool:
+        return self
+    result = t.op("Sign", self)
+    return t.op("Where", isnan(t, self), t.constant(0.0, self.torch_dtype), result) if self.is_float else result
 
 
 @converts("relu")
@@ -525,13 +490,13 @@ def relu(t, self):
 @converts("rsqrt")
 def rsqrt(t, self):
     x = t.cast(self, t.outputs[0][0])
-    return arithmetic(t, "Reciprocal", arithmetic(t, "Sqrt", x))
+    return t.op("Reciprocal", t.op("Sqrt", x))
 
 
 def _scaled_log(base: float):
     def convert(t, self):
         x = t.cast(self, t.outputs[0][0])
-        return arithmetic(t, "Div", arithmetic(t, "Log", x), t.constant(math.log(base), x.torch_dtype))
+        return t.op("Div", t.op("Log", x), t.constant(math.log(base), x.torch_dtype))
 
     return convert
 
@@ -566,19 +531,16 @@ if _convert_element_type is not None:
 
 @converts("gelu")
 def gelu(t, self, approximate="none"):
-    return arithmetic(t, "Gelu", self, approximate=approximate)
+    return t.op("Gelu", self, approximate=approximate)
 
 
 @converts("silu")
 def silu(t, self):
-    return arithmetic(t, "Mul", self, arithmetic(t, "Sigmoid", self))
+    return t.op("Mul", self, t.op("Sigmoid", self))
 
 
 @converts("leaky_relu")
 def leaky_relu(t, self, negative_slope=0.01):
     if isinstance(negative_slope, Sym):
         raise ConversionError("leaky_relu's slope is known only at run time")
-    return arithmetic(t, "LeakyRelu", self, alpha=negative_slope)
-
-
-assert overload("relu") is not None
+    return t.op("LeakyRelu", self, alpha=negative_slope)

@@ -4,7 +4,8 @@
 They exist only where onnxscript's torchlib is missing, means something else, or takes apart what
 engines want whole. A conversion is called as torch's op is, after the tape: `f(t, *args, **kwargs)`,
 with Syms for tensors and runtime scalars; it returns one Sym or a list of them, in torch's order. It
-need not get the result's dtype right: the caller casts to what torch says.
+need not get the result's dtype right: the caller casts to what torch says. None in the list stands for
+a result it cannot give (one that only a backward pass reads); whoever reads it is refused.
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ import onnx_ir as ir
 import torch
 from onnx.shape_inference import infer_node_outputs
 
+from . import onnx_kernels
+
 OPSET = 23
 
 # torch dtype -> (name in the IR's text, ONNX's code)
@@ -207,8 +209,26 @@ class Tape:
         key = (name, tuple(None if o is None else o.index for o in operands), repr(sorted(attrs.items())), n)
         results = self._results.get(key)
         if results is None:
-            results = self._results[key] = self._write(schema, operands, attrs, n)
+            results = self._results[key] = self._detour(schema, operands, attrs, n) or self._write(schema, operands, attrs, n)
         return results[0] if n == 1 else results
+
+    def _detour(self, schema, operands, attrs, n) -> list[Sym] | None:
+        """The op computed in another dtype, there and back, if the engine has no kernel for this one."""
+        formals = [schema.inputs[min(i, len(schema.inputs) - 1)] for i in range(len(operands))]
+        through: dict[str, tuple[torch.dtype, torch.dtype]] = {}
+        for formal, x in zip(formals, operands):
+            if x is not None and not onnx_kernels.has_kernel(schema.name, formal.type_str, x.torch_dtype):
+                other = onnx_kernels.detour(schema.name, formal.type_str, x.torch_dtype)
+                if other is None:
+                    raise ConversionError(f"there is no kernel of {schema.name} for {str(x.torch_dtype).removeprefix('torch.')}")
+                through[formal.type_str] = (x.torch_dtype, other)
+        if not through:
+            return None
+        moved = [x if x is None or f.type_str not in through else self.cast(x, through[f.type_str][1]) for f, x in zip(formals, operands)]
+        results = self.op(schema.name, *moved, n=n, **attrs)
+        results = [results] if n == 1 else results
+        outputs = [schema.outputs[min(i, len(schema.outputs) - 1)].type_str for i in range(n)]
+        return [self.cast(r, through[o][0]) if o in through else r for r, o in zip(results, outputs)]
 
     def _write(self, schema, operands, attrs, n) -> list[Sym]:
         results = [self.new(dtype, shape) for dtype, shape in infer(schema, operands, attrs, n)]

@@ -18,6 +18,9 @@ from .onnx_tape import ConversionError, Sym, Tape, onnx_code
 
 _WITHOUT_EFFECT = {"layout", "device", "pin_memory", "memory_format", "non_blocking", "copy", "requires_grad", "dtype_layout"}
 
+# torchlib's functions that mean something else than torch, found by the sweep over torch's OpInfo samples.
+_WRONG = {"as_strided", "special_erfcx", "unique_consecutive", "scatter_reduce.two", "pixel_unshuffle", "fft_r2c"}
+
 
 @functools.cache
 def _registry():
@@ -36,6 +39,8 @@ def function_for(target: Any) -> Callable | None:
     if target._schema.overload_name:
         name += f".{target._schema.overload_name}"
     registry = _registry()
+    if name.removeprefix("aten::") in _WRONG:
+        return None
     if name not in registry or not registry[name].overloads:
         return None
     return registry[name].overloads[0]
@@ -55,6 +60,9 @@ def call(tape: Tape, target: Any, args: tuple, kwargs: dict) -> Any:
                 raise ConversionError(f"its argument '{name}' has no ONNX form")
             del named[name]
     named = {name: _argument(params[name], value) for name, value in named.items()}
+    if torch.Tag.pointwise in target.tags and all(dtype.is_floating_point for dtype, _ in tape.outputs):
+        dtype = tape.outputs[0][0]  # torch computes in floating point; torchlib would in the operands' own dtype
+        named = {n: tape.cast(v, dtype) if isinstance(v, Sym) and not v.is_float else v for n, v in named.items()}
     with evaluator.default_as(tape):
         if hasattr(function, "func"):  # traced: plain Python
             return function.func(**named)

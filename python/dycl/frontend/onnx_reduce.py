@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions, extrema, orderings and running sums.
+
+torch's extrema and orderings treat NaN as the greatest value; ONNX Runtime's skip it or leave the
+order open. On floating tensors the conversions therefore look for NaN themselves.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from .onnx_pointwise import isnan, truth
+from .onnx_table import ConversionError, Sym, Tape, axis_of, converts, dim_value, reshape, squeeze, static
+
+
+def axes_of(x: Sym, dim) -> list[int]:
+    """No dim, or an empty list, means all."""
+    if dim is None or (isinstance(dim, (list, tuple)) and not dim):
+        return list(range(x.rank))
+    dims = [dim] if isinstance(dim, int) else list(dim)
+    return sorted({axis_of(x, d) for d in dims}) if x.rank else []
+
+
+def reduce(t: Tape, name: str, x: Sym, dim, keepdim: bool = False) -> Sym:
+    axes = axes_of(x, dim)
+    if not x.rank:
+        return x
+    return t.op(name, x, t.ints(axes), keepdims=int(bool(keepdim)))
+
+
+def _numeric(t: Tape, x: Sym) -> Sym:
+    """In the result's dtype: sums of bools and small integers are int64."""
+    return t.cast(x, t.outputs[0][0])
+
+
+@converts("sum", "sum.dim_IntList")
+def sum_(t, self, dim=None, keepdim=False, dtype=None):
+    return reduce(t, "ReduceSum", _numeric(t, self), dim, keepdim)
+
+
+@converts("nansum")
+def nansum(t, self, dim=None, keepdim=False, dtype=None):
+    x = self
+    if x.is_float:
+        x = t.op("Where", isnan(t, x), t.constant(0.0, x.torch_dtype), x)
+    return reduce(t, "ReduceSum", _numeric(t, x), dim, keepdim)
+
+
+@converts("mean", "mean.dim")
+def mean(t, self, dim=None, keepdim=False, dtype=None):
+    return reduce(t, "ReduceMean", _numeric(t, self), dim, keepdim)
+
+
+@converts("prod", "prod.dim_int")
+def prod(t, self, dim=None, keepdim=False, dtype=None):
+    return reduce(t, "ReduceProd", _numeric(t, self), dim, keepdim)
+
+
+@converts("any", "any.dim", "any.dims")
+def any_(t, self, dim=None, keepdim=False):
+    return reduce(t, "ReduceMax", truth(t, self), dim, keepdim) if not _reduces_nothing(self, dim) \
+        else _empty_reduction(t, False)
+
+
+@converts("all", "all.dim", "all.dims")
+def all_(t, self, dim=None, keepdim=False):
+    return reduce(t, "ReduceMin", truth(t, self), dim, keepdim) if not _reduces_nothing(self, dim) \
+        else _empty_reduction(t, True)
+
+
+def _reduces_nothing(x: Sym, dim) -> bool:
+    """Some reduced extent is known to be 0."""
+    return any(x.dims[a] == 0 for a in axes_of(x, dim)) if x.rank else False
+
+
+def _empty_reduction(t, value) -> Sym:
+    return t.op("Expand", t.constant(value), t.ints(static(list(t.outputs[0][1]), "a shape")))
+
+
+@converts("count_nonzero", "count_nonzero.dim_IntList")
+def count_nonzero(t, self, dim=None):
+    return reduce(t, "ReduceSum", t.cast(truth(t, self), torch.int64), dim)
+
+
+# ---- extrema -----------------------------------------------------------------------------------
+
+
+def extremum(t: Tape, x: Sym, dim, keepdim, largest: bool) -> Sym:
+    """The largest or smallest; NaN if there is one."""
+    name = "ReduceMax" if largest else "ReduceMin"
+    if not x.rank:
+        return x
+    if _reduces_nothing(x, dim):
+        raise ConversionError("the largest or smallest of nothing")
+    result = reduce(t, name, x, dim, keepdim)
+    if not x.is_float:
+        return result
+    some = reduce(t, "ReduceMax", isnan(t, x), dim, keepdim)
+    return t.op("Where", some, t.constant(math.nan, x.torch_dtype), result)
+
+
+def arg_extremum(t: Tape, x: Sym, axis: int, keepdim, largest: bool) -> Sym:
+    """The first position of the extremum, or of the first NaN."""
+    if x.torch_dtype == torch.bool:
+        x = t.cast(x, torch.uint8)
+    position = t.op("ArgMax" if largest else "ArgMin", x, axis=axis, keepdims=int(bool(keepdim)))
+    if not x.is_float:
+        return position
+    nans = isnan(t, x)
+    first = t.op("ArgMax", t.cast(nans, torch.uint8), axis=axis, keepdims=int(bool(keepdim)))
+    return t.op("Where", t.op("ReduceMax", nans, t.ints([axis]), keepdims=int(bool(keepdim))), first, position)
+
+
+for _name, _largest in (("amax", True), ("amin", False)):
+    converts(_name)(lambda t, self, dim=(), keepdim=False, _largest=_largest: extremum(t, self, dim, keepdim, _largest))
+for _name, _largest in (("max", True), ("min", False)):
+    converts(_name)(lambda t, self, _largest=_largest: extremum(t, self, None, False, _largest))
+    converts(f"{_name}.dim")(lambda t, self, dim, keepdim=False, _largest=_largest: _with_position(t, self, dim, keepdim, _largest))
+for _name, _largest in (("argmax", True), ("argmin", False)):
+    converts(_name)(lambda t, self, dim=None, keepdim=False, _largest=_largest: _arg(t, self, dim, keepdim, _largest))
+
+
+def _with_position(t, x, dim, keepdim, largest):
+    if x.rank == 0:
+        return [x, t.constant(0, torch.int64)]
+    axis = axis_of(x, dim)
+    return [extremum(t, x, axis, keepdim, largest), arg_extremum(t, x, axis, keepdim, largest)]
+
+
+def _arg(t, x, dim, keepdim, largest):
+    if x.rank == 0:
+        return t.constant(0, torch.int64)
+    if dim is None:
+        position = arg_extremum(t, reshape(t, x, [-1]) if x.rank != 1 else x, 0, False, largest)
+        return reshape(t, position, [1] * x.rank) if keepdim else position
+    return arg_extremum(t, x, axis_of(x, dim), keepdim, largest)
+
+
+@converts("aminmax")
+def aminmax(t, self, dim=None, keepdim=False):
+    return [extremum(t, self, dim, keepdim, False), extremum(t, self, dim, keepdim, True)] if dim is not None or not keepdim \
+        else [extremum(t, self, None, True, False), extremum(t, self, None, True, True)]
+
+
+# ---- order -------------------------------------------------------------------------------------
+
+
+def _ordered(t: Tape, x: Sym, count, axis: int, largest: bool, sort: bool = True) -> list[Sym]:
+    """TopK with NaN as the greatest; equal elements keep their order."""
+    if x.rank == 0:
+        return [x, t.constant(0, torch.int64)]
+    key = x
+    if x.torch_dtype == torch.bool:
+        key = t.cast(x, torch.uint8)
+    elif x.is_float:
+        key = t.op("Where", isnan(t, x), t.constant(math.inf, x.torch_dtype), x)
+    _, positions = t.op("TopK", key, t.ints([count]), n=2, axis=axis, largest=int(largest), sorted=int(sort))
+    return [t.op("GatherElements", x, positions, axis=axis), positions]
+
+
+@converts("topk")
+def topk(t, self, k, dim=-1, largest=True, sorted=True):
+    return _ordered(t, self, k, axis_of(self, dim), bool(largest))
+
+
+@converts("sort")
+def sort(t, self, dim=-1, descending=False):
+    axis = axis_of(self, dim)
+    return _ordered(t, self, dim_value(t, self, axis) if self.rank else 1, axis, bool(descending))
+
+
+@converts("sort.stable")
+def sort_stable(t, self, *, stable=None, dim=-1, descending=False):
+    return sort(t, self, dim, descending)
+
+
+@converts("argsort", "argsort.stable")
+def argsort(t, self, *args, stable=None, dim=-1, descending=False):
+    if args:
+        dim = args[0]
+        descending = args[1] if len(args) > 1 else descending
+    return sort(t, self, dim, descending)[1]
+
+
+@converts("kthvalue")
+def kthvalue(t, self, k, dim=-1, keepdim=False):
+    return _kth(t, self, k, axis_of(self, dim), keepdim)
+
+
+def _kth(t, x, k, axis, keepdim):
+    if x.rank == 0:
+        return [x, t.constant(0, torch.int64)]
+    k = static(k, "k")
+    values, positions = _ordered(t, x, k, axis, False)
+    last = t.constant([k - 1], torch.int64)
+    picked = [t.op("Gather", v, last, axis=axis) for v in (values, positions)]
+    return picked if keepdim else [squeeze(t, p, [axis]) for p in picked]
+
+
+@converts("median")
+def median(t, self):
+    flat = reshape(t, self, [-1]) if self.rank != 1 else self
+    return _median(t, flat, 0, False)[0]
+
+
+@converts("median.dim")
+def median_dim(t, self, dim, keepdim=False):
+    return _median(t, self, axis_of(self, dim), keepdim)
+
+
+def _median(t, x, axis, keepdim):
+    if x.rank == 0:
+        return [x, t.constant(0, torch.int64)]
+    n = static(x.dims[axis], "the extent")
+    if n == 0:
+        raise ConversionError("the median of nothing")
+    if x.is_float:  # a NaN is the median of whatever holds it
+        raise ConversionError("the median of floating tensors")
+    return _kth(t, x, (n + 1) // 2, axis, keepdim)
+
+
+@converts("_unique2")
+def unique2(t, self, sorted=True, return_inverse=False, return_counts=False):
+    x, dtype = self, self.torch_dtype
+    key = t.cast(x, torch.int64) if dtype == torch.bool else x
+    values, _, inverse, counts = t.op("Unique", key, n=4, sorted=1)
+    empty = t.constant(torch.empty(0, dtype=torch.int64))
+    if return_inverse or return_counts:  # torch gives the inverse with the counts too
+        inverse = reshape(t, inverse, [dim_value(t, x, i) for i in range(x.rank)])
+    return [t.cast(values, dtype), inverse if return_inverse or return_counts else empty, counts if return_counts else empty]
+
+
+@converts("unique_dim")
+def unique_dim(t, self, dim, sorted=True, return_inverse=False, return_counts=False):
+    raise ConversionError("unique rows (unique with a dim)")
+
+
+@converts("unique_consecutive", "unique_dim_consecutive")
+def unique_consecutive(t, *_, **__):
+    raise ConversionError("unique_consecutive")
+
+
+# ---- running -----------------------------------------------------------------------------------
+
+
+@converts("cumsum")
+def cumsum(t, self, dim, dtype=None):
+    x = _numeric(t, self)
+    return t.op("CumSum", x, t.constant(axis_of(x, dim), torch.int64)) if x.rank else x
+
+
+# ---- spread ------------------------------------------------------------------------------------
+
+
+def _variance(t, x: Sym, dim, correction, keepdim) -> tuple[Sym, Sym]:
+    """(variance, mean with reduced axes kept or not)."""
+    axes = axes_of(x, dim)
+    correction = 1 if correction is None else static(correction, "the correction")
+    middle = reduce(t, "ReduceMean", x, axes, True)
+    square = t.op("Sub", x, middle)
+    total = reduce(t, "ReduceSum", t.op("Mul", square, square), axes, keepdim)
+    if all(isinstance(x.dims[a], int) for a in axes):
+        count = t.constant(max(float(math.prod(x.dims[a] for a in axes)) - correction, 0.0), x.torch_dtype)
+    else:
+        n = t.op("ReduceProd", t.op("Concat", *[t.ints([dim_value(t, x, a)]) for a in axes], axis=0), keepdims=0)
+        count = t.op("Max", t.op("Sub", t.cast(n, x.torch_dtype), t.constant(float(correction), x.torch_dtype)),
+                     t.constant(0.0, x.torch_dtype))
+    return t.op("Div", total, count), middle if keepdim or not x.rank else squeeze(t, middle, axes)
+
+
+@converts("var.correction")
+def var_correction(t, self, dim=None, *, correction=None, keepdim=False):
+    return _variance(t, self, dim, correction, keepdim)[0]
+
+
+@converts("std.correction")
+def std_correction(t, self, dim=None, *, correction=None, keepdim=False):
+    return t.op("Sqrt", _variance(t, self, dim, correction, keepdim)[0])
+
+
+@converts("var_mean.correction")
+def var_mean_correction(t, self, dim=None, *, correction=None, keepdim=False):
+    return list(_variance(t, self, dim, correction, keepdim))
+
+
+@converts("std_mean.correction")
+def std_mean_correction(t, self, dim=None, *, correction=None, keepdim=False):
+    variance, middle = _variance(t, self, dim, correction, keepdim)
+    return [t.op("Sqrt", variance), middle]
+
+
+@converts("var")
+def var(t, self, unbiased=True):
+    return var_correction(t, self, None, correction=int(unbiased))
+
+
+@converts("var.dim")
+def var_dim(t, self, dim, unbiased=True, keepdim=False):
+    return var_correction(t, self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+@converts("std")
+def std(t, self, unbiased=True):
+    return std_correction(t, self, None, correction=int(unbiased))
+
+
+@converts("std.dim")
+def std_dim(t, self, dim, unbiased=True, keepdim=False):
+    return std_correction(t, self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+@converts("logsumexp")
+def logsumexp(t, self, dim, keepdim=False):
+    """ln(sum(exp(x - m))) + m with m the largest; an infinite m is subtracted as 0."""
+    x = _numeric(t, self)
+    axes = axes_of(x, dim)
+    if not x.rank:
+        return x
+    if _reduces_nothing(x, dim):
+        return _empty_reduction(t, t.constant(-math.inf, x.torch_dtype).const)
+    top = t.op("ReduceMax", x, t.ints(axes), keepdims=1)
+    top = t.op("Where", t.op("IsInf", top), t.constant(0.0, x.torch_dtype), top)
+    total = t.op("ReduceSum", t.op("Exp", t.op("Sub", x, top)), t.ints(axes), keepdims=int(bool(keepdim)))
+    return t.op("Add", t.op("Log", total), top if keepdim else squeeze(t, top, axes))
+
+
+@converts("linalg_vector_norm")
+def vector_norm(t, self, ord=2, dim=None, keepdim=False, *, dtype=None):
+    x = _numeric(t, self)
+    order = float(static(ord, "the order of the norm"))
+    size = t.op("Abs", x)
+    if order == math.inf or order == -math.inf:
+        return extremum(t, size, dim, keepdim, order > 0)
+    if order == 0:
+        return reduce(t, "ReduceSum", t.cast(truth(t, x), x.torch_dtype), dim, keepdim)
+    if order == 1:
+        return reduce(t, "ReduceSum", size, dim, keepdim)
+    if order == 2:
+        return t.op("Sqrt", reduce(t, "ReduceSum", t.op("Mul", x, x), dim, keepdim))
+    power = reduce(t, "ReduceSum", t.op("Pow", size, t.constant(order, x.torch_dtype)), dim, keepdim)
+    return t.op("Pow", power, t.constant(1.0 / order, x.torch_dtype))
+
+
+@converts("norm.Scalar")
+def norm(t, self, p=2):
+    return vector_norm(t, self, 2 if p is None else p)
+
+
+@converts("norm.ScalarOpt_dim", "norm.ScalarOpt_dim_dtype")
+def norm_dim(t, self, p, dim, keepdim=False, *, dtype=None):
+    return vector_norm(t, self, 2 if p is None else p, dim, keepdim)
