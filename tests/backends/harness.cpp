@@ -8,15 +8,17 @@
 #include <random>
 
 namespace dycl::test {
-namespace {
 
-struct Buffer {  // a dycl_plugin_tensor with its memory
+struct PluginRun::Buffer {  // a dycl_plugin_tensor with its memory
   dycl_plugin_tensor tensor{};
   std::vector<std::int64_t> shape;
   std::vector<std::uint8_t> own;
   void* owner = nullptr;
   void (*release)(void*) = nullptr;
 
+  Buffer() = default;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
   ~Buffer() { clear(); }
   void clear() {
     if (tensor.slot) tensor.drop_slot(tensor.slot);
@@ -25,6 +27,10 @@ struct Buffer {  // a dycl_plugin_tensor with its memory
     owner = nullptr;
   }
 };
+
+namespace {
+
+using Buffer = PluginRun::Buffer;
 
 Buffer* buffer_of(dycl_plugin_tensor* tensor) { return reinterpret_cast<Buffer*>(tensor); }
 
@@ -283,44 +289,78 @@ Result<void> PluginRun::load(const ir::Program& program, const backends::SubDnnA
 
 const std::string& PluginRun::target(const std::string& function) const { return sessions_.at(function)->target; }
 
-Result<std::vector<Tensor>> PluginRun::run(const std::string& function, const std::vector<Tensor>& inputs) {
-  Session& session = *sessions_.at(function);
-  std::vector<Buffer> in(inputs.size()), out(session.output_types.size());
-  std::vector<dycl_plugin_tensor*> in_pointers, out_pointers;
-  auto fill = [](Buffer& b, const std::vector<std::int64_t>& shape, DType dtype) {
-    b.shape = shape;
-    b.tensor.shape = b.shape.data();
-    b.tensor.rank = static_cast<std::int32_t>(shape.size());
-    b.tensor.dtype = static_cast<std::int32_t>(dtype);
-    b.tensor.device = 1;
-    b.tensor.bytes = count_of(shape.data(), b.tensor.rank) * size_of(dtype);
-    b.own.resize(b.tensor.bytes);
-    b.tensor.data = b.own.empty() ? nullptr : b.own.data();
-  };
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    fill(in[i], inputs[i].shape, inputs[i].dtype);
-    in[i].own = inputs[i].bytes;
-    in[i].tensor.data = in[i].own.empty() ? nullptr : in[i].own.data();
-    in_pointers.push_back(&in[i].tensor);
-  }
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (all_known(session.output_types[i])) {
-      fill(out[i], dims_of(session.output_types[i]), session.output_types[i].dtype);
-    } else {
-      out[i].tensor.rank = -1;
-      out[i].tensor.dtype = static_cast<std::int32_t>(session.output_types[i].dtype);
+namespace {
+
+void fill(Buffer& b, const std::vector<std::int64_t>& shape, DType dtype) {
+  b.shape = shape;
+  b.tensor.shape = b.shape.data();
+  b.tensor.rank = static_cast<std::int32_t>(shape.size());
+  b.tensor.dtype = static_cast<std::int32_t>(dtype);
+  b.tensor.device = 1;
+  b.tensor.bytes = count_of(shape.data(), b.tensor.rank) * size_of(dtype);
+  b.own.resize(b.tensor.bytes);
+  b.tensor.data = b.own.empty() ? nullptr : b.own.data();
+}
+
+}  // namespace
+
+std::shared_ptr<Buffer> PluginRun::buffer(const Tensor& t) const {
+  auto b = std::make_shared<Buffer>();
+  fill(*b, t.shape, t.dtype);
+  if (!t.bytes.empty()) std::memcpy(b->own.data(), t.bytes.data(), t.bytes.size());
+  return b;
+}
+
+PluginRun::Call PluginRun::prepare(const std::string& function, std::vector<std::shared_ptr<Buffer>> inputs,
+                                   std::vector<std::shared_ptr<Buffer>> reuse) {
+  const Session& session = *sessions_.at(function);
+  Call call;
+  call.function = function;
+  call.inputs = std::move(inputs);
+  call.session = session.session;
+  call.context = session.context;
+  for (const ir::Type& type : session.output_types) {
+    const std::size_t i = call.outputs.size();
+    if (i < reuse.size() && reuse[i]) {
+      call.outputs.push_back(reuse[i]);
+      call.out.push_back(&reuse[i]->tensor);
+      continue;
     }
-    out_pointers.push_back(&out[i].tensor);
+    call.outputs.push_back(std::make_shared<Buffer>());
+    Buffer& b = *call.outputs.back();
+    if (all_known(type)) {
+      fill(b, dims_of(type), type.dtype);
+    } else {
+      b.tensor.rank = -1;
+      b.tensor.dtype = static_cast<std::int32_t>(type.dtype);
+    }
+    call.out.push_back(&b.tensor);
   }
-  const auto status = plugin_->run(session.session, session.context, in_pointers.data(), out_pointers.data());
+  for (const auto& b : call.inputs) call.in.push_back(&b->tensor);
+  return call;
+}
+
+Result<void> PluginRun::call(const Call& call) {
+  const auto status = plugin_->run(call.session, call.context, call.in.data(), call.out.data());
   if (status != DYCL_PLUGIN_OK) return failure(plugin_, status);
+  return {};
+}
+
+std::vector<std::uint8_t> PluginRun::bytes(const std::shared_ptr<Buffer>& buffer) {
+  const auto* data = static_cast<const std::uint8_t*>(buffer->tensor.data);
+  return {data, data + buffer->tensor.bytes};
+}
+
+std::uint8_t PluginRun::first_byte(const Call& call) { return *static_cast<const std::uint8_t*>(call.out.back()->data); }
+
+Result<std::vector<Tensor>> PluginRun::run(const std::string& function, const std::vector<Tensor>& inputs) {
+  std::vector<std::shared_ptr<Buffer>> buffers;
+  for (const Tensor& t : inputs) buffers.push_back(buffer(t));
+  const Call prepared = prepare(function, std::move(buffers));
+  DYCL_TRY(call(prepared));
   std::vector<Tensor> results;
-  for (const Buffer& b : out) {
-    Tensor t{*dtype_of_code(b.tensor.dtype), {b.tensor.shape, b.tensor.shape + b.tensor.rank}, {}};
-    t.bytes.resize(b.tensor.bytes);
-    if (!t.bytes.empty()) std::memcpy(t.bytes.data(), b.tensor.data, t.bytes.size());
-    results.push_back(std::move(t));
-  }
+  for (const auto& b : prepared.outputs)
+    results.push_back({*dtype_of_code(b->tensor.dtype), {b->tensor.shape, b->tensor.shape + b->tensor.rank}, bytes(b)});
   return results;
 }
 

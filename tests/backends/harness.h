@@ -74,6 +74,23 @@ class PluginRun {
 
   const std::string& target(const std::string& function) const;
 
+  // The same in two steps, for benchmarks: buffers stay, `call` only calls.
+  struct Buffer;
+  struct Call {
+    std::string function;
+    std::vector<std::shared_ptr<Buffer>> inputs, outputs;
+    std::vector<dycl_plugin_tensor*> in, out;
+    dycl_session* session = nullptr;
+    dycl_context* context = nullptr;
+  };
+  std::shared_ptr<Buffer> buffer(const Tensor& t) const;
+  // Results whose place in `reuse` is not null are written there.
+  Call prepare(const std::string& function, std::vector<std::shared_ptr<Buffer>> inputs,
+               std::vector<std::shared_ptr<Buffer>> reuse = {});
+  Result<void> call(const Call& call);
+  static std::vector<std::uint8_t> bytes(const std::shared_ptr<Buffer>& buffer);
+  static std::uint8_t first_byte(const Call& call);  // of the last result
+
  private:
   struct Session;
   PluginRun() = default;

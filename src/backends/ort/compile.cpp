@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ort/compile.h"
 
+#include <map>
+#include <optional>
 #include <set>
 
 #include "backends/onnx/export.h"
+#include "backends/ort/anchors.h"
+#include "backends/ort/layouts.h"
 #include "backends/ort/optimize.h"
 #include "backends/ort/target.h"
 #include "backends/ort/weight_store.h"
@@ -74,6 +78,130 @@ Artifact to_artifact(onnx::Model model, WeightStore& store, std::string target) 
   return artifact;
 }
 
+// One sub-DNN on its way.
+struct Unit {
+  std::size_t index = 0;  // in Program::functions
+  const ir::Function* function = nullptr;
+  onnx::Model model;      // as exported, not optimised
+  std::vector<ir::Bytes> weights;
+  PortFlags blocked;      // the ports that cross in blocked layout
+};
+
+class Compilation {
+ public:
+  Compilation(ir::Program& program, const BackendOptions& options, const Optimizer& optimizer)
+      : program_(program), options_(options), optimizer_(optimizer), store_(program) {}
+
+  Result<std::vector<SubDnnArtifacts>> run();
+
+ private:
+  Result<void> export_all();
+  Result<Artifact> portable(const Unit& unit);
+  Result<void> agree_on_layouts(int block);
+  Result<std::optional<Artifact>> for_this_cpu(const Unit& unit, const Target& target);
+  Result<onnx::Model> optimize(const Unit& unit, const PortFlags& anchors, Level level) const;
+
+  ir::Program& program_;
+  const BackendOptions& options_;
+  const Optimizer& optimizer_;
+  WeightStore store_;
+  std::vector<Unit> units_;
+};
+
+Result<void> Compilation::export_all() {
+  for (std::size_t i = 0; i < program_.functions.size(); ++i) {
+    const ir::Function& function = program_.functions[i];
+    if (function.kind != ir::FunctionKind::SubDnn) continue;
+    DYCL_ASSIGN(ExportedModel exported, export_sub_dnn(program_, function, "w%"));
+    DYCL_ASSIGN(std::vector<ir::Bytes> weights, bytes_of(program_, exported.weights));
+    const PortFlags none = PortFlags::none(exported.model.graph);
+    units_.push_back({i, &function, std::move(exported.model), std::move(weights), none});
+  }
+  return {};
+}
+
+Result<onnx::Model> Compilation::optimize(const Unit& unit, const PortFlags& anchors, Level level) const {
+  onnx::Model model = unit.model;
+  add_anchors(model.graph, anchors);
+  Result<onnx::Model> optimized = optimizer_.optimize(model, unit.weights, level);
+  if (optimized) return optimized;
+  Error error = std::move(optimized).error();
+  error.message = "sub-DNN @" + unit.function->name + ": " + error.message;
+  error.span = unit.function->span;
+  return error;
+}
+
+Result<Artifact> Compilation::portable(const Unit& unit) {
+  DYCL_ASSIGN(onnx::Model model, optimize(unit, PortFlags::none(unit.model.graph), Level::Extended));
+  return to_artifact(std::move(model), store_, kPortableTarget);
+}
+
+// Asks the optimiser what it would make of each port in blocked form, and gives a
+// class of ports that form where it saves more conversions than it costs.
+Result<void> Compilation::agree_on_layouts(int block) {
+  const std::vector<LayoutClass> classes = blockable_classes(program_, block);
+  std::map<std::size_t, Unit*> by_function;
+  for (Unit& unit : units_) by_function[unit.index] = &unit;
+  auto flag = [](PortFlags& flags, const Port& port) {
+    return port.is_result ? flags.outputs[port.index] : flags.inputs[port.index];
+  };
+  std::map<std::size_t, PortFlags> candidates;
+  for (const LayoutClass& ports : classes)
+    for (const Port& port : ports) {
+      const auto [it, is_new] = candidates.try_emplace(port.function);
+      if (is_new) it->second = PortFlags::none(by_function.at(port.function)->model.graph);
+      flag(it->second, port) = true;
+    }
+  std::map<std::size_t, AnchorReport> reports;
+  for (const auto& [function, anchors] : candidates) {
+    DYCL_ASSIGN(const onnx::Model model, optimize(*by_function.at(function), anchors, Level::All));
+    reports[function] = inspect_anchors(model.graph, anchors);
+  }
+  for (const LayoutClass& ports : classes) {
+    bool possible = true;
+    int gain = 0;
+    for (const Port& port : ports) {
+      possible = possible && flag(reports.at(port.function).blocked, port);
+      gain += flag(reports.at(port.function).natural, port) ? 1 : -1;
+    }
+    if (!possible || gain <= 0) continue;
+    for (const Port& port : ports) flag(by_function.at(port.function)->blocked, port) = true;
+  }
+  return {};
+}
+
+// Nothing if the CPU makes no difference to this sub-DNN.
+Result<std::optional<Artifact>> Compilation::for_this_cpu(const Unit& unit, const Target& target) {
+  DYCL_ASSIGN(onnx::Model model, optimize(unit, unit.blocked, Level::All));
+  if (!unit.blocked.any() && !has_blocked_ops(model.graph)) return std::optional<Artifact>();
+  DYCL_TRY(remove_anchors(model.graph, unit.blocked));
+  Artifact artifact = to_artifact(std::move(model), store_, to_string(target));
+  if (unit.blocked.any()) {
+    const std::string tag = "nchwc" + std::to_string(target.block);
+    for (const bool blocked : unit.blocked.inputs) artifact.input_layouts.push_back(blocked ? tag : "");
+    for (const bool blocked : unit.blocked.outputs) artifact.output_layouts.push_back(blocked ? tag : "");
+  }
+  return std::optional(std::move(artifact));
+}
+
+Result<std::vector<SubDnnArtifacts>> Compilation::run() {
+  DYCL_TRY(export_all());
+  const Target target = this_target(optimizer_.engine().version);
+  if (!options_.portable_only && options_.layouts) DYCL_TRY(agree_on_layouts(target.block));
+  std::vector<SubDnnArtifacts> all;
+  for (const Unit& unit : units_) {
+    SubDnnArtifacts artifacts{unit.function->name, {}};
+    if (!options_.portable_only) {
+      DYCL_ASSIGN(auto specific, for_this_cpu(unit, target));
+      if (specific) artifacts.artifacts.push_back(std::move(*specific));
+    }
+    DYCL_ASSIGN(Artifact plain, portable(unit));
+    artifacts.artifacts.push_back(std::move(plain));
+    all.push_back(std::move(artifacts));
+  }
+  return all;
+}
+
 class OrtBackend final : public Backend {
  public:
   std::string_view name() const override { return "ort"; }
@@ -81,30 +209,11 @@ class OrtBackend final : public Backend {
   std::vector<const ir::Op*> refuse(const ir::Program&, const ir::Function&) const override { return {}; }
 
   Result<std::vector<SubDnnArtifacts>> compile_program(ir::Program& program,
-                                                       const BackendOptions& options) const override;
-};
-
-Result<std::vector<SubDnnArtifacts>> OrtBackend::compile_program(ir::Program& program, const BackendOptions&) const {
-  DYCL_ASSIGN(const Optimizer optimizer, Optimizer::create());
-  WeightStore store(program);
-  std::vector<SubDnnArtifacts> all;
-  for (const ir::Function& function : program.functions) {
-    if (function.kind != ir::FunctionKind::SubDnn) continue;
-    DYCL_ASSIGN(const ExportedModel exported, export_sub_dnn(program, function, "w%"));
-    DYCL_ASSIGN(const std::vector<ir::Bytes> weights, bytes_of(program, exported.weights));
-    Result<onnx::Model> optimized = optimizer.optimize(exported.model, weights, Level::Extended);
-    if (!optimized) {
-      Error error = std::move(optimized).error();
-      error.message = "sub-DNN @" + function.name + ": " + error.message;
-      error.span = function.span;
-      return error;
-    }
-    SubDnnArtifacts artifacts{function.name, {}};
-    artifacts.artifacts.push_back(to_artifact(std::move(*optimized), store, kPortableTarget));
-    all.push_back(std::move(artifacts));
+                                                       const BackendOptions& options) const override {
+    DYCL_ASSIGN(const Optimizer optimizer, Optimizer::create());
+    return Compilation(program, options, optimizer).run();
   }
-  return all;
-}
+};
 
 }  // namespace
 
