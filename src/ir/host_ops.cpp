@@ -245,8 +245,8 @@ Inferred infer_rand(const Site& s, std::size_t leading, bool integers) {
   if (s.count() < leading) return wrong("takes at least " + std::to_string(leading) + " operands");
   for (std::size_t i = 0; i < s.count(); ++i) DYCL_TRY(expect_int(s, i));
   DYCL_ASSIGN(const DType dtype, expect_dtype(s));
-  const bool integer_dtype = !is_floating(dtype) && dtype != DType::Bool && dtype != DType::C64 && dtype != DType::C128;
-  if (integers ? !integer_dtype && !is_floating(dtype) : !is_floating(dtype))
+  const bool complex = dtype == DType::C64 || dtype == DType::C128;
+  if (integers ? complex : !is_floating(dtype))
     return wrong("dtype " + std::string(name_of(dtype)) + " cannot be drawn");
   return Types{Type::tensor(dtype, std::vector<Dim>(s.count() - leading))};
 }
@@ -317,7 +317,7 @@ constexpr Entry kEntries[] = {
     {{"weight", kPure, kSafe}, infer_weight},
     {{"item", kPure, kFails}, infer_item},
     {{"to_tensor", kPure, kFails}, infer_to_tensor},
-    {{"dim", kPure, kSafe}, infer_dim},
+    {{"dim", kPure, kFails}, infer_dim},
     {{"size", kPure, kSafe}, infer_size},
     {{"select", kPure, kSafe}, infer_select},
     {{"list.new", kPure, kSafe}, infer_list_new},
