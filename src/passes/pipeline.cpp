@@ -12,6 +12,7 @@
 #include "passes/drop_unreachable.h"
 #include "passes/fold_branches.h"
 #include "passes/fold_host_constants.h"
+#include "passes/fold_identities.h"
 #include "passes/fold_params.h"
 #include "passes/fold_predicates.h"
 #include "passes/forward_gotos.h"
@@ -28,6 +29,7 @@ namespace {
 constexpr std::array kPipeline = std::to_array<PassEntry>({
     {"propagate_shapes", "works out shapes of tensors", propagate_shapes},
     {"fold_host_constants", "computes host ops whose operands are known", fold_host_constants},
+    {"fold_identities", "reads around tensor ops that change nothing", fold_identities},
     {"fold_params", "replaces block parameters that are always the same", fold_params},
     {"fold_branches", "replaces choices that are none by jumps", fold_branches},
     {"forward_gotos", "sends edges past empty blocks", forward_gotos},
@@ -38,6 +40,7 @@ constexpr std::array kPipeline = std::to_array<PassEntry>({
     {"drop_dead", "removes ops, parameters and weights that nobody needs", drop_dead},
     {"sink", "moves heavy tensor work into the only arm that uses it", sink},
     {"fold_predicates", "computes conditions with their tensors", fold_predicates},
+    {"cse", "makes constants of conditions one", cse},
     {"drop_dead", "removes what folding left unused", drop_dead},
     {"outline", "moves tensor ops into sub-DNN functions", outline},
     {"identity_outputs", "takes handed-through results out of sub-DNNs", identity_outputs},

@@ -62,10 +62,14 @@ class Propagator {
     const auto& params = function_.blocks[b].params;
     for (std::size_t i = 0; i < params.size(); ++i) {
       std::optional<ir::Type> joined;
+      bool first_look = false;  // before a back edge has been seen: another round must check it
       if (seen_[params[i].index]) joined = type(params[i]);
       for (const ir::Edge* edge : incoming_[b]) {
         const ir::ValueId arg = edge->args[i];
-        if (!seen_[arg.index]) continue;
+        if (!seen_[arg.index]) {
+          first_look = true;
+          continue;
+        }
         joined = joined ? ir::join(*joined, type(arg)) : std::optional(type(arg));
         if (!joined) break;
       }
@@ -73,7 +77,7 @@ class Propagator {
       ir::Type next = joined ? filled(declared, *joined) : declared;
       if (seen_[params[i].index] && next != type(params[i]) && round >= kPatientRounds) next = declared;
       if (seen_[params[i].index] && next == type(params[i])) continue;
-      changed = changed || seen_[params[i].index];
+      changed = changed || first_look || seen_[params[i].index];
       seen_[params[i].index] = true;
       type(params[i]) = std::move(next);
     }
