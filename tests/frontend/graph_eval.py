@@ -36,7 +36,18 @@ def look(env: dict, tree: Any) -> Any:
     return tree
 
 
-def run_block(block: Block, env: dict) -> dict:
+def symbols_of(inputs: list[Value], tensors: list) -> dict[str, int]:
+    """The extents that the inputs give to the program's symbols."""
+    found: dict[str, int] = {}
+    for value, tensor in zip(inputs, tensors):
+        for dim, size in zip(value.type.shape, tensor.shape):
+            if isinstance(dim, str):
+                found[dim] = size
+    return found
+
+
+def run_block(block: Block, env: dict, symbols: dict[str, int] | None = None) -> dict:
+    env["symbols"] = symbols or {}
     with torch.no_grad():
         for node in block.nodes:
             run_node(node, env)
@@ -53,26 +64,28 @@ def run_node(node: AtenNode | HostNode, env: dict) -> None:
         results = list(result) if isinstance(result, (list, tuple)) else [result]
     assert len(results) == len(node.outputs), node
     for output, value in zip(node.outputs, results):
-        check_type(output.type, value, node)
+        check_type(output.type, value, node, env["symbols"])
         env[output] = value.clone() if isinstance(value, torch.Tensor) else value
 
 
-def check_type(type: Any, value: Any, node: Any) -> None:
+def check_type(type: Any, value: Any, node: Any, symbols: dict[str, int]) -> None:
     """What capture said of a value must hold when it is computed."""
     if isinstance(type, TensorType):
         assert value.dtype == type.dtype, (node, value.dtype)
         assert len(value.shape) == len(type.shape), (node, value.shape)
         for have, said in zip(value.shape, type.shape):
-            assert not isinstance(said, int) or have == said, (node, value.shape)
+            said = eval(said, {"min": min, "max": max}, symbols) if isinstance(said, str) else said
+            assert said is None or have == said, (node, value.shape)
     elif isinstance(type, ScalarType):
         assert value.__class__.__name__ == type.kind, (node, value)
 
 
 def run_graph(graph: Graph, inputs: list, steps: int = 100_000) -> list:
     env = dict(zip(graph.inputs + [v for _, v in graph.states], inputs))
+    symbols = symbols_of(graph.inputs, inputs)
     block = graph.entry
     for _ in range(steps):
-        run_block(block, env)
+        run_block(block, env, symbols)
         exit = block.exit
         if isinstance(exit, Return):
             return [look(env, v) for v in exit.values]

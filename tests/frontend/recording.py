@@ -20,7 +20,7 @@ from dycl.frontend.heap import Heap, Overlay
 from dycl.frontend.tensors import Recorder
 from dycl.frontend.values import RtScalar
 
-from graph_eval import look, run_block
+from graph_eval import look, run_block, symbols_of
 
 
 def new_recorder() -> Recorder:
@@ -87,7 +87,7 @@ class Recorded:
         return x.value if isinstance(x, RtScalar) else self.recorder.value_of(x)
 
     def run(self, inputs: list[torch.Tensor]) -> tuple[Any, list[torch.Tensor]]:
-        env = run_block(self.recorder.block, dict(zip(self.inputs, inputs)))
+        env = run_block(self.recorder.block, dict(zip(self.inputs, inputs)), symbols_of(self.inputs, inputs))
         return tree_map_only(Value, lambda v: look(env, v), self.outputs), [look(env, v) for v in self.written]
 
     @property

@@ -155,12 +155,21 @@ def _iadd_slices(x):
     return y
 
 
+def _flag_mask(x):
+    y = x.clone()
+    flag = x.sum() > 0
+    y[flag] = 3.0
+    y[0, flag] = 2.0
+    y[1, 1][~flag] = 5.0
+    return y, y[flag].sum(), tuple(y[1][flag].shape[1:])
+
+
 def _real_imag(x):
     return torch.stack([x, x * 2], -1)[..., 1]
 
 
 PROGRAMS_1 = [_inplace_on_row, _view_sees_later_write, _transpose_write, _chunks, _unbind, _masked, _diagonal, _squeeze,
-              _casts, _through_detach, _expand_read, _clamps, _setitem_broadcast, _iadd_slices, _real_imag]
+              _casts, _through_detach, _expand_read, _clamps, _setitem_broadcast, _iadd_slices, _real_imag, _flag_mask]
 
 
 @pytest.mark.parametrize("program", PROGRAMS_1)

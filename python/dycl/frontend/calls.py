@@ -50,6 +50,10 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
         return leave(recorder, _run(recorder, fn, args, kwargs))
     except _FAKE_ERRORS as error:
         raise _refusal(fn, error) from error
+    except RuntimeError as error:
+        if "data is not allocated yet" in str(error):  # native code looked at the memory of a symbolic tensor
+            raise _refusal(fn, error) from error
+        raise
     except (TypeError, NotImplementedError, IndexError, ValueError) as error:
         if entering.symbolic:  # torch may just not take a symbolic number there: not the user's mistake
             raise _refusal(fn, error) from error
@@ -158,6 +162,8 @@ def _decided(recorder, tree: Any) -> Any:
 
 def _refusal(fn: Callable, error: BaseException) -> CaptureRefusal:
     text = str(error).strip().split("\n")[0]
+    if "not allocated" in text:
+        text = "it reads the tensor's memory"
     name = getattr(fn, "__name__", str(fn))
     return CaptureRefusal(f"torch cannot run {name} symbolically: {text}", kind="native.symbolic")
 

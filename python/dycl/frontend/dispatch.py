@@ -53,6 +53,8 @@ class DispatchRecorder(TorchDispatchMode):
     def _pure(self, func, args, kwargs):
         _forget(args)
         result = func(*args, **kwargs)
+        if any(result is a for a in args):
+            return result
         return record_results(self.recorder, func, args, kwargs, result)
 
     def _view(self, func, args, kwargs):
@@ -105,10 +107,32 @@ class DispatchRecorder(TorchDispatchMode):
         message = args[1] if len(args) > 1 else "Expected Tensor with single nonzero value, but got zero"
         self.recorder.assert_true(condition, message)
 
+    def _linalg_errors(self, func, args, kwargs):
+        info, name = args[0], args[1]
+        with self:
+            good = (info == 0).all()
+        self.recorder.assert_true(self.recorder.truth(good), f"{name}: the matrix is not suitable")
+
+    def _batch_norm(self, func, args, kwargs):
+        """Its schema hides that training writes the running statistics."""
+        arguments = inplace.bind(func, args, kwargs)
+        if arguments["training"] and arguments["running_mean"] is not None:
+            raise CaptureRefusal("batch_norm, which updates its running statistics, in training mode",
+                                 "call model.eval() before compiling", kind="training")
+        return self._pure(func, args, kwargs)
+
     def _nothing(self, func, args, kwargs):
         return None
 
     def _metadata(self, func, args, kwargs):
+        """Native code may reshape in place what it has just made; nobody else knows that tensor."""
+        target = args[0]
+        functional = _RESHAPES.get(func)
+        if functional is not None and target._dycl.born == self.recorder.serial:
+            info = target._dycl
+            func(*args, **kwargs)
+            self.recorder.adopt_view(target, info, step_of(functional, args, kwargs, 0, target, info.sizes))
+            return target
         raise CaptureRefusal(f"{func.overloadpacket.__name__} changes a tensor's shape in place",
                              "use the form without the underscore and assign its result", kind="inplace.metadata")
 
@@ -128,6 +152,19 @@ _SPECIAL = {
     aten.sym_constrain_range.default: "nothing",
     aten.sym_constrain_range_for_size.default: "nothing",
     aten.detach_.default: "lift_fresh",
+    aten._linalg_check_errors.default: "linalg_errors",
+    aten.native_batch_norm.default: "batch_norm",
+    aten.cudnn_batch_norm.default: "batch_norm",
+    aten.miopen_batch_norm.default: "batch_norm",
+}
+
+_RESHAPES = {
+    aten.squeeze_.default: aten.squeeze.default,
+    aten.squeeze_.dim: aten.squeeze.dim,
+    aten.squeeze_.dims: aten.squeeze.dims,
+    aten.unsqueeze_.default: aten.unsqueeze.default,
+    aten.transpose_.default: aten.transpose.int,
+    aten.t_.default: aten.t.default,
 }
 
 

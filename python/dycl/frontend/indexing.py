@@ -2,7 +2,8 @@
 """Indexing with integers known only at run time.
 
 torch's own indexing does the rest; here runtime integers, and 0-d integer tensors (which torch reads
-as integers too), are taken out of the index first, each by a `select` of its dim.
+as integers too), are taken out of the index first, each by a `select` of its dim. A 0-d bool tensor,
+which torch would read as well, becomes a mask of one element over a new dim.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ def _take_integers(recorder, tensor: torch.Tensor, index: Any) -> tuple[Any, Any
     items = [_as_number(recorder, item) for item in items]
     if any(isinstance(item, torch.SymBool) for item in items):
         raise CaptureRefusal("a bool known only at run time as an index", "use a tensor mask", kind="index.bool")
+    tensor, items = _widen_masks(recorder, tensor, items)
     if not any(isinstance(item, torch.SymInt) for item in items):
         changed = any(a is not b for a, b in zip(items, index if isinstance(index, tuple) else [index]))
         return (tensor, tuple(items)) if changed else (None, None)
@@ -47,6 +49,21 @@ def _take_integers(recorder, tensor: torch.Tensor, index: Any) -> tuple[Any, Any
     rest = tuple(item for item in items if not isinstance(item, torch.SymInt))
     plain = all(item is Ellipsis or isinstance(item, slice) and item == slice(None) for item in rest)
     return chosen, None if plain else rest
+
+
+def _widen_masks(recorder, tensor: torch.Tensor, items: list) -> tuple[torch.Tensor, list]:
+    if not any(_is_flag(item) for item in items):
+        return tensor, items
+    items = list(items)
+    for i, dim in reversed(list(enumerate(_dims_of(items, tensor.dim())))):
+        if _is_flag(items[i]):
+            tensor = recorder.native(torch.unsqueeze, (tensor, dim), {})
+            items[i] = recorder.native(torch.Tensor.view, (items[i], 1), {})
+    return tensor, items
+
+
+def _is_flag(item: Any) -> bool:
+    return isinstance(item, torch.Tensor) and item.dim() == 0 and item.dtype in (torch.bool, torch.uint8)
 
 
 def _as_number(recorder, item: Any) -> Any:

@@ -49,17 +49,20 @@ def _by_functional_form(recorder, func, args, kwargs, arguments) -> Any:
     targets = [arguments[a.name] for a in written]
     if len(targets) == 1 and isinstance(targets[0], (list, tuple)):
         targets = list(targets[0])
-    if len(results) < len(targets):
+    fresh = [r for r in func._schema.returns if r.alias_info is None]
+    if len(results) != len(fresh) + len(targets):  # the functional form gives results first, new contents last
         raise CaptureRefusal(f"{func} writes in a way that is not supported", kind="inplace.op")
-    for target, new in zip(targets, results):
-        recorder.write(target, fitted(recorder, func, target, new, outs))
-    return _returned(func, arguments, targets)
+    for target, new in zip(targets, results[len(fresh):]):
+        if target is not None:
+            recorder.write(target, fitted(recorder, func, target, new, outs))
+    return _returned(func, results[:len(fresh)], targets)
 
 
-def _returned(func, arguments, targets) -> Any:
+def _returned(func, results: list, targets: list) -> Any:
     if not func._schema.returns:
         return None
-    return targets[0] if len(func._schema.returns) == 1 and len(targets) == 1 else tuple(targets)
+    returned = results or targets
+    return returned[0] if len(func._schema.returns) == 1 and len(returned) == 1 else tuple(returned)
 
 
 def fitted(recorder, func, target: torch.Tensor, new: torch.Tensor, outs: bool) -> Value:

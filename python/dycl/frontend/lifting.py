@@ -40,6 +40,8 @@ class Root:
 
 
 def check_writable(cell: Cell) -> None:
+    if callable(cell.note):  # a guard that a merge of states has left (merge.py)
+        cell.note()
     if cell.note == "shared":
         raise CaptureRefusal("a write to a tensor whose memory another tensor shares in a way that cannot be traced",
                              "clone() one of them before compiling", kind="inplace.shared")

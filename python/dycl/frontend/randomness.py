@@ -120,6 +120,36 @@ def _exponential(recorder, like, arguments) -> Value:
     return _finish(recorder, lambda: -torch.log1p(-drawn) / rate, like)
 
 
+def _log_normal(recorder, like, arguments) -> Value:
+    mean, std = arguments.get("mean", 1.0), arguments.get("std", 2.0)
+    drawn = draw(recorder, "rand.normal", like, dtype=_float_dtype(like))
+    return _finish(recorder, lambda: torch.exp(drawn * std + mean), like)
+
+
+def _permutation(recorder, like, arguments) -> Value:
+    drawn = draw(recorder, "rand.uniform", like, dtype=torch.float64)
+    return _finish(recorder, lambda: torch.argsort(drawn), like)
+
+
+def _multinomial(recorder, like, arguments) -> Value:
+    """Without replacement: the largest p / Exp(1). With: where uniform draws fall in the distribution function."""
+    weights, count = arguments["self"], arguments["num_samples"]
+    kind = weights.dtype if weights.dtype in (torch.float32, torch.float64) else torch.float32
+    single = not isinstance(count, torch.SymInt) and count == 1
+    if arguments["replacement"] and not single:
+        drawn = draw(recorder, "rand.uniform", like, dtype=kind)
+        return _finish(recorder, lambda: _inverse(weights.to(kind), drawn), like)
+    drawn = draw(recorder, "rand.uniform", weights, dtype=kind)
+    chosen = lambda: torch.topk(weights / -torch.log1p(-drawn), count, dim=-1)[1]
+    return _finish(recorder, chosen, like)
+
+
+def _inverse(weights: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
+    steps = torch.cumsum(weights, -1)
+    scaled = drawn * steps[..., -1:]
+    return (scaled.unsqueeze(-1) >= steps.unsqueeze(-2)).sum(-1)
+
+
 _MAKERS: dict[Any, Callable] = {
     aten.rand: _uniform, aten.rand_like: _uniform, aten.uniform_: _uniform, aten.uniform: _uniform,
     aten.randn: _standard_normal, aten.randn_like: _standard_normal,
@@ -127,4 +157,6 @@ _MAKERS: dict[Any, Callable] = {
     aten.bernoulli: _bernoulli, aten.bernoulli_: _bernoulli,
     aten.randint: _integers, aten.randint_like: _integers,
     aten.exponential_: _exponential, aten.exponential: _exponential,
+    aten.log_normal_: _log_normal, aten.log_normal: _log_normal,
+    aten.randperm: _permutation, aten.multinomial: _multinomial,
 }

@@ -44,6 +44,7 @@ class Recorder(Exits, lifting.Lifting):
         self.fake_mode = FakeTensorMode(shape_env=self.symbols.env, allow_non_fake_inputs=True)
         self.mode = DispatchRecorder(self)
         self.views = Views(self)
+        self.serial = 0  # counts native calls
         self._asked = 0
         self._journal: list[Callable[[], None]] = []
         self._depth = 0
@@ -90,6 +91,7 @@ class Recorder(Exits, lifting.Lifting):
         self._depth += 1
         if self._depth == 1:
             self._asked = 0
+            self.serial += 1
         try:
             return body()
         except BaseException as error:
@@ -194,6 +196,7 @@ class Recorder(Exits, lifting.Lifting):
             raise CaptureRefusal(f"a tensor of layout {fake.layout}", "use dense tensors", kind="tensor.layout")
         fake.constant = None
         info = TensorInfo(Cell(value), tuple(fake.shape), fake.dtype, value.type, span=self.span)
+        info.born = self.serial
         fake._dycl = info
         self.symbols.bind_dims(info, info.sizes)
         return fake
@@ -204,6 +207,7 @@ class Recorder(Exits, lifting.Lifting):
             fake._dycl = parent
             return fake
         info = TensorInfo(parent.cell, tuple(fake.shape), fake.dtype, self.type_of(fake), parent, step, self.span)
+        info.born = self.serial
         fake._dycl = info
         self.symbols.bind_dims(info, info.sizes)
         return fake

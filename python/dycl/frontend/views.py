@@ -25,7 +25,7 @@ BASE = type("_Base", (), {"__repr__": lambda self: "<base>"})()  # stands for th
 class TensorInfo:
     """What a handle stands for. `parent`/`step` are None for a whole storage."""
 
-    __slots__ = ("cell", "parent", "step", "sizes", "dtype", "cache", "span", "depth", "type")
+    __slots__ = ("cell", "parent", "step", "sizes", "dtype", "cache", "span", "type", "born")
 
     def __init__(self, cell: Cell, sizes: tuple, dtype: torch.dtype, type: TensorType,
                  parent: "TensorInfo | None" = None, step: tuple | None = None, span: Span | None = None):
@@ -36,7 +36,7 @@ class TensorInfo:
         self.parent = parent
         self.step = step  # (OpOverload, args with BASE, kwargs)
         self.span = span
-        self.depth = 0 if parent is None else parent.depth + 1
+        self.born = 0  # the native call that made the handle
         self.cache: tuple[Value, Value] | None = None  # (value of the storage, value of this view)
 
     @property
