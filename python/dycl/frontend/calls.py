@@ -9,6 +9,7 @@ here; the rest runs under the recording modes.
 
 from __future__ import annotations
 
+import operator
 import types
 from typing import Any, Callable
 
@@ -21,16 +22,19 @@ from . import building, indexing, whole
 from .diagnostics import CaptureRefusal
 from .values import Escape, RtScalar
 
+_OPERATORS = {operator.getitem: "__getitem__", operator.setitem: "__setitem__", operator.matmul: "__matmul__"}
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
-_FAKE_ERRORS = (fake_tensor.UnsupportedFakeTensorException, fake_tensor.DynamicOutputShapeException,
-                fake_tensor.DataDependentOutputException, fake_tensor.UnsupportedOperatorException,
-                fake_tensor.MetadataMismatchError, GuardOnDataDependentSymNode)
+_FAKE_ERRORS = (  # torch cannot say what the op gives
+    fake_tensor.UnsupportedFakeTensorException, fake_tensor.DynamicOutputShapeException,
+    fake_tensor.DataDependentOutputException, fake_tensor.UnsupportedOperatorException,
+    fake_tensor.MetadataMismatchError, GuardOnDataDependentSymNode)
 
 
 def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
+    """fn: a function, method or operator of torch, or one that only calls those."""
     fn, args = _unbound(fn, args)
-    name = getattr(fn, "__name__", "")
-    native = _is_native(fn)
+    name = _OPERATORS.get(fn) or getattr(fn, "__name__", "")
+    native = name in ("__getitem__", "__setitem__", "__matmul__") or _is_native(fn)
     if native and name in building.BUILDERS:
         return building.BUILDERS[name](recorder, fn, args, kwargs)
     entering = _Entering(recorder)
@@ -94,9 +98,9 @@ def _answer(recorder, name: str, args: tuple, kwargs: dict) -> Any:
     exit = _EXITS.get(name)
     if exit is not None and args and isinstance(args[0], torch.Tensor):
         return exit(recorder, *args, **kwargs)
-    if name == "__getitem__":
+    if name == "__getitem__" and isinstance(args[0], torch.Tensor):
         return indexing.get(recorder, *args)
-    if name == "__setitem__":
+    if name == "__setitem__" and isinstance(args[0], torch.Tensor):
         return indexing.set(recorder, *args)
     if name in whole.NAMES and "out" not in kwargs:
         return whole.record_whole(recorder, name, args, kwargs)

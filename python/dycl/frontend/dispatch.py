@@ -142,6 +142,7 @@ class DispatchRecorder(TorchDispatchMode):
 
 _SPECIAL = {
     aten._local_scalar_dense.default: "item",
+    aten.item.default: "item",
     aten.equal.default: "equal",
     aten.allclose.default: "allclose",
     aten.is_nonzero.default: "nonzero_truth",

@@ -143,6 +143,10 @@ def _copy(recorder, target, arguments) -> Value:
     return spread(recorder, arguments["src"], target)
 
 
+def _copy_to(recorder, target, arguments) -> Value:
+    return spread(recorder, arguments["b"], target)
+
+
 def _fill(recorder, target, arguments) -> Value:
     value = arguments["value"]
     return spread(recorder, value, target) if isinstance(value, torch.Tensor) else recorder.full(target, value)
@@ -167,4 +171,5 @@ def spread(recorder, source: torch.Tensor, target: torch.Tensor) -> Value:
     return value
 
 
-_SPECIAL = {aten.copy_: _copy, aten.fill_: _fill, aten.zero_: _zero}
+_SPECIAL = {aten.copy_: _copy, aten.fill_: _fill, aten.zero_: _zero,
+            torch.ops.prims.copy_to: _copy_to}

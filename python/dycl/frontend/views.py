@@ -147,10 +147,31 @@ class Views:
         if inverse is None:
             raise CaptureRefusal(f"a write in place through {func} cannot be traced back to its storage",
                                  "write to a clone() of it, or assign without a view", kind="inplace.view")
+        if inverse is _diagonal:
+            return self._write_diagonal(view, old, new, args, kwargs)
         target, call_args, call_kwargs = inverse(view, old, new, args, kwargs)
         if target is None:
             return new
         return self.recorder.record(target, call_args, call_kwargs, [parent.type], span=self.recorder.span)[0]
+
+
+    def _write_diagonal(self, view: TensorInfo, old: Value, new: Value, args: tuple, kwargs: dict) -> Value:
+        """The two dims of the diagonal go last; then an index_put at (row + i, column + i)."""
+        record, parent = self.recorder.record, view.parent
+        offset, dim1, dim2 = _rest(args, kwargs, ["offset", "dim1", "dim2"], [0, 0, 1])
+        rank = len(parent.sizes)
+        dim1, dim2 = dim1 % rank, dim2 % rank
+        order = [d for d in range(rank) if d not in (dim1, dim2)] + [dim1, dim2]
+        moved = TensorType(parent.dtype, tuple(parent.type.shape[d] for d in order))
+        length = view.sizes[-1]
+        places = [self._range(max(-offset, 0), length), self._range(max(offset, 0), length)]
+        value = record(aten.permute.default, (old, order), {}, [moved])[0]
+        value = record(aten.index_put.default, (value, [None] * (rank - 2) + places, new), {}, [moved])[0]
+        return record(aten.permute.default, (value, [order.index(d) for d in range(rank)]), {}, [parent.type])[0]
+
+    def _range(self, start: int, length: Any) -> Value:
+        kind = TensorType(torch.int64, (self.recorder.symbols.dim_type(length),))
+        return self.recorder.record(aten.arange.start, (start, start + length), {"dtype": torch.int64}, [kind])[0]
 
 
 def _rest(args: tuple, kwargs: dict, names: list[str], defaults: list) -> list:
@@ -169,8 +190,7 @@ def _slice(view, old, new, args, kwargs):
 
 
 def _diagonal(view, old, new, args, kwargs):
-    offset, dim1, dim2 = _rest(args, kwargs, ["offset", "dim1", "dim2"], [0, 0, 1])
-    return aten.diagonal_scatter.default, (old, new, offset, dim1, dim2), {}
+    raise AssertionError("written by Views._write_diagonal")
 
 
 def _permute(view, old, new, args, kwargs):
