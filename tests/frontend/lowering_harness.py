@@ -121,3 +121,29 @@ def check(function, *args, symbolic: bool = False, functionalize: bool = True, r
         for actual, wanted in zip(run_onnx(model, feeds, optimise), expected):
             compare(actual, wanted, rtol, atol)
     return model
+
+
+def check_op(target, *args, rtol=None, atol=None, levels=(False, True), read: tuple[bool, ...] | None = None, unknown: bool = False, **kwargs):
+    """One node of `target` (an op capture keeps whole) against calling it. `unknown`: all extents of the
+    tensors that vary at run time (3-d and more) are known only then. Returns the model."""
+    recorder = Recorder()
+    node = AtenNode(target, tuple(recorder.wrap(args)), recorder.wrap(kwargs), [])
+    with torch.no_grad():
+        result = target(*args, **kwargs)
+    results = list(result) if isinstance(result, (list, tuple)) else [result]
+    node.outputs = [recorder.define(r) for r in results]
+    read = read or (True,) * len(results)
+    if unknown:
+        for value in [*recorder.inputs, *node.outputs]:
+            if recorder.tensors[value.id].dim() >= 3:
+                value.type = TensorType(value.type.dtype, (None, *value.type.shape[1:]))
+    model = nodes_to_onnx([node], recorder.inputs, [v for v, r in zip(node.outputs, read) if r])
+    feeds = [recorder.tensors[v.id] for v in recorder.inputs]
+    for optimise in levels:
+        for actual, wanted in zip(run_onnx(model, feeds, optimise), [x for x, r in zip(results, read) if r]):
+            compare(actual, wanted, rtol, atol)
+    return model
+
+
+def ops_of(model) -> list[str]:
+    return [n.op_type for n in model.graph.node if n.op_type != "Identity"]

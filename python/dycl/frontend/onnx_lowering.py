@@ -125,6 +125,10 @@ def _convert(node: AtenNode, read: tuple[bool, ...]) -> Template:
     inputs: list[Sym] = []
     args = _symbols(node.args, tape, inputs)
     kwargs = _symbols(node.kwargs, tape, inputs)
+    if all(0 in shape for _, shape in tape.outputs):  # no element to compute
+        empty = [tape.constant(torch.empty(shape, dtype=dtype)) for dtype, shape in tape.outputs if _static(shape)]
+        if len(empty) == len(node.outputs):
+            return _template(tape, inputs, [e if r else None for e, r in zip(empty, read)], node.outputs)
     own = CONVERSIONS.get(node.target)
     try:
         results = own(tape, *args, **kwargs) if own else onnx_torchlib.call(tape, node.target, args, kwargs)
@@ -139,6 +143,10 @@ def _convert(node: AtenNode, read: tuple[bool, ...]) -> Template:
         raise ConversionError(f"its conversion gives {len(results)} results instead of {len(node.outputs)}")
     typed = [_typed(tape, r, v) if wanted else None for r, v, wanted in zip(results, node.outputs, read)]
     return _template(tape, inputs, typed, node.outputs)
+
+
+def _static(shape: tuple) -> bool:
+    return all(isinstance(d, int) for d in shape)
 
 
 def _symbols(argument: Any, tape: Tape, inputs: list[Sym]) -> Any:

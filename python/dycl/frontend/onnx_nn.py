@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from .onnx_pointwise import scalar_as
@@ -232,7 +234,7 @@ def group_norm(t, input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_ena
         return input
     dtype = input.torch_dtype
     x = t.cast(input, torch.float32) if dtype in _HALVES else input
-    grouped = reshape(t, x, [dim_value(t, x, 0), groups, -1])
+    grouped = _grouped(t, x, groups)
     ones, zeros = torch.ones(groups, dtype=x.torch_dtype), torch.zeros(groups, dtype=x.torch_dtype)
     normal = t.op("InstanceNormalization", grouped, t.constant(ones), t.constant(zeros), epsilon=float(static(eps, "eps")))
     result = reshape(t, normal, [dim_value(t, x, i) for i in range(x.rank)]) if not _one_unknown(x) else \
@@ -245,6 +247,13 @@ def group_norm(t, input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_ena
     return t.cast(result, dtype)
 
 
+def _grouped(t, x, groups: int):
+    """[batch, groups, the rest]; the batch may be empty at run time, so the -1 stands for it where it can."""
+    if all(isinstance(d, int) for d in x.dims[1:]):
+        return reshape(t, x, [-1, groups, math.prod(x.dims[1:]) // groups])
+    return reshape(t, x, [dim_value(t, x, 0), groups, -1])
+
+
 def _one_unknown(x) -> bool:
     return sum(not isinstance(d, int) for d in x.dims) <= 1
 
@@ -255,7 +264,7 @@ def native_group_norm(t, input, weight, bias, N, C, HxW, group, eps):
     if input.known and 0 in input.dims:
         raise ConversionError("group_norm of nothing")
     x = t.cast(input, torch.float32) if input.torch_dtype in _HALVES else input
-    grouped = reshape(t, x, [dim_value(t, x, 0), group, -1])
+    grouped = _grouped(t, x, group)
     mean = t.op("ReduceMean", grouped, t.ints([2]), keepdims=1)
     centred = t.op("Sub", grouped, mean)
     variance = t.op("ReduceMean", t.op("Mul", centred, centred), t.ints([2]), keepdims=0)
