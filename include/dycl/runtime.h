@@ -42,7 +42,7 @@ namespace dycl::runtime {
 
 // A view of a dense row-major tensor in host memory. Does not own data or shape.
 // Field for field convertible to DLPack's DLTensor: see dycl_tensor in dycl/dycl.h.
-struct Tensor {
+struct DYCL_API Tensor {
   const void* data = nullptr;  // aligned to the element's size; may be null when there are no elements
   DType dtype = DType::F32;
   std::span<const std::int64_t> shape;
@@ -81,7 +81,7 @@ struct Dim {
   std::string expr;         // an expression over symbols, "" for a known or opaque extent
 };
 
-struct Type {
+struct DYCL_API Type {
   enum class Kind : std::uint8_t { Tensor, Bool, Int, Float, List, Optional };
   Kind kind = Kind::Tensor;
   DType dtype = DType::F32;   // Tensor

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Between the caller's values and registers: checks, symbols, views.
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/dim_code.h"
@@ -40,6 +41,14 @@ bool is_kind(Value::Kind given, ValueKind wanted) {
     case ValueKind::Optional: return true;
   }
   return false;
+}
+
+// Whether memory of the caller is in it.
+bool borrows(const ListObject* list) {
+  if (list->elements == SlotKind::Scalar) return false;
+  return std::any_of(list->items.begin(), list->items.end(), [&](Slot s) {
+    return list->elements == SlotKind::Tensor ? s.tensor->transient : borrows(s.list);
+  });
 }
 
 // A pointer that is never null, for tensors without elements.
@@ -236,9 +245,14 @@ Slot Run::Parts::kept(Slot slot, std::uint32_t type) {
     std::memcpy(copy->view.data, slot.tensor->view.data, slot.tensor->view.bytes);
     heap.release(slot.tensor);
     slot.tensor = copy;
-  } else if (!is_scalar(t.kind)) {
-    // A list that came from a caller is ours alone; its elements may not be.
-    for (Slot& element : slot.list->items) element = kept(element, t.element);
+  } else if (!is_scalar(t.kind) && borrows(slot.list)) {
+    ListObject* copy = heap.acquire_list(slot.list->elements);
+    for (Slot element : slot.list->items) {
+      Heap::retain(copy->elements, element);
+      copy->items.push_back(kept(element, t.element));
+    }
+    heap.release(slot.list);
+    slot.list = copy;
   }
   return slot;
 }

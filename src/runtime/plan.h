@@ -71,11 +71,12 @@ struct PlanOutput {
   std::int32_t state = -1;
 };
 
+// The initial value is one item, or the items of a list or optional: bits of a scalar or the index
+// of a weight.
 struct PlanState {
   std::string name;
   std::uint32_t type = 0;
-  std::uint64_t bits = 0;
-  std::int32_t weight = -1;
+  std::vector<std::uint64_t> initial;
 };
 
 struct PlanArtifact {

@@ -104,7 +104,7 @@ class Checker {
     is_constant_[c.reg] = true;
     const PlanType& t = plan_.type_of(c.reg);
     if (t.kind == ValueKind::Tensor) {
-      if (c.weight >= 0) return check_weight_fits(c.weight, t);
+      if (c.weight >= 0) return check_weight_fits(static_cast<std::uint64_t>(c.weight), t);
       const auto shape = static_shape(t);
       const auto bytes = shape ? tensor_bytes(t.dtype, *shape) : std::nullopt;
       if (!bytes || *bytes != c.literal.size()) return bad_plan("a constant tensor whose bytes do not fit its type");
@@ -115,9 +115,9 @@ class Checker {
     return {};
   }
 
-  Result<void> check_weight_fits(std::int32_t index, const PlanType& t) const {
-    if (index < 0 || static_cast<std::size_t>(index) >= weights_.size()) return bad_plan("a weight that does not exist");
-    const PlanWeight& w = weights_[static_cast<std::size_t>(index)];
+  Result<void> check_weight_fits(std::uint64_t index, const PlanType& t) const {
+    if (index >= weights_.size()) return bad_plan("a weight that does not exist");
+    const PlanWeight& w = weights_[index];
     if (w.dtype != t.dtype) return bad_plan("weight " + w.name + " has another dtype than its type says");
     if (!t.rank_known) return {};
     if (w.shape.size() != t.dims.size()) return bad_plan("weight " + w.name + " has another rank than its type says");
@@ -142,10 +142,7 @@ class Checker {
   Result<void> check_interface() {
     for (const PlanState& s : plan_.states) {
       if (s.name.empty() || s.type >= plan_.types.size()) return bad_plan("a state without name or type");
-      const PlanType& t = plan_.types[s.type];
-      if (t.kind == ValueKind::Tensor) DYCL_TRY(check_weight_fits(s.weight, t));
-      else if (!is_scalar(t.kind)) return bad_plan("state " + s.name + " is neither tensor nor scalar");
-      else if (t.kind == ValueKind::Bool && s.bits > 1) return bad_plan("a bool that is neither true nor false");
+      DYCL_TRY(check_initial(s));
     }
     std::set<std::uint32_t> seen;
     for (const PlanInput& in : plan_.inputs) {
@@ -157,6 +154,20 @@ class Checker {
     for (const PlanOutput& out : plan_.outputs) {
       if (out.type >= plan_.types.size()) return bad_plan("an output of unknown type");
       DYCL_TRY(check_state_of(out.state, out.type));
+    }
+    return {};
+  }
+
+  Result<void> check_initial(const PlanState& s) const {
+    const PlanType& t = plan_.types[s.type];
+    const bool single = t.kind == ValueKind::Tensor || is_scalar(t.kind);
+    const std::size_t most = single || t.kind == ValueKind::Optional ? 1 : s.initial.size();
+    if (s.initial.size() > most || (single && s.initial.empty())) return bad_plan("state " + s.name + " has no proper initial value");
+    const PlanType& item = single ? t : plan_.types[t.element];
+    for (std::uint64_t value : s.initial) {
+      if (item.kind == ValueKind::Tensor) DYCL_TRY(check_weight_fits(value, item));
+      else if (!is_scalar(item.kind)) return bad_plan("state " + s.name + " starts with lists in lists");
+      else if (item.kind == ValueKind::Bool && value > 1) return bad_plan("a bool that is neither true nor false");
     }
     return {};
   }

@@ -123,7 +123,7 @@ void read_interface(Decoder& in, const fb::Plan& p, Plan& plan) {
     return PlanOutput{in.text(o.name()), o.type(), o.state()};
   });
   plan.states = in.tables(p.states(), [&](const fb::State& s) {
-    return PlanState{in.text(s.name()), s.type(), s.bits(), s.weight()};
+    return PlanState{in.text(s.name()), s.type(), in.numbers<std::uint64_t>(s.initial())};
   });
 }
 

@@ -71,11 +71,18 @@ TensorObject* Run::Parts::weight_header(std::uint32_t weight) {
 }
 
 Slot Run::Parts::initial_state(const PlanState& state) {
+  const auto item = [&](std::uint64_t value, ValueKind kind) {
+    Slot slot;
+    if (kind == ValueKind::Tensor) slot.tensor = weight_header(static_cast<std::uint32_t>(value));
+    else if (kind == ValueKind::Bool) slot.b = value != 0;
+    else slot.bits = value;
+    return slot;
+  };
+  const PlanType& type = plan.types[state.type];
+  if (type.kind == ValueKind::Tensor || is_scalar(type.kind)) return item(state.initial[0], type.kind);
   Slot slot;
-  const ValueKind kind = plan.types[state.type].kind;
-  if (kind == ValueKind::Tensor) slot.tensor = weight_header(static_cast<std::uint32_t>(state.weight));
-  else if (kind == ValueKind::Bool) slot.b = state.bits != 0;
-  else slot.bits = state.bits;
+  slot.list = heap.acquire_list(shared.slot_of(type.element));
+  for (std::uint64_t value : state.initial) slot.list->items.push_back(item(value, plan.types[type.element].kind));
   return slot;
 }
 

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs packages from C, or from anything that can call C. The same runtime as
+ * dycl/runtime.h, behind plain functions.
+ *
+ *     dycl_program* program;
+ *     dycl_run* run;
+ *     dycl_error* e = dycl_program_load("model.dycl", NULL, &program);
+ *     if (!e) e = dycl_run_create(program, &run);
+ *     if (!e) e = dycl_run_execute(run, &x, 1, &results, &count);
+ *     if (e) { fprintf(stderr, "%s\n", dycl_error_text(e)); dycl_error_free(e); }
+ *
+ * Errors. A function that can fail returns NULL, or an error that the caller frees. No exception
+ * leaves this interface; running out of memory is an error like any other.
+ *
+ * Threads. A program is immutable and may be shared by threads. A run belongs to one
+ * thread at a time. A run keeps its program alive: free them in any order.
+ *
+ * Versions. DYCL_ABI counts incompatible changes; dycl_abi() is the library's. Structs
+ * that callers fill carry their size, and only ever grow at the end.
+ */
+#ifndef DYCL_DYCL_H
+#define DYCL_DYCL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define DYCL_NOEXCEPT noexcept
+extern "C" {
+#else
+#define DYCL_NOEXCEPT
+#endif
+
+#define DYCL_C_API __attribute__((visibility("default")))
+
+#define DYCL_ABI 1u
+DYCL_C_API uint32_t dycl_abi(void) DYCL_NOEXCEPT;
+
+/* ---- errors ---------------------------------------------------------------- */
+
+typedef struct dycl_error dycl_error;
+
+typedef enum dycl_error_kind {
+  DYCL_INVALID_MODEL = 2,
+  DYCL_INVALID_INPUT = 3,
+  DYCL_INVALID_PACKAGE = 4,
+  DYCL_MISSING = 5,
+  DYCL_RUNTIME_FAILURE = 6,
+  DYCL_UNSUPPORTED = 7,
+  DYCL_INTERNAL = 70
+} dycl_error_kind;
+
+DYCL_C_API dycl_error_kind dycl_error_kind_of(const dycl_error* error) DYCL_NOEXCEPT;
+/* One sentence; the remedy ("" if none); the user's exception class ("ValueError", "" if none);
+ * and all of it with the source line, for people. Valid until dycl_error_free. */
+DYCL_C_API const char* dycl_error_message(const dycl_error* error) DYCL_NOEXCEPT;
+DYCL_C_API const char* dycl_error_help(const dycl_error* error) DYCL_NOEXCEPT;
+DYCL_C_API const char* dycl_error_type(const dycl_error* error) DYCL_NOEXCEPT;
+DYCL_C_API const char* dycl_error_text(const dycl_error* error) DYCL_NOEXCEPT;
+/* Where in the model's source; line 0 and "" if not known. */
+DYCL_C_API const char* dycl_error_file(const dycl_error* error) DYCL_NOEXCEPT;
+DYCL_C_API uint32_t dycl_error_line(const dycl_error* error) DYCL_NOEXCEPT;
+DYCL_C_API void dycl_error_free(dycl_error* error) DYCL_NOEXCEPT; /* NULL is fine */
+
+/* ---- values ---------------------------------------------------------------- */
+
+/* The layout of DLPack's DLTensor, field by field (DLPack 0.6 and later), so that a
+ * DLTensor* may be passed as a dycl_tensor*. Today: device 1 (CPU), lanes 1, compact
+ * row-major (strides NULL or exactly those). */
+typedef struct dycl_tensor {
+  void* data;
+  struct {
+    int32_t device_type;
+    int32_t device_id;
+  } device;
+  int32_t ndim;
+  struct {
+    uint8_t code; /* 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool */
+    uint8_t bits;
+    uint16_t lanes;
+  } dtype;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+} dycl_tensor;
+
+typedef enum dycl_kind {
+  DYCL_NONE = 0,
+  DYCL_TENSOR = 1,
+  DYCL_BOOL = 2,
+  DYCL_INT = 3,
+  DYCL_FLOAT = 4,
+  DYCL_LIST = 5
+} dycl_kind;
+
+typedef struct dycl_value {
+  int32_t kind; /* a dycl_kind */
+  int32_t reserved;
+  union {
+    int32_t boolean;
+    int64_t integer;
+    double floating;
+    dycl_tensor tensor;
+    struct {
+      const struct dycl_value* items;
+      size_t count;
+    } list;
+  } as;
+} dycl_value;
+
+/* ---- programs -------------------------------------------------------------- */
+
+typedef struct dycl_program dycl_program;
+
+typedef struct dycl_load_options {
+  size_t struct_size;        /* sizeof(dycl_load_options) */
+  int32_t threads;           /* of an engine within one call; 0: the engine's choice */
+  int32_t spinning;          /* idle workers spin: 1 yes, 0 no, -1 the engine's choice */
+  int32_t verify_weights;    /* check every checksum */
+  int32_t portable_only;     /* ignore artifacts made for this CPU */
+  const char* plugin_folder; /* looked through first; may be NULL */
+} dycl_load_options;
+
+/* `options` may be NULL: threads 0, spinning -1, the rest 0. */
+DYCL_C_API dycl_error* dycl_program_load(const char* path, const dycl_load_options* options,
+                                         dycl_program** program) DYCL_NOEXCEPT;
+DYCL_C_API void dycl_program_free(dycl_program* program) DYCL_NOEXCEPT;
+
+DYCL_C_API size_t dycl_program_input_count(const dycl_program* program) DYCL_NOEXCEPT;
+DYCL_C_API size_t dycl_program_output_count(const dycl_program* program) DYCL_NOEXCEPT;
+/* Name and type ("f32[N,8]") of an input or output; NULL beyond the last. Valid as long as the program. */
+DYCL_C_API const char* dycl_program_input_name(const dycl_program* program, size_t index) DYCL_NOEXCEPT;
+DYCL_C_API const char* dycl_program_input_type(const dycl_program* program, size_t index) DYCL_NOEXCEPT;
+DYCL_C_API const char* dycl_program_output_name(const dycl_program* program, size_t index) DYCL_NOEXCEPT;
+DYCL_C_API const char* dycl_program_output_type(const dycl_program* program, size_t index) DYCL_NOEXCEPT;
+DYCL_C_API const char* dycl_program_metadata(const dycl_program* program) DYCL_NOEXCEPT; /* JSON */
+
+/* ---- runs ------------------------------------------------------------------ */
+
+typedef struct dycl_run dycl_run;
+
+DYCL_C_API dycl_error* dycl_run_create(const dycl_program* program, dycl_run** run) DYCL_NOEXCEPT;
+DYCL_C_API void dycl_run_free(dycl_run* run) DYCL_NOEXCEPT;
+
+/* Runs the program. Arguments are borrowed. `*results` and everything it points to are valid until the next call on this
+ * run that changes it; a result that is an argument passed through points to the caller's own memory. */
+DYCL_C_API dycl_error* dycl_run_execute(dycl_run* run, const dycl_value* arguments, size_t argument_count,
+                                        const dycl_value** results, size_t* result_count) DYCL_NOEXCEPT;
+
+DYCL_C_API void dycl_run_set_seed(dycl_run* run, uint64_t seed) DYCL_NOEXCEPT;
+DYCL_C_API void dycl_run_set_loop_limit(dycl_run* run, int64_t limit) DYCL_NOEXCEPT; /* 0: the default */
+DYCL_C_API void dycl_run_reset_states(dycl_run* run) DYCL_NOEXCEPT;
+DYCL_C_API dycl_error* dycl_run_get_state(dycl_run* run, const char* name, dycl_value* value) DYCL_NOEXCEPT; /* a view */
+DYCL_C_API dycl_error* dycl_run_set_state(dycl_run* run, const char* name, const dycl_value* value) DYCL_NOEXCEPT; /* copies */
+/* Gets what the program prints, not terminated; NULL: stdout. */
+typedef void (*dycl_print_fn)(void* context, const char* text, size_t length);
+DYCL_C_API dycl_error* dycl_run_set_print(dycl_run* run, dycl_print_fn print, void* context) DYCL_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DYCL_DYCL_H */

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C ABI over the C++ API: conversion of values, and errors instead of exceptions.
+#include <cstring>
+#include <deque>
+#include <new>
+
+#include "dycl/dycl.h"
+#include "dycl/runtime.h"
+
+using namespace dycl;
+using runtime::Value;
+
+struct dycl_error {
+  Error error;
+  std::string text, file;
+};
+
+struct dycl_program {
+  std::shared_ptr<const runtime::Program> program;
+  std::vector<std::string> input_types, output_types;
+  std::string metadata;
+};
+
+struct dycl_run {
+  runtime::Run run;
+  std::vector<Value> arguments;
+  std::vector<dycl_value> results;
+  std::deque<std::vector<dycl_value>> lists;  // items of lists in results; a deque: views stay put
+  Value state;
+};
+
+namespace {
+
+// Out of memory even for an error: this one is never freed.
+dycl_error out_of_memory{{ErrorKind::RuntimeFailure, "out of memory", {}, {}, "MemoryError"}, "MemoryError: out of memory", {}};
+
+dycl_error* as_error(const Error& error, const runtime::Program* program) noexcept {
+  try {
+    auto made = std::make_unique<dycl_error>();
+    made->error = error;
+    if (program) {
+      made->text = program->describe(error);
+      if (error.span.known() && error.span.file < program->sources().size()) made->file = program->sources()[error.span.file];
+    } else {
+      made->text = "error: " + error.message + (error.help.empty() ? "" : "\n  help: " + error.help);
+    }
+    return made.release();
+  } catch (...) {
+    return &out_of_memory;
+  }
+}
+
+// Runs `body`, which returns Result<void>; nothing escapes.
+template <typename Body>
+dycl_error* guarded(const runtime::Program* program, Body body) noexcept {
+  try {
+    Result<void> done = body();
+    return done ? nullptr : as_error(done.error(), program);
+  } catch (const std::bad_alloc&) {
+    return &out_of_memory;
+  } catch (const std::exception& e) {
+    return as_error({ErrorKind::Internal, e.what(), {}, {}, {}}, program);
+  } catch (...) {
+    return as_error({ErrorKind::Internal, "unknown exception", {}, {}, {}}, program);
+  }
+}
+
+Error bad(std::string message) { return {ErrorKind::InvalidInput, std::move(message), {}, {}, {}}; }
+
+struct DlType {
+  DType dtype;
+  std::uint8_t code, bits;
+};
+constexpr DlType kDlTypes[] = {
+    {DType::I8, 0, 8},   {DType::I16, 0, 16}, {DType::I32, 0, 32}, {DType::I64, 0, 64}, {DType::U8, 1, 8},
+    {DType::U16, 1, 16}, {DType::U32, 1, 32}, {DType::U64, 1, 64}, {DType::F16, 2, 16}, {DType::F32, 2, 32},
+    {DType::F64, 2, 64}, {DType::BF16, 4, 16}, {DType::C64, 5, 64}, {DType::C128, 5, 128}, {DType::Bool, 6, 8},
+};
+
+Result<Value> tensor_from(const dycl_tensor& t) {
+  if (t.device.device_type != 1) return bad("a tensor that is not in CPU memory");
+  if (t.ndim < 0 || t.ndim > 16 || (t.ndim > 0 && !t.shape)) return bad("a tensor of impossible rank");
+  const DlType* found = nullptr;
+  for (const DlType& d : kDlTypes) {
+    if (d.code == t.dtype.code && d.bits == t.dtype.bits && t.dtype.lanes == 1) found = &d;
+  }
+  if (!found) return bad("a tensor of an unknown element type");
+  const std::span<const std::int64_t> shape(t.shape, static_cast<std::size_t>(t.ndim));
+  std::int64_t step = 1;
+  for (std::size_t i = shape.size(); t.strides && i-- > 0;) {
+    if (shape[i] > 1 && t.strides[i] != step) return bad("a tensor that is not compact and row-major; make it contiguous");
+    if (shape[i] < 0 || __builtin_mul_overflow(step, shape[i], &step)) return bad("a tensor of impossible shape");
+  }
+  runtime::Tensor view;
+  view.data = t.data ? static_cast<const std::uint8_t*>(t.data) + t.byte_offset : nullptr;
+  view.dtype = found->dtype;
+  view.shape = shape;
+  return Value::of(view);
+}
+
+Result<Value> value_from(const dycl_value& v, int depth = 0) {
+  if (depth > 8) return bad("lists nested too deeply");
+  switch (v.kind) {
+    case DYCL_NONE: return Value::none();
+    case DYCL_TENSOR: return tensor_from(v.as.tensor);
+    case DYCL_BOOL: return Value::of(v.as.boolean != 0);
+    case DYCL_INT: return Value::of(v.as.integer);
+    case DYCL_FLOAT: return Value::of(v.as.floating);
+    case DYCL_LIST: break;
+    default: return bad("a value of unknown kind");
+  }
+  std::vector<Value> items;
+  for (std::size_t i = 0; i < v.as.list.count; ++i) {
+    DYCL_ASSIGN(Value item, value_from(v.as.list.items[i], depth + 1));
+    items.push_back(std::move(item));
+  }
+  return Value::list(std::move(items));
+}
+
+dycl_value value_to(const Value& v, dycl_run& run) {
+  dycl_value out{};
+  switch (v.kind) {
+    case Value::Kind::None: out.kind = DYCL_NONE; break;
+    case Value::Kind::Bool: out.kind = DYCL_BOOL; out.as.boolean = v.boolean; break;
+    case Value::Kind::Int: out.kind = DYCL_INT; out.as.integer = v.integer; break;
+    case Value::Kind::Float: out.kind = DYCL_FLOAT; out.as.floating = v.floating; break;
+    case Value::Kind::Tensor: {
+      out.kind = DYCL_TENSOR;
+      dycl_tensor& t = out.as.tensor;
+      t.data = const_cast<void*>(v.tensor.data);
+      t.device.device_type = 1;
+      t.ndim = static_cast<std::int32_t>(v.tensor.shape.size());
+      t.shape = const_cast<std::int64_t*>(v.tensor.shape.data());
+      t.dtype.lanes = 1;
+      for (const DlType& d : kDlTypes) {
+        if (d.dtype == v.tensor.dtype) t.dtype.code = d.code, t.dtype.bits = d.bits;
+      }
+      break;
+    }
+    case Value::Kind::List: {
+      std::vector<dycl_value> items;
+      for (const Value& item : v.elements) items.push_back(value_to(item, run));
+      run.lists.push_back(std::move(items));
+      out.kind = DYCL_LIST;
+      out.as.list.items = run.lists.back().data();
+      out.as.list.count = run.lists.back().size();
+      break;
+    }
+  }
+  return out;
+}
+
+const char* name_at(const std::vector<runtime::Port>& ports, std::size_t i) { return i < ports.size() ? ports[i].name.c_str() : nullptr; }
+const char* text_at(const std::vector<std::string>& texts, std::size_t i) { return i < texts.size() ? texts[i].c_str() : nullptr; }
+
+runtime::LoadOptions options_from(const dycl_load_options* given) {
+  dycl_load_options o{};
+  o.spinning = -1;
+  if (given) std::memcpy(&o, given, std::min(given->struct_size, sizeof o));
+  runtime::LoadOptions options;
+  options.threads = o.threads;
+  options.spinning = o.spinning;
+  options.verify_weights = o.verify_weights != 0;
+  options.portable_only = o.portable_only != 0;
+  if (o.plugin_folder) options.plugin_folders.emplace_back(o.plugin_folder);
+  return options;
+}
+
+}  // namespace
+
+extern "C" {
+
+uint32_t dycl_abi(void) noexcept { return DYCL_ABI; }
+
+dycl_error_kind dycl_error_kind_of(const dycl_error* e) noexcept { return static_cast<dycl_error_kind>(e->error.kind); }
+const char* dycl_error_message(const dycl_error* e) noexcept { return e->error.message.c_str(); }
+const char* dycl_error_help(const dycl_error* e) noexcept { return e->error.help.c_str(); }
+const char* dycl_error_type(const dycl_error* e) noexcept { return e->error.type.c_str(); }
+const char* dycl_error_text(const dycl_error* e) noexcept { return e->text.c_str(); }
+const char* dycl_error_file(const dycl_error* e) noexcept { return e->file.c_str(); }
+uint32_t dycl_error_line(const dycl_error* e) noexcept { return e->error.span.line; }
+void dycl_error_free(dycl_error* e) noexcept {
+  if (e != &out_of_memory) delete e;
+}
+
+dycl_error* dycl_program_load(const char* path, const dycl_load_options* options, dycl_program** program) noexcept {
+  return guarded(nullptr, [&]() -> Result<void> {
+    *program = nullptr;
+    if (!path) return bad("no path given");
+    DYCL_ASSIGN(auto loaded, runtime::Program::load(path, options_from(options)));
+    auto made = std::make_unique<dycl_program>();
+    made->program = std::move(loaded);
+    for (const auto& port : made->program->inputs()) made->input_types.push_back(port.type.text());
+    for (const auto& port : made->program->outputs()) made->output_types.push_back(port.type.text());
+    made->metadata = made->program->metadata();
+    *program = made.release();
+    return {};
+  });
+}
+
+void dycl_program_free(dycl_program* p) noexcept { delete p; }
+size_t dycl_program_input_count(const dycl_program* p) noexcept { return p->program->inputs().size(); }
+size_t dycl_program_output_count(const dycl_program* p) noexcept { return p->program->outputs().size(); }
+const char* dycl_program_input_name(const dycl_program* p, size_t i) noexcept { return name_at(p->program->inputs(), i); }
+const char* dycl_program_output_name(const dycl_program* p, size_t i) noexcept { return name_at(p->program->outputs(), i); }
+const char* dycl_program_input_type(const dycl_program* p, size_t i) noexcept { return text_at(p->input_types, i); }
+const char* dycl_program_output_type(const dycl_program* p, size_t i) noexcept { return text_at(p->output_types, i); }
+const char* dycl_program_metadata(const dycl_program* p) noexcept { return p->metadata.c_str(); }
+
+dycl_error* dycl_run_create(const dycl_program* program, dycl_run** run) noexcept {
+  return guarded(program->program.get(), [&]() -> Result<void> {
+    *run = nullptr;
+    DYCL_ASSIGN(auto made, runtime::Run::create(program->program));
+    *run = new dycl_run{std::move(made), {}, {}, {}, {}};
+    return {};
+  });
+}
+
+void dycl_run_free(dycl_run* run) noexcept { delete run; }
+
+dycl_error* dycl_run_execute(dycl_run* run, const dycl_value* arguments, size_t argument_count, const dycl_value** results,
+                             size_t* result_count) noexcept {
+  return guarded(&run->run.program(), [&]() -> Result<void> {
+    run->arguments.resize(argument_count);
+    for (std::size_t i = 0; i < argument_count; ++i) {
+      auto value = value_from(arguments[i]);
+      if (!value) {
+        Error error = std::move(value).error();
+        error.message = "argument " + std::to_string(i) + ": " + error.message;
+        return error;
+      }
+      run->arguments[i] = std::move(value).value();
+    }
+    DYCL_ASSIGN(const auto outputs, run->run.run(run->arguments));
+    run->results.clear();
+    run->lists.clear();
+    for (const Value& v : outputs) run->results.push_back(value_to(v, *run));
+    *results = run->results.data();
+    *result_count = run->results.size();
+    return {};
+  });
+}
+
+void dycl_run_set_seed(dycl_run* run, uint64_t seed) noexcept { run->run.set_seed(seed); }
+void dycl_run_set_loop_limit(dycl_run* run, int64_t limit) noexcept { run->run.set_loop_limit(limit); }
+void dycl_run_reset_states(dycl_run* run) noexcept { run->run.reset_states(); }
+
+dycl_error* dycl_run_get_state(dycl_run* run, const char* name, dycl_value* value) noexcept {
+  return guarded(&run->run.program(), [&]() -> Result<void> {
+    DYCL_ASSIGN(run->state, run->run.state(name ? name : ""));
+    *value = value_to(run->state, *run);
+    return {};
+  });
+}
+
+dycl_error* dycl_run_set_state(dycl_run* run, const char* name, const dycl_value* value) noexcept {
+  return guarded(&run->run.program(), [&]() -> Result<void> {
+    DYCL_ASSIGN(const Value given, value_from(*value));
+    return run->run.set_state(name ? name : "", given);
+  });
+}
+
+dycl_error* dycl_run_set_print(dycl_run* run, dycl_print_fn print, void* context) noexcept {
+  return guarded(&run->run.program(), [&]() -> Result<void> {
+    if (!print) run->run.set_print(nullptr);
+    else run->run.set_print([print, context](std::string_view text) { print(context, text.data(), text.size()); });
+    return {};
+  });
+}
+
+}  // extern "C"
