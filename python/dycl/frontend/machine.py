@@ -15,12 +15,16 @@ import itertools
 import types
 from typing import Any
 
+import torch
+
 from . import bytecode
 from .diagnostics import CaptureRefusal, Restart
-from .graph import Block, Branch, Edge, Goto, Graph, Span
+from .graph import Block, Branch, Edge, Goto, Graph, Span, dominates
 from .heap import Heap, Overlay
 from .scalars import Scalars
 from .state import Frame, State
+from .arrays import Arrays, RtArray
+from .runtime_text import RtText
 from .values import Escape, NeedDecision, RtBool, RtScalar
 
 PUSHED = object()  # a frame was pushed; the result arrives on the caller's stack later
@@ -48,6 +52,7 @@ class Machine:
         self.recorder = recorder_class(self.heap)
         self.recorder.decide = self._native_decide
         self.scalars = Scalars(self.recorder)
+        self.arrays = Arrays(self)
         self.options = options
         self.decisions = decisions
         self.handlers = HANDLERS
@@ -60,7 +65,6 @@ class Machine:
         self.entry = Block(name="entry")
         self.graph = Graph(self.entry)
         self.loaded: dict[tuple[int, str], Any] = {}  # attributes of pre-existing objects that were read
-        self.item_cache: dict[int, RtScalar] = {}
         self.warnings: list[str] = []
         self.steps = 0
         self._sequence = itertools.count()
@@ -93,9 +97,15 @@ class Machine:
     def next_group(self) -> list[State]:
         """The states that are furthest behind, merged where possible."""
         key, _, first = heapq.heappop(self.ready)
+        if first.prefix:  # in the middle of an instruction
+            return [first]
         group = [first]
         while self.ready and self.ready[0][0] == key:
-            group.append(heapq.heappop(self.ready)[2])
+            state = heapq.heappop(self.ready)[2]
+            if state.prefix:
+                self.push(state)
+                return self._apart(group)
+            group.append(state)
         if len(group) > 1 and not first.finished:
             group = self.merger.merge(group)
         if len(group) + len(self.ready) > self.options.max_states:
@@ -104,6 +114,16 @@ class Machine:
                 "make the arms of the branches before this point leave the same kinds of values",
                 span=self.span_of(group[0]), kind="blow-up")
         return group
+
+    def _apart(self, group: list[State]) -> list[State]:
+        """Some state at this point is in the middle of an instruction: it goes first."""
+        decided = [item for item in self.ready if item[2].prefix]
+        for state in group:
+            self.push(state)
+        item = min(decided)
+        self.ready.remove(item)
+        heapq.heapify(self.ready)
+        return [item[2]]
 
     def activate(self, state: State) -> None:
         self.current = state
@@ -142,6 +162,7 @@ class Machine:
         depth = len(state.frames)
         self.steps += 1
         self._cursor = 0
+        self._decided: dict[int, bool] = {}
         self.recorder.span = ins.span if not frame.hidden else self.span_of(state)
         saved = frame.stack[:]
         saved_kw = frame.kw_names
@@ -163,9 +184,9 @@ class Machine:
         except Exception as error:  # an exception of the user's program
             if len(state.frames) > depth:
                 raise
-            state.prefix = ()
+            self._commit(state)
             return self.unwind(state, error)
-        state.prefix = ()
+        self._commit(state)
         if state.finished is not None:
             self.finished.append(state)
             return False
@@ -173,6 +194,12 @@ class Machine:
             self.push(state)
             return False
         return True
+
+    def _commit(self, state: State) -> None:
+        """The instruction is done: what was decided for it is known from here on."""
+        state.prefix = ()
+        if self._decided:
+            state.known.update(self._decided)
 
     def _rewind(self, state: State, frame: Frame, depth: int, stack: list, kw_names: tuple) -> None:
         if len(state.frames) != depth:
@@ -203,19 +230,35 @@ class Machine:
     def decide(self, condition: RtBool) -> bool:
         """The truth of a runtime bool in the present state; splits the state if it is not known."""
         state = self.current
-        known = state.known.get(condition.value.id)
+        key = condition.value.id
+        known = state.known.get(key)
+        if known is None:
+            known = self._decided.get(key)
         if known is not None:
             return known
         if self._cursor < len(state.prefix):
             answer = state.prefix[self._cursor]
             self._cursor += 1
-            state.known[condition.value.id] = answer
+            self._decided[key] = answer
             return answer
         raise NeedDecision(condition)
 
+    def decide_value(self, value: RtScalar, candidates, what: str, otherwise: BaseException | None = None) -> Any:
+        """The candidate that a runtime int equals, one arm each; `otherwise` is raised in the last arm."""
+        self.forbid_if_merged(value)
+        candidates = list(candidates)
+        if len(candidates) > self.options.max_switch:
+            raise CaptureRefusal(f"{what} known only at run time among {len(candidates)} possible values",
+                                 "use a tensor and index it", kind="index.large", because=value)
+        for candidate in sorted(candidates, key=lambda c: (c < 0, c)):
+            equal = self.scalars.compare("eq", value, candidate)
+            if equal is True or equal is not False and self.decide(equal):
+                return candidate
+        raise otherwise or IndexError(f"{what} is out of range")
+
     def _native_decide(self, expression) -> bool:
         """Native torch code asks about a size or number known only at run time."""
-        return self.decide(self.recorder.lower_condition(expression))
+        return self.decide(RtBool(self.recorder.symbols.lower(expression), self.recorder.span))
 
     def truth(self, value: Any) -> bool:
         """bool(value) for values that need no user code; see opcodes for objects with __bool__."""
@@ -238,7 +281,6 @@ class Machine:
         other = state.fork()
         for one, target, answer in ((state, if_true, True), (other, if_false, False)):
             one.block = target
-            one.known[condition.value.id] = answer
             one.prefix = (*one.prefix, answer)
             one.decided += 1
         self.push(state)
@@ -329,8 +371,10 @@ class Machine:
         if isinstance(value, RtScalar):
             if not value.value.hint:
                 value.value.hint = name
-        elif self.is_tensor(value):
-            self.recorder.hint(value, name)
+        elif self.is_symbolic(value) and value._dycl.parent is None:
+            current = value._dycl.cell.value
+            if not current.hint:
+                current.hint = name
 
     def shim(self, name: str):
         from . import shims
@@ -345,32 +389,71 @@ class Machine:
     def is_born(self, obj: Any) -> bool:
         return id(obj) in self.born
 
+    # ---- kinds of values ---------------------------------------------------------------
+
+    def is_array(self, value: Any) -> bool:
+        return isinstance(value, RtArray)
+
+    def is_symbolic(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor) and hasattr(value, "_dycl")
+
+    def has_tensor(self, tree: Any, depth: int = 3) -> bool:
+        if isinstance(tree, torch.Tensor):
+            return True
+        if depth and isinstance(tree, (list, tuple, set)):
+            return any(self.has_tensor(x, depth - 1) for x in tree)
+        if depth and isinstance(tree, dict):
+            return any(self.has_tensor(x, depth - 1) for x in tree.values())
+        return False
+
+    def has_runtime(self, tree: Any, depth: int = 4) -> bool:
+        """Holds a runtime scalar, text, array or a tensor."""
+        if isinstance(tree, (RtScalar, RtText, RtArray, torch.Tensor)):
+            return True
+        if depth and isinstance(tree, (list, tuple, set)):
+            return any(self.has_runtime(x, depth - 1) for x in tree)
+        if depth and isinstance(tree, dict):
+            return any(self.has_runtime(x, depth - 1) for x in tree.values())
+        if isinstance(tree, slice):
+            return self.has_runtime((tree.start, tree.stop, tree.step))
+        return False
+
+    def new_if_mutable(self, obj: Any) -> Any:
+        """The result of a native call that always makes a new object."""
+        return self.new(obj) if type(obj) in (list, dict, set) else obj
+
+    def note_load(self, obj: Any, name: Any) -> None:
+        if id(obj) not in self.born:
+            self.loaded.setdefault((id(obj), name), obj)
+
     # ---- tensors ----------------------------------------------------------------------
 
     def is_tensor(self, value: Any) -> bool:
-        return isinstance(value, self.recorder.tensor_type)
+        return isinstance(value, torch.Tensor)
 
     def tensor_item(self, tensor: Any) -> Any:
-        """tensor.item(): a static number or a runtime scalar, the same one each time it is asked for."""
-        value = self.recorder.value_of(tensor)
-        cached = self.item_cache.get(value.id)
-        if cached is not None and self.recorder.usable(cached.value):
-            return cached
-        result = self.recorder.item(tensor)
-        if isinstance(result, RtScalar):
-            if result.origin is None:
-                result.origin = self.recorder.span
-            self.item_cache[value.id] = result
-        return result
+        """tensor.item(): a static number or a runtime scalar."""
+        return self.recorder.item(tensor)
 
     def tensor_truth(self, tensor: Any) -> bool | RtBool:
-        count = self._element_count(tensor)
-        if count is not None and count != 1:
-            if count == 0:
-                return False
-            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-        item = self.tensor_item(tensor)
-        return self.scalars.to_bool(item) if isinstance(item, RtScalar) else bool(item)
+        return self.recorder.truth(tensor)
+
+    def tolist(self, tensor: Any) -> Any:
+        found = self.recorder.tolist(tensor)
+        if found is None:
+            raise CaptureRefusal("tolist() of a tensor whose length is known only at run time",
+                                 "iterate over the tensor itself", kind="tolist.dynamic")
+        return self.adopt_lists(found)
+
+    def adopt_lists(self, tree: Any) -> Any:
+        if type(tree) is list:
+            for item in tree:
+                self.adopt_lists(item)
+            self.new(tree)
+        return tree
+
+    def scalar_tensor(self, x: Any, dtype: torch.dtype) -> Any:
+        return self.recorder.call(torch.tensor, (x,), {"dtype": dtype})
 
     @staticmethod
     def _element_count(tensor: Any) -> int | None:

@@ -8,6 +8,7 @@ instruction, or JUMPED/PUSHED if it has set the position or pushed a frame. It m
 
 from __future__ import annotations
 
+import functools
 import operator
 import types
 
@@ -649,6 +650,7 @@ def call_function_ex(m, s, f, i):
     return push_result(f, protocol.call(m, s, fn, tuple(items), dict(kwargs)))
 
 
+@functools.lru_cache(None)
 def _retry_at(position):
     def place(m, s, value):
         s.frames[-1].stack[position] = value

@@ -269,10 +269,7 @@ def load_attr(m: Machine, s: State, obj: Any, name: str) -> Any:
 
 
 def _class_attr(m, s, obj, name):
-    value = getattr(obj, name)
-    if isinstance(obj, types.ModuleType) and name in m.heap_globals:
-        return value
-    return value
+    return getattr(obj, name)
 
 
 def default_attr(m: Machine, s: State, obj: Any, name: str, fallback: bool = True) -> Any:

@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from .diagnostics import CaptureRefusal
-from .graph import BOOL, FLOAT, INT, ScalarType, Value
+from .graph import BOOL, FLOAT, INT, ScalarType, Value, dominates
 from .values import BY_KIND, RtBool, RtFloat, RtInt, RtScalar
 
 _RANK = {"bool": 0, "int": 1, "float": 2}
@@ -36,6 +36,7 @@ class Scalars:
 
     def __init__(self, recorder):
         self.recorder = recorder
+        self._seen: dict = {}  # (op, operands, attrs) -> result, reused where it dominates
 
     # -- building blocks -------------------------------------------------------
 
@@ -43,7 +44,12 @@ class Scalars:
         return BY_KIND[value.type.kind](value, self.recorder.span)
 
     def host(self, op: str, *operands: Value, type: ScalarType, **attrs) -> RtScalar:
-        return self.wrap(self.recorder.host(op, list(operands), type, **attrs))
+        key = (op, tuple(v.id for v in operands), tuple(attrs.items()))
+        seen = self._seen.get(key)
+        if seen is not None and seen.value.block is not None and dominates(seen.value.block, self.recorder.block):
+            return seen
+        result = self._seen[key] = self.wrap(self.recorder.host(op, list(operands), type, **attrs))
+        return result
 
     def value(self, x: Any, kind: str | None = None) -> Value:
         """The graph value of a number, converted to `kind` if given (bool -> int -> float)."""

@@ -106,7 +106,7 @@ class State:
         self.block = block
         self.known: dict[int, bool] = {}  # graph value id -> truth decided on this path
         self.prefix: tuple[bool, ...] = ()  # decisions for the native call at the present instruction
-        self.lineage: tuple = ()  # LoopEntries this state has come through (nested pairs)
+        self.lineage: frozenset = frozenset()  # LoopEntries this state has come through
         self.finished: Any = None  # (kind, payload) when the program ended here
         self.decided = 0
         self.fresh = True  # just merged: do not try to merge again before a step is made
@@ -127,11 +127,3 @@ class State:
         if self.finished is not None:
             return ((1 << 60,),)
         return tuple(frame.point() for frame in self.frames)
-
-    def came_through(self, entry: Any) -> bool:
-        node = self.lineage
-        while node:
-            if node[0] is entry:
-                return True
-            node = node[1]
-        return False

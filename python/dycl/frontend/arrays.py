@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""numpy arrays known only at run time: a tensor in numpy's clothes.
+
+Only what small results need (argmax over confidences, max, mean, comparisons, indexing): each maps to
+the torch operation with the same meaning; anything else is refused.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import torch
+
+from .diagnostics import CaptureRefusal
+from .values import RtScalar
+
+
+class RtArray:
+    """Immutable: `tensor` is the symbolic tensor that holds the elements. `scalar`: a numpy scalar."""
+
+    __slots__ = ("tensor", "scalar")
+
+    def __init__(self, tensor: torch.Tensor, scalar: bool = False):
+        self.tensor = tensor
+        self.scalar = scalar
+
+
+_FUNCTIONS = {
+    "argmax": torch.argmax, "argmin": torch.argmin, "max": torch.amax, "amax": torch.amax, "min": torch.amin,
+    "amin": torch.amin, "sum": torch.sum, "abs": torch.abs, "absolute": torch.abs, "exp": torch.exp, "sqrt": torch.sqrt,
+    "log": torch.log, "tanh": torch.tanh, "any": torch.any, "all": torch.all, "isnan": torch.isnan,
+    "isinf": torch.isinf, "isfinite": torch.isfinite, "maximum": torch.maximum, "minimum": torch.minimum,
+    "where": torch.where, "floor": torch.floor, "ceil": torch.ceil, "sign": torch.sign,
+}
+
+
+class Arrays:
+    def __init__(self, machine):
+        self.m = machine
+
+    # -- conversions ----------------------------------------------------------------
+
+    def tensor(self, x: Any) -> Any:
+        """A tensor (or plain number) for an operand."""
+        if isinstance(x, RtArray):
+            return x.tensor
+        if isinstance(x, torch.Tensor) or isinstance(x, (bool, int, float, RtScalar)):
+            return x
+        if isinstance(x, (np.ndarray, np.generic)):
+            return self.m.recorder.call(torch.from_numpy, (np.ascontiguousarray(x).copy(),), {}) if not isinstance(
+                x, np.generic) else x.item()
+        if isinstance(x, (list, tuple)):
+            return self.stack(x)
+        raise CaptureRefusal(f"numpy with a {type(x).__name__} among values known only at run time", kind="numpy")
+
+    def stack(self, items: Any) -> torch.Tensor:
+        """np.array([...]) of runtime parts."""
+        parts = []
+        for item in items:
+            part = self.tensor(item)
+            if not isinstance(part, torch.Tensor):
+                dtype = {"bool": torch.bool, "int": torch.int64, "float": torch.float64}[
+                    part.kind if isinstance(part, RtScalar) else type(part).__name__]
+                part = self.m.scalar_tensor(part, dtype)
+            parts.append(part)
+        kinds = {p.dtype for p in parts}
+        if len(kinds) > 1:
+            common = parts[0].dtype
+            for p in parts[1:]:
+                common = _numpy_promote(common, p.dtype)
+            parts = [self.m.recorder.call(torch.Tensor.to, (p, common), {}) for p in parts]
+        return self.m.recorder.call(torch.stack, (parts,), {})
+
+    def wrap(self, x: Any) -> Any:
+        if isinstance(x, torch.Tensor):
+            return RtArray(x, scalar=x.dim() == 0)
+        return x
+
+    # -- numpy functions -----------------------------------------------------------------
+
+    def function(self, fn: Any, args: tuple, kwargs: dict) -> Any:
+        name = getattr(fn, "__name__", "?")
+        if name in ("array", "asarray", "stack") and len(args) == 1 and not kwargs:
+            source = args[0]
+            return RtArray(source.tensor) if isinstance(source, RtArray) else self.wrap(self.tensor(source))
+        if name == "concatenate" and not kwargs.get("axis"):
+            return self.wrap(self.m.recorder.call(torch.cat, ([self.tensor(a) for a in args[0]],), {}))
+        if name in ("mean",) and set(kwargs) <= {"axis"}:
+            return self._mean(*args, **kwargs)
+        if name in ("argmax", "argmin") and set(kwargs) <= {"axis"}:
+            x = self.tensor(args[0])
+            axis = kwargs.get("axis", args[1] if len(args) > 1 else None)
+            return self.wrap(self.m.recorder.call(_FUNCTIONS[name], (x, axis) if axis is not None else (x,), {}))
+        if name in ("max", "amax", "min", "amin", "sum", "any", "all") and set(kwargs) <= {"axis"}:
+            return self._reduce(name, *args, **kwargs)
+        if name in _FUNCTIONS and not kwargs:
+            operands = tuple(self.tensor(a) for a in args)
+            if any(isinstance(o, torch.Tensor) for o in operands):
+                return self.wrap(self.m.recorder.call(_FUNCTIONS[name], operands, {}))
+        raise CaptureRefusal(f"numpy.{name} of values known only at run time",
+                             "use the torch function of the same meaning", kind="numpy")
+
+    def _mean(self, x: Any, axis: Any = None) -> Any:
+        x = self.tensor(x)
+        if not x.dtype.is_floating_point:
+            x = self.m.recorder.call(torch.Tensor.to, (x, torch.float64), {})
+        return self.wrap(self.m.recorder.call(torch.mean, (x,) if axis is None else (x, axis), {}))
+
+    def _reduce(self, name: str, x: Any, axis: Any = None) -> Any:
+        x = self.tensor(x)
+        if name == "sum" and x.dtype in (torch.int32, torch.uint8, torch.int16, torch.int8):
+            raise CaptureRefusal("numpy.sum of small integers known only at run time", "use torch.sum", kind="numpy")
+        if name in ("max", "amax", "min", "amin") and axis is None:
+            fn = torch.max if name.endswith("max") else torch.min
+            return self.wrap(self.m.recorder.call(fn, (x,), {}))
+        return self.wrap(self.m.recorder.call(_FUNCTIONS[name], (x,) if axis is None else (x, axis), {}))
+
+    # -- methods and attributes ----------------------------------------------------------------
+
+    def attribute(self, array: RtArray, name: str) -> Any:
+        t = array.tensor
+        if name in ("shape", "ndim"):
+            return self.m.recorder.attribute(t, name)
+        if name == "dtype":
+            return np.dtype(str(t.dtype).removeprefix("torch."))
+        if name == "size":
+            return self.m.recorder.call(torch.Tensor.numel, (t,), {})
+        if name == "T":
+            return self.wrap(self.m.recorder.attribute(t, "T"))
+        return BoundArrayMethod(array, name)
+
+    def method(self, bound: "BoundArrayMethod", args: tuple, kwargs: dict) -> Any:
+        array, name = bound.array, bound.name
+        if name == "item" and not args:
+            return self.m.tensor_item(array.tensor)
+        if name == "tolist":
+            return self.m.tolist(array.tensor)
+        if name == "copy" or name == "squeeze" and not args or name in ("flatten", "ravel"):
+            fn = {"copy": torch.clone, "squeeze": torch.squeeze}.get(name, torch.flatten)
+            return self.wrap(self.m.recorder.call(fn, (array.tensor,), {}))
+        if name in ("argmax", "argmin", "max", "min", "sum", "mean", "any", "all"):
+            return self.function(getattr(np, name), (array, *args), kwargs)
+        if name == "astype" and args[0] in (int, float, bool, np.float32, np.float64, np.int64):
+            dtype = {int: torch.int64, float: torch.float64, bool: torch.bool, np.float32: torch.float32,
+                     np.float64: torch.float64, np.int64: torch.int64}[args[0]]
+            return self.wrap(self.m.recorder.call(torch.Tensor.to, (array.tensor, dtype), {}))
+        raise CaptureRefusal(f"the numpy method {name} on an array known only at run time",
+                             "use the torch method before .numpy()", kind="numpy")
+
+    # -- operators ------------------------------------------------------------------------------
+
+    def binary(self, op: str, a: Any, b: Any, inplace: bool) -> Any:
+        if inplace:
+            raise CaptureRefusal("an in-place operation on a numpy array known only at run time", kind="numpy")
+        fn = getattr(operator, {"and": "and_", "or": "or_"}.get(op, op))
+        x, y = self.tensor(a), self.tensor(b)
+        if op in ("truediv", "pow", "floordiv", "mod") and not _floating(x, y):
+            raise CaptureRefusal(f"numpy {op} of integers known only at run time", "use torch", kind="numpy")
+        return self.wrap(self.m.recorder.call(fn, (x, y), {}))
+
+    def unary(self, op: str, x: RtArray) -> Any:
+        return self.wrap(self.m.recorder.call(getattr(operator, op), (x.tensor,), {}))
+
+    def compare(self, op: str, a: Any, b: Any) -> Any:
+        return self.wrap(self.m.recorder.call(getattr(operator, op), (self.tensor(a), self.tensor(b)), {}))
+
+    def get_item(self, array: RtArray, key: Any) -> Any:
+        key = tuple(self.tensor(k) if isinstance(k, RtArray) else k for k in key) if isinstance(key, tuple) else (
+            key.tensor if isinstance(key, RtArray) else key)
+        return self.wrap(self.m.recorder.call(operator.getitem, (array.tensor, key), {}))
+
+    def set_item(self, array: RtArray, key: Any, value: Any) -> None:
+        raise CaptureRefusal("a numpy array known only at run time is written", "write to the tensor", kind="numpy")
+
+    def is_instance(self, array: RtArray, kinds: Any) -> bool:
+        example = np.zeros((), dtype=str(array.tensor.dtype).removeprefix("torch."))
+        return isinstance(example[()] if array.scalar else example, kinds)
+
+    def type_of(self, array: RtArray) -> type:
+        return np.dtype(str(array.tensor.dtype).removeprefix("torch.")).type if array.scalar else np.ndarray
+
+
+class BoundArrayMethod:
+    __slots__ = ("array", "name")
+
+    def __init__(self, array: RtArray, name: str):
+        self.array, self.name = array, name
+
+
+def _floating(x: Any, y: Any) -> bool:
+    return any(isinstance(v, torch.Tensor) and v.dtype.is_floating_point for v in (x, y))
+
+
+def _numpy_promote(a: torch.dtype, b: torch.dtype) -> torch.dtype:
+    name = np.promote_types(str(a).removeprefix("torch."), str(b).removeprefix("torch.")).name
+    return getattr(torch, name)

@@ -1,0 +1,841 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builtins and torch functions that the machine answers itself.
+
+`intercept(fn)` finds the handler of a function by identity. A handler gets (machine, state, args,
+kwargs) and returns a value, PUSHED, or NotImplemented (then the call takes its usual way).
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import copy
+import functools
+import itertools
+import math
+import operator
+import types
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import iterators, policy, protocol, shims
+from .arrays import BoundArrayMethod, RtArray
+from .diagnostics import CaptureRefusal
+from .graph import HostNode
+from .iterators import MGenerator, RtRange
+from .machine import PUSHED, Machine
+from .runtime_text import RtText
+from .state import State
+from .values import RtFloat, RtInt, RtScalar
+
+_HANDLERS: dict[int, Any] = {}
+_KEEP: list = []
+_OURS = (MGenerator,)
+
+
+def handles(*functions):
+    def register(f):
+        for fn in functions:
+            _HANDLERS[id(fn)] = f
+            _KEEP.append(fn)
+        return f
+
+    return register
+
+
+def intercept(fn: Any):
+    found = _HANDLERS.get(id(fn))
+    if found is not None:
+        return found
+    if isinstance(fn, BoundSpecial):
+        return fn.call
+    if isinstance(fn, BoundArrayMethod):
+        return lambda m, s, args, kwargs: m.arrays.method(fn, args, kwargs)
+    if isinstance(fn, (np.ufunc, types.FunctionType, types.BuiltinFunctionType)):
+        module = getattr(fn, "__module__", None) or ("numpy" if isinstance(fn, np.ufunc) else "")
+        if module.startswith("numpy"):
+            return functools.partial(_numpy, fn)
+        if module in ("logging", "warnings"):
+            return _ignore
+    if isinstance(fn, types.FunctionType) and hasattr(fn, "_torchdynamo_inline"):
+        return lambda m, s, args, kwargs: protocol.call(m, s, fn._torchdynamo_inline, args, kwargs)
+    if isinstance(fn, types.MethodType) and fn.__name__ == "apply" and isinstance(fn.__self__, type) and issubclass(
+            fn.__self__, torch.autograd.Function):
+        return functools.partial(_autograd_apply, fn.__self__)
+    return None
+
+
+class BoundSpecial:
+    """A method of one of the machine's own objects (generators)."""
+
+    __slots__ = ("obj", "name")
+
+    def __init__(self, obj: Any, name: str):
+        self.obj, self.name = obj, name
+
+    def call(self, m: Machine, s: State, args: tuple, kwargs: dict) -> Any:
+        if self.name in ("__next__", "send"):
+            return _next_of(m, s, self.obj, args[0] if args else None)
+        if self.name == "__iter__":
+            return self.obj
+        if self.name == "close":
+            m.heap.touch(self.obj)
+            if self.obj.frame is not None and self.obj.frame.instr.handler is not None:
+                raise CaptureRefusal("closing a generator that is inside try or with", kind="generator.close")
+            self.obj.finish()
+            return None
+        raise CaptureRefusal(f"generator.{self.name}", kind="generator")
+
+
+def special_object_method(m: Machine, obj: Any, name: str) -> Any:
+    if isinstance(obj, _OURS):
+        return BoundSpecial(obj, name)
+    return None
+
+
+def special_attribute(m: Machine, s: State, obj: Any, name: str) -> Any:
+    """Attributes of runtime values and tensors; NotImplemented for ordinary objects."""
+    if isinstance(obj, torch.Tensor):
+        return _tensor_attribute(m, s, obj, name)
+    if isinstance(obj, RtScalar):
+        return _scalar_attribute(m, obj, name)
+    if isinstance(obj, RtArray):
+        return m.arrays.attribute(obj, name)
+    if isinstance(obj, MGenerator):
+        return BoundSpecial(obj, name)
+    if isinstance(obj, RtText):
+        raise CaptureRefusal(f"str.{name} of text that holds a number known only at run time", kind="escape.str",
+                             because=obj)
+    return NotImplemented
+
+
+_PLAIN = {"dtype", "device", "layout", "ndim", "is_cuda", "is_sparse", "is_quantized", "is_meta", "is_mkldnn", "is_mps",
+          "is_xla", "is_xpu", "is_nested", "names", "itemsize", "_is_param"}
+
+
+def _tensor_attribute(m: Machine, s: State, t: torch.Tensor, name: str) -> Any:
+    if name in _PLAIN:
+        return getattr(t, name)
+    if name == "shape":
+        shape = t.shape
+        return shape if all(type(d) is int for d in shape) else m.recorder.attribute(t, "shape")
+    if name == "__class__":
+        return torch.Tensor if m.is_symbolic(t) else type(t)
+    if name in ("grad", "grad_fn", "_grad"):
+        return None
+    if name in ("requires_grad", "is_leaf"):
+        return getattr(t, name)
+    if name == "data":
+        return m.recorder.call(torch.Tensor.detach, (t,), {})
+    if name in ("T", "mT", "H", "mH", "real", "imag", "nbytes"):
+        return m.recorder.attribute(t, name)
+    own = t.__dict__.get(name, NotImplemented) if hasattr(t, "__dict__") else NotImplemented
+    if own is not NotImplemented and not name.startswith("_"):
+        return own
+    found = protocol.mro_lookup(torch.Tensor, name)
+    if isinstance(found, types.FunctionType):
+        return types.MethodType(found, t)
+    return getattr(t, name)
+
+
+def _scalar_attribute(m: Machine, x: RtScalar, name: str) -> Any:
+    if name == "real" or name == "numerator" and not isinstance(x, RtFloat):
+        return x
+    if name == "__class__":
+        return protocol.type_of(m, x)
+    if hasattr({"int": 0, "float": 0.0, "bool": False}[x.kind], name):
+        raise CaptureRefusal(f"{x.kind}.{name} of a number known only at run time", kind="escape.attribute", because=x)
+    raise AttributeError(f"'{x.kind}' object has no attribute '{name}'")
+
+
+def store_special(m: Machine, s: State, obj: Any, name: str, value: Any) -> bool:
+    if isinstance(obj, torch.Tensor):
+        if name in ("requires_grad", "grad"):
+            return True
+        if name == "data":
+            m.recorder.call(torch.Tensor.copy_, (obj, value), {})
+            return True
+        raise CaptureRefusal(f"the attribute {name} of a tensor is written", "keep it beside the tensor",
+                             kind="tensor.attribute")
+    return False
+
+
+# ---- numbers -----------------------------------------------------------------------------
+
+
+@handles(int)
+def _int(m, s, args, kwargs):
+    return _convert(m, s, args, kwargs, "int", "__int__")
+
+
+@handles(float)
+def _float(m, s, args, kwargs):
+    return _convert(m, s, args, kwargs, "float", "__float__")
+
+
+def _convert(m, s, args, kwargs, kind, method):
+    if len(args) != 1 or kwargs:
+        return NotImplemented
+    x = args[0]
+    if isinstance(x, RtArray):
+        x = x.tensor
+    if m.is_tensor(x):
+        x = m.tensor_item(x)
+        if not isinstance(x, RtScalar):
+            return {"int": int, "float": float}[kind](x)
+    if isinstance(x, RtScalar):
+        return m.scalars.to_int(x) if kind == "int" else m.scalars.to_float(x)
+    user = protocol.python_method(x, method)
+    if user is not None:
+        return protocol.call(m, s, user, (x,), {})
+    return NotImplemented
+
+
+@handles(bool)
+def _bool(m, s, args, kwargs):
+    if len(args) != 1:
+        return NotImplemented
+    x = args[0]
+    if isinstance(x, RtScalar):
+        return m.scalars.to_bool(x)
+    if isinstance(x, RtArray):
+        x = x.tensor
+    if m.is_tensor(x):
+        return m.tensor_truth(x)
+    method = protocol.truth_method(m, x)
+    if method is not None:
+        return protocol.call(m, s, method, (), {})
+    return bool(x)
+
+
+@handles(operator.truth)
+def _truth(m, s, args, kwargs):
+    return _bool(m, s, args, kwargs)
+
+
+@handles(abs)
+def _abs(m, s, args, kwargs):
+    x = args[0]
+    if isinstance(x, RtScalar):
+        return m.scalars.absolute(x)
+    if m.is_array(x):
+        return m.arrays.function(np.abs, (x,), {})
+    if m.is_tensor(x):
+        return m.recorder.call(torch.abs, (x,), {})
+    user = protocol.python_method(x, "__abs__")
+    return protocol.call(m, s, user, (x,), {}) if user is not None else NotImplemented
+
+
+@handles(round)
+def _round(m, s, args, kwargs):
+    x = args[0]
+    if isinstance(x, RtScalar):
+        if len(args) > 1 or kwargs:
+            raise CaptureRefusal("round() to digits of a number known only at run time", kind="escape.round", because=x)
+        return m.scalars.round(x)
+    if m.is_tensor(x):
+        return m.recorder.call(torch.round, args, {"decimals": args[1]} if len(args) > 1 else {})
+    return NotImplemented
+
+
+@handles(pow)
+def _pow(m, s, args, kwargs):
+    if len(args) == 2 and m.has_runtime(args):
+        return protocol.binary(m, s, "pow", args[0], args[1], False)
+    return NotImplemented
+
+
+@handles(divmod)
+def _divmod(m, s, args, kwargs):
+    if m.has_runtime(args):
+        a, b = args
+        return (protocol.binary(m, s, "floordiv", a, b, False), protocol.binary(m, s, "mod", a, b, False))
+    return NotImplemented
+
+
+def _math(name):
+    def call(m, s, args, kwargs):
+        args = tuple(m.tensor_item(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
+        if any(isinstance(a, RtScalar) for a in args):
+            result = m.scalars.math_call(name, args)
+            if result is NotImplemented:
+                raise CaptureRefusal(f"math.{name} of a number known only at run time", kind="math",
+                                     because=next(a for a in args if isinstance(a, RtScalar)))
+            return result
+        return getattr(math, name)(*args, **kwargs)
+
+    return call
+
+
+for _name in dir(math):
+    if callable(getattr(math, _name)) and not _name.startswith("_"):
+        handles(getattr(math, _name))(_math(_name))
+
+_BINARY = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv", "mod": "mod",
+           "pow": "pow", "and_": "and", "or_": "or", "xor": "xor", "matmul": "matmul", "lshift": "lshift",
+           "rshift": "rshift"}
+for _name, _op in _BINARY.items():
+    handles(getattr(operator, _name))(
+        lambda m, s, args, kwargs, _op=_op: protocol.binary(m, s, _op, args[0], args[1], False))
+for _op in ("eq", "ne", "lt", "le", "gt", "ge"):
+    handles(getattr(operator, _op))(lambda m, s, args, kwargs, _op=_op: protocol.compare(m, s, _op, args[0], args[1]))
+
+
+@handles(operator.getitem)
+def _getitem(m, s, args, kwargs):
+    return protocol.get_item(m, s, *args)
+
+
+@handles(operator.setitem)
+def _setitem(m, s, args, kwargs):
+    return protocol.set_item(m, s, *args)
+
+
+@handles(operator.neg)
+def _neg(m, s, args, kwargs):
+    return protocol.unary(m, s, "neg", args[0])
+
+
+@handles(operator.not_)
+def _not(m, s, args, kwargs):
+    x = args[0]
+    if isinstance(x, RtScalar):
+        return m.scalars.unary("not", x)
+    return NotImplemented
+
+
+# ---- containers and iteration -----------------------------------------------------------
+
+
+@handles(len)
+def _len(m, s, args, kwargs):
+    (x,) = args
+    if isinstance(x, RtArray):
+        x = x.tensor
+    if m.is_tensor(x):
+        if x.dim() == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return x.shape[0] if type(x.shape[0]) is int else m.recorder.attribute(x, "shape")[0]
+    user = protocol.python_method(x, "__len__")
+    if user is not None:
+        return protocol.call(m, s, user, (x,), {})
+    if isinstance(x, RtRange):
+        raise CaptureRefusal("the length of a range known only at run time", kind="range")
+    return len(x)
+
+
+@handles(range)
+def _range(m, s, args, kwargs):
+    args = tuple(m.tensor_item(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
+    if not any(isinstance(a, RtScalar) for a in args):
+        return range(*args)
+    if any(isinstance(a, RtFloat) for a in args):
+        raise TypeError("'float' object cannot be interpreted as an integer")
+    args = tuple(m.scalars.to_int(a) if isinstance(a, RtScalar) else a for a in args)
+    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
+    if isinstance(step, RtScalar):
+        raise CaptureRefusal("the step of a range known only at run time", kind="range", because=step)
+    return RtRange(start, stop, step)
+
+
+@handles(iter)
+def _iter(m, s, args, kwargs):
+    if len(args) == 2:
+        return protocol.call(m, s, shims.iter_sentinel, args, {})
+    return iterators.get_iter(m, s, args[0])
+
+
+@handles(next)
+def _next(m, s, args, kwargs):
+    if len(args) == 2:
+        return protocol.call(m, s, shims.next_default, args, {})
+    return _next_of(m, s, args[0], None)
+
+
+def _next_of(m, s, iterator, sent):
+    result = iterators.next_item(m, s, iterator, exhausted=_raise_stop, sent=sent)
+    if result is iterators.DONE:
+        raise StopIteration
+    return result
+
+
+def _raise_stop(m, s, value):
+    m.pending = StopIteration(value)
+    raise m.pending
+
+
+def _from_iterable(native, shim, keeps=()):
+    def build(m, s, args, kwargs):
+        if kwargs:
+            return NotImplemented
+        if not args:
+            return m.new(native()) if native is not tuple else ()
+        source = args[0]
+        if isinstance(source, keeps) and type(source) is native and native is tuple:
+            return source
+        items = iterators.materialise(m, source)
+        if items is None:
+            return protocol.call(m, s, shim, (source,), {})
+        made = native(items)
+        return made if native in (tuple, frozenset) else m.new(made)
+
+    return build
+
+
+handles(list)(_from_iterable(list, shims.make_list))
+handles(tuple)(_from_iterable(tuple, shims.make_tuple, (tuple,)))
+handles(set)(_from_iterable(set, shims.make_set))
+handles(collections.deque)(lambda m, s, args, kwargs: m.new(collections.deque(*args, **kwargs)) if not args or isinstance(
+    args[0], (list, tuple)) else NotImplemented)
+
+
+def _dict(cls):
+    def build(m, s, args, kwargs):
+        if not args:
+            return m.new(cls(**kwargs))
+        source = args[0]
+        if isinstance(source, dict):
+            return m.new(cls(source, **kwargs))
+        items = iterators.materialise(m, source)
+        if items is None:
+            if cls is dict:
+                return protocol.call(m, s, shims.make_dict, (source, kwargs), {})
+            return NotImplemented
+        return m.new(cls(items, **kwargs))
+
+    return build
+
+
+handles(dict)(_dict(dict))
+handles(collections.OrderedDict)(_dict(collections.OrderedDict))
+handles(collections.defaultdict)(lambda m, s, args, kwargs: m.new(collections.defaultdict(*args, **kwargs)))
+
+for _fn, _shim in ((enumerate, shims.enumerate_), (map, shims.map_), (filter, shims.filter_),
+                   (zip, shims.zip_), (itertools.chain, shims.chain_), (itertools.takewhile, shims.takewhile_),
+                   (itertools.accumulate, shims.accumulate_), (functools.reduce, shims.reduce_),
+                   (itertools.chain.from_iterable, shims.chain_from_iterable)):
+    handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: protocol.call(m, s, _shim, args, kwargs))
+
+
+@handles(reversed)
+def _reversed(m, s, args, kwargs):
+    x = args[0]
+    user = protocol.python_method(x, "__reversed__")
+    if user is not None:
+        return protocol.call(m, s, user, (x,), {})
+    if isinstance(x, (list, tuple, range, str)):
+        return m.new(iterators.SeqIter(list(reversed(x))))
+    if isinstance(x, dict) or type(x) in iterators._VIEWS:
+        return m.new(iterators.SeqIter(list(reversed(x))))
+    return protocol.call(m, s, shims.reversed_, (x,), {})
+
+
+for _fn, _shim in ((any, shims.any_), (all, shims.all_)):
+    handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: protocol.call(m, s, _shim, args, kwargs))
+
+
+@handles(sum)
+def _sum(m, s, args, kwargs):
+    items = args[0]
+    if isinstance(items, (list, tuple)) and not m.has_runtime(items) and len(args) == 1 and not kwargs:
+        return sum(items)
+    return protocol.call(m, s, shims.sum_, args, kwargs)
+
+
+def _extreme(native, shim):
+    def call(m, s, args, kwargs):
+        key, default = kwargs.get("key"), kwargs.get("default", shims._MISSING)
+        items = args[0] if len(args) == 1 else args
+        if key is None and isinstance(items, (list, tuple, dict, set, range)) and not m.has_runtime(items) and all(
+                type(x) in (int, float, str, bool, tuple) for x in items):
+            return native(*args, **kwargs)
+        if key is None and len(args) == 2 and any(isinstance(a, RtScalar) for a in args) and _same_kind(args):
+            return _scalar_extreme(m, native.__name__, args)
+        return protocol.call(m, s, shim, (items, key, default), {})
+
+    return call
+
+
+def _same_kind(args):
+    kinds = {a.kind if isinstance(a, RtScalar) else type(a).__name__ for a in args}
+    return len(kinds) == 1 and kinds <= {"int", "float"}
+
+
+def _scalar_extreme(m, name, args):
+    kind = next(a.kind for a in args if isinstance(a, RtScalar))
+    values = [m.scalars.value(a, kind) for a in args]
+    rt = next(a for a in args if isinstance(a, RtScalar))
+    return m.scalars.host(f"{kind}.{name}", *values, type=rt.type)
+
+
+handles(max)(_extreme(max, shims.max_))
+handles(min)(_extreme(min, shims.min_))
+
+
+@handles(sorted)
+def _sorted(m, s, args, kwargs):
+    items = iterators.materialise(m, args[0]) if not isinstance(args[0], iterators.SeqIter) else None
+    if items is not None and kwargs.get("key") is None and not m.has_runtime(items) and all(
+            type(x) in (int, float, str, bool, tuple) for x in items):
+        return m.new(sorted(items, **kwargs))
+    return protocol.call(m, s, shims.sorted_, args, kwargs)
+
+
+# ---- objects -----------------------------------------------------------------------------------
+
+
+@handles(isinstance)
+def _isinstance(m, s, args, kwargs):
+    return protocol.is_instance(m, *args)
+
+
+@handles(type)
+def _type(m, s, args, kwargs):
+    if len(args) == 1:
+        return protocol.type_of(m, args[0])
+    raise CaptureRefusal("a class made while the model runs", kind="class-statement")
+
+
+@handles(getattr)
+def _getattr(m, s, args, kwargs):
+    if len(args) == 3:
+        obj, name, default = args
+        if not _may_run_code(obj, name):
+            try:
+                return protocol.load_attr(m, s, obj, name)
+            except AttributeError:
+                return default
+        return protocol.call(m, s, shims.getattr_default, args, {})
+    return protocol.load_attr(m, s, *args)
+
+
+@handles(hasattr)
+def _hasattr(m, s, args, kwargs):
+    if not _may_run_code(*args):
+        try:
+            protocol.load_attr(m, s, *args)
+            return True
+        except AttributeError:
+            return False
+    return protocol.call(m, s, shims.has_attribute, args, {})
+
+
+def _may_run_code(obj: Any, name: str) -> bool:
+    if isinstance(obj, (torch.Tensor, RtScalar, types.ModuleType, type)):
+        return False
+    cls = type(obj)
+    attr = protocol.mro_lookup(cls, name)
+    if isinstance(attr, (property, functools.cached_property)):
+        return True
+    for special in ("__getattr__", "__getattribute__"):
+        custom = protocol.mro_lookup(cls, special)
+        if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__:
+            return True
+    return isinstance(obj, super)
+
+
+@handles(setattr, object.__setattr__)
+def _setattr(m, s, args, kwargs):
+    return protocol.store_attr(m, s, *args)
+
+
+@handles(object.__setattr__)
+def _object_setattr(m, s, args, kwargs):
+    return protocol.store_default(m, s, *args)
+
+
+@handles(object.__getattribute__)
+def _object_getattribute(m, s, args, kwargs):
+    return protocol.default_attr(m, s, *args, fallback=False)
+
+
+@handles(torch.nn.Module.__setattr__)
+def _module_setattr(m, s, args, kwargs):
+    return protocol.store_default(m, s, *args)
+
+
+@handles(torch.nn.Module.__getattr__)
+def _module_getattr(m, s, args, kwargs):
+    obj, name = args
+    for table in ("_parameters", "_buffers", "_modules"):
+        entries = obj.__dict__.get(table)
+        if entries is not None and name in entries:
+            m.note_load(entries, name)
+            return entries[name]
+    raise AttributeError(f"'{type(obj).__name__}' object has no attribute '{name}'")
+
+
+@handles(delattr)
+def _delattr(m, s, args, kwargs):
+    protocol.touch_attributes(m, args[0])
+    delattr(*args)
+
+
+@handles(super)
+def _super(m, s, args, kwargs):
+    if args:
+        return super(*args)
+    frame = s.frames[-1]
+    index = frame.info.local_index
+    cls = frame.locals[index["__class__"]].cell_contents
+    me = frame.locals[0]
+    return super(cls, me.cell_contents if isinstance(me, types.CellType) else me)
+
+
+@handles(callable)
+def _callable(m, s, args, kwargs):
+    return callable(args[0]) and not isinstance(args[0], RtScalar)
+
+
+@handles(id)
+def _id(m, s, args, kwargs):
+    if isinstance(args[0], RtScalar):
+        raise CaptureRefusal("id() of a number known only at run time", kind="escape.id", because=args[0])
+    return id(args[0])
+
+
+@handles(hash)
+def _hash(m, s, args, kwargs):
+    user = protocol.python_method(args[0], "__hash__")
+    return protocol.call(m, s, user, (args[0],), {}) if user is not None else NotImplemented
+
+
+@handles(str)
+def _str(m, s, args, kwargs):
+    if args and isinstance(args[0], (RtScalar, RtText)):
+        m.forbid_if_merged(args[0])
+        return RtText.join([args[0]])
+    if args and m.has_runtime(args[0]):
+        raise CaptureRefusal("str() of a value known only at run time", kind="escape.str")
+    if args:
+        user = protocol.python_method(args[0], "__str__") or protocol.python_method(args[0], "__repr__")
+        if user is not None and not isinstance(args[0], torch.nn.Module):
+            return protocol.call(m, s, user, (args[0],), {})
+    return NotImplemented
+
+
+@handles(repr)
+def _repr(m, s, args, kwargs):
+    if isinstance(args[0], RtScalar):
+        return RtText.join([args[0]])
+    if m.has_runtime(args[0]):
+        raise CaptureRefusal("repr() of a value known only at run time", kind="escape.repr")
+    return NotImplemented
+
+
+@handles(locals, globals, vars, eval, exec, compile, open, input, breakpoint)
+def _refused(m, s, args, kwargs):
+    raise CaptureRefusal("a builtin that looks at the running program or the outside world", kind="builtin")
+
+
+@handles(builtins.vars)
+def _vars(m, s, args, kwargs):
+    if len(args) == 1:
+        return protocol.load_attr(m, s, args[0], "__dict__")
+    raise CaptureRefusal("vars() of the running function", kind="builtin")
+
+
+@handles(print)
+def _print(m, s, args, kwargs):
+    if set(kwargs) - {"sep", "end", "flush"}:
+        raise CaptureRefusal("print to a file", kind="print")
+    pieces: list = []
+    for k, arg in enumerate(args):
+        if k:
+            pieces.append(kwargs.get("sep") or " ")
+        if isinstance(arg, (RtScalar, RtText)):
+            pieces.append(arg)
+        elif m.has_runtime(arg):
+            if isinstance(arg, torch.Tensor) and m.recorder.static(arg) is not None:
+                pieces.append(str(m.recorder.static(arg)))
+            else:
+                raise CaptureRefusal("print of a tensor known only at run time", "print tensor.item(), or remove it",
+                                     kind="print")
+        else:
+            pieces.append(str(arg))
+    pieces.append("\n" if kwargs.get("end") is None else kwargs["end"])
+    text, values = _template(pieces)
+    node = HostNode("print", [v.value for v in values], [], {"format": text}, m.recorder.span)
+    m.recorder.block.nodes.append(node)
+    return None
+
+
+def _template(pieces):
+    joined = RtText.join([p if isinstance(p, (str, RtText)) else RtText((p,)) for p in pieces])
+    if isinstance(joined, str):
+        return joined.replace("{", "{{").replace("}", "}}"), []
+    return joined.template()
+
+
+def _ignore(m, s, args, kwargs):
+    return None
+
+
+handles(warnings.warn)(_ignore)
+
+
+@handles(copy.copy)
+def _copy(m, s, args, kwargs):
+    x = args[0]
+    if isinstance(x, RtScalar):
+        return x
+    if m.is_tensor(x):
+        return m.recorder.call(torch.Tensor.detach, (x,), {})
+    if type(x) in (list, dict, set):
+        return m.new(x.copy())
+    return NotImplemented
+
+
+@handles(copy.deepcopy)
+def _deepcopy(m, s, args, kwargs):
+    return _deep(m, args[0], {})
+
+
+def _deep(m, x, memo):
+    if id(x) in memo:
+        return memo[id(x)]
+    if isinstance(x, RtScalar):
+        return x
+    if m.is_tensor(x):
+        memo[id(x)] = made = m.recorder.call(torch.clone, (x,), {})
+        return made
+    if type(x) is list:
+        made = memo[id(x)] = m.new([])
+        made.extend(_deep(m, y, memo) for y in x)
+        return made
+    if type(x) is dict:
+        made = memo[id(x)] = m.new({})
+        made.update((k, _deep(m, v, memo)) for k, v in x.items())
+        return made
+    if type(x) is tuple:
+        return tuple(_deep(m, y, memo) for y in x)
+    if x is None or isinstance(x, (int, float, str, bytes, bool, type, types.FunctionType, torch.dtype, torch.device)):
+        return x
+    if m.has_runtime(x):
+        raise CaptureRefusal(f"copy.deepcopy of a {type(x).__name__}", kind="deepcopy")
+    if hasattr(x, "__dict__") and not hasattr(type(x), "__deepcopy__") and type(x).__reduce_ex__ is object.__reduce_ex__:
+        made = memo[id(x)] = m.new(object.__new__(type(x)))
+        made.__dict__.update((k, _deep(m, v, memo)) for k, v in x.__dict__.items())
+        return made
+    return copy.deepcopy(x)
+
+
+# ---- torch --------------------------------------------------------------------------------------
+
+
+@handles(torch.is_grad_enabled, torch.is_inference_mode_enabled, torch.is_autocast_enabled,
+         torch.backends.mha.get_fastpath_enabled, torch.jit.is_scripting, torch.jit.is_tracing,
+         torch.compiler.is_compiling, torch._jit_internal.is_scripting, torch._C._get_tracing_state,
+         torch.compiler.is_dynamo_compiling, torch.compiler.is_exporting)
+def _false(m, s, args, kwargs):
+    return False
+
+
+handles(torch._C._get_tracing_state)(lambda m, s, args, kwargs: None)
+
+
+@handles(torch.no_grad, torch.enable_grad, torch.inference_mode, torch.set_grad_enabled, torch.autograd.set_grad_enabled,
+         torch.autograd.profiler.record_function, torch.profiler.record_function)
+def _null_context(m, s, args, kwargs):
+    if args and isinstance(args[0], types.FunctionType):
+        return args[0]
+    return m.new(shims.NullContext())
+
+
+@handles(torch.autocast, torch.amp.autocast, torch.cuda.amp.autocast)
+def _autocast(m, s, args, kwargs):
+    enabled = kwargs.get("enabled", args[2] if len(args) > 2 else True)
+    if enabled and not (args and args[0] == "cuda" or kwargs.get("device_type") == "cuda"):
+        raise CaptureRefusal("torch.autocast changes the precision of what is inside",
+                             "cast the model explicitly, or pass enabled=False", kind="autocast")
+    return m.new(shims.NullContext())
+
+
+@handles(torch._assert)
+def _torch_assert(m, s, args, kwargs):
+    condition, message = args
+    if isinstance(condition, RtScalar) or m.is_tensor(condition):
+        if not m.truth(condition):
+            raise AssertionError(message if isinstance(message, str) else "assertion failed")
+        return None
+    assert condition, message
+    return None
+
+
+@handles(torch._check)
+def _torch_check(m, s, args, kwargs):
+    if not m.truth(args[0]):
+        raise RuntimeError("torch._check failed")
+
+
+for _name in ("_check_is_size", "_check_value", "_check_index", "_check_type", "_check_not_implemented"):
+    if hasattr(torch, _name):
+        handles(getattr(torch, _name))(lambda m, s, args, kwargs: None)
+
+handles(torch._dynamo.mark_dynamic if hasattr(torch, "_dynamo") and False else _ignore)(_ignore)
+
+
+@handles(torch.manual_seed, torch.seed, torch.random.manual_seed)
+def _seed(m, s, args, kwargs):
+    raise CaptureRefusal("torch.manual_seed inside the model", "seed before the run", kind="random.seed")
+
+
+def _autograd_apply(cls, m, s, args, kwargs):
+    context = m.new(types.SimpleNamespace(save_for_backward=_ignore_python, mark_non_differentiable=_ignore_python,
+                                          set_materialize_grads=_ignore_python, mark_dirty=_ignore_python,
+                                          needs_input_grad=(False,) * len(args)))
+    forward = protocol.mro_lookup(cls, "forward")
+    forward = forward.__func__ if isinstance(forward, staticmethod) else forward
+    if "setup_context" in cls.__dict__:
+        return protocol.call(m, s, forward, args, kwargs)
+    return protocol.call(m, s, forward, (context, *args), kwargs)
+
+
+def _ignore_python(*args, **kwargs):
+    return None
+
+
+handles(_ignore_python)(_ignore)
+
+
+# ---- numpy ---------------------------------------------------------------------------------------
+
+
+def _numpy(fn, m, s, args, kwargs):
+    if m.has_runtime(args) or m.has_runtime(kwargs):
+        if m.has_tensor(args) and all(
+                not m.is_symbolic(a) or m.recorder.static(a) is not None for a in _leaves(args)) and not _rt(args):
+            args = _static_tree(m, args)
+            return fn(*args, **kwargs)
+        return m.arrays.function(fn, args, kwargs)
+    if (getattr(fn, "__module__", "") or "").startswith("numpy.random"):
+        policy.check_native(m, fn)
+    return fn(*args, **kwargs)
+
+
+def _leaves(tree):
+    if isinstance(tree, (list, tuple)):
+        for x in tree:
+            yield from _leaves(x)
+    else:
+        yield tree
+
+
+def _rt(tree) -> bool:
+    return any(isinstance(x, (RtScalar, RtArray)) for x in _leaves(tree))
+
+
+def _static_tree(m, tree):
+    if isinstance(tree, torch.Tensor):
+        with m.recorder.without_modes():
+            real = m.recorder.static(tree) if m.is_symbolic(tree) else tree
+            return real.detach().numpy()
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(_static_tree(m, x) for x in tree)
+    return tree
+
+
+assert PUSHED is not None and RtInt is not None

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One capture: a Python callable and example arguments in, a graph and its interface out.
+
+Capture may have to begin anew with something decided differently (a merge that must not be made, a
+buffer that turns out to be a state): `capture` loops until an attempt goes through.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from .diagnostics import CaptureRefusal, CompileError, Restart, report
+from .graph import Graph
+from .inputs import Inputs
+from .machine import Decisions, Machine, user_stack
+from .options import Options
+from .outputs import Outputs
+from .tensors import Recorder
+
+
+@dataclass
+class Captured:
+    graph: Graph
+    inputs: Inputs
+    outputs: Outputs
+    guards: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    steps: int = 0
+
+
+def capture(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
+    decisions = Decisions()
+    for _ in range(options.max_restarts):
+        try:
+            return _attempt(fn, args, kwargs, options, decisions)
+        except Restart:
+            decisions.restarts += 1
+    raise CompileError(f"capture did not settle after {options.max_restarts} attempts", kind="restarts")
+
+
+def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, decisions: Decisions) -> Captured:
+    machine = Machine(Recorder, options, decisions)
+    try:
+        with torch.no_grad():
+            inputs = Inputs(machine, fn, args, kwargs)
+            machine.start(inputs.callable, inputs.args, inputs.kwargs)
+            outputs = Outputs(machine, inputs)
+        graph = machine.graph
+        return Captured(graph, inputs, outputs, machine.recorder.guards, machine.warnings, machine.steps)
+    except CaptureRefusal as refusal:
+        stack = user_stack(machine.current) if machine.current is not None and machine.current.frames else []
+        raise report(refusal, stack) from None
+    finally:
+        machine.heap.activate(None)
+
+
+def is_callable(fn: Any) -> bool:
+    return callable(fn) or isinstance(fn, types.MethodType)

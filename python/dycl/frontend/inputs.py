@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of a captured call: which leaves are inputs, which are fixed and checked at each call.
+
+Tensors anywhere in the arguments (nested containers, dataclasses, plain objects) become inputs; every
+other leaf is specialised on its example value, and a call with another value is an error.
+"""
+
+from __future__ import annotations
+
+import copy
+import types
+from typing import Any
+
+import torch
+
+from .diagnostics import CaptureRefusal
+from .graph import BOOL, FLOAT, INT, Value
+
+_STATIC = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device, torch.Size, type(Ellipsis), range,
+           slice)
+
+
+class InputError(ValueError):
+    """A call that does not fit the compiled program; the text names the argument."""
+
+
+class Inputs:
+    """Walks the example arguments once; afterwards `collect` walks a call's arguments the same way."""
+
+    def __init__(self, machine, fn: Any, args: tuple, kwargs: dict):
+        self.m = machine
+        self.callable = fn
+        self.leaves: list[tuple[str, str]] = []  # (path, kind) in the order of the graph's inputs
+        self.examples: list[torch.Tensor] = []
+        self.handles: list = []
+        self.statics: list[tuple[str, Any]] = []
+        self.objects: dict[int, tuple[Any, Any]] = {}  # id(copy) -> (copy, original): containers of the caller
+        self._seen: dict[int, Any] = {}
+        names = _argument_names(fn, len(args))
+        self.args = tuple(self._enter(a, names[k]) for k, a in enumerate(args))
+        self.kwargs = {k: self._enter(v, k) for k, v in kwargs.items()}
+        self.arity = len(args), tuple(kwargs)
+        self._declare_states()
+
+    def _enter(self, x: Any, path: str) -> Any:
+        if isinstance(x, torch.Tensor):
+            return self._tensor(x, path)
+        if isinstance(x, _STATIC):
+            self.statics.append((path, x))
+            return x
+        if id(x) in self._seen:
+            return self._seen[id(x)]
+        return self._container(x, path)
+
+    def _container(self, x: Any, path: str) -> Any:
+        if isinstance(x, tuple):
+            items = [self._enter(y, f"{path}[{k}]") for k, y in enumerate(x)]
+            return tuple.__new__(type(x), items) if type(x) is not tuple else tuple(items)
+        if isinstance(x, (torch.nn.Module, type, types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
+            self.statics.append((path, x))
+            return x
+        made = copy.copy(x)
+        self._seen[id(x)] = made
+        self.objects[id(made)] = (made, x)
+        if isinstance(x, list):
+            made[:] = [self._enter(y, f"{path}[{k}]") for k, y in enumerate(x)]
+        elif isinstance(x, dict):
+            for key in list(dict.keys(x)):
+                dict.__setitem__(made, key, self._enter(dict.__getitem__(x, key), f"{path}[{key!r}]"))
+            self._attributes(made, path)
+        elif isinstance(x, (set, frozenset)):
+            self.statics.append((path, x))
+        elif hasattr(x, "__dict__"):
+            self._attributes(made, path)
+        else:
+            self.statics.append((path, x))
+            return x
+        return made
+
+    def _attributes(self, made: Any, path: str) -> None:
+        for name, value in list(getattr(made, "__dict__", {}).items()):
+            made.__dict__[name] = self._enter(value, f"{path}.{name}")
+
+    def _tensor(self, x: torch.Tensor, path: str) -> Any:
+        known = self._seen.get(id(x))
+        if known is not None:
+            raise CaptureRefusal(f"the same tensor is passed twice ({path})", "pass a clone", kind="input.alias")
+        dynamic = self._dynamic(path)
+        handle, value = self.m.recorder.input_tensor(x, _clean(path), dynamic, self.m.options.ranges)
+        self.m.graph.inputs.append(value)
+        self.m.graph.input_names.append(path)
+        self.leaves.append((path, "tensor"))
+        self.examples.append(x)
+        self.handles.append(handle)
+        self._seen[id(x)] = handle
+        return handle
+
+    def _dynamic(self, path: str) -> dict[int, str]:
+        wanted = self.m.options.dynamic_dims.get(path)
+        if wanted is None:
+            return {}
+        if isinstance(wanted, (list, tuple, set)):
+            return {axis: f"{_clean(path)}_{axis}" for axis in wanted}
+        return dict(wanted)
+
+    # ---- states ---------------------------------------------------------------------------
+
+    def _declare_states(self) -> None:
+        """What earlier attempts found to be read and written: a runtime value from the start."""
+        m = self.m
+        self.states: list[tuple[str, str, Any, Any]] = []  # (name, kind, owner, key)
+        for (kind, _, key), (name, owner, example) in m.decisions.states.items():
+            if kind == "tensor":
+                _, value = m.recorder.declare_state(owner, name)
+                self.states.append((name, "tensor", owner, None))
+            elif isinstance(example, torch.Tensor):
+                handle, value = m.recorder.input_tensor(example, name, None)
+                m.recorder.roots[-1].kind = "attribute"
+                self._put(owner, key, handle)
+                self.states.append((name, "attribute-tensor", owner, key))
+            else:
+                scalar = {bool: BOOL, int: INT, float: FLOAT}[type(example)]
+                value = Value(scalar, None, name)
+                runtime = m.scalars.wrap(value)
+                self._put(owner, key, runtime)
+                self.states.append((name, scalar.kind, owner, key))
+            m.graph.states.append((name, value))
+
+    def _put(self, owner: Any, key: Any, value: Any) -> None:
+        """Writes the runtime value where the program will read it, in every state of the capture."""
+        from .heap import Overlay
+
+        heap = self.m.heap
+        if heap.active is None:
+            heap.active = self.m.initial_overlay = Overlay()
+        heap.touch(owner)
+        (owner if isinstance(owner, dict) else owner.__dict__)[key] = value
+
+
+def _argument_names(fn: Any, count: int) -> list[str]:
+    target = fn.forward if isinstance(fn, torch.nn.Module) else fn
+    code = getattr(getattr(target, "__func__", target), "__code__", None)
+    names: list[str] = []
+    if code is not None:
+        names = list(code.co_varnames[:code.co_argcount])
+        if names and (isinstance(target, types.MethodType) or names[0] == "self"):
+            names = names[1:]
+    return [names[k] if k < len(names) else f"arg{k}" for k in range(count)]
+
+
+def _clean(path: str) -> str:
+    text = "".join(c if c.isalnum() or c == "_" else "_" for c in path).strip("_")
+    return text if text and not text[0].isdigit() else f"x{text}"

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops whose exit depends on the input become back edges.
+
+A loop with a static course is simply unrolled by running it. When a branch that leaves the loop was
+decided at run time and nothing static bounds it, the state at the second arrival is unified with the
+state at the first: what differs becomes parameters of a header block, everything captured since the
+first arrival is thrown away, and the body runs again from the generalised state. A state that arrives
+again and fits closes the loop with a back edge; one that does not widens the header once more. Where
+no such header exists (a list that grows), the loop is unrolled up to a stated bound, beyond which the
+program raises.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+from .diagnostics import CaptureRefusal
+from .graph import Block, Edge, Goto, Raise, TensorType
+from .merge import Apart, Unifier
+from .state import Frame, State
+from .values import RtScalar
+
+
+class LoopEntry:
+    """One arrival at a loop from outside."""
+
+    __slots__ = ("header", "snapshot", "mode", "block", "template", "exit_forked", "static_test", "widenings", "why",
+                 "types", "span")
+
+    def __init__(self, header: int):
+        self.header = header
+        self.snapshot: State | None = None
+        self.mode = "try"  # "try", "loop" or "unroll"
+        self.block: Block | None = None
+        self.template: State | None = None
+        self.exit_forked = False
+        self.static_test = False
+        self.widenings = 0
+        self.why = ""
+        self.types: list = []
+        self.span = None
+
+
+class Loops:
+    def __init__(self, machine):
+        self.m = machine
+
+    # ---- observations ------------------------------------------------------------------
+
+    def note_fork(self, state: State, frame: Frame) -> None:
+        """The state is split at `frame`'s instruction: does one side leave a loop?"""
+        for f in state.frames:
+            for header, (entry, _) in f.loops.items():
+                if entry is not None and f.info.leaves_loop(f.pc, header):
+                    entry.exit_forked = True
+
+    def note_test(self, state: State, frame: Frame, value: Any) -> None:
+        if not frame.loops or isinstance(value, RtScalar) or self.m.is_tensor(value):
+            return
+        for header, (entry, _) in frame.loops.items():
+            if entry is not None and frame.info.leaves_loop(frame.pc, header):
+                entry.static_test = True
+
+    def note_iterator(self, state: State, frame: Frame, iterator: Any) -> None:
+        pass
+
+    # ---- arrivals ---------------------------------------------------------------------------
+
+    def arrive(self, state: State, frame: Frame) -> bool:
+        """The state is about to execute a loop header. False: it was absorbed."""
+        header = frame.pc
+        iteration = frame.iterations.get(header, 0)
+        known = frame.loops.get(header)
+        if known is None:
+            self._enter(state, frame, header, iteration)
+            return True
+        entry, handled = known
+        if handled == iteration:
+            return True  # the header instruction is executed again after a split
+        frame.loops[header] = (entry, iteration)
+        if entry is None or entry.mode == "unroll":
+            return self._bounded(state, frame, entry, iteration)
+        if entry.mode == "loop":
+            return self._close(state, frame, entry)
+        if not entry.exit_forked or entry.static_test and iteration < self.m.options.max_unroll:
+            return self._bounded(state, frame, entry, iteration)
+        return self._generalise(state, entry)
+
+    def _enter(self, state: State, frame: Frame, header: int, iteration: int) -> None:
+        entry = LoopEntry(header)
+        entry.span = self.m.span_of(state)
+        frame.loops[header] = (entry, iteration)
+        state.lineage |= {entry}
+        self.m.heap.save()
+        entry.snapshot = state.fork()
+        block = Block(state.block, entry.span, "loop")
+        state.block.exit = Goto(Edge(block))
+        state.block = block
+        self.m.recorder.block = block
+
+    def _bounded(self, state: State, frame: Frame, entry: LoopEntry | None, iteration: int) -> bool:
+        limit = self.m.options.max_unrolled_iterations
+        if iteration < limit or entry is None or not entry.exit_forked:
+            if iteration > self.m.options.max_static_iterations:
+                raise CaptureRefusal(f"a loop ran {iteration} times while the model was being compiled",
+                                     "its course does not depend on the input: compute it beforehand",
+                                     kind="loop.static", span=self.m.span_of(state))
+            return True
+        text = f"the loop was unrolled {limit} times ({entry.why or 'its state keeps changing'})"
+        self.m.warnings.append(f"{entry.span.file}:{entry.span.line}: {text}; more iterations raise at run time")
+        state.block.exit = Raise("RuntimeError", f"loop limit: {text} and would go on")
+        state.block.exit_span = entry.span
+        return False
+
+    # ---- headers --------------------------------------------------------------------------------
+
+    def _generalise(self, state: State, entry: LoopEntry) -> bool:
+        """Makes (or widens) the header so that `state` may come back to it, and starts the body anew."""
+        m = self.m
+        m.heap.save()
+        start = entry.snapshot
+        block = Block(start.block, entry.span, "loop")
+        block.loop_limit = m.options.max_iterations
+        union = Unifier(m, start, state, block, widen=True)
+        entry.widenings += 1
+        try:
+            if entry.widenings > m.options.max_widenings:
+                raise Apart("the loop's state", "it keeps changing")
+            merged = union.state()
+        except Apart as apart:
+            return self._give_up(state, entry, str(apart))
+        self._discard(entry)
+        start.block.exit = Goto(Edge(block, union.arguments(start, 0)))
+        merged.known = dict(start.known)
+        merged.lineage = start.lineage | {entry}
+        frame = merged.frames[-1]
+        frame.iterations[entry.header] = 0
+        frame.loops[entry.header] = (entry, 0)
+        entry.mode, entry.block = "loop", block
+        entry.types = [p.type for p in block.params]
+        entry.template = merged.fork()
+        m.push(merged)
+        return False
+
+    def _give_up(self, state: State, entry: LoopEntry, why: str) -> bool:
+        """No header fits: unroll from the first arrival on."""
+        entry.why = why
+        if entry.mode == "try":
+            entry.mode = "unroll"
+            return True
+        entry.mode = "unroll"
+        self._discard(entry)
+        again = entry.snapshot.fork()
+        again.lineage |= {entry}
+        block = Block(again.block, entry.span, "loop")
+        again.block.exit = Goto(Edge(block))
+        again.block = block
+        frame = again.frames[-1]
+        frame.loops[entry.header] = (entry, frame.iterations.get(entry.header, 0))
+        self.m.push(again)
+        return False
+
+    def _close(self, state: State, frame: Frame, entry: LoopEntry) -> bool:
+        m = self.m
+        m.heap.save()
+        scratch = Block(entry.block, entry.span)
+        union = Unifier(m, entry.template, state, scratch, widen=True)
+        try:
+            union.state()
+        except Apart:
+            return self._generalise(state, entry)
+        wanted = {id(p): k for k, p in enumerate(entry.block.params)}
+        places: dict[int, int] = {}
+        for k, (a, _, param) in enumerate(union.requests):
+            position = wanted.get(id(self._value(entry.template, a)))
+            if position is None or position in places or not _fits(param.type, entry.types[position]):
+                return self._generalise(state, entry)
+            places[position] = k
+        values = union.arguments(state, 1)
+        args = [values[places[k]] if k in places else p for k, p in enumerate(entry.block.params)]
+        state.block.exit = Goto(Edge(entry.block, args))
+        return False
+
+    def _value(self, template: State, x: Any) -> Any:
+        """The graph value behind a place of the template, without recording anything."""
+        if isinstance(x, RtScalar):
+            return x.value
+        if hasattr(x, "_dycl"):
+            info = x._dycl
+            if info.parent is not None:
+                return None
+            return self.m.heap.contents_in(template.overlay, info.cell)
+        return x
+
+    def _discard(self, entry: LoopEntry) -> None:
+        """Forgets every state that came through this entry."""
+        m = self.m
+        kept = [item for item in m.ready if entry not in item[2].lineage]
+        m.ready[:] = kept
+        heapq.heapify(m.ready)
+        m.finished = [s for s in m.finished if entry not in s.lineage]
+
+
+def _fits(merged: Any, header: Any) -> bool:
+    """A parameter that unifies header and arrival must not be wider than the header's own."""
+    if isinstance(merged, TensorType) and isinstance(header, TensorType):
+        return merged.dtype == header.dtype and all(
+            h is None or m == h for m, h in zip(merged.shape, header.shape)) and len(merged.shape) == len(header.shape)
+    return merged == header

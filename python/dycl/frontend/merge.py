@@ -1,0 +1,622 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Merging states that meet: what differs becomes a parameter of the block where they go on.
+
+Two states at one program point are compared value by value, live ones only. Equal static values stay
+static; tensors of one dtype and shape, and numbers of one kind, become block parameters; containers
+and objects made during capture are compared element by element and keep their identity and aliasing.
+Anything else keeps the states apart (both go on, each specialised). Cells and objects from before the
+branch are compared by contents.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import types
+from typing import Any
+
+import numpy as np
+import torch
+
+from .arrays import RtArray
+from .graph import Block, Edge, Goto, ScalarType, TensorType, Value, common_dominator, dominates
+from .heap import Cell, contents_of
+from .iterators import MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter
+from .runtime_text import RtText
+from .scalars import kind_of
+from .state import NULL, UNBOUND, Frame, State
+from .values import BY_KIND, RtScalar
+
+_IMMUTABLE = (str, bytes, type(None), torch.dtype, torch.device, torch.Size, range, frozenset, np.dtype, complex,
+              torch.layout, torch.memory_format, type(Ellipsis), type(NotImplemented))
+_ITERATORS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator)
+_ABSENT = object()
+
+
+class Apart(Exception):
+    """The states cannot be merged; says which variable keeps them apart."""
+
+    def __init__(self, path: str, why: str):
+        super().__init__(f"{path}: {why}")
+        self.path = path
+        self.why = why
+
+
+class Merger:
+    def __init__(self, machine):
+        self.m = machine
+        self.failures: collections.Counter = collections.Counter()
+
+    def merge(self, states: list[State]) -> list[State]:
+        """As few states as possible, each standing for some of `states`."""
+        self.m.heap.save()
+        groups: list[State] = []
+        for state in states:
+            for k, group in enumerate(groups):
+                merged = self.pair(group, state)
+                if merged is not None:
+                    groups[k] = merged
+                    break
+            else:
+                groups.append(state)
+        if len(groups) > self.m.options.max_variants:
+            groups = self._merge_widened(groups)
+        return groups
+
+    def _merge_widened(self, states: list[State]) -> list[State]:
+        groups: list[State] = []
+        for state in states:
+            for k, group in enumerate(groups):
+                merged = self.pair(group, state, widen=True)
+                if merged is not None:
+                    groups[k] = merged
+                    break
+            else:
+                groups.append(state)
+        return groups
+
+    def pair(self, a: State, b: State, widen: bool = False) -> State | None:
+        block = Block(common_dominator([a.block, b.block]), self.m.span_of(a), "join")
+        union = Unifier(self.m, a, b, block, widen)
+        try:
+            merged = union.state()
+        except Apart as apart:
+            self.failures[str(apart)] += 1
+            return None
+        for state, side in ((a, 0), (b, 1)):
+            args = union.arguments(state, side)
+            state.block.exit = Goto(Edge(block, args))
+        merged.known = {k: v for k, v in a.known.items() if b.known.get(k) is v}
+        merged.lineage = a.lineage | b.lineage
+        return merged
+
+    def blame(self) -> str:
+        worst = self.failures.most_common(3)
+        return "; ".join(f"{text} (kept {count} pairs apart)" for text, count in worst) or "unmergeable values"
+
+
+class Unifier:
+    """One attempt to unify state `a` with state `b` into `block`."""
+
+    def __init__(self, machine, a: State, b: State, block: Block, widen: bool):
+        self.m = machine
+        self.a, self.b, self.block, self.widen = a, b, block, widen
+        self.requests: list[tuple[Any, Any, Value]] = []  # (in a, in b, parameter)
+        self.memo: dict[tuple[int, int], Any] = {}
+        self.keep: list = []  # objects whose ids are in memo
+        self.partner_a: dict[int, int] = {}
+        self.partner_b: dict[int, int] = {}
+        self.contents: dict[int, Any] = {}
+        self.touched: dict[int, Any] = {}
+        self.merged_cells: list[tuple] = []  # (cell in a, handle in a, cell in b, handle in b, merged handle)
+        self.path: list[str] = []
+        self._differing()
+
+    # -- what differs --------------------------------------------------------------------
+
+    def _differing(self) -> None:
+        heap, ca, cb = self.m.heap, self.a.overlay.contents, self.b.overlay.contents
+        pristine = heap.pristine
+        self.diff: set[int] = set()
+        for key, contents in ca.items():
+            other = cb.get(key, _ABSENT)
+            if (pristine[key] if other is _ABSENT else other) is not contents:
+                self.diff.add(key)
+        for key, contents in cb.items():
+            if key not in ca and pristine[key] is not contents:
+                self.diff.add(key)
+        common = self.block.idom
+        self.old: list[int] = []  # objects from before capture that differ
+        deep = False
+        for key in self.diff:
+            obj = heap.objects[key]
+            if isinstance(obj, Cell):
+                value = pristine[key]
+                if isinstance(value, Value) and common is not None and not dominates(value.block, common):
+                    continue
+                deep = True
+            elif self.m.is_born(obj):
+                deep = True
+            else:
+                self.old.append(key)
+        self.deep = deep
+        self.root_cells = [r.cell for r in self.m.recorder.roots if id(r.cell) in self.diff]
+
+    # -- the merged state -------------------------------------------------------------------
+
+    def state(self) -> State:
+        a, b = self.a, self.b
+        if len(a.frames) != len(b.frames):
+            raise Apart("call stack", "different depths")
+        frames = [self.frame(fa, fb, k) for k, (fa, fb) in enumerate(zip(a.frames, b.frames))]
+        for cell in self.root_cells:
+            self.path = ["a tensor of the module"]
+            self.cell(cell)
+        for key in self.old:
+            obj = self.m.heap.objects[key]
+            self.path = [f"{type(obj).__name__} object"]
+            self.same_object(obj)
+        self._check_aliases()
+        merged = State(frames, a.overlay.fork(), self.block)
+        heap = self.m.heap
+        for key, obj in self.touched.items():
+            if key not in heap.objects:
+                heap.pristine[key] = heap.contents_in(a.overlay, obj)
+                heap.objects[key] = obj
+        merged.overlay.contents.update(self.contents)
+        self.block.params = [p for _, _, p in self.requests]
+        merged.lineage = a.lineage
+        return merged
+
+    def arguments(self, state: State, side: int) -> list[Value]:
+        """The values that `state` passes to the block, one per parameter."""
+        self.m.activate(state)
+        self.m.recorder.span = self.m.span_of(state)
+        return [self._value(request[side], request[2]) for request in self.requests]
+
+    def _value(self, x: Any, param: Value) -> Value:
+        if isinstance(x, Value):
+            return x
+        if isinstance(x, torch.Tensor):
+            return self.m.recorder.value_of(x)
+        return self.m.scalars.value(x, param.type.kind)
+
+    # -- frames -----------------------------------------------------------------------------
+
+    def frame(self, fa: Frame, fb: Frame, depth: int) -> Frame:
+        if fa.info is not fb.info or fa.pc != fb.pc or len(fa.stack) != len(fb.stack):
+            raise Apart("call stack", "different positions")
+        if fa.on_return is not fb.on_return or fa.generator is not fb.generator:
+            raise Apart("call stack", "different callers")
+        if (fa.result is None) != (fb.result is None):
+            raise Apart("call stack", "different callers")
+        new = fa.copy()
+        info, pc = fa.info, fa.pc
+        name = info.code.co_name
+        self.point = (info.code.co_filename, info.code.co_firstlineno, pc)
+        for k, local in enumerate(info.local_names):
+            if not info.is_live(pc, k):
+                new.locals[k] = UNBOUND
+                continue
+            self.path = [f"{name}.{local}"]
+            new.locals[k] = self.unify(fa.locals[k], fb.locals[k])
+        for k in range(len(fa.stack)):
+            self.path = [f"{name}.<operand {k}>"]
+            new.stack[k] = self.unify(fa.stack[k], fb.stack[k])
+        if fa.result is not None:
+            self.path = [f"{name}.<new object>"]
+            new.result = (self.unify(fa.result[0], fb.result[0]),)
+        if len(fa.handled) != len(fb.handled):
+            raise Apart(name, "different exceptions are being handled")
+        new.handled = [self.unify(x, y) for x, y in zip(fa.handled, fb.handled)]
+        new.loops = {h: e for h, e in fa.loops.items() if h in info.loops_of[pc] and fb.loops.get(h, (None,))[0] is e[0]}
+        for h in info.loops_of[pc]:
+            if (fa.loops.get(h) or fb.loops.get(h)) and h not in new.loops:
+                new.loops[h] = (None, fa.iterations.get(h, 0))
+        return new
+
+    # -- values --------------------------------------------------------------------------------
+
+    def unify(self, a: Any, b: Any) -> Any:
+        if a is b:
+            return self.same_object(a) if self.deep else a
+        if a is UNBOUND or b is UNBOUND or a is NULL or b is NULL:
+            self.apart("defined in one state only")
+        if a is None or b is None:
+            self.apart("None in one state, a value in the other")
+        ka, kb = kind_of(a), kind_of(b)
+        if ka is not None or kb is not None:
+            return self.scalars(a, b, ka, kb)
+        key = (id(a), id(b))
+        if key in self.memo:
+            return self.memo[key]
+        self.keep.append((a, b))
+        result = self._different(a, b)
+        self.memo[key] = result
+        return result
+
+    def _different(self, a: Any, b: Any) -> Any:
+        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+            return self.tensors(a, b)
+        if type(a) is not type(b):
+            self.apart(f"a {type(a).__name__} in one state, a {type(b).__name__} in the other")
+        if isinstance(a, _IMMUTABLE):
+            if a != b:
+                self.apart("different " + type(a).__name__ + "s")
+            return a
+        if isinstance(a, tuple):
+            return self.tuples(a, b)
+        if isinstance(a, RtArray):
+            return RtArray(self.unify(a.tensor, b.tensor), a.scalar)
+        if isinstance(a, RtText):
+            if len(a.parts) != len(b.parts):
+                self.apart("different texts")
+            return RtText(tuple(self.unify(x, y) for x, y in zip(a.parts, b.parts)))
+        if isinstance(a, RtRange):
+            return RtRange(self.unify(a.start, b.start), self.unify(a.stop, b.stop), self.unify(a.step, b.step))
+        if isinstance(a, slice):
+            return slice(self.unify(a.start, b.start), self.unify(a.stop, b.stop), self.unify(a.step, b.step))
+        if isinstance(a, types.MethodType):
+            if a.__func__ is not b.__func__:
+                self.apart("different methods")
+            return types.MethodType(a.__func__, self.unify(a.__self__, b.__self__))
+        if isinstance(a, BaseException):
+            if a.args != b.args:
+                self.apart("different exceptions")
+            return a
+        if isinstance(a, types.BuiltinMethodType):
+            if a.__name__ != b.__name__:
+                self.apart("different methods")
+            owner = self.unify(a.__self__, b.__self__)
+            return a if owner is a.__self__ else getattr(owner, a.__name__)
+        if isinstance(a, functools.partial):
+            return functools.partial(self.unify(a.func, b.func), *self.tuples(a.args, b.args),
+                                     **{k: self.unify(v, b.keywords.get(k)) for k, v in a.keywords.items()})
+        return self.born_objects(a, b)
+
+    def apart(self, why: str) -> None:
+        raise Apart("".join(self.path), why)
+
+    def scalars(self, a: Any, b: Any, ka: str | None, kb: str | None) -> Any:
+        if ka != kb:
+            self.apart(f"{_name(a)} in one state, {_name(b)} in the other")
+        runtime = isinstance(a, RtScalar) or isinstance(b, RtScalar)
+        if not runtime and _same_number(a, b):
+            return a
+        if isinstance(a, RtScalar) and isinstance(b, RtScalar) and a.value is b.value:
+            return a
+        origin = self.m.recorder.span
+        if _merge_born(a) and _merge_born(b):
+            origin = ("merge", *self.point, "".join(self.path))
+            if origin in self.m.decisions.forbidden_merges:
+                self.apart("numbers that must stay static")
+        else:
+            origin = next((x.origin for x in (a, b) if isinstance(x, RtScalar) and not _merge_born(x)), None)
+        param = Value(ScalarType(ka), self.block)
+        self.requests.append((a, b, param))
+        return BY_KIND[ka](param, origin)
+
+    def tuples(self, a: tuple, b: tuple) -> tuple:
+        if len(a) != len(b):
+            self.apart("tuples of different lengths")
+        items = self.each(a, b)
+        if all(x is y for x, y in zip(items, a)):
+            return a
+        return tuple.__new__(type(a), items)
+
+    def each(self, a: Any, b: Any) -> list:
+        items = []
+        for k, (x, y) in enumerate(zip(a, b)):
+            self.path.append(f"[{k}]")
+            items.append(self.unify(x, y))
+            self.path.pop()
+        return items
+
+    # -- tensors ---------------------------------------------------------------------------------
+
+    def tensors(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        recorder = self.m.recorder
+        ha, hb = recorder.lift(a) if not hasattr(a, "_dycl") else a, recorder.lift(b) if not hasattr(b, "_dycl") else b
+        if ha is hb:
+            return a
+        if ha.dtype != hb.dtype or ha.dim() != hb.dim() or ha.device != hb.device:
+            self.apart("tensors of different dtypes or ranks")
+        dims = self.dims(ha.shape, hb.shape)
+        ia, ib = ha._dycl, hb._dycl
+        if ia.parent is None and ib.parent is None and ia.cell is not ib.cell:
+            known = self.memo.get(("cell", id(ia.cell), id(ib.cell)))
+            if known is not None:
+                return known
+        type_ = TensorType(ha.dtype, tuple(recorder.symbols.dim_type(d) if d is not None else None for d in dims))
+        param = Value(type_, self.block, ia.cell.value.hint if ia.parent is None else "")
+        self.requests.append((ha, hb, param))
+        saved = recorder.block
+        recorder.block = self.block
+        merged = recorder.new_handle(ha.dtype, dims, param, ha.device)
+        recorder.block = saved
+        self.memo[("cell", id(ia.cell), id(ib.cell))] = merged
+        self.merged_cells.append((ia.cell, ha, ib.cell, hb, merged))
+        return merged
+
+    def dims(self, a, b) -> tuple:
+        dims = []
+        for x, y in zip(a, b):
+            if type(x) is int and type(y) is int:
+                if x != y and not self.widen:
+                    self.apart(f"tensors of different shapes {_shape(a)} and {_shape(b)}")
+                dims.append(x if x == y else None)
+            elif type(x) is not int and type(y) is not int and x.node.expr == y.node.expr and self._outer(x):
+                dims.append(x)
+            else:
+                dims.append(None)
+        return tuple(dims)
+
+    def _outer(self, size: Any) -> bool:
+        """A symbolic size that means the same in both states: over declared symbols alone."""
+        return self.m.recorder.symbols.dim_type(size) is not None
+
+    def cell(self, cell: Cell) -> None:
+        """A storage known to both states whose contents may differ."""
+        key = id(cell)
+        if key not in self.diff or key in self.contents:
+            return
+        va = self.m.heap.contents_in(self.a.overlay, cell)
+        vb = self.m.heap.contents_in(self.b.overlay, cell)
+        if va is vb:
+            return
+        shape = tuple(x if x == y else None for x, y in zip(va.type.shape, vb.type.shape))
+        param = Value(TensorType(va.type.dtype, shape), self.block, va.hint)
+        self.requests.append((va, vb, param))
+        self.contents[key] = param
+        self.touched[key] = cell
+
+    # -- objects -----------------------------------------------------------------------------------
+
+    def same_object(self, obj: Any) -> Any:
+        """An object that both states know: its contents may differ."""
+        if isinstance(obj, torch.Tensor):
+            if hasattr(obj, "_dycl"):
+                self.cell(obj._dycl.cell)
+            return obj
+        if isinstance(obj, tuple):
+            items = self.each(obj, obj) if len(obj) else obj
+            return obj if all(x is y for x, y in zip(items, obj)) else tuple.__new__(type(obj), items)
+        if isinstance(obj, types.MethodType):
+            self.same_object(obj.__self__)
+            return obj
+        if isinstance(obj, RtArray):
+            self.same_object(obj.tensor)
+            return obj
+        key = id(obj)
+        heap = self.m.heap
+        if not (self.m.is_born(obj) or key in heap.objects) or isinstance(obj, (type, types.ModuleType)):
+            return obj
+        if key in self.touched or ("visited", key) in self.memo:
+            return obj
+        self.memo[("visited", key)] = obj
+        ca, cb = heap.contents_in(self.a.overlay, obj), heap.contents_in(self.b.overlay, obj)
+        if isinstance(obj, types.FunctionType):
+            for c in obj.__closure__ or ():
+                self.same_object(c)
+            return obj
+        self._merge_contents(obj, ca, cb)
+        return obj
+
+    def born_objects(self, a: Any, b: Any) -> Any:
+        m = self.m
+        if not (m.is_born(a) and m.is_born(b)):
+            self.apart(f"different {type(a).__name__} objects")
+        if self.partner_a.setdefault(id(a), id(b)) != id(b) or self.partner_b.setdefault(id(b), id(a)) != id(a):
+            self.apart("objects shared differently")
+        self.memo[(id(a), id(b))] = a
+        if isinstance(a, types.FunctionType):
+            if a.__code__ is not b.__code__:
+                self.apart("different functions")
+            for x, y in zip(a.__closure__ or (), b.__closure__ or ()):
+                self.unify(x, y)
+            if self.tuples(a.__defaults__ or (), b.__defaults__ or ()) != (a.__defaults__ or ()):
+                self.apart("functions with different defaults")
+            return a
+        heap = m.heap
+        self._merge_contents(a, heap.contents_in(self.a.overlay, a), heap.contents_in(self.b.overlay, b))
+        return a
+
+    def _merge_contents(self, obj: Any, ca: Any, cb: Any) -> None:
+        merged = self._contents(obj, ca, cb)
+        if merged is not ca:
+            self.contents[id(obj)] = merged
+            self.touched[id(obj)] = obj
+
+    def _contents(self, obj: Any, ca: Any, cb: Any) -> Any:
+        if isinstance(obj, (list, collections.deque)):
+            if len(ca) != len(cb):
+                self.apart(f"lists of {len(ca)} and {len(cb)} elements")
+            items = tuple(self.each(ca, cb))
+            return ca if all(x is y for x, y in zip(items, ca)) else items
+        if isinstance(obj, dict):
+            (da, xa), (db, xb) = ca, cb
+            items = self._entries(da, db)
+            extra = self._attributes(xa, xb)
+            return ca if items is da and extra is xa else (items, extra)
+        if isinstance(obj, set):
+            if set(ca) != set(cb):
+                self.apart("different sets")
+            return ca
+        if isinstance(obj, types.CellType):
+            if len(ca) != len(cb):
+                self.apart("a variable defined in one state only")
+            items = tuple(self.each(ca, cb))
+            return ca if all(x is y for x, y in zip(items, ca)) else items
+        if isinstance(obj, _ITERATORS):
+            return self._iterator(obj, ca, cb)
+        if isinstance(obj, Cell):
+            self.cell(obj)
+            return ca
+        if isinstance(ca, tuple) and len(ca) == 2 and isinstance(ca[1], dict):
+            values, held = self._attributes(ca[0], cb[0]), self._attributes(ca[1], cb[1])
+            return ca if values is ca[0] and held is ca[1] else (values, held)
+        self.apart(f"{type(obj).__name__} objects with different contents")
+
+    def _entries(self, a: tuple, b: tuple) -> tuple:
+        if len(a) != len(b):
+            self.apart("dicts with different keys")
+        out, same = [], True
+        for (ka, va), (kb, vb) in zip(a, b):
+            if ka is not kb and ka != kb:
+                self.apart("dicts with different keys")
+            self.path.append(f"[{ka!r}]")
+            merged = self.unify(va, vb)
+            self.path.pop()
+            same = same and merged is va
+            out.append((ka, merged))
+        return a if same else tuple(out)
+
+    def _attributes(self, a: dict | None, b: dict | None) -> dict | None:
+        if a is None or b is None or a is b and not self.deep:
+            return a
+        if a.keys() != b.keys():
+            self.apart(f"objects with different attributes ({', '.join(sorted(map(str, a.keys() ^ b.keys())))})")
+        out, same = {}, True
+        for name, value in a.items():
+            self.path.append(f".{name}")
+            out[name] = self.unify(value, b[name])
+            self.path.pop()
+            same = same and out[name] is value
+        return a if same else out
+
+    def _iterator(self, obj: Any, ca: Any, cb: Any) -> Any:
+        if isinstance(obj, NativeIter):
+            if ca != cb:
+                self.apart("iterators at different places")
+            return ca
+        if isinstance(obj, SeqIter):
+            if ca[1] != cb[1]:
+                self.apart("iterators at different places")
+            sequence = self.unify(ca[0], cb[0])
+            return ca if sequence is ca[0] else (sequence, ca[1])
+        if isinstance(obj, MGenerator):
+            (fa, da), (fb, db) = ca, cb
+            if da != db or (fa is None) != (fb is None):
+                self.apart("generators at different places")
+            if fa is None:
+                return ca
+            path, point = self.path, self.point
+            frame = self.frame(fa, fb, -1)
+            self.path, self.point = path, point
+            return (frame, da)
+        items = tuple(self.each(ca, cb))
+        return ca if all(x is y for x, y in zip(items, ca)) else items
+
+    # -- aliasing -----------------------------------------------------------------------------------
+
+    def _check_aliases(self) -> None:
+        """A merged tensor got a storage of its own. If in one of the states that storage was visible
+        under another name too, a later write would be lost there: such storages are marked."""
+        if not self.merged_cells:
+            return
+        roots = {id(r.cell) for r in self.m.recorder.roots}
+        for side, state in ((0, self.a), (1, self.b)):
+            live = live_handles(self.m, state)
+            for entry in self.merged_cells:
+                cell, merged = entry[2 * side], entry[4]
+                mapped = {id(e[2 * side + 1]) for e in self.merged_cells if e[4] is merged}
+                if id(cell) in roots or live.get(id(cell), set()) - mapped:
+                    key = ("merge", *self.point, "alias")
+                    if key in self.m.decisions.forbidden_merges:
+                        raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
+                    guard = _AliasGuard(self.m, key)
+                    merged._dycl.cell.note = guard
+                    if cell.note is None:
+                        cell.note = guard
+
+
+class _AliasGuard:
+    """The note of a storage whose aliases a merge has separated: writing to it starts capture anew."""
+
+    def __init__(self, machine, key: tuple):
+        self.m, self.key = machine, key
+
+    def __call__(self) -> None:
+        from .diagnostics import CaptureRefusal, Restart
+
+        if self.key in self.m.decisions.forbidden_merges:
+            raise CaptureRefusal("a tensor is written in place that shares memory with another one in some paths only",
+                                 "write x = x + y instead of x += y here, or clone() the tensor in the branch",
+                                 kind="alias")
+        self.m.decisions.forbidden_merges.add(self.key)
+        raise Restart("aliases differ between merged states")
+
+
+def live_handles(m, state: State) -> dict[int, set[int]]:
+    """For each storage, the handles through which the state can still reach it."""
+    found: dict[int, set[int]] = {}
+    seen: set[int] = set()
+    work: list = []
+    for frame in state.frames:
+        for k, value in enumerate(frame.locals):
+            if frame.info.is_live(frame.pc, k):
+                work.append(value)
+        work.extend(frame.stack)
+        work.extend(frame.result or ())
+    heap = m.heap
+    for key in state.overlay.contents:
+        obj = heap.objects[key]
+        if not isinstance(obj, Cell) and not m.is_born(obj):
+            work.append(obj)
+    while work:
+        x = work.pop()
+        if isinstance(x, torch.Tensor):
+            info = getattr(x, "_dycl", None)
+            if info is not None:
+                found.setdefault(id(info.cell), set()).add(id(x))
+            continue
+        if x is None or isinstance(x, (str, int, float, bool, type, types.ModuleType, RtScalar)) or id(x) in seen:
+            continue
+        seen.add(id(x))
+        if isinstance(x, (tuple, frozenset)):
+            work.extend(x)
+        elif isinstance(x, RtArray):
+            work.append(x.tensor)
+        elif isinstance(x, types.MethodType):
+            work.append(x.__self__)
+        elif isinstance(x, types.FunctionType):
+            work.extend(x.__closure__ or ())
+        elif isinstance(x, types.BuiltinMethodType):
+            work.append(x.__self__)
+        elif isinstance(x, Frame):
+            work.extend(x.locals)
+            work.extend(x.stack)
+        elif m.is_born(x) or id(x) in heap.objects:
+            _add_contents(work, heap.contents_in(state.overlay, x))
+    return found
+
+
+def _add_contents(work: list, contents: Any) -> None:
+    if isinstance(contents, tuple):
+        for item in contents:
+            _add_contents(work, item) if isinstance(item, (tuple, dict)) else work.append(item)
+    elif isinstance(contents, dict):
+        work.extend(contents.values())
+    else:
+        work.append(contents)
+
+
+def _merge_born(x: Any) -> bool:
+    return not isinstance(x, RtScalar) or isinstance(x.origin, tuple) and x.origin[:1] == ("merge",)
+
+
+def _same_number(a: Any, b: Any) -> bool:
+    if type(a) is float:
+        return a == b and repr(a) == repr(b) or a != a and b != b
+    return a == b
+
+
+def _name(x: Any) -> str:
+    return "None" if x is None else f"a {x.kind if isinstance(x, RtScalar) else type(x).__name__}"
+
+
+def _shape(sizes) -> str:
+    return "[" + ",".join(str(s) for s in sizes) + "]"
+
+
+assert contents_of is not None

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods of native objects: tensors, lists, dicts, sets, strings."""
+
+from __future__ import annotations
+
+import collections
+import types
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import iterators, protocol, shims
+from .arrays import RtArray
+from .diagnostics import CaptureRefusal
+from .machine import Machine
+from .runtime_text import RtText
+from .state import State
+from .values import RtScalar
+
+_MUTABLE = (list, dict, set, collections.deque, bytearray)
+_READERS = {
+    "__getitem__", "__len__", "__contains__", "__iter__", "get", "keys", "values", "items", "copy", "index", "count",
+    "__eq__", "__ne__", "union", "intersection", "difference", "issubset", "issuperset", "isdisjoint", "__repr__",
+    "__str__", "__reversed__", "__hash__", "__sizeof__", "__add__", "__mul__", "__or__", "__and__", "__sub__",
+    "symmetric_difference", "__getattribute__",
+}
+
+
+def call_native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """A builtin function, bound builtin method, slot wrapper or method descriptor."""
+    if isinstance(fn, (types.MethodDescriptorType, types.WrapperDescriptorType)) and args:
+        owner, rest = args[0], args[1:]
+        if isinstance(owner, torch.Tensor) and issubclass(torch.Tensor, fn.__objclass__):
+            return tensor_method(m, s, owner, fn.__name__, rest, kwargs, fn)
+        return object_method(m, s, owner, fn.__name__, rest, kwargs, fn, args)
+    owner = getattr(fn, "__self__", None)
+    if owner is None or isinstance(owner, (types.ModuleType, type)):
+        if fn.__name__ == "__new__" and isinstance(owner, type):
+            return _new(m, s, owner, fn, args, kwargs)
+        return protocol.native(m, s, fn, args, kwargs)
+    if isinstance(owner, torch.Tensor):
+        return tensor_method(m, s, owner, fn.__name__, args, kwargs, fn)
+    return object_method(m, s, owner, fn.__name__, args, kwargs, fn, args)
+
+
+def _new(m, s, owner, fn, args, kwargs):
+    """cls.__new__ called by name: object.__new__(cls), tuple.__new__(cls, items)."""
+    if owner is object:
+        return m.new(object.__new__(args[0]))
+    if owner is tuple and len(args) == 2:
+        items = iterators.materialise(m, args[1])
+        if items is None:
+            raise CaptureRefusal("a named tuple from a generator", "pass a list", kind="tuple")
+        return tuple.__new__(args[0], items)
+    return m.new_if_mutable(fn(*args, **kwargs))
+
+
+# ---- tensors ---------------------------------------------------------------------------------
+
+
+def tensor_method(m: Machine, s: State, t: torch.Tensor, name: str, args: tuple, kwargs: dict, fn: Any) -> Any:
+    if name == "tolist":
+        return m.tolist(t)
+    if name == "numpy":
+        return _numpy(m, t)
+    if name == "__len__":
+        return protocol.call(m, s, len, (t,), {})
+    if name == "__iter__":
+        return iterators.tensor_iter(m, t)
+    if name == "__contains__":
+        return protocol.contains(m, s, t, args[0], negate=False)
+    if name in ("requires_grad_", "retain_grad"):
+        return t
+    if name == "register_hook":
+        return None
+    if name in ("backward",):
+        raise CaptureRefusal("backward() inside the model", kind="autograd")
+    if name == "__format__" or name in ("__repr__", "__str__"):
+        raise CaptureRefusal("the text of a tensor", "use tensor.item()", kind="escape.str")
+    if name in ("dim", "ndimension") and not args:
+        return t.dim()
+    if name == "__hash__":
+        return id(t)
+    if name in ("__reduce_ex__", "__deepcopy__"):
+        return m.recorder.call(torch.clone, (t,), {})
+    method = getattr(torch.Tensor, name, None) or fn
+    return m.adopt_lists(m.recorder.call(method, (t, *args), kwargs))
+
+
+def _numpy(m: Machine, t: torch.Tensor) -> Any:
+    real = m.recorder.static(t)
+    if real is not None:
+        with m.recorder.without_modes():
+            return np.array(real.detach().numpy())
+    return RtArray(t)
+
+
+# ---- containers and text ---------------------------------------------------------------------------
+
+
+def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwargs: dict, fn: Any, full: tuple) -> Any:
+    if isinstance(owner, str):
+        return _str_method(m, s, owner, name, args, kwargs, fn, full)
+    if isinstance(owner, list):
+        special = _LIST.get(name)
+        if special is not None:
+            result = special(m, s, owner, args, kwargs)
+            if result is not NotImplemented:
+                return result
+    if isinstance(owner, dict):
+        special = _DICT.get(name)
+        if special is not None:
+            result = special(m, s, owner, args, kwargs)
+            if result is not NotImplemented:
+                return result
+    if isinstance(owner, set) and name == "update" and args:
+        items = iterators.materialise(m, args[0])
+        if items is None:
+            return protocol.call(m, s, shims.extend_set, (owner, args[0]), {})
+        args = (items,)
+        m.heap.touch(owner)
+        owner.update(items)
+        return None
+    if name == "__setattr__":
+        return protocol.store_default(m, s, owner, *args)
+    if name == "__getattribute__":
+        return protocol.default_attr(m, s, owner, *args, fallback=False)
+    if name == "__init__" and isinstance(owner, BaseException):
+        owner.args = args
+        return None
+    if isinstance(owner, _MUTABLE) and name not in _READERS:
+        m.heap.touch(owner)
+    elif name in ("__init__",) and not isinstance(owner, _MUTABLE):
+        return None if type(owner).__init__ is object.__init__ or fn.__name__ == "__init__" and not args else fn(*full, **kwargs)
+    elif name == "__delattr__":
+        protocol.touch_attributes(m, owner)
+    if isinstance(owner, iterators.OURS):
+        raise CaptureRefusal(f"the iterator method {name}", kind="iterator")
+    result = protocol.native(m, s, fn, full, kwargs)
+    return m.new_if_mutable(result) if name in ("copy", "split", "fromkeys") else result
+
+
+def _str_method(m, s, text, name, args, kwargs, fn, full):
+    if name == "join":
+        items = iterators.materialise(m, args[0])
+        if items is None:
+            return protocol.call(m, s, shims.join_text, (text, args[0]), {})
+        if any(isinstance(x, RtText) for x in items):
+            pieces = []
+            for k, x in enumerate(items):
+                pieces += [text, x] if k else [x]
+            return RtText.join(pieces)
+        return text.join(items)
+    if m.has_runtime(args) or m.has_runtime(kwargs):
+        if name == "format":
+            return _format(m, s, text, args, kwargs)
+        raise CaptureRefusal(f"str.{name} with a value known only at run time", kind="escape.str")
+    return m.new_if_mutable(fn(*full, **kwargs))
+
+
+def _format(m, s, text, args, kwargs):
+    import string
+
+    pieces: list = []
+    auto = 0
+    for literal, field, spec, conversion in string.Formatter().parse(text):
+        pieces.append(literal)
+        if field is None:
+            continue
+        if field == "":
+            value, auto = args[auto], auto + 1
+        elif field.isdigit():
+            value = args[int(field)]
+        elif field in kwargs:
+            value = kwargs[field]
+        else:
+            raise CaptureRefusal(f"the format field {{{field}}} with a value known only at run time", kind="escape.format")
+        from .runtime_text import format_value
+
+        pieces.append(format_value(m, s, value, spec or "", {None: 0, "s": 1, "r": 2, "a": 3}[conversion]))
+    return RtText.join(pieces)
+
+
+def _list_extend(m, s, target, args, kwargs):
+    items = iterators.materialise(m, args[0])
+    if items is None:
+        return protocol.call_then(m, s, shims.extend_list, (target, args[0]), {}, _push_none)
+    m.heap.touch(target)
+    target.extend(items)
+    return None
+
+
+def _push_none(m, s, value):
+    s.frames[-1].stack.append(None)
+    return None
+
+
+def _list_pop(m, s, target, args, kwargs):
+    index = protocol.static_index(m, args[0], len(target)) if args else -1
+    m.heap.touch(target)
+    return target.pop(index)
+
+
+def _list_insert(m, s, target, args, kwargs):
+    index = args[0]
+    if isinstance(index, RtScalar) or m.is_tensor(index):
+        index = protocol._static_bound(m, index, len(target))
+    m.heap.touch(target)
+    target.insert(index, args[1])
+    return None
+
+
+def _needs_equality(m, target, args):
+    return m.has_runtime(target) or m.has_runtime(args) or protocol.python_method(args[0], "__eq__") is not None
+
+
+def _by_shim(shim):
+    def call(m, s, target, args, kwargs):
+        if not _needs_equality(m, target, args):
+            return NotImplemented
+        return protocol.call(m, s, shim, (target, *args), {})
+
+    return call
+
+
+def _list_sort(m, s, target, args, kwargs):
+    if kwargs.get("key") is None and not m.has_runtime(target) and all(
+            type(x) in (int, float, str, bool, tuple) for x in target):
+        return NotImplemented
+    return protocol.call(m, s, shims.sort_list, (target,), kwargs)
+
+
+_LIST = {
+    "extend": _list_extend, "pop": _list_pop, "insert": _list_insert, "sort": _list_sort,
+    "index": _by_shim(shims.list_index), "count": _by_shim(shims.list_count), "remove": _by_shim(shims.list_remove),
+    "__getitem__": lambda m, s, t, args, kwargs: protocol.get_item(m, s, t, args[0]) if type(t) is list else NotImplemented,
+    "__setitem__": lambda m, s, t, args, kwargs: protocol.set_item(m, s, t, *args) if type(t) is list else NotImplemented,
+    "__contains__": lambda m, s, t, args, kwargs: protocol.contains(m, s, t, args[0], False),
+}
+
+
+def _dict_get(m, s, table, args, kwargs):
+    key = args[0]
+    if isinstance(key, RtScalar):
+        keys = [k for k in table if type(k) in (int, bool)]
+        for k in keys:
+            if m.decide(m.scalars.compare("eq", key, k)):
+                return table[k]
+        return args[1] if len(args) > 1 else None
+    m.note_load(table, key)
+    return dict.get(table, *args)
+
+
+def _dict_update(m, s, table, args, kwargs):
+    if args and not isinstance(args[0], dict) and not hasattr(args[0], "keys"):
+        items = iterators.materialise(m, args[0])
+        if items is None:
+            return protocol.call_then(m, s, shims.update_dict, (table, args[0]), {}, _push_none)
+        args = (items,)
+    m.heap.touch(table)
+    dict.update(table, *args, **kwargs) if protocol.python_method(table, "__setitem__") is None else None
+    if protocol.python_method(table, "__setitem__") is not None:
+        return NotImplemented
+    return None
+
+
+def _dict_setdefault(m, s, table, args, kwargs):
+    return protocol.call(m, s, shims.setdefault, (table, *args), kwargs)
+
+
+_DICT = {"get": _dict_get, "update": _dict_update, "setdefault": _dict_setdefault}

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits and switches of capture, in one place."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Options:
+    dynamic_dims: dict = field(default_factory=dict)  # argument name or index -> {axis: symbol name}
+    ranges: dict = field(default_factory=dict)  # symbol name -> (min, max)
+    allow_training: bool = False  # capture modules that are in training mode
+    max_iterations: int = 0  # limit of each run-time loop; 0: the runtime's default
+    max_unroll: int = 64  # iterations of a loop with a static bound before a back edge is tried
+    max_unrolled_iterations: int = 256  # iterations of a loop that cannot have a back edge
+    max_static_iterations: int = 100_000  # iterations of a loop that the input does not touch
+    max_widenings: int = 12  # how often a loop's header may be generalised
+    max_states: int = 1024  # states alive at once
+    max_variants: int = 8  # specialised states at one point before differing shapes are merged
+    max_switch: int = 256  # possible values of a run-time index into a Python sequence
+    max_depth: int = 300  # nested calls
+    max_restarts: int = 64

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ends of a captured program: results, exceptions, and what was written to the outside.
+
+Every end state gives a template of its result (structure.py) and the values at its leaves. Ends of one
+structure share it; where structures differ by path, the program returns which one it is (`variant`)
+and every structure's leaves have result slots, unused ones filled with zeros.
+Writes to buffers, attributes and input tensors are results too, put back by the caller.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .arrays import RtArray
+from .diagnostics import CaptureRefusal, Restart
+from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, TensorType, Value
+from .heap import Cell
+from .iterators import MGenerator
+from .runtime_text import RtText
+from .state import State
+from .structure import Flattener
+from .values import RtScalar
+
+
+class End:
+    """One end state: its result's template, the values at its leaves, its writes."""
+
+    def __init__(self, state: State):
+        self.state = state
+        self.template: tuple = ()
+        self.values: list[Value] = []
+        self.writes: dict = {}  # key -> (owner, name, template)
+        self.roots: dict[int, Value] = {}
+
+
+class Outputs:
+    def __init__(self, machine, inputs):
+        self.m = machine
+        self.inputs = inputs
+        self.exceptions: dict[str, type] = {}
+        self.ends: list[End] = []
+        for state in machine.finished:
+            machine.activate(state)
+            kind, payload = state.finished
+            if kind == "raise":
+                self._raise(state, payload)
+            else:
+                self.ends.append(self._end(state, payload))
+        self.roots = [r for r in machine.recorder.roots if any(id(r) in e.roots for e in self.ends)]
+        self._states()
+        self._assemble()
+
+    # ---- exceptions --------------------------------------------------------------------------
+
+    def _raise(self, state: State, error: BaseException) -> None:
+        cls = type(error)
+        name = cls.__name__
+        self.exceptions[name] = cls
+        text, values = _message(error)
+        state.block.exit = Raise(name, text, [v.value for v in values])
+
+    # ---- one end -------------------------------------------------------------------------------
+
+    def _end(self, state: State, result: Any) -> End:
+        end = End(state)
+        flattener = Flattener(self._leaf, self._refuse)
+        body = flattener.flatten(result, "result")
+        recorder = self.m.recorder
+        for root in recorder.written():
+            end.roots[id(root)] = recorder.value_of_info(root.info)
+        writes = []
+        for owner, name, value, initial in self._written_attributes(state):
+            self._check_state(owner, name, initial, value)
+            writes.append((owner, name, flattener.flatten(value, str(name))))
+        end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
+        end.template = (body, tuple((_Owner(owner), name, t) for owner, name, t in writes))
+        end.values = [self._value(leaf) for leaf in flattener.leaves]
+        return end
+
+    def _leaf(self, obj: Any) -> str | None:
+        if isinstance(obj, torch.Tensor):
+            return "tensor"
+        if isinstance(obj, RtScalar):
+            return obj.kind
+        if isinstance(obj, RtArray):
+            return "array"
+        if isinstance(obj, (MGenerator, RtText)):
+            self._refuse(obj, "result")
+        return None
+
+    def _refuse(self, obj: Any, path: str) -> None:
+        what = "a generator" if isinstance(obj, MGenerator) else "text with a number known only at run time"
+        raise CaptureRefusal(f"the program returns {what}", "return tensors and numbers", kind="output")
+
+    def _value(self, leaf: Any) -> Value:
+        if isinstance(leaf, RtArray):
+            leaf = leaf.tensor
+        return leaf.value if isinstance(leaf, RtScalar) else self.m.recorder.value_of(leaf)
+
+    # ---- writes to the outside ------------------------------------------------------------------
+
+    def _written_attributes(self, state: State):
+        """(owner, name, new value, old value) of attributes and entries of objects from outside."""
+        heap = self.m.heap
+        heap.save()
+        for key, contents in state.overlay.contents.items():
+            obj = heap.objects[key]
+            before = heap.pristine[key]
+            if isinstance(obj, Cell) or self.m.is_born(obj) or before is contents:
+                continue
+            if hasattr(type(obj), "dycl_contents"):
+                continue
+            yield from _changes(obj, before, contents)
+
+    def _check_state(self, owner: Any, name: Any, initial: Any, value: Any) -> None:
+        """An attribute that is read and written must be a state."""
+        m = self.m
+        if (id(owner), name) not in m.loaded:
+            return
+        key = ("attribute", id(owner), name)
+        if key in m.decisions.states:
+            return
+        if type(initial) in (bool, int, float) or isinstance(initial, torch.Tensor) and type(initial) is not type(None):
+            label = f"{type(owner).__name__}.{name}" if not isinstance(owner, dict) else str(name)
+            m.decisions.states[key] = (_unique(label, m.decisions.states), owner, initial)
+            raise Restart(f"{label} is a state")
+
+    def _states(self) -> None:
+        """Buffers written in place must be states: begin anew if they were taken as constants."""
+        decisions = self.m.decisions
+        again = False
+        for root in self.roots:
+            if root.kind == "constant":
+                name = _unique(root.name or "buffer", decisions.states)
+                decisions.states[("tensor", id(root.real), None)] = (name, root.real, None)
+                again = True
+        if again:
+            raise Restart("a buffer is a state")
+
+    # ---- the results of the program ------------------------------------------------------------------
+
+    def _assemble(self) -> None:
+        m = self.m
+        self.variants: list[tuple] = []
+        numbers: list[int] = []
+        for end in self.ends:
+            if end.template not in self.variants:
+                self.variants.append(end.template)
+            numbers.append(self.variants.index(end.template))
+        plan = _Slots()
+        self.slots_of: list[list[int]] = [[] for _ in self.variants]
+        for end, number in zip(self.ends, numbers):
+            self.slots_of[number] = plan.place(end.values, self.slots_of[number])
+        state_names = [name for name, _ in m.graph.states]
+        for end, number in zip(self.ends, numbers):
+            m.activate(end.state)
+            values: list[Value] = []
+            if len(self.variants) > 1:
+                values.append(m.recorder.host("const", [], INT, value=number))
+            filled = dict(zip(self.slots_of[number], end.values))
+            values += [filled[k] if k in filled else plan.filler(m, k) for k in range(len(plan.types))]
+            values += [self._root_value(end, root) for root in self.roots if root.kind == "input"]
+            values += self._state_values(end)
+            end.state.block.exit = Return(values)
+        m.graph.output_names = (["variant"] if len(self.variants) > 1 else []) + [
+            f"out{k}" for k in range(len(plan.types))] + [
+            f"{root.name}_after" for root in self.roots if root.kind == "input"]
+        m.graph.output_states = state_names
+        self.slot_types = plan.types
+        self.written_inputs = [root for root in self.roots if root.kind == "input"]
+
+    def _root_value(self, end: End, root: Any) -> Value:
+        return end.roots.get(id(root)) or self.m.recorder.value_of_info(root.info)
+
+    def _state_values(self, end: End) -> list[Value]:
+        """The new value of each declared state, in order."""
+        m, values = self.m, []
+        for (name, kind, owner, key), (_, initial) in zip(self.inputs.states, m.graph.states):
+            if kind == "tensor":
+                root = next(r for r in m.recorder.roots if r.real is owner)
+                values.append(m.recorder.value_of_info(root.info))
+                continue
+            current = (owner if isinstance(owner, dict) else owner.__dict__).get(key)
+            if isinstance(current, RtScalar) and current.kind == initial.type.kind if isinstance(
+                    initial.type, ScalarType) else isinstance(current, torch.Tensor):
+                values.append(self._value(current))
+            elif isinstance(initial.type, ScalarType) and type(current).__name__ == initial.type.kind:
+                values.append(m.scalars.value(current))
+            else:
+                raise CaptureRefusal(f"the attribute {name} changes its type from call to call",
+                                     "keep its type, or make it an argument and a result", kind="state.type")
+        return values
+
+
+class _Owner:
+    """An object by identity, for comparing templates."""
+
+    __slots__ = ("obj",)
+
+    def __init__(self, obj: Any):
+        self.obj = obj
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, _Owner) and other.obj is self.obj
+
+    def __hash__(self) -> int:
+        return id(self.obj)
+
+
+class _Slots:
+    """Result slots shared by the variants: a slot holds values of one kind (dtype and rank, or scalar)."""
+
+    def __init__(self) -> None:
+        self.types: list = []
+
+    def place(self, values: list[Value], before: list[int]) -> list[int]:
+        used: list[int] = []
+        for k, value in enumerate(values):
+            if k < len(before):
+                slot = before[k]
+                self.types[slot] = _join(self.types[slot], value.type)
+            else:
+                slot = next((j for j, t in enumerate(self.types) if j not in used and _alike(t, value.type)), None)
+                if slot is None:
+                    self.types.append(value.type)
+                    slot = len(self.types) - 1
+                self.types[slot] = _join(self.types[slot], value.type)
+            used.append(slot)
+        return used
+
+    def filler(self, m, slot: int) -> Value:
+        kind = self.types[slot]
+        if isinstance(kind, ScalarType):
+            return m.recorder.host("const", [], kind, value={"int": 0, "float": 0.0, "bool": False}[kind.kind])
+        shape = tuple(d if isinstance(d, int) else 0 for d in kind.shape)
+        with m.recorder.without_modes():
+            zeros = torch.zeros(shape, dtype=kind.dtype)
+        return m.recorder.value_of(m.recorder.constant_handle(zeros))
+
+
+def _alike(a: Any, b: Any) -> bool:
+    if isinstance(a, TensorType) and isinstance(b, TensorType):
+        return a.dtype == b.dtype and len(a.shape) == len(b.shape)
+    return a == b
+
+
+def _join(a: Any, b: Any) -> Any:
+    if isinstance(a, TensorType):
+        return TensorType(a.dtype, tuple(x if x == y else None for x, y in zip(a.shape, b.shape)))
+    return a
+
+
+def _changes(obj: Any, before: Any, after: Any):
+    if isinstance(obj, dict):
+        old, new = dict(before[0]), dict(after[0])
+        if [k for k in new if k not in old] or [k for k in old if k not in new]:
+            yield obj, "*", dict(new), old
+            return
+        for key, value in new.items():
+            if value is not old[key]:
+                yield obj, key, value, old[key]
+        return
+    if isinstance(before, tuple) and len(before) == 2 and isinstance(before[1], dict) and (
+            before[0] is None or isinstance(before[0], dict)):
+        for old, new in ((before[0] or {}, after[0] or {}), (before[1], after[1])):
+            for name, value in new.items():
+                if name not in old or value is not old[name]:
+                    yield obj, name, value, old.get(name)
+            for name in old:
+                if name not in new:
+                    raise CaptureRefusal(f"the attribute {name} of an object from outside is deleted", kind="delattr")
+        return
+    if isinstance(obj, list):
+        yield obj, "*", list(after), list(before)
+        return
+    raise CaptureRefusal(f"a {type(obj).__name__} from outside is changed by the model",
+                         "return the new value instead", kind="write-back")
+
+
+def _message(error: BaseException) -> tuple[str, list]:
+    """The message of an exception as a format, and the runtime scalars in it."""
+    args = error.args
+    if len(args) == 1 and isinstance(args[0], RtText):
+        return args[0].template()
+    if any(isinstance(a, (RtScalar, RtText, torch.Tensor)) for a in args):
+        return "a message with values known only at run time", []
+    return str(error).replace("{", "{{").replace("}", "}}"), []
+
+
+def _unique(name: str, taken: dict) -> str:
+    names = {entry[0] for entry in taken.values()}
+    clean = "".join(c if c.isalnum() or c in "_." else "_" for c in name)
+    candidate, k = clean, 1
+    while candidate in names:
+        candidate, k = f"{clean}.{k}", k + 1
+    return candidate
+
+
+assert HostNode and ListType and OptionalType
