@@ -132,24 +132,20 @@ Trims used_results(const ir::Program& program) {
   return trims;
 }
 
-int trim_function(ir::Function& function, Trim& trim) {
+// Returns the number of ops dropped; `freed` counts parameters and results.
+int trim_function(ir::Function& function, Trim& trim, int& freed) {
   auto& values = std::get<ir::Return>(function.blocks[0].exit).values;
   // A sub-DNN that is called for nothing is left to the next sweep of its calls.
   if (std::ranges::none_of(trim.results, [](bool used) { return used; })) trim.results.assign(values.size(), true);
-  int dropped = keep_flagged(values, trim.results);
+  freed += keep_flagged(values, trim.results);
   keep_flagged(function.results, trim.results);
   const Liveness live(function);
   for (const ir::Param& param : function.params) trim.params.push_back(live(param.value));
-  dropped += keep_flagged(function.params, trim.params);
-  return dropped + sweep(function, live);
+  freed += keep_flagged(function.params, trim.params);
+  return sweep(function, live);
 }
 
-int trim_sub_dnns(ir::Program& program) {
-  Trims trims = used_results(program);
-  if (trims.empty()) return 0;
-  int dropped = 0;
-  for (ir::Function& function : program.functions)
-    if (function.kind == ir::FunctionKind::SubDnn) dropped += trim_function(function, trims[function.name]);
+void trim_calls(ir::Program& program, const Trims& trims) {
   for (ir::Function& function : program.functions)
     for (ir::Block& block : function.blocks)
       for (ir::Op& op : block.body) {
@@ -159,7 +155,15 @@ int trim_sub_dnns(ir::Program& program) {
         keep_flagged(op.operands, it->second.params);
         keep_flagged(op.results, it->second.results);
       }
-  return dropped;
+}
+
+int trim_sub_dnns(ir::Program& program, int& freed) {
+  Trims trims = used_results(program);
+  int dropped = 0;
+  for (ir::Function& function : program.functions)
+    if (function.kind == ir::FunctionKind::SubDnn) dropped += trim_function(function, trims[function.name], freed);
+  if (freed != 0) trim_calls(program, trims);
+  return dropped + freed;
 }
 
 // ---- functions and weights that nothing names ---------------------------------------
@@ -185,25 +189,19 @@ int drop_unnamed(ir::Program& program) {
   return dropped;
 }
 
-int drop_once(ir::Program& program) {
-  int dropped = 0;
-  for (ir::Function& function : program.functions)
-    if (function.kind == ir::FunctionKind::Host) dropped += sweep(function, Liveness(function));
-  return dropped + trim_sub_dnns(program);
-}
-
 }  // namespace
 
 int drop_dead(ir::Program& program) {
   // Before outlining one sweep finds all; after it, an unused parameter of a
   // sub-DNN frees what fed it. Each round is linear; few are ever needed.
   constexpr int kMostRounds = 8;
-  const bool has_sub_dnns = program.functions.size() > 1;
   int dropped = 0;
-  for (int round = 0; round < (has_sub_dnns ? kMostRounds : 1); ++round) {
-    const int more = drop_once(program);
-    dropped += more;
-    if (more == 0) break;
+  for (int round = 0; round < kMostRounds; ++round) {
+    for (ir::Function& function : program.functions)
+      if (function.kind == ir::FunctionKind::Host) dropped += sweep(function, Liveness(function));
+    int freed = 0;
+    if (program.functions.size() > 1) dropped += trim_sub_dnns(program, freed);
+    if (freed == 0) break;
   }
   return dropped + drop_unnamed(program);
 }

@@ -7,6 +7,18 @@
 namespace dycl::passes {
 namespace {
 
+void append_type(std::string& key, const ir::Type& type) {
+  key.push_back(static_cast<char>(type.kind));
+  key.push_back(static_cast<char>(type.dtype));
+  append_number(key, type.shape ? type.shape->size() + 1 : 0);
+  if (type.shape)
+    for (const ir::Dim& dim : *type.shape) {
+      append_number(key, static_cast<std::uint64_t>(dim.value));
+      append_text(key, dim.expr);
+    }
+  for (const ir::Type& element : type.element) append_type(key, element);
+}
+
 struct AttrWriter {
   std::string& key;
 
@@ -14,7 +26,7 @@ struct AttrWriter {
   void operator()(double value) const { append_number(key, std::bit_cast<std::uint64_t>(value)); }
   void operator()(bool value) const { key.push_back(value ? 1 : 0); }
   void operator()(const std::string& value) const { append_text(key, value); }
-  void operator()(const ir::Type& value) const { append_text(key, to_string(value)); }
+  void operator()(const ir::Type& value) const { append_type(key, value); }
   template <typename T>
   void operator()(const std::vector<T>& values) const {
     append_number(key, values.size());
@@ -57,8 +69,10 @@ void append_op(std::string& key, const ir::Function& function, const ir::Op& op)
     append_attr(key, attr);
   }
   append_number(key, op.results.size());
-  for (const ir::ValueId result : op.results)
-    append_text(key, result.present() ? to_string(function.type_of(result)) : std::string());
+  for (const ir::ValueId result : op.results) {
+    key.push_back(result.present() ? 1 : 0);
+    if (result.present()) append_type(key, function.type_of(result));
+  }
 }
 
 std::string structure_of(const ir::Function& sub_dnn) {
@@ -68,7 +82,7 @@ std::string structure_of(const ir::Function& sub_dnn) {
   append_number(key, sub_dnn.params.size());
   for (const ir::Param& param : sub_dnn.params) {
     number[param.value.index] = next++;
-    append_text(key, to_string(sub_dnn.type_of(param.value)));
+    append_type(key, sub_dnn.type_of(param.value));
   }
   const auto append_operand = [&](ir::ValueId value) { append_number(key, value.present() ? number[value.index] : 0); };
   for (const ir::Op& op : sub_dnn.blocks[0].body) {
@@ -80,7 +94,7 @@ std::string structure_of(const ir::Function& sub_dnn) {
   }
   key.push_back('R');
   for (const ir::ValueId value : std::get<ir::Return>(sub_dnn.blocks[0].exit).values) append_operand(value);
-  for (const ir::Output& result : sub_dnn.results) append_text(key, to_string(result.type));
+  for (const ir::Output& result : sub_dnn.results) append_type(key, result.type);
   return key;
 }
 
