@@ -128,21 +128,46 @@ Result<void> Run::Parts::bind_symbol(const SymbolBinding& binding) {
   const PlanDim& d = plan.type_of(plan.inputs[binding.input].reg).dims[binding.axis];
   const std::int64_t extent = input_shapes[binding.input][binding.axis];
   const PlanSymbol& symbol = plan.symbols[binding.symbol];
-  const auto dim = [&] { return name_of_input(binding.input) + ": dim " + std::to_string(binding.axis) + " is " + std::to_string(extent); };
   const auto value = d.code.size() == 2 ? std::optional(extent) : solve_dim(d.code, symbol_values, binding.symbol, extent);
-  if (!value) return bad_input(dim() + ", which no " + symbol.name + " makes of " + d.text);
-  if (*value < symbol.min || *value > symbol.max) {
+  if (value) return set_symbol(binding.symbol, *value, binding.input, binding.axis, extent);
+  return bad_input(name_of_input(binding.input) + ": dim " + std::to_string(binding.axis) + " is " + std::to_string(extent) +
+                   ", which no " + symbol.name + " makes of " + d.text);
+}
+
+Result<void> Run::Parts::set_symbol(std::uint32_t index, std::int64_t value, std::size_t input, std::size_t axis, std::int64_t extent) {
+  const PlanSymbol& symbol = plan.symbols[index];
+  if (value < symbol.min || value > symbol.max) {
     const std::string most = symbol.max == INT64_MAX ? "" : " and at most " + std::to_string(symbol.max);
-    return bad_input(dim() + ", so " + symbol.name + " is " + std::to_string(*value) + "; it must be at least " +
-                     std::to_string(symbol.min) + most);
+    return bad_input(name_of_input(input) + ": dim " + std::to_string(axis) + " is " + std::to_string(extent) + ", so " + symbol.name +
+                     " is " + std::to_string(value) + "; it must be at least " + std::to_string(symbol.min) + most);
   }
-  symbol_values[binding.symbol] = *value;
+  symbol_values[index] = value;
+  return {};
+}
+
+Result<void> Run::Parts::bind_inside(const Value& value, std::uint32_t type, std::size_t input) {
+  const PlanType& t = plan.types[type];
+  if (t.kind == ValueKind::Optional && value.kind != Value::Kind::None) return bind_inside(value, t.element, input);
+  if (t.kind == ValueKind::List) {
+    for (const Value& element : value.elements) DYCL_TRY(bind_inside(element, t.element, input));
+  }
+  if (t.kind != ValueKind::Tensor) return {};
+  for (std::size_t axis = 0; axis < t.dims.size(); ++axis) {
+    const auto& code = t.dims[axis].code;
+    if (code.size() != 2 || symbols_of(code).size() != 1 || symbol_values[symbols_of(code)[0]] >= 0) continue;
+    DYCL_TRY(set_symbol(static_cast<std::uint32_t>(symbols_of(code)[0]), value.tensor.shape[axis], input, axis, value.tensor.shape[axis]));
+  }
   return {};
 }
 
 Result<void> Run::Parts::bind_symbols() {
   std::fill(symbol_values.begin(), symbol_values.end(), -1);
   for (const SymbolBinding& b : shared.bindings) DYCL_TRY(bind_symbol(b));
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+    const std::uint32_t reg = plan.inputs[i].reg;
+    if (shared.slot_of_register[reg] != SlotKind::List) continue;
+    if (const Value* v = given(i)) DYCL_TRY(bind_inside(*v, plan.registers[reg], i));
+  }
   heap.bind_symbols(symbol_values);
   return {};
 }
@@ -188,7 +213,7 @@ Result<void> Run::Parts::start() {
     return bad_input("the program has " + std::to_string(plan.states.size()) + " states, got " + std::to_string(given_states.size()));
   }
   DYCL_TRY(check_inputs());
-  if (!shared.bindings.empty()) {
+  if (!plan.symbols.empty()) {
     DYCL_TRY(bind_symbols());
     DYCL_TRY(check_symbolic_inputs());
   }

@@ -31,7 +31,7 @@ struct Run::Parts {
   bool walk();
   template <bool kWatched>
   bool walk_code();
-  std::uint32_t decide(std::uint32_t decision, std::uint32_t arm);  // while watched
+  bool decide(std::uint32_t decision, std::uint32_t* arm);  // while watched
   bool call(const std::uint32_t* at);
   template <bool kWatched>
   bool call_sub_dnn(const std::uint32_t* at);
@@ -113,6 +113,8 @@ struct Run::Parts {
   Result<void> check_symbolic_inputs();
   Result<void> bind_symbols();
   Result<void> bind_symbol(const SymbolBinding& binding);
+  Result<void> bind_inside(const Value& value, std::uint32_t type, std::size_t input);  // of lists and optionals
+  Result<void> set_symbol(std::uint32_t symbol, std::int64_t value, std::size_t input, std::size_t axis, std::int64_t extent);
   // Kind, dtype, rank, known extents, memory; and, once symbols are bound, extents that depend on them.
   Result<void> check_value(const Value& value, std::uint32_t type, const std::string& what) const;
   Result<void> check_tensor(const Tensor& tensor, std::uint32_t type, const std::string& what) const;

@@ -64,14 +64,18 @@ bool Run::Parts::walk_code() {
         continue;
       case Opcode::Branch: {
         std::uint32_t arm = r[at[1]].b ? 1 : 0;
-        if constexpr (kWatched) arm = decide(at[2], arm);
+        if constexpr (kWatched) {
+          if (!decide(at[2], &arm)) return stop(at);
+        }
         at = code + at[3 + arm];
         continue;
       }
       case Opcode::Switch: {
         const std::uint32_t cases = at[3];
         std::uint32_t arm = arm_of(r[at[1]].i, cases, at + 4);
-        if constexpr (kWatched) arm = decide(at[2], arm);
+        if constexpr (kWatched) {
+          if (!decide(at[2], &arm)) return stop(at);
+        }
         at = code + at[4 + 2 * std::size_t{cases} + arm];
         continue;
       }
@@ -79,7 +83,7 @@ bool Run::Parts::walk_code() {
       case Opcode::LoopBack:
         if (++loop_counts[at[1]] > loop_limits[at[1]]) [[unlikely]] {
           failed_loop = at[1];
-          fail("", "the loop went on for more than " + std::to_string(loop_limits[at[1]]) + " iterations");
+          fail("RuntimeError", "the loop ran more than " + std::to_string(loop_limits[at[1]]) + " times");
           error.help = "raise the loop limit if that is intended";
           return stop(at);
         }
@@ -157,15 +161,18 @@ bool Run::Parts::walk_code() {
 
 // ---- decisions -------------------------------------------------------------------
 
-std::uint32_t Run::Parts::decide(std::uint32_t decision, std::uint32_t arm) {
-  if (decisions_made < forced.size() && forced[decisions_made] >= 0) {
-    // A switch may have fewer arms than whoever forces it thinks: the last stands for those beyond.
-    arm = std::min(static_cast<std::uint32_t>(forced[decisions_made]), plan.decisions[decision] - 1);
-  }
-  if (decider) arm = std::min(decider(decision, arm), plan.decisions[decision] - 1);
+bool Run::Parts::decide(std::uint32_t decision, std::uint32_t* arm) {
+  if (decisions_made < forced.size() && forced[decisions_made] >= 0) *arm = static_cast<std::uint32_t>(forced[decisions_made]);
+  if (decider) *arm = decider(decision, *arm);
   ++decisions_made;
-  if (tracing) trace.push_back({decision, arm});
-  return arm;
+  if (*arm >= plan.decisions[decision]) {
+    fail("", "forced decision " + std::to_string(decisions_made) + " is " + std::to_string(*arm) + ", but there are only " +
+                 std::to_string(plan.decisions[decision]) + " arms");
+    error.kind = ErrorKind::InvalidInput;
+    return false;
+  }
+  if (tracing) trace.push_back({decision, *arm});
+  return true;
 }
 
 // ---- calls -----------------------------------------------------------------------
