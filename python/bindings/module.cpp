@@ -7,6 +7,7 @@
 #include "errors.h"
 #ifdef DYCL_WITH_RUNTIME
 #include "compiler.h"
+#include "interpreter.h"
 #include "runner.h"
 #endif
 
@@ -16,6 +17,7 @@ NB_MODULE(_native, module) {
   dycl::bindings::bind_builder(module);
 #ifdef DYCL_WITH_RUNTIME
   dycl::bindings::bind_compiler(module);
+  dycl::bindings::bind_interpreter(module);
   dycl::bindings::bind_runner(module);
 #endif
 }

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "support/dtype.h"
@@ -31,5 +33,9 @@ bool is_tensor(nanobind::handle object);
 
 // Raises TypeError, naming `what`, for anything that is no tensor of a known dtype.
 HostTensor import_tensor(nanobind::handle object, const char* what);
+
+// A copy of the elements as a tensor of `framework` ("torch" or "numpy").
+nanobind::object export_tensor(DType dtype, std::span<const std::int64_t> shape, const void* data, std::size_t bytes,
+                               const std::string& framework);
 
 }  // namespace dycl::bindings

@@ -1,47 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "values.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
-#include <cstring>
+#include <algorithm>
 #include <memory>
 
 namespace nb = nanobind;
 
 namespace dycl::bindings {
 namespace {
-
-nb::dlpack::dtype dlpack_dtype(DType dtype) {
-  using Code = nb::dlpack::dtype_code;
-  const auto make = [&](Code code) {
-    return nb::dlpack::dtype{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(dtype)), 1};
-  };
-  switch (dtype) {
-    case DType::Bool: return make(Code::Bool);
-    case DType::BF16: return make(Code::Bfloat);
-    case DType::F16: case DType::F32: case DType::F64: return make(Code::Float);
-    case DType::I8: case DType::I16: case DType::I32: case DType::I64: return make(Code::Int);
-    case DType::U8: case DType::U16: case DType::U32: case DType::U64: return make(Code::UInt);
-    case DType::C64: case DType::C128: return make(Code::Complex);
-  }
-  throw nb::type_error("a tensor of an unknown element type");
-}
-
-nb::object export_tensor(const runtime::Tensor& tensor, const std::string& framework) {
-  const std::uint64_t bytes = tensor.byte_size();
-  auto memory = std::make_unique<std::uint8_t[]>(bytes ? bytes : 1);
-  if (bytes) std::memcpy(memory.get(), tensor.data, bytes);
-  std::vector<std::size_t> shape(tensor.shape.begin(), tensor.shape.end());
-  void* data = memory.get();
-  nb::capsule owner(memory.release(), [](void* p) noexcept { delete[] static_cast<std::uint8_t*>(p); });
-  const auto dtype = dlpack_dtype(tensor.dtype);
-  if (framework == "numpy")
-    return nb::cast(nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, nullptr, dtype));
-  if (framework == "torch")
-    return nb::cast(nb::ndarray<nb::pytorch>(data, shape.size(), shape.data(), owner, nullptr, dtype));
-  throw nb::value_error("framework: 'torch' or 'numpy'");
-}
 
 // The Python exception that is set, as an error of the run.
 Error error_of(const nb::python_error& failure, const std::string& function) {
@@ -94,7 +62,8 @@ nb::object export_value(const runtime::Value& value, const std::string& framewor
     case Kind::Bool: return nb::bool_(value.boolean);
     case Kind::Int: return nb::int_(value.integer);
     case Kind::Float: return nb::float_(value.floating);
-    case Kind::Tensor: return export_tensor(value.tensor, framework);
+    case Kind::Tensor:
+      return export_tensor(value.tensor.dtype, value.tensor.shape, value.tensor.data, value.tensor.byte_size(), framework);
     case Kind::List: return export_values(value.elements, framework);
   }
   return nb::none();

@@ -30,6 +30,11 @@ _FAKE_ERRORS = (  # torch cannot say what the op gives
     fake_tensor.MetadataMismatchError, GuardOnDataDependentSymNode)
 
 
+_UNREADABLE = (  # native code looked at the memory, or at the plain sizes, of a symbolic tensor
+    "data is not allocated yet", "with symbolic sizes/strides", "dispatch_on_subclass called",
+    "for customized tensor", "expected to contain only concrete integers")
+
+
 def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
     """fn: a function, method or operator of torch, or one that only calls those."""
     fn, args = _unbound(fn, args)
@@ -55,7 +60,7 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
     except _FAKE_ERRORS as error:
         raise _refusal(fn, error) from error
     except RuntimeError as error:
-        if "data is not allocated yet" in str(error):  # native code looked at the memory of a symbolic tensor
+        if any(text in str(error) for text in _UNREADABLE):
             raise _refusal(fn, error) from error
         raise
     except (TypeError, NotImplementedError, IndexError, ValueError) as error:
@@ -142,15 +147,14 @@ _EXITS: dict[str, Callable] = {
 
 
 def _run(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
-    try:
-        return recorder.native(fn, args, kwargs)
-    except RuntimeError as error:
-        if "expected to contain only concrete integers" not in str(error):
-            raise
-    from torch._dispatch.python import enable_python_dispatcher
+    result = recorder.native(fn, args, kwargs)
+    sizes = recorder.symbols.assumed_not_one
+    if sizes and getattr(fn, "__name__", "") in _MAY_COPY and result._dycl.cell is not args[0]._dycl.cell:
+        recorder.may_share(result._dycl, args[0]._dycl, sizes)
+    return result
 
-    with enable_python_dispatcher():
-        return recorder.native(fn, args, kwargs)
+
+_MAY_COPY = {"contiguous", "reshape", "flatten", "reshape_as", "ravel", "to"}  # a view if the layout allows
 
 
 def _decided(recorder, tree: Any) -> Any:

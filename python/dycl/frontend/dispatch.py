@@ -71,6 +71,18 @@ class DispatchRecorder(TorchDispatchMode):
             self.recorder.adopt_view(output, info, step_of(func, args, kwargs, index, output, info.sizes))
         return result
 
+    def _squeeze(self, func, args, kwargs):
+        """Only dims whose extent is known to be 1 go; that the others are not 1 is checked."""
+        source, sizes = args[0], args[0].shape
+        if not source._has_symbolic_sizes_strides:
+            return self._view(func, args, kwargs)
+        dims = _squeezed(func, args, kwargs, len(sizes))
+        for d in dims:
+            if isinstance(sizes[d], torch.SymInt):
+                self.recorder.symbols.require_not_one(sizes[d].node.expr)
+        dims = [d for d in dims if not isinstance(sizes[d], torch.SymInt) and sizes[d] == 1]
+        return self._view(aten.squeeze.dims, (source, dims), {})
+
     def _lift_fresh(self, func, args, kwargs):
         return args[0]
 
@@ -183,9 +195,16 @@ def _kind(func) -> str:
         return "write"
     if torch.Tag.nondeterministic_seeded in func.tags:
         return "random"
+    if func.overloadpacket is aten.squeeze:
+        return "squeeze"
     if any(r.alias_info is not None for r in func._schema.returns):
         return "view"
     return "pure"
+
+
+def _squeezed(func, args, kwargs, rank: int) -> list[int]:
+    given = args[1] if len(args) > 1 else kwargs.get("dim", list(range(rank)))
+    return sorted({d % rank for d in (given if isinstance(given, (list, tuple)) else [given])}) if rank else []
 
 
 def _decompositions() -> dict:
@@ -232,6 +251,8 @@ def record_results(recorder, func, args, kwargs, result) -> Any:
     """Records `func` as one node with the fake `result`'s types; the result's tensors become handles."""
     flat: list[FakeTensor] = []
     tree_map_only(torch.Tensor, flat.append, result)
+    if not flat and func.overloadpacket in (aten.size, aten.stride, aten.storage_offset, aten.numel):
+        raise RuntimeError("a plain number was expected with symbolic sizes/strides")
     if not flat:
         raise CaptureRefusal(f"{func} gives no tensor: its result would be fixed when the program is compiled",
                              kind="native.result")

@@ -243,7 +243,7 @@ def nodes_to_onnx(nodes: list[AtenNode], inputs: list[Value], outputs: list[Valu
 
 def _append(graph: onnx.GraphProto, node: AtenNode, template: Template, names: dict[int, str]) -> None:
     local = dict(enumerate(names[v.id] for v in inputs_of(node)))
-    prefix = f"n{len(graph.node)}."
+    prefix = f"n{len(graph.node)}_{len(graph.initializer)}."
     for index, tensor in template.constants.items():
         local[index] = f"{prefix}c{index}"
         proto = tensor_proto(tensor)

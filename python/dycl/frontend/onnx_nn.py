@@ -99,6 +99,8 @@ def convolution(t, input, weight, bias, stride, padding, dilation, transposed, o
     attrs = {"strides": _tuple(stride, n), "dilations": _tuple(dilation, n), "group": static(groups, "groups")}
     if transposed:
         extra = _tuple(output_padding, n)
+        if any(e >= s for e, s in zip(extra, attrs["strides"])):
+            raise ConversionError("a transposed convolution whose output_padding is not less than its stride")
         return _conv(t, "ConvTranspose", input, weight, bias, n, pads=pads + pads, output_padding=extra, **attrs)
     return _conv(t, "Conv", input, weight, bias, n, pads=pads + pads, **attrs)
 

@@ -242,6 +242,45 @@ def lerp(t, self, end, weight):
     return t.op("Where", t.op("Less", t.op("Abs", w), t.constant(0.5, a.torch_dtype)), low, high)
 
 
+@converts("atan2", "arctan2")
+def atan2(t, self, other):
+    y, x = _pair(t, self, other)
+    dtype = y.torch_dtype
+    zero, pi = t.constant(0.0, dtype), t.constant(math.pi, dtype)
+    both = t.op("And", t.op("IsInf", y), t.op("IsInf", x))  # inf/inf counts as 1/1
+    y, x = (t.op("Where", both, t.op("Sign", v), v) for v in (y, x))
+    angle = t.op("Atan", t.op("Div", y, x))
+    origin = t.op("And", t.op("Equal", y, zero), t.op("Equal", x, zero))
+    angle = t.op("Where", origin, y, angle)
+    turn = t.op("Where", _negative(t, y), t.op("Neg", pi), pi)
+    return t.op("Where", _negative(t, x), t.op("Add", angle, turn), angle)
+
+
+def _negative(t, x: Sym) -> Sym:
+    """Less than zero, or a zero with the sign."""
+    zero = t.constant(0.0, x.torch_dtype)
+    signed = t.op("And", t.op("Equal", x, zero), t.op("Less", t.op("Reciprocal", x), zero))
+    return t.op("Or", t.op("Less", x, zero), signed)
+
+
+@converts("copysign.Tensor", "copysign.Scalar")
+def copysign(t, self, other):
+    a, b = _pair(t, self, other)
+    size = t.op("Abs", a)
+    return t.op("Where", _negative(t, b), t.op("Neg", size), size)
+
+
+@converts("hypot")
+def hypot(t, self, other):
+    a, b = (t.op("Abs", v) for v in _pair(t, self, other))
+    high, low = t.op("Max", a, b), t.op("Min", a, b)
+    zero, one = t.constant(0.0, a.torch_dtype), t.constant(1.0, a.torch_dtype)
+    ratio = t.op("Where", t.op("Equal", low, high), one, t.op("Div", low, t.op("Where", t.op("Equal", high, zero), one, high)))
+    result = t.op("Mul", high, t.op("Sqrt", t.op("Add", t.op("Mul", ratio, ratio), one)))
+    infinite = t.op("Or", t.op("IsInf", a), t.op("IsInf", b))
+    return t.op("Where", infinite, t.constant(math.inf, a.torch_dtype), t.op("Where", t.op("Equal", high, zero), zero, result))
+
+
 # ---- comparisons and logic -------------------------------------------------------------------
 
 

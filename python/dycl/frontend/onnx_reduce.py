@@ -50,7 +50,27 @@ def nansum(t, self, dim=None, keepdim=False, dtype=None):
 
 @converts("mean", "mean.dim")
 def mean(t, self, dim=None, keepdim=False, dtype=None):
-    return reduce(t, "ReduceMean", _numeric(t, self), dim, keepdim)
+    return average(t, _numeric(t, self), dim, keepdim)
+
+
+def average(t: Tape, x: Sym, dim, keepdim) -> Sym:
+    """The mean; of nothing it is NaN, where ONNX Runtime's ReduceMean gives 0."""
+    if _surely_some(x, dim):
+        return reduce(t, "ReduceMean", x, dim, keepdim)
+    return t.op("Div", reduce(t, "ReduceSum", x, dim, keepdim), _count(t, x, axes_of(x, dim)))
+
+
+def _surely_some(x: Sym, dim) -> bool:
+    """Every reduced extent is known and not 0."""
+    return not x.rank or all(isinstance(x.dims[a], int) and x.dims[a] for a in axes_of(x, dim))
+
+
+def _count(t: Tape, x: Sym, axes: list[int]) -> Sym:
+    """How many elements are reduced into one, in x's dtype."""
+    if all(isinstance(x.dims[a], int) for a in axes):
+        return t.constant(float(math.prod(x.dims[a] for a in axes)), x.torch_dtype)
+    extents = t.op("Concat", *[t.ints([dim_value(t, x, a)]) for a in axes], axis=0)
+    return t.cast(t.op("ReduceProd", extents, keepdims=0), x.torch_dtype)
 
 
 @converts("prod", "prod.dim_int")
@@ -60,14 +80,19 @@ def prod(t, self, dim=None, keepdim=False, dtype=None):
 
 @converts("any", "any.dim", "any.dims")
 def any_(t, self, dim=None, keepdim=False):
-    return reduce(t, "ReduceMax", truth(t, self), dim, keepdim) if not _reduces_nothing(self, dim) \
-        else _empty_reduction(t, False)
+    return _quantified(t, "ReduceMax", truth(t, self), dim, keepdim)
 
 
 @converts("all", "all.dim", "all.dims")
 def all_(t, self, dim=None, keepdim=False):
-    return reduce(t, "ReduceMin", truth(t, self), dim, keepdim) if not _reduces_nothing(self, dim) \
-        else _empty_reduction(t, True)
+    return _quantified(t, "ReduceMin", truth(t, self), dim, keepdim)
+
+
+def _quantified(t, name, x: Sym, dim, keepdim) -> Sym:
+    """Over bools. Of nothing, the engine's kernel for bool fails; that for i32 gives its smallest or largest."""
+    if _surely_some(x, dim):
+        return reduce(t, name, x, dim, keepdim)
+    return t.op("Greater", reduce(t, name, t.cast(x, torch.int32), dim, keepdim), t.constant(0, torch.int32))
 
 
 def _reduces_nothing(x: Sym, dim) -> bool:
@@ -94,11 +119,23 @@ def extremum(t: Tape, x: Sym, dim, keepdim, largest: bool) -> Sym:
         return x
     if _reduces_nothing(x, dim):
         raise ConversionError("the largest or smallest of nothing")
+    if x.torch_dtype == torch.bool:
+        return reduce(t, name, x, dim, keepdim)
     result = reduce(t, name, x, dim, keepdim)
     if not x.is_float:
-        return result
+        return result if _surely_some(x, dim) else _of_some(t, x, dim, keepdim, result, largest)
     some = reduce(t, "ReduceMax", isnan(t, x), dim, keepdim)
     return t.op("Where", some, t.constant(math.nan, x.torch_dtype), result)
+
+
+def _of_some(t: Tape, x: Sym, dim, keepdim, result: Sym, largest: bool) -> Sym:
+    """The result, and an error if nothing was reduced: the first element, which must exist, is compared too.
+    (On floats the search for NaN fails then, as its kernel is bool's.)"""
+    first = x
+    axes = axes_of(x, dim)
+    for axis in reversed(axes):
+        first = t.op("Gather", first, t.constant([0] if keepdim else 0, torch.int64), axis=axis)
+    return t.op("Max" if largest else "Min", result, first)
 
 
 def arg_extremum(t: Tape, x: Sym, axis: int, keepdim, largest: bool) -> Sym:
@@ -216,9 +253,14 @@ def _median(t, x, axis, keepdim):
     n = static(x.dims[axis], "the extent")
     if n == 0:
         raise ConversionError("the median of nothing")
+    values, positions = _kth(t, x, (n + 1) // 2, axis, keepdim)
     if x.is_float:  # a NaN is the median of whatever holds it
-        raise ConversionError("the median of floating tensors")
-    return _kth(t, x, (n + 1) // 2, axis, keepdim)
+        nans = isnan(t, x)
+        some = reduce(t, "ReduceMax", nans, axis, keepdim)
+        first = t.op("ArgMax", t.cast(nans, torch.uint8), axis=axis, keepdims=int(bool(keepdim)))
+        values = t.op("Where", some, t.constant(math.nan, x.torch_dtype), values)
+        positions = t.op("Where", some, first, positions)
+    return [values, positions]
 
 
 @converts("_unique2")
@@ -258,16 +300,12 @@ def _variance(t, x: Sym, dim, correction, keepdim) -> tuple[Sym, Sym]:
     """(variance, mean with reduced axes kept or not)."""
     axes = axes_of(x, dim)
     correction = 1 if correction is None else static(correction, "the correction")
-    middle = reduce(t, "ReduceMean", x, axes, True)
-    square = t.op("Sub", x, middle)
-    total = reduce(t, "ReduceSum", t.op("Mul", square, square), axes, keepdim)
-    if all(isinstance(x.dims[a], int) for a in axes):
-        count = t.constant(max(float(math.prod(x.dims[a] for a in axes)) - correction, 0.0), x.torch_dtype)
-    else:
-        n = t.op("ReduceProd", t.op("Concat", *[t.ints([dim_value(t, x, a)]) for a in axes], axis=0), keepdims=0)
-        count = t.op("Max", t.op("Sub", t.cast(n, x.torch_dtype), t.constant(float(correction), x.torch_dtype)),
-                     t.constant(0.0, x.torch_dtype))
-    return t.op("Div", total, count), middle if keepdim or not x.rank else squeeze(t, middle, axes)
+    middle = average(t, x, axes, True) if x.rank else x
+    difference = t.op("Sub", x, middle)
+    total = reduce(t, "ReduceSum", t.op("Mul", difference, difference), axes, keepdim)
+    zero = t.constant(0.0, x.torch_dtype)
+    divisor = t.op("Max", t.op("Sub", _count(t, x, axes), t.constant(float(correction), x.torch_dtype)), zero)
+    return t.op("Div", total, divisor), middle if keepdim or not x.rank else squeeze(t, middle, axes)
 
 
 @converts("var.correction")

@@ -17,7 +17,9 @@ from typing import Any
 import sympy
 import torch
 from torch._dynamo.source import ConstantSource
+from torch._dispatch.python import enable_python_dispatcher
 from torch.fx.experimental import _config
+from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StrictMinMaxConstraint
 from torch.utils._sympy.value_ranges import ValueRanges
 
@@ -28,6 +30,23 @@ from .symbol_lowering import lower_expression
 from .values import RtBool, RtFloat, RtInt, RtScalar
 
 logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)
+
+
+def _remember_asker(guard_bool):
+    def remembered(node, file, line):
+        symbols = getattr(node.shape_env, "symbols", None)
+        if symbols is None:
+            return guard_bool(node, file, line)
+        before, symbols._asked_from = symbols._asked_from, file
+        try:
+            return guard_bool(node, file, line)
+        finally:
+            symbols._asked_from = before
+
+    return remembered
+
+
+SymNode.guard_bool = _remember_asker(SymNode.guard_bool)
 
 
 class CaptureShapeEnv(ShapeEnv):
@@ -53,6 +72,8 @@ class Symbols:
         self.declared: dict[str, torch.SymInt] = {}
         self.ranges: dict[str, tuple[int, int]] = {}
         self.guards: dict[str, None] = {}  # texts over declared names, in order of discovery
+        self.assumed_not_one: list = []  # extents of the present call that only its memory layout depends on
+        self._asked_from = ""  # the C++ file that asks the present question
         self._bound: dict[sympy.Symbol, Value] = {}  # symbol -> scalar value
         self._dims: dict[sympy.Symbol, tuple[Any, int]] = {}  # symbol -> (TensorInfo or Value, axis)
         self._lowered: dict[sympy.Basic, Value] = {}
@@ -63,13 +84,15 @@ class Symbols:
         return bool(self.declared or self.env.unbacked_symint_counter or self.env.unbacked_symfloat_counter)
 
     @contextlib.contextmanager
-    def asking(self):
-        """While torch computes shapes: it must not keep count of new symbols, nor assume that no extent is 1."""
+    def asking(self, symbolic: bool):
+        """While torch computes shapes: it must not keep count of new symbols, and if there are symbolic
+        extents it computes in Python (its C++ wants plain integers) without assuming that none is 1."""
         with self.env.ignore_fresh_unbacked_symbols():
-            if not self.declared:
+            if not symbolic:
                 yield
                 return
-            with _config.patch(backed_size_oblivious=True):
+            self.assumed_not_one = []
+            with _config.patch(backed_size_oblivious=True), enable_python_dispatcher():
                 yield
 
     # -- creation ------------------------------------------------------------------
@@ -212,6 +235,11 @@ class Symbols:
             return static
         if fallback is not None:
             return sympy.sympify(fallback)
+        if self._asked_from.endswith("c10/core/SymInt.h") and _compares_with_one(expr):
+            # Contiguity and broadcasting. Not 1 is right for the shape (what is broadcast is checked to be
+            # equal then); whether memory is shared may depend on it, see Recorder.may_share.
+            self.assumed_not_one.append(expr.args[0])
+            return sympy.false if isinstance(expr, sympy.Eq) else sympy.true
         if expr.free_symbols <= self.names.keys():
             return self._guard(expr)
         if not (expr.is_Boolean or isinstance(expr, sympy.logic.boolalg.Boolean)):
@@ -243,6 +271,16 @@ class Symbols:
         self.recorder.check(condition, _message(message, expr), "RuntimeError")
         return True
 
+    def require_not_one(self, size: Any) -> None:
+        self.require(sympy.Ne(size, 1), "a dim of extent 1 would make two tensors share memory, and one is written")
+
+    def hint(self, size: Any) -> int | None:
+        """The example's extent; an arbitrary but fixed one where there is no example."""
+        if not isinstance(size, torch.SymInt):
+            return int(size)
+        expr = size.node.expr.xreplace(self.env.backed_var_to_val)
+        return int(expr.xreplace({s: sympy.Integer(4) for s in expr.free_symbols}))
+
     # -- types ---------------------------------------------------------------------------
 
     def dim_type(self, size: Any) -> int | str | None:
@@ -252,6 +290,14 @@ class Symbols:
         if expr.is_Integer:
             return int(expr)
         return dim_text(expr, self.names) if expr.free_symbols <= self.names.keys() else None
+
+
+def _compares_with_one(expr: sympy.Basic) -> bool:
+    """size == 1, or stride == stride with the size left out, as in 6*N == 6."""
+    if not isinstance(expr, (sympy.Eq, sympy.Ne)) or not expr.args[1].is_Integer:
+        return False
+    left, right = expr.args
+    return right == 1 or left.as_coeff_Mul()[0] == right
 
 
 def _message(message: Any, expr: sympy.Basic) -> str:

@@ -50,6 +50,7 @@ class Recorder(Exits, lifting.Lifting):
         self._depth = 0
         self._scalars: dict[int, dict] = {}  # block id -> constants recorded in it
         self._items: dict[Value, Any] = {}
+        self._maybe_shared: dict[Cell, list] = {}
         lifting.Lifting.__init__(self)
 
     # -- calling native code -----------------------------------------------------------
@@ -64,7 +65,7 @@ class Recorder(Exits, lifting.Lifting):
 
     def native(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         """Runs fn with recording on. Arguments are already handles and symbolic numbers."""
-        with torch.no_grad(), self.symbols.asking(), self.fake_mode, self.mode:
+        with torch.no_grad(), self.symbols.asking(self.is_symbolic((args, kwargs))), self.fake_mode, self.mode:
             return fn(*args, **kwargs)
 
     def fake(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
@@ -73,12 +74,16 @@ class Recorder(Exits, lifting.Lifting):
             with _disable_current_modes():
                 return self.fake(fn, args, kwargs)
         self.choose_cache((args, kwargs))
-        with torch.no_grad(), self.symbols.asking(), self.fake_mode:
+        with torch.no_grad(), self.symbols.asking(not self.fake_mode.cache_enabled), self.fake_mode:
             return fn(*args, **kwargs)
 
     def choose_cache(self, arguments: Any) -> None:
         """The fake mode's cache asks needless questions about symbolic extents: only for static shapes."""
-        self.fake_mode.cache_enabled = not (self.symbols.any() and _is_symbolic(arguments))
+        self.fake_mode.cache_enabled = not self.is_symbolic(arguments)
+
+    def is_symbolic(self, arguments: Any) -> bool:
+        """Whether a symbolic number or a tensor with a symbolic extent is among the arguments."""
+        return self.symbols.any() and _is_symbolic(arguments)
 
     @property
     def guards(self) -> list[str]:
@@ -109,10 +114,17 @@ class Recorder(Exits, lifting.Lifting):
 
     def set_cell(self, cell: Cell, value: Value) -> None:
         lifting.check_writable(cell)
+        for size in self._maybe_shared.get(cell, ()):
+            self.symbols.require_not_one(size)
         self.heap.touch(cell)
         old = cell.value
         self._journal.append(lambda: setattr(cell, "value", old))
         cell.value = value
+
+    def may_share(self, a: TensorInfo, b: TensorInfo, sizes: list) -> None:
+        """Two storages that eager torch would make one if one of `sizes` were 1: writes must rule that out."""
+        for cell in (a.cell, b.cell):
+            self._maybe_shared.setdefault(cell, []).extend(sizes)
 
     def set_cache(self, info: TensorInfo, entry: tuple) -> None:
         old = info.cache

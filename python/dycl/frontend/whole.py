@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_iter
 from .diagnostics import CaptureRefusal
 from .dispatch import _decompositions, record_results
 from .inplace import bind
+from .whole_shapes import symbolic_result
 
 aten = torch.ops.aten
 
@@ -74,38 +75,14 @@ def record_whole(recorder, name: str, args: tuple, kwargs: dict) -> Any:
     if name == "instance_norm" and arguments.get("running_mean") is not None and arguments.get("use_input_stats"):
         return NotImplemented
     positional, keywords = _canonical(op, arguments)
-    result = _result(recorder, op, positional, keywords)
+    result = NotImplemented
+    if recorder.is_symbolic((positional, keywords)):
+        result = symbolic_result(recorder, op, positional, keywords)
+    if result is NotImplemented:
+        result = recorder.fake(op, positional, keywords)
     if _shares_memory(result, (args, kwargs)):
         return NotImplemented
     return record_results(recorder, op, positional, keywords, result)
-
-
-def _result(recorder, op, positional: tuple, keywords: dict) -> Any:
-    """The fake result. Attention asks about extents only to choose a kernel, so its shape is computed here."""
-    if op is aten.scaled_dot_product_attention.default:
-        arguments = bind(op, positional, keywords)
-        query, key, value, mask = (arguments[n] for n in ("query", "key", "value", "attn_mask"))
-        if query._has_symbolic_sizes_strides and _plain_attention(recorder, query, key, value, mask):
-            sizes = (*query.shape[:-1], value.shape[-1])
-            return recorder.fake(torch.empty, (sizes,), {"dtype": query.dtype, "device": query.device})
-    return recorder.fake(op, positional, keywords)
-
-
-def _plain_attention(recorder, query, key, value, mask) -> bool:
-    """Nothing is broadcast but the mask, and torch would find nothing wrong."""
-    if not (query.dim() == key.dim() == value.dim() > 2 and query.dtype == key.dtype == value.dtype):
-        return False
-    same = recorder.same_sizes
-    if not (same(query.shape[:-2], key.shape[:-2]) and same(key.shape[:-1], value.shape[:-1])):
-        return False
-    if not same(query.shape[-1:], key.shape[-1:]) or not query.dtype.is_floating_point:
-        return False
-    if mask is None:
-        return True
-    if mask.dtype not in (torch.bool, query.dtype) or not 2 <= mask.dim() <= query.dim():
-        return False
-    full = (*query.shape[:-1], key.shape[-2])[-mask.dim():]
-    return all(same((m,), (1,)) or same((m,), (f,)) for m, f in zip(mask.shape, full))
 
 
 def _resolve(packet, args: tuple, kwargs: dict) -> Any:

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user calls: compile a model, call the program, save it, load it, verify it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from typing import Any, Callable
+
+import torch
+
+from . import engines
+from .frontend.capture import capture
+from .frontend.diagnostics import CompileError
+from .frontend.options import Options
+from .interface import Interface
+
+
+def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend: str = "ort",
+            dynamic_dims: dict | None = None, ranges: dict | None = None, max_iterations: int = 0,
+            verify: bool | str = True, allow_training: bool = False, threads: int = 0,
+            progress: Callable[[str], None] | None = None, **limits: Any) -> "CompiledProgram":
+    """Compiles a module, function or bound method with its control flow, whatever the input decides.
+
+    args, kwargs   example arguments: tensors (anywhere in nested containers) become inputs, other values
+                   are fixed and checked at each call
+    backend        the engine of the straight-line parts ("ort")
+    dynamic_dims   {argument name: {axis: symbol}}: extents that may differ from call to call
+    verify         run model and program side by side on the example before returning
+
+    Raises CompileError, with the place in the user's code, the reason and a remedy, for what is refused.
+    """
+    if not isinstance(args, tuple):
+        args = tuple(args) if isinstance(args, list) else (args,)
+    options = Options(dynamic_dims=dict(dynamic_dims or {}), ranges=dict(ranges or {}), allow_training=allow_training,
+                      max_iterations=max_iterations, **limits)
+    say = progress or (lambda stage: None)
+    times: dict[str, float] = {}
+    started = time.perf_counter()
+    say("capture")
+    captured = capture(model, args, dict(kwargs or {}), options)
+    times["capture"] = time.perf_counter() - started
+    interface = Interface.of(captured)
+    engine, report = engines.build(captured, interface, model, backend, threads, say)
+    report["times"] = times | report.get("times", {})
+    report["warnings"] = captured.warnings
+    program = CompiledProgram(engine, interface, model, report)
+    if verify:
+        say("verify")
+        program._verify_example(args, dict(kwargs or {}))
+    return program
+
+
+def load(path: str | os.PathLike, *, threads: int = 0) -> "CompiledProgram":
+    """A saved program. Classes of its inputs and outputs are imported by name."""
+    engine = engines.NativeEngine.load(os.fspath(path), threads)
+    return CompiledProgram(engine, Interface.from_json(engine.metadata()), None, {})
+
+
+class CompiledProgram:
+    """Called like the model it was compiled from. One call at a time; see `clone` for threads."""
+
+    def __init__(self, engine: Any, interface: Interface, model: Any, report: dict):
+        self._engine, self._interface, self._model, self._report = engine, interface, model, report
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        interface = self._interface
+        inputs, originals = interface.collect(args, kwargs)
+        states = interface.read_states()
+        outputs, new_states = self._engine.run(inputs, states, interface.exceptions)
+        return interface.give_back(outputs, new_states, originals)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the package: one file that runs without Python."""
+        self._engine.save(os.fspath(path))
+
+    def report(self) -> dict:
+        """What was compiled: stages and times, blocks, sub-DNNs, warnings."""
+        return self._report
+
+    def verify(self, inputs: list, rtol: float = 1e-4, atol: float = 1e-5) -> dict:
+        """Runs model and program side by side on a list of argument tuples; see dycl.verify."""
+        from .verify import verify
+
+        return verify(self, self._model, inputs, rtol, atol)
+
+    def _verify_example(self, args: tuple, kwargs: dict) -> None:
+        from .verify import check_example
+
+        if not self._interface.random:
+            check_example(self, self._model, args, kwargs)
+
+    @property
+    def ir_text(self) -> str:
+        return self._engine.ir_text()
+
+
+def _scratch() -> str:
+    folder = tempfile.mkdtemp(prefix="dycl-")
+    import atexit
+
+    atexit.register(shutil.rmtree, folder, True)
+    return folder
+
+
+assert torch is not None and CompileError is not None

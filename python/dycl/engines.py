@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What executes a captured program: the native runtime, or the captured graph itself with torch.
+
+`backend="reference"` runs the captured graph op by op with torch: slow, for telling a fault of capture
+from a fault of lowering or of an engine.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import shutil
+import tempfile
+import time
+import weakref
+from typing import Any, Callable
+
+import torch
+
+from .frontend.diagnostics import CompileError
+from .frontend.lower import LoweringRefusal, lower_graph
+
+
+def build(captured: Any, interface: Any, model: Any, backend: str, threads: int, say: Callable) -> tuple[Any, dict]:
+    if backend == "reference":
+        return ReferenceEngine(captured.graph), {"blocks": len(captured.graph.reachable_blocks())}
+    from . import _native
+
+    started = time.perf_counter()
+    say("lower")
+    builder = _native.ProgramBuilder()
+    try:
+        lower_graph(captured.graph, builder, names=_weight_names(model), initials=interface.initial_states())
+    except LoweringRefusal as refusal:
+        raise CompileError(str(refusal), kind="lowering") from None
+    for name, (low, high) in interface.symbols.items():
+        builder.add_symbol(name, low, high)
+    try:
+        builder.set_metadata("python", json.dumps(interface.to_json()))
+    except Exception as error:  # the interface cannot be saved: the program still runs in this process
+        interface.unsaved = str(error)
+    lowered = time.perf_counter() - started
+    engine, report = NativeEngine.compile(builder, backend, threads, say)
+    report["times"] = {"lower": lowered, "compile": time.perf_counter() - started - lowered}
+    return engine, report
+
+
+def _weight_names(model: Any) -> dict[int, str]:
+    owner = getattr(model, "__self__", model)
+    if not isinstance(owner, torch.nn.Module):
+        return {}
+    names = {id(p): name for name, p in owner.named_parameters(remove_duplicate=False)}
+    names.update((id(b), name) for name, b in owner.named_buffers(remove_duplicate=False))
+    return names
+
+
+class NativeEngine:
+    """A package, loaded by the C++ runtime."""
+
+    def __init__(self, path: str, program: Any, folder: str | None):
+        from . import _native
+
+        self.path, self.program = path, program
+        self.run_ = _native.Run(program)
+        self.run_.set_print(_print)
+        if folder is not None:
+            weakref.finalize(self, shutil.rmtree, folder, True)
+
+    @classmethod
+    def compile(cls, builder: Any, backend: str, threads: int, say: Callable) -> tuple["NativeEngine", dict]:
+        from . import _native
+
+        folder = tempfile.mkdtemp(prefix="dycl-")
+        path = os.path.join(folder, "program.dycl")
+        try:
+            report = _native.compile_program(builder, path, backend=backend, progress=say)
+            return cls(path, _native.Program.load(path, threads=threads), folder), dict(report)
+        except Exception:
+            shutil.rmtree(folder, True)
+            raise
+
+    @classmethod
+    def load(cls, path: str, threads: int) -> "NativeEngine":
+        from . import _native
+
+        return cls(path, _native.Program.load(path, threads=threads), None)
+
+    def run(self, inputs: list, states: list, exceptions: dict) -> tuple[list, list]:
+        from . import _native
+
+        try:
+            return self.run_.run(inputs, states)
+        except _native.RunError as error:
+            raise _user_exception(error, exceptions) from None
+
+    def save(self, path: str) -> None:
+        temporary = f"{path}.{os.getpid()}.tmp"
+        shutil.copyfile(self.path, temporary)
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+
+    def metadata(self) -> dict:
+        return json.loads(json.loads(self.program.metadata).get("python", "{}"))
+
+    def ir_text(self) -> str:
+        return self.program.ir_text
+
+
+def _print(text: str) -> None:
+    print(text, end="", flush=False)
+
+
+def _user_exception(error: Any, exceptions: dict) -> BaseException:
+    """An exception of the user's program, as its own class."""
+    name = getattr(error, "type", "") or ""
+    cls = exceptions.get(name) or getattr(builtins, name, None)
+    if isinstance(cls, type) and issubclass(cls, Exception):
+        try:
+            return cls(getattr(error, "message", str(error)))
+        except Exception:
+            return error
+    return error
+
+
+class ReferenceEngine:
+    def __init__(self, graph: Any):
+        self.graph = graph
+
+    def run(self, inputs: list, states: list, exceptions: dict) -> tuple[list, list]:
+        from .frontend.reference import ProgramRaised, run_graph
+
+        try:
+            results = run_graph(self.graph, [*(x.clone() if isinstance(x, torch.Tensor) else x for x in inputs), *states])
+        except ProgramRaised as raised:
+            cls = exceptions.get(raised.type) or getattr(builtins, raised.type, RuntimeError)
+            raise cls(raised.message) from None
+        count = len(self.graph.output_states)
+        return (results[:-count], results[-count:]) if count else (results, [])
+
+    def save(self, path: str) -> None:
+        raise ValueError("a reference program cannot be saved; compile with a back end")
+
+    def ir_text(self) -> str:
+        from .frontend.lower import graph_to_text
+
+        return graph_to_text(self.graph)

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Between Python objects and the flat values of a program.
+
+Collects the tensors of a call in the order of the program's inputs, checking that everything else is
+what it was at compile time; makes the result objects from the outputs; reads and writes back the
+states (buffers, attributes) of the live module, and inputs that the program changes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import torch
+
+from .frontend.inputs import InputError
+from .frontend.structure import StaticObject, from_json, rebuild, to_json
+
+
+@dataclasses.dataclass
+class Interface:
+    arguments: list  # templates of positional arguments
+    keywords: dict  # name -> template
+    variants: list  # templates of results: (body, writes)
+    slots: list  # per variant: the output number of each leaf
+    written_inputs: list  # numbers of the inputs that are written
+    states: list  # (name, kind, owner, key)
+    exceptions: dict
+    symbols: dict
+    names: list  # of inputs, for messages
+    guards: list
+    random: bool = False
+    initials: dict = dataclasses.field(default_factory=dict)
+    unsaved: str = ""
+
+    @classmethod
+    def of(cls, captured: Any) -> "Interface":
+        inputs, outputs, graph = captured.inputs, captured.outputs, captured.graph
+        order = {id(h): k for k, h in enumerate(inputs.handles)}
+        written = [order[id(root.handle)] for root in outputs.written_inputs]
+        random = any(getattr(n, "op", "").startswith("rand.") for b in graph.reachable_blocks() for n in b.nodes)
+        entering = _Entering(inputs)
+        result = cls([entering(a) for a in inputs.args], {k: entering(v) for k, v in inputs.kwargs.items()},
+                     outputs.variants, outputs.slots_of, written, inputs.states, outputs.exceptions,
+                     dict(captured.inputs.m.recorder.symbols.ranges), list(graph.input_names), captured.guards, random)
+        for name, kind, owner, key in inputs.states:
+            value = result._state(kind, owner, key)
+            result.initials[name] = value.detach().clone() if isinstance(value, torch.Tensor) else value
+        return result
+
+    # ---- a call ------------------------------------------------------------------------------
+
+    def collect(self, args: tuple, kwargs: dict) -> tuple[list, list]:
+        """(tensors in the program's order, the caller's own tensors)."""
+        if len(args) != len(self.arguments) or kwargs.keys() != self.keywords.keys():
+            raise InputError(f"the program takes {len(self.arguments)} positional arguments and the keywords "
+                             f"{sorted(self.keywords)}; given {len(args)} and {sorted(kwargs)}; compile it with these")
+        found: list = []
+        for k, (value, template) in enumerate(zip(args, self.arguments)):
+            _match(value, template, f"argument {k}", found)
+        for name, template in self.keywords.items():
+            _match(kwargs[name], template, f"argument {name}", found)
+        return [x.detach() for x in found], found
+
+    def read_states(self) -> list:
+        return [self._state(kind, owner, key) for _, kind, owner, key in self.states]
+
+    def initial_states(self) -> dict:
+        return self.initials
+
+    def _state(self, kind: str, owner: Any, key: Any) -> Any:
+        if kind == "tensor":
+            return owner.detach()
+        if kind == "kept":
+            return self.initials[key]
+        value = (owner if isinstance(owner, dict) else owner.__dict__)[key]
+        return value.detach() if isinstance(value, torch.Tensor) else value
+
+    def give_back(self, outputs: list, new_states: list, originals: list) -> Any:
+        many = len(self.variants) > 1
+        number = int(outputs[0]) if many else 0
+        rest = outputs[1:] if many else outputs
+        count = len(self.written_inputs)
+        slots, written = (rest[:len(rest) - count], rest[len(rest) - count:]) if count else (rest, [])
+        body, writes = self.variants[number]
+        leaves = iter([slots[k] for k in self.slots[number]])
+        made: list = []
+        leaves = _numpy_leaves(leaves, self.variants[number])
+        result = rebuild(body, leaves, made)
+        for position, value in zip(self.written_inputs, written):
+            with torch.no_grad():
+                originals[position].copy_(value)
+        for (name, kind, owner, key), value in zip(self.states, new_states):
+            self._write_state(kind, owner, key, value)
+        state_keys = {(id(owner), key) for _, kind, owner, key in self.states if kind != "tensor"}
+        for owner, name, template in writes:
+            value = rebuild(template, leaves, made)
+            if (id(owner.obj), name) not in state_keys:
+                _write(owner.obj, name, value)
+        return result
+
+    def _write_state(self, kind: str, owner: Any, key: Any, value: Any) -> None:
+        if kind == "tensor":
+            with torch.no_grad():
+                owner.copy_(value)
+        elif kind == "kept":
+            self.initials[key] = value
+        else:
+            (owner if isinstance(owner, dict) else owner.__dict__)[key] = value
+
+    # ---- in a file ----------------------------------------------------------------------------
+
+    def to_json(self) -> dict:
+        return {
+            "arguments": [to_json(t) for t in self.arguments],
+            "keywords": {k: to_json(t) for k, t in self.keywords.items()},
+            "variants": [to_json(body) for body, _ in self.variants],
+            "slots": self.slots, "written_inputs": self.written_inputs, "names": self.names,
+            "states": [name for name, *_ in self.states],
+            "exceptions": {n: f"{c.__module__}:{c.__qualname__}" for n, c in self.exceptions.items()},
+            "random": self.random,
+        }
+
+    @classmethod
+    def from_json(cls, data: dict) -> "Interface":
+        raise NotImplementedError
+
+
+class _Entering:
+    """Captured arguments (copies with handles at the leaves) as templates."""
+
+    def __init__(self, inputs: Any):
+        self.inputs = inputs
+        self.handles = {id(h): k for k, h in enumerate(inputs.handles)}
+
+    def __call__(self, x: Any) -> tuple:
+        if id(x) in self.handles:
+            example = self.inputs.examples[self.handles[id(x)]]
+            shape = tuple(d if type(d) is int else None for d in x.shape)
+            return ("tensor", str(example.dtype), shape)
+        if isinstance(x, tuple):
+            return ("tuple", type(x), tuple(self(y) for y in x))
+        if isinstance(x, list):
+            return ("list", type(x), tuple(self(y) for y in x))
+        if isinstance(x, dict):
+            return ("dict", type(x), tuple((k, self(v)) for k, v in dict.items(x)), ())
+        if id(x) in self.inputs.objects and hasattr(x, "__dict__"):
+            return ("object", type(x), tuple((k, self(v)) for k, v in vars(x).items()))
+        if isinstance(x, (bool, int, float, str, type(None), torch.dtype, torch.device)):
+            return ("static", type(x).__name__, repr(x) if isinstance(x, float) else x)
+        return ("live", StaticObject(x))
+
+
+def _match(value: Any, template: tuple, path: str, found: list) -> None:
+    kind = template[0]
+    if kind == "tensor":
+        _match_tensor(value, template, path)
+        found.append(value)
+    elif kind == "static":
+        _match_static(value, template, path)
+    elif kind == "live":
+        if value is not template[1].obj and not _equal(value, template[1].obj):
+            raise InputError(f"{path}: another object than at compile time; compile again for it")
+    elif type(value) is not template[1]:
+        raise InputError(f"{path}: a {type(value).__name__}, compiled for a {template[1].__name__}")
+    elif kind in ("tuple", "list"):
+        if len(value) != len(template[2]):
+            raise InputError(f"{path}: {len(value)} elements, compiled for {len(template[2])}")
+        for k, (x, t) in enumerate(zip(value, template[2])):
+            _match(x, t, f"{path}[{k}]", found)
+    elif kind == "dict":
+        if list(value) != [k for k, _ in template[2]]:
+            raise InputError(f"{path}: other keys than at compile time ({[k for k, _ in template[2]]})")
+        for key, t in template[2]:
+            _match(value[key], t, f"{path}[{key!r}]", found)
+    else:
+        for name, t in template[2]:
+            _match(getattr(value, name, None), t, f"{path}.{name}", found)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    try:
+        return type(a) is type(b) and bool(a == b)
+    except Exception:
+        return False
+
+
+def _match_tensor(value: Any, template: tuple, path: str) -> None:
+    if not isinstance(value, torch.Tensor):
+        raise InputError(f"{path}: a {type(value).__name__}, compiled for a tensor")
+    if str(value.dtype) != template[1]:
+        raise InputError(f"{path}: dtype {value.dtype}, compiled for {template[1]}")
+    if value.dim() != len(template[2]):
+        raise InputError(f"{path}: {value.dim()} dims, compiled for {len(template[2])}")
+    for axis, (have, want) in enumerate(zip(value.shape, template[2])):
+        if want is not None and have != want:
+            raise InputError(f"{path}: dim {axis} is {have}, compiled for {want}; declare it in dynamic_dims to vary it")
+
+
+def _match_static(value: Any, template: tuple, path: str) -> None:
+    want = float(template[2]) if template[1] == "float" else template[2]
+    same = type(value).__name__ == template[1] and (value == want or value != value and want != want)
+    if not same:
+        raise InputError(f"{path}: {value!r}, but the program was compiled for {want!r}; compile again for it")
+
+
+def _numpy_leaves(leaves: Any, templates: tuple) -> Any:
+    """Outputs that were numpy arrays in the user's code become arrays again."""
+    kinds: list = []
+
+    def walk(t: tuple) -> None:
+        if t[0] in ("tensor", "array", "int", "float", "bool"):
+            kinds.append(t[0])
+        elif t[0] in ("tuple", "list", "set"):
+            for u in t[2]:
+                walk(u)
+        elif t[0] in ("dict", "object"):
+            for part in t[2:]:
+                for _, u in part:
+                    walk(u)
+
+    walk(templates[0])
+    for _, _, t in templates[1]:
+        walk(t)
+    for kind, value in zip(kinds, leaves):
+        yield _from_tensor(value) if kind == "array" else value
+
+
+def _from_tensor(value: torch.Tensor) -> Any:
+    array = value.numpy()
+    return array[()] if array.ndim == 0 else array
+
+
+def _write(owner: Any, name: Any, value: Any) -> None:
+    if name == "*":
+        if isinstance(owner, list):
+            owner[:] = value
+        else:
+            owner.clear()
+            owner.update(value)
+    elif isinstance(owner, dict):
+        owner[name] = value
+    else:
+        owner.__dict__[name] = value
+
+
+assert np is not None and from_json is not None

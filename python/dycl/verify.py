@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Model and program side by side."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import math
+from typing import Any
+
+import torch
+
+from .frontend.diagnostics import CompileError
+from .frontend.inputs import InputError
+
+
+def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list) -> list[str]:
+    """Where two results differ; `worst[0]` collects the largest difference of floating values."""
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return [f"{path}: {a.dtype}{list(a.shape)} against {b.dtype}{list(b.shape)}"]
+        if a.numel() == 0:
+            return []
+        if not a.dtype.is_floating_point and not a.dtype.is_complex:
+            return [] if torch.equal(a, b) else [f"{path}: integers differ"]
+        x, y = a.detach().double() if not a.dtype.is_complex else a, b.detach().double() if not b.dtype.is_complex else b
+        finite = torch.isfinite(x) & torch.isfinite(y)
+        worst[0] = max(worst[0], (x - y)[finite].abs().max().item() if finite.any() else 0.0)
+        scale = x[finite].abs().max().item() if finite.any() else 0.0
+        same = torch.isclose(x, y, rtol=rtol, atol=atol + rtol * scale, equal_nan=True)
+        return [] if bool(same.all()) else [f"{path}: values differ by up to {worst[0]:.3g}"]
+    if type(a) is not type(b):
+        return [f"{path}: a {type(a).__name__} against a {type(b).__name__}"]
+    if isinstance(a, float):
+        if a == b or a != a and b != b or math.isclose(a, b, rel_tol=rtol, abs_tol=atol):
+            return []
+        return [f"{path}: {a!r} against {b!r}"]
+    if isinstance(a, (list, tuple)):
+        if len(a) != len(b):
+            return [f"{path}: {len(a)} elements against {len(b)}"]
+        return [d for k, (x, y) in enumerate(zip(a, b)) for d in differences(x, y, f"{path}[{k}]", rtol, atol, worst)]
+    if isinstance(a, dict):
+        if list(a) != list(b):
+            return [f"{path}: keys {list(a)} against {list(b)}"]
+        return [d for k in a for d in differences(a[k], b[k], f"{path}[{k!r}]", rtol, atol, worst)]
+    if hasattr(a, "__dict__") and not callable(a):
+        return differences(vars(a), vars(b), path, rtol, atol, worst)
+    if hasattr(a, "shape") and hasattr(a, "dtype"):
+        return [] if a.shape == b.shape and bool((abs(a - b) <= atol + rtol * abs(a)).all()) else [f"{path}: arrays differ"]
+    try:
+        return [] if a is b or bool(a == b) else [f"{path}: {a!r} against {b!r}"]
+    except Exception:
+        return []
+
+
+def _outcome(call: Any, args: tuple, kwargs: dict) -> tuple[str, Any, str]:
+    out = io.StringIO()
+    try:
+        with torch.no_grad(), contextlib.redirect_stdout(out):
+            return "returned", call(*args, **kwargs), out.getvalue()
+    except (CompileError, InputError):
+        raise
+    except Exception as error:
+        return "raised", type(error).__name__, out.getvalue()
+
+
+def compare(program: Any, model: Any, args: tuple, kwargs: dict, rtol: float, atol: float, worst: list) -> list[str]:
+    """Eager first, on copies of everything it may change; then the program from the same start."""
+    interface = program._interface
+    before = _Saved(interface)
+    memo: dict = {}
+    eager_args, eager_kwargs = copy.deepcopy((args, kwargs), memo)
+    expected = _outcome(model, eager_args, eager_kwargs)
+    after_eager = before.contents()
+    before.restore()
+    our_args, our_kwargs = copy.deepcopy((args, kwargs))
+    actual = _outcome(program, our_args, our_kwargs)
+    after_ours = before.contents()
+    before.restore()
+    found = differences(expected[0], actual[0], "outcome", rtol, atol, worst)
+    found += differences(expected[1], actual[1], "result", rtol, atol, worst)
+    found += differences(expected[2], actual[2], "printed", rtol, atol, worst)
+    found += differences((eager_args, eager_kwargs), (our_args, our_kwargs), "inputs after", rtol, atol, worst)
+    found += differences(after_eager, after_ours, "state after", rtol, atol, worst)
+    return found
+
+
+class _Saved:
+    """What a program writes in the outside world, so that a comparison leaves no trace."""
+
+    def __init__(self, interface: Any):
+        self.tensors: list = []
+        self.slots: list = []
+        for _, kind, owner, key in interface.states:
+            if kind == "tensor":
+                self.tensors.append((owner, owner.detach().clone()))
+            elif kind != "kept":
+                self._slot(owner, key)
+        for _, writes in interface.variants:
+            for owner, name, _ in writes:
+                self._slot(owner.obj, name)
+
+    def _slot(self, owner: Any, key: Any) -> None:
+        table = owner if isinstance(owner, (dict, list)) else owner.__dict__
+        if key == "*":
+            self.slots.append((table, key, copy.copy(table)))
+        else:
+            self.slots.append((table, key, table.get(key, _ABSENT)))
+
+    def contents(self) -> list:
+        values: list = [owner.detach().clone() for owner, _ in self.tensors]
+        for table, key, _ in self.slots:
+            values.append(copy.copy(table) if key == "*" else table.get(key, None))
+        return values
+
+    def restore(self) -> None:
+        for owner, value in self.tensors:
+            with torch.no_grad():
+                owner.copy_(value)
+        for table, key, value in self.slots:
+            if key == "*":
+                if isinstance(table, list):
+                    table[:] = value
+                else:
+                    table.clear()
+                    table.update(value)
+            elif value is _ABSENT:
+                table.pop(key, None)
+            else:
+                table[key] = value
+
+
+_ABSENT = object()
+
+
+def check_example(program: Any, model: Any, args: tuple, kwargs: dict) -> None:
+    worst = [0.0]
+    found = compare(program, model, args, kwargs, 1e-3, 1e-4, worst)
+    if found:
+        raise CompileError(
+            "verification failed on the example inputs: the program's answers differ from the model's\n  "
+            + "\n  ".join(found[:8]) + "\n  help: this is a defect of DyCL; please report the model. verify=False skips "
+            "the check, at your own risk", kind="verify")
+
+
+def verify(program: Any, model: Any, inputs: list, rtol: float, atol: float) -> dict:
+    """{"inputs", "mismatches": [(number, text)], "log10_error"}."""
+    if model is None:
+        raise ValueError("a loaded program has no model beside it; compile it here to verify")
+    worst, mismatches = [0.0], []
+    for number, given in enumerate(inputs):
+        args = given if isinstance(given, tuple) else (given,)
+        for text in compare(program, model, args, {}, rtol, atol, worst):
+            mismatches.append((number, text))
+    return {"inputs": len(inputs), "mismatches": mismatches, "log10_error": math.log10(worst[0] + 1e-10)}
