@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a catalogued model is, and where the packages are found.
+
+The packages live in a folder of their own (DYCL_MODELS, default .setup/models), installed without their
+dependencies so that none brings another torch; it is put last on the path. requirements.txt names them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable
+
+import torch
+
+PACKAGES = Path(os.environ.get("DYCL_MODELS", Path(__file__).resolve().parents[2] / ".setup" / "models"))
+CATALOG: dict[str, "Entry"] = {}
+
+
+@dataclass(frozen=True)
+class Entry:
+    name: str
+    package: str
+    dynamic: str  # what depends on the data
+    make: Callable[[], tuple[Any, list]]  # -> (module or function, inputs: tuples or harness.Call)
+    rtol: float = 1e-4
+    atol: float = 1e-5
+
+
+def model(package: str, dynamic: str, **options: Any) -> Callable:
+    """Registers a factory; its name is the entry's name."""
+
+    def register(make):
+        assert make.__name__ not in CATALOG, make.__name__
+        CATALOG[make.__name__] = Entry(make.__name__, package, dynamic, make, **options)
+        return make
+
+    return register
+
+
+def find_packages() -> None:
+    """Makes the packages importable."""
+    warnings.filterwarnings("ignore")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    if str(PACKAGES) not in sys.path:
+        sys.path.append(str(PACKAGES))
+    # torchvision's wheel is built for CUDA and its library does not load beside torch for CPUs; its Python part does,
+    # if the operators it decorates exist. No model here calls them.
+    global _operators
+    try:
+        torch.ops.torchvision.nms
+    except (AttributeError, RuntimeError):
+        _operators = torch.library.Library("torchvision", "DEF")
+        _operators.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        _operators.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+
+
+_operators: Any = None
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def rand(*shape: int, seed: int = 0, scale: float = 1.0) -> torch.Tensor:
+    return torch.randn(*shape, generator=seeded(seed)) * scale
+
+
+def ints(*shape: int, low: int = 0, high: int, seed: int = 0) -> torch.Tensor:
+    return torch.randint(low, high, shape, generator=seeded(seed))
+
+
+def randomise(module: torch.nn.Module, seed: int = 0, scale: float = 1.0) -> torch.nn.Module:
+    """Weights of a size at which decisions vary with the input; initialisers make them all but constant."""
+    g = seeded(seed)
+    with torch.no_grad():
+        for name, p in module.named_parameters():
+            if not p.is_floating_point():
+                continue
+            if p.dim() >= 2:
+                fan_in = math.prod(p.shape[1:]) if p.dim() != 3 else p.shape[-1]
+                p.copy_(torch.randn(p.shape, generator=g) * scale / math.sqrt(max(1, fan_in)))
+            elif name.endswith("weight"):
+                p.copy_(1 + 0.1 * torch.randn(p.shape, generator=g))
+            else:
+                p.copy_(0.1 * torch.randn(p.shape, generator=g))
+    return module.eval()
