@@ -770,3 +770,78 @@ RANDOM = {
 def test_random_ops_with_one_possible_result(name):
     recorded = check(RANDOM[name], X)
     assert any(node.startswith("rand.") for node in recorded.nodes)
+
+
+# -- questions that only the memory layout depends on -----------------------------------------------------------------
+
+
+def test_squeeze_of_a_dynamic_dim_is_guarded():
+    recorded = check(lambda x: x[:, None].squeeze() * 2, X, others=[(torch.randn(3, 6),)], dynamic=[{0: "N"}])
+    assert recorded.recorder.guards == ["N != 1"]
+    recorded = check(lambda x: x[:, None].squeeze(1) * 2, X, others=[(torch.randn(1, 6),)], dynamic=[{0: "N"}])
+    assert recorded.recorder.guards == []
+
+
+def test_contiguity_is_no_guard_until_somebody_writes():
+    def reads(x):
+        return x.t().contiguous() + 1, x.t().reshape(-1) * 2
+
+    assert check(reads, X, others=[(torch.randn(1, 6),)], dynamic=[{0: "N"}]).recorder.guards == []
+
+    def writes_copy(x):
+        x.t().contiguous().add_(1)
+        return x * 2
+
+    recorded = check(writes_copy, X, others=[(torch.randn(3, 6),)], dynamic=[{0: "N"}])
+    assert recorded.recorder.guards == ["N != 1"]
+
+    def writes_source(x):
+        y = x.t().reshape(-1)
+        x.add_(1)
+        return y
+
+    recorded = check(writes_source, X, others=[(torch.randn(3, 6),)], dynamic=[{0: "N"}])
+    assert recorded.recorder.guards == ["N != 1"]
+
+
+def _layers():
+    nn = torch.nn
+    image, sequence = torch.randn(2, 3, 16, 16), torch.randn(2, 5, 6)
+    attention = nn.MultiheadAttention(6, 2, batch_first=True).eval()
+    return {
+        "conv2d": (nn.Conv2d(3, 4, 3, padding=1), image, {0: "N", 2: "H", 3: "W"}),
+        "conv2d_stride": (nn.Conv2d(3, 4, 3, stride=2), image, {0: "N", 2: "H", 3: "W"}),
+        "conv2d_same": (nn.Conv2d(3, 4, 3, padding="same"), image, {0: "N", 2: "H", 3: "W"}),
+        "conv_transpose2d": (nn.ConvTranspose2d(3, 4, 3, stride=2), image, {0: "N", 2: "H", 3: "W"}),
+        "batch_norm": (nn.BatchNorm2d(3).eval(), image, {0: "N", 2: "H", 3: "W"}),
+        "max_pool": (nn.MaxPool2d(3, 2, 1), image, {0: "N", 2: "H", 3: "W"}),
+        "adaptive_pool": (nn.AdaptiveAvgPool2d(1), image, {0: "N", 2: "H", 3: "W"}),
+        "upsample": (nn.Upsample(scale_factor=2, mode="bilinear"), image, {0: "N", 2: "H", 3: "W"}),
+        "pad": (nn.ZeroPad2d(1), image, {0: "N", 2: "H", 3: "W"}),
+        "flatten": (nn.Flatten(), image, {0: "N"}),
+        "lstm": (nn.LSTM(6, 5, batch_first=True), sequence, {0: "N", 1: "T"}),
+        "gru": (nn.GRU(6, 5, 2, bidirectional=True, batch_first=True), sequence, {0: "N", 1: "T"}),
+        "attention": (lambda x: attention(x, x, x), sequence, {0: "N", 1: "T"}),
+        "encoder": (nn.TransformerEncoderLayer(6, 2, 8, batch_first=True).eval(), sequence, {0: "N", 1: "T"}),
+        "layer_norm": (nn.LayerNorm(6), sequence, {0: "N", 1: "T"}),
+        "heads": (lambda x: x.view(*x.shape[:2], 2, 3).transpose(1, 2).reshape(-1, x.shape[1], 3), sequence,
+                  {0: "N", 1: "T"}),
+        "einsum": (lambda x: torch.einsum("btd,bsd->bts", x, x), sequence, {0: "N", 1: "T"}),
+        "causal": (lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True), sequence, {0: "N", 1: "T"}),
+        "chunk": (lambda x: x.chunk(3, -1), sequence, {0: "N", 1: "T"}),
+        "last": (lambda x: x[:, -1], sequence, {0: "N", 1: "T"}),
+    }
+
+
+@pytest.mark.parametrize("name", _layers())
+def test_layers_with_dynamic_dims(name):
+    """Recorded for one size, right for others, a batch of one included, and no guard for it."""
+    torch.backends.mha.set_fastpath_enabled(False)
+    layer, x, dynamic = _layers()[name]
+
+    def other(batch: int, longer: int) -> tuple:
+        sizes = [n + longer if d in dynamic else n for d, n in enumerate(x.shape)]
+        return (torch.randn(batch, *sizes[1:]),)
+
+    recorded = check(layer, x, others=[other(1, 1), other(5, 4)], dynamic=[dynamic])
+    assert recorded.recorder.guards == []
