@@ -6,15 +6,19 @@
 //   passes_property [first seed] [how many]
 //
 // Prints the seed, the pass and the program when it fails.
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <map>
 #include <set>
 
 #include "generate/generate.h"
+#include "ir/edges.h"
+#include "ir/host_ops.h"
 #include "ir/interpret.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "passes/outline.h"
 #include "passes/pipeline.h"
 
 namespace {
@@ -65,6 +69,8 @@ std::string differ(const Shown& now, const Shown& then) {
   return {};
 }
 
+using Names = std::vector<std::string>;
+
 generate::GenerateOptions options_for(std::uint64_t seed) {
   generate::GenerateOptions options;
   options.size = 20 + static_cast<int>(seed % 5) * 20;
@@ -72,6 +78,73 @@ generate::GenerateOptions options_for(std::uint64_t seed) {
   options.effects = seed % 4 != 1;
   options.calls = seed % 2 == 0;
   return options;
+}
+
+// ---- programs made harder -----------------------------------------------------------
+
+// Says less: no tensor's rank is known but for arguments, constants and states.
+void blur_type(ir::Type& type) {
+  type.shape.reset();
+  for (ir::Type& element : type.element) blur_type(element);
+}
+
+std::optional<ir::Program> blurred(ir::Program program) {
+  for (ir::Function& function : program.functions) {
+    for (ir::Block& block : function.blocks) {
+      for (const ir::ValueId param : block.params) blur_type(function.values[param.index].type);
+      for (const ir::Op& op : block.body)
+        for (const ir::ValueId result : op.results)
+          if (op.name != "const" && op.name != "weight" && result.present()) blur_type(function.values[result.index].type);
+    }
+    for (ir::Output& result : function.results)
+      if (result.state.empty()) blur_type(result.type);
+    if (function.kind == ir::FunctionKind::SubDnn)
+      for (const ir::Param& param : function.params) blur_type(function.values[param.value.index].type);
+  }
+  // A state that is written from a blurred value is no valid program.
+  return ir::verify(program).empty() ? std::optional(std::move(program)) : std::nullopt;
+}
+
+void read_instead(ir::Block& block, std::size_t from, ir::ValueId old, ir::ValueId now) {
+  const auto change = [&](ir::ValueId& value) { value = value == old ? now : value; };
+  for (std::size_t i = from; i < block.body.size(); ++i) std::ranges::for_each(block.body[i].operands, change);
+  ir::for_each_exit_use(block.exit, change);
+}
+
+// Every sub-DNN also hands its first parameter through, and gives a constant; every
+// call's block reads its argument, and a constant that follows the call, from there.
+ir::Program with_idle_outputs(ir::Program program) {
+  const auto literal = ir::TensorLiteral{DType::I64, {1}, std::vector<std::uint8_t>(8, 0)};
+  for (ir::Function& f : program.functions) {
+    if (f.kind != ir::FunctionKind::SubDnn || f.params.empty()) continue;
+    const ir::Type type = f.type_of(f.params[0].value);
+    const ir::ValueId same = f.add_value(type), zero = f.add_value(ir::type_of(literal));
+    f.blocks[0].body.push_back({"Identity", {f.params[0].value}, {same}, {}, {}});
+    f.blocks[0].body.push_back({"const", {}, {zero}, {{"value", literal}}, {}});
+    for (const ir::ValueId value : {same, zero, zero}) {
+      std::get<ir::Return>(f.blocks[0].exit).values.push_back(value);
+      f.results.push_back({f.type_of(value), {}, {}});
+    }
+  }
+  for (ir::Function& f : program.functions)
+    for (ir::Block& block : f.blocks)
+      for (std::size_t i = 0; i < block.body.size(); ++i) {
+        if (block.body[i].name != "call" || block.body[i].operands.empty()) continue;
+        const ir::ValueId argument = block.body[i].operands[0];
+        const ir::ValueId same = f.add_value(program.find(std::get<std::string>(block.body[i].attrs.at("callee")))->results.rbegin()[2].type);
+        const ir::ValueId zero = f.add_value(ir::type_of(literal)), twin = f.add_value(ir::type_of(literal));
+        for (const ir::ValueId result : {same, zero, twin}) block.body[i].results.push_back(result);
+        read_instead(block, i + 1, argument, same);
+        // Something must read the constants: the size of both is 1 + 1.
+        const ir::ValueId one = f.add_value(ir::Type::integer()), two = f.add_value(ir::Type::integer());
+        const ir::ValueId alike = f.add_value(ir::Type::boolean());
+        block.body.insert(block.body.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                          {ir::Op{"item", {zero}, {one}, {}, {}}, ir::Op{"item", {twin}, {two}, {}, {}},
+                           ir::Op{"int.eq", {one, two}, {alike}, {}, {}},
+                           ir::Op{"check", {alike}, {}, {{"message", "twins"}, {"type", "ValueError"}}, {}}});
+        i += 4;
+      }
+  return program;
 }
 
 class Property {
@@ -91,6 +164,14 @@ class Property {
     errors_ += !then.outcome.ok();
     int failed = 0;
     for (const auto& trial : trials_) failed += !passes_trial(seed, program, trial, arguments, then);
+    if (const auto rough = blurred(program))
+      for (const auto& trial : {Names{"propagate_shapes"}, Names{}}) failed += !passes_trial(seed, *rough, trial, arguments, then);
+    ir::Program outlined = program;
+    passes::outline(outlined);
+    const ir::Program idle = with_idle_outputs(std::move(outlined));
+    for (const auto& trial : {Names{"identity_outputs"}, Names{"constant_outputs"}, Names{"share_subdnns"},
+                              Names{"identity_outputs", "constant_outputs", "drop_dead", "share_subdnns"}})
+      failed += !passes_trial(seed, idle, trial, arguments, then);
     return failed;
   }
 
