@@ -14,6 +14,10 @@ from dycl.frontend.onnx_lowering import NEEDS_DECOMPOSITION, nodes_to_onnx
 onnxruntime.set_default_logger_severity(4)
 
 
+DETERMINISTIC = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default,
+                 torch.ops.aten.scaled_dot_product_attention.default}  # without dropout, which their conversion refuses
+
+
 class Unsuitable(Exception):
     """The sample does something that is not this test's business: mutation, reading to the host, randomness."""
 
@@ -27,6 +31,7 @@ class Recorder(TorchDispatchMode):
         self.values: dict[int, Value] = {}
         self.tensors: dict[int, torch.Tensor] = {}  # Value.id -> the tensor, as recorded
         self.inputs: list[Value] = []
+        self.feeds: list[torch.Tensor] = []  # the inputs as they were
         self.symbolic = symbolic
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -36,18 +41,32 @@ class Recorder(TorchDispatchMode):
                 return NEEDS_DECOMPOSITION[func](*args, **kwargs)
         if func is torch.ops.aten._local_scalar_dense.default:
             raise Unsuitable("reads a tensor to the host")
-        if func._schema.is_mutable:
-            raise Unsuitable(f"{func} writes")
-        if torch.Tag.nondeterministic_seeded in func.tags:
+        if torch.Tag.nondeterministic_seeded in func.tags and func not in DETERMINISTIC:
             raise Unsuitable(f"{func} is random")
-        node = AtenNode(func, self.wrap(args), self.wrap(kwargs), [])
+        functional = self.functional(func, args) if func._schema.is_mutable else func
+        node = AtenNode(functional, tuple(self.wrap(args)), self.wrap(kwargs), [])
         result = func(*args, **kwargs)
-        outputs = result if isinstance(result, (list, tuple)) else [result]
-        if not all(isinstance(o, torch.Tensor) for o in outputs):
-            raise Unsuitable(f"{func} gives no tensor")
-        node.outputs = [self.define(o) for o in outputs]
+        if functional is not func:
+            node.outputs = [self.define(args[0])]
+        else:
+            outputs = result if isinstance(result, (list, tuple)) else [result]
+            if not all(isinstance(o, torch.Tensor) for o in outputs):
+                raise Unsuitable(f"{func} gives no tensor")
+            node.outputs = [self.define(o) for o in outputs]
         self.nodes.append(node)
         return result
+
+    def functional(self, func, args):
+        """The functional twin of an in-place op on a tensor that nothing recorded shares memory with."""
+        written = [a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+        name = func._schema.name.removeprefix("aten::")
+        twin = getattr(getattr(torch.ops.aten, name[:-1], None), func._overloadname, None) if name.endswith("_") else None
+        if twin is None or written != [func._schema.arguments[0].name]:
+            raise Unsuitable(f"{func} writes")
+        storage = args[0].untyped_storage().data_ptr()
+        if any(x is not args[0] and x.untyped_storage().data_ptr() == storage for x in self.tensors.values() if x.numel()):
+            raise Unsuitable(f"{func} writes to shared memory")
+        return twin
 
     def define(self, tensor: torch.Tensor) -> Value:
         shape = tuple(None if self.symbolic else d for d in tensor.shape)
@@ -60,6 +79,7 @@ class Recorder(TorchDispatchMode):
         if isinstance(x, torch.Tensor):
             if id(x) not in self.values:
                 self.inputs.append(self.define(x))
+                self.feeds.append(x.detach().clone())
             return self.values[id(x)]
         if isinstance(x, (list, tuple)):
             return [self.wrap(i) for i in x]
@@ -68,12 +88,12 @@ class Recorder(TorchDispatchMode):
         return x
 
 
-def record(function, *args, symbolic: bool = False, functionalize: bool = True, **kwargs):
+def record(function, *args, symbolic: bool = False, **kwargs):
     """(recorder, results): results as a flat list of real tensors."""
     recorder = Recorder(symbolic)
     call = lambda *a: function(*a, **kwargs)  # noqa: E731
     with torch.no_grad(), recorder:
-        result = torch.func.functionalize(call)(*args) if functionalize else call(*args)
+        result = call(*args)
     flat = torch.utils._pytree.tree_leaves(result)
     if not flat or not all(isinstance(r, torch.Tensor) for r in flat):
         raise Unsuitable("gives no tensor")
@@ -106,9 +126,9 @@ def compare(actual: torch.Tensor, expected: torch.Tensor, rtol: float | None = N
     torch.testing.assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=True, check_stride=False)
 
 
-def check(function, *args, symbolic: bool = False, functionalize: bool = True, rtol=None, atol=None, levels=(False, True), **kwargs):
+def check(function, *args, symbolic: bool = False, rtol=None, atol=None, levels=(False, True), **kwargs):
     """Asserts that ONNX Runtime, with and without optimisation, agrees with torch. Returns the model."""
-    recorder, expected = record(function, *args, symbolic=symbolic, functionalize=functionalize, **kwargs)
+    recorder, expected = record(function, *args, symbolic=symbolic, **kwargs)
     outputs = []
     for r in expected:
         if id(r) not in recorder.values:
@@ -116,9 +136,8 @@ def check(function, *args, symbolic: bool = False, functionalize: bool = True, r
             assert match, "a result that no recorded op made"
         outputs.append(recorder.values[id(r)])
     model = nodes_to_onnx(recorder.nodes, recorder.inputs, outputs)
-    feeds = [recorder.tensors[v.id] for v in recorder.inputs]
     for optimise in levels:
-        for actual, wanted in zip(run_onnx(model, feeds, optimise), expected):
+        for actual, wanted in zip(run_onnx(model, recorder.feeds, optimise), expected):
             compare(actual, wanted, rtol, atol)
     return model
 
@@ -138,9 +157,8 @@ def check_op(target, *args, rtol=None, atol=None, levels=(False, True), read: tu
             if recorder.tensors[value.id].dim() >= 3:
                 value.type = TensorType(value.type.dtype, (None, *value.type.shape[1:]))
     model = nodes_to_onnx([node], recorder.inputs, [v for v, r in zip(node.outputs, read) if r])
-    feeds = [recorder.tensors[v.id] for v in recorder.inputs]
     for optimise in levels:
-        for actual, wanted in zip(run_onnx(model, feeds, optimise), [x for x, r in zip(results, read) if r]):
+        for actual, wanted in zip(run_onnx(model, recorder.feeds, optimise), [x for x, r in zip(results, read) if r]):
             compare(actual, wanted, rtol, atol)
     return model
 

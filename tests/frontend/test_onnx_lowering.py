@@ -136,5 +136,5 @@ def test_a_small_network_agrees():
     nn = torch.nn
     net = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
                         nn.Linear(128, 10), nn.Softmax(-1)).eval()
-    check(net, torch.randn(2, 3, 8, 8), functionalize=False)
+    check(net, torch.randn(2, 3, 8, 8))
     assert record(net, torch.randn(2, 3, 8, 8))[0].nodes

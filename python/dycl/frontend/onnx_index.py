@@ -414,6 +414,22 @@ def select_scatter(t, self, src, dim, index):
     return _replace(t, self, row, axis, checked, t.op("Add", checked, t.constant([1], torch.int64)))
 
 
+@converts("diagonal_scatter")
+def diagonal_scatter(t, self, src, offset=0, dim1=0, dim2=1):
+    a, b = axis_of(self, dim1), axis_of(self, dim2)
+    rows, columns = static(self.dims[a], "an extent of the matrix"), static(self.dims[b], "an extent of the matrix")
+    perm = [a, b, *(i for i in range(self.rank) if i not in (a, b))]
+    x = t.op("Transpose", self, perm=perm)
+    flat = reshape(t, x, [rows * columns, *(dim_value(t, x, i) for i in range(2, x.rank))])
+    count = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
+    index = torch.arange(count) * (columns + 1) + (offset if offset >= 0 else -offset * columns)
+    updates = t.cast(src, self.torch_dtype)
+    updates = t.op("Transpose", updates, perm=[updates.rank - 1, *range(updates.rank - 1)])
+    written = scatter_nd(t, flat, t.constant(index.unsqueeze(1)), updates)
+    back = reshape(t, written, [rows, columns, *(dim_value(t, x, i) for i in range(2, x.rank))])
+    return t.op("Transpose", back, perm=[perm.index(i) for i in range(self.rank)])
+
+
 @converts("bincount")
 def bincount(t, self, weights=None, minlength=0):
     x = t.cast(self, torch.int64)

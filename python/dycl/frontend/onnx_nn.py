@@ -83,6 +83,18 @@ def _sizes(t, shape):
     return [d if isinstance(d, int) else 1 for d in shape]  # 1 leaves an extent of Expand's operand alone
 
 
+@converts("_trilinear")
+def trilinear(t, i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
+    factors = [unsqueeze(t, x, list(e)) for x, e in ((i1, expand1), (i2, expand2), (i3, expand3))]
+    product = t.op("Mul", t.op("Mul", factors[0], factors[1]), factors[2])
+    return t.op("ReduceSum", product, t.ints(sumdim), keepdims=0) if sumdim else product
+
+
+@converts("_linalg_det")
+def linalg_det(t, A):
+    return [t.op("Det", A), None, None]
+
+
 # ---- convolution -----------------------------------------------------------------------------
 
 
@@ -171,9 +183,34 @@ def native_batch_norm_no_training(t, input, weight, bias, running_mean, running_
 
 @converts("native_batch_norm")
 def native_batch_norm(t, input, weight, bias, running_mean, running_var, training, momentum, eps):
+    if training and running_mean is None:
+        return _batch_statistics(t, input, weight, bias, eps)
     if training:
         raise ConversionError("batch_norm with the statistics of the batch (training mode)")
     return native_batch_norm_no_training(t, input, weight, bias, running_mean, running_var, momentum, eps)
+
+
+@converts("_native_batch_norm_legit.no_stats")
+def batch_norm_no_stats(t, input, weight, bias, training, momentum, eps):
+    return _batch_statistics(t, input, weight, bias, eps)
+
+
+def _batch_statistics(t, input, weight, bias, eps):
+    """Normalisation over everything but the channels, without running statistics (instance_norm comes this way)."""
+    dtype = input.torch_dtype
+    x = t.cast(input, torch.float32) if dtype in _HALVES else input
+    axes = [i for i in range(x.rank) if i != 1]
+    mean = t.op("ReduceMean", x, t.ints(axes), keepdims=1)
+    centred = t.op("Sub", x, mean)
+    variance = t.op("ReduceMean", t.op("Mul", centred, centred), t.ints(axes), keepdims=1)
+    deviation = t.op("Reciprocal", t.op("Sqrt", t.op("Add", variance, t.constant(float(static(eps, "eps")), x.torch_dtype))))
+    result = t.op("Mul", centred, deviation)
+    trailing = list(range(1, x.rank - 1))
+    if weight is not None:
+        result = t.op("Mul", result, unsqueeze(t, t.cast(weight, x.torch_dtype), trailing))
+    if bias is not None:
+        result = t.op("Add", result, unsqueeze(t, t.cast(bias, x.torch_dtype), trailing))
+    return [t.cast(result, dtype), squeeze(t, mean, axes), squeeze(t, deviation, axes)]
 
 
 @converts("cudnn_batch_norm", "miopen_batch_norm")

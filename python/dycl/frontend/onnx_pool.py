@@ -121,7 +121,7 @@ def _adaptive(n: int, largest: bool, indices: bool):
             return _adaptive_pool(t, self, size, n, largest)
         attrs = _even_windows(self, size, n)
         if attrs is None:
-            raise ConversionError("positions of an adaptive max pool whose windows differ in size")
+            return [_adaptive_pool(t, self, size, n, largest), None]
         x = _batched(t, self, n)
         values, positions = t.op("MaxPool", x, n=2, **attrs)
         return [_unbatched(t, values, self, n), _unbatched(t, _within_plane(t, x, positions, n), self, n)]
@@ -249,10 +249,10 @@ def antialiased(t, *_, **__):
 def _pad(t, x: Sym, pad, mode: str, value=None) -> Sym:
     pad = list(pad)
     n = len(pad) // 2
-    if all(isinstance(p, int) for p in pad):
-        if mode != "constant" and any(p < 0 for p in pad):
+    if all(isinstance(p, int) for p in pad) and mode != "constant":
+        if any(p < 0 for p in pad):
             raise ConversionError(f"a negative {mode} padding")
-        if x.known and 0 in x.dims and mode != "constant":
+        if x.known and 0 in x.dims:
             raise ConversionError(f"{mode} padding of nothing")
     lows = [0] * (x.rank - n) + [pad[2 * i] for i in reversed(range(n))]
     highs = [0] * (x.rank - n) + [pad[2 * i + 1] for i in reversed(range(n))]

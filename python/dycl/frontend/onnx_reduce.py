@@ -269,9 +269,8 @@ def unique2(t, self, sorted=True, return_inverse=False, return_counts=False):
     key = t.cast(x, torch.int64) if dtype == torch.bool else x
     values, _, inverse, counts = t.op("Unique", key, n=4, sorted=1)
     empty = t.constant(torch.empty(0, dtype=torch.int64))
-    if return_inverse or return_counts:  # torch gives the inverse with the counts too
-        inverse = reshape(t, inverse, [dim_value(t, x, i) for i in range(x.rank)])
-    return [t.cast(values, dtype), inverse if return_inverse or return_counts else empty, counts if return_counts else empty]
+    inverse = reshape(t, inverse, [dim_value(t, x, i) for i in range(x.rank)]) if return_inverse else empty
+    return [t.cast(values, dtype), inverse, counts if return_counts else empty]
 
 
 @converts("unique_dim")
@@ -291,6 +290,42 @@ def unique_consecutive(t, *_, **__):
 def cumsum(t, self, dim, dtype=None):
     x = _numeric(t, self)
     return t.op("CumSum", x, t.constant(axis_of(x, dim), torch.int64)) if x.rank else x
+
+
+@converts("cumprod")
+def cumprod(t, self, dim, dtype=None):
+    """For each place, the product of a row of a triangle: there is no running product in ONNX's opset."""
+    x = _numeric(t, self)
+    if not x.rank:
+        return x
+    axis = axis_of(x, dim)
+    n = static(x.dims[axis], "the extent")
+    if n > 256:
+        raise ConversionError("a running product over more than 256 elements")
+    rows = t.op("Unsqueeze", x, t.ints([axis]))  # [..., 1, n, ...]
+    triangle = torch.ones(n, n, dtype=torch.bool).tril().reshape([n, n] + [1] * (x.rank - axis - 1))
+    return t.op("ReduceProd", t.op("Where", t.constant(triangle), rows, t.constant(1, x.torch_dtype)), t.ints([axis + 1]), keepdims=0)
+
+
+@converts("searchsorted.Tensor", "searchsorted.Scalar")
+def searchsorted(t, sorted_sequence, self, *, out_int32=False, right=False, side=None, sorter=None):
+    """How many elements of the (last axis of the) sequence lie before each value; a NaN lies after all."""
+    if sorter is not None:
+        raise ConversionError("searchsorted with a sorter")
+    right = right or side == "right"
+    sequence, values = sorted_sequence, self if isinstance(self, Sym) else t.constant(self)
+    dtype = torch.promote_types(sequence.torch_dtype, values.torch_dtype)
+    sequence, values = t.cast(sequence, dtype), t.cast(values, dtype)
+    if sequence.rank > 1:
+        sequence = t.op("Unsqueeze", sequence, t.ints([sequence.rank - 1]))
+    values = t.op("Unsqueeze", values, t.ints([values.rank]))
+    before = t.op("Not", t.op("Less" if right else "LessOrEqual", values, sequence))
+    return reduce(t, "ReduceSum", t.cast(before, torch.int64), -1)
+
+
+@converts("bucketize.Tensor", "bucketize.Scalar")
+def bucketize(t, self, boundaries, *, out_int32=False, right=False):
+    return searchsorted(t, boundaries, self, right=right)
 
 
 # ---- spread ------------------------------------------------------------------------------------
@@ -379,6 +414,17 @@ def vector_norm(t, self, ord=2, dim=None, keepdim=False, *, dtype=None):
         return t.op("Sqrt", reduce(t, "ReduceSum", t.op("Mul", x, x), dim, keepdim))
     power = reduce(t, "ReduceSum", t.op("Pow", size, t.constant(order, x.torch_dtype)), dim, keepdim)
     return t.op("Pow", power, t.constant(1.0 / order, x.torch_dtype))
+
+
+@converts("_cdist_forward")
+def cdist(t, x1, x2, p, compute_mode=None):
+    difference = t.op("Sub", t.op("Unsqueeze", x1, t.ints([x1.rank - 1])), t.op("Unsqueeze", x2, t.ints([x2.rank - 2])))
+    return vector_norm(t, difference, p, -1)
+
+
+@converts("_euclidean_dist")
+def euclidean_dist(t, x1, x2):
+    return cdist(t, x1, x2, 2)
 
 
 @converts("norm.Scalar")

@@ -463,7 +463,7 @@ def diag_embed(t, self, offset=0, dim1=-2, dim2=-1):
 
 
 @converts("diagonal", "diagonal_copy")
-def diagonal(t, self, offset=0, dim1=0, dim2=1):
+def diagonal_view(t, self, offset=0, dim1=0, dim2=1):
     a, b = axis_of(self, dim1), axis_of(self, dim2)
     rows, columns = static(self.dims[a], "an extent of the matrix"), static(self.dims[b], "an extent of the matrix")
     rest = [i for i in range(self.rank) if i not in (a, b)]
@@ -474,3 +474,8 @@ def diagonal(t, self, offset=0, dim1=0, dim2=1):
     start = offset if offset >= 0 else -offset * columns
     index = torch.arange(static(count, "the diagonal's length")) * (columns + 1) + start
     return t.op("Gather", flat, t.constant(index), axis=-1)
+
+
+@converts("diag")
+def diag(t, self, diagonal=0):
+    return diag_embed(t, self, diagonal) if self.rank == 1 else diagonal_view(t, self, diagonal)
