@@ -109,15 +109,15 @@ bool Run::Parts::list_len(const std::uint32_t* at) {
 }
 
 bool Run::Parts::list_concat(const std::uint32_t* at) {
-  Slot second;
-  if (!list_in(at[2]) || !take(at[3], &second)) return false;
-  ListObject* own = own_list(at[2]);  // not `second` itself: that one has two holders now
-  if (!own) {
-    heap.release(second.list);
+  ListObject* own = own_list(at[2]);  // a copy, if the second is the same list
+  if (!own) return false;
+  const ListObject* second = list_in(at[3]);
+  if (!second) {
+    heap.release(own);
     return false;
   }
-  append_copies(own, second.list->items);
-  heap.release(second.list);
+  append_copies(own, second->items);
+  finish(at[3]);
   put(at[1], own);
   return true;
 }
