@@ -845,3 +845,8 @@ def test_layers_with_dynamic_dims(name):
 
     recorded = check(layer, x, others=[other(1, 1), other(5, 4)], dynamic=[dynamic])
     assert recorded.recorder.guards == []
+
+
+def test_unbinding_a_dynamic_dim_fixes_it():
+    recorded = check(lambda x: [row * 2 for row in x.unbind(0)], X, dynamic=[{0: "N"}])
+    assert recorded.recorder.guards == ["N == 4"]

@@ -5,7 +5,7 @@ A *declared* symbol is an extent the user named dynamic; it has a hint, and an e
 symbols alone is decided by the hints and noted in `guards`, which become checks of the inputs. Every
 other symbol stands for a number of the running program: a runtime scalar (`bind`) or an extent of a
 tensor (`bind_dim`). A question about those is never answered here: it goes to `Recorder.decide`.
-Nothing a path learns is kept in the ShapeEnv, because all paths share it.
+Nothing that one path learns is kept in the ShapeEnv, because all paths share it.
 """
 
 from __future__ import annotations
@@ -256,7 +256,14 @@ class Symbols:
         else:
             fact = sympy.Eq(expr, concrete)
         self.guards.setdefault(guard_text(fact, self.names))
+        self._learn(fact)
         return concrete
+
+    def _learn(self, fact: sympy.Basic) -> None:
+        """What is checked of the inputs holds on every path, so the ShapeEnv may know it."""
+        self.env._maybe_guard_rel(fact)
+        self.env.axioms.update(dict(self.env.get_implications(self.env.simplify(fact))))
+        self.env._update_version_counter()
 
     def require(self, expr: sympy.Basic, message: Any) -> bool:
         """torch._check and its kin: a fact that must hold, checked at run time."""
