@@ -115,7 +115,7 @@ int bench(Console& console, const Options& options) {
   const auto program = load_program(console, options.package, options.run);
   if (!program) return console.fail(program.error());
   const double load_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  const auto inputs = read_inputs(**program, options.run.inputs);
+  const auto inputs = read_arguments(**program, options.run);
   if (!inputs) return console.fail(inputs.error());
   auto run = make_run(*program, options.run);
   if (!run) return console.fail(run.error());

@@ -5,20 +5,16 @@
 
 #include <CLI/CLI.hpp>
 
-#include <functional>
+#include <string>
+#include <vector>
 
-#include "console.h"
+#include "run_commands.h"
 
 namespace dycl::tools {
-
-using Action = std::function<int()>;
 
 // `arguments` are those after the command's name, for the Python front end.
 void add_compile_command(CLI::App& app, Console& console, Action& action, std::vector<std::string> arguments);
 void add_opt_command(CLI::App& app, Console& console, Action& action);
 void add_inspect_command(CLI::App& app, Console& console, Action& action);
-
-// --json and --quiet, on every command.
-void add_output_options(CLI::App& command, Console& console);
 
 }  // namespace dycl::tools

@@ -13,7 +13,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -32,7 +31,7 @@ struct InputOptions {
 // Owns the tensors that `values` point to; moving it keeps them valid.
 struct Inputs {
   std::vector<runtime::Value> values;
-  std::deque<npy::Array> tensors;
+  std::deque<NamedArray> tensors;
 };
 
 Result<Inputs> read_inputs(const runtime::Program& program, const InputOptions& options);

@@ -45,11 +45,6 @@ int run_main(int argc, char** argv) {
 
 }  // namespace
 
-void add_output_options(CLI::App& command, Console& console) {
-  command.add_flag("--json", console.json, "Print the result as one JSON object");
-  command.add_flag("-q,--quiet", console.quiet, "No progress and no notices");
-}
-
 }  // namespace dycl::tools
 
 int main(int argc, char** argv) {

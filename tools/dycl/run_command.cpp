@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // dycl run: one run of a package on given inputs; outputs to .npy, .npz or the terminal.
-#include <cmath>
-#include <cstring>
 #include <memory>
 
-#include "inputs.h"
+#include "outputs.h"
 #include "run_commands.h"
-#include "support/elements.h"
-#include "support/python_str.h"
 
 namespace dycl::tools {
 namespace {
 
 using nlohmann::json;
 using runtime::Value;
+
+constexpr int kDiffers = 1;
 
 struct Options {
   std::string package;
@@ -24,65 +22,10 @@ struct Options {
   bool trace = false;
 };
 
-std::string name_of_output(const runtime::Program& program, std::size_t i) {
-  const std::string& name = program.outputs()[i].name;
-  return name.empty() ? "output_" + std::to_string(i) : name;
-}
-
-json element_json(const runtime::Tensor& tensor, std::size_t index) {
-  const auto* bytes = static_cast<const std::uint8_t*>(tensor.data) + index * size_of(tensor.dtype);
-  if (tensor.dtype == DType::C64 || tensor.dtype == DType::C128) return nullptr;
-  const scalar::Scalar value = element_as_scalar(tensor.dtype, bytes);
-  if (const auto* b = std::get_if<bool>(&value)) return *b;
-  if (const auto* i = std::get_if<std::int64_t>(&value)) return *i;
-  const double f = std::get<double>(value);
-  if (std::isfinite(f)) return f;
-  return std::isnan(f) ? "nan" : f > 0 ? "inf" : "-inf";  // JSON has no such numbers
-}
-
-// Values in full with --json up to this many elements; for people the first few.
-constexpr std::size_t kJsonElements = 10000;
-constexpr std::size_t kTextElements = 8;
-
-json to_json(const Value& value) {
-  switch (value.kind) {
-    case Value::Kind::None: return nullptr;
-    case Value::Kind::Bool: return value.boolean;
-    case Value::Kind::Int: return value.integer;
-    case Value::Kind::Float: return value.floating;
-    case Value::Kind::List: {
-      json items = json::array();
-      for (const Value& item : value.elements) items.push_back(to_json(item));
-      return items;
-    }
-    case Value::Kind::Tensor: break;
-  }
-  json object = {{"dtype", name_of(value.tensor.dtype)}, {"shape", std::vector<std::int64_t>(value.tensor.shape.begin(), value.tensor.shape.end())}};
-  const auto count = value.tensor.element_count();
-  if (count <= kJsonElements) {
-    json& data = object["data"] = json::array();
-    for (std::size_t i = 0; i < count; ++i) data.push_back(element_json(value.tensor, i));
-  }
-  return object;
-}
-
-std::string to_text(const Value& value) {
-  if (value.kind != Value::Kind::Tensor) return to_json(value).dump();
-  std::string text(name_of(value.tensor.dtype));
-  text += "[";
-  for (std::size_t i = 0; i < value.tensor.shape.size(); ++i)
-    text += (i ? "," : "") + std::to_string(value.tensor.shape[i]);
-  text += "] [";
-  const auto count = value.tensor.element_count();
-  for (std::size_t i = 0; i < count && i < kTextElements; ++i)
-    text += (i ? ", " : "") + element_json(value.tensor, i).dump();
-  return text + (count > kTextElements ? ", ...]" : "]");
-}
-
-json trace_json(const runtime::Program& program, const runtime::Run& run) {
+json trace_json(const runtime::Run& run) {
   json decisions = json::array();
   for (const runtime::Outcome& outcome : run.trace()) {
-    const runtime::Decision& decision = program.decisions()[outcome.decision];
+    const runtime::Decision& decision = run.program().decisions()[outcome.decision];
     json entry = {{"decision", outcome.decision}, {"arm", outcome.arm}, {"block", decision.block}};
     if (decision.span.known()) entry["line"] = decision.span.line;
     decisions.push_back(entry);
@@ -90,40 +33,107 @@ json trace_json(const runtime::Program& program, const runtime::Run& run) {
   return decisions;
 }
 
-int report(const Console& console, const Options& options, const runtime::Run& run, std::span<const Value> results) {
+void report(const Console& console, const Options& options, const runtime::Run& run, std::span<const Value> results) {
   json object = {{"outputs", json::object()}};
   std::string text;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string name = name_of_output(run.program(), i);
-    object["outputs"][name] = to_json(results[i]);
-    text += name + " = " + to_text(results[i]) + "\n";
+    object["outputs"][name] = value_json(results[i]);
+    text += name + " = " + value_text(results[i]) + "\n";
   }
   if (options.trace) {
-    object["trace"] = trace_json(run.program(), run);
+    object["trace"] = trace_json(run);
     for (const json& entry : object["trace"])
-      text += "decision " + entry["decision"].dump() + " at " + entry["block"].get<std::string>() + ": arm " + entry["arm"].dump() + "\n";
+      text += "decision " + entry["decision"].dump() + " in ^" + entry["block"].get<std::string>() + ": arm " +
+              entry["arm"].dump() + "\n";
   }
-  console.result(text, object);
-  return 0;
+  if (options.output.empty() || options.trace || console.json) console.result(text, object);
+}
+
+int compare(const Console& console, const Options& options, const runtime::Program& program,
+            std::span<const Value> results) {
+  const auto lines = differences(program, results, options.expect, options.tolerance);
+  if (!lines) return console.fail(lines.error());
+  for (const std::string& line : *lines) std::fprintf(stderr, "differs: %s\n", line.c_str());
+  return lines->empty() ? 0 : kDiffers;
 }
 
 int run_once(Console& console, const Options& options) {
   const auto program = load_program(console, options.package, options.run);
   if (!program) return console.fail(program.error());
-  const auto inputs = read_inputs(**program, options.run.inputs);
+  const auto inputs = read_arguments(**program, options.run);
   if (!inputs) return console.fail(inputs.error());
   auto run = make_run(*program, options.run);
   if (!run) return console.fail(run.error());
   run->set_trace(options.trace);
+  // What the model prints must not mix with the JSON.
   if (console.json) run->set_print([](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); });
   const auto results = run->run(inputs->values);
   if (!results) return console.fail(results.error(), (*program)->describe(results.error()));
+  report(console, options, *run, *results);
   if (!options.output.empty())
-    if (const auto written = write_outputs(**program, *results, options.output); !written) return console.fail(written.error());
-  if (!options.expect.empty()) return compare(console, **program, *results, options);
-  return report(console, options, *run, *results);
+    if (const auto written = write_outputs(**program, *results, options.output); !written)
+      return console.fail(written.error());
+  return options.expect.empty() ? 0 : compare(console, options, **program, *results);
 }
 
 }  // namespace
+
+void add_output_options(CLI::App& command, Console& console) {
+  command.add_flag("--json", console.json, "Print the result as one JSON object");
+  command.add_flag("-q,--quiet", console.quiet, "No progress and no notices");
+}
+
+void add_run_options(CLI::App& command, RunOptions& options) {
+  command.add_option("inputs", options.inputs.words, "x.npy, all.npz, name=x.npy, name=3: arguments by position or name");
+  command.add_option("--random", options.inputs.random_seed, "Draw the missing arguments with this seed");
+  command.add_option("--dim", options.dim_words, "Extent of a symbol of random arguments: N=8");
+  command.add_option("--threads", options.load.threads, "Threads of the engine; 0: its own choice")->capture_default_str();
+  command.add_option("--spinning", options.load.spinning, "Idle threads spin: 1, 0, or -1: the engine's choice")->capture_default_str();
+  command.add_option("--seed", options.seed, "Of the program's own random numbers")->capture_default_str();
+  command.add_option("--loop-limit", options.loop_limit, "Most iterations of a loop without a limit of its own");
+  command.add_option("--plugins", options.plugin_folders, "Folder to look for engine plug-ins in first");
+  command.add_flag("--portable", options.load.portable_only, "Ignore artifacts made for one CPU");
+  command.add_flag("--verify", options.load.verify_weights, "Check every checksum, those of weights included");
+}
+
+Result<std::shared_ptr<const runtime::Program>> load_program(const Console& console, const std::string& path,
+                                                             const RunOptions& options) {
+  runtime::LoadOptions load = options.load;
+  load.plugin_folders.assign(options.plugin_folders.begin(), options.plugin_folders.end());
+  load.notice = [&console](std::string_view text) { console.notice(text); };
+  return runtime::Program::load(path, std::move(load));
+}
+
+Result<Inputs> read_arguments(const runtime::Program& program, const RunOptions& options) {
+  InputOptions inputs = options.inputs;
+  DYCL_ASSIGN(inputs.dims, parse_dims(options.dim_words));
+  return read_inputs(program, inputs);
+}
+
+Result<runtime::Run> make_run(std::shared_ptr<const runtime::Program> program, const RunOptions& options) {
+  DYCL_ASSIGN(runtime::Run run, runtime::Run::create(std::move(program)));
+  run.set_seed(options.seed);
+  run.set_loop_limit(options.loop_limit);
+  return run;
+}
+
+void add_run_command(CLI::App& app, Console& console, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("run", "Run a package once");
+  command->add_option("package", options->package, "model.dycl")->required();
+  add_run_options(*command, options->run);
+  command->add_option("-o,--output", options->output, "Write the outputs to a .npz (or .npy) instead of printing them");
+  command->add_option("--expect", options->expect, "Compare with the outputs in this .npz (or .npy); exit code 1 if they differ");
+  command->add_option("--tolerance", options->tolerance, "For --expect: |a - b| <= tolerance * (1 + |b|)")->capture_default_str();
+  command->add_flag("--trace", options->trace, "Show which way each decision went");
+  add_output_options(*command, console);
+  command->footer("examples:\n"
+                  "  dycl run model.dycl x.npy -o out.npz\n"
+                  "  dycl run model.dycl image=x.npy steps=4 --trace\n"
+                  "  dycl run model.dycl x.npy --expect reference.npz\n"
+                  "  dycl run model.dycl --random 0 --dim N=8 --json");
+  command->callback([options, &console, &action] { action = [options, &console] { return run_once(console, *options); }; });
+}
 
 }  // namespace dycl::tools

@@ -35,10 +35,7 @@ void add_run_options(CLI::App& command, RunOptions& options);
 
 Result<std::shared_ptr<const runtime::Program>> load_program(const Console& console, const std::string& path,
                                                              const RunOptions& options);
+Result<Inputs> read_arguments(const runtime::Program& program, const RunOptions& options);
 Result<runtime::Run> make_run(std::shared_ptr<const runtime::Program> program, const RunOptions& options);
-
-// Parses the command line with the commands that `add` declared and runs the chosen one;
-// returns the exit code, with bugs caught and reported.
-int run_application(int argc, char** argv, CLI::App& app, const Action& action);
 
 }  // namespace dycl::tools
