@@ -29,10 +29,13 @@ class Interface:
     exceptions: dict
     symbols: dict
     names: list  # of inputs, for messages
+    argument_names: list
     guards: list
     random: bool = False
     initials: dict = dataclasses.field(default_factory=dict)
     unsaved: str = ""
+    containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
+    _given: dict = dataclasses.field(default_factory=dict)  # path -> the container of the present call
 
     @classmethod
     def of(cls, captured: Any) -> "Interface":
@@ -43,7 +46,10 @@ class Interface:
         entering = _Entering(inputs)
         result = cls([entering(a) for a in inputs.args], {k: entering(v) for k, v in inputs.kwargs.items()},
                      outputs.variants, outputs.slots_of, written, inputs.states, outputs.exceptions,
-                     dict(captured.inputs.m.recorder.symbols.ranges), list(graph.input_names), captured.guards, random)
+                     dict(captured.inputs.m.recorder.symbols.ranges), list(graph.input_names), inputs.argument_names,
+                     captured.guards, random)
+        result.containers = {key: path for key, (_, path) in inputs.objects.items()}
+        result._kept = inputs.objects  # keeps those ids alive
         for name, kind, owner, key in inputs.states:
             value = result._state(kind, owner, key)
             result.initials[name] = value.detach().clone() if isinstance(value, torch.Tensor) else value
@@ -57,10 +63,11 @@ class Interface:
             raise InputError(f"the program takes {len(self.arguments)} positional arguments and the keywords "
                              f"{sorted(self.keywords)}; given {len(args)} and {sorted(kwargs)}; compile it with these")
         found: list = []
-        for k, (value, template) in enumerate(zip(args, self.arguments)):
-            _match(value, template, f"argument {k}", found)
+        self._given = {}
+        for value, template, name in zip(args, self.arguments, self.argument_names):
+            _match(value, template, name, found, self._given)
         for name, template in self.keywords.items():
-            _match(kwargs[name], template, f"argument {name}", found)
+            _match(kwargs[name], template, name, found, self._given)
         return [x.detach() for x in found], found
 
     def read_states(self) -> list:
@@ -97,7 +104,8 @@ class Interface:
         for owner, name, template in writes:
             value = rebuild(template, leaves, made)
             if (id(owner.obj), name) not in state_keys:
-                _write(owner.obj, name, value)
+                path = self.containers.get(id(owner.obj))
+                _write(owner.obj if path is None else self._given[path], name, value)
         return result
 
     def _write_state(self, kind: str, owner: Any, key: Any, value: Any) -> None:
@@ -152,8 +160,10 @@ class _Entering:
         return ("live", StaticObject(x))
 
 
-def _match(value: Any, template: tuple, path: str, found: list) -> None:
+def _match(value: Any, template: tuple, path: str, found: list, given: dict) -> None:
     kind = template[0]
+    if kind in ("list", "dict", "object"):
+        given[path] = value
     if kind == "tensor":
         _match_tensor(value, template, path)
         found.append(value)
@@ -168,15 +178,15 @@ def _match(value: Any, template: tuple, path: str, found: list) -> None:
         if len(value) != len(template[2]):
             raise InputError(f"{path}: {len(value)} elements, compiled for {len(template[2])}")
         for k, (x, t) in enumerate(zip(value, template[2])):
-            _match(x, t, f"{path}[{k}]", found)
+            _match(x, t, f"{path}[{k}]", found, given)
     elif kind == "dict":
         if list(value) != [k for k, _ in template[2]]:
             raise InputError(f"{path}: other keys than at compile time ({[k for k, _ in template[2]]})")
         for key, t in template[2]:
-            _match(value[key], t, f"{path}[{key!r}]", found)
+            _match(value[key], t, f"{path}[{key!r}]", found, given)
     else:
         for name, t in template[2]:
-            _match(getattr(value, name, None), t, f"{path}.{name}", found)
+            _match(getattr(value, name, None), t, f"{path}.{name}", found, given)
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -233,7 +243,9 @@ def _from_tensor(value: torch.Tensor) -> Any:
 
 
 def _write(owner: Any, name: Any, value: Any) -> None:
-    if name == "*":
+    if name == "+":
+        owner.extend(value)
+    elif name == "*":
         if isinstance(owner, list):
             owner[:] = value
         else:

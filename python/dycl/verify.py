@@ -103,8 +103,8 @@ class _Saved:
 
     def _slot(self, owner: Any, key: Any) -> None:
         table = owner if isinstance(owner, (dict, list)) else owner.__dict__
-        if key == "*":
-            self.slots.append((table, key, copy.copy(table)))
+        if key in ("*", "+"):
+            self.slots.append((table, "*", copy.copy(table)))
         else:
             self.slots.append((table, key, table.get(key, _ABSENT)))
 

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import onnxruntime
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dycl.frontend.graph import AtenNode, TensorType, Value
+from dycl.frontend.graph import BOOL, FLOAT, INT, AtenNode, TensorType, Value
 from dycl.frontend.onnx_lowering import NEEDS_DECOMPOSITION, nodes_to_onnx
 
 onnxruntime.set_default_logger_severity(4)
@@ -81,6 +83,11 @@ class Recorder(TorchDispatchMode):
                 self.inputs.append(self.define(x))
                 self.feeds.append(x.detach().clone())
             return self.values[id(x)]
+        if isinstance(x, Scalar):
+            value = Value({bool: BOOL, int: INT, float: FLOAT}[type(x.number)], None)
+            self.inputs.append(value)
+            self.feeds.append(torch.tensor(x.number, dtype=torch.float64 if isinstance(x.number, float) else None))
+            return value
         if isinstance(x, (list, tuple)):
             return [self.wrap(i) for i in x]
         if isinstance(x, dict):
@@ -142,19 +149,37 @@ def check(function, *args, symbolic: bool = False, rtol=None, atol=None, levels=
     return model
 
 
+@dataclass
+class Scalar:
+    """A number known only at run time, as an argument of check_op."""
+
+    number: int | float | bool
+
+
+def _plain(x):
+    if isinstance(x, Scalar):
+        return x.number
+    if isinstance(x, (list, tuple)):
+        return [_plain(i) for i in x]
+    return {k: _plain(v) for k, v in x.items()} if isinstance(x, dict) else x
+
+
 def check_op(target, *args, rtol=None, atol=None, levels=(False, True), read: tuple[bool, ...] | None = None, unknown: bool = False, **kwargs):
     """One node of `target` (an op capture keeps whole) against calling it. `unknown`: all extents of the
     tensors that vary at run time (3-d and more) are known only then. Returns the model."""
     recorder = Recorder()
     node = AtenNode(target, tuple(recorder.wrap(args)), recorder.wrap(kwargs), [])
     with torch.no_grad():
-        result = target(*args, **kwargs)
+        result = target(*_plain(args), **_plain(kwargs))
     results = list(result) if isinstance(result, (list, tuple)) else [result]
     node.outputs = [recorder.define(r) for r in results]
     read = read or (True,) * len(results)
+    if any(not isinstance(v.type, TensorType) for v in recorder.inputs):
+        for value in node.outputs:
+            value.type = TensorType(value.type.dtype, (None,) * len(value.type.shape))
     if unknown:
         for value in [*recorder.inputs, *node.outputs]:
-            if recorder.tensors[value.id].dim() >= 3:
+            if isinstance(value.type, TensorType) and recorder.tensors[value.id].dim() >= 3:
                 value.type = TensorType(value.type.dtype, (None, *value.type.shape[1:]))
     model = nodes_to_onnx([node], recorder.inputs, [v for v, r in zip(node.outputs, read) if r])
     for optimise in levels:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Branches: if/elif/else, ternaries, boolean operators, comparisons, early returns, arms that differ."""
+"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). Branches: if/elif/else, ternaries, boolean operators, comparisons, early returns, arms that differ."""
 
 import torch
 from torch import nn
@@ -225,7 +225,7 @@ def not_in_a_set_and_range(n):
     return k not in {3, 4}, k in range(0, 10, 2)
 
 
-@case((POS, POS), (NEG, POS))
+@case((POS, MIX), (NEG, MIX))
 def tensor_in_list_by_identity(x, y):
     items = [x, y]
     if x.sum() > 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls: functions, closures, defaults, decorators, classes, properties, recursion, nested modules, hooks."""
+"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). Calls: functions, closures, defaults, decorators, classes, properties, recursion, nested modules, hooks."""
 
 import functools
 import operator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists, tuples, dicts, sets, dataclasses, named tuples, user objects; comprehensions and generators."""
+"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). Lists, tuples, dicts, sets, dataclasses, named tuples, user objects; comprehensions and generators."""
 
 import collections
 import copy

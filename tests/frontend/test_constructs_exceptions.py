@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions as control flow, try/finally/with, assert and raise, match."""
+"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). Exceptions as control flow, try/finally/with, assert and raise, match."""
 
 import contextlib
 import warnings

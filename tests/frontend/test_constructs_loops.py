@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops: while on tensors, for with break/continue/else, runtime bounds, what loops carry."""
+"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). Loops: while on tensors, for with break/continue/else, runtime bounds, what loops carry."""
 
 import itertools
 

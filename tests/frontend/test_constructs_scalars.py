@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers read from tensors: item/int/float/bool/tolist/numpy, arithmetic on them, text made of them."""
+"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). Numbers read from tensors: item/int/float/bool/tolist/numpy, arithmetic on them, text made of them."""
 
 import math
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes that depend on data, runtime integers as index and bound, dimensions declared dynamic; engines' layers."""
+"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). Shapes that depend on data, runtime integers as index and bound, dimensions declared dynamic; engines' layers."""
 
 import math
 

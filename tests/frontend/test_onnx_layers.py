@@ -140,3 +140,36 @@ def test_embedding():
     table = torch.randn(10, 4)
     for index in (torch.tensor([[1, 9], [0, 1]]), torch.tensor(3), torch.zeros(0, dtype=torch.int64), torch.tensor([2], dtype=torch.int32)):
         assert ops_of(check_op(aten.embedding.default, table, index)) == (["Gather"] if index.numel() else [])
+
+
+SMALL = [
+    (aten.prelu.default, ((2, 3, 4),), [torch.rand(3)], {}), (aten.prelu.default, ((2, 3),), [torch.rand(1)], {}),
+    (aten.prelu.default, ((5,),), [torch.rand(1)], {}), (aten.cosine_similarity.default, ((2, 5, 3), (2, 5, 3)), [1, 1e-8], {}),
+    (aten.cosine_similarity.default, ((2, 5), (1, 5)), [-1, 1e-8], {}), (aten.silu.default, ((4, 5),), [], {}),
+    (aten.mish.default, ((4, 5),), [], {}), (aten.softmax.int, ((4, 5),), [-1], {}), (aten.softmax.int, ((4, 5),), [0, torch.float32], {}),
+    (aten.log_softmax.int, ((4, 5),), [1], {}), (aten.softmax.int, ((),), [0], {}), (aten.matmul.default, ((2, 1, 3, 4), (5, 4, 2)), [], {}),
+    (aten.matmul.default, ((4,), (4,)), [], {}), (aten.matmul.default, ((2, 3, 4), (4,)), [], {}), (aten.pixel_shuffle.default, ((2, 8, 3, 4),), [2], {}),
+    (aten.adaptive_avg_pool1d.default, ((2, 3, 7),), [[3]], {}), (aten.adaptive_avg_pool2d.default, ((2, 3, 7, 6),), [[3, 2]], {}),
+    (aten.adaptive_avg_pool2d.default, ((3, 8, 6),), [[1, 1]], {}), (aten.adaptive_avg_pool3d.default, ((1, 2, 4, 5, 6),), [[2, 2, 2]], {}),
+    (aten.adaptive_max_pool2d.default, ((2, 3, 8, 6),), [[4, 3]], {}), (aten.adaptive_max_pool1d.default, ((2, 3, 8),), [[4]], {}),
+    (aten.max_pool1d.default, ((2, 3, 9),), [[3], [2], [1]], {}), (aten.max_pool2d.default, ((2, 3, 9, 8),), [[3, 2], [2, 2], [1, 0], [1, 1], True], {}),
+    (aten.max_pool2d.default, ((3, 9, 8),), [[3]], {}), (aten.max_pool2d.default, ((1, 1, 5, 5),), [[2], [2], [1], [2], True], {}),
+    (aten.max_pool2d_with_indices.default, ((2, 3, 9, 8),), [[3], [2], [1]], {}), (aten.max_pool3d.default, ((1, 2, 5, 6, 7),), [[2]], {}),
+    (aten.avg_pool1d.default, ((2, 3, 9),), [[3], [2], [1]], {}), (aten.avg_pool2d.default, ((2, 3, 9, 8),), [[3], [2], [1], True, False], {}),
+    (aten.avg_pool2d.default, ((2, 3, 9, 8),), [[3], [2], [1], True, True], {}), (aten.avg_pool2d.default, ((2, 3, 9, 8),), [[3], [2], [1], False, True, 5], {}),
+    (aten.avg_pool3d.default, ((1, 2, 5, 6, 7),), [[2], [1]], {}),
+    (aten.pad.default, ((2, 3, 4, 5),), [[1, 2, 0, 1], "reflect"], {}), (aten.pad.default, ((2, 3, 4, 5),), [[1, 2, 0, 1], "replicate"], {}),
+    (aten.pad.default, ((2, 3, 4, 5),), [[1, 2, 0, 1], "circular"], {}), (aten.pad.default, ((2, 3, 4, 5),), [[1, -2, 0, 1, -1, 1], "constant", 0.5], {}),
+    (aten.upsample_nearest2d.vec, ((2, 3, 4, 5),), [None, [2.0, 3.0]], {}), (aten.upsample_nearest2d.vec, ((2, 3, 4, 5),), [[7, 3], None], {}),
+    (aten.upsample_nearest1d.vec, ((2, 3, 5),), [None, [1.7]], {}), (aten.upsample_bilinear2d.vec, ((2, 3, 4, 5),), [[7, 3], True, None], {}),
+    (aten.upsample_bilinear2d.vec, ((2, 3, 4, 5),), [[7, 3], False, None], {}), (aten.upsample_bilinear2d.vec, ((2, 3, 4, 5),), [None, False, [2.0, 2.0]], {}),
+    (aten.upsample_bilinear2d.vec, ((2, 3, 4, 5),), [None, False, [1.7, 0.6]], {}), (aten.upsample_bicubic2d.vec, ((2, 3, 4, 5),), [[8, 10], False, None], {}),
+    (aten.upsample_linear1d.vec, ((2, 3, 5),), [[9], True, None], {}), (aten.upsample_trilinear3d.vec, ((1, 2, 3, 4, 5),), [[6, 8, 10], False, None], {}),
+    (aten.grid_sampler_2d.default, ((2, 3, 5, 6), (2, 4, 3, 2)), [0, 0, False], {}), (aten.grid_sampler_2d.default, ((2, 3, 5, 6), (2, 4, 3, 2)), [0, 1, True], {}),
+    (aten.grid_sampler_2d.default, ((2, 3, 5, 6), (2, 4, 3, 2)), [1, 2, False], {}), (aten.grid_sampler_3d.default, ((1, 2, 4, 5, 6), (1, 3, 4, 5, 3)), [0, 0, True], {}),
+]
+
+
+@pytest.mark.parametrize("target, shapes, args, options", SMALL)
+def test_small_layers(target, shapes, args, options):
+    check_op(target, *[torch.randn(s) for s in shapes], *args, **options, **CLOSE)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from .diagnostics import CaptureRefusal
-from .values import RtScalar
+from .values import Escape, RtScalar
 
 
 class RtArray:
@@ -25,6 +25,28 @@ class RtArray:
     def __init__(self, tensor: torch.Tensor, scalar: bool = False):
         self.tensor = tensor
         self.scalar = scalar
+
+    @property
+    def origin(self):
+        return self.tensor._dycl.span
+
+
+def _refuse(how: str):
+    def method(self, *args, **kwargs):
+        raise Escape(self, how)
+
+    return method
+
+
+for _name, _how in {
+    "__bool__": "truth", "__str__": "str", "__repr__": "repr", "__format__": "format", "__hash__": "hash",
+    "__index__": "index", "__int__": "int", "__float__": "float", "__len__": "len", "__iter__": "iteration",
+    "__array__": "numpy", "__getitem__": "subscript", "__eq__": "comparison", "__ne__": "comparison",
+    "__lt__": "comparison", "__le__": "comparison", "__gt__": "comparison", "__ge__": "comparison",
+    "__add__": "operator", "__radd__": "operator", "__mul__": "operator", "__rmul__": "operator",
+    "__sub__": "operator", "__rsub__": "operator", "__contains__": "containment", "__reduce_ex__": "pickle",
+}.items():
+    setattr(RtArray, _name, _refuse(_how))
 
 
 _FUNCTIONS = {

@@ -54,7 +54,7 @@ def intercept(fn: Any):
         return fn.call
     if isinstance(fn, BoundArrayMethod):
         return lambda m, s, args, kwargs: m.arrays.method(fn, args, kwargs)
-    if isinstance(fn, (np.ufunc, types.FunctionType, types.BuiltinFunctionType)):
+    if isinstance(fn, (np.ufunc, types.FunctionType, types.BuiltinFunctionType, type(np.argmax))):
         module = getattr(fn, "__module__", None) or ("numpy" if isinstance(fn, np.ufunc) else "")
         if module.startswith("numpy"):
             return functools.partial(_numpy, fn)
@@ -324,6 +324,8 @@ def _len(m, s, args, kwargs):
         return protocol.call(m, s, user, (x,), {})
     if isinstance(x, RtRange):
         raise CaptureRefusal("the length of a range known only at run time", kind="range")
+    if isinstance(x, (list, dict, set)):
+        m.note_load(x, "*")
     return len(x)
 
 
@@ -484,6 +486,19 @@ def _sorted(m, s, args, kwargs):
     return protocol.call(m, s, shims.sorted_, args, kwargs)
 
 
+@handles(shims.same)
+def _same(m, s, args, kwargs):
+    a, b = args
+    if isinstance(a, (RtScalar, RtArray)) or isinstance(b, (RtScalar, RtArray)):
+        return False
+    return protocol.same_object(m, a, b)
+
+
+@handles(torch.autograd.grad, torch.autograd.backward, torch.Tensor.backward)
+def _gradients(m, s, args, kwargs):
+    raise CaptureRefusal("gradients inside the model", "compute them outside", kind="autograd")
+
+
 # ---- objects -----------------------------------------------------------------------------------
 
 
@@ -537,7 +552,7 @@ def _may_run_code(obj: Any, name: str) -> bool:
     return isinstance(obj, super)
 
 
-@handles(setattr, object.__setattr__)
+@handles(setattr)
 def _setattr(m, s, args, kwargs):
     return protocol.store_attr(m, s, *args)
 

@@ -20,6 +20,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from . import building, indexing, whole
 from .diagnostics import CaptureRefusal
+from .shims import RtSize
 from .values import Escape, RtScalar
 
 _OPERATORS = {operator.getitem: "__getitem__", operator.setitem: "__setitem__", operator.matmul: "__matmul__"}
@@ -223,7 +224,7 @@ def leave(recorder, tree: Any) -> Any:
     if isinstance(tree, torch.Size):
         if not any(isinstance(s, torch.SymInt) for s in tree):
             return tree
-        return tuple(leave(recorder, s) for s in tree)
+        return RtSize(leave(recorder, s) for s in tree)
     if isinstance(tree, tuple):
         items = [leave(recorder, x) for x in tree]
         if all(a is b for a, b in zip(items, tree)):

@@ -17,6 +17,8 @@ import collections
 import types
 from typing import Any
 
+from .diagnostics import CaptureRefusal
+
 
 class Cell:
     """One mutable slot: a tensor's storage, a captured variable."""
@@ -34,8 +36,9 @@ class Cell:
         self.value = contents
 
 
-class Unsupported(Exception):
-    """An object whose contents cannot be saved and put back."""
+def _unsupported(obj: Any) -> CaptureRefusal:
+    return CaptureRefusal(f"a {type(obj).__name__} is changed in a way that cannot be followed",
+                          "use lists, dicts, tensors or plain objects", kind="heap")
 
 
 def contents_of(obj: Any) -> Any:
@@ -64,7 +67,7 @@ def contents_of(obj: Any) -> Any:
         values = dict(object.__getattribute__(obj, "__dict__")) if hasattr(obj, "__dict__") else None
         held = {name: object.__getattribute__(obj, name) for name in slots if _has_slot(obj, name)}
         return (values, held)
-    raise Unsupported(f"the contents of a {type(obj).__name__} cannot be saved")
+    raise _unsupported(obj)
 
 
 def install(obj: Any, contents: Any) -> None:

@@ -37,6 +37,7 @@ class Inputs:
         self.objects: dict[int, tuple[Any, Any]] = {}  # id(copy) -> (copy, original): containers of the caller
         self._seen: dict[int, Any] = {}
         names = _argument_names(fn, len(args))
+        self.argument_names = names
         self.args = tuple(self._enter(a, names[k]) for k, a in enumerate(args))
         self.kwargs = {k: self._enter(v, k) for k, v in kwargs.items()}
         self.arity = len(args), tuple(kwargs)
@@ -61,7 +62,7 @@ class Inputs:
             return x
         made = copy.copy(x)
         self._seen[id(x)] = made
-        self.objects[id(made)] = (made, x)
+        self.objects[id(made)] = (made, path)
         if isinstance(x, list):
             made[:] = [self._enter(y, f"{path}[{k}]") for k, y in enumerate(x)]
         elif isinstance(x, dict):

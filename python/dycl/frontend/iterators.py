@@ -125,6 +125,8 @@ def get_iter(m: Machine, s: State, obj: Any) -> Any:
         return tensor_iter(m, obj)
     if protocol.python_method(obj, "__iter__") is not None:
         return protocol.call(m, s, protocol.special_method(m, obj, "__iter__"), (), {})
+    if isinstance(obj, (list, dict, set)):
+        m.note_load(obj, "*")
     if isinstance(obj, (list, tuple, str, range, bytes)):
         return m.new(SeqIter(obj))
     if isinstance(obj, dict):
@@ -249,6 +251,8 @@ def materialise(m: Machine, source: Any) -> list | tuple | None:
 
         if protocol.python_method(source, "__iter__") is not None:
             return None
+        if isinstance(source, (list, dict, set)):
+            m.note_load(source, "*")
         return list(source)
     if type(source) in _VIEWS:
         return list(source)

@@ -66,6 +66,7 @@ class Machine:
         self.graph = Graph(self.entry)
         self.loaded: dict[tuple[int, str], Any] = {}  # attributes of pre-existing objects that were read
         self.warnings: list[str] = []
+        self.initial_overlay: Overlay | None = None  # states that the program starts with
         self.steps = 0
         self._sequence = itertools.count()
         self._cursor = 0
@@ -74,7 +75,7 @@ class Machine:
 
     def start(self, function, args: tuple, kwargs: dict) -> None:
         """Runs function(*args, **kwargs) to all its ends; they are left in `finished`."""
-        state = State([], Overlay(), self.entry)
+        state = State([], self.initial_overlay or Overlay(), self.entry)
         self.activate(state)
         self._enter(state, function, args, kwargs)
         self.push(state)
@@ -264,6 +265,8 @@ class Machine:
         """bool(value) for values that need no user code; see opcodes for objects with __bool__."""
         if isinstance(value, RtScalar):
             return self.decide(self.scalars.to_bool(value))
+        if isinstance(value, RtArray):
+            value = value.tensor
         if self.is_tensor(value):
             static = self.tensor_truth(value)
             return static if isinstance(static, bool) else self.decide(static)
@@ -422,9 +425,32 @@ class Machine:
         """The result of a native call that always makes a new object."""
         return self.new(obj) if type(obj) in (list, dict, set) else obj
 
+    def refuse_native_failure(self, fn: Any, args: Any, kwargs: Any, error: Exception) -> None:
+        """Native code that fails on one of our stand-ins has not failed in the user's program."""
+        if self.has_stand_in(args) or self.has_stand_in(kwargs):
+            raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a value known only at run time "
+                                 f"({type(error).__name__}: {error})", kind="native") from error
+
+    def has_stand_in(self, tree: Any, depth: int = 4) -> bool:
+        if isinstance(tree, (RtScalar, RtText, RtArray)) or hasattr(type(tree), "dycl_contents"):
+            return True
+        if depth and isinstance(tree, (list, tuple, set)):
+            return any(self.has_stand_in(x, depth - 1) for x in tree)
+        if depth and isinstance(tree, dict):
+            return any(self.has_stand_in(x, depth - 1) for x in tree.values())
+        return False
+
     def note_load(self, obj: Any, name: Any) -> None:
-        if id(obj) not in self.born:
+        if id(obj) not in self.born and (id(obj), name) not in self.current.stored:
             self.loaded.setdefault((id(obj), name), obj)
+
+    def note_store(self, obj: Any, name: Any) -> None:
+        if id(obj) not in self.born:
+            self.current.stored |= {(id(obj), name)}
+
+    def in_try(self) -> bool:
+        """An exception raised now might be caught by the program."""
+        return any(frame.instr.handler is not None for frame in self.current.frames)
 
     # ---- tensors ----------------------------------------------------------------------
 

@@ -50,24 +50,18 @@ class Merger:
     def merge(self, states: list[State]) -> list[State]:
         """As few states as possible, each standing for some of `states`."""
         self.m.heap.save()
-        groups: list[State] = []
-        for state in states:
-            for k, group in enumerate(groups):
-                merged = self.pair(group, state)
-                if merged is not None:
-                    groups[k] = merged
-                    break
-            else:
-                groups.append(state)
+        groups = self._fold(states, ints=False)
+        if len(groups) > self.m.options.max_int_variants:
+            groups = self._fold(groups)
         if len(groups) > self.m.options.max_variants:
-            groups = self._merge_widened(groups)
+            groups = self._fold(groups, widen=True)
         return groups
 
-    def _merge_widened(self, states: list[State]) -> list[State]:
+    def _fold(self, states: list[State], **how: bool) -> list[State]:
         groups: list[State] = []
         for state in states:
             for k, group in enumerate(groups):
-                merged = self.pair(group, state, widen=True)
+                merged = self.pair(group, state, **how)
                 if merged is not None:
                     groups[k] = merged
                     break
@@ -75,9 +69,9 @@ class Merger:
                 groups.append(state)
         return groups
 
-    def pair(self, a: State, b: State, widen: bool = False) -> State | None:
+    def pair(self, a: State, b: State, widen: bool = False, ints: bool = True) -> State | None:
         block = Block(common_dominator([a.block, b.block]), self.m.span_of(a), "join")
-        union = Unifier(self.m, a, b, block, widen)
+        union = Unifier(self.m, a, b, block, widen, ints)
         try:
             merged = union.state()
         except Apart as apart:
@@ -88,6 +82,7 @@ class Merger:
             state.block.exit = Goto(Edge(block, args))
         merged.known = {k: v for k, v in a.known.items() if b.known.get(k) is v}
         merged.lineage = a.lineage | b.lineage
+        merged.stored = a.stored | b.stored
         return merged
 
     def blame(self) -> str:
@@ -98,8 +93,9 @@ class Merger:
 class Unifier:
     """One attempt to unify state `a` with state `b` into `block`."""
 
-    def __init__(self, machine, a: State, b: State, block: Block, widen: bool):
+    def __init__(self, machine, a: State, b: State, block: Block, widen: bool, ints: bool = True):
         self.m = machine
+        self.ints = ints  # static integers that differ may become a runtime one
         self.a, self.b, self.block, self.widen = a, b, block, widen
         self.requests: list[tuple[Any, Any, Value]] = []  # (in a, in b, parameter)
         self.memo: dict[tuple[int, int], Any] = {}
@@ -152,11 +148,14 @@ class Unifier:
         for cell in self.root_cells:
             self.path = ["a tensor of the module"]
             self.cell(cell)
+        for key, name in a.stored ^ b.stored:  # written in one state only: what was there before matters
+            owner = self.m.heap.objects.get(key)
+            if owner is not None:
+                self.m.loaded.setdefault((key, name), owner)
         for key in self.old:
             obj = self.m.heap.objects[key]
             self.path = [f"{type(obj).__name__} object"]
             self.same_object(obj)
-        self._check_aliases()
         merged = State(frames, a.overlay.fork(), self.block)
         heap = self.m.heap
         for key, obj in self.touched.items():
@@ -166,6 +165,8 @@ class Unifier:
         merged.overlay.contents.update(self.contents)
         self.block.params = [p for _, _, p in self.requests]
         merged.lineage = a.lineage
+        self._check_aliases(merged)
+        self._check_objects()
         return merged
 
     def arguments(self, state: State, side: int) -> list[Value]:
@@ -261,7 +262,11 @@ class Unifier:
                 self.apart("different methods")
             return types.MethodType(a.__func__, self.unify(a.__self__, b.__self__))
         if isinstance(a, BaseException):
-            if a.args != b.args:
+            if self.tuples(a.args, b.args) is not a.args:
+                self.apart("different exceptions")
+            if self.m.is_born(a) and self.m.is_born(b):
+                return self.born_objects(a, b)
+            if vars(a) or vars(b):
                 self.apart("different exceptions")
             return a
         if isinstance(a, types.BuiltinMethodType):
@@ -283,6 +288,8 @@ class Unifier:
         runtime = isinstance(a, RtScalar) or isinstance(b, RtScalar)
         if not runtime and _same_number(a, b):
             return a
+        if not runtime and ka == "int" and not self.ints:
+            self.apart("different static integers")
         if isinstance(a, RtScalar) and isinstance(b, RtScalar) and a.value is b.value:
             return a
         origin = self.m.recorder.span
@@ -293,6 +300,8 @@ class Unifier:
         else:
             origin = next((x.origin for x in (a, b) if isinstance(x, RtScalar) and not _merge_born(x)), None)
         param = Value(ScalarType(ka), self.block)
+        if isinstance(origin, tuple):
+            self.m.scalars.merged[param.id] = origin
         self.requests.append((a, b, param))
         return BY_KIND[ka](param, origin)
 
@@ -389,7 +398,9 @@ class Unifier:
             return obj
         key = id(obj)
         heap = self.m.heap
-        if not (self.m.is_born(obj) or key in heap.objects) or isinstance(obj, (type, types.ModuleType)):
+        if isinstance(obj, (type, types.ModuleType, str, int, float, RtScalar)) or obj is None:
+            return obj
+        if not (self.m.is_born(obj) or key in heap.objects or _may_hold(obj)):
             return obj
         if key in self.touched or ("visited", key) in self.memo:
             return obj
@@ -509,18 +520,31 @@ class Unifier:
 
     # -- aliasing -----------------------------------------------------------------------------------
 
-    def _check_aliases(self) -> None:
-        """A merged tensor got a storage of its own. If in one of the states that storage was visible
-        under another name too, a later write would be lost there: such storages are marked."""
+    def _check_objects(self) -> None:
+        """Two objects were merged into one. If either is also known to the other state under another
+        name, identities differ between the states: they must stay apart."""
+        if not self.partner_a:
+            return
+        for state, partners in ((self.a, self.partner_b), (self.b, self.partner_a)):
+            reached = reachable(self.m, state)[1]
+            if any(key in reached for key in partners):
+                raise Apart("an object", "it has two names in one state and one in the other")
+
+    def _check_aliases(self, merged_state: State) -> None:
+        """A merged tensor got a storage of its own. If the old storage stays visible under another name,
+        a later write would be lost there: such storages are marked."""
         if not self.merged_cells:
             return
         roots = {id(r.cell) for r in self.m.recorder.roots}
-        for side, state in ((0, self.a), (1, self.b)):
-            live = live_handles(self.m, state)
+        live = reachable(self.m, merged_state)[0]
+        targets: dict[int, set[int]] = {}
+        for entry in self.merged_cells:
+            for side in (0, 1):
+                targets.setdefault(id(entry[2 * side]), set()).add(id(entry[4]))
+        for side in (0, 1):
             for entry in self.merged_cells:
                 cell, merged = entry[2 * side], entry[4]
-                mapped = {id(e[2 * side + 1]) for e in self.merged_cells if e[4] is merged}
-                if id(cell) in roots or live.get(id(cell), set()) - mapped:
+                if id(cell) in roots or id(cell) in live or len(targets[id(cell)]) > 1:
                     key = ("merge", *self.point, "alias")
                     if key in self.m.decisions.forbidden_merges:
                         raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
@@ -547,9 +571,9 @@ class _AliasGuard:
         raise Restart("aliases differ between merged states")
 
 
-def live_handles(m, state: State) -> dict[int, set[int]]:
-    """For each storage, the handles through which the state can still reach it."""
-    found: dict[int, set[int]] = {}
+def reachable(m, state: State) -> tuple[set[int], set[int]]:
+    """The storages and the objects (by id) that the state can still reach."""
+    found: set[int] = set()
     seen: set[int] = set()
     work: list = []
     for frame in state.frames:
@@ -568,7 +592,7 @@ def live_handles(m, state: State) -> dict[int, set[int]]:
         if isinstance(x, torch.Tensor):
             info = getattr(x, "_dycl", None)
             if info is not None:
-                found.setdefault(id(info.cell), set()).add(id(x))
+                found.add(id(info.cell))
             continue
         if x is None or isinstance(x, (str, int, float, bool, type, types.ModuleType, RtScalar)) or id(x) in seen:
             continue
@@ -586,9 +610,17 @@ def live_handles(m, state: State) -> dict[int, set[int]]:
         elif isinstance(x, Frame):
             work.extend(x.locals)
             work.extend(x.stack)
-        elif m.is_born(x) or id(x) in heap.objects:
+        elif m.is_born(x) or id(x) in heap.objects or _may_hold(x):
             _add_contents(work, heap.contents_in(state.overlay, x))
-    return found
+    return found, seen
+
+
+def _may_hold(obj: Any) -> bool:
+    """An object of unknown birth that may refer to objects made during capture."""
+    if isinstance(obj, (list, dict, set, collections.deque)):
+        return True
+    return hasattr(obj, "__dict__") and not callable(obj) and not isinstance(obj, (
+        torch.nn.Module, torch.Tensor, types.FunctionType))
 
 
 def _add_contents(work: list, contents: Any) -> None:

@@ -51,7 +51,7 @@ def _new(m, s, owner, fn, args, kwargs):
     if owner is tuple and len(args) == 2:
         items = iterators.materialise(m, args[1])
         if items is None:
-            raise CaptureRefusal("a named tuple from a generator", "pass a list", kind="tuple")
+            return protocol.call(m, s, shims.tuple_subclass, (fn, args[0], args[1]), {})
         return tuple.__new__(args[0], items)
     return m.new_if_mutable(fn(*args, **kwargs))
 
@@ -71,6 +71,8 @@ def tensor_method(m: Machine, s: State, t: torch.Tensor, name: str, args: tuple,
     if name == "__contains__":
         return protocol.contains(m, s, t, args[0], negate=False)
     if name in ("requires_grad_", "retain_grad"):
+        if args[:1] != (False,) and kwargs.get("requires_grad") is not False:
+            raise CaptureRefusal("gradients inside the model", "compute them outside", kind="autograd")
         return t
     if name == "register_hook":
         return None

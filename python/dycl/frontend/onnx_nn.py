@@ -406,3 +406,34 @@ def flash_attention_cpu(t, query, key, value, dropout_p=0.0, is_causal=False, *,
 @converts("_scaled_dot_product_attention_math")
 def math_attention(t, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, dropout_mask=None, *, scale=None, enable_gqa=False):
     return [attention(t, query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa), None]
+
+
+# ---- small layers ------------------------------------------------------------------------------
+
+
+@converts("prelu", "_prelu_kernel")
+def prelu(t, self, weight):
+    slope = t.cast(weight, self.torch_dtype)
+    if slope.rank == 1 and self.rank > 1:
+        slope = unsqueeze(t, slope, list(range(1, self.rank - 1))) if self.rank > 2 else slope
+    elif slope.rank == 1:
+        slope = squeeze(t, slope, [0]) if slope.dims[0] == 1 else slope
+    negative = t.op("Less", self, t.constant(0.0, self.torch_dtype))
+    return t.op("Where", negative, t.op("Mul", self, slope), self)
+
+
+@converts("cosine_similarity")
+def cosine_similarity(t, x1, x2, dim=1, eps=1e-8):
+    dtype = t.outputs[0][0]
+    a, b = t.cast(x1, dtype), t.cast(x2, dtype)
+    rank = max(a.rank, b.rank)
+    axis = dim % max(rank, 1)
+    if a.rank != rank or b.rank != rank:
+        raise ConversionError("cosine_similarity of tensors with different numbers of dimensions")
+    floor = t.constant(float(static(eps, "eps")), dtype)
+
+    def direction(x):
+        length = t.op("Sqrt", t.op("ReduceSum", t.op("Mul", x, x), t.ints([axis]), keepdims=1))
+        return t.op("Div", x, t.op("Max", length, floor))
+
+    return t.op("ReduceSum", t.op("Mul", direction(a), direction(b)), t.ints([axis]), keepdims=0)

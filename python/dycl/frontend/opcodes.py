@@ -8,6 +8,7 @@ instruction, or JUMPED/PUSHED if it has set the position or pushed a frame. It m
 
 from __future__ import annotations
 
+import builtins
 import functools
 import operator
 import types
@@ -191,8 +192,7 @@ def load_assertion_error(m, s, f, i):
 
 @op("LOAD_BUILD_CLASS")
 def load_build_class(m, s, f, i):
-    raise CaptureRefusal("a class statement inside the compiled code", "define the class at module level",
-                         kind="class-statement")
+    f.stack.append(builtins.__build_class__)
 
 
 @op("IMPORT_NAME")

@@ -9,6 +9,7 @@ Writes to buffers, attributes and input tensors are results too, put back by the
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import torch
@@ -110,14 +111,22 @@ class Outputs:
             before = heap.pristine[key]
             if isinstance(obj, Cell) or self.m.is_born(obj) or before is contents:
                 continue
+            if isinstance(obj, types.CellType):
+                raise CaptureRefusal("a variable of an enclosing function (nonlocal, closure) outside the compiled code "
+                                     "is changed", "make it an attribute of the module", kind="state.closure")
             if hasattr(type(obj), "dycl_contents"):
                 continue
-            yield from _changes(obj, before, contents)
+            stored = {name for owner, name in state.stored if owner == key}
+            yield from _changes(obj, before, contents, stored)
 
     def _check_state(self, owner: Any, name: Any, initial: Any, value: Any) -> None:
         """An attribute that is read and written must be a state."""
         m = self.m
-        if (id(owner), name) not in m.loaded:
+        if id(owner) in self.inputs.objects:
+            return
+        if name == "+":
+            name = "*"
+        if (id(owner), name) not in m.loaded and not (name == "*" and any(k[0] == id(owner) for k in m.loaded)):
             return
         key = ("attribute", id(owner), name)
         if key in m.decisions.states:
@@ -126,12 +135,19 @@ class Outputs:
             label = f"{type(owner).__name__}.{name}" if not isinstance(owner, dict) else str(name)
             m.decisions.states[key] = (_unique(label, m.decisions.states), owner, initial)
             raise Restart(f"{label} is a state")
+        raise CaptureRefusal(
+            f"the {type(initial).__name__} {name if name != '*' else type(owner).__name__} of an object from outside is "
+            "read and changed by the model: what a call does would depend on the calls before in a way that is not a "
+            "number or tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
 
     def _states(self) -> None:
         """Buffers written in place must be states: begin anew if they were taken as constants."""
         decisions = self.m.decisions
         again = False
         for root in self.roots:
+            if root.kind == "attribute":
+                raise CaptureRefusal(f"the tensor attribute {root.name} is both written in place and assigned",
+                                     "do one of the two", kind="state.alias")
             if root.kind == "constant":
                 name = _unique(root.name or "buffer", decisions.states)
                 decisions.states[("tensor", id(root.real), None)] = (name, root.real, None)
@@ -252,27 +268,31 @@ def _join(a: Any, b: Any) -> Any:
     return a
 
 
-def _changes(obj: Any, before: Any, after: Any):
+def _changes(obj: Any, before: Any, after: Any, stored: set):
     if isinstance(obj, dict):
         old, new = dict(before[0]), dict(after[0])
         if [k for k in new if k not in old] or [k for k in old if k not in new]:
             yield obj, "*", dict(new), old
             return
         for key, value in new.items():
-            if value is not old[key]:
+            if value is not old[key] or key in stored:
                 yield obj, key, value, old[key]
         return
     if isinstance(before, tuple) and len(before) == 2 and isinstance(before[1], dict) and (
             before[0] is None or isinstance(before[0], dict)):
         for old, new in ((before[0] or {}, after[0] or {}), (before[1], after[1])):
             for name, value in new.items():
-                if name not in old or value is not old[name]:
+                if name not in old or value is not old[name] or name in stored:
                     yield obj, name, value, old.get(name)
             for name in old:
                 if name not in new:
                     raise CaptureRefusal(f"the attribute {name} of an object from outside is deleted", kind="delattr")
         return
     if isinstance(obj, list):
+        if len(after) >= len(before) and all(x is y for x, y in zip(before, after)):
+            if len(after) > len(before):
+                yield obj, "+", list(after[len(before):]), list(before)
+            return
         yield obj, "*", list(after), list(before)
         return
     raise CaptureRefusal(f"a {type(obj).__name__} from outside is changed by the model",

@@ -23,6 +23,7 @@ from .state import UNBOUND, Frame, State
 from .values import RtFloat, RtInt, RtScalar
 
 _MISSING = object()
+_VALUES = (int, float, complex, str, bytes, tuple, frozenset, type(None), type, torch.Tensor)
 _NATIVE_FUNCTIONS = (types.BuiltinFunctionType, types.MethodWrapperType)
 _DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 
@@ -77,7 +78,8 @@ def call_then(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict, then) ->
 
 def enter(m: Machine, s: State, fn: types.FunctionType, args: tuple, kwargs: dict) -> Any:
     if len(s.frames) > m.options.max_depth:
-        raise RecursionError("maximum recursion depth exceeded")
+        raise CaptureRefusal(f"calls nested more than {m.options.max_depth} deep",
+                             "bound the recursion, or raise max_depth", kind="recursion")
     info = bytecode.info_of(fn.__code__)
     frame = Frame(info, fn, bind(fn, info, args, kwargs, m))
     frame.hidden = policy.is_shim(fn)
@@ -175,7 +177,8 @@ def construct_default(m: Machine, s: State, cls: type, args: tuple, kwargs: dict
     if python_new:
         return call(m, s, m.shim("construct"), (cls, new, init if python_init else None, args, kwargs), {})
     if not python_init:
-        return m.new_if_mutable(native(m, s, cls, args, kwargs))
+        made = native(m, s, cls, args, kwargs)
+        return m.new(made) if type(made) is cls and not isinstance(made, _VALUES) else made
     if issubclass(cls, BaseException):
         obj = cls.__new__(cls, *args)
     elif new is object.__new__:
@@ -194,10 +197,19 @@ def native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Calls code that runs outside the machine."""
     policy.check_native(m, fn)
     if policy.is_torch(fn) or m.has_tensor(args) or m.has_tensor(kwargs):
-        return m.recorder.call(fn, args, kwargs)
+        try:
+            return m.recorder.call(fn, args, kwargs)
+        except (AttributeError, KeyError, NotImplementedError, OSError, AssertionError) as error:
+            raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} cannot be followed with symbolic tensors "
+                                 f"({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''})",
+                                 kind="native.torch") from error
     for value in (*args, *kwargs.values()):
         touch_argument(m, value)
-    return m.new_if_mutable(fn(*args, **kwargs))
+    try:
+        return m.new_if_mutable(fn(*args, **kwargs))
+    except Exception as error:
+        m.refuse_native_failure(fn, args, kwargs, error)
+        raise
 
 
 def touch_argument(m: Machine, value: Any) -> None:
@@ -254,6 +266,8 @@ def truth_method(m: Machine, value: Any) -> Any:
 def load_attr(m: Machine, s: State, obj: Any, name: str) -> Any:
     from .builtin_calls import special_attribute
 
+    if not isinstance(name, str):
+        raise CaptureRefusal("an attribute's name known only at run time", kind="escape.attribute", because=name)
     own = special_attribute(m, s, obj, name)
     if own is not NotImplemented:
         return own
@@ -368,7 +382,11 @@ def store_default(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
             raise AttributeError(f"property '{name}' of '{type(obj).__name__}' object has no setter")
         return call_then(m, s, attr.fset, (obj, value), {}, _drop)
     touch_attributes(m, obj)
+    m.note_store(obj, name)
     if isinstance(obj, torch.nn.Module):
+        for table in ("_parameters", "_buffers", "_modules"):
+            if table in obj.__dict__:
+                m.note_store(obj.__dict__[table], name)
         torch.nn.Module.__setattr__(obj, name, value)
     elif isinstance(obj, type):
         raise CaptureRefusal(f"the class attribute {obj.__name__}.{name} is written", kind="class-attribute")
@@ -408,6 +426,9 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
             return call(m, s, m.shim("reflected"), (a, b, *_user_operator(m, s, op, a, b)), {})
         return m.recorder.call(_operator(op, inplace and m.is_tensor(a)), (a, b), {})
     if isinstance(a, RtScalar) or isinstance(b, RtScalar):
+        if op in ("truediv", "floordiv", "mod") and isinstance(b, RtScalar) and m.in_try():
+            if m.decide(m.scalars.compare("eq", b, 0)):
+                raise ZeroDivisionError("division by zero")
         result = m.scalars.binary(op, a, b)
         if result is not NotImplemented:
             return result
@@ -424,8 +445,8 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
 
 
 def _mixed_binary(m, s, op, a, b):
-    if op == "mul" and isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)):
-        sequence, count = (a, b) if isinstance(a, (list, tuple)) else (b, a)
+    if op == "mul" and (isinstance(a, (list, tuple, str)) or isinstance(b, (list, tuple, str))):
+        sequence, count = (a, b) if isinstance(a, (list, tuple, str)) else (b, a)
         count = m.decide_value(count, range(0, 65), "a repeat count")
         return m.new_if_mutable(sequence * count)
     if isinstance(a, str) and op == "mod":
@@ -524,6 +545,10 @@ def same_object(m: Machine, a: Any, b: Any) -> bool:
         if rt.kind == type(static).__name__:
             raise CaptureRefusal("`is` with a number known only at run time", "use ==", kind="identity", because=rt)
         return False
+    if a is not b and m.is_symbolic(a) and m.is_symbolic(b):
+        for tensor in (a, b):  # a merge may have hidden that they are one in some paths
+            if callable(tensor._dycl.cell.note):
+                tensor._dycl.cell.note()
     return a is b
 
 
@@ -544,7 +569,7 @@ def contains(m: Machine, s: State, container: Any, item: Any, negate: bool) -> A
     if lazily or simple and (m.has_runtime((item, container)) or m.is_tensor(item)
                              or python_method(item, "__eq__") is not None):
         return call(m, s, m.shim("not_in" if negate else "is_in"), (container, item), {})
-    if isinstance(container, dict) and isinstance(item, RtScalar):
+    if isinstance(container, (dict, set, frozenset)) and isinstance(item, RtScalar):
         return call(m, s, m.shim("not_in" if negate else "is_in"), (tuple(container), item), {})
     return (item in container) != negate
 
@@ -584,6 +609,10 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if m.is_array(container):
         return m.arrays.get_item(container, key)
     if m.is_tensor(container):
+        if isinstance(key, RtScalar) and m.in_try() and container.dim() and type(container.shape[0]) is int:
+            n = container.shape[0]
+            if not (m.decide(m.scalars.compare("lt", key, n)) and m.decide(m.scalars.compare("ge", key, -n))):
+                raise IndexError(f"index out of bounds for dimension 0 with size {n}")
         return m.recorder.call(operator.getitem, (container, key), {})
     if isinstance(container, torch.nn.ModuleList | torch.nn.Sequential | torch.nn.ParameterList):
         if isinstance(key, RtScalar) or m.is_tensor(key):
@@ -592,6 +621,8 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if method is not None:
         return call(m, s, method, (container, key), {})
     if isinstance(container, _INDEXED):
+        if isinstance(container, list):
+            m.note_load(container, "*")
         found = container[static_index(m, key, len(container))]
         return m.new(found) if type(key) is slice and type(found) is list else found
     if isinstance(container, dict):
@@ -627,6 +658,8 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
             "a dict entry under a key known only at run time", "use a list, or keys known beforehand",
             kind="escape.hash", because=key))
     m.heap.touch(container)
+    if isinstance(container, dict):
+        m.note_store(container, key)
     operator.setitem(container, key, value)
     return None
 

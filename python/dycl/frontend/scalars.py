@@ -36,19 +36,25 @@ class Scalars:
 
     def __init__(self, recorder):
         self.recorder = recorder
+        self.static_ids: set[int] = set()  # values of plain numbers
+        self.merged: dict[int, tuple] = {}  # values that are runtime only because static numbers merged
         self._seen: dict = {}  # (op, operands, attrs) -> result, reused where it dominates
 
     # -- building blocks -------------------------------------------------------
 
     def wrap(self, value: Value) -> RtScalar:
-        return BY_KIND[value.type.kind](value, self.recorder.span)
+        return BY_KIND[value.type.kind](value, self.merged.get(value.id) or self.recorder.span)
 
     def host(self, op: str, *operands: Value, type: ScalarType, **attrs) -> RtScalar:
         key = (op, tuple(v.id for v in operands), tuple(attrs.items()))
         seen = self._seen.get(key)
         if seen is not None and seen.value.block is not None and dominates(seen.value.block, self.recorder.block):
             return seen
-        result = self._seen[key] = self.wrap(self.recorder.host(op, list(operands), type, **attrs))
+        value = self.recorder.host(op, list(operands), type, **attrs)
+        origins = [self.merged.get(v.id) for v in operands if v.id not in self.static_ids]
+        if origins and all(origins):
+            self.merged[value.id] = origins[0]
+        result = self._seen[key] = self.wrap(value)
         return result
 
     def value(self, x: Any, kind: str | None = None) -> Value:
@@ -59,7 +65,9 @@ class Scalars:
                 x = {"int": int, "float": float, "bool": bool}[kind](x)
             if type(x) is int and not -(2**63) <= x < 2**63:
                 raise CaptureRefusal(f"the integer {x} does not fit in 64 bits", kind="int64")
-            return self.recorder.host("const", [], ScalarType(kind or have), value=x)
+            value = self.recorder.host("const", [], ScalarType(kind or have), value=x)
+            self.static_ids.add(value.id)
+            return value
         if kind is None or kind == have:
             return x.value
         target = ScalarType(kind)

@@ -23,6 +23,10 @@ def make_tuple(iterable):
     return tuple([x for x in iterable])
 
 
+def tuple_subclass(new, cls, iterable):
+    return new(cls, [x for x in iterable])
+
+
 def make_set(iterable):
     found = set()
     for x in iterable:
@@ -260,14 +264,19 @@ def next_default(iterator, default):
 
 def is_in(container, item):
     for x in container:
-        if x is item or x == item:
+        if same(x, item) or x == item:
             return True
     return False
 
 
+def same(a, b):
+    """Identity, as containers use it: known for tensors and objects; numbers are compared by value."""
+    return a is b
+
+
 def not_in(container, item):
     for x in container:
-        if x is item or x == item:
+        if same(x, item) or x == item:
             return False
     return True
 
@@ -283,7 +292,7 @@ def contains_not(method, container, item):
 def list_index(items, item, start=0, stop=None):
     n = len(items) if stop is None else stop
     for i in range(start, n):
-        if items[i] is item or items[i] == item:
+        if same(items[i], item) or items[i] == item:
             return i
     raise ValueError("value is not in list")
 
@@ -291,14 +300,14 @@ def list_index(items, item, start=0, stop=None):
 def list_count(items, item):
     n = 0
     for x in items:
-        if x is item or x == item:
+        if same(x, item) or x == item:
             n = n + 1
     return n
 
 
 def list_remove(items, item):
     for i in range(len(items)):
-        if items[i] is item or items[i] == item:
+        if same(items[i], item) or items[i] == item:
             del items[i]
             return
     raise ValueError("list.remove(x): x not in list")
@@ -308,7 +317,7 @@ def equal_sequences(a, b):
     if len(a) != len(b):
         return False
     for i in range(len(a)):
-        if a[i] is not b[i] and a[i] != b[i]:
+        if not same(a[i], b[i]) and a[i] != b[i]:
             return False
     return True
 
@@ -425,6 +434,16 @@ def autograd_apply(cls, context, args, kwargs):
 
 def close_generator(generator):
     return None
+
+
+class RtSize(tuple):
+    """A torch.Size with extents known only at run time."""
+
+    def numel(self):
+        n = 1
+        for extent in self:
+            n = n * extent
+        return n
 
 
 class NullContext:

@@ -97,7 +97,7 @@ _state_ids = itertools.count()
 
 
 class State:
-    __slots__ = ("id", "frames", "overlay", "block", "known", "prefix", "lineage", "finished", "decided", "fresh")
+    __slots__ = ("id", "frames", "overlay", "block", "known", "prefix", "lineage", "finished", "decided", "fresh", "stored")
 
     def __init__(self, frames: list[Frame], overlay: Overlay, block: Block):
         self.id = next(_state_ids)
@@ -108,6 +108,7 @@ class State:
         self.prefix: tuple[bool, ...] = ()  # decisions for the native call at the present instruction
         self.lineage: frozenset = frozenset()  # LoopEntries this state has come through
         self.finished: Any = None  # (kind, payload) when the program ended here
+        self.stored: frozenset = frozenset()  # (id, name) of attributes of outside objects written on this path
         self.decided = 0
         self.fresh = True  # just merged: do not try to merge again before a step is made
 
@@ -120,6 +121,7 @@ class State:
         new.known = dict(self.known)
         new.prefix = self.prefix
         new.lineage = self.lineage
+        new.stored = self.stored
         new.decided = self.decided
         return new
 

@@ -183,7 +183,8 @@ def run(seed: int, source: str, compiler: Callable | None = None, limit: int = 6
             report.seconds["total"] = time.perf_counter() - start
             return report
     except dycl.CompileError as error:
-        return _failed(report, "refused", refusal_kind(error), str(error))
+        wrong = "verification failed" in str(error)  # a wrong program that was caught, not a refusal
+        return _failed(report, "mismatch" if wrong else "refused", refusal_kind(error), str(error))
     except Slow:
         return _failed(report, "slow", f"over {limit} s", "")
     except Exception as error:
