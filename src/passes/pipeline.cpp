@@ -22,6 +22,7 @@
 #include "passes/propagate_shapes.h"
 #include "passes/share_subdnns.h"
 #include "passes/sink.h"
+#include "passes/tidy.h"
 
 namespace dycl::passes {
 namespace {
@@ -47,6 +48,7 @@ constexpr std::array kPipeline = std::to_array<PassEntry>({
     {"constant_outputs", "takes constant results out of sub-DNNs", constant_outputs},
     {"drop_dead", "removes results and parameters left unused", drop_dead},
     {"share_subdnns", "keeps one of each kind of sub-DNN", share_subdnns},
+    {"tidy", "orders blocks as they run and names sub-DNNs as they are called", tidy},
 });
 
 const PassEntry* pass_named(std::string_view name) {
