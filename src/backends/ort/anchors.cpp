@@ -209,4 +209,10 @@ bool has_blocked_ops(const onnx::Graph& graph) {
                      [](const onnx::Node& node) { return node.domain == kBlockedDomain; });
 }
 
+bool has_seeds(const onnx::Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const onnx::Node& node) {
+    return node.op_type.find("Conv") != std::string::npos || node.op_type.find("Pool") != std::string::npos;
+  });
+}
+
 }  // namespace dycl::backends::ort

@@ -48,4 +48,8 @@ Result<void> remove_anchors(onnx::Graph& graph, const PortFlags& anchored);
 // Whether any op works on the blocked layout.
 bool has_blocked_ops(const onnx::Graph& graph);
 
+// Whether the optimiser could find a use for it in a graph as exported: it starts
+// at convolutions and poolings (anchors included).
+bool has_seeds(const onnx::Graph& graph);
+
 }  // namespace dycl::backends::ort

@@ -85,6 +85,10 @@ struct Unit {
   onnx::Model model;      // as exported, not optimised
   std::vector<ir::Bytes> weights;
   PortFlags blocked;      // the ports that cross in blocked layout
+
+  // What was made while layouts were tried, of use if they are what was agreed on.
+  PortFlags tried;
+  std::optional<Artifact> tried_artifact;
 };
 
 class Compilation {
@@ -97,8 +101,9 @@ class Compilation {
  private:
   Result<void> export_all();
   Result<Artifact> portable(const Unit& unit);
-  Result<void> agree_on_layouts(int block);
+  Result<void> agree_on_layouts(const Target& target);
   Result<std::optional<Artifact>> for_this_cpu(const Unit& unit, const Target& target);
+  Result<Artifact> without_anchors(onnx::Model model, const PortFlags& blocked, const Target& target);
   Result<onnx::Model> optimize(const Unit& unit, const PortFlags& anchors, Level level) const;
 
   ir::Program& program_;
@@ -115,7 +120,7 @@ Result<void> Compilation::export_all() {
     DYCL_ASSIGN(ExportedModel exported, export_sub_dnn(program_, function, "w%"));
     DYCL_ASSIGN(std::vector<ir::Bytes> weights, bytes_of(program_, exported.weights));
     const PortFlags none = PortFlags::none(exported.model.graph);
-    units_.push_back({i, &function, std::move(exported.model), std::move(weights), none});
+    units_.push_back({i, &function, std::move(exported.model), std::move(weights), none, none, {}});
   }
   return {};
 }
@@ -138,8 +143,8 @@ Result<Artifact> Compilation::portable(const Unit& unit) {
 
 // Asks the optimiser what it would make of each port in blocked form, and gives a
 // class of ports that form where it saves more conversions than it costs.
-Result<void> Compilation::agree_on_layouts(int block) {
-  const std::vector<LayoutClass> classes = blockable_classes(program_, block);
+Result<void> Compilation::agree_on_layouts(const Target& target) {
+  const std::vector<LayoutClass> classes = blockable_classes(program_, target.block);
   std::map<std::size_t, Unit*> by_function;
   for (Unit& unit : units_) by_function[unit.index] = &unit;
   auto flag = [](PortFlags& flags, const Port& port) {
@@ -154,8 +159,12 @@ Result<void> Compilation::agree_on_layouts(int block) {
     }
   std::map<std::size_t, AnchorReport> reports;
   for (const auto& [function, anchors] : candidates) {
-    DYCL_ASSIGN(const onnx::Model model, optimize(*by_function.at(function), anchors, Level::All));
+    Unit& unit = *by_function.at(function);
+    DYCL_ASSIGN(onnx::Model model, optimize(unit, anchors, Level::All));
     reports[function] = inspect_anchors(model.graph, anchors);
+    if (reports[function].blocked != anchors) continue;
+    DYCL_ASSIGN(unit.tried_artifact, without_anchors(std::move(model), anchors, target));
+    unit.tried = anchors;
   }
   for (const LayoutClass& ports : classes) {
     bool possible = true;
@@ -170,24 +179,30 @@ Result<void> Compilation::agree_on_layouts(int block) {
   return {};
 }
 
+Result<Artifact> Compilation::without_anchors(onnx::Model model, const PortFlags& blocked, const Target& target) {
+  DYCL_TRY(remove_anchors(model.graph, blocked));
+  Artifact artifact = to_artifact(std::move(model), store_, to_string(target));
+  if (!blocked.any()) return artifact;
+  const std::string tag = "nchwc" + std::to_string(target.block);
+  for (const bool is_blocked : blocked.inputs) artifact.input_layouts.push_back(is_blocked ? tag : "");
+  for (const bool is_blocked : blocked.outputs) artifact.output_layouts.push_back(is_blocked ? tag : "");
+  return artifact;
+}
+
 // Nothing if the CPU makes no difference to this sub-DNN.
 Result<std::optional<Artifact>> Compilation::for_this_cpu(const Unit& unit, const Target& target) {
+  if (unit.tried_artifact && unit.tried == unit.blocked) return unit.tried_artifact;
+  if (!unit.blocked.any() && !has_seeds(unit.model.graph)) return std::optional<Artifact>();
   DYCL_ASSIGN(onnx::Model model, optimize(unit, unit.blocked, Level::All));
   if (!unit.blocked.any() && !has_blocked_ops(model.graph)) return std::optional<Artifact>();
-  DYCL_TRY(remove_anchors(model.graph, unit.blocked));
-  Artifact artifact = to_artifact(std::move(model), store_, to_string(target));
-  if (unit.blocked.any()) {
-    const std::string tag = "nchwc" + std::to_string(target.block);
-    for (const bool blocked : unit.blocked.inputs) artifact.input_layouts.push_back(blocked ? tag : "");
-    for (const bool blocked : unit.blocked.outputs) artifact.output_layouts.push_back(blocked ? tag : "");
-  }
+  DYCL_ASSIGN(Artifact artifact, without_anchors(std::move(model), unit.blocked, target));
   return std::optional(std::move(artifact));
 }
 
 Result<std::vector<SubDnnArtifacts>> Compilation::run() {
   DYCL_TRY(export_all());
   const Target target = this_target(optimizer_.engine().version);
-  if (!options_.portable_only && options_.layouts) DYCL_TRY(agree_on_layouts(target.block));
+  if (!options_.portable_only && options_.layouts) DYCL_TRY(agree_on_layouts(target));
   std::vector<SubDnnArtifacts> all;
   for (const Unit& unit : units_) {
     SubDnnArtifacts artifacts{unit.function->name, {}};

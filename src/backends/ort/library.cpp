@@ -66,4 +66,16 @@ Result<void> check(const OrtApi& api, OrtStatus* status, const char* what) {
   return error;
 }
 
+Result<Handle<OrtEnv>> quiet_environment(const Library& library) {
+  const OrtApi& api = *library.api;
+  OrtThreadingOptions* raw = nullptr;
+  DYCL_TRY(check(api, api.CreateThreadingOptions(&raw), "threading options"));
+  const auto threading = own(raw, api.ReleaseThreadingOptions);
+  DYCL_TRY(check(api, api.SetGlobalIntraOpNumThreads(raw, 1), "threads"));
+  OrtEnv* environment = nullptr;
+  DYCL_TRY(check(api, api.CreateEnvWithGlobalThreadPools(ORT_LOGGING_LEVEL_FATAL, "dycl", raw, &environment),
+                 "environment"));
+  return own(environment, api.ReleaseEnv);
+}
+
 }  // namespace dycl::backends::ort

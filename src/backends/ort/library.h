@@ -40,4 +40,8 @@ Handle<T> own(T* object, void (*release)(T*)) {
   return Handle<T>(object, Release<T>{release});
 }
 
+// An environment (the process has one, whoever asks first makes it) with a pool
+// of one thread and no logging, for compiling and evaluating.
+Result<Handle<OrtEnv>> quiet_environment(const Library& library);
+
 }  // namespace dycl::backends::ort

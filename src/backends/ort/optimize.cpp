@@ -21,12 +21,16 @@ class Folder {
  public:
   static Result<Folder> create() {
     std::error_code error;
-    const fs::path base = fs::temp_directory_path(error);
-    std::string pattern = ((error ? fs::path("/tmp") : base) / "dycl-XXXXXX").string();
-    if (!::mkdtemp(pattern.data()))
-      return Error{ErrorKind::Missing, "cannot make a temporary folder " + pattern, "set TMPDIR to a writable folder", {},
-                   {}};
-    return Folder(pattern);
+    std::vector<fs::path> bases = {fs::temp_directory_path(error)};
+    // Weights pass through here: memory is faster than a disk, where there is a choice.
+    if (!std::getenv("TMPDIR") && has_room("/dev/shm")) bases.insert(bases.begin(), "/dev/shm");
+    std::string pattern;
+    for (const fs::path& base : bases) {
+      pattern = (base / "dycl-XXXXXX").string();
+      if (::mkdtemp(pattern.data())) return Folder(pattern);
+    }
+    return Error{ErrorKind::Missing, "cannot make a temporary folder " + pattern, "set TMPDIR to a writable folder", {},
+                 {}};
   }
   Folder(Folder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
   Folder& operator=(Folder&&) = delete;
@@ -38,6 +42,14 @@ class Folder {
 
  private:
   explicit Folder(fs::path path) : path_(std::move(path)) {}
+
+  static bool has_room(const fs::path& base) {
+    constexpr std::uintmax_t kEnough = std::uintmax_t{4} << 30;
+    std::error_code error;
+    const fs::space_info space = fs::space(base, error);
+    return !error && space.available >= kEnough;
+  }
+
   fs::path path_;
 };
 
@@ -102,15 +114,7 @@ Result<onnx::Model> read_back(const Folder& folder) {
 Result<Optimizer> Optimizer::create() {
   Optimizer optimizer;
   DYCL_ASSIGN(optimizer.library_, library());
-  const OrtApi& api = *optimizer.library_->api;
-  OrtThreadingOptions* threading = nullptr;
-  DYCL_TRY(check(api, api.CreateThreadingOptions(&threading), "threading options"));
-  const auto owned = own(threading, api.ReleaseThreadingOptions);
-  DYCL_TRY(check(api, api.SetGlobalIntraOpNumThreads(threading, 1), "threads"));
-  OrtEnv* environment = nullptr;
-  DYCL_TRY(check(api, api.CreateEnvWithGlobalThreadPools(ORT_LOGGING_LEVEL_FATAL, "dycl", threading, &environment),
-                 "environment"));
-  optimizer.environment_ = own(environment, api.ReleaseEnv);
+  DYCL_ASSIGN(optimizer.environment_, quiet_environment(*optimizer.library_));
   return optimizer;
 }
 

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory and failures of the ONNX Runtime plug-in.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <random>
+
+#include "harness.h"
+
+namespace dycl::test {
+namespace {
+
+std::size_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t total = 0, resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Eight sub-DNNs over one 64 MB weight, each doing something else around it.
+ir::Program eight_over_one_weight(std::int64_t rows, std::int64_t columns) {
+  ir::Program program = empty_program();
+  const Tensor weight{DType::F32, {rows, columns}, std::vector<std::uint8_t>(static_cast<std::size_t>(rows * columns) * 4)};
+  for (int i = 0; i < 8; ++i) {
+    SubDnn s(program, "s" + std::to_string(i));
+    const auto x = s.input(shaped(DType::F32, {1, rows}));
+    const auto w = s.weight("big", weight);
+    const auto y = s.op("MatMul", {x, w}, shaped(DType::F32, {1, columns}));
+    s.returns({s.op("Add", {y, s.constant(f32({}, {static_cast<float>(i)}))}, shaped(DType::F32, {1, columns}))});
+  }
+  return program;
+}
+
+TEST(Resources, EightSubDnnsShareOneWeight) {
+  constexpr std::int64_t kRows = 4096, kColumns = 4096;
+  constexpr std::size_t kWeight = static_cast<std::size_t>(kRows * kColumns) * 4;
+  ir::Program program = eight_over_one_weight(kRows, kColumns);
+  auto* data = const_cast<std::uint8_t*>(program.weights.at("big").bytes.data);
+  for (std::size_t i = 0; i < kWeight; i += 4096) data[i] = 0;  // resident before we count
+  auto backend = backends::find_backend("ort");
+  const auto artifacts = (*backend)->compile_program(program, {});
+  ASSERT_TRUE(artifacts.ok()) << artifacts.error().message;
+  EXPECT_EQ(program.weights.size(), 1U);  // nothing was copied into a new weight
+  const std::size_t before = resident_bytes();
+  const auto run = PluginRun::create(program, *artifacts, {});
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  for (int i = 0; i < 8; ++i) {
+    const auto y = (*run)->run("s" + std::to_string(i), {random_f32({1, kRows}, 1)});
+    ASSERT_TRUE(y.ok()) << y.error().message;
+    EXPECT_EQ(floats((*y)[0])[0], static_cast<float>(i));
+  }
+  const std::size_t after = resident_bytes();
+  const std::size_t grown = after > before ? after - before : 0;
+  RecordProperty("grown_mb", static_cast<int>(grown >> 20));
+  EXPECT_LT(static_cast<double>(grown), 1.3 * static_cast<double>(kWeight)) << (grown >> 20) << " MB";
+}
+
+ir::Program one_matmul() {
+  ir::Program program = empty_program();
+  SubDnn s(program, "s0");
+  const auto x = s.input(shaped(DType::F32, {1, 32}));
+  s.returns({s.op("MatMul", {x, s.weight("w", random_f32({32, 32}, 1))}, shaped(DType::F32, {1, 32}))});
+  return program;
+}
+
+TEST(Failures, DamagedArtifactsAreErrors) {
+  ir::Program program = one_matmul();
+  auto backend = backends::find_backend("ort");
+  const auto good = (*backend)->compile_program(program, {});
+  ASSERT_TRUE(good.ok());
+  std::mt19937 generator(3);
+  int refused = 0;
+  for (int i = 0; i < 300; ++i) {
+    auto bad = *good;
+    auto& bytes = bad[0].artifacts[0].bytes;
+    if (i % 3 == 0) bytes.resize(generator() % bytes.size());
+    else bytes[generator() % bytes.size()] = static_cast<std::uint8_t>(generator());
+    const auto run = PluginRun::create(program, bad, {});
+    if (!run) {
+      ++refused;
+      EXPECT_NE(run.error().message.find("@s0"), std::string::npos);
+      continue;
+    }
+    (void)(*run)->run("s0", {random_f32({1, 32}, 1)});
+  }
+  EXPECT_GT(refused, 100);
+}
+
+TEST(Failures, AnArtifactMustFitItsFunction) {
+  ir::Program program = one_matmul();
+  auto backend = backends::find_backend("ort");
+  const auto artifacts = (*backend)->compile_program(program, {});
+  ASSERT_TRUE(artifacts.ok());
+  ir::Program other = program;
+  other.functions[1].results[0].type = shaped(DType::F64, {1, 32});
+  EXPECT_FALSE(PluginRun::create(other, *artifacts, {}).ok());
+  other = program;
+  other.functions[1].params.push_back(other.functions[1].params[0]);
+  EXPECT_FALSE(PluginRun::create(other, *artifacts, {}).ok());
+  auto without_weights = *artifacts;
+  for (auto& artifact : without_weights[0].artifacts) artifact.weights.clear();
+  EXPECT_FALSE(PluginRun::create(program, without_weights, {}).ok());
+}
+
+// A weight of another shape than the model says must not be read beyond its end.
+TEST(Failures, AWeightMustFitTheModel) {
+  ir::Program program = one_matmul();
+  auto backend = backends::find_backend("ort");
+  const auto artifacts = (*backend)->compile_program(program, {});
+  ASSERT_TRUE(artifacts.ok());
+  program.weights["w"] = {shaped(DType::F32, {8, 8}), ir::Bytes::copy_of(random_f32({8, 8}, 1).bytes.data(), 256)};
+  const auto run = PluginRun::create(program, *artifacts, {});
+  const bool refused = !run || !(*run)->run("s0", {random_f32({1, 32}, 1)});
+  EXPECT_TRUE(refused);
+}
+
+TEST(Failures, UnknownEngineOptionIsRefused) {
+  const dycl_plugin* plugin = load_plugin();
+  ASSERT_NE(plugin, nullptr);
+  const dycl_plugin_host host{sizeof host, DYCL_PLUGIN_ABI, nullptr, nullptr, nullptr};
+  const char* keys[] = {"flux"};
+  const char* values[] = {"1.21"};
+  dycl_engine_options options{};
+  options.struct_size = sizeof options;
+  options.threads = 1;
+  options.extra_count = 1;
+  options.extra_keys = keys;
+  options.extra_values = values;
+  dycl_engine* engine = nullptr;
+  EXPECT_EQ(plugin->create_engine(&host, &options, &engine), DYCL_PLUGIN_UNSUPPORTED);
+  EXPECT_NE(std::string(plugin->last_error()).find("flux"), std::string::npos);
+}
+
+// The library is opened once per process, so this asks a new one.
+TEST(FailuresDeathTest, AMissingLibraryIsAnErrorThatNamesTheRemedy) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        ::setenv("DYCL_ORT_LIBRARY", "/nonexistent/libonnxruntime.so.1", 1);
+        const auto run = PluginRun::create(empty_program(), {}, {});
+        const bool right = !run && run.error().kind == ErrorKind::Missing &&
+                           run.error().message.find("DYCL_ORT_LIBRARY") != std::string::npos;
+        std::_Exit(right ? 7 : 1);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+TEST(Threads, TwoEnginesAndSeveralThreadsWork) {
+  ir::Program program = one_matmul();
+  auto backend = backends::find_backend("ort");
+  const auto artifacts = (*backend)->compile_program(program, {});
+  ASSERT_TRUE(artifacts.ok());
+  PluginRun::Options two;
+  two.threads = 2;
+  const auto first = PluginRun::create(program, *artifacts, two);
+  const auto second = PluginRun::create(program, *artifacts, {});
+  ASSERT_TRUE(first.ok() && second.ok());
+  const auto a = (*first)->run("s0", {random_f32({1, 32}, 1)}), b = (*second)->run("s0", {random_f32({1, 32}, 1)});
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_EQ(*a, *b);
+}
+
+}  // namespace
+}  // namespace dycl::test
