@@ -135,9 +135,20 @@ struct Wrapper {
   void* data;
   std::int64_t rank;
 };
+// Recycled, so that a changed argument costs no allocation either.
+thread_local std::vector<std::unique_ptr<Wrapper>> spare_wrappers;
+
 void drop_wrapper(void* slot) {
   --wrappers_alive;
-  delete static_cast<Wrapper*>(slot);
+  spare_wrappers.emplace_back(static_cast<Wrapper*>(slot));
+}
+
+Wrapper* new_wrapper(void* data, std::int64_t rank) {
+  if (spare_wrappers.empty()) return new Wrapper{data, rank};
+  Wrapper* w = spare_wrappers.back().release();
+  spare_wrappers.pop_back();
+  *w = {data, rank};
+  return w;
 }
 
 bool wrap(dycl_engine* engine, dycl_plugin_tensor* t) {
@@ -146,7 +157,7 @@ bool wrap(dycl_engine* engine, dycl_plugin_tensor* t) {
     return w->data == t->data && w->rank == t->rank;  // the runtime's promise
   }
   if (t->slot) t->drop_slot(t->slot);
-  t->slot = new Wrapper{t->data, t->rank};
+  t->slot = new_wrapper(t->data, t->rank);
   t->slot_owner = engine;
   t->drop_slot = drop_wrapper;
   ++wrappers_made;

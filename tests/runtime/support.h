@@ -29,7 +29,10 @@ using ProgramPtr = std::shared_ptr<const Program>;
 class Scratch {
  public:
   Scratch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "dycl-test-XXXXXX").string();
+    // In memory where possible: packages are synced to disk, and tests write thousands.
+    const bool memory = ::access("/dev/shm", W_OK) == 0;
+    const std::filesystem::path parent = memory ? "/dev/shm" : std::filesystem::temp_directory_path();
+    std::string pattern = (parent / "dycl-test-XXXXXX").string();
     path_ = ::mkdtemp(pattern.data());
   }
   ~Scratch() {

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// After warm-up a run of a program with static shapes allocates nothing, in our code or in
+// the stub engine. Every allocation of the process is counted, malloc included.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "support.h"
+
+namespace {
+std::atomic<long> allocations{0};
+}
+
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+__attribute__((visibility("default"))) void* malloc(std::size_t n) {
+  ++allocations;
+  return __libc_malloc(n);
+}
+__attribute__((visibility("default"))) void* calloc(std::size_t n, std::size_t m) {
+  ++allocations;
+  return __libc_calloc(n, m);
+}
+__attribute__((visibility("default"))) void* realloc(void* p, std::size_t n) {
+  ++allocations;
+  return __libc_realloc(p, n);
+}
+__attribute__((visibility("default"))) void* aligned_alloc(std::size_t a, std::size_t n) {
+  ++allocations;
+  return __libc_memalign(a, n);
+}
+#define DYCL_COUNTS_ALLOCATIONS 1
+#endif
+}
+
+namespace dycl::testing {
+namespace {
+
+// Gates, a loop, a list that grows and is joined, states, an optional: everything static.
+const std::string kGates = R"(state @hidden: f32[4] = @zeros
+weight @zeros: f32[4] = [0.0,0.0,0.0,0.0]
+func @main(%x: f32[4], %n: int, %hidden: f32[4] state @hidden) -> (f32[3,4], f32[4] state @hidden) {
+^entry:
+  %zero = const 0
+  %one = const 1
+  %three = const 3
+  %t = const f32[] [0.0]
+  goto ^head(%zero, %x)
+^head(%i: int, %h: f32[4]):
+  %more = int.lt %i, %n
+  branch %more, ^gate, ^done
+^gate:
+  %c = call @positive(%h, %t)
+  %g = item %c : bool
+  %i.1 = int.add %i, %one
+  branch %g, ^run, ^head(%i.1, %h)
+^run:
+  %h.1 = call @block(%h, %hidden)
+  goto ^head(%i.1, %h.1)
+^done:
+  %l = list.new %h, %x
+  %l.1 = list.append %l, %hidden
+  %o = opt.some %h
+  %h.2 = opt.get %o
+  %m = list.len %l.1
+  %s = list.stack %l.1 {axis=0} : f32[3,4]
+  %k = to_tensor %m {dtype="i64"}
+  %m.1 = item %k : int
+  %ok = int.eq %m.1, %three
+  check %ok {message="three", type="AssertionError"}
+  return %s, %h.2
+}
+subdnn @positive(%x: f32[4], %t: f32[]) -> (bool[]) {
+^entry:
+  %s = ReduceSum %x {keepdims=0} : f32[]
+  %c = Greater %s, %t : bool[]
+  return %c
+}
+subdnn @block(%x: f32[4], %h: f32[4]) -> (f32[4]) {
+^entry:
+  %y = Sub %x, %h : f32[4]
+  return %y
+}
+)";
+const Stubs kGateStubs = {{"positive", "sum 2 0 gt 3 2 1 out 3"}, {"block", "sub 2 0 1 neg 3 2 out 3"}};
+
+long allocations_of(runtime::Run& run, std::span<const Value> arguments, int times) {
+  const long before = allocations;
+  bool ok = true;
+  for (int i = 0; i < times; ++i) ok = ok && run.run(arguments).ok();
+  EXPECT_TRUE(ok);
+  return allocations - before;
+}
+
+TEST(Allocation, NoneAfterWarmUp) {
+#if !defined(DYCL_COUNTS_ALLOCATIONS)
+  GTEST_SKIP() << "the sanitizer owns malloc";
+#endif
+  { const auto probe = std::make_unique<std::vector<int>>(100); }
+  ASSERT_GT(allocations, 0) << "the counter counts";
+  auto run = must_create(must_load(kGates, kGateStubs));
+  const Floats x({4}, {1, 2, 3, 4}), y({4}, {-1, 2, -3, 4});
+  const std::vector<Value> first = {x, Value::of(std::int64_t{9})}, second = {y, Value::of(std::int64_t{5})};
+  EXPECT_GT(allocations_of(run, first, 3), 0);
+  allocations_of(run, second, 3);
+  EXPECT_EQ(allocations_of(run, first, 100), 0);
+  run.reset_states();
+  EXPECT_EQ(allocations_of(run, first, 100), 0);
+}
+
+// Results of unknown shape are recycled too, once sizes repeat.
+TEST(Allocation, UnknownShapesAreRecycled) {
+#if !defined(DYCL_COUNTS_ALLOCATIONS)
+  GTEST_SKIP() << "the sanitizer owns malloc";
+#endif
+  auto run = must_create(must_load(R"(func @main(%x: f32[4]) -> (f32[?]) {
+^entry:
+  %p = call @pos(%x)
+  return %p
+}
+subdnn @pos(%x: f32[4]) -> (f32[?]) {
+^entry:
+  %y = Relu %x : f32[?]
+  return %y
+}
+)",
+                                   {{"pos", "positive 1 0 out 1"}}));
+  const Floats x({4}, {1, 2, 3, 4}), y({4}, {-1, 2, -3, 4});
+  const std::vector<Value> first = {x}, second = {y};
+  allocations_of(run, first, 2);
+  allocations_of(run, second, 2);
+  EXPECT_EQ(allocations_of(run, first, 50) + allocations_of(run, second, 50), 0);
+}
+
+}  // namespace
+}  // namespace dycl::testing
