@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_map_only
 
 from dycl.frontend.graph import Block, Value
 from dycl.frontend.heap import Heap, Overlay
+from dycl.frontend.shims import RtSize
 from dycl.frontend.tensors import Recorder
 from dycl.frontend.values import RtScalar
 
@@ -48,6 +49,7 @@ class _Routed(TorchFunctionMode):
         else:
             result = self.recorder.call(func, args, kwargs)
         if self.symbolic:
+            result = tuple(result) if isinstance(result, RtSize) else result
             result = tree_map_only(RtScalar, self.recorder.symbols.to_symbolic, result)
         return result
 

@@ -67,17 +67,28 @@ def _returned(func, results: list, targets: list) -> Any:
 
 def fitted(recorder, func, target: torch.Tensor, new: torch.Tensor, outs: bool) -> Value:
     """The value of `new` in target's dtype; its shape must be target's."""
-    if len(new.shape) != len(target.shape) or not recorder.same_shape(new, target):
-        if outs:
-            raise CaptureRefusal(f"out= of {func.overloadpacket.__name__} has another shape than the result",
-                                 "allocate out with the result's shape", kind="inplace.out")
-        raise CaptureRefusal(f"{func} would change the shape of the tensor it writes", kind="inplace.metadata")
+    _check_shape(recorder, func, target, new, outs)
     if new.dtype != target.dtype:
         if not torch.can_cast(new.dtype, target.dtype):
             raise RuntimeError(f"result type {_type_word(new.dtype)} can't be cast to the desired output type "
                                f"{_type_word(target.dtype)}")
         return recorder.record(aten._to_copy.default, (new,), {"dtype": target.dtype}, [target._dycl.type])[0]
     return recorder.value_of(new)
+
+
+def _check_shape(recorder, func, target: torch.Tensor, new: torch.Tensor, outs: bool) -> None:
+    differ = len(new.shape) != len(target.shape)
+    for a, b in zip(new.shape, target.shape):
+        if isinstance(a, torch.SymInt) or isinstance(b, torch.SymInt):
+            if outs:  # an op in place has already made sure of it
+                recorder.symbols.require_equal(a, b)
+        else:
+            differ |= a != b
+    if differ and outs:
+        raise CaptureRefusal(f"out= of {func.overloadpacket.__name__} has another shape than the result",
+                             "allocate out with the result's shape", kind="inplace.out")
+    if differ:
+        raise CaptureRefusal(f"{func} would change the shape of the tensor it writes", kind="inplace.metadata")
 
 
 _WORDS = {torch.float32: "Float", torch.float64: "Double", torch.float16: "Half", torch.bfloat16: "BFloat16",

@@ -100,6 +100,11 @@ class Lifting:
         handle._dycl.cell.note = note
         return self._add_root(Root(real, handle, value))
 
+    def handle_of(self, real: torch.Tensor) -> FakeTensor | None:
+        """The handle of a real tensor, if it has been lifted."""
+        found = self._lifted.get(id(real))
+        return found[1] if found is not None else None
+
     def _add_root(self, root: Root) -> Root:
         self.roots.append(root)
         self._root_of_value[root.initial] = root

@@ -281,6 +281,12 @@ class Symbols:
     def require_not_one(self, size: Any) -> None:
         self.require(sympy.Ne(size, 1), "a dim of extent 1 would make two tensors share memory, and one is written")
 
+    def require_equal(self, a: Any, b: Any) -> None:
+        a, b = (x.node.expr if isinstance(x, torch.SymInt) else sympy.Integer(x) for x in (a, b))
+        if not self.require(sympy.Eq(a, b), "two extents must be equal"):
+            raise CaptureRefusal("out= has another shape than the result", "allocate out with the result's shape",
+                                 kind="inplace.out")
+
     def hint(self, size: Any) -> int | None:
         """The example's extent; an arbitrary but fixed one where there is no example."""
         if not isinstance(size, torch.SymInt):
