@@ -81,7 +81,7 @@ class Parser {
 
   ParseOutcome run() {
     while (token_.kind != Kind::End && !full()) {
-      const std::size_t start = token_.offset;
+      const std::size_t start = statement_ = token_.offset;
       if (!top_level()) recover(start, [this] { return at_top_level(); });
     }
     if (errors_.empty()) infer_all();
@@ -115,9 +115,11 @@ class Parser {
     if (!full()) errors_.push_back({ErrorKind::InvalidModel, std::move(message), std::move(help), lines_.span(offset, offset + 1), {}});
     return false;
   }
+  // At the token; where a line just ended too early, at its end.
   bool fail(std::string message) {
-    if (token_.kind == Kind::Invalid) message = token_.text;
-    return fail_at(token_.offset, std::move(message));
+    if (token_.kind == Kind::Invalid) return fail_at(token_.offset, token_.text);
+    const bool line_ended = (token_.first_on_line || token_.kind == Kind::End) && token_.offset != statement_;
+    return fail_at(line_ended ? last_end_ : token_.offset, std::move(message));
   }
 
   bool at_punct(std::string_view text) const { return token_.kind == Kind::Punct && token_.text == text; }
@@ -459,6 +461,7 @@ class Parser {
     body();
     check_names();
     const bool ended = at_punct("}");
+    statement_ = token_.offset;
     if (!ended) fail("expected '}'");
     else advance();
     untyped_.push_back(std::move(scope_.untyped));
@@ -526,7 +529,7 @@ class Parser {
   void body() {
     while (token_.kind != Kind::End && !at_punct("}") && !full()) {
       if (token_.first_on_line && (at_word("func") || at_word("subdnn"))) return;
-      const std::size_t start = token_.offset;
+      const std::size_t start = statement_ = token_.offset;
       const bool ok = token_.kind == Kind::Block ? block_header() : statement();
       if (!ok || !expect_line_end())
         recover(start, [this] { return token_.kind != Kind::Invalid; });
@@ -535,6 +538,7 @@ class Parser {
   }
 
   void close_block() {
+    statement_ = token_.offset;
     if (current_ && std::holds_alternative<std::monostate>(current_->exit) && !exit_failed_)
       fail("block ^" + current_->name + " has no exit (goto, branch, switch, return or raise)");
   }
@@ -848,7 +852,8 @@ class Parser {
   const std::string& file_name_;
   ParseOptions options_;
   Token token_;
-  std::size_t last_end_ = 0;
+  std::size_t last_end_ = 0;   // of the token before
+  std::size_t statement_ = 0;  // where the present line's statement starts
   std::vector<Error> errors_;
   Program program_;
   Scope scope_;
