@@ -97,7 +97,10 @@ class Inputs:
         return handle
 
     def _dynamic(self, path: str) -> dict[int, str]:
-        wanted = self.m.options.dynamic_dims.get(path)
+        declared = self.m.options.dynamic_dims
+        wanted = declared.get(path)
+        if wanted is None and path in self.argument_names:
+            wanted = declared.get(self.argument_names.index(path))
         if wanted is None:
             return {}
         if isinstance(wanted, (list, tuple, set)):

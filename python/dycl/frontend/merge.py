@@ -407,7 +407,7 @@ class Unifier:
         self.memo[("visited", key)] = obj
         ca, cb = heap.contents_in(self.a.overlay, obj), heap.contents_in(self.b.overlay, obj)
         if isinstance(obj, types.FunctionType):
-            for c in obj.__closure__ or ():
+            for c in (*(obj.__closure__ or ()), *(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()):
                 self.same_object(c)
             return obj
         self._merge_contents(obj, ca, cb)
@@ -425,8 +425,10 @@ class Unifier:
                 self.apart("different functions")
             for x, y in zip(a.__closure__ or (), b.__closure__ or ()):
                 self.unify(x, y)
-            if self.tuples(a.__defaults__ or (), b.__defaults__ or ()) != (a.__defaults__ or ()):
-                self.apart("functions with different defaults")
+            for x, y in ((a.__defaults__ or (), b.__defaults__ or ()),
+                         (tuple((a.__kwdefaults__ or {}).values()), tuple((b.__kwdefaults__ or {}).values()))):
+                if self.tuples(x, y) is not x:
+                    self.apart("functions with different defaults")
             return a
         heap = m.heap
         self._merge_contents(a, heap.contents_in(self.a.overlay, a), heap.contents_in(self.b.overlay, b))
@@ -544,7 +546,7 @@ class Unifier:
         for side in (0, 1):
             for entry in self.merged_cells:
                 cell, merged = entry[2 * side], entry[4]
-                if id(cell) in roots or id(cell) in live or len(targets[id(cell)]) > 1:
+                if id(cell) in roots or id(cell) in live or len(targets[id(cell)]) > 1 or callable(cell.note):
                     key = ("merge", *self.point, "alias")
                     if key in self.m.decisions.forbidden_merges:
                         raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
@@ -605,6 +607,8 @@ def reachable(m, state: State) -> tuple[set[int], set[int]]:
             work.append(x.__self__)
         elif isinstance(x, types.FunctionType):
             work.extend(x.__closure__ or ())
+            work.extend(x.__defaults__ or ())
+            work.extend((x.__kwdefaults__ or {}).values())
         elif isinstance(x, types.BuiltinMethodType):
             work.append(x.__self__)
         elif isinstance(x, Frame):

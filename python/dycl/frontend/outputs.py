@@ -73,6 +73,8 @@ class Outputs:
             end.roots[id(root)] = recorder.value_of_info(root.info)
         writes = []
         for owner, name, value, initial in self._written_attributes(state):
+            if isinstance(initial, torch.Tensor) and value is recorder.handle_of(initial):
+                continue  # the same tensor assigned back, as `self.total += x` does
             self._check_state(owner, name, initial, value)
             writes.append((owner, name, flattener.flatten(value, str(name))))
         end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
@@ -136,9 +138,8 @@ class Outputs:
             m.decisions.states[key] = (_unique(label, m.decisions.states), owner, initial)
             raise Restart(f"{label} is a state")
         raise CaptureRefusal(
-            f"the {type(initial).__name__} {name if name != '*' else type(owner).__name__} of an object from outside is "
-            "read and changed by the model: what a call does would depend on the calls before in a way that is not a "
-            "number or tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
+            f"the attribute {type(owner).__name__}.{name} (a {type(initial).__name__}) is read and changed by the model: "
+            "a state between calls that is neither a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
 
     def _states(self) -> None:
         """Buffers written in place must be states: begin anew if they were taken as constants."""
@@ -160,11 +161,14 @@ class Outputs:
     def _assemble(self) -> None:
         m = self.m
         self.variants: list[tuple] = []
+        seen: list[tuple] = []
         numbers: list[int] = []
         for end in self.ends:
-            if end.template not in self.variants:
+            key = (end.template, tuple(_kind(v.type) for v in end.values))
+            if key not in seen:
+                seen.append(key)
                 self.variants.append(end.template)
-            numbers.append(self.variants.index(end.template))
+            numbers.append(seen.index(key))
         plan = _Slots()
         self.slots_of: list[list[int]] = [[] for _ in self.variants]
         for end, number in zip(self.ends, numbers):
@@ -254,6 +258,10 @@ class _Slots:
         with m.recorder.without_modes():
             zeros = torch.zeros(shape, dtype=kind.dtype)
         return m.recorder.value_of(m.recorder.constant_handle(zeros))
+
+
+def _kind(type_: Any) -> Any:
+    return (type_.dtype, len(type_.shape)) if isinstance(type_, TensorType) else type_
 
 
 def _alike(a: Any, b: Any) -> bool:

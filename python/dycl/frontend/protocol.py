@@ -429,6 +429,10 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
         if op in ("truediv", "floordiv", "mod") and isinstance(b, RtScalar) and m.in_try():
             if m.decide(m.scalars.compare("eq", b, 0)):
                 raise ZeroDivisionError("division by zero")
+        if op == "pow" and isinstance(b, RtScalar) and isinstance(a, (int, RtInt)) and not isinstance(b, RtFloat):
+            if not m.decide(m.scalars.compare("ge", b, 0)):  # a negative exponent gives a float
+                return m.scalars.power_of_ints(a, b, negative=True)
+            return m.scalars.power_of_ints(a, b, negative=False)
         result = m.scalars.binary(op, a, b)
         if result is not NotImplemented:
             return result
@@ -581,6 +585,8 @@ _INDEXED = (list, tuple, str, range)
 
 def static_index(m: Machine, key: Any, length: int) -> Any:
     """A subscript of a Python sequence: a runtime int (or 0-d tensor) is decided, one arm per value."""
+    if m.is_array(key):
+        key = key.tensor
     if m.is_tensor(key):
         key = m.tensor_item(key)
     if isinstance(key, RtFloat):

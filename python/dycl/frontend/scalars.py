@@ -129,6 +129,12 @@ class Scalars:
                 pass
         return self.host("float.pow", self.value(a, "float"), self.value(b, "float"), type=FLOAT)
 
+    def power_of_ints(self, a: Any, b: Any, negative: bool) -> Any:
+        """int ** int whose exponent's sign was decided."""
+        if negative:
+            return self.host("float.pow", self.value(a, "float"), self.value(b, "float"), type=FLOAT)
+        return self.host("int.pow", self.value(a, "int"), self.value(b, "int"), type=INT)
+
     def compare(self, op: str, a: Any, b: Any) -> Any:
         """op: eq ne lt le gt ge. Comparing with something that is no number is never equal."""
         ka, kb = kind_of(a), kind_of(b)
