@@ -104,8 +104,12 @@ TEST_P(Conformance, AllAgree) {
   const auto builtin = ir::make_builtin_evaluator();
   if (const auto own = evaluate(*builtin, c, known); known) expect_close(own.at(0), reference[0]);
 
-  // Whole back end, operands first as inputs, then as constants.
-  for (const bool constant : {false, true}) {
+  // Whole back end, operands first as inputs, then as constants; by the engine, then
+  // as a small program where that is possible.
+  for (const int variant : {0, 1, 2, 3}) {
+    const bool constant = variant % 2 == 1;
+    backends::BackendOptions options;
+    options.small_programs = variant >= 2;
     ir::Program program = empty_program();
     SubDnn s(program, "s0");
     std::vector<ir::ValueId> operands;
@@ -119,7 +123,7 @@ TEST_P(Conformance, AllAgree) {
       }
     }
     s.returns(s.op(c.op, operands, c.types, c.attrs));
-    const auto results = compile_and_run(std::move(program), "s0", inputs);
+    const auto results = compile_and_run(std::move(program), "s0", inputs, options);
     ASSERT_TRUE(results.ok()) << results.error().message;
     for (std::size_t i = 0; i < results->size(); ++i) expect_close(ir::Tensor::of((*results)[i]), reference[i]);
   }

@@ -365,9 +365,10 @@ Result<std::vector<Tensor>> PluginRun::run(const std::string& function, const st
 }
 
 Result<std::vector<Tensor>> compile_and_run(ir::Program program, const std::string& function,
-                                            const std::vector<Tensor>& inputs) {
+                                            const std::vector<Tensor>& inputs,
+                                            const backends::BackendOptions& options) {
   DYCL_ASSIGN(const auto backend, backends::find_backend("ort"));
-  DYCL_ASSIGN(const auto artifacts, backend->compile_program(program, {}));
+  DYCL_ASSIGN(const auto artifacts, backend->compile_program(program, options));
   DYCL_ASSIGN(const auto run, PluginRun::create(program, artifacts, {}));
   return run->run(function, inputs);
 }

@@ -105,6 +105,7 @@ const dycl_plugin* load_plugin();
 
 // Compiles with back end `ort` and runs @function of `program` once.
 Result<std::vector<Tensor>> compile_and_run(ir::Program program, const std::string& function,
-                                            const std::vector<Tensor>& inputs);
+                                            const std::vector<Tensor>& inputs,
+                                            const backends::BackendOptions& options = {});
 
 }  // namespace dycl::test

@@ -65,10 +65,14 @@ ir::Program one_matmul() {
   return program;
 }
 
-TEST(Failures, DamagedArtifactsAreErrors) {
+class Damaged : public testing::TestWithParam<bool> {};  // whether as a small program
+
+TEST_P(Damaged, ArtifactsAreErrors) {
   ir::Program program = one_matmul();
   auto backend = backends::find_backend("ort");
-  const auto good = (*backend)->compile_program(program, {});
+  backends::BackendOptions options;
+  options.small_programs = GetParam();
+  const auto good = (*backend)->compile_program(program, options);
   ASSERT_TRUE(good.ok());
   std::mt19937 generator(3);
   int refused = 0;
@@ -88,10 +92,14 @@ TEST(Failures, DamagedArtifactsAreErrors) {
   EXPECT_GT(refused, 100);
 }
 
+INSTANTIATE_TEST_SUITE_P(Forms, Damaged, testing::Bool());
+
 TEST(Failures, AnArtifactMustFitItsFunction) {
   ir::Program program = one_matmul();
   auto backend = backends::find_backend("ort");
-  const auto artifacts = (*backend)->compile_program(program, {});
+  backends::BackendOptions options;
+  options.small_programs = false;
+  const auto artifacts = (*backend)->compile_program(program, options);
   ASSERT_TRUE(artifacts.ok());
   ir::Program other = program;
   other.functions[1].results[0].type = shaped(DType::F64, {1, 32});
@@ -108,7 +116,9 @@ TEST(Failures, AnArtifactMustFitItsFunction) {
 TEST(Failures, AWeightMustFitTheModel) {
   ir::Program program = one_matmul();
   auto backend = backends::find_backend("ort");
-  const auto artifacts = (*backend)->compile_program(program, {});
+  backends::BackendOptions options;
+  options.small_programs = false;
+  const auto artifacts = (*backend)->compile_program(program, options);
   ASSERT_TRUE(artifacts.ok());
   program.weights["w"] = {shaped(DType::F32, {8, 8}), ir::Bytes::copy_of(random_f32({8, 8}, 1).bytes.data(), 256)};
   const auto run = PluginRun::create(program, *artifacts, {});
@@ -150,7 +160,9 @@ TEST(FailuresDeathTest, AMissingLibraryIsAnErrorThatNamesTheRemedy) {
 TEST(Threads, TwoEnginesAndSeveralThreadsWork) {
   ir::Program program = one_matmul();
   auto backend = backends::find_backend("ort");
-  const auto artifacts = (*backend)->compile_program(program, {});
+  backends::BackendOptions options;
+  options.small_programs = false;
+  const auto artifacts = (*backend)->compile_program(program, options);
   ASSERT_TRUE(artifacts.ok());
   PluginRun::Options two;
   two.threads = 2;

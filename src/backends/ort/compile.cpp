@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ort/compile.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -9,6 +10,7 @@
 #include "backends/ort/anchors.h"
 #include "backends/ort/layouts.h"
 #include "backends/ort/optimize.h"
+#include "backends/ort/small_lower.h"
 #include "backends/ort/target.h"
 #include "backends/ort/weight_store.h"
 
@@ -103,6 +105,7 @@ class Compilation {
   Result<Artifact> portable(const Unit& unit);
   Result<void> agree_on_layouts(const Target& target);
   Result<std::optional<Artifact>> for_this_cpu(const Unit& unit, const Target& target);
+  std::optional<Artifact> small(const Unit& unit, const PortFlags& blocked, const Target& target) const;
   Result<Artifact> without_anchors(onnx::Model model, const PortFlags& blocked, const Target& target);
   Result<onnx::Model> optimize(const Unit& unit, const PortFlags& anchors, Level level) const;
 
@@ -136,8 +139,31 @@ Result<onnx::Model> Compilation::optimize(const Unit& unit, const PortFlags& anc
   return error;
 }
 
+void set_layouts(Artifact& artifact, const PortFlags& blocked, const Target& target) {
+  if (!blocked.any()) return;
+  const std::string tag = "nchwc" + std::to_string(target.block);
+  for (const bool is_blocked : blocked.inputs) artifact.input_layouts.push_back(is_blocked ? tag : "");
+  for (const bool is_blocked : blocked.outputs) artifact.output_layouts.push_back(is_blocked ? tag : "");
+}
+
+// The sub-DNN as a small program, if it is one. Portable if nothing is blocked.
+std::optional<Artifact> Compilation::small(const Unit& unit, const PortFlags& blocked, const Target& target) const {
+  if (!options_.small_programs || std::count(blocked.outputs.begin(), blocked.outputs.end(), true) > 0) return std::nullopt;
+  auto lowered = small::lower(program_, *unit.function, blocked.inputs, target.block);
+  if (!lowered) return std::nullopt;
+  Artifact artifact;
+  artifact.backend = "ort";
+  artifact.target = blocked.any() ? to_string(target) : kPortableTarget;
+  artifact.bytes = std::move(lowered->bytes);
+  artifact.weights = std::move(lowered->weights);
+  set_layouts(artifact, blocked, target);
+  return artifact;
+}
+
 Result<Artifact> Compilation::portable(const Unit& unit) {
-  DYCL_ASSIGN(onnx::Model model, optimize(unit, PortFlags::none(unit.model.graph), Level::Extended));
+  const PortFlags plain = PortFlags::none(unit.model.graph);
+  if (auto artifact = small(unit, plain, {})) return std::move(*artifact);
+  DYCL_ASSIGN(onnx::Model model, optimize(unit, plain, Level::Extended));
   return to_artifact(std::move(model), store_, kPortableTarget);
 }
 
@@ -160,6 +186,12 @@ Result<void> Compilation::agree_on_layouts(const Target& target) {
   std::map<std::size_t, AnchorReport> reports;
   for (const auto& [function, anchors] : candidates) {
     Unit& unit = *by_function.at(function);
+    unit.tried_artifact = small(unit, anchors, target);
+    if (unit.tried_artifact) {
+      unit.tried = anchors;
+      reports[function] = {anchors, anchors};
+      continue;
+    }
     DYCL_ASSIGN(onnx::Model model, optimize(unit, anchors, Level::All));
     reports[function] = inspect_anchors(model.graph, anchors);
     if (reports[function].blocked != anchors) continue;
@@ -182,16 +214,17 @@ Result<void> Compilation::agree_on_layouts(const Target& target) {
 Result<Artifact> Compilation::without_anchors(onnx::Model model, const PortFlags& blocked, const Target& target) {
   DYCL_TRY(remove_anchors(model.graph, blocked));
   Artifact artifact = to_artifact(std::move(model), store_, to_string(target));
-  if (!blocked.any()) return artifact;
-  const std::string tag = "nchwc" + std::to_string(target.block);
-  for (const bool is_blocked : blocked.inputs) artifact.input_layouts.push_back(is_blocked ? tag : "");
-  for (const bool is_blocked : blocked.outputs) artifact.output_layouts.push_back(is_blocked ? tag : "");
+  set_layouts(artifact, blocked, target);
   return artifact;
 }
 
 // Nothing if the CPU makes no difference to this sub-DNN.
 Result<std::optional<Artifact>> Compilation::for_this_cpu(const Unit& unit, const Target& target) {
   if (unit.tried_artifact && unit.tried == unit.blocked) return unit.tried_artifact;
+  if (auto artifact = small(unit, unit.blocked, target)) {
+    if (!unit.blocked.any()) artifact.reset();  // the portable one is the same
+    return artifact;
+  }
   if (!unit.blocked.any() && !has_seeds(unit.model.graph)) return std::optional<Artifact>();
   DYCL_ASSIGN(onnx::Model model, optimize(unit, unit.blocked, Level::All));
   if (!unit.blocked.any() && !has_blocked_ops(model.graph)) return std::optional<Artifact>();

@@ -8,19 +8,26 @@
 // once per buffer and kept in the tensor's slot, so a call makes no wrapper and looks up no name
 // of ours.
 //
+// A sub-DNN that does very little comes as a small program (small_format.h) and is run
+// here, without the engine.
+//
 // ONNX Runtime has one environment per process. The first engine decides its
 // number of threads; a later one that asks for another number while the first
 // lives is told so by a notice.
 #include <cstring>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/ort/library.h"
+#include "backends/ort/small_run.h"
 #include "backends/ort/target.h"
 #include "dycl/plugin.h"
+#include "support/dtype.h"
 
 namespace ort = dycl::backends::ort;
 using dycl::Error;
@@ -83,15 +90,27 @@ struct dycl_engine {
   std::map<std::pair<const void*, std::vector<std::int64_t>>, Handle<OrtValue>> weights;
 };
 
+// A sub-DNN that runs without ONNX Runtime.
+struct SmallSession {
+  ort::small::SmallProgram program;
+  ort::small::Sizes sizes;
+  std::vector<const void*> weights;
+  const dycl_plugin_port* outputs = nullptr;  // of the artifact
+};
+
 struct dycl_session {
   dycl_engine* engine = nullptr;
   std::string function;
+  std::optional<SmallSession> small;  // if there, the rest is empty
   Handle<OrtSession> session;
   std::vector<std::string> names;                   // inputs, then outputs
   std::vector<const char*> input_names, output_names;
 };
 
 struct dycl_context {
+  std::vector<std::max_align_t> scratch;  // of a small program
+  std::vector<const void*> small_inputs;
+  std::vector<void*> small_outputs;
   Handle<OrtRunOptions> options;
   std::vector<const OrtValue*> inputs;
   std::vector<OrtValue*> outputs;
@@ -289,11 +308,45 @@ bool names_memory(const dycl_plugin_artifact& artifact) {
   return ::memmem(artifact.bytes, artifact.size, kTag, sizeof kTag - 1) != nullptr;
 }
 
+// The sizes of ports, all of whose extents must be known.
+Result<std::vector<std::size_t>> port_sizes(const dycl_plugin_artifact& artifact, const dycl_plugin_port* ports,
+                                            std::uint32_t count) {
+  std::vector<std::size_t> sizes;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto dtype = dycl::dtype_of_code(ports[i].dtype);
+    std::size_t size = dtype ? dycl::size_of(*dtype) : 0;
+    bool known = size > 0 && ports[i].rank >= 0;
+    for (std::int32_t d = 0; known && d < ports[i].rank; ++d) {
+      known = ports[i].shape[d] >= 0 && !__builtin_mul_overflow(size, static_cast<std::size_t>(ports[i].shape[d]), &size);
+    }
+    if (!known) return bad_artifact(artifact, "a small program needs known shapes");
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+Result<void> fill_small(dycl_session& session, const dycl_plugin_artifact& artifact) {
+  SmallSession small;
+  DYCL_ASSIGN(small.sizes.inputs, port_sizes(artifact, artifact.inputs, artifact.input_count));
+  DYCL_ASSIGN(small.sizes.outputs, port_sizes(artifact, artifact.outputs, artifact.output_count));
+  for (std::uint32_t i = 0; i < artifact.weight_count; ++i) {
+    small.sizes.weights.push_back(artifact.weights[i].bytes);
+    small.weights.push_back(artifact.weights[i].data);
+  }
+  auto program = ort::small::SmallProgram::read(artifact.bytes, artifact.size, small.sizes);
+  if (!program) return bad_artifact(artifact, program.error().message);
+  small.program = std::move(*program);
+  small.outputs = artifact.outputs;
+  session.small = std::move(small);
+  return {};
+}
+
 Result<void> fill_session(dycl_session& session, dycl_engine& engine, const dycl_plugin_artifact& artifact) {
   const OrtApi& api = *engine.api;
   if (names_memory(artifact)) return bad_artifact(artifact, "it refers to memory by address");
   session.engine = &engine;
   session.function = artifact.function;
+  if (ort::small::SmallProgram::is_small(artifact.bytes, artifact.size)) return fill_small(session, artifact);
   DYCL_ASSIGN(const auto options, session_options(engine, artifact));
   OrtSession* raw = nullptr;
   const Result<void> created =
@@ -329,6 +382,13 @@ void destroy_session(dycl_session* session) noexcept { delete session; }
 dycl_plugin_status create_context(dycl_session* session, dycl_context** out) noexcept {
   return guarded([&]() -> Result<void> {
     auto context = std::make_unique<dycl_context>();
+    if (session->small) {
+      context->scratch.resize(session->small->program.scratch_bytes() / sizeof(std::max_align_t) + 1);
+      context->small_inputs.resize(session->small->sizes.inputs.size());
+      context->small_outputs.resize(session->small->sizes.outputs.size());
+      *out = context.release();
+      return {};
+    }
     const OrtApi& api = *session->engine->api;
     OrtRunOptions* options = nullptr;
     DYCL_TRY(check(*session->engine, api.CreateRunOptions(&options), "run options"));
@@ -376,6 +436,30 @@ Result<void> adopt(dycl_engine& engine, OrtValue* value, dycl_plugin_tensor& out
   return {};
 }
 
+Error wrong_size(const dycl_session& session, const char* what) {
+  return {ErrorKind::RuntimeFailure, session.function + ": " + what + " has another size than the program says", {}, {}, {}};
+}
+
+Result<void> run_small(dycl_session& session, dycl_context& context, dycl_plugin_tensor* const* inputs,
+                       dycl_plugin_tensor* const* outputs) {
+  const SmallSession& small = *session.small;
+  for (std::size_t i = 0; i < small.sizes.inputs.size(); ++i) {
+    if (inputs[i]->bytes != small.sizes.inputs[i]) return wrong_size(session, "an operand");
+    context.small_inputs[i] = inputs[i]->data;
+  }
+  for (std::size_t i = 0; i < small.sizes.outputs.size(); ++i) {
+    dycl_plugin_tensor& output = *outputs[i];
+    const dycl_plugin_port& port = small.outputs[i];
+    if (output.rank < 0 && session.engine->host->allocate(&output, port.rank, port.shape) != 0)
+      return Error{ErrorKind::RuntimeFailure, session.function + ": no memory for a result", {}, {}, {}};
+    if (output.bytes != small.sizes.outputs[i]) return wrong_size(session, "a result");
+    context.small_outputs[i] = output.data;
+  }
+  small.program.run(context.small_inputs.data(), context.small_outputs.data(), small.weights.data(),
+                    context.scratch.data());
+  return {};
+}
+
 Result<void> run_session(dycl_session& session, dycl_context& context, dycl_plugin_tensor* const* inputs,
                          dycl_plugin_tensor* const* outputs) {
   dycl_engine& engine = *session.engine;
@@ -401,7 +485,10 @@ Result<void> run_session(dycl_session& session, dycl_context& context, dycl_plug
 
 dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin_tensor* const* inputs,
                        dycl_plugin_tensor* const* outputs) noexcept {
-  return guarded([&] { return run_session(*session, *context, inputs, outputs); });
+  return guarded([&] {
+    return session->small ? run_small(*session, *context, inputs, outputs)
+                          : run_session(*session, *context, inputs, outputs);
+  });
 }
 
 const char* last_error() noexcept { return t_last_error.c_str(); }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sub-DNNs that are cheaper to compute than to call an engine for, as small programs
+// (small_format.h): gates, predicates, a last comparison. Only static shapes, only
+// the ops that such sub-DNNs are made of, and only up to kMaxWork: everything else is
+// the engine's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace dycl::backends::ort::small {
+
+// Elements touched, with what is vectorised or a library call weighed.
+inline constexpr std::int64_t kMaxWork = 32768;
+
+struct Lowered {
+  std::vector<std::uint8_t> bytes;
+  std::vector<std::string> weights;  // program weights, in the order the steps count them
+};
+
+// `blocked[i]`: parameter i arrives in the blocked layout. nullopt: not for us.
+std::optional<Lowered> lower(const ir::Program& program, const ir::Function& sub_dnn, const std::vector<bool>& blocked,
+                             int block);
+
+}  // namespace dycl::backends::ort::small
