@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import math
 import operator
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -850,3 +852,76 @@ def test_layers_with_dynamic_dims(name):
 def test_unbinding_a_dynamic_dim_fixes_it():
     recorded = check(lambda x: [row * 2 for row in x.unbind(0)], X, dynamic=[{0: "N"}])
     assert recorded.recorder.guards == ["N == 4"]
+
+
+# -- native code that looks inside -----------------------------------------------------------------------------------
+
+
+def test_decisions_survive_torchscript():
+    """TorchScript makes a RuntimeError of every exception; the decision must not be lost in it."""
+
+    @torch.jit.script
+    def scripted(x):
+        if bool(x.sum() > 0):
+            return x * 2
+        return x
+
+    recorder = new_recorder()
+    x, _ = recorder.input_tensor(X, "x")
+    with pytest.raises(NeedDecision):
+        recorder.call(scripted, (x,))
+    recorder.decisions = [True]
+    assert "mul" in str(recorder.call(scripted, (x,)) is not x and recorder.block.nodes[-1].target)
+
+
+def test_a_swallowed_decision_is_raised_again():
+    def curious(t):
+        try:
+            return t * 2 if bool(t.sum() > 0) else t
+        except BaseException:
+            return t
+
+    recorder = new_recorder()
+    x, _ = recorder.input_tensor(X, "x")
+    with pytest.raises(NeedDecision):
+        recorder.call(curious, (x,))
+
+
+ESCAPES = {
+    "index": lambda x: list(range(x.argmax())),
+    "int": lambda x: int(x.sum()),
+    "float_format": lambda x: math.sqrt(x.sum()),
+    "numpy": lambda x: x.numpy(),
+    "array": lambda x: np.asarray(x),
+    "gradient": lambda x: x.sum().backward(),
+    "cond": lambda x: torch.cond(x.sum() > 0, lambda a: a * 2, lambda a: a, (x,)),
+}
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+def test_native_code_cannot_bake_a_runtime_value(name):
+    recorder = new_recorder()
+    x, _ = recorder.input_tensor(X, "x")
+    with pytest.raises(CaptureRefusal):
+        recorder.call(ESCAPES[name], (x,))
+
+
+@pytest.mark.parametrize("name", ["data_ptr", "numpy", "__repr__", "untyped_storage", "__array__", "backward"])
+def test_methods_that_look_inside_are_refused(name):
+    recorder = new_recorder()
+    x, _ = recorder.input_tensor(X, "x")
+    with pytest.raises(CaptureRefusal):
+        recorder.call(getattr(torch.Tensor, name), (x,))
+
+
+def test_shapes_from_known_contents_are_static():
+    mask = torch.tensor([True, False, True, False])
+
+    def program(x):
+        rows = x[mask]
+        return (rows, mask.nonzero(), torch.repeat_interleave(x, torch.tensor([1, 2, 0, 1]), dim=0),
+                torch.tensor([3, 1, 3]).unique(), x[:, torch.tensor([True, False] * 3)])
+
+    recorded = check(program, X)
+    assert all(all(isinstance(d, int) for d in v.type.shape) for v in recorded.outputs)
+    assert recorded.recorder.static_reads == {id(mask)}

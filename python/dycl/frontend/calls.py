@@ -9,6 +9,7 @@ here; the rest runs under the recording modes.
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import types
 from typing import Any, Callable
@@ -33,7 +34,7 @@ _FAKE_ERRORS = (  # torch cannot say what the op gives
 
 _UNREADABLE = (  # native code looked at the memory, or at the plain sizes, of a symbolic tensor
     "data is not allocated yet", "with symbolic sizes/strides", "dispatch_on_subclass called",
-    "for customized tensor", "expected to contain only concrete integers")
+    "for customized tensor", "tensor subclasses", "FakeTensor", "expected to contain only concrete integers")
 
 
 def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
@@ -45,36 +46,71 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
         return building.BUILDERS[name](recorder, fn, args, kwargs)
     entering = _Entering(recorder)
     args, kwargs = entering(args), entering(kwargs)
-    if native:
+    with _as_refusals(fn, entering.symbolic):
+        return leave(recorder, _perform(recorder, fn, name, native, args, kwargs))
+
+
+def _perform(recorder, fn: Callable, name: str, native: bool, args: tuple, kwargs: dict) -> Any:
+    if native or name == "run_backward":
+        _refuse_escapes(name, args)
         whole.refuse_training(name, args, kwargs)
         answer = _answer(recorder, name, args, kwargs)
         if answer is not NotImplemented:
-            return leave(recorder, answer)
+            return answer
     try:
-        try:
-            return leave(recorder, _run(recorder, fn, args, kwargs))
-        except TypeError as error:
-            if "SymBool" not in str(error):
-                raise
-        args, kwargs = _decided(recorder, args), _decided(recorder, kwargs)
-        return leave(recorder, _run(recorder, fn, args, kwargs))
-    except _FAKE_ERRORS as error:
+        return recorder.transaction(lambda: _run(recorder, fn, args, kwargs))
+    except TypeError as error:
+        if "SymBool" not in str(error):
+            raise
+    return _run(recorder, fn, _decided(recorder, args), _decided(recorder, kwargs))
+
+
+@contextlib.contextmanager
+def _as_refusals(fn: Callable, symbolic: bool):
+    """Errors that eager torch would not have raised must not look like the user's."""
+    try:
+        yield
+    except (*_FAKE_ERRORS, NotImplementedError) as error:
         raise _refusal(fn, error) from error
     except RuntimeError as error:
         if any(text in str(error) for text in _UNREADABLE):
             raise _refusal(fn, error) from error
+        if "does not require grad" in str(error):
+            raise _no_gradients() from error
         raise
-    except (TypeError, NotImplementedError, IndexError, ValueError) as error:
-        if entering.symbolic:  # torch may just not take a symbolic number there: not the user's mistake
+    except (TypeError, IndexError, ValueError) as error:
+        if symbolic:  # torch may just not take a symbolic number there
             raise _refusal(fn, error) from error
         raise
+
+
+_MEMORY = {"data_ptr", "untyped_storage", "storage", "_typed_storage", "numpy", "__array__", "__dlpack__", "const_data_ptr"}
+_TEXT = {"__repr__", "__str__", "__format__", "__reduce__", "__reduce_ex__"}
+_GRADIENTS = {"backward", "run_backward", "register_hook"}
+
+
+def _refuse_escapes(name: str, args: tuple) -> None:
+    """Calls that would look inside a symbolic tensor and bake what they see."""
+    if name in _MEMORY:
+        raise CaptureRefusal(f"{name} reads a tensor's memory while the program is compiled", kind="escape.memory")
+    if name in _TEXT:
+        raise CaptureRefusal("a tensor known only at run time as text", "use item() of single elements",
+                             kind="escape.text")
+    if name in _GRADIENTS:
+        raise _no_gradients()
+
+
+def _no_gradients() -> CaptureRefusal:
+    return CaptureRefusal("gradients inside the compiled program", "compile the forward computation only",
+                          kind="autograd")
 
 
 def attribute(recorder, tensor: torch.Tensor, name: str) -> Any:
     handle = enter(recorder, tensor)
     if name in ("shape", "dtype", "device", "ndim", "layout", "requires_grad", "is_cuda", "names"):
         return leave(recorder, getattr(handle, name))
-    return leave(recorder, recorder.native(getattr, (handle, name), {}))
+    with _as_refusals(getattr, False):
+        return leave(recorder, recorder.native(getattr, (handle, name), {}))
 
 
 def _unbound(fn: Callable, args: tuple) -> tuple[Callable, tuple]:
@@ -150,11 +186,15 @@ _EXITS: dict[str, Callable] = {
 def _run(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
     result = recorder.native(fn, args, kwargs)
     sizes = recorder.symbols.assumed_not_one
-    if sizes and getattr(fn, "__name__", "") in _MAY_COPY and result._dycl.cell is not args[0]._dycl.cell:
+    if sizes and not isinstance(result, torch.Tensor) and getattr(fn, "__name__", "") in _LAYOUT:
+        for size in sizes:
+            recorder.symbols.require_not_one(size)
+    elif sizes and getattr(fn, "__name__", "") in _MAY_COPY and result._dycl.cell is not args[0]._dycl.cell:
         recorder.may_share(result._dycl, args[0]._dycl, sizes)
     return result
 
 
+_LAYOUT = {"is_contiguous", "stride", "is_non_overlapping_and_dense"}
 _MAY_COPY = {"contiguous", "reshape", "flatten", "reshape_as", "ravel", "to"}  # a view if the layout allows
 
 

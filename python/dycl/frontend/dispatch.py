@@ -15,7 +15,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
-from . import inplace, randomness
+from . import inplace, known, randomness
 from .diagnostics import CaptureRefusal
 from .views import step_of
 
@@ -44,13 +44,19 @@ class DispatchRecorder(TorchDispatchMode):
         kind = self._kinds.get(func)
         if kind is None:
             kind = self._kinds[func] = _kind(func)
-        args, kwargs = _enter(self.recorder, args), _enter(self.recorder, kwargs)
-        self.recorder.choose_cache((args, kwargs))
-        return getattr(self, "_" + kind)(func, args, kwargs)
+        with self.recorder.unswallowed():
+            args, kwargs = _enter(self.recorder, args), _enter(self.recorder, kwargs)
+            self.recorder.choose_cache((args, kwargs))
+            return getattr(self, "_" + kind)(func, args, kwargs)
 
     # -- kinds ------------------------------------------------------------------------
 
     def _pure(self, func, args, kwargs):
+        if torch.Tag.dynamic_output_shape in func.tags:
+            args = known.without_known_masks(self.recorder, func, args)
+            result = known.evaluated(self.recorder, func, args, kwargs)
+            if result is not NotImplemented:
+                return result
         _forget(args)
         result = func(*args, **kwargs)
         if any(result is a for a in args):

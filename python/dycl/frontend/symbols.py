@@ -242,10 +242,11 @@ class Symbols:
             return sympy.false if isinstance(expr, sympy.Eq) else sympy.true
         if expr.free_symbols <= self.names.keys():
             return self._guard(expr)
-        if not (expr.is_Boolean or isinstance(expr, sympy.logic.boolalg.Boolean)):
+        if not isinstance(expr, (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction)):
             raise CaptureRefusal("torch needs this number when the program is compiled, but it is known only at run time",
                                  "torch takes a plain Python number here", kind="native.number")
-        return sympy.true if self.recorder.decide(expr) else sympy.false
+        with self.recorder.unswallowed():
+            return sympy.true if self.recorder.decide(expr) else sympy.false
 
     def _guard(self, expr: sympy.Basic) -> sympy.Basic:
         concrete = sympy.sympify(expr.xreplace(self.env.backed_var_to_val))
@@ -255,7 +256,7 @@ class Symbols:
             fact = sympy.Not(expr)
         else:
             fact = sympy.Eq(expr, concrete)
-        self.guards.setdefault(guard_text(fact, self.names))
+        self.guards.setdefault(guard_text(fact, self.names), fact)
         self._learn(fact)
         return concrete
 

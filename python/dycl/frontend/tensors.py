@@ -10,6 +10,7 @@ become paths, in-place ops become functional ops plus a write. A call that raise
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Callable
 
 import torch
@@ -48,6 +49,7 @@ class Recorder(Exits, lifting.Lifting):
         self._asked = 0
         self._journal: list[Callable[[], None]] = []
         self._depth = 0
+        self._pending: BaseException | None = None
         self._scalars: dict[int, dict] = {}  # block id -> constants recorded in it
         self._items: dict[Value, Any] = {}
         self._maybe_shared: dict[Cell, list] = {}
@@ -57,11 +59,11 @@ class Recorder(Exits, lifting.Lifting):
 
     def call(self, fn: Callable, args: tuple = (), kwargs: dict | None = None) -> Any:
         """Calls a native torch callable; Rt scalars and real tensors may stand anywhere in the arguments."""
-        return self._transaction(lambda: calls.call(self, fn, tuple(args), dict(kwargs or {})))
+        return self.transaction(lambda: calls.call(self, fn, tuple(args), dict(kwargs or {})))
 
     def attribute(self, tensor: torch.Tensor, name: str) -> Any:
         """A tensor's attribute (shape, T, dtype, real, ...), recorded like a call."""
-        return self._transaction(lambda: calls.attribute(self, tensor, name))
+        return self.transaction(lambda: calls.attribute(self, tensor, name))
 
     def native(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         """Runs fn with recording on. Arguments are already handles and symbolic numbers."""
@@ -91,26 +93,42 @@ class Recorder(Exits, lifting.Lifting):
 
     # -- transactions --------------------------------------------------------------------
 
-    def _transaction(self, body: Callable[[], Any]) -> Any:
+    def transaction(self, body: Callable[[], Any]) -> Any:
+        """Runs body; if it raises, nothing stays recorded but what a NeedDecision's condition needs."""
         block, length, mark = self.block, len(self.block.nodes), len(self._journal)
         self._depth += 1
         if self._depth == 1:
             self._asked = 0
             self.serial += 1
         try:
-            return body()
+            result = body()
+            if self._depth == 1 and self._pending is not None:
+                raise self._pending  # native code swallowed it and went on
+            return result
         except BaseException as error:
+            if self._depth == 1 and self._pending is not None and error is not self._pending:
+                error = self._pending  # native code (TorchScript) made another exception of it
             while len(self._journal) > mark:
                 self._journal.pop()()
             recorded = block.nodes[length:]
             del block.nodes[length:]
             if isinstance(error, NeedDecision):
                 block.nodes += _needed(recorded, error.condition.value)
-            raise
+            raise error
         finally:
             self._depth -= 1
             if self._depth == 0:
                 self._journal.clear()
+                self._pending = None
+
+    @contextlib.contextmanager
+    def unswallowed(self):
+        """Decisions and refusals raised below native code reach the machine whatever that code does with them."""
+        try:
+            yield
+        except (NeedDecision, CaptureRefusal) as error:
+            self._pending = error
+            raise
 
     def set_cell(self, cell: Cell, value: Value) -> None:
         lifting.check_writable(cell)
