@@ -379,6 +379,8 @@ const HostOp* host_op_named(std::string_view name) {
   return entry ? &entry->op : nullptr;
 }
 
+std::size_t host_op_count() { return std::size(kEntries) + scalar::kOpCount; }
+
 FunctionIndex::FunctionIndex(const Program& program) {
   for (const Function& function : program.functions) functions_.emplace(function.name, &function);
 }

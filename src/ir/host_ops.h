@@ -22,6 +22,7 @@ struct HostOp {
 
 // The host op of that name; null if there is none.
 const HostOp* host_op_named(std::string_view name);
+std::size_t host_op_count();
 
 // Functions by name; points into the program, so it is stale once functions move.
 // Of two functions with one name it knows the first.
