@@ -228,6 +228,8 @@ def gather(t, self, dim, index, sparse_grad=False):
     if index.known and 0 in index.dims:
         return t.op("Expand", t.constant(0, self.torch_dtype), t.ints(index.dims))
     x, i = _at_least_1d(t, self), _at_least_1d(t, long(t, index))
+    if x.rank != i.rank:
+        raise ConversionError("gather of a tensor and an index with different numbers of dimensions")
     result = t.op("GatherElements", x, i, axis=axis)
     return squeeze(t, result, [0]) if index.rank == 0 else result
 

@@ -39,7 +39,8 @@ def matmul(t, a, b):
 @converts("addmm")
 def addmm(t, self, mat1, mat2, beta=1, alpha=1):
     static_factors = isinstance(beta, (int, float)) and isinstance(alpha, (int, float)) and beta != 0
-    if mat1.torch_dtype == torch.float32 and static_factors and mat1.dims[1] != 0:  # of nothing, engines forget beta
+    inner = mat1.dims[1] or mat2.dims[0]  # of nothing, ONNX Runtime's Gemm forgets beta
+    if mat1.torch_dtype == torch.float32 and static_factors and (beta == 1 or (isinstance(inner, int) and inner > 0)):
         return t.op("Gemm", mat1, mat2, self, alpha=float(alpha), beta=float(beta))
     return _blend(t, self, matmul(t, mat1, mat2), beta, alpha)
 

@@ -40,8 +40,8 @@ def overload(name: str):
 
 
 def static(value: Any, what: str) -> Any:
-    """`value`, which must be known now."""
-    if isinstance(value, Sym) or (isinstance(value, (list, tuple)) and any(isinstance(v, Sym) for v in value)):
+    """`value`, a number, an extent or a list of them, which must be known now."""
+    if any(isinstance(v, (Sym, str)) or v is None for v in (value if isinstance(value, (list, tuple)) else [value])):
         raise ConversionError(f"{what} is known only at run time")
     return value
 

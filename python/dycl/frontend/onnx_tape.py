@@ -206,7 +206,7 @@ class Tape:
         simple = self._simplify(name, operands, attrs) if n == 1 else None
         if simple is not None:
             return simple
-        key = (name, tuple(None if o is None else o.index for o in operands), repr(sorted(attrs.items())), n)
+        key = (name, tuple(None if o is None else o.index for o in operands), _attribute_key(attrs), n)
         results = self._results.get(key)
         if results is None:
             results = self._results[key] = self._detour(schema, operands, attrs, n) or self._write(schema, operands, attrs, n)
@@ -388,6 +388,11 @@ def _attributes(schema, attrs: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, torch.Tensor) or value != _default_of(formal):
             result[key] = value
     return result
+
+
+def _attribute_key(attrs: dict[str, Any]) -> str:
+    """Tells apart any two sets of attributes (a tensor's own repr is abridged)."""
+    return repr([(k, (str(v.dtype), v.tolist()) if isinstance(v, torch.Tensor) else v) for k, v in sorted(attrs.items())])
 
 
 def _default_of(formal) -> Any:
