@@ -550,6 +550,9 @@ class MainLowering {
     const ir::Block& target = main_.blocks[edge.target.index];
     ++stamp_;  // live: needed in the target, or moved
     for (std::uint32_t v : liveness_.live_in[edge.target.index]) set_live(v);
+    for (std::size_t i = 0; i < edge.args.size(); ++i) {
+      if (edge.args[i] == target.params[i]) set_live(edge.args[i].index);  // stays where it is
+    }
     std::vector<Move> moves;
     for (std::size_t i = 0; i < edge.args.size(); ++i) {
       const ir::ValueId from = edge.args[i], to = target.params[i];

@@ -4,6 +4,10 @@
 //     artifact bytes) names something that exists;
 //   - instructions fill the code exactly, the last one does not fall through, and jumps
 //     land on instructions;
+//   - jumps go forward, but for the `LoopBack l, Jump` that closes loop l: to one header per loop,
+//     never jumped to directly; and `LoopEnter l` stands before that header and leads straight to it.
+//     So the lowest position of every cycle is a header whose count nothing in the cycle resets: a
+//     run ends, or a loop exceeds its limit;
 //   - operands have the kinds their instruction works on; tensors that meet have one dtype;
 //   - constants are never written and never die; a last use is of a tensor, list or optional.
 // Not proved: that a register is written before it is read. A scalar then is zero; a missing
@@ -241,18 +245,50 @@ class Checker {
     std::vector<bool> starts(plan_.code.size(), false);
     std::vector<std::uint32_t> targets;
     bool falls_through = true;
+    std::optional<Instruction> previous;
+    headers_.assign(plan_.loops.size(), kNoHeader);
     for (std::size_t pc = 0; pc < plan_.code.size();) {
       DYCL_ASSIGN(const Instruction in, decode(plan_, pc));
       starts[pc] = true;
       DYCL_TRY(check_operands(in));
       DYCL_TRY(check_kinds(in));
+      DYCL_TRY(note_loops(in, previous));
       targets.insert(targets.end(), in.targets.begin(), in.targets.end());
       falls_through = !in.ends_block();
       pc += in.words.size();
+      previous = in;
     }
     if (falls_through) return bad_plan("the code does not end");
     for (std::uint32_t t : targets) {
       if (t >= starts.size() || !starts[t]) return bad_plan("a jump into the middle of an instruction");
+      if (std::binary_search(closing_jumps_.begin(), closing_jumps_.end(), t)) return bad_plan("a jump around a loop's count");
+    }
+    return check_loop_entries();
+  }
+
+  static constexpr std::uint32_t kNoHeader = 0xffffffffU;
+
+  Result<void> note_loops(const Instruction& in, const std::optional<Instruction>& previous) {
+    const bool closes = in.opcode() == Opcode::Jump && in.targets[0] <= in.pc;
+    if (previous && previous->opcode() == Opcode::LoopEnter) {
+      entries_.emplace_back(*previous, in.opcode() == Opcode::Jump ? in.targets[0] : static_cast<std::uint32_t>(in.pc));
+    }
+    if (!closes) {
+      const bool forward = std::all_of(in.targets.begin(), in.targets.end(), [&](std::uint32_t t) { return t > in.pc; });
+      return forward ? Result<void>() : bad_plan("a decision that jumps back");
+    }
+    if (!previous || previous->opcode() != Opcode::LoopBack) return bad_plan("a loop that is not counted");
+    std::uint32_t& header = headers_[previous->words[1]];
+    if (header != kNoHeader && header != in.targets[0]) return bad_plan("a loop with two headers");
+    header = in.targets[0];
+    closing_jumps_.push_back(static_cast<std::uint32_t>(in.pc));
+    return {};
+  }
+
+  Result<void> check_loop_entries() const {
+    for (const auto& [entry, leads_to] : entries_) {
+      const std::uint32_t header = headers_[entry.words[1]];
+      if (header != leads_to || entry.pc >= header) return bad_plan("a loop entered beside its header");
     }
     return {};
   }
@@ -431,6 +467,9 @@ class Checker {
   const std::vector<PlanWeight>& weights_;
   std::uint64_t artifacts_size_;
   std::vector<bool> is_constant_;
+  std::vector<std::uint32_t> headers_;        // by loop: where its back edges lead
+  std::vector<std::uint32_t> closing_jumps_;  // ascending positions
+  std::vector<std::pair<Instruction, std::uint32_t>> entries_;  // LoopEnter and where it leads
 };
 
 }  // namespace

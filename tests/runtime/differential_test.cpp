@@ -118,7 +118,7 @@ void compare_one(std::uint64_t seed, Tally& tally) {
     for (const HostValue& a : arguments) values.push_back(value_of(a));
     auto actual = run.run(values);
 
-    ASSERT_EQ(expected.ok(), actual.ok()) << (expected ? actual.error().message : "interpreter: " + expected.error().message);
+    ASSERT_EQ(expected.ok(), actual.ok()) << (expected ? actual.error().message : "interpreter: " + expected.error().message) << "\n" << ir::print(outlined);
     EXPECT_EQ(printed, trace.printed);
     ASSERT_EQ(run.trace().size(), trace.decisions.size());
     for (std::size_t i = 0; i < trace.decisions.size(); ++i) EXPECT_EQ(run.trace()[i].arm, trace.decisions[i].outcome) << i;
@@ -143,7 +143,7 @@ void compare_one(std::uint64_t seed, Tally& tally) {
 
 TEST(Differential, PackagesRunLikeTheInterpreter) {
   const char* count = std::getenv("DYCL_TEST_PROGRAMS");
-  const std::uint64_t programs = count ? std::strtoull(count, nullptr, 10) : 300;
+  const std::uint64_t programs = count ? std::strtoull(count, nullptr, 10) : 2000;
   const char* first = std::getenv("DYCL_TEST_SEED");
   const std::uint64_t start = first ? std::strtoull(first, nullptr, 10) : 1;
   Tally tally;

@@ -114,6 +114,27 @@ TEST(Flow, ParametersMoveAtOnce) {
   }
 }
 
+// A parameter that is handed to itself and to another one lives on.
+TEST(Flow, AParameterThatStaysAndMoves) {
+  auto run = must_create(must_load(R"(func @main(%n: int, %p: f32[1]) -> (f32[1], f32[1]) {
+^entry:
+  %zero = const 0
+  %one = const 1
+  goto ^head(%zero, %p, %p)
+^head(%i: int, %a: f32[1], %b: f32[1]):
+  %more = int.lt %i, %n
+  branch %more, ^body, ^done
+^body:
+  %i.1 = int.add %i, %one
+  goto ^head(%i.1, %b, %b)
+^done:
+  return %a, %b
+}
+)"));
+  auto out = run.run({Value::of(std::int64_t{3}), Floats({1}, {5})});
+  ASSERT_TRUE(out) << out.error().message;
+}
+
 TEST(Flow, Switch) {
   auto run = must_create(must_load(R"(func @main(%i: int) -> (int) {
 ^entry:
