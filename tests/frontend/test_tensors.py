@@ -925,3 +925,21 @@ def test_shapes_from_known_contents_are_static():
     recorded = check(program, X)
     assert all(all(isinstance(d, int) for d in v.type.shape) for v in recorded.outputs)
     assert recorded.recorder.static_reads == {id(mask)}
+
+
+def test_questions_about_extents_in_an_arm_are_not_answered_by_the_example():
+    """n > m holds in the arm, not in the example: nothing may be concluded from the example's sizes."""
+    recorder = new_recorder()
+    x, xv = recorder.input_tensor(torch.randn(2), "x", {0: "n"})
+    y, yv = recorder.input_tensor(torch.randn(3), "y", {0: "m"})
+    recorder.block = Block(recorder.block)
+    head = recorder.call(operator.getitem, (x, slice(None, recorder.extent(y, 0))))
+    total = recorder.value_of(recorder.call(torch.add, (head, y)))
+    assert recorder.guards == []
+    entry = recorder.block.idom
+    for n, m in ((5, 3), (4, 4)):
+        a, b = torch.randn(n), torch.randn(m)
+        env = run_block(recorder.block, run_block(entry, {xv: a, yv: b}), {"n": n, "m": m})
+        same(look(env, total), a[:m] + b)
+    with pytest.raises(CheckFailed):
+        run_block(recorder.block, run_block(entry, {xv: torch.randn(2), yv: torch.randn(3)}), {"n": 2, "m": 3})

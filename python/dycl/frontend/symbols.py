@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Integers inside shapes: torch's symbolic numbers on one side, graph values on the other.
 
-A *declared* symbol is an extent the user named dynamic; it has a hint, and an expression over declared
-symbols alone is decided by the hints and noted in `guards`, which become checks of the inputs. Every
-other symbol stands for a number of the running program: a runtime scalar (`bind`) or an extent of a
+A *declared* symbol is an extent the user named dynamic; it has a hint. Before the first branch a
+question about declared symbols alone is decided by the hints and noted in `guards`, which become checks
+of the inputs; later it is a question about runtime numbers like any other. Every other symbol stands for a number of the running program: a runtime scalar (`bind`) or an extent of a
 tensor (`bind_dim`). A question about those is never answered here: it goes to `Recorder.decide`.
 Nothing that one path learns is kept in the ShapeEnv, because all paths share it.
 """
@@ -66,7 +66,8 @@ class Symbols:
     def __init__(self, recorder):
         self.recorder = recorder
         self.env = CaptureShapeEnv(allow_scalar_outputs=True, allow_dynamic_output_shape_ops=True,
-                                   specialize_zero_one=False, duck_shape=False)
+                                   specialize_zero_one=False, duck_shape=False,
+                                   prefer_deferred_runtime_asserts_over_guards=True)
         self.env.symbols = self
         self.names: dict[sympy.Symbol, str] = {}  # declared symbol -> the user's name
         self.declared: dict[str, torch.SymInt] = {}
@@ -240,13 +241,19 @@ class Symbols:
             # equal then); whether memory is shared may depend on it, see Recorder.may_share.
             self.assumed_not_one.append(expr.args[0])
             return sympy.false if isinstance(expr, sympy.Eq) else sympy.true
-        if expr.free_symbols <= self.names.keys():
+        boolean = isinstance(expr, (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction))
+        if expr.free_symbols <= self.names.keys() and (not boolean or self.unconditional()):
             return self._guard(expr)
-        if not isinstance(expr, (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction)):
+        if not boolean:
             raise CaptureRefusal("torch needs this number when the program is compiled, but it is known only at run time",
                                  "torch takes a plain Python number here", kind="native.number")
         with self.recorder.unswallowed():
             return sympy.true if self.recorder.decide(expr) else sympy.false
+
+    def unconditional(self) -> bool:
+        """Every run comes here. Elsewhere a guard would refuse inputs that never come here, and the example,
+        which may not come here either, says nothing."""
+        return self.recorder.block.depth == 0
 
     def _guard(self, expr: sympy.Basic) -> sympy.Basic:
         concrete = sympy.sympify(expr.xreplace(self.env.backed_var_to_val))
@@ -271,13 +278,18 @@ class Symbols:
         static = self.env._maybe_evaluate_static(expr) if expr not in (sympy.true, sympy.false) else expr
         if static is not None:
             return bool(static)
-        if expr.free_symbols <= self.names.keys():
+        if expr.free_symbols <= self.names.keys() and self.unconditional():
             return bool(self._guard(expr))
         if not all(s in self.names or s in self._bound or s in self._dims for s in expr.free_symbols):
             return True  # a fact about an extent that the running op itself defines
         condition = self.lower(expr)
-        self.recorder.check(condition, _message(message, expr), "RuntimeError")
+        self.recorder.check(condition, self._message(message, expr), "RuntimeError")
         return True
+
+    def _message(self, message: Any, expr: sympy.Basic) -> str:
+        text = str(message() if callable(message) else message or "")
+        place = text.rpartition(":")[0].endswith((".py", ".h", ".cpp"))  # torch says only where it checks
+        return text if text and not place else f"torch requires {guard_text(expr, self.names)}"
 
     def require_not_one(self, size: Any) -> None:
         self.require(sympy.Ne(size, 1), "a dim of extent 1 would make two tensors share memory, and one is written")
@@ -312,13 +324,6 @@ def _compares_with_one(expr: sympy.Basic) -> bool:
         return False
     left, right = expr.args
     return right == 1 or left.as_coeff_Mul()[0] == right
-
-
-def _message(message: Any, expr: sympy.Basic) -> str:
-    if callable(message):
-        message = message()
-    text = str(message) if message else ""
-    return text if text and "Runtime assertion failed" not in text else f"torch requires {expr}"
 
 
 _ARITHMETIC = {

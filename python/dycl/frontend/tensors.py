@@ -52,6 +52,7 @@ class Recorder(Exits, lifting.Lifting):
         self._pending: BaseException | None = None
         self._scalars: dict[int, dict] = {}  # block id -> constants recorded in it
         self._items: dict[Value, Any] = {}
+        self._checked: dict[Value, Block] = {}
         self._maybe_shared: dict[Cell, list] = {}
         lifting.Lifting.__init__(self)
 
@@ -196,8 +197,10 @@ class Recorder(Exits, lifting.Lifting):
 
     def check(self, condition: Value, message: str, type: str) -> None:
         """A run-time check; the run fails with the message where it does not hold."""
-        if self.known.get(condition.id) is True:
+        checked = self._checked.get(condition)
+        if self.known.get(condition.id) is True or checked is not None and dominates(checked, self.block):
             return
+        self.remember(self._checked, condition, self.block)
         self.block.nodes.append(HostNode("check", [condition], [], {"message": message, "type": type}, self.span))
 
     def lowered(self, tree: Any) -> Any:

@@ -27,7 +27,12 @@ def symbolic_result(recorder, op, positional: tuple, keywords: dict) -> Any:
     shapes = formula(recorder, bind(op, positional, keywords))
     if shapes is None:
         return NotImplemented
-    concrete = recorder.fake(op, _hinted(recorder, positional), _hinted(recorder, keywords))
+    try:
+        concrete = recorder.fake(op, _hinted(recorder, positional), _hinted(recorder, keywords))
+    except Exception:
+        if recorder.symbols.unconditional():
+            raise
+        return NotImplemented  # the example need not come here
     flat = list(concrete) if isinstance(concrete, (list, tuple)) else [concrete]
     if [tuple(recorder.symbols.hint(s) for s in sizes) for sizes in shapes] != [tuple(t.shape) for t in flat]:
         return NotImplemented
