@@ -203,7 +203,7 @@ def aria_experts():
 def lucidrains_moe():
     from mixture_of_experts import MoE
 
-    return randomise(MoE(dim=16, num_experts=4, second_policy_eval="threshold")), blocks(2, 8, 16)
+    return randomise(MoE(dim=16, num_experts=4, hidden_dim=24, second_policy_eval="threshold")), blocks(2, 8, 16)
 
 
 @model("st-moe-pytorch", "routing with threshold and capacity")

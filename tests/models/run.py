@@ -165,7 +165,9 @@ def compiled(entry, calls) -> dict:
         example = copy_value((calls[0].args, calls[0].kwargs))
         program = dycl.compile(subject, example[0], example[1] or None)
     except dycl.CompileError as error:
-        return {"status": "refused", "why": first(error), "detail": str(error), "seconds": time.perf_counter() - start}
+        wrong = "verification failed" in str(error)  # a wrong program that was caught, not a refusal
+        return {"status": "mismatch" if wrong else "refused", "why": first(error), "detail": str(error),
+                "seconds": time.perf_counter() - start}
     except Exception as error:
         return {"status": "crash", "why": crash_kind(error) + ": " + first(error), "detail": traceback.format_exc()[-4000:]}
     seconds = time.perf_counter() - start
