@@ -71,12 +71,13 @@ nb::dict compile_program(const ProgramBuilder& builder, const std::filesystem::p
     return driver::compile(std::move(copy), options);
   }();
   if (failure) std::rethrow_exception(failure);
-  return export_report(unwrap(std::move(report), builder.program->sources));
+  if (!report) raise_compile_error(report.error(), builder.program->sources);
+  return export_report(*report);
 }
 
 std::unique_ptr<ProgramBuilder> read_program(const std::filesystem::path& path) {
   auto builder = std::make_unique<ProgramBuilder>();
-  *builder->program = unwrap(driver::read_program(path, {.weights = {}, .need_weights = false}));
+  *builder->program = unwrap(driver::read_program(path, {.weights = {}, .spans_from_text = false, .need_weights = false}));
   return builder;
 }
 

@@ -70,9 +70,9 @@ void bind_errors(nb::module_& module) {
   });
 }
 
-void raise(const Error& error, const std::vector<std::string>& sources) {
-  const bool run = error.kind == ErrorKind::RuntimeFailure || error.kind == ErrorKind::InvalidInput;
-  PyObject* type = error.kind == ErrorKind::Internal ? internal_error : run ? run_error : compile_error;
+namespace {
+
+[[noreturn]] void raise_as(PyObject* type, const Error& error, const std::vector<std::string>& sources) {
   nb::object exception = nb::borrow(type)(to_str(text_of(error, sources)));
   exception.attr("kind") = name_of_kind(error.kind);
   exception.attr("message") = to_str(error.message);
@@ -81,6 +81,17 @@ void raise(const Error& error, const std::vector<std::string>& sources) {
   exception.attr("span") = span_tuple(error.span, sources);
   PyErr_SetObject(type, exception.ptr());
   throw nb::python_error();
+}
+
+}  // namespace
+
+void raise(const Error& error, const std::vector<std::string>& sources) {
+  const bool run = error.kind == ErrorKind::RuntimeFailure || error.kind == ErrorKind::InvalidInput;
+  raise_as(error.kind == ErrorKind::Internal ? internal_error : run ? run_error : compile_error, error, sources);
+}
+
+void raise_compile_error(const Error& error, const std::vector<std::string>& sources) {
+  raise_as(error.kind == ErrorKind::Internal ? internal_error : compile_error, error, sources);
 }
 
 }  // namespace dycl::bindings

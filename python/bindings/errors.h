@@ -25,6 +25,9 @@ void bind_errors(nanobind::module_& module);
 // (InvalidInput, RuntimeFailure). `sources` turns the span's file into a name.
 [[noreturn]] void raise(const Error& error, const std::vector<std::string>& sources = {});
 
+// The same, but a CompileError whatever the kind: what went wrong was no run.
+[[noreturn]] void raise_compile_error(const Error& error, const std::vector<std::string>& sources = {});
+
 // The value of `result`, or its error raised.
 template <typename T>
 T unwrap(Result<T> result, const std::vector<std::string>& sources = {}) {

@@ -75,7 +75,7 @@ struct PythonInterpreter {
 std::unique_ptr<ir::TensorEvaluator> make_evaluator(const std::string& name) {
   if (name == "builtin") return ir::make_builtin_evaluator();
 #ifdef DYCL_HAS_ORT_EVALUATOR
-  if (name == "ort") return unwrap(ort::make_evaluator());
+  if (name == "ort") return unwrap(backends::ort::make_evaluator());
 #endif
   throw nb::value_error(("no evaluator '" + name + "' in this build").c_str());
 }

@@ -12,7 +12,7 @@
 #endif
 
 NB_MODULE(_native, module) {
-  nb::set_leak_warnings(false);  // programs may live in globals until the process ends
+  nanobind::set_leak_warnings(false);  // programs may live in globals until the process ends
   dycl::bindings::bind_errors(module);
   dycl::bindings::bind_attributes(module);
   dycl::bindings::bind_builder(module);

@@ -39,15 +39,21 @@ std::string draw(const Error& error, const ir::Program& program, const std::stri
   return here ? ir::draw_error(error, text, path.string()) : render(error, sources);
 }
 
+// Everything wrong with a text that parses, drawn on its lines.
+Error drawn_errors(const std::string& text, const std::filesystem::path& path) {
+  const auto program = ir::parse(text, path.string(), {.spans_from_text = true});
+  DYCL_CHECK(program.ok(), "a text that parsed does not parse again");
+  const std::vector<Error> errors = ir::verify(*program);
+  DYCL_CHECK(!errors.empty(), "spans changed what the verifier says");
+  std::string drawn;
+  for (const Error& error : errors) drawn += (drawn.empty() ? "" : "\n") + draw(error, *program, text, path);
+  return {errors.front().kind, drawn, {}, {}, {}};
+}
+
 Result<ir::Program> read_dyir(const std::filesystem::path& path, const ReadOptions& options) {
   DYCL_ASSIGN(const std::string text, read_text(path));
-  DYCL_ASSIGN(ir::Program program, ir::parse(text, path.string(), {.spans_from_text = true}));
-  if (const auto errors = ir::verify(program); !errors.empty()) {
-    std::string drawn;
-    for (const Error& error : errors) drawn += draw(error, program, text, path) + "\n";
-    drawn.pop_back();
-    return Error{errors.front().kind, drawn, {}, {}, {}};
-  }
+  DYCL_ASSIGN(ir::Program program, ir::parse(text, path.string(), {.spans_from_text = options.spans_from_text}));
+  if (!ir::verify(program).empty()) return drawn_errors(text, path);
   DYCL_TRY(find_weights(program, path, options));
   return program;
 }

@@ -25,12 +25,12 @@ TEST(ReadProgram, NeedsWeightsUnlessToldOtherwise) {
   ASSERT_FALSE(without.ok());
   EXPECT_EQ(without.error().kind, ErrorKind::Missing);
   EXPECT_NE(without.error().message.find("m.safetensors"), std::string::npos);
-  EXPECT_TRUE(read_program(path, {.weights = {}, .need_weights = false}).ok());
+  EXPECT_TRUE(read_program(path, {.weights = {}, .spans_from_text = false, .need_weights = false}).ok());
 }
 
 TEST(ReadProgram, ReadsBackWhatItWrites) {
   const Scratch scratch;
-  auto program = read_program(scratch.write("m.dyir", kText), {.weights = {}, .need_weights = false});
+  auto program = read_program(scratch.write("m.dyir", kText), {.weights = {}, .spans_from_text = false, .need_weights = false});
   ASSERT_TRUE(program.ok()) << program.error().message;
   program->weights["w"].bytes = ir::Bytes::copy_of("01234567", 8);
   ASSERT_TRUE(write_program(*program, scratch.folder / "out.dyir").ok());

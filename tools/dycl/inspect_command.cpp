@@ -143,7 +143,7 @@ int inspect_package(const Console& console, const Options& options) {
 }
 
 int inspect_model(const Console& console, const Options& options) {
-  const auto program = driver::read_program(options.source, {.weights = {}, .need_weights = false});
+  const auto program = driver::read_program(options.source, {.weights = {}, .spans_from_text = false, .need_weights = false});
   if (!program) return console.fail(program.error(), driver::render(program.error()));
   std::map<std::string, std::size_t> ops;
   std::size_t blocks = 0;

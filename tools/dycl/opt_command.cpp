@@ -34,7 +34,7 @@ int list_passes(const Console& console) {
 
 int optimise(const Console& console, const Options& options) {
   if (options.list) return list_passes(console);
-  auto program = driver::read_program(options.source, {.weights = {}, .need_weights = false});
+  auto program = driver::read_program(options.source, {.weights = {}, .spans_from_text = false, .need_weights = false});
   if (!program) return console.fail(program.error(), driver::render(program.error()));
   passes::PipelineOptions pipeline;
   pipeline.only = options.passes;
