@@ -494,6 +494,12 @@ def _same(m, s, args, kwargs):
     return protocol.same_object(m, a, b)
 
 
+@handles(shims.plain_binary)
+def _plain_binary(m, s, args, kwargs):
+    op, a, b = args
+    return protocol.binary(m, s, op, a, b, False)
+
+
 @handles(torch.autograd.grad, torch.autograd.backward, torch.Tensor.backward)
 def _gradients(m, s, args, kwargs):
     raise CaptureRefusal("gradients inside the model", "compute them outside", kind="autograd")

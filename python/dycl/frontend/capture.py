@@ -49,6 +49,7 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, decisions: De
             inputs = Inputs(machine, fn, args, kwargs)
             machine.start(inputs.callable, inputs.args, inputs.kwargs)
             outputs = Outputs(machine, inputs)
+            _check_guards(machine)
         graph = machine.graph
         return Captured(graph, inputs, outputs, machine.recorder.guards, machine.warnings, machine.steps)
     except CaptureRefusal as refusal:
@@ -56,6 +57,17 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, decisions: De
         raise report(refusal, stack) from None
     finally:
         machine.heap.activate(None)
+
+
+def _check_guards(machine: Machine) -> None:
+    """What torch decided about declared dims by the example must hold in every run."""
+    recorder = machine.recorder
+    recorder.block = machine.graph.entry
+    recorder.span = None
+    for text, fact in list(recorder.symbols.guards.items()):
+        value = recorder.symbols.lower(fact)
+        recorder.check(value, f"the program was compiled for inputs with {text}; compile it with such an example",
+                       "ValueError")
 
 
 def is_callable(fn: Any) -> bool:

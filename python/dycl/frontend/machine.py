@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import re
 import types
 from typing import Any
 
@@ -288,6 +289,21 @@ class Machine:
             one.decided += 1
         self.push(state)
         self.push(other)
+
+    def decide_text(self, text: RtText, names) -> str:
+        """The name that a text with runtime integers in it equals, one arm each; KeyError in the last."""
+        pattern = "".join("(-?[0-9]+)" if isinstance(p, RtScalar) else re.escape(p) for p in text.parts)
+        scalars = [p for p in text.parts if isinstance(p, RtScalar)]
+        if any(p.kind != "int" for p in scalars):
+            raise CaptureRefusal("a name with a number known only at run time that is no integer", kind="escape.str",
+                                 because=text)
+        for name in names:
+            found = re.fullmatch(pattern, name) if isinstance(name, str) else None
+            if found is None or any(str(int(g)) != g for g in found.groups()):
+                continue
+            if all(self.decide(self.scalars.compare("eq", p, int(g))) for p, g in zip(scalars, found.groups())):
+                return name
+        raise KeyError("a key known only at run time")
 
     # ---- exceptions ------------------------------------------------------------------
 

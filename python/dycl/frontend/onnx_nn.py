@@ -368,7 +368,7 @@ def attention(t, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=Fal
         scores = _masked_scores(t, scores, attn_mask) if attn_mask.torch_dtype == torch.bool \
             else t.op("Add", scores, t.cast(attn_mask, scores.torch_dtype))
     weights = t.op("Softmax", scores, axis=-1)
-    if is_causal or attn_mask is not None:  # a row with nothing to attend to gives zeros, not NaN
+    if attn_mask is not None:  # a row with nothing to attend to gives zeros, not NaN
         weights = _without_dead_rows(t, weights, scores)
     return t.cast(t.op("MatMul", weights, v), dtype)
 

@@ -415,7 +415,9 @@ converts("fmin")(_without_nan("Min"))
 def clamp(t, self, min=None, max=None):
     dtype = t.outputs[0][0]
     x = t.cast(self, dtype)
-    if min is not None:
+    if isinstance(min, (int, float)) and isinstance(max, (int, float)) and dtype != torch.bool:
+        return t.op("Clip", x, scalar_as(t, min, dtype), scalar_as(t, max, dtype))
+    if min is not None:  # a Clip with one bound would bring an infinity down to the largest number
         x = extreme(t, "Max", x, scalar_as(t, min, dtype))
     if max is not None:
         x = extreme(t, "Min", x, scalar_as(t, max, dtype))

@@ -266,8 +266,10 @@ def truth_method(m: Machine, value: Any) -> Any:
 def load_attr(m: Machine, s: State, obj: Any, name: str) -> Any:
     from .builtin_calls import special_attribute
 
+    if isinstance(name, RtText):
+        name = attribute_of_text(m, obj, name)
     if not isinstance(name, str):
-        raise CaptureRefusal("an attribute's name known only at run time", kind="escape.attribute", because=name)
+        raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
     own = special_attribute(m, s, obj, name)
     if own is not NotImplemented:
         return own
@@ -280,6 +282,16 @@ def load_attr(m: Machine, s: State, obj: Any, name: str) -> Any:
     if isinstance(custom, types.FunctionType) and policy.interpreted(custom):
         return call(m, s, custom, (obj, name), {})
     return default_attr(m, s, obj, name)
+
+
+def attribute_of_text(m: Machine, obj: Any, text: RtText) -> str:
+    names = set(dir(type(obj))) | set(getattr_dict(obj) or ())
+    if isinstance(obj, torch.nn.Module):
+        names |= {*obj._modules, *obj._parameters, *obj._buffers}
+    try:
+        return m.decide_text(text, sorted(names))
+    except KeyError:
+        raise AttributeError("an attribute known only at run time") from None
 
 
 def _class_attr(m, s, obj, name):
@@ -419,6 +431,10 @@ def _operator(op: str, inplace: bool = False):
 
 
 def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
+    if inplace:
+        method = python_method(a, f"__i{op}__")
+        if method is not None:
+            return call(m, s, m.shim("augmented"), (a, b, method, op), {})
     if m.is_array(a) or m.is_array(b):
         return m.arrays.binary(op, a, b, inplace)
     if m.is_tensor(a) or m.is_tensor(b):
@@ -623,6 +639,8 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if isinstance(container, torch.nn.ModuleList | torch.nn.Sequential | torch.nn.ParameterList):
         if isinstance(key, RtScalar) or m.is_tensor(key):
             key = static_index(m, key, len(container))
+    if isinstance(key, RtText) and isinstance(container, (dict, torch.nn.ModuleDict, torch.nn.ParameterDict)):
+        key = m.decide_text(key, list(container.keys()))
     method = python_method(container, "__getitem__")
     if method is not None:
         return call(m, s, method, (container, key), {})

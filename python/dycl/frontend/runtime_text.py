@@ -63,11 +63,13 @@ def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
             return RtText((value,)) if not spec else _refuse_spec(value, spec)
         return RtText((value,))
     if machine.is_tensor(value):
-        item = machine.tensor_item(value) if machine._element_count(value) == 1 else None
-        if isinstance(item, RtScalar) or item is None:
+        static = machine.recorder.static(value)
+        if static is None and value.dim() == 0:
+            return format_value(machine, state, machine.tensor_item(value), spec, conversion)
+        if static is None:
             raise CaptureRefusal("a tensor known only at run time in a string",
                                  "format tensor.item() instead, or leave the text out", kind="escape.format")
-        value = machine.recorder.static_tensor(value)
+        value = static
     value = {0: lambda v: v, 1: str, 2: repr, 3: ascii}[conversion](value)
     return format(value, spec)
 

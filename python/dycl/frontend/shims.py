@@ -377,6 +377,18 @@ def reflected(a, b, forward, backward):
     raise TypeError(f"unsupported operand type(s): '{type(a).__name__}' and '{type(b).__name__}'")
 
 
+def augmented(a, b, method, op):
+    result = method(a, b)
+    if result is NotImplemented:
+        return plain_binary(op, a, b)
+    return result
+
+
+def plain_binary(op, a, b):
+    """Answered by the machine: the operator without its in-place form."""
+    raise NotImplementedError
+
+
 # ---- objects ------------------------------------------------------------------------------------
 
 
