@@ -90,6 +90,8 @@ class NativeEngine:
         from . import _native
 
         try:
+            if states is None:
+                return self.run_.run(inputs), []
             return self.run_.run(inputs, states)
         except _native.RunError as error:
             raise _user_exception(error, exceptions) from None

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from .frontend.inputs import InputError
-from .frontend.structure import StaticObject, from_json, rebuild, to_json
+from .frontend.structure import StaticObject, from_json, imported, rebuild, to_json
 
 
 @dataclasses.dataclass
@@ -34,6 +34,7 @@ class Interface:
     random: bool = False
     initials: dict = dataclasses.field(default_factory=dict)
     unsaved: str = ""
+    kept: bool = False  # loaded from a file
     containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
     _given: dict = dataclasses.field(default_factory=dict)  # path -> the container of the present call
 
@@ -70,7 +71,10 @@ class Interface:
             _match(kwargs[name], template, name, found, self._given)
         return [x.detach() for x in found], found
 
-    def read_states(self) -> list:
+    def read_states(self) -> list | None:
+        """The states' present values in the live module; None: the runtime keeps them."""
+        if self.kept:
+            return None
         return [self._state(kind, owner, key) for _, kind, owner, key in self.states]
 
     def initial_states(self) -> dict:
@@ -125,6 +129,7 @@ class Interface:
             "keywords": {k: to_json(t) for k, t in self.keywords.items()},
             "variants": [to_json(body) for body, _ in self.variants],
             "slots": self.slots, "written_inputs": self.written_inputs, "names": self.names,
+            "argument_names": self.argument_names,
             "states": [name for name, *_ in self.states],
             "exceptions": {n: f"{c.__module__}:{c.__qualname__}" for n, c in self.exceptions.items()},
             "random": self.random,
@@ -132,7 +137,20 @@ class Interface:
 
     @classmethod
     def from_json(cls, data: dict) -> "Interface":
-        raise NotImplementedError
+        """The interface of a loaded package: the runtime keeps the states, nothing is written back."""
+        if not data:
+            raise InputError("this package was not made from a Python model; run it with dycl-run")
+        exceptions = {}
+        for name, where in data["exceptions"].items():
+            try:
+                exceptions[name] = imported(where)
+            except (ImportError, AttributeError):
+                pass
+        loaded = cls([from_json(t) for t in data["arguments"]], {k: from_json(t) for k, t in data["keywords"].items()},
+                     [(from_json(t), ()) for t in data["variants"]], data["slots"], data["written_inputs"], [],
+                     exceptions, {}, data["names"], data["argument_names"], [], data["random"])
+        loaded.kept = True
+        return loaded
 
 
 class _Entering:

@@ -19,7 +19,7 @@ from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
-from . import building, indexing, whole
+from . import building, composed, indexing, whole
 from .diagnostics import CaptureRefusal
 from .shims import RtSize
 from .values import Escape, RtScalar
@@ -144,6 +144,9 @@ def _answer(recorder, name: str, args: tuple, kwargs: dict) -> Any:
         return indexing.get(recorder, *args)
     if name == "__setitem__" and isinstance(args[0], torch.Tensor):
         return indexing.set(recorder, *args)
+    answer = composed.compose(recorder, name, args, kwargs)
+    if answer is not NotImplemented:
+        return answer
     if name in whole.NAMES and "out" not in kwargs:
         return whole.record_whole(recorder, name, args, kwargs)
     return NotImplemented

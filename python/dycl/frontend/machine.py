@@ -290,6 +290,14 @@ class Machine:
         self.push(state)
         self.push(other)
 
+    def is_nonnegative(self, x: RtScalar) -> bool:
+        """Known to be >= 0 by what computes it: an argmax, an extent."""
+        node = _producer(x.value)
+        if node is not None and getattr(node, "op", "") == "item":
+            node = _producer(node.operands[0])
+            return node is not None and getattr(node, "target", None) in _INDICES
+        return node is not None and getattr(node, "op", "") in ("dim", "size", "list.len")
+
     def decide_text(self, text: RtText, names) -> str:
         """The name that a text with runtime integers in it equals, one arm each; KeyError in the last."""
         pattern = "".join("(-?[0-9]+)" if isinstance(p, RtScalar) else re.escape(p) for p in text.parts)
@@ -505,6 +513,18 @@ class Machine:
                 return None
             count *= extent
         return count
+
+
+_INDICES = {torch.ops.aten.argmax.default, torch.ops.aten.argmin.default}
+
+
+def _producer(value: Any) -> Any:
+    if value.block is None:
+        return None
+    for node in reversed(value.block.nodes):
+        if value in node.outputs:
+            return node
+    return None
 
 
 def user_stack(state: State) -> list[tuple[Span, str]]:

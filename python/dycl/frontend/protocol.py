@@ -608,7 +608,8 @@ def static_index(m: Machine, key: Any, length: int) -> Any:
     if isinstance(key, RtFloat):
         raise TypeError("list indices must be integers or slices, not float")
     if isinstance(key, RtScalar):
-        return m.decide_value(key, range(-length, length), "an index", IndexError("list index out of range"))
+        first = 0 if m.is_nonnegative(key) else -length
+        return m.decide_value(key, range(first, length), "an index", IndexError("list index out of range"))
     if isinstance(key, slice) and any(isinstance(x, RtScalar) or m.is_tensor(x)
                                       for x in (key.start, key.stop, key.step)):
         return slice(*(_static_bound(m, x, length) for x in (key.start, key.stop, key.step)))

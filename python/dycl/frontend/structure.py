@@ -203,10 +203,10 @@ def from_json(data: Any) -> tuple:
             value = torch.device(value)
         return ("static", data[1], value)
     if kind == "import":
-        return ("live", StaticObject(_imported(data[1])))
+        return ("live", StaticObject(imported(data[1])))
     if kind == "lost":
         return ("static", "NoneType", None)
-    cls = _imported(data[1])
+    cls = imported(data[1])
     if kind in ("tuple", "list", "set"):
         return (kind, cls, tuple(from_json(t) for t in data[2]))
     if kind == "dict":
@@ -214,7 +214,7 @@ def from_json(data: Any) -> tuple:
     return (kind, cls, tuple((k, from_json(t)) for k, t in data[2]))
 
 
-def _imported(name: str) -> Any:
+def imported(name: str) -> Any:
     module, _, qualname = name.partition(":")
     found: Any = importlib.import_module(module)
     for part in qualname.split("."):

@@ -24,7 +24,7 @@ from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StrictMi
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from .diagnostics import CaptureRefusal
-from .graph import INT, Value, dominates
+from .graph import INT, Block, Value, dominates
 from .symbol_text import dim_text, guard_text
 from .symbol_lowering import lower_expression
 from .values import RtBool, RtFloat, RtInt, RtScalar
@@ -80,6 +80,7 @@ class Symbols:
         self._lowered: dict[sympy.Basic, Value] = {}
         self._expressions: dict[Value, sympy.Expr] = {}  # int value -> what it is, where known
         self._producers: dict[Value, tuple[str, list[Value]]] = {}
+        self._facts: dict[sympy.Symbol, dict[sympy.Basic, Block]] = {}  # what holds below a block, by symbol
 
     def any(self) -> bool:
         return bool(self.declared or self.env.unbacked_symint_counter or self.env.unbacked_symfloat_counter)
@@ -229,7 +230,7 @@ class Symbols:
         """Answers a guard of native code."""
         if expr.is_number or expr in (sympy.true, sympy.false):
             return expr
-        static = self.env._maybe_evaluate_static(expr)
+        static = self._static(expr)
         if static is None and size_oblivious:
             static = self.env._maybe_evaluate_static(expr, size_oblivious=True)
         if static is not None:
@@ -248,7 +249,24 @@ class Symbols:
             raise CaptureRefusal("torch needs this number when the program is compiled, but it is known only at run time",
                                  "torch takes a plain Python number here", kind="native.number")
         with self.recorder.unswallowed():
-            return sympy.true if self.recorder.decide(expr) else sympy.false
+            answer = self.recorder.decide(expr)
+        self._note_fact(expr if answer else sympy.Not(expr))
+        return sympy.true if answer else sympy.false
+
+    def _static(self, expr: sympy.Basic) -> sympy.Basic | None:
+        """The answer that follows from ranges and from what was checked or decided on the way here."""
+        static = self.env._maybe_evaluate_static(expr)
+        if static is None and self._facts:
+            block, symbols = self.recorder.block, expr.free_symbols
+            facts = {fact for symbol in symbols for fact, where in self._facts.get(symbol, {}).items()
+                     if fact.free_symbols <= symbols and dominates(where, block)}
+            if facts:
+                static = self.env._maybe_evaluate_static(expr, axioms=tuple(sorted(facts, key=str)))
+        return static
+
+    def _note_fact(self, fact: sympy.Basic) -> None:
+        for symbol in fact.free_symbols:
+            self.recorder.remember(self._facts.setdefault(symbol, {}), fact, self.recorder.block)
 
     def unconditional(self) -> bool:
         """Every run comes here. Elsewhere a guard would refuse inputs that never come here, and the example,
@@ -275,7 +293,7 @@ class Symbols:
 
     def require(self, expr: sympy.Basic, message: Any) -> bool:
         """torch._check and its kin: a fact that must hold, checked at run time."""
-        static = self.env._maybe_evaluate_static(expr) if expr not in (sympy.true, sympy.false) else expr
+        static = self._static(expr) if expr not in (sympy.true, sympy.false) else expr
         if static is not None:
             return bool(static)
         if expr.free_symbols <= self.names.keys() and self.unconditional():
@@ -284,6 +302,7 @@ class Symbols:
             return True  # a fact about an extent that the running op itself defines
         condition = self.lower(expr)
         self.recorder.check(condition, self._message(message, expr), "RuntimeError")
+        self._note_fact(expr)
         return True
 
     def _message(self, message: Any, expr: sympy.Basic) -> str:

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m dycl compile model.py:factory --input 1,3,32,32 -o model.dycl` (also reached through `dycl compile`)."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import os
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import torch
+
+import dycl
+
+_DTYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64,
+           "i32": torch.int32, "bool": torch.bool, "u8": torch.uint8}
+
+EXAMPLES = """examples:
+  dycl compile model.py:make_model --input 1,3,32,32 -o model.dycl
+  dycl compile package.module:Model --input 1,10:i64 --input x.npy -o model.dycl
+  dycl compile model.py:net:generate --input 1,16:i64 -o generate.dycl     (a method)
+  dycl compile model.py:net --input N,64 --range N=1,32 -o model.dycl      (a dynamic dim)
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    p = argparse.ArgumentParser(prog="dycl compile", description="Compiles a PyTorch module, function or method.",
+                                epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("command", choices=["compile"], help=argparse.SUPPRESS)
+    p.add_argument("model", help="file.py:name or package.module:name; name is a module, class, function or factory; "
+                   "a further :method names a method")
+    p.add_argument("--input", action="append", default=[], metavar="SHAPE[:DTYPE]|FILE.npy",
+                   help="an example input: a shape of random values, or an array; a letter is a dynamic dim")
+    p.add_argument("--range", action="append", default=[], metavar="NAME=MIN,MAX", help="the range of a dynamic dim")
+    p.add_argument("-o", "--output", required=True)
+    p.add_argument("--backend", default="ort")
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--no-verify", action="store_true", help="do not compare with the model on the example")
+    p.add_argument("--json", action="store_true", help="print a report as JSON")
+    p.add_argument("--quiet", action="store_true")
+    args = p.parse_args(argv)
+    try:
+        return run(args)
+    except dycl.CompileError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except (OSError, ImportError, AttributeError, ValueError) as error:
+        print(f"dycl compile: {error}", file=sys.stderr)
+        return 5
+
+
+def run(args: argparse.Namespace) -> int:
+    torch.manual_seed(args.seed)
+    model = load_model(args.model)
+    inputs, dims = [], {}
+    for k, text in enumerate(args.input):
+        tensor, dynamic = example(text)
+        inputs.append(tensor)
+        if dynamic:
+            dims[k] = dynamic
+    ranges = {}
+    for text in args.range:
+        name, _, bounds = text.partition("=")
+        low, _, high = bounds.partition(",")
+        ranges[name] = (int(low), int(high))
+    shown = sys.stderr.isatty() and not args.quiet and not args.json
+    started = time.perf_counter()
+
+    def say(stage: str) -> None:
+        if shown:
+            print(f"  {time.perf_counter() - started:7.2f} s  {stage}", file=sys.stderr)
+
+    program = dycl.compile(model, tuple(inputs), backend=args.backend, dynamic_dims=dims, ranges=ranges,
+                           verify=not args.no_verify, progress=say)
+    program.save(args.output)
+    report = program.report()
+    seconds = time.perf_counter() - started
+    if args.json:
+        print(json.dumps({"output": args.output, "seconds": seconds, **_plain(report)}))
+    elif not args.quiet:
+        size = os.path.getsize(args.output)
+        print(f"{args.output}: {report['blocks']} blocks, {report['sub_dnns']} sub-DNNs, {size:,} bytes, {seconds:.1f} s")
+        for text in report["warnings"]:
+            print(f"warning: {text}", file=sys.stderr)
+    return 0
+
+
+def _plain(report: dict) -> dict:
+    return json.loads(json.dumps(report, default=str))
+
+
+def load_model(text: str) -> Any:
+    where, _, rest = text.partition(":")
+    name, _, method = rest.partition(":")
+    if not name:
+        raise ValueError(f"'{text}' names no object; write file.py:name")
+    if where.endswith(".py"):
+        spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(where))[0], where)
+        if spec is None or not os.path.exists(where):
+            raise ValueError(f"there is no file {where}")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        sys.path.insert(0, os.path.dirname(os.path.abspath(where)))
+        spec.loader.exec_module(module)
+    else:
+        sys.path.insert(0, os.getcwd())
+        module = importlib.import_module(where)
+    found = module
+    for part in name.split("."):
+        found = getattr(found, part)
+    if isinstance(found, type):
+        found = found()
+    elif callable(found) and not isinstance(found, torch.nn.Module) and found.__code__.co_argcount == 0:
+        found = found()
+    if isinstance(found, torch.nn.Module):
+        found.eval()
+    return getattr(found, method) if method else found
+
+
+def example(text: str) -> tuple[torch.Tensor, dict[int, str]]:
+    if text.endswith(".npy"):
+        return torch.from_numpy(np.load(text)), {}
+    shape, _, kind = text.partition(":")
+    if kind and kind not in _DTYPES:
+        raise ValueError(f"--input {text}: the dtype {kind} is none of {', '.join(_DTYPES)}")
+    dims, dynamic = [], {}
+    for axis, part in enumerate(p for p in shape.split(",") if p):
+        if part.isdigit():
+            dims.append(int(part))
+        elif part.isidentifier():
+            dims.append(5)
+            dynamic[axis] = part
+        else:
+            raise ValueError(f"--input {text}: '{part}' is neither a number nor a name")
+    dtype = _DTYPES.get(kind, torch.float32)
+    if dtype.is_floating_point:
+        return torch.randn(dims, dtype=dtype), dynamic
+    return torch.randint(0, 2, dims).to(dtype), dynamic
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Native functions written out in other torch functions, where torch itself would need a plain number
+or back ends have no such op."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import torch
+
+from .constants import is_known
+
+
+def compose(recorder, name: str, args: tuple, kwargs: dict) -> Any:
+    """The call's result, or NotImplemented if it needs no help."""
+    function = _COMPOSED.get(name)
+    return NotImplemented if function is None else function(recorder, *args, **kwargs)
+
+
+def _linspace(recorder, start, end, steps=100, *, dtype=None, out=None, **options) -> Any:
+    """torch takes `steps` as a plain integer only. As torch does: from the start up to the middle, from the end after."""
+    numbers = (int, float, torch.SymInt, torch.SymFloat)
+    if not isinstance(steps, torch.SymInt) or out is not None or not all(isinstance(x, numbers) for x in (start, end)):
+        return NotImplemented
+    dtype = dtype or torch.get_default_dtype()
+    if not dtype.is_floating_point:
+        return NotImplemented
+
+    def compute():
+        places = torch.arange(steps)
+        divisor = torch.clamp(torch.full((), steps - 1, dtype=dtype), min=1)
+        step = torch.full((), end - start, dtype=dtype) / divisor
+        return torch.where(places < steps // 2, start + step * places, end - step * (steps - 1 - places))
+
+    def one_or_more():
+        result = compute()
+        return torch.where(torch.full((), steps, dtype=torch.int64) == 1, torch.full((), start, dtype=dtype), result)
+
+    return recorder.native(one_or_more, (), {})
+
+
+def _embedding_bag(recorder, weight, indices, offsets=None, scale_grad_by_freq=False, mode=0, sparse=False,
+                   per_sample_weights=None, include_last_offset=False, padding_idx=-1) -> Any:
+    """Bags of one known length: an embedding and a reduction."""
+    length = None if offsets is None else _bag_length(recorder, indices, offsets, include_last_offset)
+    if length is None or padding_idx not in (-1, None) or indices.dim() != 1:
+        return NotImplemented
+
+    def compute():
+        rows = torch.nn.functional.embedding(indices.view(-1, length), weight)
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights.view(-1, length, 1)
+        reduced = rows.sum(1) if mode == 0 else rows.mean(1) if mode == 1 else rows.amax(1)
+        rest = torch.zeros(0, dtype=torch.int64)
+        return reduced, rest, rest, rest
+
+    return recorder.native(compute, (), {})
+
+
+def _bag_length(recorder, indices, offsets, include_last_offset: bool) -> int | None:
+    if recorder.is_symbolic((indices, offsets)) or not is_known(recorder.value_of(offsets)):
+        return None
+    starts = recorder.static(offsets).tolist()
+    ends = starts[1:] if include_last_offset else [*starts[1:], indices.numel()]
+    lengths = {b - a for a, b in zip(starts, ends)}
+    return max(lengths) if len(lengths) == 1 and starts[0] == 0 and max(lengths) > 0 else None
+
+
+_COMPOSED: dict[str, Callable] = {"linspace": _linspace, "embedding_bag": _embedding_bag}
