@@ -13,13 +13,13 @@
 namespace dycl::ir {
 
 struct Block {
-  std::string name;              // printed as ^name, unique in its function
-  std::vector<ValueId> params;   // only where values merge; there are no phis
-  std::vector<Op> body;          // in execution order
+  std::string name;             // printed as ^name, unique in its function
+  std::vector<ValueId> params;  // only where values merge; there are no phis
+  std::vector<Op> body;         // in execution order
   Exit exit;
-  SourceSpan span;               // where the model's author wrote this step
-  SourceSpan exit_span;          // where the condition, return or raise is written; unknown: see span
-  std::int64_t loop_limit = 0;   // header of a loop: most arrivals per entry; 0: the runtime's default
+  SourceSpan span;              // where the model's author wrote this step
+  SourceSpan exit_span;         // where the condition, return or raise is written; unknown: see span
+  std::int64_t loop_limit = 0;  // header of a loop: most arrivals per entry; 0: the runtime's default
 };
 
 }  // namespace dycl::ir

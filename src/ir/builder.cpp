@@ -50,7 +50,8 @@ std::vector<ValueId> FunctionBuilder::host_all(const std::string& name, std::vec
   return std::move(*results);
 }
 
-Result<std::vector<ValueId>> FunctionBuilder::try_host(const std::string& name, std::vector<ValueId> operands, Attrs attrs) {
+Result<std::vector<ValueId>> FunctionBuilder::try_host(const std::string& name, std::vector<ValueId> operands,
+                                                       Attrs attrs) {
   Op op;
   op.name = name;
   op.operands = operands;
@@ -59,13 +60,15 @@ Result<std::vector<ValueId>> FunctionBuilder::try_host(const std::string& name, 
   return op_all(name, std::move(operands), std::move(types), std::move(attrs));
 }
 
-ValueId FunctionBuilder::op(const std::string& name, std::vector<ValueId> operands, Type type, Attrs attrs, std::string hint) {
+ValueId FunctionBuilder::op(const std::string& name, std::vector<ValueId> operands, Type type, Attrs attrs,
+                            std::string hint) {
   const ValueId v = op_all(name, std::move(operands), {std::move(type)}, std::move(attrs))[0];
   function().values[v.index].hint = std::move(hint);
   return v;
 }
 
-std::vector<ValueId> FunctionBuilder::op_all(const std::string& name, std::vector<ValueId> operands, std::vector<Type> types, Attrs attrs) {
+std::vector<ValueId> FunctionBuilder::op_all(const std::string& name, std::vector<ValueId> operands,
+                                             std::vector<Type> types, Attrs attrs) {
   DYCL_CHECK(current_.index < function().blocks.size(), "no block to put " + name + " into");
   Op op;
   op.name = name;
@@ -84,7 +87,8 @@ void FunctionBuilder::branch(ValueId condition, Edge if_true, Edge if_false) {
   leave(Branch{condition, std::move(if_true), std::move(if_false)});
 }
 
-void FunctionBuilder::choose(ValueId selector, std::vector<std::int64_t> cases, std::vector<Edge> targets, Edge otherwise) {
+void FunctionBuilder::choose(ValueId selector, std::vector<std::int64_t> cases, std::vector<Edge> targets,
+                             Edge otherwise) {
   leave(Switch{selector, std::move(cases), std::move(targets), std::move(otherwise)});
 }
 

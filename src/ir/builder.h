@@ -44,15 +44,23 @@ class FunctionBuilder {
   BlockId block(const std::string& name);
   ValueId block_param(BlockId block, Type type, std::string hint = {});
 
-  void at(BlockId block) { current_ = block; }     // where ops and exits go from now on
+  void at(BlockId block) { current_ = block; }  // where ops and exits go from now on
   BlockId current() const { return current_; }
   void written_at(SourceSpan span) { span_ = span; }  // the span of ops and exits from now on
 
-  ValueId constant(std::int64_t value, std::string hint = {}) { return host("const", {}, {{"value", value}}, std::move(hint)); }
-  ValueId constant(double value, std::string hint = {}) { return host("const", {}, {{"value", value}}, std::move(hint)); }
+  ValueId constant(std::int64_t value, std::string hint = {}) {
+    return host("const", {}, {{"value", value}}, std::move(hint));
+  }
+  ValueId constant(double value, std::string hint = {}) {
+    return host("const", {}, {{"value", value}}, std::move(hint));
+  }
   ValueId constant(bool value, std::string hint = {}) { return host("const", {}, {{"value", value}}, std::move(hint)); }
-  ValueId constant(TensorLiteral value, std::string hint = {}) { return host("const", {}, {{"value", std::move(value)}}, std::move(hint)); }
-  ValueId weight(const std::string& name, std::string hint = {}) { return host("weight", {}, {{"name", name}}, std::move(hint)); }
+  ValueId constant(TensorLiteral value, std::string hint = {}) {
+    return host("const", {}, {{"value", std::move(value)}}, std::move(hint));
+  }
+  ValueId weight(const std::string& name, std::string hint = {}) {
+    return host("weight", {}, {{"name", name}}, std::move(hint));
+  }
 
   // A host op with exactly one result, its type inferred.
   ValueId host(const std::string& name, std::vector<ValueId> operands, Attrs attrs = {}, std::string hint = {});
@@ -64,8 +72,10 @@ class FunctionBuilder {
   }
 
   // An op with the result types given: tensor ops, list.new, opt.none, host_call.
-  ValueId op(const std::string& name, std::vector<ValueId> operands, Type type, Attrs attrs = {}, std::string hint = {});
-  std::vector<ValueId> op_all(const std::string& name, std::vector<ValueId> operands, std::vector<Type> types, Attrs attrs = {});
+  ValueId op(const std::string& name, std::vector<ValueId> operands, Type type, Attrs attrs = {},
+             std::string hint = {});
+  std::vector<ValueId> op_all(const std::string& name, std::vector<ValueId> operands, std::vector<Type> types,
+                              Attrs attrs = {});
 
   // Exits of the current block.
   void jump(BlockId to, std::vector<ValueId> args = {});

@@ -10,19 +10,27 @@ namespace dycl::ir {
 namespace builtin {
 
 Error unsupported(const Call& call, const std::string& what) {
-  return {ErrorKind::Unsupported, "the built-in evaluator does not know " + call.op.name + " " + what, "evaluate with ONNX Runtime", call.op.span, {}};
+  return {ErrorKind::Unsupported,
+          "the built-in evaluator does not know " + call.op.name + " " + what,
+          "evaluate with ONNX Runtime",
+          call.op.span,
+          {}};
 }
 
 Error bad_operand(const Call& call, const std::string& what) {
   return {ErrorKind::RuntimeFailure, call.op.name + ": " + what, {}, call.op.span, "RuntimeError"};
 }
 
-Result<void> expect(const Call& call, std::size_t least, std::size_t most, std::initializer_list<std::string_view> attributes) {
-  if (call.in.size() < least || call.in.size() > most) return bad_operand(call, "takes " + std::to_string(least) + " to " + std::to_string(most) + " operands, got " + std::to_string(call.in.size()));
+Result<void> expect(const Call& call, std::size_t least, std::size_t most,
+                    std::initializer_list<std::string_view> attributes) {
+  if (call.in.size() < least || call.in.size() > most)
+    return bad_operand(call, "takes " + std::to_string(least) + " to " + std::to_string(most) + " operands, got " +
+                                 std::to_string(call.in.size()));
   for (std::size_t i = 0; i < least; ++i)
     if (!call.in[i]) return bad_operand(call, "operand " + std::to_string(i + 1) + " is left out");
   for (const auto& [key, value] : call.op.attrs)
-    if (std::find(attributes.begin(), attributes.end(), key) == attributes.end()) return unsupported(call, "with attribute " + key);
+    if (std::find(attributes.begin(), attributes.end(), key) == attributes.end())
+      return unsupported(call, "with attribute " + key);
   return {};
 }
 
@@ -39,14 +47,18 @@ double float_attr(const Call& call, const char* key, double otherwise) {
 Result<std::vector<std::int64_t>> int_operand(const Call& call, std::size_t i) {
   const Tensor& tensor = call.operand(i);
   std::vector<std::int64_t> out;
-  if (tensor.dtype == DType::I64) out.assign(tensor.data<std::int64_t>(), tensor.data<std::int64_t>() + tensor.count());
-  else if (tensor.dtype == DType::I32) out.assign(tensor.data<std::int32_t>(), tensor.data<std::int32_t>() + tensor.count());
-  else return bad_operand(call, "operand " + std::to_string(i + 1) + " must hold integers");
+  if (tensor.dtype == DType::I64)
+    out.assign(tensor.data<std::int64_t>(), tensor.data<std::int64_t>() + tensor.count());
+  else if (tensor.dtype == DType::I32)
+    out.assign(tensor.data<std::int32_t>(), tensor.data<std::int32_t>() + tensor.count());
+  else
+    return bad_operand(call, "operand " + std::to_string(i + 1) + " must hold integers");
   return out;
 }
 
 Result<std::size_t> axis_in(const Call& call, std::int64_t axis, std::int64_t rank) {
-  if (axis < -rank || axis >= rank) return bad_operand(call, "axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank));
+  if (axis < -rank || axis >= rank)
+    return bad_operand(call, "axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank));
   return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }
 
@@ -55,7 +67,8 @@ Result<Shape> broadcast_shape(const Call& call, const Shape& a, const Shape& b) 
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
     const std::int64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    if (x != y && x != 1 && y != 1) return bad_operand(call, "shapes " + shape_text(a) + " and " + shape_text(b) + " do not broadcast");
+    if (x != y && x != 1 && y != 1)
+      return bad_operand(call, "shapes " + shape_text(a) + " and " + shape_text(b) + " do not broadcast");
     out[out.size() - 1 - i] = x == 1 ? y : x;
   }
   return out;
@@ -95,7 +108,8 @@ class BuiltinEvaluator : public TensorEvaluator {
       for (const builtin::OpEntry& entry : ops) table_.emplace(entry.name, entry.run);
   }
 
-  Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const Tensor* const> operands, std::span<const Type> types) override {
+  Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const Tensor* const> operands,
+                                       std::span<const Type> types) override {
     const builtin::Call call{op, operands, types};
     auto it = table_.find(op.name);
     if (it == table_.end()) return builtin::unsupported(call, "");

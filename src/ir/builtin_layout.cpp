@@ -30,7 +30,8 @@ std::vector<std::int64_t> strides_of(const Shape& shape) {
 }
 
 // Places start + sum(index * stride) over every index below `shape`, in order.
-std::vector<std::int64_t> strided_places(const Shape& shape, const std::vector<std::int64_t>& strides, std::int64_t start = 0) {
+std::vector<std::int64_t> strided_places(const Shape& shape, const std::vector<std::int64_t>& strides,
+                                         std::int64_t start = 0) {
   std::vector<std::int64_t> places(static_cast<std::size_t>(element_count(shape)));
   Shape index(shape.size(), 0);
   std::int64_t place = start;
@@ -62,7 +63,8 @@ Results transpose(const Call& call) {
   std::vector<std::int64_t> sorted = perm;
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 0; i < sorted.size(); ++i)
-    if (sorted[i] != static_cast<std::int64_t>(i) || sorted.size() != in.shape.size()) return bad_operand(call, "perm is no permutation of the dims");
+    if (sorted[i] != static_cast<std::int64_t>(i) || sorted.size() != in.shape.size())
+      return bad_operand(call, "perm is no permutation of the dims");
   if (perm.size() != in.shape.size()) return bad_operand(call, "perm is no permutation of the dims");
   const auto strides = strides_of(in.shape);
   Shape shape;
@@ -92,7 +94,8 @@ Results reshape(const Call& call) {
   }
   const std::int64_t rest = element_count(shape), count = in.count();
   if (open && rest > 0 && count % rest == 0) shape[*open] = count / rest;
-  if (element_count(shape) != count) return bad_operand(call, shape_text(in.shape) + " cannot become " + shape_text(shape));
+  if (element_count(shape) != count)
+    return bad_operand(call, shape_text(in.shape) + " cannot become " + shape_text(shape));
   return only(with_shape(in, std::move(shape)));
 }
 
@@ -128,8 +131,10 @@ Results squeeze(const Call& call) {
   }
   Shape shape;
   for (std::size_t i = 0; i < in.shape.size(); ++i) {
-    if (!drop[i]) shape.push_back(in.shape[i]);
-    else if (in.shape[i] != 1) return bad_operand(call, "dim " + std::to_string(i) + " is not 1");
+    if (!drop[i])
+      shape.push_back(in.shape[i]);
+    else if (in.shape[i] != 1)
+      return bad_operand(call, "dim " + std::to_string(i) + " is not 1");
   }
   return only(with_shape(in, std::move(shape)));
 }
@@ -148,9 +153,13 @@ Results unsqueeze(const Call& call) {
 Results shape_of(const Call& call) {
   DYCL_TRY(expect(call, 1, 1, {"start", "end"}));
   const Tensor& in = call.operand(0);
-  const auto clamp = [&](std::int64_t axis) { return std::clamp<std::int64_t>(axis < 0 ? axis + in.rank() : axis, 0, in.rank()); };
-  const std::int64_t start = clamp(int_attr(call, "start", 0)), end = std::max(start, clamp(int_attr(call, "end", in.rank())));
-  return only(Tensor::of(DType::I64, {end - start}, std::vector<std::int64_t>(in.shape.begin() + start, in.shape.begin() + end)));
+  const auto clamp = [&](std::int64_t axis) {
+    return std::clamp<std::int64_t>(axis < 0 ? axis + in.rank() : axis, 0, in.rank());
+  };
+  const std::int64_t start = clamp(int_attr(call, "start", 0)),
+                     end = std::max(start, clamp(int_attr(call, "end", in.rank())));
+  return only(Tensor::of(DType::I64, {end - start},
+                         std::vector<std::int64_t>(in.shape.begin() + start, in.shape.begin() + end)));
 }
 
 Results size_of_tensor(const Call& call) {
@@ -196,9 +205,12 @@ Results concat(const Call& call) {
   Tensor out{first.dtype, first.shape, {}};
   out.shape[axis] = 0;
   for (const Tensor* in : call.in) {
-    if (!in || in->dtype != first.dtype || in->shape.size() != first.shape.size()) return bad_operand(call, "operands do not go together");
+    if (!in || in->dtype != first.dtype || in->shape.size() != first.shape.size())
+      return bad_operand(call, "operands do not go together");
     for (std::size_t i = 0; i < in->shape.size(); ++i)
-      if (i != axis && in->shape[i] != first.shape[i]) return bad_operand(call, "shapes " + shape_text(first.shape) + " and " + shape_text(in->shape) + " do not go together");
+      if (i != axis && in->shape[i] != first.shape[i])
+        return bad_operand(
+            call, "shapes " + shape_text(first.shape) + " and " + shape_text(in->shape) + " do not go together");
     out.shape[axis] += in->shape[axis];
   }
   const std::int64_t outer = element_count(std::span(first.shape).first(axis));
@@ -234,16 +246,20 @@ Results slice(const Call& call) {
   if (call.has(4)) {
     DYCL_ASSIGN(steps, int_operand(call, 4));
   }
-  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) return bad_operand(call, "starts, ends, axes and steps differ in length");
+  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
+    return bad_operand(call, "starts, ends, axes and steps differ in length");
   DYCL_TRY(marked_axes(call, axes, out.rank()));
   for (std::size_t i = 0; i < starts.size(); ++i) {
     DYCL_ASSIGN(const std::size_t axis, axis_in(call, axes[i], out.rank()));
     const std::int64_t extent = out.shape[axis], step = steps[i];
     if (step == 0) return bad_operand(call, "a step is 0");
     const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
-    const auto clamp = [&](std::int64_t v) { return std::clamp(v < 0 ? (v < -extent ? low : v + extent) : v, low, std::max(low, high)); };
+    const auto clamp = [&](std::int64_t v) {
+      return std::clamp(v < 0 ? (v < -extent ? low : v + extent) : v, low, std::max(low, high));
+    };
     const std::int64_t start = clamp(starts[i]), end = clamp(ends[i]);
-    const std::int64_t distance = step > 0 ? end - start : start - end, pace = step > 0 ? step : (step == INT64_MIN ? INT64_MAX : -step);
+    const std::int64_t distance = step > 0 ? end - start : start - end,
+                       pace = step > 0 ? step : (step == INT64_MIN ? INT64_MAX : -step);
     out = sliced(out, axis, start, distance > 0 ? (distance - 1) / pace + 1 : 0, step);
   }
   return only(std::move(out));
@@ -259,9 +275,11 @@ Results split(const Call& call) {
     DYCL_ASSIGN(sizes, int_operand(call, 1));
   } else {
     const auto count = static_cast<std::int64_t>(call.op.results.size());
-    if (int_attr(call, "num_outputs", count) != count || count == 0) return bad_operand(call, "num_outputs is not the count of results");
+    if (int_attr(call, "num_outputs", count) != count || count == 0)
+      return bad_operand(call, "num_outputs is not the count of results");
     const std::int64_t chunk = (extent + count - 1) / count;
-    for (std::int64_t i = 0; i < count; ++i) sizes.push_back(std::max<std::int64_t>(0, std::min(chunk, extent - i * chunk)));
+    for (std::int64_t i = 0; i < count; ++i)
+      sizes.push_back(std::max<std::int64_t>(0, std::min(chunk, extent - i * chunk)));
   }
   std::vector<Tensor> out;
   std::int64_t start = 0;
@@ -270,7 +288,8 @@ Results split(const Call& call) {
     out.push_back(sliced(in, axis, start, size));
     start += size;
   }
-  if (start != extent || out.size() != call.op.results.size()) return bad_operand(call, "the parts do not add up to the dim, or are not as many as the results");
+  if (start != extent || out.size() != call.op.results.size())
+    return bad_operand(call, "the parts do not add up to the dim, or are not as many as the results");
   return out;
 }
 
@@ -288,7 +307,9 @@ Results gather(const Call& call) {
   std::vector<std::int64_t> places;
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t index : indices) {
-      if (index < -extent || index >= extent) return bad_operand(call, "index " + std::to_string(index) + " is out of range for dim of " + std::to_string(extent));
+      if (index < -extent || index >= extent)
+        return bad_operand(call,
+                           "index " + std::to_string(index) + " is out of range for dim of " + std::to_string(extent));
       const std::int64_t row = (o * extent + (index < 0 ? index + extent : index)) * inner;
       for (std::int64_t i = 0; i < inner; ++i) places.push_back(row + i);
     }
@@ -306,8 +327,10 @@ Results constant(const Call& call) {
   DYCL_TRY(expect(call, 0, 0, {"value", "value_float", "value_floats", "value_int", "value_ints"}));
   if (call.op.attrs.size() != 1) return bad_operand(call, "needs exactly one value");
   if (const auto* v = attr_as<TensorLiteral>(call.op, "value")) return only(Tensor::of(*v));
-  if (const auto* v = attr_as<double>(call.op, "value_float")) return only(Tensor::of(DType::F32, {}, std::vector<float>{static_cast<float>(*v)}));
-  if (const auto* v = attr_as<std::int64_t>(call.op, "value_int")) return only(Tensor::of(DType::I64, {}, std::vector<std::int64_t>{*v}));
+  if (const auto* v = attr_as<double>(call.op, "value_float"))
+    return only(Tensor::of(DType::F32, {}, std::vector<float>{static_cast<float>(*v)}));
+  if (const auto* v = attr_as<std::int64_t>(call.op, "value_int"))
+    return only(Tensor::of(DType::I64, {}, std::vector<std::int64_t>{*v}));
   if (const auto* v = attr_as<std::vector<std::int64_t>>(call.op, "value_ints"))
     return only(Tensor::of(DType::I64, {static_cast<std::int64_t>(v->size())}, *v));
   if (const auto* v = attr_as<std::vector<double>>(call.op, "value_floats"))
@@ -318,7 +341,8 @@ Results constant(const Call& call) {
 Results constant_of_shape(const Call& call) {
   DYCL_TRY(expect(call, 1, 1, {"value"}));
   DYCL_ASSIGN(Shape shape, int_operand(call, 0));
-  if (element_count(shape) < 0 || element_count(shape) > (std::int64_t{1} << 32)) return bad_operand(call, "bad shape " + shape_text(shape));
+  if (element_count(shape) < 0 || element_count(shape) > (std::int64_t{1} << 32))
+    return bad_operand(call, "bad shape " + shape_text(shape));
   const auto* value = attr_as<TensorLiteral>(call.op, "value");
   const Tensor one = value ? Tensor::of(*value) : Tensor::zeros(DType::F32, {1});
   if (one.count() != 1) return bad_operand(call, "the value must be one element");
@@ -329,17 +353,20 @@ Results constant_of_shape(const Call& call) {
 Results range(const Call& call) {
   DYCL_TRY(expect(call, 3, 3, {}));
   const Tensor &start = call.operand(0), &limit = call.operand(1), &delta = call.operand(2);
-  if (start.dtype != limit.dtype || start.dtype != delta.dtype || start.count() != 1 || limit.count() != 1 || delta.count() != 1)
+  if (start.dtype != limit.dtype || start.dtype != delta.dtype || start.count() != 1 || limit.count() != 1 ||
+      delta.count() != 1)
     return bad_operand(call, "takes three elements of one dtype");
   std::optional<Tensor> out;
   const bool known = with_number(start.dtype, [&](auto type) {
     using T = decltype(type);
     const T first = *start.data<T>(), last = *limit.data<T>(), step = *delta.data<T>();
     if (step == 0) return;
-    const double count = std::max(0.0, std::ceil((static_cast<double>(last) - static_cast<double>(first)) / static_cast<double>(step)));
+    const double count =
+        std::max(0.0, std::ceil((static_cast<double>(last) - static_cast<double>(first)) / static_cast<double>(step)));
     if (!(count <= 1e8)) return;
     std::vector<T> values;
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(count); ++i) values.push_back(static_cast<T>(first + static_cast<T>(i) * step));
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(count); ++i)
+      values.push_back(static_cast<T>(first + static_cast<T>(i) * step));
     out = Tensor::of(start.dtype, {static_cast<std::int64_t>(values.size())}, values);
   });
   if (!known) return unsupported(call, "of " + std::string(name_of(start.dtype)));
@@ -348,10 +375,11 @@ Results range(const Call& call) {
 }
 
 constexpr OpEntry kOps[] = {
-    {"Identity", identity}, {"Transpose", transpose}, {"Reshape", reshape}, {"Flatten", flatten}, {"Squeeze", squeeze},
-    {"Unsqueeze", unsqueeze}, {"Shape", shape_of}, {"Size", size_of_tensor}, {"Expand", expand}, {"Tile", tile},
-    {"Concat", concat}, {"Slice", slice}, {"Split", split}, {"Gather", gather}, {"Constant", constant},
-    {"ConstantOfShape", constant_of_shape}, {"Range", range},
+    {"Identity", identity}, {"Transpose", transpose}, {"Reshape", reshape},   {"Flatten", flatten},
+    {"Squeeze", squeeze},   {"Unsqueeze", unsqueeze}, {"Shape", shape_of},    {"Size", size_of_tensor},
+    {"Expand", expand},     {"Tile", tile},           {"Concat", concat},     {"Slice", slice},
+    {"Split", split},       {"Gather", gather},       {"Constant", constant}, {"ConstantOfShape", constant_of_shape},
+    {"Range", range},
 };
 
 }  // namespace

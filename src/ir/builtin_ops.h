@@ -31,7 +31,8 @@ Error bad_operand(const Call& call, const std::string& what);
 
 // Fails unless `least <= operands <= most`, the first `least` are present, and every
 // attribute is one of `attributes`.
-Result<void> expect(const Call& call, std::size_t least, std::size_t most, std::initializer_list<std::string_view> attributes);
+Result<void> expect(const Call& call, std::size_t least, std::size_t most,
+                    std::initializer_list<std::string_view> attributes);
 
 std::int64_t int_attr(const Call& call, const char* key, std::int64_t otherwise);
 double float_attr(const Call& call, const char* key, double otherwise);

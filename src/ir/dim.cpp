@@ -102,7 +102,8 @@ int nesting_of(const std::string& text) {
 
 std::string product_text(const Monomial& monomial, Int coefficient) {
   // |INT64_MIN| has no positive form; unsigned arithmetic writes it all the same.
-  const auto magnitude = coefficient < 0 ? 0 - static_cast<std::uint64_t>(coefficient) : static_cast<std::uint64_t>(coefficient);
+  const auto magnitude =
+      coefficient < 0 ? 0 - static_cast<std::uint64_t>(coefficient) : static_cast<std::uint64_t>(coefficient);
   std::string text;
   if (magnitude != 1 || monomial.empty()) text = std::to_string(magnitude);
   for (const std::string& atom : monomial) {
@@ -119,10 +120,13 @@ std::string text_of(const Poly& poly) {
   // Longer products first, the constant last; ties in order of names.
   std::vector<const std::pair<const Monomial, Int>*> order;
   for (const auto& term : poly.terms) order.push_back(&term);
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->first.size() > b->first.size(); });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto* a, const auto* b) { return a->first.size() > b->first.size(); });
   for (const auto* term : order) {
-    if (term->second < 0) text += '-';
-    else if (!text.empty()) text += '+';
+    if (term->second < 0)
+      text += '-';
+    else if (!text.empty())
+      text += '+';
     text += product_text(term->first, term->second);
   }
   return text;
@@ -130,11 +134,10 @@ std::string text_of(const Poly& poly) {
 
 // As an operand of `//` or `%`.
 std::string operand_text(const Poly& poly) {
-  const bool bare = poly.terms.empty() ||
-                    (poly.terms.size() == 1 && poly.terms.begin()->second > 0 &&
-                     (poly.terms.begin()->first.empty() ||
-                      (poly.terms.begin()->second == 1 && poly.terms.begin()->first.size() == 1 &&
-                       !is_division(poly.terms.begin()->first[0]))));
+  const bool bare = poly.terms.empty() || (poly.terms.size() == 1 && poly.terms.begin()->second > 0 &&
+                                           (poly.terms.begin()->first.empty() ||
+                                            (poly.terms.begin()->second == 1 && poly.terms.begin()->first.size() == 1 &&
+                                             !is_division(poly.terms.begin()->first[0]))));
   return bare ? text_of(poly) : "(" + text_of(poly) + ")";
 }
 
@@ -149,7 +152,8 @@ MaybePoly kept(std::string text) {
 void split_by(const Poly& a, Int c, Poly& divisible, Poly& rest) {
   for (const auto& [monomial, coefficient] : a.terms) {
     Int quotient = 0, remainder = 0;
-    if (scalar::int_floordiv(coefficient, c, &quotient) != Fault::None || scalar::int_mod(coefficient, c, &remainder) != Fault::None)
+    if (scalar::int_floordiv(coefficient, c, &quotient) != Fault::None ||
+        scalar::int_mod(coefficient, c, &remainder) != Fault::None)
       remainder = coefficient, quotient = 0;
     if (!monomial.empty() && remainder != 0) remainder = coefficient, quotient = 0;
     if (quotient != 0) divisible.terms[monomial] = quotient;
@@ -268,19 +272,26 @@ class Reader {
   std::optional<V> sum(int depth) {
     auto value = product(depth);
     while (problem_.empty()) {
-      if (take("+")) value = combine(value, product(depth), [&](auto& a, auto& b) { return domain_.add(a, b); });
-      else if (take("-")) value = combine(value, product(depth), [&](auto& a, auto& b) { return domain_.sub(a, b); });
-      else break;
+      if (take("+"))
+        value = combine(value, product(depth), [&](auto& a, auto& b) { return domain_.add(a, b); });
+      else if (take("-"))
+        value = combine(value, product(depth), [&](auto& a, auto& b) { return domain_.sub(a, b); });
+      else
+        break;
     }
     return value;
   }
   std::optional<V> product(int depth) {
     auto value = unary(depth);
     while (problem_.empty()) {
-      if (take("*")) value = combine(value, unary(depth), [&](auto& a, auto& b) { return domain_.mul(a, b); });
-      else if (take("//")) value = combine(value, unary(depth), [&](auto& a, auto& b) { return domain_.div(a, b); });
-      else if (take("%")) value = combine(value, unary(depth), [&](auto& a, auto& b) { return domain_.mod(a, b); });
-      else break;
+      if (take("*"))
+        value = combine(value, unary(depth), [&](auto& a, auto& b) { return domain_.mul(a, b); });
+      else if (take("//"))
+        value = combine(value, unary(depth), [&](auto& a, auto& b) { return domain_.div(a, b); });
+      else if (take("%"))
+        value = combine(value, unary(depth), [&](auto& a, auto& b) { return domain_.mod(a, b); });
+      else
+        break;
     }
     return value;
   }
@@ -312,7 +323,9 @@ class Reader {
     if (std::isdigit(static_cast<unsigned char>(c))) return number(false);
     if (!std::isalpha(static_cast<unsigned char>(c)) && c != '_') return fail("expected a number or a symbol");
     const std::size_t start = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' || text_[at_] == '.')) ++at_;
+    while (at_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' || text_[at_] == '.'))
+      ++at_;
     const std::string name(text_.substr(start, at_ - start));
     if ((name == "max" || name == "min") && take("(")) return call(name == "max", depth);
     return domain_.symbol(name);
@@ -323,8 +336,10 @@ class Reader {
     do {
       auto arg = sum(depth + 1);
       if (!problem_.empty()) return std::nullopt;
-      if (arg) args.push_back(std::move(*arg));
-      else all = false;
+      if (arg)
+        args.push_back(std::move(*arg));
+      else
+        all = false;
     } while (take(","));
     if (!take(")")) return fail("expected ',' or ')'");
     return all ? domain_.extremum(std::move(args), want_max) : std::nullopt;
@@ -356,7 +371,8 @@ struct PolyDomain {
         continue;
       }
       const std::string text = arg.terms.begin()->first[0];
-      for (std::string_view inner : split_arguments(std::string_view(text).substr(head.size(), text.size() - head.size() - 1))) {
+      for (std::string_view inner :
+           split_arguments(std::string_view(text).substr(head.size(), text.size() - head.size() - 1))) {
         PolyDomain domain;
         MaybePoly poly = Reader<PolyDomain>(inner, domain).read();
         if (!poly) return std::nullopt;
@@ -442,8 +458,10 @@ struct IntervalDomain {
     for (Int x : {a.min, a.max})
       for (Int y : {b.min, b.max}) {
         // Unbounded ends stay unbounded.
-        if (x == INT64_MIN || x == INT64_MAX) corners[i++] = y == INT64_MAX ? (x < 0 ? -1 : 0) : x;
-        else corners[i++] = saturating(scalar::int_floordiv, x, y, false);
+        if (x == INT64_MIN || x == INT64_MAX)
+          corners[i++] = y == INT64_MAX ? (x < 0 ? -1 : 0) : x;
+        else
+          corners[i++] = saturating(scalar::int_floordiv, x, y, false);
       }
     return Interval{*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
   }
@@ -506,7 +524,8 @@ Dim dim_min(const Dim& a, const Dim& b) {
 
 Result<Dim> parse_dim(std::string_view text) {
   const auto error = [&](const std::string& problem) {
-    return Error{ErrorKind::InvalidModel, "bad dimension '" + std::string(text.substr(0, 80)) + "': " + problem, {}, {}, {}};
+    return Error{
+        ErrorKind::InvalidModel, "bad dimension '" + std::string(text.substr(0, 80)) + "': " + problem, {}, {}, {}};
   };
   if (text == "?") return Dim::opaque();
   if (text.size() > kMaxText) return error("longer than " + std::to_string(kMaxText) + " characters");

@@ -37,7 +37,8 @@ Adjacency reversed(const Adjacency& forward) {
   out.items.resize(forward.items.size());
   std::vector<std::uint32_t> next(out.start.begin(), out.start.end() - 1);
   for (std::uint32_t from = 0; from < count; ++from)
-    for (std::uint32_t i = forward.start[from]; i < forward.start[from + 1]; ++i) out.items[next[forward.items[i]]++] = from;
+    for (std::uint32_t i = forward.start[from]; i < forward.start[from + 1]; ++i)
+      out.items[next[forward.items[i]]++] = from;
   return out;
 }
 

@@ -39,7 +39,8 @@ class Matcher {
       : a_(a), b_(b), options_(options), to_b_(a.values.size(), ValueId::kAbsent) {}
 
   Found run() {
-    if (a_.name != b_.name || a_.kind != b_.kind) return "function @" + a_.name + " is @" + b_.name + " or of another kind";
+    if (a_.name != b_.name || a_.kind != b_.kind)
+      return "function @" + a_.name + " is @" + b_.name + " or of another kind";
     if (Found f = define_all()) return in_function(*f);
     if (a_.results.size() != b_.results.size()) return in_function("count of results");
     for (std::size_t i = 0; i < a_.results.size(); ++i) {
@@ -74,14 +75,16 @@ class Matcher {
   Found define_all() {
     if (a_.params.size() != b_.params.size()) return "count of parameters";
     for (std::size_t i = 0; i < a_.params.size(); ++i)
-      if (!define(a_.params[i].value, b_.params[i].value) || a_.params[i].state != b_.params[i].state) return "parameter " + std::to_string(i);
+      if (!define(a_.params[i].value, b_.params[i].value) || a_.params[i].state != b_.params[i].state)
+        return "parameter " + std::to_string(i);
     if (a_.blocks.size() != b_.blocks.size()) return "count of blocks";
     for (std::size_t i = 0; i < a_.blocks.size(); ++i) {
       const Block &x = a_.blocks[i], &y = b_.blocks[i];
       if (!define(x.params, y.params)) return "parameters of ^" + x.name;
       if (x.body.size() != y.body.size()) return "count of ops in ^" + x.name;
       for (std::size_t k = 0; k < x.body.size(); ++k)
-        if (!define(x.body[k].results, y.body[k].results)) return "results of op " + std::to_string(k) + " (" + x.body[k].name + ") in ^" + x.name;
+        if (!define(x.body[k].results, y.body[k].results))
+          return "results of op " + std::to_string(k) + " (" + x.body[k].name + ") in ^" + x.name;
     }
     return std::nullopt;
   }
@@ -160,9 +163,16 @@ bool equal(const Attr& a, const Attr& b) {
 }
 
 std::optional<std::string> difference(const Program& a, const Program& b, const EqualOptions& options) {
-  if (Found f = compare_maps(a.symbols, b.symbols, "symbol", [](const Symbol& x, const Symbol& y) { return x.min == y.min && x.max == y.max; })) return f;
-  if (Found f = compare_maps(a.weights, b.weights, "weight", [&](const Weight& x, const Weight& y) { return same_weight(x, y, options.weight_bytes); })) return f;
-  if (Found f = compare_maps(a.states, b.states, "state", [](const State& x, const State& y) { return x.type == y.type && equal(x.initial, y.initial); })) return f;
+  if (Found f = compare_maps(a.symbols, b.symbols, "symbol",
+                             [](const Symbol& x, const Symbol& y) { return x.min == y.min && x.max == y.max; }))
+    return f;
+  if (Found f = compare_maps(a.weights, b.weights, "weight",
+                             [&](const Weight& x, const Weight& y) { return same_weight(x, y, options.weight_bytes); }))
+    return f;
+  if (Found f = compare_maps(a.states, b.states, "state", [](const State& x, const State& y) {
+        return x.type == y.type && equal(x.initial, y.initial);
+      }))
+    return f;
   if (a.sources != b.sources) return "sources differ";
   if (a.metadata != b.metadata) return "metadata differs";
   if (a.functions.size() != b.functions.size()) return "count of functions";

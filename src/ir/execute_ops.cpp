@@ -55,7 +55,11 @@ Result<Values> Execution::tensor_op(const Op& op) {
   for (ValueId v : op.results) types.push_back(function_.type_of(v));
   DYCL_ASSIGN(std::vector<Tensor> tensors, interpreter_.evaluator_->evaluate(op, operands, types));
   if (tensors.size() != op.results.size())
-    return Error{ErrorKind::Internal, "the evaluator gave " + std::to_string(tensors.size()) + " results for " + op.name, {}, op.span, {}};
+    return Error{ErrorKind::Internal,
+                 "the evaluator gave " + std::to_string(tensors.size()) + " results for " + op.name,
+                 {},
+                 op.span,
+                 {}};
   Values values;
   for (Tensor& tensor : tensors) values.push_back(HostValue::of(std::move(tensor)));
   return values;
@@ -128,11 +132,15 @@ Result<HostValue> Execution::read_tensor(const Op& op) {
   if (op.name == "dim") {
     const std::int64_t axis = *attr_as<std::int64_t>(op, "axis");
     if (axis >= tensor.rank())
-      return failure("IndexError", "a tensor of shape " + shape_text(tensor.shape) + " has no dim " + std::to_string(axis), op.span);
+      return failure("IndexError",
+                     "a tensor of shape " + shape_text(tensor.shape) + " has no dim " + std::to_string(axis), op.span);
     return HostValue::of(tensor.shape[static_cast<std::size_t>(axis)]);
   }
   if (tensor.count() != 1)
-    return failure("ValueError", "only a tensor with one element can be converted to a scalar, this one has shape " + shape_text(tensor.shape), op.span);
+    return failure(
+        "ValueError",
+        "only a tensor with one element can be converted to a scalar, this one has shape " + shape_text(tensor.shape),
+        op.span);
   fault = load_element(tensor.dtype, tensor.bytes.data(), &value);
   if (fault != scalar::Fault::None) return scalar::to_error(fault, op.span);
   return HostValue::of(value);
@@ -150,7 +158,9 @@ Result<HostValue> Execution::list_op(const Op& op) {
   if (name == "cat") return list_join(op, false);
   if (name == "from_tensor") {
     const Tensor& tensor = get(op.operands[0]).tensor();
-    if (tensor.rank() != 1) return failure("ValueError", "a list is made of a tensor with one dim, not of shape " + shape_text(tensor.shape), op.span);
+    if (tensor.rank() != 1)
+      return failure("ValueError", "a list is made of a tensor with one dim, not of shape " + shape_text(tensor.shape),
+                     op.span);
     Values items;
     for (std::size_t at = 0; at < tensor.bytes.size(); at += size_of(tensor.dtype)) {
       scalar::Scalar value;
@@ -165,7 +175,8 @@ Result<HostValue> Execution::list_op(const Op& op) {
   std::size_t place = 0;
   if (name == "len") return HostValue::of(static_cast<std::int64_t>(list.size()));
   if (name == "get") {
-    if (!resolve(get(op.operands[1]).integer(), list.size(), &place)) return failure("IndexError", "list index out of range", op.span);
+    if (!resolve(get(op.operands[1]).integer(), list.size(), &place))
+      return failure("IndexError", "list index out of range", op.span);
     return list[place];
   }
   Values copy = list;
@@ -175,7 +186,8 @@ Result<HostValue> Execution::list_op(const Op& op) {
     copy.insert(copy.end(), second.begin(), second.end());
   }
   if (name == "set") {
-    if (!resolve(get(op.operands[1]).integer(), list.size(), &place)) return failure("IndexError", "list assignment index out of range", op.span);
+    if (!resolve(get(op.operands[1]).integer(), list.size(), &place))
+      return failure("IndexError", "list assignment index out of range", op.span);
     copy[place] = get(op.operands[2]);
   }
   if (name == "insert") {
@@ -194,7 +206,8 @@ Result<Values> Execution::list_pop(const Op& op) {
   Values items = get(op.operands[0]).items();
   if (items.empty()) return failure("IndexError", "pop from empty list", op.span);
   std::size_t place;
-  if (!resolve(get(op.operands[1]).integer(), items.size(), &place)) return failure("IndexError", "pop index out of range", op.span);
+  if (!resolve(get(op.operands[1]).integer(), items.size(), &place))
+    return failure("IndexError", "pop index out of range", op.span);
   HostValue item = items[place];
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(place));
   return Values{HostValue::list(std::move(items)), std::move(item)};
@@ -219,19 +232,28 @@ Result<HostValue> Execution::list_join(const Op& op, bool stack) {
   const std::int64_t places = first.rank() + (stack ? 1 : 0);
   std::int64_t axis = *attr_as<std::int64_t>(op, "axis");
   if (axis < -places || axis >= places)
-    return failure("IndexError", verb + ": axis " + std::to_string(axis) + " is out of range for shape " + shape_text(first.shape), op.span);
+    return failure("IndexError",
+                   verb + ": axis " + std::to_string(axis) + " is out of range for shape " + shape_text(first.shape),
+                   op.span);
   const auto where = static_cast<std::size_t>(axis < 0 ? axis + places : axis);
   std::int64_t joined = 0;
   for (const HostValue& item : list) {
     const std::vector<std::int64_t>& shape = item.tensor().shape;
     bool agree = shape.size() == first.shape.size();
-    for (std::size_t i = 0; agree && i < shape.size(); ++i) agree = shape[i] == first.shape[i] || (!stack && i == where);
-    if (!agree) return failure("RuntimeError", verb + ": tensors of shapes " + shape_text(first.shape) + " and " + shape_text(shape) + " do not go together", op.span);
+    for (std::size_t i = 0; agree && i < shape.size(); ++i)
+      agree = shape[i] == first.shape[i] || (!stack && i == where);
+    if (!agree)
+      return failure(
+          "RuntimeError",
+          verb + ": tensors of shapes " + shape_text(first.shape) + " and " + shape_text(shape) + " do not go together",
+          op.span);
     joined += stack ? 1 : shape[where];
   }
   std::vector<std::int64_t> shape = first.shape;
-  if (stack) shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(where), joined);
-  else shape[where] = joined;
+  if (stack)
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(where), joined);
+  else
+    shape[where] = joined;
   Tensor out{first.dtype, std::move(shape), {}};
   const std::int64_t outer = element_count(std::span(first.shape).first(where));
   for (std::int64_t o = 0; o < outer; ++o)
@@ -249,7 +271,9 @@ Result<HostValue> Execution::draw(const Op& op) {
   std::vector<std::int64_t> shape;
   for (std::size_t i = integers ? 2 : 0; i < op.operands.size(); ++i) {
     shape.push_back(get(op.operands[i]).integer());
-    if (shape.back() < 0) return failure("RuntimeError", "trying to create a tensor with negative dimension " + std::to_string(shape.back()), op.span);
+    if (shape.back() < 0)
+      return failure("RuntimeError",
+                     "trying to create a tensor with negative dimension " + std::to_string(shape.back()), op.span);
   }
   if (element_count(shape) < 0 || element_count(shape) > (std::int64_t{1} << 32))
     return failure("MemoryError", "no memory for a tensor of shape " + shape_text(shape), op.span);
@@ -260,7 +284,8 @@ Result<HostValue> Execution::draw(const Op& op) {
   if (integers) {
     const std::int64_t low = get(op.operands[0]).integer(), high = get(op.operands[1]).integer();
     if (!fill_integers(random_, out.dtype, low, high, out.bytes.data(), count))
-      return failure("RuntimeError", "cannot draw integers from " + std::to_string(low) + " to " + std::to_string(high), op.span);
+      return failure("RuntimeError", "cannot draw integers from " + std::to_string(low) + " to " + std::to_string(high),
+                     op.span);
   }
   return HostValue::of(std::move(out));
 }
@@ -287,7 +312,10 @@ Result<Values> Execution::host_call(const Op& op) {
   for (ValueId v : op.operands) arguments.push_back(get(v));
   DYCL_ASSIGN(Values results, it->second(arguments));
   if (results.size() != op.results.size())
-    return failure("RuntimeError", "host function \"" + name + "\" gave " + std::to_string(results.size()) + " results, not " + std::to_string(op.results.size()), op.span);
+    return failure("RuntimeError",
+                   "host function \"" + name + "\" gave " + std::to_string(results.size()) + " results, not " +
+                       std::to_string(op.results.size()),
+                   op.span);
   return results;
 }
 

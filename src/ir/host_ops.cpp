@@ -27,7 +27,8 @@ Error undetermined() { return Error{ErrorKind::Unsupported, {}, {}, {}, {}}; }
 
 Result<void> expect_count(const Site& site, std::size_t count) {
   if (site.count() == count) return {};
-  return wrong("takes " + std::to_string(count) + (count == 1 ? " operand, got " : " operands, got ") + std::to_string(site.count()));
+  return wrong("takes " + std::to_string(count) + (count == 1 ? " operand, got " : " operands, got ") +
+               std::to_string(site.count()));
 }
 
 Result<void> expect_kind(const Site& site, std::size_t i, Type::Kind kind, const char* what) {
@@ -39,12 +40,14 @@ Result<void> expect_tensor(const Site& s, std::size_t i) { return expect_kind(s,
 Result<void> expect_int(const Site& s, std::size_t i) { return expect_kind(s, i, Type::Kind::Int, "int"); }
 Result<void> expect_list(const Site& s, std::size_t i) {
   DYCL_TRY(expect_kind(s, i, Type::Kind::List, "a list"));
-  if (s.type(i).element.size() != 1) return wrong("operand " + std::to_string(i + 1) + " is a list without an element type");
+  if (s.type(i).element.size() != 1)
+    return wrong("operand " + std::to_string(i + 1) + " is a list without an element type");
   return {};
 }
 Result<void> expect_optional(const Site& s, std::size_t i) {
   DYCL_TRY(expect_kind(s, i, Type::Kind::Optional, "an optional"));
-  if (s.type(i).element.size() != 1) return wrong("operand " + std::to_string(i + 1) + " is an optional without an element type");
+  if (s.type(i).element.size() != 1)
+    return wrong("operand " + std::to_string(i + 1) + " is an optional without an element type");
   return {};
 }
 Result<void> expect_scalar(const Site& site, std::size_t i) {
@@ -190,7 +193,8 @@ Inferred infer_list_pop(const Site& s) {
 Inferred infer_list_from_tensor(const Site& s) {
   DYCL_TRY(expect_count(s, 1));
   DYCL_TRY(expect_tensor(s, 0));
-  if (s.type(0).shape && s.type(0).shape->size() != 1) return wrong("the tensor must have one dim, not " + to_string(s.type(0)));
+  if (s.type(0).shape && s.type(0).shape->size() != 1)
+    return wrong("the tensor must have one dim, not " + to_string(s.type(0)));
   auto element = scalar_type_of(s.type(0).dtype);
   if (!element) return wrong("no scalar can hold an element of " + to_string(s.type(0)));
   return Types{Type::list(std::move(*element))};
@@ -199,7 +203,8 @@ Inferred infer_list_from_tensor(const Site& s) {
 Inferred infer_list_to_tensor(const Site& s) {
   DYCL_TRY(expect_count(s, 1));
   DYCL_TRY(expect_list(s, 0));
-  if (!s.type(0).element[0].is_scalar()) return wrong("the list must hold scalars, not " + to_string(s.type(0).element[0]));
+  if (!s.type(0).element[0].is_scalar())
+    return wrong("the list must hold scalars, not " + to_string(s.type(0).element[0]));
   DYCL_ASSIGN(const DType dtype, expect_dtype(s));
   return Types{Type::tensor(dtype, {Dim::opaque()})};
 }
@@ -212,11 +217,14 @@ Inferred infer_list_join(const Site& s, bool stack) {
   DYCL_ASSIGN(std::int64_t axis, expect_attr<std::int64_t>(s, "axis", "an int"));
   if (!element.shape) return Types{Type::tensor_of_unknown_rank(element.dtype)};
   const auto places = static_cast<std::int64_t>(element.shape->size()) + (stack ? 1 : 0);
-  if (axis < -places || axis >= places) return wrong("axis " + std::to_string(axis) + " is out of range for elements of " + to_string(element));
+  if (axis < -places || axis >= places)
+    return wrong("axis " + std::to_string(axis) + " is out of range for elements of " + to_string(element));
   if (axis < 0) axis += places;
   std::vector<Dim> dims = *element.shape;
-  if (stack) dims.insert(dims.begin() + axis, Dim::opaque());
-  else dims[static_cast<std::size_t>(axis)] = Dim::opaque();
+  if (stack)
+    dims.insert(dims.begin() + axis, Dim::opaque());
+  else
+    dims[static_cast<std::size_t>(axis)] = Dim::opaque();
   return Types{Type::tensor(element.dtype, std::move(dims))};
 }
 Inferred infer_list_stack(const Site& s) { return infer_list_join(s, true); }
@@ -280,7 +288,8 @@ Inferred infer_call(const Site& s) {
     const ValueId param = callee->params[i].value;
     if (!param.present() || param.index >= callee->values.size()) return wrong("@" + name + " is broken");
     if (!fits(s.type(i), callee->type_of(param)))
-      return wrong("argument " + std::to_string(i + 1) + " is " + to_string(s.type(i)) + ", but @" + name + " takes " + to_string(callee->type_of(param)));
+      return wrong("argument " + std::to_string(i + 1) + " is " + to_string(s.type(i)) + ", but @" + name + " takes " +
+                   to_string(callee->type_of(param)));
   }
   Types types;
   for (const Output& result : callee->results) types.push_back(result.type);
@@ -301,7 +310,9 @@ Inferred infer_scalar(const Site& s) {
     if (letter == 'i') DYCL_TRY(expect_kind(s, i, Type::Kind::Int, "int"));
     if (letter == 'f') DYCL_TRY(expect_kind(s, i, Type::Kind::Float, "float"));
   }
-  return Types{signature.result == 'b' ? Type::boolean() : signature.result == 'i' ? Type::integer() : Type::floating()};
+  return Types{signature.result == 'b'   ? Type::boolean()
+               : signature.result == 'i' ? Type::integer()
+                                         : Type::floating()};
 }
 
 struct Entry {

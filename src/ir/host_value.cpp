@@ -44,7 +44,8 @@ std::optional<std::string> tensor_mismatch(const Tensor& tensor, const Type& typ
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
     const auto extent = evaluate((*type.shape)[i], symbols);
     if (extent && *extent != tensor.shape[i])
-      return is + " is no " + to_string(type) + " (dim " + std::to_string(i) + " should be " + std::to_string(*extent) + ")";
+      return is + " is no " + to_string(type) + " (dim " + std::to_string(i) + " should be " + std::to_string(*extent) +
+             ")";
   }
   return std::nullopt;
 }
@@ -62,7 +63,8 @@ bool close(double a, double b, double absolute, double relative) {
 
 std::optional<std::string> tensor_difference(const Tensor& a, const Tensor& b, const Tolerance& tolerance) {
   if (a.dtype != b.dtype || a.shape != b.shape) return to_string(a) + " is not " + to_string(b);
-  if (!is_floating(a.dtype)) return a.bytes == b.bytes ? std::nullopt : std::optional(to_string(a) + " is not " + to_string(b));
+  if (!is_floating(a.dtype))
+    return a.bytes == b.bytes ? std::nullopt : std::optional(to_string(a) + " is not " + to_string(b));
   const std::size_t width = size_of(a.dtype);
   for (std::size_t i = 0; i * width < a.bytes.size(); ++i) {
     scalar::Scalar x, y;
@@ -81,7 +83,8 @@ std::optional<std::string> mismatch(const HostValue& value, const Type& type, co
   const auto wrong = [&] { return std::string(kind_name(value)) + " is no " + to_string(type); };
   switch (type.kind) {
     case Type::Kind::Bool: return std::holds_alternative<bool>(value.held) ? std::nullopt : std::optional(wrong());
-    case Type::Kind::Int: return std::holds_alternative<std::int64_t>(value.held) ? std::nullopt : std::optional(wrong());
+    case Type::Kind::Int:
+      return std::holds_alternative<std::int64_t>(value.held) ? std::nullopt : std::optional(wrong());
     case Type::Kind::Float: return std::holds_alternative<double>(value.held) ? std::nullopt : std::optional(wrong());
     case Type::Kind::Tensor:
       if (!std::holds_alternative<std::shared_ptr<const Tensor>>(value.held)) return wrong();
@@ -103,9 +106,11 @@ std::optional<std::string> difference(const HostValue& a, const HostValue& b, co
   if (a.held.index() != b.held.index()) return differ();
   if (std::holds_alternative<double>(a.held))
     return close(a.floating(), b.floating(), 0, tolerance.scalar_relative) ? std::nullopt : std::optional(differ());
-  if (a.is_scalar()) return a.held.index() == 0 ? (a.boolean() == b.boolean() ? std::nullopt : std::optional(differ()))
-                                                : (a.integer() == b.integer() ? std::nullopt : std::optional(differ()));
-  if (std::holds_alternative<std::shared_ptr<const Tensor>>(a.held)) return tensor_difference(a.tensor(), b.tensor(), tolerance);
+  if (a.is_scalar())
+    return a.held.index() == 0 ? (a.boolean() == b.boolean() ? std::nullopt : std::optional(differ()))
+                               : (a.integer() == b.integer() ? std::nullopt : std::optional(differ()));
+  if (std::holds_alternative<std::shared_ptr<const Tensor>>(a.held))
+    return tensor_difference(a.tensor(), b.tensor(), tolerance);
   if (std::holds_alternative<HostValue::Optional>(a.held)) {
     if (!a.inside() || !b.inside()) return a.inside() == b.inside() ? std::nullopt : std::optional(differ());
     return difference(*a.inside(), *b.inside(), tolerance);
@@ -121,7 +126,8 @@ std::string to_string(const HostValue& value) {
   if (const auto* i = std::get_if<std::int64_t>(&value.held)) return std::to_string(*i);
   if (const auto* f = std::get_if<double>(&value.held)) return float_text(*f);
   if (std::holds_alternative<std::shared_ptr<const Tensor>>(value.held)) return to_string(value.tensor());
-  if (std::holds_alternative<HostValue::Optional>(value.held)) return value.inside() ? "some(" + to_string(*value.inside()) + ")" : "none";
+  if (std::holds_alternative<HostValue::Optional>(value.held))
+    return value.inside() ? "some(" + to_string(*value.inside()) + ")" : "none";
   std::string out = "[";
   for (std::size_t i = 0; i < value.items().size(); ++i) out += (i ? ", " : "") + to_string(value.items()[i]);
   return out + "]";

@@ -56,7 +56,8 @@ struct Tolerance {
   double scalar_relative = 0;
 };
 // Where `actual` differs from `expected`, in words; nullopt if it does not.
-std::optional<std::string> difference(const HostValue& actual, const HostValue& expected, const Tolerance& tolerance = {});
+std::optional<std::string> difference(const HostValue& actual, const HostValue& expected,
+                                      const Tolerance& tolerance = {});
 
 std::string to_string(const HostValue& value);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/interpret.h"
 
+#include <new>
+#include <stdexcept>
+
 #include "ir/execution.h"
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -16,7 +19,8 @@ Error invalid_input(std::string message) { return {ErrorKind::InvalidInput, std:
 void bind_symbols(const HostValue& value, const Type& type, const Program& program, SymbolValues& symbols) {
   if (type.kind == Type::Kind::Optional && std::holds_alternative<HostValue::Optional>(value.held)) {
     if (value.inside()) bind_symbols(*value.inside(), type.element[0], program, symbols);
-  } else if (type.kind == Type::Kind::List && std::holds_alternative<std::shared_ptr<const HostValue::List>>(value.held)) {
+  } else if (type.kind == Type::Kind::List &&
+             std::holds_alternative<std::shared_ptr<const HostValue::List>>(value.held)) {
     for (const HostValue& item : value.items()) bind_symbols(item, type.element[0], program, symbols);
   }
   if (!type.is_tensor() || !type.shape || !std::holds_alternative<std::shared_ptr<const Tensor>>(value.held)) return;
@@ -30,7 +34,8 @@ void bind_symbols(const HostValue& value, const Type& type, const Program& progr
 Result<std::shared_ptr<const Tensor>> weight_tensor(const Program& program, const std::string& name) {
   const Weight& weight = program.weights.at(name);
   if (!weight.bytes.data) {
-    return Error{ErrorKind::Missing, "weight @" + name + " has no bytes", "read the program together with its weights", {}, {}};
+    return Error{
+        ErrorKind::Missing, "weight @" + name + " has no bytes", "read the program together with its weights", {}, {}};
   }
   auto tensor = std::make_shared<Tensor>();
   tensor->dtype = weight.type.dtype;
@@ -73,11 +78,17 @@ Result<Interpreter> Interpreter::create(const Program& program, TensorEvaluator&
   return Interpreter(program, evaluator);
 }
 
-Result<RunOutcome> Interpreter::run(const Function& function, std::span<const HostValue> arguments, const RunOptions& options) {
+Result<RunOutcome> Interpreter::run(const Function& function, std::span<const HostValue> arguments,
+                                    const RunOptions& options) {
   RunTrace ignored;
   RunTrace& trace = options.trace ? *options.trace : ignored;
   trace = {};
-  return Execution(*this, function, options, trace).run(arguments);
+  try {
+    return Execution(*this, function, options, trace).run(arguments);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  return Error{ErrorKind::RuntimeFailure, "out of memory", {}, function.span, "MemoryError"};
 }
 
 // ---- Execution -----------------------------------------------------------------------
@@ -120,8 +131,11 @@ Result<void> Execution::load_states() {
     }
     // A state this function does not read may lack its weight's bytes.
     Result<HostValue> initial = initial_state(program_, state);
-    if (initial) states_.emplace(name, std::move(*initial));
-    else for (const Param& param : function_.params) if (param.state == name) return initial.error();
+    if (initial)
+      states_.emplace(name, std::move(*initial));
+    else
+      for (const Param& param : function_.params)
+        if (param.state == name) return initial.error();
   }
   return {};
 }
@@ -130,7 +144,8 @@ Result<void> Execution::bind_arguments(std::span<const HostValue> arguments) {
   std::size_t wanted = 0, next = 0;
   for (const Param& param : function_.params) wanted += param.state.empty();
   if (arguments.size() != wanted)
-    return invalid_input("@" + function_.name + " takes " + std::to_string(wanted) + " arguments, got " + std::to_string(arguments.size()));
+    return invalid_input("@" + function_.name + " takes " + std::to_string(wanted) + " arguments, got " +
+                         std::to_string(arguments.size()));
   for (const Param& param : function_.params) {
     const HostValue& value = param.state.empty() ? arguments[next++] : states_.at(param.state);
     bind_symbols(value, function_.type_of(param.value), program_, symbols_);
@@ -139,7 +154,8 @@ Result<void> Execution::bind_arguments(std::span<const HostValue> arguments) {
   for (const auto& [name, value] : symbols_) {
     const Symbol& symbol = program_.symbols.at(name);
     if (value < symbol.min || value > symbol.max) {
-      return invalid_input("dim " + name + " is " + std::to_string(value) + ", outside [" + std::to_string(symbol.min) + ", " + std::to_string(symbol.max) + "]");
+      return invalid_input("dim " + name + " is " + std::to_string(value) + ", outside [" + std::to_string(symbol.min) +
+                           ", " + std::to_string(symbol.max) + "]");
     }
   }
   for (std::size_t i = 0; i < function_.params.size(); ++i) {
@@ -155,9 +171,12 @@ Result<RunOutcome> Execution::finish(const Return& exit) {
   outcome.states = std::move(states_);
   for (std::size_t i = 0; i < exit.values.size(); ++i) {
     const Output& result = function_.results[i];
-    if (auto problem = mismatch(get(exit.values[i]), result.type, symbols_)) return failure("TypeError", "result " + std::to_string(i + 1) + ": " + *problem, {});
-    if (result.state.empty()) outcome.results.push_back(get(exit.values[i]));
-    else outcome.states[result.state] = get(exit.values[i]);
+    if (auto problem = mismatch(get(exit.values[i]), result.type, symbols_))
+      return failure("TypeError", "result " + std::to_string(i + 1) + ": " + *problem, {});
+    if (result.state.empty())
+      outcome.results.push_back(get(exit.values[i]));
+    else
+      outcome.states[result.state] = get(exit.values[i]);
   }
   outcome.symbols = std::move(symbols_);
   return outcome;
@@ -187,7 +206,8 @@ Result<const Edge*> Execution::choose(BlockId b) {
     }
   }
   if (outcome >= outcomes)
-    return invalid_input("forced decision " + std::to_string(place + 1) + " is " + std::to_string(outcome) + ", but ^" + function_.block(b).name + " has " + std::to_string(outcomes) + " outcomes");
+    return invalid_input("forced decision " + std::to_string(place + 1) + " is " + std::to_string(outcome) + ", but ^" +
+                         function_.block(b).name + " has " + std::to_string(outcomes) + " outcomes");
   trace_.decisions.push_back({b, outcome, forced});
   if (const auto* branch = std::get_if<Branch>(&exit)) return outcome ? &branch->if_true : &branch->if_false;
   const auto& choice = std::get<Switch>(exit);
@@ -202,7 +222,8 @@ Result<void> Execution::follow(BlockId from, const Edge& edge) {
   } else {
     const std::int64_t limit = target.loop_limit > 0 ? target.loop_limit : options_.loop_limit;
     if (++arrivals > limit)
-      return failure("RuntimeError", "the loop at ^" + target.name + " ran more than " + std::to_string(limit) + " times", target.span);
+      return failure("RuntimeError",
+                     "the loop at ^" + target.name + " ran more than " + std::to_string(limit) + " times", target.span);
   }
   // All arguments are read before any parameter is written.
   std::vector<HostValue> args;
@@ -213,7 +234,8 @@ Result<void> Execution::follow(BlockId from, const Edge& edge) {
 
 Result<void> Execution::set(ValueId v, HostValue value, SourceSpan span) {
   if (auto problem = mismatch(value, function_.type_of(v), symbols_))
-    return failure("TypeError", "%" + value_names(function_)[v.index] + " in @" + function_.name + ": " + *problem, span);
+    return failure("TypeError", "%" + value_names(function_)[v.index] + " in @" + function_.name + ": " + *problem,
+                   span);
   values_[v.index] = std::move(value);
   return {};
 }

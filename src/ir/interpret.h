@@ -45,18 +45,18 @@ struct RunTrace {
 };
 
 struct RunOptions {
-  std::int64_t loop_limit = 1'000'000;               // for loops without a limit of their own
-  std::vector<std::uint32_t> forced;                 // outcomes of the first decisions, instead of evaluating them
-  std::map<std::string, HostValue> states;           // present values; those not named: initial
-  std::uint64_t seed = 0;                            // of rand.*
+  std::int64_t loop_limit = 1'000'000;      // for loops without a limit of their own
+  std::vector<std::uint32_t> forced;        // outcomes of the first decisions, instead of evaluating them
+  std::map<std::string, HostValue> states;  // present values; those not named: initial
+  std::uint64_t seed = 0;                   // of rand.*
   std::map<std::string, HostFunction> host_functions;
-  RunTrace* trace = nullptr;                         // filled if given
+  RunTrace* trace = nullptr;  // filled if given
 };
 
 struct RunOutcome {
-  std::vector<HostValue> results;            // without those that go to states
-  std::map<std::string, HostValue> states;   // every state of the program, after the run
-  SymbolValues symbols;                      // as the arguments bound them
+  std::vector<HostValue> results;           // without those that go to states
+  std::map<std::string, HostValue> states;  // every state of the program, after the run
+  SymbolValues symbols;                     // as the arguments bound them
 };
 
 class Interpreter {
@@ -67,7 +67,8 @@ class Interpreter {
   // Runs a function on arguments (those of its parameters that are no states). A wrong
   // argument is InvalidInput; everything that goes wrong later is RuntimeFailure (with
   // the Python exception's type and the span) or Unsupported (the evaluator's).
-  Result<RunOutcome> run(const Function& function, std::span<const HostValue> arguments, const RunOptions& options = {});
+  Result<RunOutcome> run(const Function& function, std::span<const HostValue> arguments,
+                         const RunOptions& options = {});
   Result<RunOutcome> run(std::span<const HostValue> arguments, const RunOptions& options = {}) {
     return run(program_->main(), arguments, options);
   }
@@ -80,7 +81,7 @@ class Interpreter {
   const Program* program_;
   TensorEvaluator* evaluator_;
   FunctionIndex functions_;
-  std::map<std::string, std::shared_ptr<const Tensor>> weights_;        // as they are first used
+  std::map<std::string, std::shared_ptr<const Tensor>> weights_;  // as they are first used
   std::map<const Function*, std::shared_ptr<const Dominators>> loops_;
 };
 

@@ -60,8 +60,10 @@ Token Lexer::next() {
   } else if (c == '^') {
     lex_name(token, Token::Kind::Block);
   } else if (c == '@') {
-    if (is_digit(after)) lex_span(token);
-    else lex_name(token, Token::Kind::Global);
+    if (is_digit(after))
+      lex_span(token);
+    else
+      lex_name(token, Token::Kind::Global);
   } else if (is_digit(c) || (c == '-' && (is_digit(after) || after == 'i'))) {
     lex_number(token);
   } else if (c == '"') {
@@ -76,7 +78,8 @@ Token Lexer::next() {
     ++at_;
   } else {
     const auto byte = static_cast<unsigned char>(c);
-    invalidate(token, byte > 0x20 && byte < 0x7f ? "unexpected character '" + std::string(1, c) + "'" : "unexpected byte " + std::to_string(byte));
+    invalidate(token, byte > 0x20 && byte < 0x7f ? "unexpected character '" + std::string(1, c) + "'"
+                                                 : "unexpected byte " + std::to_string(byte));
     ++at_;
   }
   return token;
@@ -91,8 +94,10 @@ void Lexer::lex_name(Token& token, Token::Kind kind) {
   }
   while (at_ < text_.size() && is_name_char(text_[at_])) token.text += text_[at_++];
   const bool numbered = kind != Token::Kind::Global && is_number_name(token.text);
-  if (is_plain_name(token.text) || numbered) token.kind = kind;
-  else invalidate(token, token.text.empty() ? "a name must follow" : "'" + token.text + "' is no name; quote it");
+  if (is_plain_name(token.text) || numbered)
+    token.kind = kind;
+  else
+    invalidate(token, token.text.empty() ? "a name must follow" : "'" + token.text + "' is no name; quote it");
 }
 
 void Lexer::lex_number(Token& token) {
@@ -112,8 +117,9 @@ void Lexer::lex_number(Token& token) {
     if (end.ec != std::errc()) invalidate(token, "the number does not fit in 64 bits");
     return;
   }
-  while (at_ < text_.size() && (is_digit(text_[at_]) || text_[at_] == '.' || text_[at_] == 'e' || text_[at_] == 'E' ||
-                                ((text_[at_] == '-' || text_[at_] == '+') && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E'))))
+  while (at_ < text_.size() &&
+         (is_digit(text_[at_]) || text_[at_] == '.' || text_[at_] == 'e' || text_[at_] == 'E' ||
+          ((text_[at_] == '-' || text_[at_] == '+') && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E'))))
     ++at_;
   token.text = std::string(text_.substr(start, at_ - start));
   const char *first = token.text.data(), *last = first + token.text.size();
@@ -121,15 +127,19 @@ void Lexer::lex_number(Token& token) {
     token.kind = Token::Kind::Int;
     const auto as_signed = std::from_chars(first, last, token.integer);
     token.exact = as_signed.ec == std::errc();
-    const auto as_unsigned = token.exact ? std::from_chars_result{last, std::errc()} : std::from_chars(first, last, token.bits);
+    const auto as_unsigned =
+        token.exact ? std::from_chars_result{last, std::errc()} : std::from_chars(first, last, token.bits);
     if (token.exact) token.bits = static_cast<std::uint64_t>(token.integer);
-    if (as_unsigned.ec != std::errc() || as_unsigned.ptr != last) invalidate(token, "the number " + token.text.substr(0, 40) + " does not fit in 64 bits");
+    if (as_unsigned.ec != std::errc() || as_unsigned.ptr != last)
+      invalidate(token, "the number " + token.text.substr(0, 40) + " does not fit in 64 bits");
     return;
   }
   token.kind = Token::Kind::Real;
   const auto result = std::from_chars(first, last, token.real);
-  if (result.ptr != last || result.ec == std::errc::invalid_argument) invalidate(token, "'" + token.text.substr(0, 40) + "' is no number");
-  else if (result.ec != std::errc()) invalidate(token, "the number " + token.text.substr(0, 40) + " does not fit in a float; write inf or 0.0");
+  if (result.ptr != last || result.ec == std::errc::invalid_argument)
+    invalidate(token, "'" + token.text.substr(0, 40) + "' is no number");
+  else if (result.ec != std::errc())
+    invalidate(token, "the number " + token.text.substr(0, 40) + " does not fit in a float; write inf or 0.0");
 }
 
 void Lexer::lex_string(Token& token) {
@@ -142,9 +152,12 @@ void Lexer::lex_string(Token& token) {
     }
     const char escape = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
     at_ += 2;
-    if (escape == 'n') token.text += '\n';
-    else if (escape == 't') token.text += '\t';
-    else if (escape == '"' || escape == '\\') token.text += escape;
+    if (escape == 'n')
+      token.text += '\n';
+    else if (escape == 't')
+      token.text += '\t';
+    else if (escape == '"' || escape == '\\')
+      token.text += escape;
     else if (escape == 'x' && at_ + 1 < text_.size() && hex_value(text_[at_]) >= 0 && hex_value(text_[at_ + 1]) >= 0) {
       token.text += static_cast<char>(hex_value(text_[at_]) * 16 + hex_value(text_[at_ + 1]));
       at_ += 2;
@@ -159,13 +172,15 @@ void Lexer::lex_string(Token& token) {
 
 void Lexer::lex_span(Token& token) {
   ++at_;
-  std::uint32_t* const parts[] = {&token.span.file, &token.span.line, &token.span.column, &token.span.end_line, &token.span.end_column};
+  std::uint32_t* const parts[] = {&token.span.file, &token.span.line, &token.span.column, &token.span.end_line,
+                                  &token.span.end_column};
   const char separators[] = {':', ':', '-', ':', '\0'};
   for (int i = 0; i < 5; ++i) {
     const auto end = std::from_chars(text_.data() + at_, text_.data() + text_.size(), *parts[i]);
     at_ = static_cast<std::size_t>(end.ptr - text_.data());
     const bool separated = separators[i] == '\0' || peek() == separators[i];
-    if (end.ec != std::errc() || !separated) return invalidate(token, "a span looks like @0:12:5-12:20; other names that start with a digit must be quoted");
+    if (end.ec != std::errc() || !separated)
+      return invalidate(token, "a span looks like @0:12:5-12:20; other names that start with a digit must be quoted");
     if (separators[i] != '\0') ++at_;
   }
   token.kind = Token::Kind::Span;

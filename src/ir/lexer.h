@@ -28,12 +28,12 @@ struct Token {
   };
 
   Kind kind = Kind::End;
-  std::size_t offset = 0;      // where it starts
+  std::size_t offset = 0;  // where it starts
   bool first_on_line = false;
-  bool exact = true;           // Int: false if it does not fit in 64 bits as signed
-  std::string text;            // Word, names (without the sigil), String, Punct, digits of a number
+  bool exact = true;  // Int: false if it does not fit in 64 bits as signed
+  std::string text;   // Word, names (without the sigil), String, Punct, digits of a number
   std::int64_t integer = 0;
-  std::uint64_t bits = 0;      // Hex; Int: the value if it fits in 64 bits as unsigned
+  std::uint64_t bits = 0;  // Hex; Int: the value if it fits in 64 bits as unsigned
   double real = 0;
   SourceSpan span;
 };

@@ -26,8 +26,9 @@ template <typename T>
 const char* append_integer(const Number& n, std::vector<std::uint8_t>& bytes) {
   if (!n.is_integer) return "an integer is expected here";
   const bool negative = n.fits_signed && n.integer < 0;
-  const bool fits = negative ? (std::is_signed_v<T> && n.integer >= static_cast<std::int64_t>(std::numeric_limits<T>::min()))
-                             : n.bits <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+  const bool fits = negative
+                        ? (std::is_signed_v<T> && n.integer >= static_cast<std::int64_t>(std::numeric_limits<T>::min()))
+                        : n.bits <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
   if (!fits) return "the number does not fit in the dtype";
   append(static_cast<T>(n.bits), bytes);
   return nullptr;
@@ -54,7 +55,8 @@ const char* append_element(DType dtype, const Number& n, std::vector<std::uint8_
   switch (dtype) {
     case DType::F32:
     case DType::C64: {
-      if (n.has_bits && (n.bits >> 32 || !std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(n.bits))))) return kNoNan;
+      if (n.has_bits && (n.bits >> 32 || !std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(n.bits)))))
+        return kNoNan;
       append(n.has_bits ? std::bit_cast<float>(static_cast<std::uint32_t>(n.bits)) : to_float(n), bytes);
       return nullptr;
     }

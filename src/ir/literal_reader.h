@@ -17,7 +17,7 @@ struct Number {
   std::int64_t integer = 0;
   std::uint64_t bits = 0;
   double real = 0;
-  std::string text;          // its digits
+  std::string text;  // its digits
 };
 
 // A float attribute's value (the NaN's bits are a double's).

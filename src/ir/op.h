@@ -38,8 +38,8 @@ struct TensorLiteral {
 };
 inline constexpr std::size_t kMaxLiteralBytes = 1024;
 
-using Attr = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>,
-                          std::vector<double>, std::vector<std::string>, TensorLiteral, Type>;
+using Attr = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<double>,
+                          std::vector<std::string>, TensorLiteral, Type>;
 
 struct Op {
   std::string name;
@@ -61,12 +61,26 @@ struct Edge {
   BlockId target;
   std::vector<ValueId> args;  // one per parameter of the target
 };
-struct Goto { Edge edge; };
-struct Branch { ValueId condition; Edge if_true, if_false; };            // condition: bool
-struct Switch { ValueId selector; std::vector<std::int64_t> cases;       // selector: int
-                std::vector<Edge> targets; Edge otherwise; };            // targets[i] for cases[i]
-struct Return { std::vector<ValueId> values; };
-struct Raise { std::string type, message; std::vector<ValueId> args; };  // `{}` in message: next arg
+struct Goto {
+  Edge edge;
+};
+struct Branch {
+  ValueId condition;
+  Edge if_true, if_false;
+};  // condition: bool
+struct Switch {
+  ValueId selector;
+  std::vector<std::int64_t> cases;  // selector: int
+  std::vector<Edge> targets;
+  Edge otherwise;
+};  // targets[i] for cases[i]
+struct Return {
+  std::vector<ValueId> values;
+};
+struct Raise {
+  std::string type, message;
+  std::vector<ValueId> args;
+};  // `{}` in message: next arg
 using Exit = std::variant<std::monostate, Goto, Branch, Switch, Return, Raise>;
 
 }  // namespace dycl::ir

@@ -2,54 +2,18 @@
 #include "ir/parse.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <unordered_map>
 
-#include "ir/dim.h"
 #include "ir/edges.h"
 #include "ir/host_ops.h"
-#include "ir/lexer.h"
-#include "ir/literal_reader.h"
 #include "ir/text.h"
-#include "support/utf8.h"
+#include "ir/value_reader.h"
 
 namespace dycl::ir {
 
 namespace {
 
 constexpr std::uint32_t kThisText = 0xffffffffU;  // a span's file until the sources are all known
-constexpr int kMaxTypeDepth = 32;
-constexpr std::size_t kMaxRank = 256;
-using Kind = Token::Kind;
-
-// Offsets to lines and columns.
-class LineMap {
- public:
-  explicit LineMap(std::string_view text) : text_(text) {
-    starts_.push_back(0);
-    for (std::size_t i = 0; i < text.size(); ++i)
-      if (text[i] == '\n') starts_.push_back(i + 1);
-  }
-  SourceSpan span(std::size_t begin, std::size_t end, std::uint32_t file = 0) const {
-    SourceSpan s;
-    s.file = file;
-    locate(begin, s.line, s.column);
-    locate(std::max(begin, end), s.end_line, s.end_column);
-    return s;
-  }
-
- private:
-  void locate(std::size_t offset, std::uint32_t& line, std::uint32_t& column) const {
-    offset = std::min(offset, text_.size());
-    const auto it = std::upper_bound(starts_.begin(), starts_.end(), offset) - 1;
-    line = static_cast<std::uint32_t>(it - starts_.begin() + 1);
-    column = static_cast<std::uint32_t>(utf8_length(text_.substr(*it, offset - *it)) + 1);
-  }
-
-  std::string_view text_;
-  std::vector<std::size_t> starts_;
-};
 
 // An op whose result types the text leaves to its operands.
 struct UntypedOp {
@@ -67,17 +31,15 @@ struct Scope {
   Function function;
   std::unordered_map<std::string, std::uint32_t> value_ids, block_ids;
   std::vector<Name> values, blocks;
-  std::vector<bool> typed;                   // by value
-  std::vector<std::uint32_t> block_places;   // block id -> index in function.blocks
+  std::vector<bool> typed;                  // by value
+  std::vector<std::uint32_t> block_places;  // block id -> index in function.blocks
   std::vector<UntypedOp> untyped;
 };
 
-class Parser {
+class Parser : private ValueReader {
  public:
   Parser(std::string_view text, const std::string& file_name, const ParseOptions& options)
-      : lexer_(text), lines_(text), file_name_(file_name), options_(options) {
-    advance();
-  }
+      : ValueReader(text), file_name_(file_name), options_(options) {}
 
   ParseOutcome run() {
     while (token_.kind != Kind::End && !full()) {
@@ -95,71 +57,7 @@ class Parser {
     return outcome;
   }
 
-  Result<Type> run_type() {
-    Type type;
-    if (parse_type(type, 0) && token_.kind == Kind::End) return type;
-    if (errors_.empty()) fail("unexpected text after the type");
-    return errors_.front();
-  }
-
  private:
-  // ---- tokens and errors -----------------------------------------------------------
-
-  void advance() {
-    last_end_ = lexer_.offset();
-    token_ = lexer_.next();
-  }
-  bool full() const { return errors_.size() >= kMaxParseErrors; }
-
-  bool fail_at(std::size_t offset, std::string message, std::string help = {}) {
-    if (!full()) errors_.push_back({ErrorKind::InvalidModel, std::move(message), std::move(help), lines_.span(offset, offset + 1), {}});
-    return false;
-  }
-  // At the token; where a line just ended too early, at its end.
-  bool fail(std::string message) {
-    if (token_.kind == Kind::Invalid) return fail_at(token_.offset, token_.text);
-    const bool line_ended = (token_.first_on_line || token_.kind == Kind::End) && token_.offset != statement_;
-    return fail_at(line_ended ? last_end_ : token_.offset, std::move(message));
-  }
-
-  bool at_punct(std::string_view text) const { return token_.kind == Kind::Punct && token_.text == text; }
-  bool at_word(std::string_view text) const { return token_.kind == Kind::Word && token_.text == text; }
-  bool take_punct(std::string_view text) {
-    if (!at_punct(text)) return false;
-    advance();
-    return true;
-  }
-  bool take_word(std::string_view text) {
-    if (!at_word(text)) return false;
-    advance();
-    return true;
-  }
-  bool expect_punct(std::string_view text) { return take_punct(text) || fail("expected '" + std::string(text) + "'"); }
-  bool expect_name(Kind kind, std::string& name, const char* what) {
-    if (token_.kind != kind) return fail(std::string("expected ") + what);
-    name = std::move(token_.text);
-    advance();
-    return true;
-  }
-  bool expect_string(std::string& text) { return expect_name(Kind::String, text, "a string"); }
-  bool expect_int(std::int64_t& value) {
-    if (token_.kind != Kind::Int || !token_.exact) return fail("expected an integer");
-    value = token_.integer;
-    advance();
-    return true;
-  }
-  bool expect_line_end() {
-    if (token_.first_on_line || token_.kind == Kind::End || at_punct("}")) return true;
-    return fail("unexpected text at the end of the line");
-  }
-
-  // After an error: goes on at the next line whose first token `fits`.
-  template <typename Fits>
-  void recover(std::size_t start, Fits fits) {
-    if (token_.offset == start && token_.kind != Kind::End) advance();
-    while (token_.kind != Kind::End && !(token_.first_on_line && fits())) advance();
-  }
-
   bool at_top_level() const {
     if (token_.kind != Kind::Word) return false;
     for (const char* word : {"symbol", "weight", "state", "source", "meta", "func", "subdnn"})
@@ -197,14 +95,15 @@ class Parser {
     std::string name;
     const std::size_t offset = token_.offset;
     Weight weight;
-    if (!expect_name(Kind::Global, name, "@name") || !expect_punct(":") || !parse_type(weight.type, 0)) return false;
+    if (!expect_name(Kind::Global, name, "@name") || !expect_punct(":") || !parse_type(weight.type)) return false;
     if (take_punct("=")) {
       std::vector<std::uint8_t> bytes;
       if (!weight.type.is_tensor()) return fail_at(offset, "a weight is a tensor");
       if (!elements(weight.type.dtype, bytes)) return false;
       weight.bytes = Bytes::copy_of(bytes.data(), bytes.size());
     }
-    return program_.weights.emplace(name, std::move(weight)).second || fail_at(offset, "weight @" + name + " is declared twice");
+    return program_.weights.emplace(name, std::move(weight)).second ||
+           fail_at(offset, "weight @" + name + " is declared twice");
   }
 
   bool state() {
@@ -212,7 +111,9 @@ class Parser {
     std::string name;
     const std::size_t offset = token_.offset;
     State state;
-    if (!expect_name(Kind::Global, name, "@name") || !expect_punct(":") || !parse_type(state.type, 0) || !expect_punct("=")) return false;
+    if (!expect_name(Kind::Global, name, "@name") || !expect_punct(":") || !parse_type(state.type) ||
+        !expect_punct("="))
+      return false;
     if (token_.kind == Kind::Global) {
       state.initial = std::move(token_.text);
       advance();
@@ -221,7 +122,8 @@ class Parser {
     } else if (!attribute_value(state.initial)) {
       return false;
     }
-    return program_.states.emplace(name, std::move(state)).second || fail_at(offset, "state @" + name + " is declared twice");
+    return program_.states.emplace(name, std::move(state)).second ||
+           fail_at(offset, "state @" + name + " is declared twice");
   }
 
   bool source() {
@@ -231,7 +133,8 @@ class Parser {
     const std::size_t offset = token_.offset;
     if (!expect_int(number) || !expect_string(name)) return false;
     if (number != static_cast<std::int64_t>(program_.sources.size()))
-      return fail_at(offset, "sources are numbered in order; this is number " + std::to_string(program_.sources.size()));
+      return fail_at(offset,
+                     "sources are numbered in order; this is number " + std::to_string(program_.sources.size()));
     program_.sources.push_back(std::move(name));
     return true;
   }
@@ -242,206 +145,6 @@ class Parser {
     const std::size_t offset = token_.offset;
     if (!expect_string(key) || !expect_string(value)) return false;
     return program_.metadata.emplace(key, value).second || fail_at(offset, "meta " + quoted(key) + " is given twice");
-  }
-
-  // ---- types and attributes ----------------------------------------------------------
-
-  bool parse_type(Type& type, int depth) {
-    if (depth > kMaxTypeDepth) return fail("the type is nested too deeply");
-    if (token_.kind != Kind::Word) return fail("expected a type");
-    const auto dtype = dtype_named(token_.text);
-    if (dtype && lexer_.peek() == '[') return tensor_type(*dtype, type);
-    if (take_word("bool")) return type = Type::boolean(), true;
-    if (take_word("int")) return type = Type::integer(), true;
-    if (take_word("float")) return type = Type::floating(), true;
-    if (at_word("list") || at_word("optional")) {
-      const bool list = at_word("list");
-      advance();
-      Type element;
-      if (!expect_punct("<") || !parse_type(element, depth + 1) || !expect_punct(">")) return false;
-      type = list ? Type::list(std::move(element)) : Type::optional(std::move(element));
-      return true;
-    }
-    return fail("'" + token_.text.substr(0, 40) + "' is no type");
-  }
-
-  // Dims are read raw: `//` is a division here.
-  bool tensor_type(DType dtype, Type& type) {
-    const std::string_view text = lexer_.text();
-    std::size_t at = lexer_.offset() + 1;
-    std::vector<Dim> dims;
-    bool any_rank = false, more = true;
-    while (more) {
-      const std::size_t start = at;
-      int depth = 0;
-      while (at < text.size() && text[at] != '\n' && text[at] != ']' && !(text[at] == ',' && depth == 0)) {
-        if (text[at] == '(') ++depth;
-        if (text[at] == ')') --depth;
-        ++at;
-      }
-      if (at >= text.size() || text[at] == '\n') return fail_at(start, "the type does not end; expected ']'");
-      more = text[at] == ',';
-      std::string_view piece = text.substr(start, at - start);
-      while (!piece.empty() && piece.front() == ' ') piece.remove_prefix(1);
-      while (!piece.empty() && piece.back() == ' ') piece.remove_suffix(1);
-      ++at;
-      if (piece.empty() && !more && dims.empty() && !any_rank) break;  // f32[]
-      if (piece == "*") {
-        any_rank = true;
-        continue;
-      }
-      Result<Dim> dim = parse_dim(piece);
-      if (!dim) return fail_at(start, dim.error().message);
-      if (dims.size() >= kMaxRank) return fail_at(start, "the type has more than " + std::to_string(kMaxRank) + " dims");
-      dims.push_back(std::move(*dim));
-    }
-    if (any_rank && !dims.empty()) return fail("'*' stands alone, for a rank that is not known");
-    type = any_rank ? Type::tensor_of_unknown_rank(dtype) : Type::tensor(dtype, std::move(dims));
-    lexer_.move_to(at);
-    advance();
-    return true;
-  }
-
-  // A number, inf, nan or nan(0x...); leaves the token behind it.
-  bool number(Number& n) {
-    n = {};
-    n.text = token_.text;
-    if (token_.kind == Kind::Int) {
-      n.is_integer = true;
-      n.fits_signed = token_.exact;
-      n.integer = token_.integer;
-      n.bits = token_.bits;
-    } else if (token_.kind == Kind::Real) {
-      n.real = token_.real;
-    } else if (at_word("inf")) {
-      n.real = std::numeric_limits<double>::infinity();
-    } else if (at_word("nan")) {
-      n.real = std::numeric_limits<double>::quiet_NaN();
-      if (lexer_.peek() == '(') {
-        advance();
-        advance();
-        if (token_.kind != Kind::Hex) return fail("expected the bits of a NaN, such as 0x7ff8000000000001");
-        n.has_bits = true;
-        n.bits = token_.bits;
-        advance();
-        if (!at_punct(")")) return fail("expected ')'");
-      }
-    } else {
-      return fail("expected a number");
-    }
-    advance();
-    return true;
-  }
-
-  bool elements(DType dtype, std::vector<std::uint8_t>& bytes) {
-    if (!expect_punct("[")) return false;
-    if (take_punct("]")) return true;
-    do {
-      const std::size_t offset = token_.offset;
-      Number n;
-      if (dtype == DType::Bool) {
-        if (!at_word("true") && !at_word("false")) return fail("expected true or false");
-        bytes.push_back(at_word("true") ? 1 : 0);
-        advance();
-        continue;
-      }
-      if (!number(n)) return false;
-      if (const char* problem = append_element(dtype, n, bytes)) return fail_at(offset, problem);
-    } while (take_punct(","));
-    return expect_punct("]");
-  }
-
-  bool literal(Attr& attr) {
-    const std::size_t offset = token_.offset;
-    Type type;
-    if (!parse_type(type, 0)) return false;
-    if (!type.is_tensor() || !type.shape) return fail_at(offset, "a literal has a tensor type with known dims");
-    TensorLiteral out;
-    out.dtype = type.dtype;
-    for (const Dim& dim : *type.shape) {
-      if (!dim.is_known()) return fail_at(offset, "a literal has a tensor type with known dims");
-      out.shape.push_back(dim.value);
-    }
-    if (!elements(out.dtype, out.bytes)) return false;
-    const std::int64_t count = element_count(out.shape);
-    const std::size_t have = out.bytes.size() / size_of(out.dtype);
-    if (count < 0 || static_cast<std::uint64_t>(count) != have || out.bytes.size() % size_of(out.dtype) != 0)
-      return fail_at(offset, to_string(type) + " does not have " + std::to_string(have) + " elements");
-    attr = std::move(out);
-    return true;
-  }
-
-  bool attribute_value(Attr& attr) {
-    if (token_.kind == Kind::String) {
-      attr = std::move(token_.text);
-      advance();
-      return true;
-    }
-    if (token_.kind == Kind::Int || token_.kind == Kind::Real || at_word("inf") || at_word("nan")) return scalar_value(attr);
-    if (at_word("true") || at_word("false")) {
-      attr = at_word("true");
-      advance();
-      return true;
-    }
-    if (at_punct("[")) return list_value(attr);
-    if (lexer_.peek() == '[') {
-      if (at_word("ints")) return empty_list(attr, std::vector<std::int64_t>{});
-      if (at_word("floats")) return empty_list(attr, std::vector<double>{});
-      if (at_word("strings")) return empty_list(attr, std::vector<std::string>{});
-      if (token_.kind == Kind::Word && dtype_named(token_.text)) return literal(attr);
-    }
-    if (at_word("type") && lexer_.peek() == ':') {
-      advance();
-      advance();
-      Type type;
-      if (!parse_type(type, 0)) return false;
-      attr = std::move(type);
-      return true;
-    }
-    return fail("expected a value: a number, true, \"text\", [list], f32[2] [1.0,2.0] or type:f32[2]");
-  }
-
-  bool scalar_value(Attr& attr) {
-    const std::size_t offset = token_.offset;
-    Number n;
-    if (!number(n)) return false;
-    if (n.is_integer && !n.fits_signed) return fail_at(offset, "the number " + n.text + " does not fit in 64 bits");
-    if (n.has_bits && !std::isnan(to_double(n))) return fail_at(offset, "these bits are no NaN");
-    if (n.is_integer) attr = n.integer;
-    else attr = to_double(n);
-    return true;
-  }
-
-  bool empty_list(Attr& attr, Attr empty) {
-    advance();
-    attr = std::move(empty);
-    return expect_punct("[") && expect_punct("]");
-  }
-
-  bool list_value(Attr& attr) {
-    const std::size_t offset = token_.offset;
-    advance();
-    if (at_punct("]")) return fail("an empty list says what it holds: ints[], floats[] or strings[]");
-    std::vector<std::int64_t> ints;
-    std::vector<double> floats;
-    std::vector<std::string> strings;
-    do {
-      Attr item;
-      if (token_.kind == Kind::String) {
-        strings.push_back(std::move(token_.text));
-        advance();
-        continue;
-      }
-      if (!scalar_value(item)) return false;
-      if (const auto* i = std::get_if<std::int64_t>(&item)) ints.push_back(*i);
-      else floats.push_back(std::get<double>(item));
-    } while (take_punct(","));
-    if (!expect_punct("]")) return false;
-    if ((!ints.empty()) + (!floats.empty()) + (!strings.empty()) != 1) return fail_at(offset, "a list holds values of one kind");
-    if (!ints.empty()) attr = std::move(ints);
-    else if (!floats.empty()) attr = std::move(floats);
-    else attr = std::move(strings);
-    return true;
   }
 
   // ---- functions -----------------------------------------------------------------------
@@ -455,15 +158,18 @@ class Parser {
     advance();
     const std::size_t name_offset = token_.offset;
     if (!expect_name(Kind::Global, f.name, "@name") || !parameters() || !results()) return false;
-    if (!function_names_.emplace(f.name, true).second) fail_at(name_offset, "function @" + f.name + " is defined twice");
+    if (!function_names_.emplace(f.name, true).second)
+      fail_at(name_offset, "function @" + f.name + " is defined twice");
     if (!expect_punct("{")) return false;
     f.span = span_since(start);
     body();
     check_names();
     const bool ended = at_punct("}");
     statement_ = token_.offset;
-    if (!ended) fail("expected '}'");
-    else advance();
+    if (!ended)
+      fail("expected '}'");
+    else
+      advance();
     untyped_.push_back(std::move(scope_.untyped));
     typed_.push_back(std::move(scope_.typed));
     program_.functions.push_back(std::move(f));
@@ -485,7 +191,9 @@ class Parser {
     auto it = std::find(program_.sources.begin(), program_.sources.end(), file_name_);
     const auto file = static_cast<std::uint32_t>(it - program_.sources.begin());
     if (it == program_.sources.end()) program_.sources.push_back(file_name_);
-    const auto patch = [&](SourceSpan& span) { if (span.file == kThisText) span.file = file; };
+    const auto patch = [&](SourceSpan& span) {
+      if (span.file == kThisText) span.file = file;
+    };
     for (Function& f : program_.functions) {
       patch(f.span);
       for (Block& block : f.blocks) {
@@ -519,7 +227,7 @@ class Parser {
         advance();
         if (!expect_punct(":")) return false;
       }
-      if (!parse_type(result.type, 0)) return false;
+      if (!parse_type(result.type)) return false;
       if (take_word("state") && !expect_name(Kind::Global, result.state, "@name of a state")) return false;
       scope_.function.results.push_back(std::move(result));
     } while (many && take_punct(","));
@@ -531,8 +239,7 @@ class Parser {
       if (token_.first_on_line && (at_word("func") || at_word("subdnn"))) return;
       const std::size_t start = statement_ = token_.offset;
       const bool ok = token_.kind == Kind::Block ? block_header() : statement();
-      if (!ok || !expect_line_end())
-        recover(start, [this] { return token_.kind != Kind::Invalid; });
+      if (!ok || !expect_line_end()) recover(start, [this] { return token_.kind != Kind::Invalid; });
     }
     close_block();
   }
@@ -576,7 +283,8 @@ class Parser {
 
   // ---- names -----------------------------------------------------------------------------
 
-  std::uint32_t mention(std::unordered_map<std::string, std::uint32_t>& ids, std::vector<Scope::Name>& names, const std::string& name) {
+  std::uint32_t mention(std::unordered_map<std::string, std::uint32_t>& ids, std::vector<Scope::Name>& names,
+                        const std::string& name) {
     const auto [it, fresh] = ids.emplace(name, static_cast<std::uint32_t>(names.size()));
     if (fresh) names.push_back({token_.offset, false});
     return it->second;
@@ -609,7 +317,7 @@ class Parser {
     if (!define(token_.text, id)) return false;
     advance();
     Type type;
-    if (!expect_punct(":") || !parse_type(type, 0)) return false;
+    if (!expect_punct(":") || !parse_type(type)) return false;
     give_type(id, std::move(type));
     return true;
   }
@@ -633,9 +341,13 @@ class Parser {
   void check_names() {
     std::vector<std::pair<std::size_t, std::string>> problems;
     for (const auto& [name, id] : scope_.value_ids)
-      if (!scope_.values[id].defined) problems.emplace_back(scope_.values[id].first_mention, "%" + name + " is not defined in @" + scope_.function.name);
+      if (!scope_.values[id].defined)
+        problems.emplace_back(scope_.values[id].first_mention,
+                              "%" + name + " is not defined in @" + scope_.function.name);
     for (const auto& [name, id] : scope_.block_ids)
-      if (!scope_.blocks[id].defined) problems.emplace_back(scope_.blocks[id].first_mention, "there is no block ^" + name + " in @" + scope_.function.name);
+      if (!scope_.blocks[id].defined)
+        problems.emplace_back(scope_.blocks[id].first_mention,
+                              "there is no block ^" + name + " in @" + scope_.function.name);
     std::sort(problems.begin(), problems.end());
     for (auto& [offset, problem] : problems) fail_at(offset, std::move(problem));
     scope_.block_places.resize(scope_.blocks.size());
@@ -727,7 +439,7 @@ class Parser {
   bool type_list(std::vector<Type>& types) {
     do {
       Type type;
-      if (!parse_type(type, 0)) return false;
+      if (!parse_type(type)) return false;
       types.push_back(std::move(type));
     } while (take_punct(","));
     return true;
@@ -736,11 +448,14 @@ class Parser {
   bool finish_op(Op op, std::vector<Type> types, std::size_t offset) {
     if (!types.empty()) {
       if (types.size() != op.results.size())
-        return fail_at(offset, "there are " + std::to_string(op.results.size()) + " results but " + std::to_string(types.size()) + " types");
+        return fail_at(offset, "there are " + std::to_string(op.results.size()) + " results but " +
+                                   std::to_string(types.size()) + " types");
       for (std::size_t i = 0; i < types.size(); ++i) give_type(op.results[i], std::move(types[i]));
     } else if (!op.results.empty()) {
-      if (op.is_tensor_op()) return fail_at(offset, "a tensor op needs the types of its results: " + op.name + " ... : f32[2]");
-      scope_.untyped.push_back({static_cast<std::uint32_t>(scope_.function.blocks.size() - 1), static_cast<std::uint32_t>(current_->body.size()), offset});
+      if (op.is_tensor_op())
+        return fail_at(offset, "a tensor op needs the types of its results: " + op.name + " ... : f32[2]");
+      scope_.untyped.push_back({static_cast<std::uint32_t>(scope_.function.blocks.size() - 1),
+                                static_cast<std::uint32_t>(current_->body.size()), offset});
     }
     current_->body.push_back(std::move(op));
     return true;
@@ -763,7 +478,9 @@ class Parser {
       current_->exit = std::move(jump);
     } else if (word == "branch") {
       Branch branch;
-      if (!use(branch.condition) || !expect_punct(",") || !edge(branch.if_true) || !expect_punct(",") || !edge(branch.if_false)) return false;
+      if (!use(branch.condition) || !expect_punct(",") || !edge(branch.if_true) || !expect_punct(",") ||
+          !edge(branch.if_false))
+        return false;
       current_->exit = std::move(branch);
     } else if (word == "switch") {
       return switch_exit();
@@ -802,11 +519,13 @@ class Parser {
 
   void infer_all() {
     const FunctionIndex index(program_);
-    for (std::size_t i = 0; i < program_.functions.size(); ++i) infer_function(program_.functions[i], untyped_[i], typed_[i], index);
+    for (std::size_t i = 0; i < program_.functions.size(); ++i)
+      infer_function(program_.functions[i], untyped_[i], typed_[i], index);
   }
 
   // Blocks may stand in any order, so an op can wait for operands that come later.
-  void infer_function(Function& f, const std::vector<UntypedOp>& untyped, std::vector<bool>& typed, const FunctionIndex& index) {
+  void infer_function(Function& f, const std::vector<UntypedOp>& untyped, std::vector<bool>& typed,
+                      const FunctionIndex& index) {
     std::unordered_map<std::uint32_t, std::vector<std::size_t>> waiting;  // value -> ops
     std::vector<bool> done(untyped.size(), false);
     std::vector<std::size_t> ready;
@@ -816,7 +535,8 @@ class Parser {
         const std::size_t i = ready.back();
         ready.pop_back();
         const Op& op = f.blocks[untyped[i].block].body[untyped[i].op];
-        const auto missing = std::find_if(op.operands.begin(), op.operands.end(), [&](ValueId v) { return v.present() && !typed[v.index]; });
+        const auto missing = std::find_if(op.operands.begin(), op.operands.end(),
+                                          [&](ValueId v) { return v.present() && !typed[v.index]; });
         if (missing != op.operands.end()) {
           waiting[missing->index].push_back(i);
           continue;
@@ -833,7 +553,8 @@ class Parser {
     // What waits for an op that failed needs no error of its own.
     if (!errors_.empty()) return;
     for (std::size_t i = 0; i < untyped.size(); ++i)
-      if (!done[i]) fail_at(untyped[i].offset, "the type of the result depends on itself", "write the result's type after ':'");
+      if (!done[i])
+        fail_at(untyped[i].offset, "the type of the result depends on itself", "write the result's type after ':'");
   }
 
   bool infer_op(Function& f, const Op& op, std::size_t offset, const FunctionIndex& index) {
@@ -842,19 +563,14 @@ class Parser {
       return fail_at(offset, op.name + " needs the types of its results: " + op.name + " ... : type");
     if (!types) return fail_at(offset, op.name + ": " + types.error().message);
     if (types->size() != op.results.size())
-      return fail_at(offset, op.name + " has " + std::to_string(types->size()) + " results, not " + std::to_string(op.results.size()));
+      return fail_at(offset, op.name + " has " + std::to_string(types->size()) + " results, not " +
+                                 std::to_string(op.results.size()));
     for (std::size_t i = 0; i < types->size(); ++i) f.values[op.results[i].index].type = (*types)[i];
     return true;
   }
 
-  Lexer lexer_;
-  LineMap lines_;
   const std::string& file_name_;
   ParseOptions options_;
-  Token token_;
-  std::size_t last_end_ = 0;   // of the token before
-  std::size_t statement_ = 0;  // where the present line's statement starts
-  std::vector<Error> errors_;
   Program program_;
   Scope scope_;
   Block* current_ = nullptr;  // in scope_.function.blocks; reset whenever that grows
@@ -886,19 +602,25 @@ Result<Program> parse(std::string_view text, std::string file_name, const ParseO
   Error all = outcome.errors.front();
   all.message.clear();
   all.help.clear();
-  for (const Error& error : outcome.errors) all.message += (all.message.empty() ? "" : "\n") + draw_error(error, text, file_name);
+  for (const Error& error : outcome.errors)
+    all.message += (all.message.empty() ? "" : "\n") + draw_error(error, text, file_name);
   return all;
 }
 
 Result<Type> parse_type(std::string_view text) {
-  const std::string name = "<type>";
-  Result<Type> type = Parser(text, name, {}).run_type();
-  if (!type) return Error{ErrorKind::InvalidModel, "bad type '" + std::string(text.substr(0, 80)) + "': " + type.error().message, {}, {}, {}};
+  Result<Type> type = ValueReader::read_type(text);
+  if (!type)
+    return Error{ErrorKind::InvalidModel,
+                 "bad type '" + std::string(text.substr(0, 80)) + "': " + type.error().message,
+                 {},
+                 {},
+                 {}};
   return type;
 }
 
 std::string draw_error(const Error& error, std::string_view text, const std::string& file_name) {
-  std::string out = file_name + ":" + std::to_string(error.span.line) + ":" + std::to_string(error.span.column) + ": error: " + error.message;
+  std::string out = file_name + ":" + std::to_string(error.span.line) + ":" + std::to_string(error.span.column) +
+                    ": error: " + error.message;
   std::string_view line = line_of(text, error.span.line);
   if (!line.empty() && line.size() <= 400) {
     std::string shown(line);

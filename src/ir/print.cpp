@@ -115,8 +115,10 @@ class Printer {
     if (hidden) {
       const Attr& attr = *op.attr(hidden);
       out_ += ' ';
-      if (op.name == "const") out_ += to_string(attr);
-      else out_ += at_name(std::get<std::string>(attr));
+      if (op.name == "const")
+        out_ += to_string(attr);
+      else
+        out_ += at_name(std::get<std::string>(attr));
     }
     if (op.name == "call" && hidden) {
       out_ += '(';

@@ -33,7 +33,7 @@ struct Weight {
 // A value kept between runs: a buffer or attribute that the forward writes.
 struct State {
   Type type;
-  Attr initial;        // scalars: int64/double/bool; tensors: std::string naming a weight
+  Attr initial;  // scalars: int64/double/bool; tensors: std::string naming a weight
 };
 
 struct Symbol {
@@ -45,9 +45,9 @@ struct Program {
   std::map<std::string, Symbol> symbols;
   std::map<std::string, Weight> weights;
   std::map<std::string, State> states;
-  std::vector<std::string> sources;              // file names, indexed by SourceSpan::file
-  std::map<std::string, std::string> metadata;   // e.g. "python.signature": JSON the binding reads back
-  std::vector<Function> functions;               // functions[0] is main
+  std::vector<std::string> sources;             // file names, indexed by SourceSpan::file
+  std::map<std::string, std::string> metadata;  // e.g. "python.signature": JSON the binding reads back
+  std::vector<Function> functions;              // functions[0] is main
 
   Function& main() { return functions.front(); }
   const Function& main() const { return functions.front(); }

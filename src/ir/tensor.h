@@ -41,9 +41,13 @@ struct Tensor {
   std::int64_t rank() const { return static_cast<std::int64_t>(shape.size()); }
 
   template <typename T>
-  const T* data() const { return reinterpret_cast<const T*>(bytes.data()); }
+  const T* data() const {
+    return reinterpret_cast<const T*>(bytes.data());
+  }
   template <typename T>
-  T* data() { return reinterpret_cast<T*>(bytes.data()); }
+  T* data() {
+    return reinterpret_cast<T*>(bytes.data());
+  }
 
   bool operator==(const Tensor&) const = default;  // by bits
 };

@@ -85,13 +85,17 @@ std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') out += std::string("\\") + c;
-    else if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
+    if (c == '"' || c == '\\')
+      out += std::string("\\") + c;
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
     else if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !raw)) {
       constexpr char kDigits[] = "0123456789abcdef";
       out += std::string("\\x") + kDigits[byte >> 4] + kDigits[byte & 15];
-    } else out += c;
+    } else
+      out += c;
   }
   return out + '"';
 }
@@ -118,7 +122,8 @@ void append_elements(std::string& out, DType dtype, std::span<const std::uint8_t
     case DType::C128: return append_all<double>(out, bytes, real);
     case DType::F16: return append_all<std::uint16_t>(out, bytes, f16_text);
     case DType::BF16: return append_all<std::uint16_t>(out, bytes, bf16_text);
-    case DType::Bool: return append_all<std::uint8_t>(out, bytes, [](std::uint8_t v) { return std::string(v ? "true" : "false"); });
+    case DType::Bool:
+      return append_all<std::uint8_t>(out, bytes, [](std::uint8_t v) { return std::string(v ? "true" : "false"); });
     case DType::U8: return append_all<std::uint8_t>(out, bytes, number);
     case DType::I8: return append_all<std::int8_t>(out, bytes, number);
     case DType::U16: return append_all<std::uint16_t>(out, bytes, number);

@@ -36,9 +36,9 @@ struct Type {
   enum class Kind : std::uint8_t { Tensor, Bool, Int, Float, List, Optional };
 
   Kind kind = Kind::Tensor;
-  DType dtype = DType::F32;                // Tensor only
-  std::optional<std::vector<Dim>> shape;   // Tensor only; nullopt: rank unknown
-  std::vector<Type> element;               // List and Optional: exactly one
+  DType dtype = DType::F32;               // Tensor only
+  std::optional<std::vector<Dim>> shape;  // Tensor only; nullopt: rank unknown
+  std::vector<Type> element;              // List and Optional: exactly one
 
   static Type tensor(DType dtype, std::vector<Dim> shape) { return {Kind::Tensor, dtype, std::move(shape), {}}; }
   static Type tensor_of_unknown_rank(DType dtype) { return {Kind::Tensor, dtype, std::nullopt, {}}; }

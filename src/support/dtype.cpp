@@ -12,10 +12,10 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {DType::F32, "f32", 4},   {DType::U8, "u8", 1},     {DType::I8, "i8", 1},    {DType::U16, "u16", 2},
-    {DType::I16, "i16", 2},   {DType::I32, "i32", 4},   {DType::I64, "i64", 8},  {DType::Bool, "bool", 1},
-    {DType::F16, "f16", 2},   {DType::F64, "f64", 8},   {DType::U32, "u32", 4},  {DType::U64, "u64", 8},
-    {DType::C64, "c64", 8},   {DType::C128, "c128", 16}, {DType::BF16, "bf16", 2},
+    {DType::F32, "f32", 4}, {DType::U8, "u8", 1},      {DType::I8, "i8", 1},     {DType::U16, "u16", 2},
+    {DType::I16, "i16", 2}, {DType::I32, "i32", 4},    {DType::I64, "i64", 8},   {DType::Bool, "bool", 1},
+    {DType::F16, "f16", 2}, {DType::F64, "f64", 8},    {DType::U32, "u32", 4},   {DType::U64, "u64", 8},
+    {DType::C64, "c64", 8}, {DType::C128, "c128", 16}, {DType::BF16, "bf16", 2},
 };
 
 }  // namespace

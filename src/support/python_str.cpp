@@ -33,8 +33,10 @@ std::string python_str(double value) {
     return sign + mantissa + (exponent < 0 ? "e-" : "e+") + (power.size() < 2 ? "0" : "") + power;
   }
   if (exponent < 0) return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
-  if (count <= exponent + 1) return sign + digits + std::string(static_cast<std::size_t>(exponent + 1 - count), '0') + ".0";
-  return sign + digits.substr(0, static_cast<std::size_t>(exponent + 1)) + "." + digits.substr(static_cast<std::size_t>(exponent + 1));
+  if (count <= exponent + 1)
+    return sign + digits + std::string(static_cast<std::size_t>(exponent + 1 - count), '0') + ".0";
+  return sign + digits.substr(0, static_cast<std::size_t>(exponent + 1)) + "." +
+         digits.substr(static_cast<std::size_t>(exponent + 1));
 }
 
 std::string python_str(std::int64_t value) { return std::to_string(value); }
@@ -54,8 +56,10 @@ std::optional<std::size_t> count_placeholders(std::string_view format) {
   for (std::size_t i = 0; i < format.size(); ++i) {
     if (format[i] != '{' && format[i] != '}') continue;
     const char next = i + 1 < format.size() ? format[i + 1] : '\0';
-    if (format[i] == '{' && next == '}') ++count;
-    else if (next != format[i]) return std::nullopt;
+    if (format[i] == '{' && next == '}')
+      ++count;
+    else if (next != format[i])
+      return std::nullopt;
     ++i;
   }
   return count;

@@ -26,7 +26,7 @@ namespace dycl::scalar {
 // Why an op has no result. Packages store none of these numbers.
 enum class Fault : std::uint8_t {
   None,
-  IntOverflow,        // a result that needs more than 64 bits
+  IntOverflow,  // a result that needs more than 64 bits
   IntDivisionByZero,
   IntModuloByZero,
   TrueDivisionByZero,
@@ -36,13 +36,13 @@ enum class Fault : std::uint8_t {
   NegativeIntPower,
   NegativeShift,
   ZeroToNegativePower,
-  ComplexPower,       // Python's answer would be a complex number
+  ComplexPower,  // Python's answer would be a complex number
   PowerRange,
   MathDomain,
   MathRange,
   NanToInt,
   InfinityToInt,
-  IntOutOfDtype,      // to_tensor of an int its dtype cannot hold
+  IntOutOfDtype,  // to_tensor of an int its dtype cannot hold
 };
 
 // The class of the exception that Python raises there.
@@ -135,7 +135,9 @@ inline Fault int_mod(I64 a, I64 b, I64* out) {
 // The quotient, correctly rounded (not the quotient of rounded operands).
 inline Fault int_truediv(I64 a, I64 b, double* out) {
   if (b == 0) return Fault::TrueDivisionByZero;
-  const auto magnitude = [](I64 v) { return v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v); };
+  const auto magnitude = [](I64 v) {
+    return v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
+  };
   const std::uint64_t ua = magnitude(a), ub = magnitude(b);
   constexpr std::uint64_t kExact = std::uint64_t{1} << 53;
   if (ua <= kExact && ub <= kExact) return *out = static_cast<double>(a) / static_cast<double>(b), Fault::None;
@@ -315,9 +317,24 @@ struct Scalar {
     double f;
   };
 
-  static Scalar of(bool v) { Scalar s; s.kind = Kind::Bool; s.b = v; return s; }
-  static Scalar of(I64 v) { Scalar s; s.kind = Kind::Int; s.i = v; return s; }
-  static Scalar of(double v) { Scalar s; s.kind = Kind::Float; s.f = v; return s; }
+  static Scalar of(bool v) {
+    Scalar s;
+    s.kind = Kind::Bool;
+    s.b = v;
+    return s;
+  }
+  static Scalar of(I64 v) {
+    Scalar s;
+    s.kind = Kind::Int;
+    s.i = v;
+    return s;
+  }
+  static Scalar of(double v) {
+    Scalar s;
+    s.kind = Kind::Float;
+    s.f = v;
+    return s;
+  }
 };
 
 // Every op: enumerator, name in the IR, kinds of the operands, kind of the
@@ -420,7 +437,8 @@ struct Signature {
 };
 
 inline constexpr Signature kSignatures[] = {
-#define DYCL_SCALAR_ROW(id, name, operands, result, compute) {name, operands, result, std::string_view(#compute).starts_with("return")},
+#define DYCL_SCALAR_ROW(id, name, operands, result, compute) \
+  {name, operands, result, std::string_view(#compute).starts_with("return")},
     DYCL_SCALAR_OPS(DYCL_SCALAR_ROW)
 #undef DYCL_SCALAR_ROW
 };
@@ -430,9 +448,7 @@ constexpr const Signature& signature(OpCode op) { return kSignatures[static_cast
 
 constexpr bool can_fault(OpCode op) { return signature(op).can_fault; }
 
-constexpr Kind kind_of(char letter) {
-  return letter == 'b' ? Kind::Bool : letter == 'i' ? Kind::Int : Kind::Float;
-}
+constexpr Kind kind_of(char letter) { return letter == 'b' ? Kind::Bool : letter == 'i' ? Kind::Int : Kind::Float; }
 
 namespace detail {
 
@@ -457,8 +473,10 @@ inline std::optional<OpCode> op_named(std::string_view name) {
     const std::size_t middle = (low + high) / 2;
     const std::string_view candidate = kSignatures[detail::kSortedOps[middle]].name;
     if (candidate == name) return static_cast<OpCode>(detail::kSortedOps[middle]);
-    if (candidate < name) low = middle + 1;
-    else high = middle;
+    if (candidate < name)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return std::nullopt;
 }

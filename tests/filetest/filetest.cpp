@@ -17,15 +17,15 @@ namespace {
 using namespace dycl::ir;
 
 struct Marker {
-  std::uint32_t line;   // 1-based
-  bool alone;           // a comment line: for errors without a place
+  std::uint32_t line;  // 1-based
+  bool alone;          // a comment line: for errors without a place
   std::string text;
   bool met = false;
 };
 
 struct Test {
   std::string text;
-  std::string kind;                 // parse, verify, run, pass
+  std::string kind;  // parse, verify, run, pass
   std::vector<std::string> passes;
   std::vector<std::string> runs;
   std::vector<Marker> errors;
@@ -87,7 +87,9 @@ void match_errors(Test& test, const std::vector<Error>& errors, std::vector<std:
       if (!here || error.message.find(marker.text) == std::string::npos) continue;
       marker.met = announced = true;
     }
-    if (!announced) problems.push_back("line " + std::to_string(error.span.line) + ": error that no comment announces: " + error.message);
+    if (!announced)
+      problems.push_back("line " + std::to_string(error.span.line) +
+                         ": error that no comment announces: " + error.message);
   }
   for (const Marker& marker : test.errors)
     if (!marker.met) problems.push_back("line " + std::to_string(marker.line) + ": no such error: " + marker.text);
@@ -96,7 +98,8 @@ void match_errors(Test& test, const std::vector<Error>& errors, std::vector<std:
 void check_runs(const Test& test, const Program& program, const char* when, std::vector<std::string>& problems) {
   const auto evaluator = make_builtin_evaluator();
   for (const std::string& run : test.runs)
-    if (auto problem = check_run_line(run, program, *evaluator)) problems.push_back(std::string(when) + "`" + run + "`: " + *problem);
+    if (auto problem = check_run_line(run, program, *evaluator))
+      problems.push_back(std::string(when) + "`" + run + "`: " + *problem);
 }
 
 // Prints, compares or blesses, and sees that the text reads back.
@@ -106,14 +109,17 @@ void check_output(const std::filesystem::path& file, const Test& test, const Pro
   for (const auto& [name, weight] : program.weights) carries_bytes = carries_bytes || weight.bytes.data;
   const std::string output = print(program, {.spans = false, .inline_weights = carries_bytes});
   const auto again = parse(output, "output");
-  if (!again) problems.push_back("the output does not parse: " + again.error().message);
-  else if (auto d = difference(program, *again, {.spans = false})) problems.push_back("the output reads back as another program: " + *d);
+  if (!again)
+    problems.push_back("the output does not parse: " + again.error().message);
+  else if (auto d = difference(program, *again, {.spans = false}))
+    problems.push_back("the output reads back as another program: " + *d);
   if (output == test.expected) return;
   if (options.bless) {
     std::ofstream(file, std::ios::binary) << blessed(test, output);
     return;
   }
-  problems.push_back("the output is not the expected one:\n--- expected\n" + test.expected + "--- got\n" + output + "---");
+  problems.push_back("the output is not the expected one:\n--- expected\n" + test.expected + "--- got\n" + output +
+                     "---");
 }
 
 void run_passes(const Test& test, Program& program, const Options& options, std::vector<std::string>& problems) {

@@ -169,10 +169,14 @@ class LineReader {
     n.fits_signed = token_.exact;
     n.integer = token_.integer;
     n.bits = token_.bits;
-    if (token_.kind == Kind::Real) n.real = token_.real;
-    else if (token_.kind == Kind::Word && token_.text == "inf") n.real = std::numeric_limits<double>::infinity();
-    else if (token_.kind == Kind::Word && token_.text == "nan") n.real = std::numeric_limits<double>::quiet_NaN();
-    else if (!n.is_integer) return fail("expected a number");
+    if (token_.kind == Kind::Real)
+      n.real = token_.real;
+    else if (token_.kind == Kind::Word && token_.text == "inf")
+      n.real = std::numeric_limits<double>::infinity();
+    else if (token_.kind == Kind::Word && token_.text == "nan")
+      n.real = std::numeric_limits<double>::quiet_NaN();
+    else if (!n.is_integer)
+      return fail("expected a number");
     advance();
     return true;
   }
@@ -213,8 +217,10 @@ class LineReader {
     if (!at("]")) {
       do {
         if (!elements(t, depth + 1, inner)) return false;
-        if (count++ == 0) first = inner;
-        else if (inner != first) return fail("the rows differ in length");
+        if (count++ == 0)
+          first = inner;
+        else if (inner != first)
+          return fail("the rows differ in length");
       } while (take(","));
     }
     shape.push_back(count);
@@ -243,8 +249,11 @@ class LineReader {
 
 std::optional<std::string> check_failure(const Expectation& e, const Error& error) {
   if (e.raises.empty()) return "fails: " + (error.type.empty() ? "" : error.type + ": ") + error.message;
-  if (error.type != e.raises) return "raises " + (error.type.empty() ? "an error without a type" : error.type) + ", not " + e.raises + ": " + error.message;
-  if (error.message.find(e.message) == std::string::npos) return "raises " + error.type + " with message \"" + error.message + "\"";
+  if (error.type != e.raises)
+    return "raises " + (error.type.empty() ? "an error without a type" : error.type) + ", not " + e.raises + ": " +
+           error.message;
+  if (error.message.find(e.message) == std::string::npos)
+    return "raises " + error.type + " with message \"" + error.message + "\"";
   return std::nullopt;
 }
 
@@ -264,7 +273,8 @@ std::optional<std::string> check_run_line(std::string_view line, const Program& 
   if (!outcome) return check_failure(e, outcome.error());
   if (!e.raises.empty()) return "does not raise " + e.raises;
   for (std::size_t i = 0; i < e.results.size(); ++i)
-    if (auto d = difference(outcome->results[i], e.results[i], kTolerance)) return "result " + std::to_string(i + 1) + ": " + *d;
+    if (auto d = difference(outcome->results[i], e.results[i], kTolerance))
+      return "result " + std::to_string(i + 1) + ": " + *d;
   for (const auto& [name, expected] : e.states_after)
     if (auto d = difference(outcome->states.at(name), expected, kTolerance)) return "state @" + name + ": " + *d;
   return std::nullopt;

@@ -22,6 +22,7 @@
 namespace dycl::filetest {
 
 // What is wrong with the line, or with what the program did; nullopt if all is well.
-std::optional<std::string> check_run_line(std::string_view line, const ir::Program& program, ir::TensorEvaluator& evaluator);
+std::optional<std::string> check_run_line(std::string_view line, const ir::Program& program,
+                                          ir::TensorEvaluator& evaluator);
 
 }  // namespace dycl::filetest

@@ -21,7 +21,8 @@ Type f32(std::vector<Dim> dims) { return Type::tensor(DType::F32, std::move(dims
 const Type kScalarTensor = f32({}), kVector = f32({Dim::of(3)}), kMatrix = f32({Dim::of(2), Dim::of(3)});
 const Type kSquare = f32({Dim::of(3), Dim::of(3)}), kBatch = f32({Dim{-1, "N"}, Dim::of(3)});
 const Type kMask = Type::tensor(DType::Bool, {Dim::of(3)}), kIndices = Type::tensor(DType::I64, {Dim::of(3)});
-const Type kInts = Type::list(kInt), kVectors = Type::list(kVector), kMaybe = Type::optional(kInt), kMaybeVector = Type::optional(kVector);
+const Type kInts = Type::list(kInt), kVectors = Type::list(kVector), kMaybe = Type::optional(kInt),
+           kMaybeVector = Type::optional(kVector);
 
 class Generator {
  public:
@@ -42,7 +43,9 @@ class Generator {
   Int below(Int n) { return random_.integer(0, n); }
   bool chance(int percent) { return below(100) < percent; }
   template <typename T>
-  const T& one_of(const std::vector<T>& all) { return all[static_cast<std::size_t>(below(static_cast<Int>(all.size())))]; }
+  const T& one_of(const std::vector<T>& all) {
+    return all[static_cast<std::size_t>(below(static_cast<Int>(all.size())))];
+  }
   Int small_int() { return random_.integer(-20, 21); }
   double small_float() { return static_cast<double>(random_.integer(-64, 65)) / 16.0; }
 
@@ -139,7 +142,8 @@ class Generator {
     scope_.push_back(f().param(kInt, "count", "count"));
     scope_.push_back(f().param(kVector, "hidden", "hidden"));
     for (Int i = random_.integer(1, 4); i-- > 0;)
-      results_.push_back(one_of(std::vector<Type>{kBatch, kVector, kInt, kFloat, kBool, kInts, kVectors, kMaybe, kScalarTensor}));
+      results_.push_back(
+          one_of(std::vector<Type>{kBatch, kVector, kInt, kFloat, kBool, kInts, kVectors, kMaybe, kScalarTensor}));
     for (const Type& type : results_) f().result(type, chance(30) ? "out" : "");
     f().result(kInt, {}, "count");
     f().result(kVector, {}, "hidden");
@@ -161,8 +165,10 @@ class Generator {
     for (Int left = random_.integer(2, 9); left > 0 && budget_ > 0; --left) {
       --budget_;
       written_somewhere();
-      if (depth > 0 && chance(35)) control(depth - 1);
-      else straight();
+      if (depth > 0 && chance(35))
+        control(depth - 1);
+      else
+        straight();
     }
   }
 
@@ -222,7 +228,9 @@ class Generator {
     const auto params = add_params(join, types);
     f().branch(condition, {yes, {}}, {no, {}});
     arm(yes, join, types, [&] { statements(depth); });
-    arm(no, join, types, [&] { if (chance(60)) statements(depth); });
+    arm(no, join, types, [&] {
+      if (chance(60)) statements(depth);
+    });
     enter_join(join, params);
   }
 
@@ -241,7 +249,10 @@ class Generator {
     }
     arms.push_back(f().block("otherwise"));
     f().choose(selector, cases, targets, {arms.back(), {}});
-    for (BlockId block : arms) arm(block, join, types, [&] { if (chance(60)) statements(depth); });
+    for (BlockId block : arms)
+      arm(block, join, types, [&] {
+        if (chance(60)) statements(depth);
+      });
     enter_join(join, params);
   }
 
@@ -284,8 +295,10 @@ class Generator {
     const std::size_t mark = scope_.size();
     f().at(out);
     if (chance(30)) statements(depth);
-    if (options_.failures && chance(40)) f().raise("ValueError", "value {} of {{n}}", {pick(kInt)});
-    else leave();
+    if (options_.failures && chance(40))
+      f().raise("ValueError", "value {} of {{n}}", {pick(kInt)});
+    else
+      leave();
     scope_.resize(mark);
     f().at(on);
   }
@@ -296,14 +309,18 @@ class Generator {
     const ValueId box = pick(optional ? (chance(50) ? kMaybe : kMaybeVector) : (chance(50) ? kInts : kVectors));
     const Type element = f().type_of(box).element[0];
     ValueId some;
-    if (optional) some = f().host("opt.is_some", {box});
-    else some = f().host("int.gt", {f().host("list.len", {box}), f().constant(Int{0})});
+    if (optional)
+      some = f().host("opt.is_some", {box});
+    else
+      some = f().host("int.gt", {f().host("list.len", {box}), f().constant(Int{0})});
     const BlockId yes = f().block("some"), no = f().block("none"), join = f().block("join");
     const auto params = add_params(join, {element});
     f().branch(some, {yes, {}}, {no, {}});
     arm(yes, join, {element}, [&] {
-      if (optional) keep(f().host("opt.get", {box}));
-      else keep(f().host("list.get", {box, f().host("int.mod", {pick(kInt), f().host("list.len", {box})})}));
+      if (optional)
+        keep(f().host("opt.get", {box}));
+      else
+        keep(f().host("list.get", {box, f().host("int.mod", {pick(kInt), f().host("list.len", {box})})}));
       if (chance(30)) statements(depth);
     });
     arm(no, join, {element}, [] {});
@@ -330,11 +347,13 @@ class Generator {
   ValueId bounded(ValueId v) { return keep(f().host("int.mod", {v, f().constant(Int{1000})})); }
 
   void integer() {
-    static const std::vector<std::string> plain = {"int.add", "int.sub", "int.mul", "int.and", "int.or", "int.xor", "int.min", "int.max"};
+    static const std::vector<std::string> plain = {"int.add", "int.sub", "int.mul", "int.and",
+                                                   "int.or",  "int.xor", "int.min", "int.max"};
     if (chance(60)) {
       bounded(f().host(one_of(plain), {pick(kInt), pick(kInt)}));
     } else if (chance(50)) {
-      keep(f().host(chance(50) ? "int.floordiv" : "int.mod", {pick(kInt), f().constant(chance(50) ? Int{7} : Int{-3})}));
+      keep(
+          f().host(chance(50) ? "int.floordiv" : "int.mod", {pick(kInt), f().constant(chance(50) ? Int{7} : Int{-3})}));
     } else if (options_.failures && chance(30)) {
       keep(f().host(chance(50) ? "int.floordiv" : "int.pow", {pick(kInt), pick(kInt)}));
     } else {
@@ -349,8 +368,10 @@ class Generator {
   }
 
   void floating() {
-    static const std::vector<std::string> binary = {"float.add", "float.sub", "float.mul", "float.min", "float.max", "float.atan2", "float.copysign", "float.hypot"};
-    static const std::vector<std::string> unary = {"float.neg", "float.abs", "float.tanh", "float.sin", "float.erf", "float.atan", "float.to_f32"};
+    static const std::vector<std::string> binary = {"float.add", "float.sub",   "float.mul",      "float.min",
+                                                    "float.max", "float.atan2", "float.copysign", "float.hypot"};
+    static const std::vector<std::string> unary = {"float.neg", "float.abs",  "float.tanh",  "float.sin",
+                                                   "float.erf", "float.atan", "float.to_f32"};
     switch (below(5)) {
       case 0: return void(tame(f().host(one_of(binary), {pick(kFloat), pick(kFloat)})));
       case 1: return void(keep(f().host(one_of(unary), {pick(kFloat)})));
@@ -411,11 +432,13 @@ class Generator {
       case 4: {
         const ValueId one = f().host("list.new", {pick(kVector), pick(kVector)});
         if (chance(50)) return void(keep(f().host("list.cat", {one}, {{"axis", Int{0}}})));
-        return void(keep(f().op("list.stack", {one}, chance(50) ? kMatrix : f32({Dim::opaque(), Dim::opaque()}), {{"axis", Int{0}}})));
+        return void(keep(f().op("list.stack", {one}, chance(50) ? kMatrix : f32({Dim::opaque(), Dim::opaque()}),
+                                {{"axis", Int{0}}})));
       }
       default: break;
     }
-    const ValueId sum = f().op("ReduceSum", {f().op("Tanh", {pick(kVector)}, kVector)}, kScalarTensor, {{"keepdims", Int{0}}});
+    const ValueId sum =
+        f().op("ReduceSum", {f().op("Tanh", {pick(kVector)}, kVector)}, kScalarTensor, {{"keepdims", Int{0}}});
     const ValueId value = keep(f().host("item", {sum}));
     keep(f().host("float.gt", {value, f().constant(small_float() / 4)}));
   }
@@ -426,9 +449,11 @@ class Generator {
       case 0: return void(f().host_all("print", {pick(kInt), pick(kFloat)}, {{"format", std::string("{} and {}\n")}}));
       case 1: {
         const ValueId ok = options_.failures && chance(30) ? pick(kBool) : f().constant(true);
-        return void(f().host_all("check", {ok}, {{"message", std::string("must hold")}, {"type", std::string("AssertionError")}}));
+        return void(f().host_all("check", {ok},
+                                 {{"message", std::string("must hold")}, {"type", std::string("AssertionError")}}));
       }
-      default: return void(keep(f().op("rand.uniform", {f().constant(Int{3})}, kVector, {{"dtype", std::string("f32")}})));
+      default:
+        return void(keep(f().op("rand.uniform", {f().constant(Int{3})}, kVector, {{"dtype", std::string("f32")}})));
     }
   }
 
@@ -455,7 +480,8 @@ class Generator {
         return void(keep(f().op("ReduceMax", {pick(kMatrix), axes}, kVector, {{"keepdims", Int{0}}})));
       }
       default: {
-        const ValueId pair = f().op("Concat", {pick(kBatch), pick(kBatch)}, f32({Dim{-1, "2*N"}, Dim::of(3)}), {{"axis", Int{0}}});
+        const ValueId pair =
+            f().op("Concat", {pick(kBatch), pick(kBatch)}, f32({Dim{-1, "2*N"}, Dim::of(3)}), {{"axis", Int{0}}});
         return void(keep(f().op("ReduceSum", {pair}, kScalarTensor, {{"keepdims", Int{0}}})));
       }
     }
@@ -467,8 +493,11 @@ class Generator {
     const Int which = below(2);
     used_[which] = true;
     Op op;
-    if (which == 0) keep(f().op("call", {pick(kVector), pick(kVector)}, kVector, {{"callee", std::string("blend")}}));
-    else for (ValueId v : f().op_all("call", {pick(kBatch)}, {kBatch, kScalarTensor}, {{"callee", std::string("layer")}})) keep(v);
+    if (which == 0)
+      keep(f().op("call", {pick(kVector), pick(kVector)}, kVector, {{"callee", std::string("blend")}}));
+    else
+      for (ValueId v : f().op_all("call", {pick(kBatch)}, {kBatch, kScalarTensor}, {{"callee", std::string("layer")}}))
+        keep(v);
   }
 
   void build_sub_dnns() {
@@ -494,7 +523,17 @@ class Generator {
   // ---- for the text form -----------------------------------------------------------
 
   double odd_float() {
-    static const std::vector<double> odd = {0.1, -0.0, 1e300, 5e-324, 1.0 / 3, INFINITY, -INFINITY, NAN, 123456789.0, 1e16, std::bit_cast<double>(0xfff8000000000001ULL)};
+    static const std::vector<double> odd = {0.1,
+                                            -0.0,
+                                            1e300,
+                                            5e-324,
+                                            1.0 / 3,
+                                            INFINITY,
+                                            -INFINITY,
+                                            NAN,
+                                            123456789.0,
+                                            1e16,
+                                            std::bit_cast<double>(0xfff8000000000001ULL)};
     return one_of(odd);
   }
 
@@ -513,11 +552,13 @@ class Generator {
   }
 
   TensorLiteral odd_literal() {
-    static const std::vector<DType> all = {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I8, DType::U8, DType::I16, DType::U16,
-                                           DType::I32, DType::U32, DType::I64, DType::U64, DType::C64, DType::C128, DType::Bool};
+    static const std::vector<DType> all = {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I8,
+                                           DType::U8,  DType::I16, DType::U16, DType::I32,  DType::U32,
+                                           DType::I64, DType::U64, DType::C64, DType::C128, DType::Bool};
     TensorLiteral out{one_of(all), {below(3), 2}, {}};
     out.bytes.resize(static_cast<std::size_t>(out.shape[0]) * 2 * size_of(out.dtype));
-    for (std::uint8_t& byte : out.bytes) byte = static_cast<std::uint8_t>(out.dtype == DType::Bool ? below(2) : below(256));
+    for (std::uint8_t& byte : out.bytes)
+      byte = static_cast<std::uint8_t>(out.dtype == DType::Bool ? below(2) : below(256));
     return out;
   }
 
@@ -529,7 +570,8 @@ class Generator {
     for (Int i = below(4); i-- > 0;) operands.push_back(chance(30) ? ValueId{} : pick(kVector));
     std::vector<Type> types;
     for (Int i = random_.integer(1, 4); i-- > 0;)
-      types.push_back(one_of(std::vector<Type>{kVector, Type::tensor_of_unknown_rank(DType::BF16), f32({Dim{-1, "3*N*length-2"}}), f32({Dim::of(0), Dim::opaque()})}));
+      types.push_back(one_of(std::vector<Type>{kVector, Type::tensor_of_unknown_rank(DType::BF16),
+                                               f32({Dim{-1, "3*N*length-2"}}), f32({Dim::of(0), Dim::opaque()})}));
     for (ValueId v : f().op_all(one_of(names), operands, types, attrs)) keep(v);
     if (chance(50)) keep(f().constant(odd_float()));
     if (chance(50)) keep(f().op("host_call", {pick(kInt)}, kInts, {{"name", std::string("log this")}}));
@@ -561,7 +603,9 @@ HostValue argument(const Type& type, Random& random, SymbolValues& symbols, cons
     case Type::Kind::Bool: return HostValue::of(random.integer(0, 2) == 1);
     case Type::Kind::Int: return HostValue::of(random.integer(-10, 11));
     case Type::Kind::Float: return HostValue::of(random.normal());
-    case Type::Kind::Optional: return random.integer(0, 2) ? HostValue::none() : HostValue::some(argument(type.element[0], random, symbols, program));
+    case Type::Kind::Optional:
+      return random.integer(0, 2) ? HostValue::none()
+                                  : HostValue::some(argument(type.element[0], random, symbols, program));
     case Type::Kind::List: return HostValue::list({argument(type.element[0], random, symbols, program)});
     case Type::Kind::Tensor: break;
   }
@@ -575,8 +619,10 @@ HostValue argument(const Type& type, Random& random, SymbolValues& symbols, cons
   }
   Tensor tensor = Tensor::zeros(type.dtype, shape);
   const auto count = static_cast<std::size_t>(tensor.count());
-  if (is_floating(type.dtype)) fill_normal(random, type.dtype, tensor.bytes.data(), count);
-  else fill_integers(random, type.dtype, 0, 2, tensor.bytes.data(), count);
+  if (is_floating(type.dtype))
+    fill_normal(random, type.dtype, tensor.bytes.data(), count);
+  else
+    fill_integers(random, type.dtype, 0, 2, tensor.bytes.data(), count);
   return HostValue::of(std::move(tensor));
 }
 
@@ -589,7 +635,8 @@ std::vector<HostValue> generate_arguments(const Program& program, std::uint64_t 
   SymbolValues symbols;
   std::vector<HostValue> arguments;
   for (const Param& param : program.main().params)
-    if (param.state.empty()) arguments.push_back(argument(program.main().type_of(param.value), random, symbols, program));
+    if (param.state.empty())
+      arguments.push_back(argument(program.main().type_of(param.value), random, symbols, program));
   return arguments;
 }
 

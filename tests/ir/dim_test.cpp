@@ -41,7 +41,8 @@ TEST(Dim, HasOneTextPerMeaning) {
 }
 
 TEST(Dim, RefusesWhatIsNoExpression) {
-  for (const char* text : {"", "N+", "(N", "N)", "N/2", "max(", "max(N", "3..4", "N N", "99999999999999999999", "N//0", "N%0", "a-b-+", "é"})
+  for (const char* text : {"", "N+", "(N", "N)", "N/2", "max(", "max(N", "3..4", "N N", "99999999999999999999", "N//0",
+                           "N%0", "a-b-+", "é"})
     EXPECT_FALSE(parse_dim(text).ok()) << text;
   EXPECT_FALSE(parse_dim(std::string(500, '(') + "N" + std::string(500, ')')).ok());
   EXPECT_FALSE(parse_dim(std::string(900, '-') + "N").ok());
@@ -112,8 +113,11 @@ Sample random_expression(Random& random, const SymbolValues& symbols, int depth)
     case 0: return {"(" + a.text + "+" + b.text + ")", known ? std::optional(*a.value + *b.value) : std::nullopt};
     case 1: return {"(" + a.text + "-" + b.text + ")", known ? std::optional(*a.value - *b.value) : std::nullopt};
     case 2: return {a.text + "*" + b.text, known ? std::optional(*a.value * *b.value) : std::nullopt};
-    case 3: return {"max(" + a.text + ", " + b.text + ")", known ? std::optional(std::max(*a.value, *b.value)) : std::nullopt};
-    case 4: return {"min(" + a.text + "," + b.text + ")", known ? std::optional(std::min(*a.value, *b.value)) : std::nullopt};
+    case 3:
+      return {"max(" + a.text + ", " + b.text + ")",
+              known ? std::optional(std::max(*a.value, *b.value)) : std::nullopt};
+    case 4:
+      return {"min(" + a.text + "," + b.text + ")", known ? std::optional(std::min(*a.value, *b.value)) : std::nullopt};
     case 5: {
       const bool fine = known && scalar::int_floordiv(*a.value, *b.value, &out) == scalar::Fault::None;
       return {"((" + a.text + ")//(" + b.text + "))", fine ? std::optional(out) : std::nullopt};

@@ -49,13 +49,18 @@ TEST(Document, TableListsTheHostOps) {
   std::set<std::string> names;
   bool in_table = false;
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("| op |")) in_table = true;
-    else if (!line.starts_with("|")) in_table = false;
-    else if (in_table && line.starts_with("| `")) add_names(line.substr(2, line.find(" |", 2) - 2), names);
+    if (line.starts_with("| op |"))
+      in_table = true;
+    else if (!line.starts_with("|"))
+      in_table = false;
+    else if (in_table && line.starts_with("| `"))
+      add_names(line.substr(2, line.find(" |", 2) - 2), names);
   }
-  for (const std::string& name : names) EXPECT_NE(host_op_named(name), nullptr) << name << " is in the table, but is no host op";
+  for (const std::string& name : names)
+    EXPECT_NE(host_op_named(name), nullptr) << name << " is in the table, but is no host op";
   for (std::size_t i = 0; i < scalar::kOpCount; ++i)
-    EXPECT_TRUE(names.count(std::string(scalar::kSignatures[i].name))) << scalar::kSignatures[i].name << " is not in the table";
+    EXPECT_TRUE(names.count(std::string(scalar::kSignatures[i].name)))
+        << scalar::kSignatures[i].name << " is not in the table";
   EXPECT_EQ(names.size(), host_op_count());
 }
 

@@ -13,9 +13,12 @@ Function random_graph(Random& random, std::uint32_t count) {
   f.blocks.resize(count);
   const auto target = [&] { return Edge{{static_cast<std::uint32_t>(random.integer(1, count))}, {}}; };
   for (Block& block : f.blocks) {
-    if (random.integer(0, 5) == 0) block.exit = Return{};
-    else if (random.integer(0, 3) == 0) block.exit = Goto{target()};
-    else block.exit = Branch{{}, target(), target()};
+    if (random.integer(0, 5) == 0)
+      block.exit = Return{};
+    else if (random.integer(0, 3) == 0)
+      block.exit = Goto{target()};
+    else
+      block.exit = Branch{{}, target(), target()};
   }
   return f;
 }
@@ -54,7 +57,8 @@ TEST(Dominators, AgreeWithTheDefinition) {
       const auto without = reached(f, a);
       for (std::uint32_t b = 0; b < count; ++b)
         if (all[a] && all[b]) {
-          ASSERT_EQ(dominators.dominates({a}, {b}), a == b || !without[b]) << "round " << round << ": " << a << ", " << b;
+          ASSERT_EQ(dominators.dominates({a}, {b}), a == b || !without[b])
+              << "round " << round << ": " << a << ", " << b;
         }
     }
     for (std::uint32_t b = 1; b < count; ++b) {

@@ -36,7 +36,8 @@ int check_program(std::uint64_t seed, std::string* text) {
   const auto again = parse(*text, "generated");
   if (!again) return report(seed, again.error().message, *text);
   if (const auto d = difference(program, *again)) return report(seed, "differs: " + *d, *text);
-  if (print(*again, {.spans = true, .inline_weights = true}) != *text) return report(seed, "prints differently the second time", *text);
+  if (print(*again, {.spans = true, .inline_weights = true}) != *text)
+    return report(seed, "prints differently the second time", *text);
   return 0;
 }
 
@@ -51,7 +52,9 @@ std::string mutated(std::string text, Random& random) {
       case 0: text.erase(at, length); break;
       case 1: text.insert(at, text.substr(static_cast<std::size_t>(random.integer(0, size)), length)); break;
       case 2: text[at] = kBytes[static_cast<std::size_t>(random.integer(0, sizeof kBytes - 1))]; break;
-      case 3: text.insert(at, length * 40, kBytes[static_cast<std::size_t>(random.integer(0, sizeof kBytes - 1))]); break;
+      case 3:
+        text.insert(at, length * 40, kBytes[static_cast<std::size_t>(random.integer(0, sizeof kBytes - 1))]);
+        break;
       default: text.resize(at); break;
     }
   }
@@ -61,7 +64,8 @@ std::string mutated(std::string text, Random& random) {
 int check_mutation(std::uint64_t seed, const std::string& text, Random& random) {
   const std::string damaged = mutated(text, random);
   const ParseOutcome outcome = parse_all(damaged, "damaged", {.spans_from_text = random.integer(0, 2) == 1});
-  if (outcome.program.has_value() != outcome.errors.empty()) return report(seed, "neither a program nor errors, or both", damaged);
+  if (outcome.program.has_value() != outcome.errors.empty())
+    return report(seed, "neither a program nor errors, or both", damaged);
   for (const Error& error : outcome.errors)
     if (draw_error(error, damaged, "damaged").empty()) return report(seed, "an error without a text", damaged);
   if (!outcome.program) return 0;
@@ -69,7 +73,8 @@ int check_mutation(std::uint64_t seed, const std::string& text, Random& random) 
   // What still reads must still be printed and read alike, valid or not.
   const auto again = parse(printed, "damaged");
   if (!again) return report(seed, "reads, but its print does not: " + again.error().message, damaged);
-  if (const auto d = difference(*outcome.program, *again)) return report(seed, "reads back differently: " + *d, damaged);
+  if (const auto d = difference(*outcome.program, *again))
+    return report(seed, "reads back differently: " + *d, damaged);
   (void)verify(*outcome.program);
   return 0;
 }
@@ -81,7 +86,8 @@ int main(int argc, char** argv) {
     std::cerr << "usage: ir_fuzz PROGRAMS MUTATIONS [FIRST_SEED]\n";
     return 2;
   }
-  const std::uint64_t count = std::strtoull(argv[1], nullptr, 10), first = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 0;
+  const std::uint64_t count = std::strtoull(argv[1], nullptr, 10),
+                      first = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 0;
   const int mutations = std::atoi(argv[2]);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     std::string text;
@@ -90,6 +96,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < mutations; ++i)
       if (check_mutation(seed, text, random)) return 1;
   }
-  std::cout << count << " programs and " << count * static_cast<std::uint64_t>(mutations) << " damaged texts are fine\n";
+  std::cout << count << " programs and " << count * static_cast<std::uint64_t>(mutations)
+            << " damaged texts are fine\n";
   return 0;
 }

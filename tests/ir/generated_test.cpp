@@ -51,7 +51,8 @@ TEST(Generated, FailuresAreUserErrors) {
     const Ran ran = run(program, seed);
     if (ran.outcome.ok()) continue;
     ++failed;
-    ASSERT_EQ(ran.outcome.error().kind, ErrorKind::RuntimeFailure) << "seed " << seed << ": " << ran.outcome.error().message;
+    ASSERT_EQ(ran.outcome.error().kind, ErrorKind::RuntimeFailure)
+        << "seed " << seed << ": " << ran.outcome.error().message;
     ASSERT_FALSE(ran.outcome.error().type.empty());
   }
   EXPECT_GT(failed, 50);

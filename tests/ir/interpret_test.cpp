@@ -78,24 +78,29 @@ TEST_F(InterpretTest, LimitsLoops) {
 }
 
 TEST_F(InterpretTest, ErrorsSayWhere) {
-  const auto outcome = run("func @f(%n: int) -> (int) {\n^entry:\n  %q = int.floordiv %n, %n\n  return %q\n}\n", {integer(0)});
+  const auto outcome =
+      run("func @f(%n: int) -> (int) {\n^entry:\n  %q = int.floordiv %n, %n\n  return %q\n}\n", {integer(0)});
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.error().type, "ZeroDivisionError");
   EXPECT_EQ(outcome.error().span.line, 3U);
 }
 
 TEST_F(InterpretTest, ChecksArguments) {
-  const std::string text = "symbol N in [2, 4]\nfunc @f(%x: f32[N,3], %y: f32[N]) -> (f32[N,3]) {\n^entry:\n  return %x\n}\n";
-  const auto tensor = [](std::vector<std::int64_t> shape) { return HostValue::of(Tensor::zeros(DType::F32, std::move(shape))); };
+  const std::string text =
+      "symbol N in [2, 4]\nfunc @f(%x: f32[N,3], %y: f32[N]) -> (f32[N,3]) {\n^entry:\n  return %x\n}\n";
+  const auto tensor = [](std::vector<std::int64_t> shape) {
+    return HostValue::of(Tensor::zeros(DType::F32, std::move(shape)));
+  };
   EXPECT_TRUE(run(text, {tensor({2, 3}), tensor({2})}).ok());
-  for (const auto& bad : std::vector<std::vector<HostValue>>{{tensor({2, 3})},
-                                                            {tensor({2, 4}), tensor({2})},
-                                                            {tensor({2, 3}), tensor({3})},
-                                                            {tensor({1, 3}), tensor({1})},
-                                                            {tensor({5, 3}), tensor({5})},
-                                                            {tensor({6}), tensor({2})},
-                                                            {integer(1), tensor({2})},
-                                                            {HostValue::of(Tensor::zeros(DType::F64, {2, 3})), tensor({2})}}) {
+  for (const auto& bad :
+       std::vector<std::vector<HostValue>>{{tensor({2, 3})},
+                                           {tensor({2, 4}), tensor({2})},
+                                           {tensor({2, 3}), tensor({3})},
+                                           {tensor({1, 3}), tensor({1})},
+                                           {tensor({5, 3}), tensor({5})},
+                                           {tensor({6}), tensor({2})},
+                                           {integer(1), tensor({2})},
+                                           {HostValue::of(Tensor::zeros(DType::F64, {2, 3})), tensor({2})}}) {
     const auto outcome = run(text, bad);
     ASSERT_FALSE(outcome.ok());
     EXPECT_EQ(outcome.error().kind, ErrorKind::InvalidInput) << outcome.error().message;
@@ -115,12 +120,21 @@ TEST_F(InterpretTest, RefusesInvalidPrograms) {
 
 TEST_F(InterpretTest, RefusesOpsItDoesNotKnow) {
   const auto tensor = HostValue::of(Tensor::zeros(DType::F32, {2}));
-  EXPECT_EQ(run("func @f(%x: f32[2]) -> (f32[2]) {\n^entry:\n  %y = com.test.Odd %x : f32[2]\n  return %y\n}\n", {tensor}).error().kind, ErrorKind::Unsupported);
-  EXPECT_EQ(run("func @f(%x: f32[2]) -> (f32[2]) {\n^entry:\n  %y = Relu %x {odd=1} : f32[2]\n  return %y\n}\n", {tensor}).error().kind, ErrorKind::Unsupported);
+  EXPECT_EQ(
+      run("func @f(%x: f32[2]) -> (f32[2]) {\n^entry:\n  %y = com.test.Odd %x : f32[2]\n  return %y\n}\n", {tensor})
+          .error()
+          .kind,
+      ErrorKind::Unsupported);
+  EXPECT_EQ(
+      run("func @f(%x: f32[2]) -> (f32[2]) {\n^entry:\n  %y = Relu %x {odd=1} : f32[2]\n  return %y\n}\n", {tensor})
+          .error()
+          .kind,
+      ErrorKind::Unsupported);
 }
 
 TEST_F(InterpretTest, CallsHostFunctions) {
-  const std::string text = "func @f(%n: int) -> (int) {\n^entry:\n  %q = host_call %n {name=\"twice\"} : int\n  return %q\n}\n";
+  const std::string text =
+      "func @f(%n: int) -> (int) {\n^entry:\n  %q = host_call %n {name=\"twice\"} : int\n  return %q\n}\n";
   EXPECT_EQ(run(text, {integer(4)}).error().kind, ErrorKind::Missing);
   RunOptions options;
   options.host_functions["twice"] = [](std::span<const HostValue> args) -> Result<std::vector<HostValue>> {
@@ -130,14 +144,16 @@ TEST_F(InterpretTest, CallsHostFunctions) {
 }
 
 TEST_F(InterpretTest, MissingWeightsAreNamed) {
-  const auto outcome = run("weight @w: f32[2]\nfunc @f() -> (f32[2]) {\n^entry:\n  %q = weight @w\n  return %q\n}\n", {});
+  const auto outcome =
+      run("weight @w: f32[2]\nfunc @f() -> (f32[2]) {\n^entry:\n  %q = weight @w\n  return %q\n}\n", {});
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.error().kind, ErrorKind::Missing);
 }
 
 TEST_F(InterpretTest, DrawsFollowTheSeed) {
   const std::string text =
-      "func @f() -> (f32[4], i64[4]) {\n^entry:\n  %four = const 4\n  %low = const -2\n  %a = rand.uniform %four {dtype=\"f32\"} : f32[4]\n"
+      "func @f() -> (f32[4], i64[4]) {\n^entry:\n  %four = const 4\n  %low = const -2\n  %a = rand.uniform %four "
+      "{dtype=\"f32\"} : f32[4]\n"
       "  %b = rand.int %low, %four, %four {dtype=\"i64\"} : i64[4]\n  return %a, %b\n}\n";
   RunOptions options;
   const auto first = run(text, {}, options), again = run(text, {}, options);

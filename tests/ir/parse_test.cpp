@@ -12,7 +12,8 @@ namespace dycl::ir {
 namespace {
 
 TEST(Parse, DrawsErrors) {
-  const auto result = parse("func @f(%x: int) -> (int) {\n^entry:\n  %y = int.plus %x, %x\n  return %y\n}\n", "model.dyir");
+  const auto result =
+      parse("func @f(%x: int) -> (int) {\n^entry:\n  %y = int.plus %x, %x\n  return %y\n}\n", "model.dyir");
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().message,
             "model.dyir:3:8: error: int.plus: there is no host op called int.plus\n"
@@ -28,7 +29,9 @@ TEST(Parse, CountsColumnsInCharacters) {
 }
 
 TEST(Parse, GathersSeveralErrorsInOrder) {
-  const auto outcome = parse_all("symbol 3\nfunc @f() -> () {\n^a:\n  goto ^b\n^c:\n  %x = const\n  return %y\n}\nfunc @f() {\n^a:\n  return\n}\n", "t");
+  const auto outcome = parse_all(
+      "symbol 3\nfunc @f() -> () {\n^a:\n  goto ^b\n^c:\n  %x = const\n  return %y\n}\nfunc @f() {\n^a:\n  return\n}\n",
+      "t");
   std::vector<std::uint32_t> lines;
   for (const Error& error : outcome.errors) lines.push_back(error.span.line);
   EXPECT_EQ(lines, (std::vector<std::uint32_t>{1, 4, 7, 9}));
@@ -58,7 +61,9 @@ TEST(Parse, TakesTheEmptyText) {
 }
 
 TEST(Parse, PutsPlacesInTheTextWhereAsked) {
-  const char* text = "func @f() -> (int) {\n^entry:\n  %y = const 3 @0:7:1-7:9\n  %z = int.neg %y\n  return %z\n}\nsource 0 \"a.py\"\n";
+  const char* text =
+      "func @f() -> (int) {\n^entry:\n  %y = const 3 @0:7:1-7:9\n  %z = int.neg %y\n  return %z\n}\nsource 0 "
+      "\"a.py\"\n";
   const auto program = parse(text, "b.dyir", {.spans_from_text = true});
   ASSERT_TRUE(program.ok()) << program.error().message;
   EXPECT_EQ(program->sources, (std::vector<std::string>{"a.py", "b.dyir"}));
@@ -80,13 +85,16 @@ TEST(Parse, InfersTypesWhateverTheOrderOfBlocks) {
 }
 
 TEST(Parse, RefusesTypesThatDependOnThemselves) {
-  const auto outcome = parse_all("func @f(%c: bool) {\n^entry:\n  %a = select %c, %b, %b\n  %b = select %c, %a, %a\n  return\n}\n", "t");
+  const auto outcome =
+      parse_all("func @f(%c: bool) {\n^entry:\n  %a = select %c, %b, %b\n  %b = select %c, %a, %a\n  return\n}\n", "t");
   ASSERT_EQ(outcome.errors.size(), 2U);
   EXPECT_NE(outcome.errors[0].message.find("depends on itself"), std::string::npos);
 }
 
 TEST(Equal, SeesDifferences) {
-  const auto p = [](const char* body) { return *parse("func @f(%x: int) -> (int) {\n^entry:\n" + std::string(body) + "}\n", "t"); };
+  const auto p = [](const char* body) {
+    return *parse("func @f(%x: int) -> (int) {\n^entry:\n" + std::string(body) + "}\n", "t");
+  };
   const Program base = p("  %y = int.add %x, %x\n  return %y\n");
   EXPECT_FALSE(difference(base, p("  %y.1 = int.add %x, %x\n  return %y.1\n")));
   EXPECT_TRUE(difference(base, p("  %z = int.add %x, %x\n  return %z\n")));
@@ -102,7 +110,8 @@ TEST(Print, NamesAreUniqueAndStable) {
   program.functions.emplace_back();
   Function& f = program.functions[0];
   f.name = "f";
-  for (const char* hint : {"h", "h", "h.1", "", "3", "a b", "_", "h"}) f.params.push_back({f.add_value(Type::integer(), hint), {}});
+  for (const char* hint : {"h", "h", "h.1", "", "3", "a b", "_", "h"})
+    f.params.push_back({f.add_value(Type::integer(), hint), {}});
   EXPECT_EQ(value_names(f), (std::vector<std::string>{"h", "h.1", "h.2", "0", "1", "a_b", "__", "h.3"}));
 }
 

@@ -52,7 +52,8 @@ std::string check_case(const std::string& line) {
   const Scalar b = operands.size() > 1 ? read(operands[1], s.operands[1]) : a;
   Scalar result;
   const Fault fault = apply(*op, a, b, &result);
-  if (fault != Fault::None) return expected == exception_type(fault) ? "" : std::string("raises ") + exception_type(fault);
+  if (fault != Fault::None)
+    return expected == exception_type(fault) ? "" : std::string("raises ") + exception_type(fault);
   if (expected.ends_with("Error")) return "gives " + python_str(result);
   return same(result, read(expected, s.result)) ? "" : "gives " + python_str(result);
 }
@@ -68,7 +69,8 @@ TEST(ScalarOps, ComputeWhatCPythonComputes) {
     if (!problem.empty() && ++failures < 50) ADD_FAILURE() << line << ": " << problem;
   }
   EXPECT_EQ(failures, 0);
-  for (std::size_t i = 0; i < kOpCount; ++i) EXPECT_TRUE(seen.count(std::string(kSignatures[i].name))) << kSignatures[i].name << " has no case";
+  for (std::size_t i = 0; i < kOpCount; ++i)
+    EXPECT_TRUE(seen.count(std::string(kSignatures[i].name))) << kSignatures[i].name << " has no case";
 }
 
 TEST(ScalarOps, NamesAreFound) {

@@ -13,9 +13,11 @@ namespace {
 Type type(const char* text) { return *parse_type(text); }
 
 TEST(Type, TextsReadBack) {
-  for (const char* text : {"f32[2,N,N+1,?]", "f32[]", "bf16[*]", "bool", "bool[2]", "int", "float", "list<optional<i64[N//2]>>"})
+  for (const char* text :
+       {"f32[2,N,N+1,?]", "f32[]", "bf16[*]", "bool", "bool[2]", "int", "float", "list<optional<i64[N//2]>>"})
     EXPECT_EQ(to_string(type(text)), text);
-  for (const char* text : {"", "f33[2]", "f32", "f32[", "f32[2", "f32[2,]", "f32[*,2]", "list<", "list<int", "list<int>>", "list", "int 3"})
+  for (const char* text : {"", "f33[2]", "f32", "f32[", "f32[2", "f32[2,]", "f32[*,2]", "list<", "list<int",
+                           "list<int>>", "list", "int 3"})
     EXPECT_FALSE(parse_type(text).ok()) << text;
 }
 
@@ -59,8 +61,8 @@ TEST(FloatBits, EveryHalfRoundTrips) {
     EXPECT_EQ(float_to_f16(f16_to_float(half)), half);
     EXPECT_EQ(float_to_bf16(bf16_to_float(half)), half);
   }
-  EXPECT_EQ(float_to_f16(65519.0F), 0x7bff);  // rounds down to the greatest half
-  EXPECT_EQ(float_to_f16(65520.0F), 0x7c00);  // to infinity
+  EXPECT_EQ(float_to_f16(65519.0F), 0x7bff);         // rounds down to the greatest half
+  EXPECT_EQ(float_to_f16(65520.0F), 0x7c00);         // to infinity
   EXPECT_EQ(float_to_f16(1.0F + 0x1p-11F), 0x3c00);  // half to even
   EXPECT_EQ(float_to_f16(0x1p-25F), 0);
   EXPECT_EQ(float_to_bf16(1.0F + 0x1p-8F), 0x3f80);

@@ -15,7 +15,9 @@ namespace dycl::ir {
 namespace {
 
 Program valid() {
-  return *parse("func @f(%x: int) -> (int) {\n^entry:\n  %y = int.add %x, %x\n  goto ^end(%y)\n^end(%z: int):\n  return %z\n}\n", "t");
+  return *parse(
+      "func @f(%x: int) -> (int) {\n^entry:\n  %y = int.add %x, %x\n  goto ^end(%y)\n^end(%z: int):\n  return %z\n}\n",
+      "t");
 }
 
 // True if some error names the rule.
@@ -85,7 +87,8 @@ Program chain_of_gates(int gates) {
   f.result(tensor);
   f.at(f.block("entry"));
   for (int i = 0; i < gates; ++i) {
-    const ValueId score = f.host("item", {f.op("ReduceMean", {x}, Type::tensor(DType::F32, {}), {{"keepdims", std::int64_t{0}}})});
+    const ValueId score =
+        f.host("item", {f.op("ReduceMean", {x}, Type::tensor(DType::F32, {}), {{"keepdims", std::int64_t{0}}})});
     const ValueId go = f.host("float.gt", {score, f.constant(0.0)});
     const BlockId run = f.block("run"), next = f.block("next");
     const ValueId joined = f.block_param(next, tensor, "x");
