@@ -245,6 +245,9 @@ def _modules():
         "attention": (nn.MultiheadAttention(6, 2, batch_first=True).eval(), (torch.randn(2, 3, 6),) * 3),
         "embedding": (nn.Embedding(7, 3, padding_idx=0), (I,)),
         "embedding_bag": (nn.EmbeddingBag(7, 3, mode="mean"), (I.view(1, 5),)),
+        "embedding_bag_sum": (nn.EmbeddingBag(7, 3, mode="sum"), (I.view(1, 5),)),
+        "embedding_bag_offsets": (lambda i, m=nn.EmbeddingBag(7, 3, mode="max"): m(i[:4], torch.tensor([0, 2])), (I,)),
+        "embedding_bag_ragged": (lambda i, m=nn.EmbeddingBag(7, 3): m(i, torch.tensor([0, 1])), (I,)),
         "pools": (nn.Sequential(nn.MaxPool2d(2), nn.AvgPool2d(2), nn.AdaptiveAvgPool2d(1)), (torch.randn(2, 3, 8, 8),)),
         "adaptive": (nn.AdaptiveMaxPool1d(2), (torch.randn(2, 3, 8),)),
         "upsample": (nn.Upsample(scale_factor=2, mode="bilinear"), (torch.randn(1, 2, 3, 3),)),
@@ -407,7 +410,7 @@ def test_runtime_ints_as_indices_and_sizes():
         call(torch.Tensor.__getitem__, (x, slice(None, i))), call(torch.zeros, (i, 3)), call(torch.arange, (i,)),
         call(torch.Tensor.__getitem__, (x, (Ellipsis, i))), call(torch.Tensor.narrow, (x, 0, i, 1)),
         call(torch.mul, (x, i)), call(torch.roll, (x, i, 0)), call(torch.Tensor.repeat, (x, i, 1)),
-        call(F.pad, (x, (0, i))), call(torch.Tensor.__getitem__, (x, (None, i, None))),
+        call(torch.linspace, (0, 1, i)), call(torch.linspace, (-1, f, i)), call(F.pad, (x, (0, i))), call(torch.Tensor.__getitem__, (x, (None, i, None))),
     ])
 
 
@@ -531,9 +534,12 @@ def test_native_truth_asks_for_a_decision():
     with pytest.raises(NeedDecision) as asked:
         recorder.call(torch.sum, (x, 0), {"keepdim": keep})
     assert asked.value.condition.value is keep.value
+    entry = recorder.block
     for answer in (True, False):
+        recorder.block = Block(entry)
         recorder.decisions = [answer]
         assert recorder.call(torch.sum, (x, 0), {"keepdim": keep}).dim() == (2 if answer else 1)
+    recorder.block = entry
     recorder.decisions = ()
     recorder.known = {keep.value.id: True}
     assert recorder.call(torch.sum, (x, 0), {"keepdim": keep}).dim() == 2
@@ -572,6 +578,21 @@ def test_failed_call_leaves_no_trace():
         recorder.call(broken, (view,))
     recorder.call(torch.mul, (view, 2))
     assert [n.target for n in recorder.block.nodes] == [torch.ops.aten.select.int, torch.ops.aten.mul.Tensor]
+
+
+def test_what_was_checked_is_known_below():
+    recorder = new_recorder()
+    x, value = recorder.input_tensor(X, "x")
+    n = recorder.call(torch.Tensor.item, (recorder.call(torch.argmax, (x,)),))
+    entry = recorder.block
+    for _ in range(2):  # what one arm has checked, the other must check again
+        recorder.block = Block(entry)
+        recorder.call(torch.zeros, (n,))
+        recorder.call(torch.ones, (n,))
+        recorder.block = Block(recorder.block)
+        recorder.call(torch.zeros, (n,))
+        checks = [sum(getattr(node, "op", "") == "check" for node in b.nodes) for b in (recorder.block.idom, recorder.block)]
+        assert checks == [1, 0]
 
 
 def test_negative_size_is_checked_at_run_time():
