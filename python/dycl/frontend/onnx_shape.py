@@ -224,18 +224,22 @@ def roll(t, self, shifts, dims=()):
         flat = reshape(t, self, [-1] if not (self.known and 0 in self.dims) else [0])
         return reshape(t, roll(t, flat, shifts, [0]), [dim_value(t, self, i) for i in range(self.rank)])
     for shift, dim in zip(shifts, dims):
-        axis = axis_of(self, dim)
-        extent = self.dims[axis]
-        if isinstance(extent, int):
-            shift = shift % extent if extent else 0
-        if shift:  # x[-s:] then x[:-s]; beyond a runtime extent the remainder is taken there
-            cut = -shift if isinstance(extent, int) else t.op("Neg", t.op("Mod", t.ints([shift]), dim_value(t, self, axis)))
-            if isinstance(extent, int):
-                self = t.op("Concat", slice_(t, self, axis, cut, INT64_MAX), slice_(t, self, axis, 0, cut), axis=axis)
-            else:
-                cut = t.op("Add", cut, dim_value(t, self, axis))  # in 1..extent
-                self = t.op("Concat", slice_(t, self, axis, cut, INT64_MAX), slice_(t, self, axis, 0, cut), axis=axis)
+        self = _rolled(t, self, shift, axis_of(self, dim))
     return self
+
+
+def _rolled(t, x: Sym, shift: int, axis: int) -> Sym:
+    """x[-s:] before x[:-s]"""
+    extent = x.dims[axis]
+    if isinstance(extent, int):
+        shift = shift % extent if extent else 0
+        if not shift:
+            return x
+        cut = extent - shift
+    else:
+        n = t.op("Max", dim_value(t, x, axis), t.constant([1], torch.int64))
+        cut = t.op("Sub", n, t.op("Mod", t.ints([shift]), n))  # in 1..n
+    return t.op("Concat", slice_(t, x, axis, cut, INT64_MAX), slice_(t, x, axis, 0, cut), axis=axis)
 
 
 @converts("repeat", "tile")
