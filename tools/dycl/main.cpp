@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // dycl: compiles, runs, measures and shows programs. Each command is one file.
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 
 #include "commands.h"
 
-namespace dycl::tools {
 namespace {
-
-constexpr int kUsageError = 64;
-constexpr int kInternalError = 70;
 
 constexpr const char* kExamples = R"(examples:
   dycl compile model.onnx -o model.dycl          straight-line ONNX
   dycl compile model.py:make_model -o model.dycl --input "f32[1,3,32,32]"
   dycl run model.dycl x.npy -o out.npz
-  dycl bench model.dycl --random 100
+  dycl bench model.dycl --random 0
   dycl inspect model.dycl
   dycl opt model.dyir --passes=fold_branches,drop_unreachable
 
-exit codes: 0 success, 2 model, 3 input, 4 package, 5 missing, 6 run failed,
-7 refused, 64 command line, 70 bug (docs/exit_codes.md))";
+exit codes: 0 success, 1 differs, 2 model, 3 input, 4 package, 5 missing, 6 run
+failed, 7 refused, 64 command line, 70 bug (docs/exit_codes.md))";
 
-int run_main(int argc, char** argv) {
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace dycl::tools;
   CLI::App app("DyCL: an ahead-of-time compiler for neural networks with data-dependent control flow", "dycl");
   app.set_version_flag("--version", "dycl " DYCL_VERSION);
   app.require_subcommand(1);
@@ -35,24 +32,5 @@ int run_main(int argc, char** argv) {
   add_bench_command(app, console, action);
   add_inspect_command(app, console, action);
   add_opt_command(app, console, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageError;
-  }
-  return action();
-}
-
-}  // namespace
-
-}  // namespace dycl::tools
-
-int main(int argc, char** argv) {
-  try {
-    return dycl::tools::run_main(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "dycl: internal error: %s\n  help: please report this, with the command and its input\n",
-                 error.what());
-    return dycl::tools::kInternalError;
-  }
+  return run_application(argc, argv, app, action);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // dycl run: one run of a package on given inputs; outputs to .npy, .npz or the terminal.
+#include <exception>
 #include <memory>
 
 #include "outputs.h"
@@ -12,6 +13,7 @@ using nlohmann::json;
 using runtime::Value;
 
 constexpr int kDiffers = 1;
+constexpr int kUsageError = 64;
 
 struct Options {
   std::string package;
@@ -118,22 +120,43 @@ Result<runtime::Run> make_run(std::shared_ptr<const runtime::Program> program, c
   return run;
 }
 
-void add_run_command(CLI::App& app, Console& console, Action& action) {
+void declare_run(CLI::App& command, Console& console, Action& action, bool package_required) {
   auto options = std::make_shared<Options>();
+  command.add_option("package", options->package, "model.dycl")->required(package_required);
+  add_run_options(command, options->run);
+  command.add_option("-o,--output", options->output, "Write the outputs to a .npz (or .npy) instead of printing them");
+  command.add_option("--expect", options->expect, "Compare with the outputs in this .npz (or .npy); exit code 1 if they differ");
+  command.add_option("--tolerance", options->tolerance, "For --expect: |a - b| <= tolerance * (1 + |b|)")->capture_default_str();
+  command.add_flag("--trace", options->trace, "Show which way each decision went");
+  add_output_options(command, console);
+  command.callback([options, &console, &action] {
+    if (!options->package.empty()) action = [options, &console] { return run_once(console, *options); };
+  });
+}
+
+void add_run_command(CLI::App& app, Console& console, Action& action) {
   CLI::App* command = app.add_subcommand("run", "Run a package once");
-  command->add_option("package", options->package, "model.dycl")->required();
-  add_run_options(*command, options->run);
-  command->add_option("-o,--output", options->output, "Write the outputs to a .npz (or .npy) instead of printing them");
-  command->add_option("--expect", options->expect, "Compare with the outputs in this .npz (or .npy); exit code 1 if they differ");
-  command->add_option("--tolerance", options->tolerance, "For --expect: |a - b| <= tolerance * (1 + |b|)")->capture_default_str();
-  command->add_flag("--trace", options->trace, "Show which way each decision went");
-  add_output_options(*command, console);
+  declare_run(*command, console, action, /*package_required=*/true);
   command->footer("examples:\n"
                   "  dycl run model.dycl x.npy -o out.npz\n"
                   "  dycl run model.dycl image=x.npy steps=4 --trace\n"
                   "  dycl run model.dycl x.npy --expect reference.npz\n"
                   "  dycl run model.dycl --random 0 --dim N=8 --json");
-  command->callback([options, &console, &action] { action = [options, &console] { return run_once(console, *options); }; });
+}
+
+int run_application(int argc, char** argv, CLI::App& app, const Action& action) {
+  try {
+    app.parse(argc, argv);
+    if (action) return action();
+    std::fputs(app.help().c_str(), stderr);
+    return kUsageError;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsageError;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: internal error: %s\n  help: please report this, with the command and its input\n",
+                 app.get_name().c_str(), error.what());
+    return static_cast<int>(ErrorKind::Internal);
+  }
 }
 
 }  // namespace dycl::tools

@@ -17,6 +17,10 @@ namespace dycl::tools {
 using Action = std::function<int()>;
 
 void add_run_command(CLI::App& app, Console& console, Action& action);
+
+// The options of `run` on `command` itself, which is what dycl-run does.
+void declare_run(CLI::App& command, Console& console, Action& action, bool package_required);
+
 void add_bench_command(CLI::App& app, Console& console, Action& action);
 
 // --json and --quiet, on every command.
@@ -37,5 +41,9 @@ Result<std::shared_ptr<const runtime::Program>> load_program(const Console& cons
                                                              const RunOptions& options);
 Result<Inputs> read_arguments(const runtime::Program& program, const RunOptions& options);
 Result<runtime::Run> make_run(std::shared_ptr<const runtime::Program> program, const RunOptions& options);
+
+// Parses the command line, then does what the chosen command set; returns the exit
+// code. An exception that gets this far is a bug and is reported as one.
+int run_application(int argc, char** argv, CLI::App& app, const Action& action);
 
 }  // namespace dycl::tools
