@@ -142,6 +142,14 @@ def test_embedding():
         assert ops_of(check_op(aten.embedding.default, table, index)) == (["Gather"] if index.numel() else [])
 
 
+@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("last", [False, True])
+def test_embedding_bag(mode, last):
+    index, starts = torch.tensor([1, 9, 0, 1, 4]), torch.tensor([0, 2, 2, 5] if last else [0, 2, 2])
+    check_op(aten._embedding_bag_forward_only.default, torch.randn(10, 4), index, starts, False, mode, False, None, last,
+             read=(True, False, False, False), **CLOSE)
+
+
 SMALL = [
     (aten.prelu.default, ((2, 3, 4),), [torch.rand(3)], {}), (aten.prelu.default, ((2, 3),), [torch.rand(1)], {}),
     (aten.prelu.default, ((5,),), [torch.rand(1)], {}), (aten.cosine_similarity.default, ((2, 5, 3), (2, 5, 3)), [1, 1e-8], {}),

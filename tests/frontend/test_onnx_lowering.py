@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import torch
 
-from dycl.frontend.graph import (BOOL, FLOAT, INT, AtenNode, Block, Branch, Edge, Goto, Graph, HostNode, Return, Span,
-                                 TensorType, Value)
+from dycl.frontend.graph import (BOOL, FLOAT, INT, AtenNode, Block, Branch, Edge, Goto, Graph, HostNode, Raise, Return,
+                                 Span, Switch, TensorType, Value)
 from dycl.frontend.lower import graph_to_text, lower_graph
 from dycl.frontend.onnx_lowering import LoweringRefusal
 from dycl.frontend.onnx_text import TextBuilder
@@ -120,6 +122,64 @@ def test_a_runtime_scalar_becomes_a_tensor():
     builder = TextBuilder()
     lower_graph(Graph(block, [x, n], ["x", "n"]), builder)
     assert "to_tensor %n {dtype=\"i64\"}" in builder.print() and "Cast" in builder.print()
+
+
+def test_states_switches_and_raises():
+    entry = Block(name="entry")
+    x, count = tensor(2, hint="x"), Value(INT, None, "count")
+    arms = [Block(entry, name="zero"), Block(entry, name="other"), Block(entry, name="bad")]
+    one = constant(torch.ones(2))
+    entry.exit = Switch(count, [0, 1], [Edge(arms[0]), Edge(arms[1])], Edge(arms[2]))
+    arms[0].exit = Return([x, count])
+    arms[1].exit = Return([one, count])
+    arms[2].exit = Raise("ValueError", "too many: {}", [count])
+    builder = TextBuilder()
+    graph = Graph(entry, [x], ["x"], states=[("count", count)], output_names=["y"], output_states=["count"])
+    lower_graph(graph, builder, initials={"count": 3})
+    text = builder.print()
+    assert "state @count: int = 3" in text and "func @main(%x: f32[2], %count: int state @count) -> (%y: f32[2], int state @count)" in text
+    assert "switch %count, [0: ^zero, 1: ^other], ^bad" in text and 'raise "ValueError" "too many: {}" %count' in text
+    assert text.count("const f32[2] [1.0,1.0]") == 1
+
+
+def test_an_op_that_changes_nothing_leaves_nothing():
+    block = Block(name="entry")
+    x, y, z = tensor(None, 3, hint="x"), tensor(None, 3, block=block), tensor(2, 3, block=block, hint="z")
+    block.nodes = [AtenNode(aten.detach.default, (x,), {}, [y]), AtenNode(aten.alias.default, (y,), {}, [z])]
+    block.exit = Return([z])
+    builder = TextBuilder()
+    lower_graph(Graph(block, [x], ["x"]), builder)
+    assert builder.print().count(" = ") == 1 and "%z = Identity %x : f32[2,3]" in builder.print()  # z's type says more
+
+
+def test_a_result_that_cannot_be_given_is_refused_only_if_it_is_read():
+    def program(read_second: bool):
+        block = Block(name="entry")
+        q = tensor(1, 2, 3, 8, hint="q")
+        out, lse = tensor(1, 2, 3, 8, block=block), tensor(1, 2, 3, block=block)
+        block.nodes = [AtenNode(aten._scaled_dot_product_flash_attention_for_cpu.default, (q, q, q), {}, [out, lse])]
+        block.exit = Return([out, lse] if read_second else [out])
+        lower_graph(Graph(block, [q], ["q"]), TextBuilder())
+
+    program(False)
+    with pytest.raises(LoweringRefusal, match="cannot be given"):
+        program(True)
+
+
+def test_random_ops_are_not_computed_now():
+    block = Block(name="entry")
+    r = tensor(2, block=block)
+    block.nodes = [AtenNode(aten.rand.default, ([2],), {}, [r])]
+    block.exit = Return([r])
+    with pytest.raises(LoweringRefusal):
+        lower_graph(Graph(block), TextBuilder())
+
+
+def test_like_blocks_are_converted_once():
+    graph, *_ = skip_graph(300)
+    started = time.process_time()
+    lower_graph(graph, TextBuilder())
+    assert (time.process_time() - started) / 600 < 0.01  # seconds per block
 
 
 def test_an_unknown_op_is_refused_by_name_and_place():

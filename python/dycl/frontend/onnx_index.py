@@ -479,3 +479,35 @@ def repeat_interleave_self_int(t, self, repeats, dim=None, output_size=None):
         return reshape(t, wide, [d if isinstance(d, int) else -1 for d in known])
     product = t.op("Mul", t.ints([sizes[axis]]), t.ints([repeats]))
     return reshape(t, wide, [*sizes[:axis], product, *sizes[axis + 1:]])
+
+
+@converts("_embedding_bag", "_embedding_bag_forward_only")
+def embedding_bag(t, weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
+                  include_last_offset=False, padding_idx=-1):
+    """Rows gathered, then added (or their largest taken) into their bags. What only training reads is not given."""
+    index, starts = long(t, indices), long(t, offsets)
+    if padding_idx >= 0:
+        raise ConversionError("embedding_bag with a padding index")
+    if include_last_offset:
+        starts = slice_(t, starts, 0, 0, -1)
+    dtype = weight.torch_dtype
+    zero, one = t.constant(0, torch.int64), t.constant(1, torch.int64)
+    places = t.op("Range", zero, squeeze(t, t.ints([dim_value(t, index, 0)]), [0]), one)
+    begun = t.op("LessOrEqual", unsqueeze(t, starts, [0]), unsqueeze(t, places, [1]))
+    bag = t.op("Sub", t.op("ReduceSum", t.cast(begun, torch.int64), t.ints([1]), keepdims=1), one)  # [n, 1]
+    rows = t.op("Gather", weight, index, axis=0)
+    if per_sample_weights is not None:
+        rows = t.op("Mul", rows, unsqueeze(t, t.cast(per_sample_weights, dtype), [1]))
+    bags = t.ints([dim_value(t, starts, 0)])
+    shape = t.op("Concat", bags, t.ints([dim_value(t, weight, 1)]), axis=0)
+    counts = scatter_nd(t, t.op("Expand", t.constant(0, dtype), bags), bag,
+                        t.op("Expand", t.constant(1, dtype), t.ints([dim_value(t, index, 0)])), "add")
+    counts = unsqueeze(t, counts, [1])
+    if mode == 2:
+        top = scatter_nd(t, t.op("Expand", t.constant(float("-inf"), dtype), shape), bag, rows, "max")
+        result = t.op("Where", t.op("Equal", counts, t.constant(0, dtype)), t.constant(0, dtype), top)
+    else:
+        result = scatter_nd(t, t.op("Expand", t.constant(0, dtype), shape), bag, rows, "add")
+        if mode == 1:
+            result = t.op("Div", result, t.op("Max", counts, t.constant(1, dtype)))
+    return [result, None, None, None]
