@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# dycl-run as a deployed program: an empty environment, exit codes, files in and out.
+# Usage: dycl_run_test.sh dycl-run make_c_api_package folder-of-plug-ins
+set -u
+run=$1 make=$2 plugins=$3
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+# expect CODE 'part of the output' command...
+expect() {
+  code=$1 part=$2
+  shift 2
+  out=$(env -i "$@" 2>&1)
+  got=$?
+  if [ "$got" != "$code" ]; then
+    echo "exit code $got, not $code: $*"; echo "$out"; failures=$((failures + 1))
+  fi
+  case $out in
+    *"$part"*) ;;
+    *) echo "no '$part' in the output of: $*"; echo "$out"; failures=$((failures + 1)) ;;
+  esac
+}
+
+"$make" "$dir/m.dycl" || exit 1
+expect 0 "y = " "$run" "$dir/m.dycl" --random 0 --plugins "$plugins"
+expect 0 '"outputs"' "$run" "$dir/m.dycl" --random 0 --plugins "$plugins" --json --verify --threads 1
+expect 0 "" "$run" bench "$dir/m.dycl" --random 0 --plugins "$plugins"
+printf '\223NUMPY\001\000\072\000{"descr": "<f4", "fortran_order": False, "shape": (3,), }\n' > "$dir/x.npy"
+printf '\000\000\200\077\000\000\000\300\000\000\000\077' >> "$dir/x.npy"   # 1, -2, 0.5
+expect 0 "y = f32[3] [2.0, 0.0, 1.0]" "$run" "$dir/m.dycl" "x=$dir/x.npy" --plugins "$plugins"
+expect 3 "is missing" "$run" "$dir/m.dycl" --plugins "$plugins"
+expect 3 "no argument 'z'" "$run" "$dir/m.dycl" "z=$dir/x.npy" --plugins "$plugins"
+expect 5 "nowhere.npy" "$run" "$dir/m.dycl" "$dir/nowhere.npy" --plugins "$plugins"
+expect 5 "nowhere.dycl" "$run" "$dir/nowhere.dycl" --random 0
+expect 5 "libdycl_plugin_stub.so" "$run" "$dir/m.dycl" --random 0
+expect 4 "not a DyCL package" "$run" "$run" --random 0
+head -c 500 "$dir/m.dycl" > "$dir/short.dycl"
+expect 4 "damaged package" "$run" "$dir/short.dycl" --random 0
+expect 64 "" "$run" "$dir/m.dycl" --nonsense
+expect 0 "dycl-run" "$run" --version
+
+case $(ldd "$run") in
+  *python*|*torch*|*protobuf*|*onnx*) echo "dycl-run links more than it should"; ldd "$run"; failures=$((failures + 1)) ;;
+esac
+[ "$failures" = 0 ]
