@@ -16,8 +16,10 @@ from dycl.frontend.onnx_lowering import NEEDS_DECOMPOSITION, nodes_to_onnx
 onnxruntime.set_default_logger_severity(4)
 
 
-DETERMINISTIC = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default,
-                 torch.ops.aten.scaled_dot_product_attention.default}  # without dropout, which their conversion refuses
+DETERMINISTIC = {
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default,
+    torch.ops.aten.scaled_dot_product_attention.default,
+}  # without dropout, which their conversion refuses
 
 
 class Unsuitable(Exception):
@@ -62,11 +64,15 @@ class Recorder(TorchDispatchMode):
         """The functional twin of an in-place op on a tensor that nothing recorded shares memory with."""
         written = [a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
         name = func._schema.name.removeprefix("aten::")
-        twin = getattr(getattr(torch.ops.aten, name[:-1], None), func._overloadname, None) if name.endswith("_") else None
+        twin = (
+            getattr(getattr(torch.ops.aten, name[:-1], None), func._overloadname, None) if name.endswith("_") else None
+        )
         if twin is None or written != [func._schema.arguments[0].name]:
             raise Unsuitable(f"{func} writes")
         storage = args[0].untyped_storage().data_ptr()
-        if any(x is not args[0] and x.untyped_storage().data_ptr() == storage for x in self.tensors.values() if x.numel()):
+        if any(
+            x is not args[0] and x.untyped_storage().data_ptr() == storage for x in self.tensors.values() if x.numel()
+        ):
             raise Unsuitable(f"{func} writes to shared memory")
         return twin
 
@@ -164,7 +170,16 @@ def _plain(x):
     return {k: _plain(v) for k, v in x.items()} if isinstance(x, dict) else x
 
 
-def check_op(target, *args, rtol=None, atol=None, levels=(False, True), read: tuple[bool, ...] | None = None, unknown: bool = False, **kwargs):
+def check_op(
+    target,
+    *args,
+    rtol=None,
+    atol=None,
+    levels=(False, True),
+    read: tuple[bool, ...] | None = None,
+    unknown: bool = False,
+    **kwargs,
+):
     """One node of `target` (an op capture keeps whole) against calling it. `unknown`: all extents of the
     tensors that vary at run time (3-d and more) are known only then. Returns the model."""
     recorder = Recorder()

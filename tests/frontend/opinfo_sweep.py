@@ -27,10 +27,23 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from dycl.frontend.onnx_lowering import LoweringRefusal, nodes_to_onnx, op_name
 from tests.frontend.lowering_harness import Unsuitable, compare, record, run_onnx
 
-DTYPES = {"f32": torch.float32, "i64": torch.int64, "bool": torch.bool, "i32": torch.int32, "u8": torch.uint8,
-          "f64": torch.float64, "f16": torch.float16}
-UNDEFINED = {"torch.empty_like", "torch.empty.memory_format", "torch.new_empty", "torch.empty_strided", "torch.new_empty_strided",
-             "torch.empty_permuted"}  # their contents are
+DTYPES = {
+    "f32": torch.float32,
+    "i64": torch.int64,
+    "bool": torch.bool,
+    "i32": torch.int32,
+    "u8": torch.uint8,
+    "f64": torch.float64,
+    "f16": torch.float16,
+}
+UNDEFINED = {
+    "torch.empty_like",
+    "torch.empty.memory_format",
+    "torch.new_empty",
+    "torch.empty_strided",
+    "torch.new_empty_strided",
+    "torch.empty_permuted",
+}  # their contents are
 FAILURES = ("mismatch", "engine", "error", "crash")
 RTOL, ATOL = {torch.float16: 1e-2}, {torch.float16: 1e-2}
 
@@ -76,7 +89,9 @@ def run_sample(function, sample, symbolic: bool) -> tuple[str, str, set[str], st
         for actual, wanted in zip(results, expected):
             try:
                 f = wanted.is_floating_point()
-                compare(actual, wanted, RTOL.get(wanted.dtype, 1e-4) if f else 0, ATOL.get(wanted.dtype, 2e-5) if f else 0)
+                compare(
+                    actual, wanted, RTOL.get(wanted.dtype, 1e-4) if f else 0, ATOL.get(wanted.dtype, 2e-5) if f else 0
+                )
             except AssertionError as error:
                 return "mismatch", f"optimise={optimise}: {str(error)[:400]}", ops, ""
     return "ok", "", ops, ""
@@ -84,19 +99,32 @@ def run_sample(function, sample, symbolic: bool) -> tuple[str, str, set[str], st
 
 def _valid_choice(results, expected, sample) -> bool:
     """An order of equal elements is free (topk, kthvalue, sort of bools): the values agree, each position leads to its value."""
-    if len(results) == 1 and results[0].dtype == torch.int64 and results[0].shape == expected[0].shape == sample.input.shape:
-        return any(torch.equal(sample.input.gather(d, results[0]), sample.input.gather(d, expected[0]))
-                   for d in range(sample.input.dim()) if (expected[0] < sample.input.shape[d]).all() and (results[0] < sample.input.shape[d]).all())
+    if (
+        len(results) == 1
+        and results[0].dtype == torch.int64
+        and results[0].shape == expected[0].shape == sample.input.shape
+    ):
+        return any(
+            torch.equal(sample.input.gather(d, results[0]), sample.input.gather(d, expected[0]))
+            for d in range(sample.input.dim())
+            if (expected[0] < sample.input.shape[d]).all() and (results[0] < sample.input.shape[d]).all()
+        )
     if len(results) != 2 or sample.input.dim() == 0 or results[1].dtype != torch.int64:
         return False
-    if any(r.shape != e.shape or r.dtype != e.dtype for r, e in zip(results, expected)) or not torch.equal(results[0], expected[0]):
+    if any(r.shape != e.shape or r.dtype != e.dtype for r, e in zip(results, expected)) or not torch.equal(
+        results[0], expected[0]
+    ):
         return False
     for dim in range(sample.input.dim()):
         values, at = results
         if at.dim() < sample.input.dim():
             values, at = values.unsqueeze(dim), at.unsqueeze(dim)
         fits = all(d == dim or n == m for d, (n, m) in enumerate(zip(at.shape, sample.input.shape)))
-        if fits and (not at.numel() or at.max() < sample.input.shape[dim]) and torch.equal(sample.input.gather(dim, at), values):
+        if (
+            fits
+            and (not at.numel() or at.max() < sample.input.shape[dim])
+            and torch.equal(sample.input.gather(dim, at), values)
+        ):
             return True
     return False
 
@@ -120,8 +148,17 @@ def run_op(op, dtype: torch.dtype, most: int, symbolic: bool, report) -> None:
     for sample in samples:
         report("begin", describe(sample))
         status, note, ops, refused = run_sample(op.op, sample, symbolic)
-        report("end", {"status": status, "note": note, "ops": sorted(ops), "refused": refused, "sample": describe(sample),
-                       "dtype": str(dtype)[6:]})
+        report(
+            "end",
+            {
+                "status": status,
+                "note": note,
+                "ops": sorted(ops),
+                "refused": refused,
+                "sample": describe(sample),
+                "dtype": str(dtype)[6:],
+            },
+        )
 
 
 def in_child(op, dtypes, most: int, symbolic: bool, limit: int) -> list[dict]:
@@ -143,7 +180,17 @@ def in_child(op, dtypes, most: int, symbolic: bool, limit: int) -> list[dict]:
                 if op.supports_dtype(dtype, "cpu"):
                     run_op(op, dtype, most, symbolic, report)
         except Exception as error:
-            report("end", {"status": "unsuitable", "note": f"samples: {error}", "ops": [], "refused": "", "sample": "", "dtype": ""})
+            report(
+                "end",
+                {
+                    "status": "unsuitable",
+                    "note": f"samples: {error}",
+                    "ops": [],
+                    "refused": "",
+                    "sample": "",
+                    "dtype": "",
+                },
+            )
         finally:
             out.close()
             os._exit(code)
@@ -161,7 +208,16 @@ def in_child(op, dtypes, most: int, symbolic: bool, limit: int) -> list[dict]:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         kind = "unsuitable" if number == signal.SIGALRM else "crash"
-        results.append({"status": kind, "note": f"signal {number}", "ops": [], "refused": "", "sample": open_sample or "", "dtype": ""})
+        results.append(
+            {
+                "status": kind,
+                "note": f"signal {number}",
+                "ops": [],
+                "refused": "",
+                "sample": open_sample or "",
+                "dtype": "",
+            }
+        )
     return results
 
 
@@ -181,7 +237,7 @@ def main() -> int:
 
     chosen = [op for op in op_db if re.search(options.ops, op.name)]
     part, parts = map(int, options.shard.split("/"))
-    chosen = chosen[part::parts][options.skip:]
+    chosen = chosen[part::parts][options.skip :]
     dtypes = [DTYPES[d] for d in options.dtypes.split(",")]
     everything, failed = {}, 0
     start = time.time()
@@ -194,7 +250,10 @@ def main() -> int:
         print(f"{name}: " + ", ".join(f"{n} {s}" for s, n in sorted(counts.items())), flush=True)
         for status in FAILURES:
             for r in [r for r in bad if r["status"] == status][:2]:
-                print(f"    {status} {r['sample'][:200]}: {' '.join(r['note'].split())[:300]} [{', '.join(r['ops'])}]", flush=True)
+                print(
+                    f"    {status} {r['sample'][:200]}: {' '.join(r['note'].split())[:300]} [{', '.join(r['ops'])}]",
+                    flush=True,
+                )
         for refused, why in sorted({(r["refused"], r["note"]) for r in results if r["status"] == "refused"})[:4]:
             print(f"    refused {refused}: {' '.join(why.split())[:200]}", flush=True)
     if options.results:

@@ -45,16 +45,29 @@ def write_table(path: str, everything: dict[str, list[dict]], dtypes: str) -> No
                 refused[r["refused"]][_reason(r["note"])] += 1
             elif r["status"] != "unsuitable":
                 failed[f"{name}: {r['status']}"] += 1
-    rows = "\n".join(f"| {s} | {counts[s]} |" for s in ("ok", "refused", "unsuitable", "mismatch", "engine", "error", "crash"))
+    rows = "\n".join(
+        f"| {s} | {counts[s]} |" for s in ("ok", "refused", "unsuitable", "mismatch", "engine", "error", "crash")
+    )
     full = sorted(op for op in good if op not in refused)
     part = sorted(op for op in good if op in refused)
     none = sorted(op for op in refused if op not in good)
     lines = [HEAD.format(dtypes=dtypes.replace(",", ", "), counts=rows)]
     if failed:
         lines += ["## Failures", *(f"- {what} ({n})" for what, n in sorted(failed.items())), ""]
-    lines += [f"## Every sample agrees: {len(full)} ops", _paragraph([f"`{_short(op)}` ({good[op]})" for op in full]), ""]
-    lines += [f"## Some samples are refused: {len(part)} ops", "| op | agree | refused | why (most frequent) |", "|---|---|---|---|"]
-    lines += [f"| `{_short(op)}` | {good[op]} | {sum(refused[op].values())} | {refused[op].most_common(1)[0][0]} |" for op in part]
+    lines += [
+        f"## Every sample agrees: {len(full)} ops",
+        _paragraph([f"`{_short(op)}` ({good[op]})" for op in full]),
+        "",
+    ]
+    lines += [
+        f"## Some samples are refused: {len(part)} ops",
+        "| op | agree | refused | why (most frequent) |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| `{_short(op)}` | {good[op]} | {sum(refused[op].values())} | {refused[op].most_common(1)[0][0]} |"
+        for op in part
+    ]
     lines += ["", f"## Refused: {len(none)} ops", _paragraph([f"`{_short(op)}`" for op in none])]
     with open(path, "w") as out:
         out.write("\n".join(lines) + "\n")

@@ -19,14 +19,18 @@ def seed():
 @pytest.mark.parametrize("shape", [(8,), (5, 8), (2, 3, 8), (2, 3, 4, 8), (0, 8), (2, 0, 8)])
 @pytest.mark.parametrize("bias", [True, False])
 def test_linear(shape, bias):
-    model = check_op(aten.linear.default, torch.randn(shape), torch.randn(6, 8), torch.randn(6) if bias else None, **CLOSE)
+    model = check_op(
+        aten.linear.default, torch.randn(shape), torch.randn(6, 8), torch.randn(6) if bias else None, **CLOSE
+    )
     assert set(ops_of(model)) <= {"Gemm", "MatMul", "Add", "Transpose"}
 
 
 CONVS = [
-    (aten.conv1d.default, (2, 4, 9), (6, 4, 3), {}), (aten.conv1d.default, (2, 4, 9), (6, 2, 3), {"groups": 2, "padding": [1]}),
+    (aten.conv1d.default, (2, 4, 9), (6, 4, 3), {}),
+    (aten.conv1d.default, (2, 4, 9), (6, 2, 3), {"groups": 2, "padding": [1]}),
     (aten.conv2d.default, (2, 4, 9, 7), (6, 4, 3, 3), {"stride": [2, 2], "padding": [1, 1]}),
-    (aten.conv2d.default, (4, 9, 7), (6, 4, 3, 2), {"dilation": [2, 2]}), (aten.conv2d.default, (1, 4, 9, 7), (8, 1, 3, 3), {"groups": 4}),
+    (aten.conv2d.default, (4, 9, 7), (6, 4, 3, 2), {"dilation": [2, 2]}),
+    (aten.conv2d.default, (1, 4, 9, 7), (8, 1, 3, 3), {"groups": 4}),
     (aten.conv2d.padding, (2, 4, 9, 7), (6, 4, 3, 2), {"padding": "same"}),
     (aten.conv2d.padding, (2, 4, 9, 7), (6, 4, 4, 2), {"padding": "same", "dilation": [2, 2]}),
     (aten.conv2d.padding, (2, 4, 9, 7), (6, 4, 3, 2), {"padding": "valid", "stride": [2, 2]}),
@@ -37,11 +41,15 @@ CONVS = [
 @pytest.mark.parametrize("target, shape, kernel, options", CONVS)
 @pytest.mark.parametrize("bias", [True, False])
 def test_convolution(target, shape, kernel, options, bias):
-    model = check_op(target, torch.randn(shape), torch.randn(kernel), torch.randn(kernel[0]) if bias else None, **options, **CLOSE)
+    model = check_op(
+        target, torch.randn(shape), torch.randn(kernel), torch.randn(kernel[0]) if bias else None, **options, **CLOSE
+    )
     assert set(ops_of(model)) <= {"Conv", "Unsqueeze", "Squeeze"}
 
 
-@pytest.mark.parametrize("options", [{}, {"stride": [2, 2], "padding": [1, 1], "output_padding": [1, 1]}, {"groups": 2, "dilation": [2, 2]}])
+@pytest.mark.parametrize(
+    "options", [{}, {"stride": [2, 2], "padding": [1, 1], "output_padding": [1, 1]}, {"groups": 2, "dilation": [2, 2]}]
+)
 def test_transposed_convolution(options):
     weight = torch.randn(4, 6 // options.get("groups", 1), 3, 3)
     check_op(aten.conv_transpose2d.input, torch.randn(2, 4, 5, 6), weight, torch.randn(6), **options, **CLOSE)
@@ -51,7 +59,19 @@ def test_transposed_convolution(options):
 @pytest.mark.parametrize("affine", [True, False])
 def test_batch_norm(shape, affine):
     w, b = (torch.randn(6), torch.randn(6)) if affine else (None, None)
-    model = check_op(aten.batch_norm.default, torch.randn(shape), w, b, torch.randn(6), torch.rand(6) + 0.1, False, 0.1, 1e-5, False, **CLOSE)
+    model = check_op(
+        aten.batch_norm.default,
+        torch.randn(shape),
+        w,
+        b,
+        torch.randn(6),
+        torch.rand(6) + 0.1,
+        False,
+        0.1,
+        1e-5,
+        False,
+        **CLOSE,
+    )
     assert "BatchNormalization" in ops_of(model)
 
 
@@ -73,13 +93,46 @@ def test_group_norm(shape, groups):
     check_op(aten.group_norm.default, x, groups, torch.randn(6), torch.randn(6), 1e-5, rtol=1e-3, atol=1e-3)
     check_op(aten.group_norm.default, torch.randn(shape), groups, None, None, 1e-5, **CLOSE)
     if len(shape) > 2:
-        check_op(aten.group_norm.default, torch.randn(shape), groups, torch.randn(6), torch.randn(6), 1e-5, unknown=True, **CLOSE)
+        check_op(
+            aten.group_norm.default,
+            torch.randn(shape),
+            groups,
+            torch.randn(6),
+            torch.randn(6),
+            1e-5,
+            unknown=True,
+            **CLOSE,
+        )
 
 
 @pytest.mark.parametrize("shape", [(2, 6, 5), (2, 6, 4, 5)])
 def test_instance_norm(shape):
-    check_op(aten.instance_norm.default, torch.randn(shape), torch.randn(6), torch.randn(6), None, None, True, 0.1, 1e-5, False, **CLOSE)
-    check_op(aten.instance_norm.default, torch.randn(shape), None, None, torch.randn(6), torch.rand(6) + 1, False, 0.1, 1e-5, False, **CLOSE)
+    check_op(
+        aten.instance_norm.default,
+        torch.randn(shape),
+        torch.randn(6),
+        torch.randn(6),
+        None,
+        None,
+        True,
+        0.1,
+        1e-5,
+        False,
+        **CLOSE,
+    )
+    check_op(
+        aten.instance_norm.default,
+        torch.randn(shape),
+        None,
+        None,
+        torch.randn(6),
+        torch.rand(6) + 1,
+        False,
+        0.1,
+        1e-5,
+        False,
+        **CLOSE,
+    )
 
 
 @pytest.mark.parametrize("eps", [None, 1e-5])
@@ -95,9 +148,13 @@ def test_gelu(approximate):
 
 
 ATTENTIONS = [
-    ((2, 3, 5, 8), (2, 3, 7, 8), {}), ((2, 3, 5, 8), (2, 3, 5, 8), {"is_causal": True}), ((3, 5, 8), (3, 7, 8), {"scale": 0.3}),
-    ((2, 3, 5, 8), (2, 3, 7, 8), {"attn_mask": "bool"}), ((2, 3, 5, 8), (2, 3, 7, 8), {"attn_mask": "float"}),
-    ((2, 4, 5, 8), (2, 2, 5, 8), {"enable_gqa": True}), ((2, 3, 1, 8), (2, 3, 1, 8), {}),
+    ((2, 3, 5, 8), (2, 3, 7, 8), {}),
+    ((2, 3, 5, 8), (2, 3, 5, 8), {"is_causal": True}),
+    ((3, 5, 8), (3, 7, 8), {"scale": 0.3}),
+    ((2, 3, 5, 8), (2, 3, 7, 8), {"attn_mask": "bool"}),
+    ((2, 3, 5, 8), (2, 3, 7, 8), {"attn_mask": "float"}),
+    ((2, 4, 5, 8), (2, 2, 5, 8), {"enable_gqa": True}),
+    ((2, 3, 1, 8), (2, 3, 1, 8), {}),
 ]
 
 
@@ -110,8 +167,15 @@ def test_attention(query, key, options, unknown):
         options["attn_mask"][1] = False  # nothing to attend to
     elif options.get("attn_mask") == "float":
         options["attn_mask"] = torch.randn(query[-2], key[-2])
-    check_op(aten.scaled_dot_product_attention.default, torch.randn(query), torch.randn(key), torch.randn(key), unknown=unknown,
-             **options, **CLOSE)
+    check_op(
+        aten.scaled_dot_product_attention.default,
+        torch.randn(query),
+        torch.randn(key),
+        torch.randn(key),
+        unknown=unknown,
+        **options,
+        **CLOSE,
+    )
 
 
 RECURRENT = [("lstm", 4, 2), ("gru", 3, 1), ("rnn_tanh", 1, 1), ("rnn_relu", 1, 1)]
@@ -132,13 +196,30 @@ def test_recurrent_layers(kind, gates, states, layers, both, batch_first, biases
             params += [torch.randn(gates * hidden), torch.randn(gates * hidden)] if biases else []
     start = [torch.randn(layers * d, batch, hidden) for _ in range(states)]
     target = getattr(aten, kind).input
-    model = check_op(target, torch.randn(shape), start if states == 2 else start[0], params, biases, layers, 0.0, False, both, batch_first, **CLOSE)
+    model = check_op(
+        target,
+        torch.randn(shape),
+        start if states == 2 else start[0],
+        params,
+        biases,
+        layers,
+        0.0,
+        False,
+        both,
+        batch_first,
+        **CLOSE,
+    )
     assert ops_of(model).count(kind.split("_")[0].upper()) == layers
 
 
 def test_embedding():
     table = torch.randn(10, 4)
-    for index in (torch.tensor([[1, 9], [0, 1]]), torch.tensor(3), torch.zeros(0, dtype=torch.int64), torch.tensor([2], dtype=torch.int32)):
+    for index in (
+        torch.tensor([[1, 9], [0, 1]]),
+        torch.tensor(3),
+        torch.zeros(0, dtype=torch.int64),
+        torch.tensor([2], dtype=torch.int32),
+    ):
         assert ops_of(check_op(aten.embedding.default, table, index)) == (["Gather"] if index.numel() else [])
 
 
@@ -146,35 +227,72 @@ def test_embedding():
 @pytest.mark.parametrize("last", [False, True])
 def test_embedding_bag(mode, last):
     index, starts = torch.tensor([1, 9, 0, 1, 4]), torch.tensor([0, 2, 2, 5] if last else [0, 2, 2])
-    check_op(aten._embedding_bag_forward_only.default, torch.randn(10, 4), index, starts, False, mode, False, None, last,
-             read=(True, False, False, False), **CLOSE)
+    check_op(
+        aten._embedding_bag_forward_only.default,
+        torch.randn(10, 4),
+        index,
+        starts,
+        False,
+        mode,
+        False,
+        None,
+        last,
+        read=(True, False, False, False),
+        **CLOSE,
+    )
 
 
 SMALL = [
-    (aten.prelu.default, ((2, 3, 4),), [torch.rand(3)], {}), (aten.prelu.default, ((2, 3),), [torch.rand(1)], {}),
-    (aten.prelu.default, ((5,),), [torch.rand(1)], {}), (aten.cosine_similarity.default, ((2, 5, 3), (2, 5, 3)), [1, 1e-8], {}),
-    (aten.cosine_similarity.default, ((2, 5), (1, 5)), [-1, 1e-8], {}), (aten.silu.default, ((4, 5),), [], {}),
-    (aten.mish.default, ((4, 5),), [], {}), (aten.softmax.int, ((4, 5),), [-1], {}), (aten.softmax.int, ((4, 5),), [0, torch.float32], {}),
-    (aten.log_softmax.int, ((4, 5),), [1], {}), (aten.softmax.int, ((),), [0], {}), (aten.matmul.default, ((2, 1, 3, 4), (5, 4, 2)), [], {}),
-    (aten.matmul.default, ((4,), (4,)), [], {}), (aten.matmul.default, ((2, 3, 4), (4,)), [], {}), (aten.pixel_shuffle.default, ((2, 8, 3, 4),), [2], {}),
-    (aten.adaptive_avg_pool1d.default, ((2, 3, 7),), [[3]], {}), (aten.adaptive_avg_pool2d.default, ((2, 3, 7, 6),), [[3, 2]], {}),
-    (aten.adaptive_avg_pool2d.default, ((3, 8, 6),), [[1, 1]], {}), (aten.adaptive_avg_pool3d.default, ((1, 2, 4, 5, 6),), [[2, 2, 2]], {}),
-    (aten.adaptive_max_pool2d.default, ((2, 3, 8, 6),), [[4, 3]], {}), (aten.adaptive_max_pool1d.default, ((2, 3, 8),), [[4]], {}),
-    (aten.max_pool1d.default, ((2, 3, 9),), [[3], [2], [1]], {}), (aten.max_pool2d.default, ((2, 3, 9, 8),), [[3, 2], [2, 2], [1, 0], [1, 1], True], {}),
-    (aten.max_pool2d.default, ((3, 9, 8),), [[3]], {}), (aten.max_pool2d.default, ((1, 1, 5, 5),), [[2], [2], [1], [2], True], {}),
-    (aten.max_pool2d_with_indices.default, ((2, 3, 9, 8),), [[3], [2], [1]], {}), (aten.max_pool3d.default, ((1, 2, 5, 6, 7),), [[2]], {}),
-    (aten.avg_pool1d.default, ((2, 3, 9),), [[3], [2], [1]], {}), (aten.avg_pool2d.default, ((2, 3, 9, 8),), [[3], [2], [1], True, False], {}),
-    (aten.avg_pool2d.default, ((2, 3, 9, 8),), [[3], [2], [1], True, True], {}), (aten.avg_pool2d.default, ((2, 3, 9, 8),), [[3], [2], [1], False, True, 5], {}),
+    (aten.prelu.default, ((2, 3, 4),), [torch.rand(3)], {}),
+    (aten.prelu.default, ((2, 3),), [torch.rand(1)], {}),
+    (aten.prelu.default, ((5,),), [torch.rand(1)], {}),
+    (aten.cosine_similarity.default, ((2, 5, 3), (2, 5, 3)), [1, 1e-8], {}),
+    (aten.cosine_similarity.default, ((2, 5), (1, 5)), [-1, 1e-8], {}),
+    (aten.silu.default, ((4, 5),), [], {}),
+    (aten.mish.default, ((4, 5),), [], {}),
+    (aten.softmax.int, ((4, 5),), [-1], {}),
+    (aten.softmax.int, ((4, 5),), [0, torch.float32], {}),
+    (aten.log_softmax.int, ((4, 5),), [1], {}),
+    (aten.softmax.int, ((),), [0], {}),
+    (aten.matmul.default, ((2, 1, 3, 4), (5, 4, 2)), [], {}),
+    (aten.matmul.default, ((4,), (4,)), [], {}),
+    (aten.matmul.default, ((2, 3, 4), (4,)), [], {}),
+    (aten.pixel_shuffle.default, ((2, 8, 3, 4),), [2], {}),
+    (aten.adaptive_avg_pool1d.default, ((2, 3, 7),), [[3]], {}),
+    (aten.adaptive_avg_pool2d.default, ((2, 3, 7, 6),), [[3, 2]], {}),
+    (aten.adaptive_avg_pool2d.default, ((3, 8, 6),), [[1, 1]], {}),
+    (aten.adaptive_avg_pool3d.default, ((1, 2, 4, 5, 6),), [[2, 2, 2]], {}),
+    (aten.adaptive_max_pool2d.default, ((2, 3, 8, 6),), [[4, 3]], {}),
+    (aten.adaptive_max_pool1d.default, ((2, 3, 8),), [[4]], {}),
+    (aten.max_pool1d.default, ((2, 3, 9),), [[3], [2], [1]], {}),
+    (aten.max_pool2d.default, ((2, 3, 9, 8),), [[3, 2], [2, 2], [1, 0], [1, 1], True], {}),
+    (aten.max_pool2d.default, ((3, 9, 8),), [[3]], {}),
+    (aten.max_pool2d.default, ((1, 1, 5, 5),), [[2], [2], [1], [2], True], {}),
+    (aten.max_pool2d_with_indices.default, ((2, 3, 9, 8),), [[3], [2], [1]], {}),
+    (aten.max_pool3d.default, ((1, 2, 5, 6, 7),), [[2]], {}),
+    (aten.avg_pool1d.default, ((2, 3, 9),), [[3], [2], [1]], {}),
+    (aten.avg_pool2d.default, ((2, 3, 9, 8),), [[3], [2], [1], True, False], {}),
+    (aten.avg_pool2d.default, ((2, 3, 9, 8),), [[3], [2], [1], True, True], {}),
+    (aten.avg_pool2d.default, ((2, 3, 9, 8),), [[3], [2], [1], False, True, 5], {}),
     (aten.avg_pool3d.default, ((1, 2, 5, 6, 7),), [[2], [1]], {}),
-    (aten.pad.default, ((2, 3, 4, 5),), [[1, 2, 0, 1], "reflect"], {}), (aten.pad.default, ((2, 3, 4, 5),), [[1, 2, 0, 1], "replicate"], {}),
-    (aten.pad.default, ((2, 3, 4, 5),), [[1, 2, 0, 1], "circular"], {}), (aten.pad.default, ((2, 3, 4, 5),), [[1, -2, 0, 1, -1, 1], "constant", 0.5], {}),
-    (aten.upsample_nearest2d.vec, ((2, 3, 4, 5),), [None, [2.0, 3.0]], {}), (aten.upsample_nearest2d.vec, ((2, 3, 4, 5),), [[7, 3], None], {}),
-    (aten.upsample_nearest1d.vec, ((2, 3, 5),), [None, [1.7]], {}), (aten.upsample_bilinear2d.vec, ((2, 3, 4, 5),), [[7, 3], True, None], {}),
-    (aten.upsample_bilinear2d.vec, ((2, 3, 4, 5),), [[7, 3], False, None], {}), (aten.upsample_bilinear2d.vec, ((2, 3, 4, 5),), [None, False, [2.0, 2.0]], {}),
-    (aten.upsample_bilinear2d.vec, ((2, 3, 4, 5),), [None, False, [1.7, 0.6]], {}), (aten.upsample_bicubic2d.vec, ((2, 3, 4, 5),), [[8, 10], False, None], {}),
-    (aten.upsample_linear1d.vec, ((2, 3, 5),), [[9], True, None], {}), (aten.upsample_trilinear3d.vec, ((1, 2, 3, 4, 5),), [[6, 8, 10], False, None], {}),
-    (aten.grid_sampler_2d.default, ((2, 3, 5, 6), (2, 4, 3, 2)), [0, 0, False], {}), (aten.grid_sampler_2d.default, ((2, 3, 5, 6), (2, 4, 3, 2)), [0, 1, True], {}),
-    (aten.grid_sampler_2d.default, ((2, 3, 5, 6), (2, 4, 3, 2)), [1, 2, False], {}), (aten.grid_sampler_3d.default, ((1, 2, 4, 5, 6), (1, 3, 4, 5, 3)), [0, 0, True], {}),
+    (aten.pad.default, ((2, 3, 4, 5),), [[1, 2, 0, 1], "reflect"], {}),
+    (aten.pad.default, ((2, 3, 4, 5),), [[1, 2, 0, 1], "replicate"], {}),
+    (aten.pad.default, ((2, 3, 4, 5),), [[1, 2, 0, 1], "circular"], {}),
+    (aten.pad.default, ((2, 3, 4, 5),), [[1, -2, 0, 1, -1, 1], "constant", 0.5], {}),
+    (aten.upsample_nearest2d.vec, ((2, 3, 4, 5),), [None, [2.0, 3.0]], {}),
+    (aten.upsample_nearest2d.vec, ((2, 3, 4, 5),), [[7, 3], None], {}),
+    (aten.upsample_nearest1d.vec, ((2, 3, 5),), [None, [1.7]], {}),
+    (aten.upsample_bilinear2d.vec, ((2, 3, 4, 5),), [[7, 3], True, None], {}),
+    (aten.upsample_bilinear2d.vec, ((2, 3, 4, 5),), [[7, 3], False, None], {}),
+    (aten.upsample_bilinear2d.vec, ((2, 3, 4, 5),), [None, False, [2.0, 2.0]], {}),
+    (aten.upsample_bilinear2d.vec, ((2, 3, 4, 5),), [None, False, [1.7, 0.6]], {}),
+    (aten.upsample_bicubic2d.vec, ((2, 3, 4, 5),), [[8, 10], False, None], {}),
+    (aten.upsample_linear1d.vec, ((2, 3, 5),), [[9], True, None], {}),
+    (aten.upsample_trilinear3d.vec, ((1, 2, 3, 4, 5),), [[6, 8, 10], False, None], {}),
+    (aten.grid_sampler_2d.default, ((2, 3, 5, 6), (2, 4, 3, 2)), [0, 0, False], {}),
+    (aten.grid_sampler_2d.default, ((2, 3, 5, 6), (2, 4, 3, 2)), [0, 1, True], {}),
+    (aten.grid_sampler_2d.default, ((2, 3, 5, 6), (2, 4, 3, 2)), [1, 2, False], {}),
+    (aten.grid_sampler_3d.default, ((1, 2, 4, 5, 6), (1, 3, 4, 5, 3)), [0, 0, True], {}),
 ]
 
 

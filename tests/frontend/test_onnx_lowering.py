@@ -8,8 +8,24 @@ import time
 import pytest
 import torch
 
-from dycl.frontend.graph import (BOOL, FLOAT, INT, AtenNode, Block, Branch, Edge, Goto, Graph, HostNode, Raise, Return,
-                                 Span, Switch, TensorType, Value)
+from dycl.frontend.graph import (
+    BOOL,
+    FLOAT,
+    INT,
+    AtenNode,
+    Block,
+    Branch,
+    Edge,
+    Goto,
+    Graph,
+    HostNode,
+    Raise,
+    Return,
+    Span,
+    Switch,
+    TensorType,
+    Value,
+)
 from dycl.frontend.lower import graph_to_text, lower_graph
 from dycl.frontend.onnx_lowering import LoweringRefusal
 from dycl.frontend.onnx_text import TextBuilder
@@ -41,8 +57,10 @@ def skip_graph(gates: int):
         peak, p = tensor(block=block), Value(FLOAT, block, "p")
         zero, c = Value(FLOAT, block), Value(BOOL, block)
         block.nodes += [
-            AtenNode(aten.sum.dim_IntList, (h, [0, 1]), {}, [peak], span), HostNode("item", [peak], [p], {}, span),
-            HostNode("const", [], [zero], {"value": 0.0}), HostNode("float.gt", [p, zero], [c]),
+            AtenNode(aten.sum.dim_IntList, (h, [0, 1]), {}, [peak], span),
+            HostNode("item", [peak], [p], {}, span),
+            HostNode("const", [], [zero], {"value": 0.0}),
+            HostNode("float.gt", [p, zero], [c]),
         ]
         arm, join = Block(block, name="arm"), Block(block, name="join")
         merged = tensor("N", 300, block=join, hint="h")
@@ -61,7 +79,9 @@ def test_a_branching_graph_prints_as_ir():
     assert "torch.linear" in graph_to_text(graph)
     builder = TextBuilder()
     lower_graph(graph, builder, names={id(weight): "fc.weight", id(bias): "fc.bias"})
-    assert builder.print() == """\
+    assert (
+        builder.print()
+        == """\
 symbol N in [1, 64]
 weight @fc.weight: f32[300,8]
 weight @fc.bias: f32[300]
@@ -85,6 +105,7 @@ func @main(%x: f32[N,8]) -> (%y: f32[N,300]) {
   return %h
 }
 """
+    )
 
 
 def test_constant_work_is_done_now_and_dead_work_dropped():
@@ -92,8 +113,10 @@ def test_constant_work_is_done_now_and_dead_work_dropped():
     ones, mask, dead = tensor(4, 4, block=block), tensor(4, 4, block=block), tensor(4, block=block)
     x, y = tensor(4, 4, hint="x"), tensor(4, 4, block=block, hint="y")
     block.nodes = [
-        AtenNode(aten.ones.default, ([4, 4],), {}, [ones]), AtenNode(aten.tril.default, (ones,), {}, [mask]),
-        AtenNode(aten.sum.dim_IntList, (x, [0]), {}, [dead]), AtenNode(aten.mul.Tensor, (x, mask), {}, [y]),
+        AtenNode(aten.ones.default, ([4, 4],), {}, [ones]),
+        AtenNode(aten.tril.default, (ones,), {}, [mask]),
+        AtenNode(aten.sum.dim_IntList, (x, [0]), {}, [dead]),
+        AtenNode(aten.mul.Tensor, (x, mask), {}, [y]),
     ]
     block.exit = Return([y])
     builder = TextBuilder()
@@ -121,7 +144,7 @@ def test_a_runtime_scalar_becomes_a_tensor():
     block.exit = Return([y])
     builder = TextBuilder()
     lower_graph(Graph(block, [x, n], ["x", "n"]), builder)
-    assert "to_tensor %n {dtype=\"i64\"}" in builder.print() and "Cast" in builder.print()
+    assert 'to_tensor %n {dtype="i64"}' in builder.print() and "Cast" in builder.print()
 
 
 def test_states_switches_and_raises():
@@ -137,7 +160,10 @@ def test_states_switches_and_raises():
     graph = Graph(entry, [x], ["x"], states=[("count", count)], output_names=["y"], output_states=["count"])
     lower_graph(graph, builder, initials={"count": 3})
     text = builder.print()
-    assert "state @count: int = 3" in text and "func @main(%x: f32[2], %count: int state @count) -> (%y: f32[2], int state @count)" in text
+    assert (
+        "state @count: int = 3" in text
+        and "func @main(%x: f32[2], %count: int state @count) -> (%y: f32[2], int state @count)" in text
+    )
     assert "switch %count, [0: ^zero, 1: ^other], ^bad" in text and 'raise "ValueError" "too many: {}" %count' in text
     assert text.count("const f32[2] [1.0,1.0]") == 1
 
@@ -194,7 +220,14 @@ def test_an_unknown_op_is_refused_by_name_and_place():
 def test_a_small_network_agrees():
     torch.manual_seed(0)
     nn = torch.nn
-    net = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-                        nn.Linear(128, 10), nn.Softmax(-1)).eval()
+    net = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1),
+        nn.BatchNorm2d(8),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(128, 10),
+        nn.Softmax(-1),
+    ).eval()
     check(net, torch.randn(2, 3, 8, 8))
     assert record(net, torch.randn(2, 3, 8, 8))[0].nodes

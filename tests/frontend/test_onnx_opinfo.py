@@ -42,7 +42,9 @@ def test_samples_agree_or_are_refused(name):
     assert agreed or name in ("nn.functional.one_hot",), f"nothing agreed, {refused} refused"
 
 
-@pytest.mark.parametrize("name", ["add", "mean", "cat", "gather", "index_put", "amax", "sort", "var", "matmul", "cumsum", "where"])
+@pytest.mark.parametrize(
+    "name", ["add", "mean", "cat", "gather", "index_put", "amax", "sort", "var", "matmul", "cumsum", "where"]
+)
 def test_extents_known_only_at_run_time(name):
     torch.manual_seed(0)
     for op in (op for op in op_db if op.name == name):

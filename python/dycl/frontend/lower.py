@@ -17,8 +17,26 @@ from typing import Any
 
 import torch
 
-from .graph import (AtenNode, Block, Branch, Edge, Goto, Graph, HostNode, ListType, OptionalType, Raise, Return,
-                    ScalarType, Span, Switch, TensorType, Type, Value, successors)
+from .graph import (
+    AtenNode,
+    Block,
+    Branch,
+    Edge,
+    Goto,
+    Graph,
+    HostNode,
+    ListType,
+    OptionalType,
+    Raise,
+    Return,
+    ScalarType,
+    Span,
+    Switch,
+    TensorType,
+    Type,
+    Value,
+    successors,
+)
 from .onnx_fold import drop_dead_nodes, evaluate, fold_constants
 from .onnx_lowering import LoweringRefusal, Template, TemplateOp, convert, inputs_of, op_name, scalar_dtype
 from .onnx_tape import ConversionError, dtype_name, type_text
@@ -43,8 +61,9 @@ def type_to_text(type: Type) -> str:
     raise TypeError(f"not a type of the graph: {type!r}")
 
 
-def lower_graph(graph: Graph, builder: Any, *, names: dict[int, str] | None = None,
-                initials: dict[str, Any] | None = None) -> None:
+def lower_graph(
+    graph: Graph, builder: Any, *, names: dict[int, str] | None = None, initials: dict[str, Any] | None = None
+) -> None:
     """Writes `graph` into `builder` as the function `main`. `names`: id(tensor) -> the weight's name.
     `initials`: the first value of each state, a number or a tensor. Raises LoweringRefusal."""
     fold_constants(graph)
@@ -108,7 +127,9 @@ class _Lowering:
             self.ids[value.id] = self.function.add_param(_clean(name) or f"arg{k}", self.text(value.type))
         for name, value in self.graph.states:
             self.builder.add_state(name, self.text(value.type), self.initial(name, value))
-            self.ids[value.id] = self.function.add_param(_clean(value.hint) or _clean(name) or "state", self.text(value.type), name)
+            self.ids[value.id] = self.function.add_param(
+                _clean(value.hint) or _clean(name) or "state", self.text(value.type), name
+            )
         self.results()
 
     def initial(self, name: str, value: Value) -> Any:
@@ -129,7 +150,9 @@ class _Lowering:
             for value in values[1:]:
                 type = join_types(type, value.type)
             name = self.graph.output_names[k] if k < plain and k < len(self.graph.output_names) else ""
-            self.function.add_result(self.text(type), _clean(name), self.graph.output_states[k - plain] if k >= plain else "")
+            self.function.add_result(
+                self.text(type), _clean(name), self.graph.output_states[k - plain] if k >= plain else ""
+            )
 
     # ---- blocks ------------------------------------------------------------------------------
 
@@ -146,7 +169,9 @@ class _Lowering:
             if block.loop_limit:
                 self.function.set_loop_limit(self.blocks[block], block.loop_limit)
             for value in block.params:
-                self.ids[value.id] = self.function.add_block_param(self.blocks[block], self.text(value.type), _clean(value.hint))
+                self.ids[value.id] = self.function.add_block_param(
+                    self.blocks[block], self.text(value.type), _clean(value.hint)
+                )
         if self.blocks[entry] != 0:
             self.function.goto(start, self.blocks[entry], [])
 
@@ -184,8 +209,15 @@ class _Lowering:
     def host(self, node: HostNode) -> None:
         attrs = {k: _host_attribute(v) for k, v in node.attrs.items()}
         hint = _clean(node.outputs[0].hint) if node.outputs else ""
-        ids = self.function.op(self.block, node.op, [self.value(v) for v in node.operands],
-                               [self.text(v.type) for v in node.outputs], attrs, hint, self.span(node.span))
+        ids = self.function.op(
+            self.block,
+            node.op,
+            [self.value(v) for v in node.operands],
+            [self.text(v.type) for v in node.outputs],
+            attrs,
+            hint,
+            self.span(node.span),
+        )
         for value, id in zip(node.outputs, ids):
             self.ids[value.id] = id
 
@@ -201,7 +233,9 @@ class _Lowering:
                 values[op.outputs[0]] = folded
                 continue
             operands = [self.placed(values[i]) if i >= 0 else None for i in op.inputs]
-            ids = self.function.op(self.block, op.name, operands, op.types, op.attrs, hints.get(op.outputs[0], ""), span)
+            ids = self.function.op(
+                self.block, op.name, operands, op.types, op.attrs, hints.get(op.outputs[0], ""), span
+            )
             values.update(zip(op.outputs, ids))
         self.finish(node, template, values, span)
 
@@ -213,7 +247,9 @@ class _Lowering:
                 continue
             known = values[index]
             if isinstance(known, _Constant) or (index < template.inputs and operands[index].type != value.type):
-                known, = self.function.op(self.block, "Identity", [self.placed(known)], [self.text(value.type)], {}, _clean(value.hint), span)
+                (known,) = self.function.op(
+                    self.block, "Identity", [self.placed(known)], [self.text(value.type)], {}, _clean(value.hint), span
+                )
             self.ids[value.id] = known
 
     def fold(self, op: TemplateOp, operands: list[int | _Constant]) -> _Constant | None:
@@ -240,8 +276,9 @@ class _Lowering:
         key = ("scalar", value.id)
         if key not in self.local:
             dtype = dtype_name(scalar_dtype(value.type))
-            self.local[key], = self.function.op(self.block, "to_tensor", [self.value(value)], [f"{dtype}[]"],
-                                                {"dtype": dtype}, _clean(value.hint), None)
+            (self.local[key],) = self.function.op(
+                self.block, "to_tensor", [self.value(value)], [f"{dtype}[]"], {"dtype": dtype}, _clean(value.hint), None
+            )
         return self.local[key]
 
     def constant(self, tensor: torch.Tensor, hint: str) -> int:
@@ -251,10 +288,14 @@ class _Lowering:
         if key not in self.local:
             type = type_text(tensor.dtype, tuple(tensor.shape))
             if small:
-                ids = self.function.op(self.block, "const", [], [type], {"value": tensor.detach().contiguous()}, _clean(hint), None)
+                ids = self.function.op(
+                    self.block, "const", [], [type], {"value": tensor.detach().contiguous()}, _clean(hint), None
+                )
             else:
-                ids = self.function.op(self.block, "weight", [], [type], {"name": key}, _clean(key.rpartition(".")[2]), None)
-            self.local[key], = ids
+                ids = self.function.op(
+                    self.block, "weight", [], [type], {"name": key}, _clean(key.rpartition(".")[2]), None
+                )
+            (self.local[key],) = ids
         return self.local[key]
 
 

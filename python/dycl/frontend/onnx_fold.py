@@ -61,8 +61,12 @@ def _fold(node: AtenNode) -> bool:
 def _foldable(node: AtenNode) -> bool:
     tags = getattr(node.target, "tags", ())
     schema = getattr(node.target, "_schema", None)
-    return (torch.Tag.nondeterministic_seeded not in tags and schema is not None and not schema.is_mutable
-            and all(isinstance(v.type, TensorType) for v in node.outputs))
+    return (
+        torch.Tag.nondeterministic_seeded not in tags
+        and schema is not None
+        and not schema.is_mutable
+        and all(isinstance(v.type, TensorType) for v in node.outputs)
+    )
 
 
 def _agrees(result: torch.Tensor, shape: tuple) -> bool:
@@ -86,7 +90,11 @@ def _concrete(argument):
     if isinstance(argument, Value):
         return argument.constant
     if isinstance(argument, (list, tuple)):
-        return type(argument)(map(_concrete, argument)) if type(argument) in (list, tuple) else list(map(_concrete, argument))
+        return (
+            type(argument)(map(_concrete, argument))
+            if type(argument) in (list, tuple)
+            else list(map(_concrete, argument))
+        )
     if isinstance(argument, dict):
         return {k: _concrete(v) for k, v in argument.items()}
     return argument

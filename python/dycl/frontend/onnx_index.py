@@ -84,20 +84,30 @@ class _Plan:
         if not self.one_mask and any(i.dims != lists[0].dims or not i.known for i in lists):
             common = lists[0]
             for other in lists[1:]:  # zeros in the common shape; adding them broadcasts
-                common = t.op("Add", t.op("Mul", common, t.constant(0, torch.int64)), t.op("Mul", other, t.constant(0, torch.int64)))
+                common = t.op(
+                    "Add",
+                    t.op("Mul", common, t.constant(0, torch.int64)),
+                    t.op("Mul", other, t.constant(0, torch.int64)),
+                )
             lists = [t.op("Add", i, common) for i in lists]
         return t.op("Concat", *[unsqueeze(t, i, [self.rank]) for i in lists], axis=self.rank)
 
     def place(self, result: Sym) -> Sym:
         """[indices..., rest...] -> the indices' axes at their place."""
-        order = list(range(self.rank, self.rank + self.position)) + list(range(self.rank)) + \
-            list(range(self.rank + self.position, result.rank))
+        order = (
+            list(range(self.rank, self.rank + self.position))
+            + list(range(self.rank))
+            + list(range(self.rank + self.position, result.rank))
+        )
         return self.t.op("Transpose", result, perm=order)
 
     def unplace(self, values: Sym) -> Sym:
         """The inverse of place, for values about to be written."""
-        order = list(range(self.position, self.position + self.rank)) + list(range(self.position)) + \
-            list(range(self.position + self.rank, values.rank))
+        order = (
+            list(range(self.position, self.position + self.rank))
+            + list(range(self.position))
+            + list(range(self.position + self.rank, values.rank))
+        )
         return self.t.op("Transpose", values, perm=order)
 
 
@@ -129,10 +139,22 @@ def index_put(t, self, indices, values, accumulate=False, *_):
     plan = _Plan(t, self, indices)
     coordinates = plan.coordinates()
     x = plan.to_front(self)
-    counts = t.op("Concat", *[part for part in (
-        t.op("Shape", coordinates, start=0, end=plan.rank) if plan.rank else None,
-        t.op("Shape", x, start=len(plan.axes)) if plan.rest else None) if part is not None], axis=0) if plan.rank or plan.rest \
+    counts = (
+        t.op(
+            "Concat",
+            *[
+                part
+                for part in (
+                    t.op("Shape", coordinates, start=0, end=plan.rank) if plan.rank else None,
+                    t.op("Shape", x, start=len(plan.axes)) if plan.rest else None,
+                )
+                if part is not None
+            ],
+            axis=0,
+        )
+        if plan.rank or plan.rest
         else t.constant([], torch.int64)
+    )
     placed = _placed_shape(t, plan, counts)
     updates = plan.unplace(t.op("Expand", values, placed)) if plan.position else t.op("Expand", values, counts)
     return plan.from_front(scatter_nd(t, x, coordinates, updates, "add" if accumulate else "none"))
@@ -241,7 +263,11 @@ def take_along_dim(t, self, indices, dim=None):
     if not (self.known and indices.known):
         raise ConversionError("take_along_dim of shapes known only at run time")
     axis = axis_of(self, dim)
-    shape = list(torch.broadcast_shapes([d for i, d in enumerate(self.dims) if i != axis], [d for i, d in enumerate(indices.dims) if i != axis]))
+    shape = list(
+        torch.broadcast_shapes(
+            [d for i, d in enumerate(self.dims) if i != axis], [d for i, d in enumerate(indices.dims) if i != axis]
+        )
+    )
     a, b = shape[:axis] + [self.dims[axis]] + shape[axis:], shape[:axis] + [indices.dims[axis]] + shape[axis:]
     return gather(t, t.op("Expand", self, t.ints(a)), axis, t.op("Expand", long(t, indices), t.ints(b)))
 
@@ -326,7 +352,9 @@ def _rows(t, x: Sym, axis: int, index: Sym, updates: Sym, reduction: str) -> Sym
     """x with updates written (or added) at positions `index` of `axis`."""
     perm = [axis, *(i for i in range(x.rank) if i != axis)]
     back = [perm.index(i) for i in range(x.rank)]
-    moved = scatter_nd(t, t.op("Transpose", x, perm=perm), unsqueeze(t, index, [1]), t.op("Transpose", updates, perm=perm), reduction)
+    moved = scatter_nd(
+        t, t.op("Transpose", x, perm=perm), unsqueeze(t, index, [1]), t.op("Transpose", updates, perm=perm), reduction
+    )
     return t.op("Transpose", moved, perm=back)
 
 
@@ -372,8 +400,11 @@ def slice_scatter(t, self, src, dim=0, start=None, end=None, step=1):
     step = static(step, "the step")
     first = _normal(t, self, axis, 0 if start is None else start)
     if step == 1:
-        stop = t.op("Add", t.ints([first]), t.ints([dim_value(t, src, axis)])) if isinstance(first, Sym) or \
-            not isinstance(src.dims[axis], int) else first + src.dims[axis]
+        stop = (
+            t.op("Add", t.ints([first]), t.ints([dim_value(t, src, axis)]))
+            if isinstance(first, Sym) or not isinstance(src.dims[axis], int)
+            else first + src.dims[axis]
+        )
         return _replace(t, self, src, axis, first, stop)
     if isinstance(first, Sym) or not isinstance(src.dims[axis], int):
         raise ConversionError("slice_scatter with a step, at a place known only at run time")
@@ -412,7 +443,9 @@ def select_scatter(t, self, src, dim, index):
         return _replace(t, self, row, axis, at, at + 1)
     n, i = t.ints([dim_value(t, self, axis)]), t.ints([index])
     at = t.op("Where", t.op("Less", i, t.constant([0], torch.int64)), t.op("Add", i, n), i)
-    checked = t.op("Gather", t.op("Range", t.constant(0, torch.int64), squeeze(t, n, [0]), t.constant(1, torch.int64)), at)
+    checked = t.op(
+        "Gather", t.op("Range", t.constant(0, torch.int64), squeeze(t, n, [0]), t.constant(1, torch.int64)), at
+    )
     return _replace(t, self, row, axis, checked, t.op("Add", checked, t.constant([1], torch.int64)))
 
 
@@ -473,17 +506,27 @@ def repeat_interleave_self_int(t, self, repeats, dim=None, output_size=None):
         x, dim = (reshape(t, self, [-1]) if self.rank != 1 else self), 0
     axis = axis_of(x, dim)
     sizes = [dim_value(t, x, i) for i in range(x.rank)]
-    wide = t.op("Expand", unsqueeze(t, x, [axis + 1]), t.ints([*sizes[: axis + 1], repeats, *sizes[axis + 1:]]))
+    wide = t.op("Expand", unsqueeze(t, x, [axis + 1]), t.ints([*sizes[: axis + 1], repeats, *sizes[axis + 1 :]]))
     known = t.outputs[0][1]
     if sum(not isinstance(d, int) for d in known) <= 1 and 0 not in known:
         return reshape(t, wide, [d if isinstance(d, int) else -1 for d in known])
     product = t.op("Mul", t.ints([sizes[axis]]), t.ints([repeats]))
-    return reshape(t, wide, [*sizes[:axis], product, *sizes[axis + 1:]])
+    return reshape(t, wide, [*sizes[:axis], product, *sizes[axis + 1 :]])
 
 
 @converts("_embedding_bag", "_embedding_bag_forward_only")
-def embedding_bag(t, weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
-                  include_last_offset=False, padding_idx=-1):
+def embedding_bag(
+    t,
+    weight,
+    indices,
+    offsets,
+    scale_grad_by_freq=False,
+    mode=0,
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=-1,
+):
     """Rows gathered, then added (or their largest taken) into their bags. What only training reads is not given."""
     index, starts = long(t, indices), long(t, offsets)
     if padding_idx >= 0:
@@ -500,8 +543,13 @@ def embedding_bag(t, weight, indices, offsets, scale_grad_by_freq=False, mode=0,
         rows = t.op("Mul", rows, unsqueeze(t, t.cast(per_sample_weights, dtype), [1]))
     bags = t.ints([dim_value(t, starts, 0)])
     shape = t.op("Concat", bags, t.ints([dim_value(t, weight, 1)]), axis=0)
-    counts = scatter_nd(t, t.op("Expand", t.constant(0, dtype), bags), bag,
-                        t.op("Expand", t.constant(1, dtype), t.ints([dim_value(t, index, 0)])), "add")
+    counts = scatter_nd(
+        t,
+        t.op("Expand", t.constant(0, dtype), bags),
+        bag,
+        t.op("Expand", t.constant(1, dtype), t.ints([dim_value(t, index, 0)])),
+        "add",
+    )
     counts = unsqueeze(t, counts, [1])
     if mode == 2:
         top = scatter_nd(t, t.op("Expand", t.constant(float("-inf"), dtype), shape), bag, rows, "max")

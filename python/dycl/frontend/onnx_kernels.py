@@ -12,22 +12,35 @@ from __future__ import annotations
 import torch
 
 _NAMES = {
-    "f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
-    "i64": torch.int64, "u8": torch.uint8, "u16": torch.uint16, "u32": torch.uint32, "u64": torch.uint64, "bool": torch.bool,
+    "f32": torch.float32,
+    "f64": torch.float64,
+    "f16": torch.float16,
+    "i8": torch.int8,
+    "i16": torch.int16,
+    "i32": torch.int32,
+    "i64": torch.int64,
+    "u8": torch.uint8,
+    "u16": torch.uint16,
+    "u32": torch.uint32,
+    "u64": torch.uint64,
+    "bool": torch.bool,
 }
 _ALL_BUT_HALVES = "f32 f64 i8 i16 i32 i64 u8 u16 u32 u64"
 _TABLE = {  # (type parameter of the op's schema, dtypes with kernels): ops
     ("T", "f32"): "Acos Acosh Asin Asinh Atan Atanh AveragePool Col2Im Conv ConvTranspose Cosh Det Elu Erf Gelu "
-                  "GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish Mish InstanceNormalization LRN LeakyRelu LpPool PRelu RNN "
-                  "Selu Sinh Softplus Softsign Tan ThresholdedRelu",
-    ("T", "f32 f64"): "BatchNormalization Ceil Cos DeformConv Exp Floor GRU Gemm LSTM LayerNormalization Log LogSoftmax "
-                      "LpNormalization Reciprocal Sigmoid Sin Softmax Sqrt Sum Tanh GroupNormalization",
+    "GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish Mish InstanceNormalization LRN LeakyRelu LpPool PRelu RNN "
+    "Selu Sinh Softplus Softsign Tan ThresholdedRelu",
+    (
+        "T",
+        "f32 f64",
+    ): "BatchNormalization Ceil Cos DeformConv Exp Floor GRU Gemm LSTM LayerNormalization Log LogSoftmax "
+    "LpNormalization Reciprocal Sigmoid Sin Softmax Sqrt Sum Tanh GroupNormalization",
     ("T", "f32 f64 f16"): "RMSNormalization Round",
     ("T", f"{_ALL_BUT_HALVES} f16"): "Mod",
     ("T", f"{_ALL_BUT_HALVES} f16 bool"): "Expand",
     ("T", "f32 f64 f16 i8 i32 i64 u8 u32 u64"): "Clip Max Min",
     ("T", "f32 f64 i32 i64"): "CumSum Einsum Pow ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMean ReduceProd "
-                              "ReduceSum ReduceSumSquare",
+    "ReduceSum ReduceSumSquare",
     ("T", "f32 f64 i32 i64 bool"): "Trilu",
     ("T", "f32 f64 i32 i64 u32 u64"): "MatMul",
     ("T", "f32 f64 i8 i16 i32 i64"): "Neg",
@@ -50,12 +63,20 @@ _TABLE = {  # (type parameter of the op's schema, dtypes with kernels): ops
     ("T1", "f32 f16"): "Attention",
     ("T2", "f32 f16"): "Attention",
 }
-_KERNELS = {(op, parameter): frozenset(_NAMES[d] for d in dtypes.split())
-            for (parameter, dtypes), ops in _TABLE.items() for op in ops.split()}
+_KERNELS = {
+    (op, parameter): frozenset(_NAMES[d] for d in dtypes.split())
+    for (parameter, dtypes), ops in _TABLE.items()
+    for op in ops.split()
+}
 _DETOURS = {
-    torch.float16: (torch.float32,), torch.bfloat16: (torch.float32,), torch.int8: (torch.int32, torch.int64, torch.float32),
-    torch.uint8: (torch.int32, torch.int64, torch.float32), torch.int16: (torch.int32, torch.int64, torch.float32),
-    torch.uint16: (torch.int32, torch.int64, torch.float32), torch.uint32: (torch.int64,), torch.int32: (torch.int64, torch.float64),
+    torch.float16: (torch.float32,),
+    torch.bfloat16: (torch.float32,),
+    torch.int8: (torch.int32, torch.int64, torch.float32),
+    torch.uint8: (torch.int32, torch.int64, torch.float32),
+    torch.int16: (torch.int32, torch.int64, torch.float32),
+    torch.uint16: (torch.int32, torch.int64, torch.float32),
+    torch.uint32: (torch.int64,),
+    torch.int32: (torch.int64, torch.float64),
 }
 _BOOL_MOVES = {"Where": torch.uint8, "Einsum": None}  # a bool has no arithmetic; these only choose
 

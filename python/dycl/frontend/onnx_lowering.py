@@ -18,14 +18,33 @@ from typing import Any
 import onnx
 import torch
 
-from . import onnx_index, onnx_nn, onnx_pointwise, onnx_pool, onnx_reduce, onnx_rnn, onnx_shape  # noqa: F401  (they fill the table)
 from . import onnx_torchlib
+from . import onnx_index, onnx_nn, onnx_pointwise, onnx_pool, onnx_reduce, onnx_rnn, onnx_shape  # noqa: F401
 from .graph import AtenNode, ScalarType, Span, TensorType, Value
 from .onnx_decompose import NEEDS_DECOMPOSITION
 from .onnx_table import CONVERSIONS
-from .onnx_tape import OPSET, ConversionError, Sym, Tape, dtype_name, node_proto, onnx_code, schema_of, tensor_proto, type_text
+from .onnx_tape import (
+    OPSET,
+    ConversionError,
+    Sym,
+    Tape,
+    dtype_name,
+    node_proto,
+    onnx_code,
+    schema_of,
+    tensor_proto,
+    type_text,
+)
 
-__all__ = ["LoweringRefusal", "NEEDS_DECOMPOSITION", "Template", "convert", "nodes_to_onnx", "inputs_of", "scalar_dtype"]
+__all__ = [
+    "LoweringRefusal",
+    "NEEDS_DECOMPOSITION",
+    "Template",
+    "convert",
+    "nodes_to_onnx",
+    "inputs_of",
+    "scalar_dtype",
+]
 
 _SCALARS = {"int": torch.int64, "float": torch.float64, "bool": torch.bool}
 
@@ -160,8 +179,11 @@ def _symbols(argument: Any, tape: Tape, inputs: list[Sym]) -> Any:
         inputs.append(sym)
         return sym
     if isinstance(argument, (list, tuple)):
-        return type(argument)(_symbols(a, tape, inputs) for a in argument) if type(argument) in (list, tuple) \
+        return (
+            type(argument)(_symbols(a, tape, inputs) for a in argument)
+            if type(argument) in (list, tuple)
             else [_symbols(a, tape, inputs) for a in argument]
+        )
     if isinstance(argument, dict):
         return {key: _symbols(argument[key], tape, inputs) for key in sorted(argument)}
     return argument
@@ -183,7 +205,8 @@ def _typed(tape: Tape, result: Any, value: Value) -> Sym:
     shape = value.type.shape
     if result.dims is not None:
         clash = len(result.dims) != len(shape) or any(
-            isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(result.dims, shape))
+            isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(result.dims, shape)
+        )
         if clash:
             raise ConversionError(f"its conversion gives the shape {list(result.dims)}; torch gives {list(shape)}")
     return tape.cast(result, value.type.dtype)
@@ -209,9 +232,15 @@ def _template(tape: Tape, inputs: list[Sym], results: list[Sym | None], outputs:
             op.outputs.pop()
         for out in op.outputs:
             number[out.index] = len(number)
-        template.ops.append(TemplateOp(
-            op.name, tuple(-1 if x is None else number[x.index] for x in op.inputs), tuple(number[o.index] for o in op.outputs),
-            tuple(exact.get(o.index) or type_text(o.torch_dtype, o.dims) for o in op.outputs), op.attrs))
+        template.ops.append(
+            TemplateOp(
+                op.name,
+                tuple(-1 if x is None else number[x.index] for x in op.inputs),
+                tuple(number[o.index] for o in op.outputs),
+                tuple(exact.get(o.index) or type_text(o.torch_dtype, o.dims) for o in op.outputs),
+                op.attrs,
+            )
+        )
     template.results = [-1 if r is None else number[r.index] for r in results]
     return template
 
@@ -252,7 +281,11 @@ def _append(graph: onnx.GraphProto, node: AtenNode, template: Template, names: d
     for op in template.ops:
         for out in op.outputs:
             local[out] = f"{prefix}v{out}"
-        graph.node.append(node_proto(op.name, [local[i] if i >= 0 else "" for i in op.inputs], [local[o] for o in op.outputs], op.attrs))
+        graph.node.append(
+            node_proto(
+                op.name, [local[i] if i >= 0 else "" for i in op.inputs], [local[o] for o in op.outputs], op.attrs
+            )
+        )
     for value, index in zip(node.outputs, template.results):
         if index >= 0:
             names[value.id] = local[index]

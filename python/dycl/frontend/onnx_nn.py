@@ -130,7 +130,9 @@ def _conv(t, name, input, weight, bias, n, **attrs):
     single = input.rank == n + 1
     if single:
         operands[0] = unsqueeze(t, operands[0], [0])
-    result = t.op(name, *operands, kernel_shape=[static(weight.dims[2 + i], "the kernel's size") for i in range(n)], **attrs)
+    result = t.op(
+        name, *operands, kernel_shape=[static(weight.dims[2 + i], "the kernel's size") for i in range(n)], **attrs
+    )
     result = t.op("Squeeze", result, t.ints([0])) if single else result
     return t.cast(result, dtype)
 
@@ -138,7 +140,9 @@ def _conv(t, name, input, weight, bias, n, **attrs):
 @converts("conv1d", "conv2d", "conv3d")
 def conv(t, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     n = weight.rank - 2
-    return convolution(t, input, weight, bias, _tuple(stride, n), _tuple(padding, n), _tuple(dilation, n), False, 0, groups)
+    return convolution(
+        t, input, weight, bias, _tuple(stride, n), _tuple(padding, n), _tuple(dilation, n), False, 0, groups
+    )
 
 
 @converts("conv1d.padding", "conv2d.padding", "conv3d.padding")
@@ -150,7 +154,9 @@ def conv_padding(t, input, weight, bias=None, stride=1, padding="valid", dilatio
     total = [d * (static(weight.dims[2 + i], "the kernel's size") - 1) for i, d in enumerate(dilation)]
     low = [p // 2 for p in total]
     pads = low + [p - q for p, q in zip(total, low)]
-    return _conv(t, "Conv", input, weight, bias, n, pads=pads, strides=_tuple(stride, n), dilations=dilation, group=groups)
+    return _conv(
+        t, "Conv", input, weight, bias, n, pads=pads, strides=_tuple(stride, n), dilations=dilation, group=groups
+    )
 
 
 @converts("conv_transpose1d", "conv_transpose2d.input", "conv_transpose3d.input")
@@ -204,7 +210,9 @@ def _batch_statistics(t, input, weight, bias, eps):
     mean = t.op("ReduceMean", x, t.ints(axes), keepdims=1)
     centred = t.op("Sub", x, mean)
     variance = t.op("ReduceMean", t.op("Mul", centred, centred), t.ints(axes), keepdims=1)
-    deviation = t.op("Reciprocal", t.op("Sqrt", t.op("Add", variance, t.constant(float(static(eps, "eps")), x.torch_dtype))))
+    deviation = t.op(
+        "Reciprocal", t.op("Sqrt", t.op("Add", variance, t.constant(float(static(eps, "eps")), x.torch_dtype)))
+    )
     result = t.op("Mul", centred, deviation)
     trailing = list(range(1, x.rank - 1))
     if weight is not None:
@@ -276,9 +284,14 @@ def group_norm(t, input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_ena
     x = t.cast(input, torch.float32) if dtype in _HALVES else input
     grouped = _grouped(t, x, groups)
     ones, zeros = torch.ones(groups, dtype=x.torch_dtype), torch.zeros(groups, dtype=x.torch_dtype)
-    normal = t.op("InstanceNormalization", grouped, t.constant(ones), t.constant(zeros), epsilon=float(static(eps, "eps")))
-    result = reshape(t, normal, [dim_value(t, x, i) for i in range(x.rank)]) if not _one_unknown(x) else \
-        reshape(t, normal, [d if isinstance(d, int) else -1 for d in x.dims])
+    normal = t.op(
+        "InstanceNormalization", grouped, t.constant(ones), t.constant(zeros), epsilon=float(static(eps, "eps"))
+    )
+    result = (
+        reshape(t, normal, [dim_value(t, x, i) for i in range(x.rank)])
+        if not _one_unknown(x)
+        else reshape(t, normal, [d if isinstance(d, int) else -1 for d in x.dims])
+    )
     trailing = list(range(1, x.rank - 1))
     if weight is not None:
         result = t.op("Mul", result, unsqueeze(t, t.cast(weight, x.torch_dtype), trailing))
@@ -313,7 +326,9 @@ def native_group_norm(t, input, weight, bias, N, C, HxW, group, eps):
 
 
 @converts("instance_norm")
-def instance_norm(t, input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled=False):
+def instance_norm(
+    t, input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled=False
+):
     if not use_input_stats:
         return batch_norm(t, input, weight, bias, running_mean, running_var, False, momentum, eps)
     if running_mean is not None:
@@ -358,15 +373,18 @@ def attention(t, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=Fal
     if enable_gqa:
         k, v = _repeat_heads(t, q, k), _repeat_heads(t, q, v)
     width = static(query.dims[-1], "the width of a head")
-    factor = (width ** -0.5 if width else 1.0) if scale is None else scale
+    factor = (width**-0.5 if width else 1.0) if scale is None else scale
     perm = list(range(k.rank))
     perm[-2:] = perm[-1], perm[-2]
     scores = t.op("MatMul", t.op("Mul", q, scalar_as(t, factor, q.torch_dtype)), t.op("Transpose", k, perm=perm))
     if is_causal:
         scores = _masked_scores(t, scores, _causal(t, q, k))
     if attn_mask is not None:
-        scores = _masked_scores(t, scores, attn_mask) if attn_mask.torch_dtype == torch.bool \
+        scores = (
+            _masked_scores(t, scores, attn_mask)
+            if attn_mask.torch_dtype == torch.bool
             else t.op("Add", scores, t.cast(attn_mask, scores.torch_dtype))
+        )
     weights = t.op("Softmax", scores, axis=-1)
     if attn_mask is not None:  # a row with nothing to attend to gives zeros, not NaN
         weights = _without_dead_rows(t, weights, scores)
@@ -378,7 +396,9 @@ def _masked_scores(t, scores, mask):
 
 
 def _without_dead_rows(t, weights, scores):
-    dead = t.op("Equal", t.op("ReduceMax", scores, t.ints([-1]), keepdims=1), t.constant(float("-inf"), scores.torch_dtype))
+    dead = t.op(
+        "Equal", t.op("ReduceMax", scores, t.ints([-1]), keepdims=1), t.constant(float("-inf"), scores.torch_dtype)
+    )
     return t.op("Where", dead, t.constant(0.0, weights.torch_dtype), weights)
 
 
@@ -405,7 +425,19 @@ def flash_attention_cpu(t, query, key, value, dropout_p=0.0, is_causal=False, *,
 
 
 @converts("_scaled_dot_product_attention_math")
-def math_attention(t, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, dropout_mask=None, *, scale=None, enable_gqa=False):
+def math_attention(
+    t,
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p=0.0,
+    is_causal=False,
+    dropout_mask=None,
+    *,
+    scale=None,
+    enable_gqa=False,
+):
     return [attention(t, query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa), None]
 
 

@@ -275,10 +275,14 @@ def hypot(t, self, other):
     a, b = (t.op("Abs", v) for v in _pair(t, self, other))
     high, low = t.op("Max", a, b), t.op("Min", a, b)
     zero, one = t.constant(0.0, a.torch_dtype), t.constant(1.0, a.torch_dtype)
-    ratio = t.op("Where", t.op("Equal", low, high), one, t.op("Div", low, t.op("Where", t.op("Equal", high, zero), one, high)))
+    ratio = t.op(
+        "Where", t.op("Equal", low, high), one, t.op("Div", low, t.op("Where", t.op("Equal", high, zero), one, high))
+    )
     result = t.op("Mul", high, t.op("Sqrt", t.op("Add", t.op("Mul", ratio, ratio), one)))
     infinite = t.op("Or", t.op("IsInf", a), t.op("IsInf", b))
-    return t.op("Where", infinite, t.constant(math.inf, a.torch_dtype), t.op("Where", t.op("Equal", high, zero), zero, result))
+    return t.op(
+        "Where", infinite, t.constant(math.inf, a.torch_dtype), t.op("Where", t.op("Equal", high, zero), zero, result)
+    )
 
 
 # ---- comparisons and logic -------------------------------------------------------------------
@@ -287,7 +291,12 @@ def hypot(t, self, other):
 def _comparison(name: str, negate: bool = False):
     def convert(t, self, other):
         dtype = promoted(self, other)
-        if isinstance(other, (int, float)) and not isinstance(other, bool) and not dtype.is_floating_point and dtype != torch.bool:
+        if (
+            isinstance(other, (int, float))
+            and not isinstance(other, bool)
+            and not dtype.is_floating_point
+            and dtype != torch.bool
+        ):
             info = torch.iinfo(dtype)
             if not info.min <= other <= info.max:
                 raise ConversionError(f"a comparison of {dtype} with {other}, which it cannot hold")
@@ -300,8 +309,14 @@ def _comparison(name: str, negate: bool = False):
     return convert
 
 
-for _torch, _onnx, _negate in (("eq", "Equal", False), ("ne", "Equal", True), ("lt", "Less", False), ("le", "LessOrEqual", False),
-                               ("gt", "Greater", False), ("ge", "GreaterOrEqual", False)):
+for _torch, _onnx, _negate in (
+    ("eq", "Equal", False),
+    ("ne", "Equal", True),
+    ("lt", "Less", False),
+    ("le", "LessOrEqual", False),
+    ("gt", "Greater", False),
+    ("ge", "GreaterOrEqual", False),
+):
     converts(f"{_torch}.Tensor", f"{_torch}.Scalar")(_comparison(_onnx, _negate))
 
 
@@ -328,8 +343,10 @@ def _bitwise(bool_name: str, int_name: str):
 
 
 for _torch, _onnx in (("and", "And"), ("or", "Or"), ("xor", "Xor")):
-    converts(*[f"bitwise_{_torch}.{o}" for o in ("Tensor", "Scalar", "Scalar_Tensor")],
-             *[f"__{_torch}__.{o}" for o in ("Tensor", "Scalar")])(_bitwise(_onnx, f"Bitwise{_onnx}"))
+    converts(
+        *[f"bitwise_{_torch}.{o}" for o in ("Tensor", "Scalar", "Scalar_Tensor")],
+        *[f"__{_torch}__.{o}" for o in ("Tensor", "Scalar")],
+    )(_bitwise(_onnx, f"Bitwise{_onnx}"))
 
 
 @converts("bitwise_not")
@@ -474,10 +491,27 @@ def _unary(name: str, **attrs):
 
 
 for _torch, _onnx in {
-    "neg": "Neg", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan",
-    "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh",
-    "acosh": "Acosh", "atanh": "Atanh", "sigmoid": "Sigmoid", "reciprocal": "Reciprocal", "erf": "Erf",
-    "special_erf": "Erf", "special_expit": "Sigmoid",
+    "neg": "Neg",
+    "exp": "Exp",
+    "log": "Log",
+    "sqrt": "Sqrt",
+    "sin": "Sin",
+    "cos": "Cos",
+    "tan": "Tan",
+    "asin": "Asin",
+    "acos": "Acos",
+    "atan": "Atan",
+    "sinh": "Sinh",
+    "cosh": "Cosh",
+    "tanh": "Tanh",
+    "asinh": "Asinh",
+    "acosh": "Acosh",
+    "atanh": "Atanh",
+    "sigmoid": "Sigmoid",
+    "reciprocal": "Reciprocal",
+    "erf": "Erf",
+    "special_erf": "Erf",
+    "special_expit": "Sigmoid",
 }.items():
     converts(_torch)(_unary(_onnx))
 
@@ -546,8 +580,23 @@ converts("log2")(_scaled_log(2.0))
 converts("log10")(_scaled_log(10.0))
 
 
-@converts("positive", "clone", "detach", "alias", "contiguous", "lift_fresh_copy", "lift_fresh", "lift", "detach_copy",
-          "alias_copy", "conj", "resolve_conj", "resolve_neg", "_conj", "real")
+@converts(
+    "positive",
+    "clone",
+    "detach",
+    "alias",
+    "contiguous",
+    "lift_fresh_copy",
+    "lift_fresh",
+    "lift",
+    "detach_copy",
+    "alias_copy",
+    "conj",
+    "resolve_conj",
+    "resolve_neg",
+    "_conj",
+    "real",
+)
 def identity(t, self, **_):
     return self
 

@@ -76,14 +76,18 @@ for _n in (1, 2, 3):
 
 
 def _avg_pool(n: int):
-    def convert(t, self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    def convert(
+        t, self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+    ):
         if not self.is_float:
             raise ConversionError("an average pool of integers")
         attrs, ends = _window(t, self, n, kernel_size, stride, padding, 1, ceil_mode)
         pads = _tuple(padding, n)
         x = _batched(t, self, n)
         if ends == pads and divisor_override is None:
-            return _unbatched(t, t.op("AveragePool", x, count_include_pad=int(bool(count_include_pad)), **attrs), self, n)
+            return _unbatched(
+                t, t.op("AveragePool", x, count_include_pad=int(bool(count_include_pad)), **attrs), self, n
+            )
         return _unbatched(t, _counted(t, x, n, attrs, pads, ends, count_include_pad, divisor_override), self, n)
 
     return convert
@@ -159,7 +163,9 @@ def _adaptive_axis(t, x: Sym, axis: int, out: int, largest: bool) -> Sym:
     parts = []
     for i in range(out):
         window = slice_(t, x, axis, i * extent // out, -(-(i + 1) * extent // out))
-        parts.append(extremum(t, window, axis, True, True) if largest else t.op("ReduceMean", window, t.ints([axis]), keepdims=1))
+        parts.append(
+            extremum(t, window, axis, True, True) if largest else t.op("ReduceMean", window, t.ints([axis]), keepdims=1)
+        )
     return t.op("Concat", *parts, axis=axis)
 
 
@@ -186,9 +192,14 @@ def _resize(t, x: Sym, output_size, scales, mode: str, **attrs) -> Sym:
             raise ConversionError("resizing by a factor, of extents known only at run time")
         exact = all(float(s) * d == e for s, d, e in zip(given, x.dims[2:], extents))
         if not exact:
-            if any(math.floor(d * float(torch.tensor(s, dtype=torch.float32))) != e for s, d, e in zip(given, x.dims[2:], extents)):
+            if any(
+                math.floor(d * float(torch.tensor(s, dtype=torch.float32))) != e
+                for s, d, e in zip(given, x.dims[2:], extents)
+            ):
                 raise ConversionError("resizing by a factor whose result is rounded otherwise")
-            return t.op("Resize", x, None, t.constant([1.0, 1.0, *map(float, given)], torch.float32), mode=mode, **attrs)
+            return t.op(
+                "Resize", x, None, t.constant([1.0, 1.0, *map(float, given)], torch.float32), mode=mode, **attrs
+            )
     if known:
         sizes = t.ints([*_leading(t, x), *extents])
     elif output_size is not None:
@@ -219,7 +230,9 @@ def _scales(scales) -> list:
 
 for _n in (1, 2, 3):
     converts(f"upsample_nearest{_n}d", f"upsample_nearest{_n}d.vec")(_nearest("asymmetric", "floor"))
-    converts(f"_upsample_nearest_exact{_n}d", f"_upsample_nearest_exact{_n}d.vec")(_nearest("half_pixel", "round_prefer_ceil"))
+    converts(f"_upsample_nearest_exact{_n}d", f"_upsample_nearest_exact{_n}d.vec")(
+        _nearest("half_pixel", "round_prefer_ceil")
+    )
 
 
 def _smooth(mode: str):
@@ -234,11 +247,18 @@ def _smooth(mode: str):
     return convert
 
 
-for _name, _mode in (("linear1d", "linear"), ("bilinear2d", "linear"), ("trilinear3d", "linear"), ("bicubic2d", "cubic")):
+for _name, _mode in (
+    ("linear1d", "linear"),
+    ("bilinear2d", "linear"),
+    ("trilinear3d", "linear"),
+    ("bicubic2d", "cubic"),
+):
     converts(f"upsample_{_name}", f"upsample_{_name}.vec")(_smooth(_mode))
 
 
-@converts("_upsample_bilinear2d_aa", "_upsample_bilinear2d_aa.vec", "_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa.vec")
+@converts(
+    "_upsample_bilinear2d_aa", "_upsample_bilinear2d_aa.vec", "_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa.vec"
+)
 def antialiased(t, *_, **__):
     raise ConversionError("resizing with antialias")
 

@@ -154,7 +154,9 @@ for _name, _largest in (("amax", True), ("amin", False)):
     converts(_name)(lambda t, self, dim=(), keepdim=False, _largest=_largest: extremum(t, self, dim, keepdim, _largest))
 for _name, _largest in (("max", True), ("min", False)):
     converts(_name)(lambda t, self, _largest=_largest: extremum(t, self, None, False, _largest))
-    converts(f"{_name}.dim")(lambda t, self, dim, keepdim=False, _largest=_largest: _with_position(t, self, dim, keepdim, _largest))
+    converts(f"{_name}.dim")(
+        lambda t, self, dim, keepdim=False, _largest=_largest: _with_position(t, self, dim, keepdim, _largest)
+    )
 for _name, _largest in (("argmax", True), ("argmin", False)):
     converts(_name)(lambda t, self, dim=None, keepdim=False, _largest=_largest: _arg(t, self, dim, keepdim, _largest))
 
@@ -177,8 +179,11 @@ def _arg(t, x, dim, keepdim, largest):
 
 @converts("aminmax")
 def aminmax(t, self, dim=None, keepdim=False):
-    return [extremum(t, self, dim, keepdim, False), extremum(t, self, dim, keepdim, True)] if dim is not None or not keepdim \
+    return (
+        [extremum(t, self, dim, keepdim, False), extremum(t, self, dim, keepdim, True)]
+        if dim is not None or not keepdim
         else [extremum(t, self, None, True, False), extremum(t, self, None, True, True)]
+    )
 
 
 # ---- order -------------------------------------------------------------------------------------
@@ -304,7 +309,12 @@ def cumprod(t, self, dim, dtype=None):
         raise ConversionError("a running product over more than 256 elements")
     rows = t.op("Unsqueeze", x, t.ints([axis]))  # [..., 1, n, ...]
     triangle = torch.ones(n, n, dtype=torch.bool).tril().reshape([n, n] + [1] * (x.rank - axis - 1))
-    return t.op("ReduceProd", t.op("Where", t.constant(triangle), rows, t.constant(1, x.torch_dtype)), t.ints([axis + 1]), keepdims=0)
+    return t.op(
+        "ReduceProd",
+        t.op("Where", t.constant(triangle), rows, t.constant(1, x.torch_dtype)),
+        t.ints([axis + 1]),
+        keepdims=0,
+    )
 
 
 @converts("searchsorted.Tensor", "searchsorted.Scalar")

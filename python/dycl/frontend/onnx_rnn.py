@@ -16,14 +16,16 @@ _ORDERS = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}
 
 
 class _Layers:
-    def __init__(self, t: Tape, op: str, input: Sym, params, has_biases, num_layers, bidirectional, batch_first, **attrs):
+    def __init__(
+        self, t: Tape, op: str, input: Sym, params, has_biases, num_layers, bidirectional, batch_first, **attrs
+    ):
         self.t, self.op, self.attrs = t, op, attrs
         self.directions = 2 if bidirectional else 1
         self.layers, self.biases = num_layers, has_biases
         each = 4 if has_biases else 2
         if len(params) != each * num_layers * self.directions:
             raise ConversionError(f"{op} with projections")
-        self.params = [params[i:i + each] for i in range(0, len(params), each)]
+        self.params = [params[i : i + each] for i in range(0, len(params), each)]
         self.hidden = static(self.params[0][1].dims[1], "the hidden size")
         self.batched = input.rank == 3
         self.batch_first = batch_first and self.batched
@@ -50,11 +52,19 @@ class _Layers:
         """[output, final states...]"""
         t, x, finals = self.t, self.x, [[] for _ in states]
         for layer in range(self.layers):
-            mine = self.params[layer * self.directions:(layer + 1) * self.directions]
+            mine = self.params[layer * self.directions : (layer + 1) * self.directions]
             w, r = (self.stacked([self.rows(p[i]) for p in mine]) for i in (0, 1))
-            b = self.stacked([t.op("Concat", self.rows(p[2]), self.rows(p[3]), axis=0) for p in mine]) if self.biases else None
-            attrs = dict(self.attrs, hidden_size=self.hidden, direction="bidirectional" if self.directions == 2 else "forward")
-            y, *last = t.op(self.op, x, w, r, b, None, *[self.state(s, layer) for s in states], n=1 + len(states), **attrs)
+            b = (
+                self.stacked([t.op("Concat", self.rows(p[2]), self.rows(p[3]), axis=0) for p in mine])
+                if self.biases
+                else None
+            )
+            attrs = dict(
+                self.attrs, hidden_size=self.hidden, direction="bidirectional" if self.directions == 2 else "forward"
+            )
+            y, *last = t.op(
+                self.op, x, w, r, b, None, *[self.state(s, layer) for s in states], n=1 + len(states), **attrs
+            )
             x = self.joined(y)
             for final, value in zip(finals, last):
                 final.append(value)
@@ -86,14 +96,18 @@ def lstm(t, input, hx, params, has_biases, num_layers, dropout, train, bidirecti
 @converts("gru.input")
 def gru(t, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     _check(dropout, train)
-    return _Layers(t, "GRU", input, params, has_biases, num_layers, bidirectional, batch_first, linear_before_reset=1).run([hx])
+    return _Layers(
+        t, "GRU", input, params, has_biases, num_layers, bidirectional, batch_first, linear_before_reset=1
+    ).run([hx])
 
 
 def _rnn(activation: str):
     def convert(t, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
         _check(dropout, train)
         activations = [activation] * (2 if bidirectional else 1)
-        return _Layers(t, "RNN", input, params, has_biases, num_layers, bidirectional, batch_first, activations=activations).run([hx])
+        return _Layers(
+            t, "RNN", input, params, has_biases, num_layers, bidirectional, batch_first, activations=activations
+        ).run([hx])
 
     return convert
 

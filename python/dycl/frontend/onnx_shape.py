@@ -30,7 +30,9 @@ def view(t, self, size, *_):
     unknown = [i for i, d in enumerate(known) if not isinstance(d, int)]
     if len(unknown) == 0 or (len(unknown) == 1 and 0 not in known):
         return reshape(t, self, [d if isinstance(d, int) else -1 for d in known])
-    return reshape(t, self, [d if isinstance(d, int) and not _given(size, i) else s for i, (d, s) in enumerate(zip(known, size))])
+    return reshape(
+        t, self, [d if isinstance(d, int) and not _given(size, i) else s for i, (d, s) in enumerate(zip(known, size))]
+    )
 
 
 def _given(size, i) -> bool:
@@ -61,8 +63,15 @@ def unflatten(t, self, dim, sizes):
         return view(t, self, [d if isinstance(d, int) else -1 for d in known])
     if any(isinstance(s, int) and s == -1 for s in sizes):
         raise ConversionError("unflatten to -1 of a shape known only at run time")
-    return reshape(t, self, [*(dim_value(t, self, i) for i in range(axis)), *sizes,
-                             *(dim_value(t, self, i) for i in range(axis + 1, self.rank))])
+    return reshape(
+        t,
+        self,
+        [
+            *(dim_value(t, self, i) for i in range(axis)),
+            *sizes,
+            *(dim_value(t, self, i) for i in range(axis + 1, self.rank)),
+        ],
+    )
 
 
 @converts("expand", "expand_copy", "broadcast_to")
@@ -182,8 +191,13 @@ def slice_tensor(t, self, dim=0, start=None, end=None, step=1):
     axis = axis_of(self, dim)
     start = 0 if start is None else start
     end = INT64_MAX if end is None else end
-    if not isinstance(start, Sym) and not isinstance(end, Sym) and step == 1 and t.outputs[0][1][axis] == self.dims[axis] \
-            and isinstance(self.dims[axis], int):
+    if (
+        not isinstance(start, Sym)
+        and not isinstance(end, Sym)
+        and step == 1
+        and t.outputs[0][1][axis] == self.dims[axis]
+        and isinstance(self.dims[axis], int)
+    ):
         return self
     return slice_(t, self, axis, start, end, step)
 
@@ -195,14 +209,23 @@ def narrow(t, self, dim, start, length):
         if not isinstance(self.dims[axis], int):
             raise ConversionError("narrow from the end of an extent known only at run time")
         start += self.dims[axis]
-    end = start + length if isinstance(start, int) and isinstance(length, int) else t.op("Add", t.ints([start]), t.ints([length]))
+    end = (
+        start + length
+        if isinstance(start, int) and isinstance(length, int)
+        else t.op("Add", t.ints([start]), t.ints([length]))
+    )
     return slice_(t, self, axis, start, end)
 
 
 @converts("select.int", "select_copy.int")
 def select(t, self, dim, index):
     axis = axis_of(self, dim)
-    return t.op("Gather", self, t.cast(index, torch.int64) if isinstance(index, Sym) else t.constant(index, torch.int64), axis=axis)
+    return t.op(
+        "Gather",
+        self,
+        t.cast(index, torch.int64) if isinstance(index, Sym) else t.constant(index, torch.int64),
+        axis=axis,
+    )
 
 
 @converts("flip", "fliplr", "flipud")
@@ -454,7 +477,11 @@ def diag_embed(t, self, offset=0, dim1=-2, dim2=-1):
         offset = -offset
     extent = static(self.dims[-1], "the diagonal's length") + abs(offset)
     shift = max(offset, 0), max(-offset, 0)  # of the column, of the row
-    diagonal = t.op("Pad", self, t.ints([0] * (self.rank - 1) + [shift[0]] + [0] * (self.rank - 1) + [shift[1]])) if offset else self
+    diagonal = (
+        t.op("Pad", self, t.ints([0] * (self.rank - 1) + [shift[0]] + [0] * (self.rank - 1) + [shift[1]]))
+        if offset
+        else self
+    )
     mask = torch.zeros(extent, extent, dtype=torch.bool)
     rows = torch.arange(extent - abs(offset))
     mask[rows + shift[1], rows + shift[0]] = True

@@ -27,10 +27,19 @@ OPSET = 23
 
 # torch dtype -> (name in the IR's text, ONNX's code)
 _DTYPES = {
-    torch.float32: ("f32", 1), torch.uint8: ("u8", 2), torch.int8: ("i8", 3), torch.uint16: ("u16", 4),
-    torch.int16: ("i16", 5), torch.int32: ("i32", 6), torch.int64: ("i64", 7), torch.bool: ("bool", 9),
-    torch.float16: ("f16", 10), torch.float64: ("f64", 11), torch.uint32: ("u32", 12),
-    torch.uint64: ("u64", 13), torch.bfloat16: ("bf16", 16),
+    torch.float32: ("f32", 1),
+    torch.uint8: ("u8", 2),
+    torch.int8: ("i8", 3),
+    torch.uint16: ("u16", 4),
+    torch.int16: ("i16", 5),
+    torch.int32: ("i32", 6),
+    torch.int64: ("i64", 7),
+    torch.bool: ("bool", 9),
+    torch.float16: ("f16", 10),
+    torch.float64: ("f64", 11),
+    torch.uint32: ("u32", 12),
+    torch.uint64: ("u64", 13),
+    torch.bfloat16: ("bf16", 16),
 }
 _TORCH_OF_CODE = {code: dtype for dtype, (_, code) in _DTYPES.items()}
 _LARGEST_FOLD = 4096  # elements
@@ -123,10 +132,24 @@ def _operator(name: str, swapped: bool):
     return method
 
 
-for _python, _onnx in {"add": "Add", "sub": "Sub", "mul": "Mul", "truediv": "Div", "pow": "Pow", "matmul": "MatMul"}.items():
+for _python, _onnx in {
+    "add": "Add",
+    "sub": "Sub",
+    "mul": "Mul",
+    "truediv": "Div",
+    "pow": "Pow",
+    "matmul": "MatMul",
+}.items():
     setattr(Sym, f"__{_python}__", _operator(_onnx, False))
     setattr(Sym, f"__r{_python}__", _operator(_onnx, True))
-for _python, _onnx in {"lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual", "and": "And", "or": "Or"}.items():
+for _python, _onnx in {
+    "lt": "Less",
+    "le": "LessOrEqual",
+    "gt": "Greater",
+    "ge": "GreaterOrEqual",
+    "and": "And",
+    "or": "Or",
+}.items():
     setattr(Sym, f"__{_python}__", _operator(_onnx, False))
 
 
@@ -171,8 +194,13 @@ class Tape:
     def constant(self, value: Any, dtype: torch.dtype | None = None) -> Sym:
         """A constant from a number, (nested) list, numpy array or tensor."""
         tensor = _as_tensor(value, dtype)
-        key = (tensor.dtype, tuple(tensor.shape), tensor.view(torch.uint8).numpy().tobytes() if tensor.dim() and tensor.numel()
-               else tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
+        key = (
+            tensor.dtype,
+            tuple(tensor.shape),
+            tensor.view(torch.uint8).numpy().tobytes()
+            if tensor.dim() and tensor.numel()
+            else tensor.reshape(-1).view(torch.uint8).numpy().tobytes(),
+        )
         sym = self._constants.get(key)
         if sym is None:
             sym = self._constants[key] = self.new(tensor.dtype, tuple(tensor.shape), tensor)
@@ -185,7 +213,11 @@ class Tape:
         values = list(values) if isinstance(values, (list, tuple, ir.Shape, torch.Size)) else [values]
         if all(isinstance(v, (int, np.integer)) for v in values):
             return self.constant([int(v) for v in values], torch.int64)
-        return self.op("Concat", *[self.ints(v) if isinstance(v, Sym) else self.constant([int(v)], torch.int64) for v in values], axis=0)
+        return self.op(
+            "Concat",
+            *[self.ints(v) if isinstance(v, Sym) else self.constant([int(v)], torch.int64) for v in values],
+            axis=0,
+        )
 
     def cast(self, x: Any, dtype: torch.dtype) -> Sym:
         if not isinstance(x, Sym):
@@ -209,7 +241,9 @@ class Tape:
         key = (name, tuple(None if o is None else o.index for o in operands), _attribute_key(attrs), n)
         results = self._results.get(key)
         if results is None:
-            results = self._results[key] = self._detour(schema, operands, attrs, n) or self._write(schema, operands, attrs, n)
+            results = self._results[key] = self._detour(schema, operands, attrs, n) or self._write(
+                schema, operands, attrs, n
+            )
         return results[0] if n == 1 else results
 
     def _detour(self, schema, operands, attrs, n) -> list[Sym] | None:
@@ -220,11 +254,16 @@ class Tape:
             if x is not None and not onnx_kernels.has_kernel(schema.name, formal.type_str, x.torch_dtype):
                 other = onnx_kernels.detour(schema.name, formal.type_str, x.torch_dtype)
                 if other is None:
-                    raise ConversionError(f"there is no kernel of {schema.name} for {str(x.torch_dtype).removeprefix('torch.')}")
+                    raise ConversionError(
+                        f"there is no kernel of {schema.name} for {str(x.torch_dtype).removeprefix('torch.')}"
+                    )
                 through[formal.type_str] = (x.torch_dtype, other)
         if not through:
             return None
-        moved = [x if x is None or f.type_str not in through else self.cast(x, through[f.type_str][1]) for f, x in zip(formals, operands)]
+        moved = [
+            x if x is None or f.type_str not in through else self.cast(x, through[f.type_str][1])
+            for f, x in zip(formals, operands)
+        ]
         results = self.op(schema.name, *moved, n=n, **attrs)
         results = [results] if n == 1 else results
         outputs = [schema.outputs[min(i, len(schema.outputs) - 1)].type_str for i in range(n)]
@@ -239,7 +278,9 @@ class Tape:
         while inputs and inputs[-1] is None:
             inputs.pop()
         formals = [schema.inputs[min(i, len(schema.inputs) - 1)] for i in range(len(inputs))]
-        homogeneous = [f.option != onnx.defs.OpSchema.FormalParameterOption.Variadic or f.is_homogeneous for f in formals]
+        homogeneous = [
+            f.option != onnx.defs.OpSchema.FormalParameterOption.Variadic or f.is_homogeneous for f in formals
+        ]
         bound: dict[str, torch.dtype] = {}
         for formal, same, x in zip(formals, homogeneous, inputs):
             if isinstance(x, Sym) and same:
@@ -281,7 +322,9 @@ class Tape:
             case "Size" if x.known:
                 return self.constant(int(np.prod(x.dims, dtype=np.int64)), torch.int64)
             case "Reshape" | "Expand" if x.known and inputs[1].const is not None:
-                if inputs[1].const.tolist() == list(x.dims) and (0 not in x.dims or attrs.get("allowzero") or name == "Expand"):
+                if inputs[1].const.tolist() == list(x.dims) and (
+                    0 not in x.dims or attrs.get("allowzero") or name == "Expand"
+                ):
                     return x
             case "Transpose" if attrs.get("perm") == list(range(len(attrs.get("perm", ())))) and "perm" in attrs:
                 return x
@@ -290,15 +333,24 @@ class Tape:
         return self._fold(name, inputs, attrs)
 
     def _constant_op(self, attrs: dict) -> Sym:
-        (kind, value), = attrs.items()
+        ((kind, value),) = attrs.items()
         if kind not in ("value", "value_int", "value_ints", "value_float", "value_floats"):
             raise ConversionError(f"a Constant with {kind}")
-        dtype = {"value_int": torch.int64, "value_ints": torch.int64, "value_float": torch.float32, "value_floats": torch.float32}
+        dtype = {
+            "value_int": torch.int64,
+            "value_ints": torch.int64,
+            "value_float": torch.float32,
+            "value_floats": torch.float32,
+        }
         return self.constant(value, dtype.get(kind))
 
     def _fold(self, name: str, inputs: list[Sym | None], attrs: dict) -> Sym | None:
         rule = _FOLDS.get(name)
-        if rule is None or not inputs or any(x is None or x.const is None or x.const.numel() > _LARGEST_FOLD for x in inputs):
+        if (
+            rule is None
+            or not inputs
+            or any(x is None or x.const is None or x.const.numel() > _LARGEST_FOLD for x in inputs)
+        ):
             return None
         if any(x.torch_dtype not in (torch.int64, torch.bool) for x in inputs) and name not in _FOLDS_OF_ANY:
             return None
@@ -338,7 +390,11 @@ class Tape:
                 named[p.name] = self.constant(value, bound.get(p.type_constraint.name))
             elif isinstance(p, ir.schemas.AttributeParameter) and isinstance(value, Sym):
                 raise ConversionError(f"'{p.name}' is known only at run time")
-            elif isinstance(p, ir.schemas.AttributeParameter) and p.type == ir.AttributeType.FLOAT and isinstance(value, int):
+            elif (
+                isinstance(p, ir.schemas.AttributeParameter)
+                and p.type == ir.AttributeType.FLOAT
+                and isinstance(value, int)
+            ):
                 named[p.name] = float(value)
         return function.function(**{k: v for k, v in named.items() if k in known})
 
@@ -352,8 +408,15 @@ def _result_count(schema, attrs) -> int:
     return 1 if schema.name == "BatchNormalization" else max(1, len(schema.outputs))  # unread ones are dropped later
 
 
-_TORCH_OF_NAME = {"int64": torch.int64, "float": torch.float32, "double": torch.float64, "bool": torch.bool,
-                  "int32": torch.int32, "uint8": torch.uint8, "int8": torch.int8}
+_TORCH_OF_NAME = {
+    "int64": torch.int64,
+    "float": torch.float32,
+    "double": torch.float64,
+    "bool": torch.bool,
+    "int32": torch.int32,
+    "uint8": torch.uint8,
+    "int8": torch.int8,
+}
 
 
 def _as_tensor(value: Any, dtype: torch.dtype | None) -> torch.Tensor:
@@ -392,7 +455,9 @@ def _attributes(schema, attrs: dict[str, Any]) -> dict[str, Any]:
 
 def _attribute_key(attrs: dict[str, Any]) -> str:
     """Tells apart any two sets of attributes (a tensor's own repr is abridged)."""
-    return repr([(k, (str(v.dtype), v.tolist()) if isinstance(v, torch.Tensor) else v) for k, v in sorted(attrs.items())])
+    return repr(
+        [(k, (str(v.dtype), v.tolist()) if isinstance(v, torch.Tensor) else v) for k, v in sorted(attrs.items())]
+    )
 
 
 def _default_of(formal) -> Any:
@@ -462,10 +527,17 @@ def infer(schema, operands: list[Sym | None], attrs: dict, n: int) -> list[tuple
     present = {o.name: o for o in operands if o is not None}
     outputs = [f"o{i}" for i in range(n)]
     node = node_proto(schema.name, [o.name if o is not None else "" for o in operands], outputs, attrs)
-    data = {name: tensor_proto(o.const) for name, o in present.items() if o.const is not None and o.const.numel() <= _LARGEST_FOLD}
+    data = {
+        name: tensor_proto(o.const)
+        for name, o in present.items()
+        if o.const is not None and o.const.numel() <= _LARGEST_FOLD
+    }
     try:
         types = infer_node_outputs(
-            schema, node, {name: type_proto(o) for name, o in present.items()}, data,
+            schema,
+            node,
+            {name: type_proto(o) for name, o in present.items()},
+            data,
             opset_imports=[onnx.helper.make_opsetid("", OPSET)],
         )
     except Exception as error:  # onnx raises its own class, undocumented
@@ -505,7 +577,11 @@ def _fold_reshape(attrs, data, shape):
 
 def _fold_gather(attrs, data, indices):
     axis = attrs.get("axis", 0)
-    if data.dim() != 1 or axis not in (0, -1) or (indices.numel() and (indices.max() >= len(data) or indices.min() < -len(data))):
+    if (
+        data.dim() != 1
+        or axis not in (0, -1)
+        or (indices.numel() and (indices.max() >= len(data) or indices.min() < -len(data)))
+    ):
         return None
     return data[indices.where(indices >= 0, indices + len(data))]
 
@@ -532,12 +608,23 @@ def _reduce_product(attrs, data, axes=None):
 
 
 _FOLDS = {
-    "Add": lambda _, a, b: a + b, "Sub": lambda _, a, b: a - b, "Mul": lambda _, a, b: a * b, "Neg": lambda _, a: -a,
+    "Add": lambda _, a, b: a + b,
+    "Sub": lambda _, a, b: a - b,
+    "Mul": lambda _, a, b: a * b,
+    "Neg": lambda _, a: -a,
     "Div": lambda _, a, b: None if (b == 0).any() else torch.div(a, b, rounding_mode="trunc"),
-    "Concat": lambda at, *xs: torch.cat(xs, at["axis"]), "Slice": _fold_slice, "Reshape": _fold_reshape,
-    "Gather": _fold_gather, "Squeeze": _fold_squeeze, "Unsqueeze": _fold_unsqueeze, "ReduceProd": _reduce_product,
-    "Equal": lambda _, a, b: a == b, "Less": lambda _, a, b: a < b, "Where": lambda _, c, a, b: torch.where(c, a, b),
-    "Min": lambda _, *xs: torch.stack(torch.broadcast_tensors(*xs)).amin(0), "Not": lambda _, a: ~a,
+    "Concat": lambda at, *xs: torch.cat(xs, at["axis"]),
+    "Slice": _fold_slice,
+    "Reshape": _fold_reshape,
+    "Gather": _fold_gather,
+    "Squeeze": _fold_squeeze,
+    "Unsqueeze": _fold_unsqueeze,
+    "ReduceProd": _reduce_product,
+    "Equal": lambda _, a, b: a == b,
+    "Less": lambda _, a, b: a < b,
+    "Where": lambda _, c, a, b: torch.where(c, a, b),
+    "Min": lambda _, *xs: torch.stack(torch.broadcast_tensors(*xs)).amin(0),
+    "Not": lambda _, a: ~a,
     "Max": lambda _, *xs: torch.stack(torch.broadcast_tensors(*xs)).amax(0),
 }
 _FOLDS_OF_ANY = {"Reshape", "Squeeze", "Unsqueeze", "Where", "Equal", "Less"}

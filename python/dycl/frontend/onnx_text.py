@@ -34,7 +34,9 @@ class TextBuilder:
         return name in self.weights
 
     def add_state(self, name: str, type: str, initial: Any) -> None:
-        self.head.append(f"state @{name}: {type} = {f'@{initial}' if isinstance(initial, str) else _attribute(initial)}")
+        self.head.append(
+            f"state @{name}: {type} = {f'@{initial}' if isinstance(initial, str) else _attribute(initial)}"
+        )
 
     def add_source(self, name: str) -> int:
         if name not in self.sources:
@@ -95,8 +97,11 @@ class TextFunction:
         inputs = ", ".join("_" if o is None else f"%{self.names[o]}" for o in operands)
         ids = [self._value(type, hint) for type in result_types]
         results = ", ".join(f"%{self.names[i]}" for i in ids)
-        self.blocks[block][2].append(f"{results} = {self._right(name, inputs, attrs or {}, result_types)}" if ids
-                                     else self._right(name, inputs, attrs or {}, ()))
+        self.blocks[block][2].append(
+            f"{results} = {self._right(name, inputs, attrs or {}, result_types)}"
+            if ids
+            else self._right(name, inputs, attrs or {}, ())
+        )
         return ids
 
     def _right(self, name: str, inputs: str, attrs: dict, types) -> str:
@@ -106,8 +111,16 @@ class TextFunction:
             return f"weight @{attrs['name']}"
         inner = ", ".join(f"{k}={_attribute(attrs[k])}" for k in sorted(attrs))
         told = name.rpartition(".")[2][:1].isupper() or name in ("item", "list.new", "opt.none")
-        return " ".join(part for part in (name, inputs, f"{{{inner}}}" if inner else "",
-                                          f": {', '.join(types)}" if told and types else "") if part)
+        return " ".join(
+            part
+            for part in (
+                name,
+                inputs,
+                f"{{{inner}}}" if inner else "",
+                f": {', '.join(types)}" if told and types else "",
+            )
+            if part
+        )
 
     def set_loop_limit(self, block: int, limit: int) -> None:
         self.limits[block] = limit
@@ -124,7 +137,8 @@ class TextFunction:
 
     def branch(self, block: int, condition: int, if_true: int, true_args, if_false: int, false_args) -> None:
         self.blocks[block][2].append(
-            f"branch %{self.names[condition]}, {self._edge(if_true, true_args)}, {self._edge(if_false, false_args)}")
+            f"branch %{self.names[condition]}, {self._edge(if_true, true_args)}, {self._edge(if_false, false_args)}"
+        )
 
     def switch(self, block: int, selector: int, cases, targets, otherwise) -> None:
         inner = ", ".join(f"{c}: {self._edge(*t)}" for c, t in zip(cases, targets))

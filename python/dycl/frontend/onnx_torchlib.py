@@ -16,7 +16,16 @@ import torch
 
 from .onnx_tape import ConversionError, Sym, Tape, onnx_code
 
-_WITHOUT_EFFECT = {"layout", "device", "pin_memory", "memory_format", "non_blocking", "copy", "requires_grad", "dtype_layout"}
+_WITHOUT_EFFECT = {
+    "layout",
+    "device",
+    "pin_memory",
+    "memory_format",
+    "non_blocking",
+    "copy",
+    "requires_grad",
+    "dtype_layout",
+}
 
 # torchlib's functions that mean something else than torch, found by the sweep over torch's OpInfo samples.
 _WRONG = {"as_strided", "special_erfcx", "unique_consecutive", "scatter_reduce.two", "pixel_unshuffle", "fft_r2c"}
