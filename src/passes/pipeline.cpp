@@ -15,6 +15,7 @@
 #include "passes/fold_identities.h"
 #include "passes/fold_params.h"
 #include "passes/fold_predicates.h"
+#include "passes/fold_tensor_constants.h"
 #include "passes/forward_gotos.h"
 #include "passes/identity_outputs.h"
 #include "passes/merge_blocks.h"
@@ -30,10 +31,12 @@ namespace {
 constexpr std::array kPipeline = std::to_array<PassEntry>({
     {"propagate_shapes", "works out shapes of tensors", propagate_shapes},
     {"fold_host_constants", "computes host ops whose operands are known", fold_host_constants},
+    {"fold_tensor_constants", "moves elements of weights and computes with shapes", fold_tensor_constants},
     {"fold_identities", "reads around tensor ops that change nothing", fold_identities},
     {"fold_params", "replaces block parameters that are always the same", fold_params},
     {"fold_branches", "replaces choices that are none by jumps", fold_branches},
     {"forward_gotos", "sends edges past empty blocks", forward_gotos},
+    {"fold_branches", "replaces choices whose edges have become one", fold_branches},
     {"drop_unreachable", "removes blocks that no path reaches", drop_unreachable},
     {"fold_params", "replaces parameters that lost an edge", fold_params},
     {"merge_blocks", "joins a block to the only one that jumps to it", merge_blocks},
