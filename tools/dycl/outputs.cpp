@@ -143,8 +143,30 @@ std::string value_text(const Value& value) {
   return text + (count > kTextElements ? ", ...]" : "]");
 }
 
+namespace {
+
+// Every output that a file can hold is written, also where another one cannot.
+Result<void> write_folder(const runtime::Program& program, std::span<const Value> results,
+                          const std::filesystem::path& folder) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) return Error{ErrorKind::Missing, "cannot make the folder " + folder.string() + ": " + failure.message(), {}, {}, {}};
+  Result<void> outcome;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Storage storage;
+    const std::string name = name_of_output(program, i);
+    const auto array = array_of(name, results[i], storage);
+    if (!array) outcome = array.error();
+    else DYCL_TRY(write_npy(folder / (name + ".npy"), *array));
+  }
+  return outcome;
+}
+
+}  // namespace
+
 Result<void> write_outputs(const runtime::Program& program, std::span<const Value> results,
                            const std::filesystem::path& path) {
+  if (path.extension() != ".npz" && path.extension() != ".npy") return write_folder(program, results, path);
   Storage storage;
   std::vector<ArrayView> arrays;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -152,9 +174,9 @@ Result<void> write_outputs(const runtime::Program& program, std::span<const Valu
     arrays.push_back(array);
   }
   if (path.extension() == ".npz") return write_npz(path, arrays);
-  if (path.extension() == ".npy" && arrays.size() == 1) return write_npy(path, arrays.front());
+  if (arrays.size() == 1) return write_npy(path, arrays.front());
   return Error{ErrorKind::InvalidInput, "cannot write " + std::to_string(arrays.size()) + " outputs to " + path.string(),
-               "use a .npz (or a .npy for a single output)", {}, {}};
+               "use a .npz or a folder", {}, {}};
 }
 
 Result<std::vector<std::string>> differences(const runtime::Program& program, std::span<const Value> results,

@@ -23,7 +23,7 @@ nlohmann::json value_json(const runtime::Value& value);
 std::string value_text(const runtime::Value& value);
 
 // By extension: .npz holds every output by name (scalars as 0-d arrays; None and lists
-// are refused), .npy the only one.
+// are refused), .npy the only one, anything else is a folder of .npy files.
 Result<void> write_outputs(const runtime::Program& program, std::span<const runtime::Value> results,
                            const std::filesystem::path& path);
 

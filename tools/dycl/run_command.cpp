@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // dycl run: one run of a package on given inputs; outputs to .npy, .npz or the terminal.
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <memory>
 
@@ -22,6 +24,7 @@ struct Options {
   std::string expect;
   double tolerance = 1e-5;
   bool trace = false;
+  int repeat = 1;
 };
 
 json trace_json(const runtime::Run& run) {
@@ -60,6 +63,22 @@ int compare(const Console& console, const Options& options, const runtime::Progr
   return lines->empty() ? 0 : kDiffers;
 }
 
+// Runs again and again for a first impression of the time; `bench` measures with care.
+Result<std::string> repeat(runtime::Run& run, const Inputs& inputs, int count) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> micros;
+  for (int i = 0; i < count; ++i) {
+    const auto start = Clock::now();
+    DYCL_TRY(run.run(inputs.values));
+    micros.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+  }
+  std::sort(micros.begin(), micros.end());
+  char line[120];
+  std::snprintf(line, sizeof line, "%d runs: min %.1f us, median %.1f us, max %.1f us", count, micros.front(),
+                micros[micros.size() / 2], micros.back());
+  return std::string(line);
+}
+
 int run_once(Console& console, const Options& options) {
   const auto program = load_program(console, options.package, options.run);
   if (!program) return console.fail(program.error());
@@ -70,6 +89,11 @@ int run_once(Console& console, const Options& options) {
   run->set_trace(options.trace);
   // What the model prints must not mix with the JSON.
   if (console.json) run->set_print([](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); });
+  if (options.repeat > 1) {
+    const auto summary = repeat(*run, *inputs, options.repeat);
+    if (!summary) return console.fail(summary.error(), (*program)->describe(summary.error()));
+    console.notice(*summary);
+  }
   const auto results = run->run(inputs->values);
   if (!results) return console.fail(results.error(), (*program)->describe(results.error()));
   report(console, options, *run, *results);
@@ -88,6 +112,7 @@ void add_output_options(CLI::App& command, Console& console) {
 
 void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("inputs", options.inputs.words, "x.npy, all.npz, name=x.npy, name=3: arguments by position or name");
+  command.add_option("--input", options.inputs.words, "The same as an option, for use in scripts");
   command.add_option("--random", options.inputs.random_seed, "Draw the missing arguments with this seed");
   command.add_option("--dim", options.dim_words, "Extent of a symbol of random arguments: N=8");
   command.add_option("--threads", options.load.threads, "Threads of the engine; 0: its own choice")->capture_default_str();
@@ -124,9 +149,10 @@ void declare_run(CLI::App& command, Console& console, Action& action, bool packa
   auto options = std::make_shared<Options>();
   command.add_option("package", options->package, "model.dycl")->required(package_required);
   add_run_options(command, options->run);
-  command.add_option("-o,--output", options->output, "Write the outputs to a .npz (or .npy) instead of printing them");
+  command.add_option("-o,--output", options->output, "Write the outputs to a .npz, a .npy, or a folder of .npy files instead of printing them");
   command.add_option("--expect", options->expect, "Compare with the outputs in this .npz (or .npy); exit code 1 if they differ");
   command.add_option("--tolerance", options->tolerance, "For --expect: |a - b| <= tolerance * (1 + |b|)")->capture_default_str();
+  command.add_option("--repeat", options->repeat, "Run so often before, and say how long it took")->check(CLI::PositiveNumber);
   command.add_flag("--trace", options->trace, "Show which way each decision went");
   add_output_options(command, console);
   command.callback([options, &console, &action] {
