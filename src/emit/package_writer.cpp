@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_map>
 
 #include "emit/container_writer.h"
 #include "emit/lower.h"
 #include "emit/plan_write.h"
 #include "ir/print.h"
 #include "runtime/container.h"
-#include "support/utf8.h"
 
 namespace dycl::emit {
 namespace {
@@ -51,11 +51,13 @@ Result<std::vector<runtime::PlanWeight>> place_weights(const ir::Program& progra
 }
 
 void place_artifacts(const std::vector<backends::SubDnnArtifacts>& artifacts, runtime::Plan& plan, SectionContent& content) {
+  std::unordered_map<std::string_view, const backends::SubDnnArtifacts*> by_name;
+  for (const backends::SubDnnArtifacts& a : artifacts) by_name.emplace(a.function, &a);
   std::uint64_t end = 0;
   for (runtime::PlanSubDnn& function : plan.sub_dnns) {
-    const auto made = std::find_if(artifacts.begin(), artifacts.end(), [&](const auto& a) { return a.function == function.name; });
+    const backends::SubDnnArtifacts& made = *by_name.at(function.name);
     for (std::size_t i = 0; i < function.artifacts.size(); ++i) {
-      const Bytes& bytes = made->artifacts[i].bytes;
+      const Bytes& bytes = made.artifacts[i].bytes;
       runtime::PlanArtifact& a = function.artifacts[i];
       a.offset = aligned(end);
       a.size = bytes.size();

@@ -29,7 +29,7 @@ Run::Parts::Parts(std::shared_ptr<const Program> owner)
       results(plan.outputs.size()),
       weight_headers(shared.weights.size(), nullptr),
       loop_counts(plan.loops.size(), 0),
-      loop_limits(plan.loops.size(), kDefaultLoopLimit),
+      loop_limits(plan.loops.size()),
       call_inputs(shared.max_inputs, nullptr),
       call_outputs(shared.max_outputs, nullptr),
       input_shapes(plan.inputs.size()),
@@ -54,6 +54,12 @@ Run::Parts::Parts(std::shared_ptr<const Program> owner)
     }
   }
   for (const PlanState& s : plan.states) states.push_back(initial_state(s));
+  set_loop_limit(0);
+}
+
+void Run::Parts::set_loop_limit(std::int64_t limit) {
+  const std::int64_t fallback = limit > 0 ? limit : kDefaultLoopLimit;
+  for (std::size_t i = 0; i < loop_limits.size(); ++i) loop_limits[i] = plan.loops[i] > 0 ? plan.loops[i] : fallback;
 }
 
 // Contexts go before the heap: no engine must be left with a tensor that is gone.
@@ -135,7 +141,7 @@ Result<std::span<const Value>> Run::Parts::run() {
   }
   clear_registers();
   if (ok) return std::span<const Value>(outputs);
-  error.span = shared.debug.span_of(failed_at);
+  if (failed_at != kNowhere) error.span = shared.debug.span_of(failed_at);
   if (failed_loop >= 0 && static_cast<std::size_t>(failed_loop) < shared.debug.loop_spans.size()) {
     error.span = shared.debug.loop_spans[static_cast<std::size_t>(failed_loop)];
   }
@@ -218,12 +224,7 @@ void Run::reset_states() {
 
 void Run::set_seed(std::uint64_t seed) { parts_->random.reseed(seed); }
 
-void Run::set_loop_limit(std::int64_t limit) {
-  const std::int64_t fallback = limit > 0 ? limit : kDefaultLoopLimit;
-  for (std::size_t i = 0; i < parts_->loop_limits.size(); ++i) {
-    parts_->loop_limits[i] = parts_->plan.loops[i] > 0 ? parts_->plan.loops[i] : fallback;
-  }
-}
+void Run::set_loop_limit(std::int64_t limit) { parts_->set_loop_limit(limit); }
 
 void Run::set_print(std::function<void(std::string_view)> print) { parts_->print_to = std::move(print); }
 void Run::set_trace(bool on) { parts_->tracing = on; }

@@ -21,6 +21,7 @@
 namespace dycl::runtime {
 
 inline constexpr std::int64_t kDefaultLoopLimit = 1'000'000;
+inline constexpr std::uint32_t kNowhere = 0xffffffffU;
 
 struct Run::Parts {
   explicit Parts(std::shared_ptr<const Program> owner);
@@ -128,6 +129,7 @@ struct Run::Parts {
   // ---- around a run (run.cpp) -----------------------------------------------------------
   Result<std::span<const Value>> run();
   void finish_run();
+  void set_loop_limit(std::int64_t limit);
   void forget_results();
   void clear_registers();
   Slot initial_state(const PlanState& state);
@@ -154,10 +156,9 @@ struct Run::Parts {
   std::vector<Value> outputs, new_states;
   std::vector<Value> host_arguments, host_results;
   Random random;
-  std::int64_t default_limit = kDefaultLoopLimit;
   std::function<void(std::string_view)> print_to;
   Error error;
-  std::uint32_t failed_at = 0;          // position of the instruction that failed
+  std::uint32_t failed_at = kNowhere;   // position of the instruction that failed
   std::int64_t failed_loop = -1;        // or the loop that ran too long
 
   bool tracing = false, profiling = false;

@@ -40,6 +40,7 @@ bool Run::Parts::walk() {
   decisions_made = 0;
   trace.clear();
   failed_loop = -1;
+  failed_at = kNowhere;
   return watched ? walk_code<true>() : walk_code<false>();
 }
 
@@ -209,7 +210,7 @@ bool Run::Parts::call(const std::uint32_t* at) {
     const PlanType& type = plan.types[port.type];
     TensorObject* t = port.preallocated ? heap.acquire(port.type) : heap.acquire_unshaped(type.dtype, &type);
     if (!t) {
-      fail("MemoryError", "no memory for result " + std::to_string(i) + " of sub-DNN " + plan.sub_dnns[at[1]].name + ", " +
+      fail("MemoryError", "no memory or no possible shape for result " + std::to_string(i) + " of sub-DNN " + plan.sub_dnns[at[1]].name + ", " +
                               type_text(plan, port.type));
       return give_up(i);
     }

@@ -50,9 +50,21 @@ TEST(Flow, LoopHasALimitOfItsOwn) {
   std::string text = kSumTo;
   text.replace(text.find("^head(%i: int, %total: int):"), 28, "^head(%i: int, %total: int) limit 3:");
   auto run = must_create(must_load(text));
-  run.set_loop_limit(1000);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(int_of(run.run({Value::of(std::int64_t{3})})), 6);
+    EXPECT_FALSE(run.run({Value::of(std::int64_t{4})}));
+    run.set_loop_limit(1000);
+  }
+}
+
+TEST(Flow, ACallbackThatThrowsIsAnError) {
+  auto run = must_create(must_load(kSumTo));
+  run.set_decider([](std::uint32_t, std::uint32_t) -> std::uint32_t { throw std::runtime_error("no more"); });
+  auto out = run.run({Value::of(std::int64_t{3})});
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().message, "no more");
+  run.set_decider(nullptr);
   EXPECT_EQ(int_of(run.run({Value::of(std::int64_t{3})})), 6);
-  EXPECT_FALSE(run.run({Value::of(std::int64_t{4})}));
 }
 
 // The inner loop's count starts anew at every entry.
