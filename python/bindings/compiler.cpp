@@ -3,12 +3,14 @@
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <exception>
+#include <optional>
 
 #include "backends/backend.h"
 #include "builder.h"
@@ -42,14 +44,14 @@ nb::dict export_report(const driver::CompileReport& report) {
 }
 
 nb::dict compile_program(const ProgramBuilder& builder, const std::filesystem::path& path, const std::string& backend,
-                         const std::vector<std::string>& skip_passes, const std::filesystem::path& dump_folder,
+                         const std::vector<std::string>& skip_passes, const std::optional<std::filesystem::path>& dump_folder,
                          bool portable_only, bool debug_info, const std::map<std::string, std::string>& source_texts,
                          nb::object progress) {
   driver::CompileOptions options;
   options.backend = backend;
   options.output = path;
   options.skip_passes = skip_passes;
-  options.dump_folder = dump_folder;
+  if (dump_folder) options.dump_folder = *dump_folder;
   options.portable_only = portable_only;
   options.debug_info = debug_info;
   options.source_texts = source_texts;
@@ -96,7 +98,7 @@ nb::list run_passes(ProgramBuilder& builder, const std::vector<std::string>& onl
 void bind_compiler(nb::module_& module) {
   module.def("compile_program", &compile_program, nb::arg("program"), nb::arg("path"), nb::kw_only(),
              nb::arg("backend") = "ort", nb::arg("skip_passes") = std::vector<std::string>(),
-             nb::arg("dump_folder") = std::filesystem::path(), nb::arg("portable_only") = false,
+             nb::arg("dump_folder") = nb::none(), nb::arg("portable_only") = false,
              nb::arg("debug_info") = true, nb::arg("source_texts") = std::map<std::string, std::string>(),
              nb::arg("progress") = nb::none(),
              "Compiles a ProgramBuilder's program into a package and returns a report (dict). source_texts: by name "

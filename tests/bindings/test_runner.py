@@ -249,6 +249,14 @@ def test_progress_and_its_exceptions(tmp_path):
         _native.compile_program(early_exit(), tmp_path / "x.dycl", progress=stop)
 
 
+def test_writes_the_package_and_nothing_else_unless_asked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _native.compile_program(early_exit(), tmp_path / "x.dycl")
+    assert [p.name for p in tmp_path.iterdir()] == ["x.dycl"]
+    _native.compile_program(early_exit(), tmp_path / "x.dycl", dump_folder=tmp_path / "stages")
+    assert any("outline" in p.name for p in (tmp_path / "stages").iterdir())
+
+
 def test_programs_from_and_to_files(tmp_path):
     _native.write_program(early_exit(), tmp_path / "m.dyir")
     assert (tmp_path / "m.safetensors").exists()

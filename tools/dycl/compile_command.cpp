@@ -102,13 +102,13 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
   command->add_option("--dump", options->compile.dump_folder, "Write the IR after every pass into this folder");
   command->add_flag("--portable", options->compile.portable_only, "No artifacts for this machine's CPU");
   command->add_flag("--strip{false}", options->compile.debug_info, "Leave IR text and source lines out of the package");
-  command->add_option("--input", options->python_inputs, "Python models: an example input, e.g. \"f32[1,3,32,32]\"");
+  command->add_option("--input", options->python_inputs, "Python models: an example input, e.g. 1,3,32,32 or x.npy");
   add_output_options(*command, console);
   command->allow_extras();  // options of the Python front end; refused below for everything else
   command->footer("examples:\n"
                   "  dycl compile model.onnx -o model.dycl\n"
                   "  dycl compile model.dyir --dump stages/ --json\n"
-                  "  dycl compile model.py:make_model --input \"f32[1,3,32,32]\" -o model.dycl\n"
+                  "  dycl compile model.py:make_model --input 1,3,32,32 -o model.dycl\n"
                   "`dycl compile file.py:factory --help` shows what the Python front end adds.");
   command->callback([options, command, arguments = std::move(arguments), &console, &action] {
     if (is_python(options->source)) {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kExamples = R"(examples:
   dycl compile model.onnx -o model.dycl          straight-line ONNX
-  dycl compile model.py:make_model -o model.dycl --input "f32[1,3,32,32]"
+  dycl compile model.py:make_model -o model.dycl --input 1,3,32,32
   dycl run model.dycl x.npy -o out.npz
   dycl bench model.dycl --random 0
   dycl inspect model.dycl
