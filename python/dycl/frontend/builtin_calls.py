@@ -291,7 +291,7 @@ def _getitem(m, s, args, kwargs):
 
 @handles(operator.setitem)
 def _setitem(m, s, args, kwargs):
-    return protocol.set_item(m, s, *args)
+    return protocol.as_call(s, protocol.set_item(m, s, *args))
 
 
 @handles(operator.neg)
@@ -560,12 +560,12 @@ def _may_run_code(obj: Any, name: str) -> bool:
 
 @handles(setattr)
 def _setattr(m, s, args, kwargs):
-    return protocol.store_attr(m, s, *args)
+    return protocol.as_call(s, protocol.store_attr(m, s, *args))
 
 
 @handles(object.__setattr__)
 def _object_setattr(m, s, args, kwargs):
-    return protocol.store_default(m, s, *args)
+    return protocol.as_call(s, protocol.store_default(m, s, *args))
 
 
 @handles(object.__getattribute__)
@@ -575,7 +575,7 @@ def _object_getattribute(m, s, args, kwargs):
 
 @handles(torch.nn.Module.__setattr__)
 def _module_setattr(m, s, args, kwargs):
-    return protocol.store_default(m, s, *args)
+    return protocol.as_call(s, protocol.store_default(m, s, *args))
 
 
 @handles(torch.nn.Module.__getattr__)
@@ -686,6 +686,9 @@ def _print(m, s, args, kwargs):
 
 def _template(pieces):
     joined = RtText.join([p if isinstance(p, (str, RtText)) else RtText((p,)) for p in pieces])
+    if isinstance(joined, RtText) and not joined.exact:
+        raise CaptureRefusal("print of a tensor, or of a number with a format, known only at run time",
+                             "print tensor.item() without a format", kind="print", because=joined)
     if isinstance(joined, str):
         return joined.replace("{", "{{").replace("}", "}}"), []
     return joined.template()
@@ -790,6 +793,49 @@ def _torch_assert(m, s, args, kwargs):
 def _torch_check(m, s, args, kwargs):
     if not m.truth(args[0]):
         raise RuntimeError("torch._check failed")
+
+
+def _direct(fn):
+    """A function of torch that only looks at dtypes and shapes."""
+
+    def call(m, s, args, kwargs):
+        if m.has_stand_in(args) or m.has_stand_in(kwargs):
+            return NotImplemented
+        return fn(*args, **kwargs)
+
+    return call
+
+
+for _fn in (torch.promote_types, torch.result_type, torch.can_cast, torch.finfo, torch.iinfo, torch.is_tensor,
+            torch.is_floating_point, torch.is_complex, torch.get_default_dtype, torch.device, torch.get_default_device,
+            torch.is_storage, torch.typename, torch.cuda.is_available, torch.cuda.device_count, torch.get_num_threads):
+    handles(_fn)(_direct(_fn))
+
+
+@handles(torch.Size)
+def _size(m, s, args, kwargs):
+    items = iterators.materialise(m, args[0]) if args else []
+    if items is None:
+        return protocol.call(m, s, shims.make_size, args, {})
+    return shims.RtSize(items) if any(isinstance(x, RtScalar) for x in items) else torch.Size(items)
+
+
+@handles(torch._C._nn.one_hot, torch.nn.functional.one_hot)
+def _one_hot(m, s, args, kwargs):
+    """With a number of classes known only at run time: a comparison with 0, 1, 2, ..."""
+    indices = args[0] if args else kwargs["tensor"]
+    classes = args[1] if len(args) > 1 else kwargs.get("num_classes", -1)
+    if m.is_tensor(classes):
+        classes = m.tensor_item(classes)
+    if type(classes) is int and classes < 0 and m.is_symbolic(indices) and m.recorder.static(indices) is None:
+        top = m.tensor_item(m.recorder.call(torch.max, (indices,), {}))
+        classes = m.scalars.binary("add", top, 1)
+    if not isinstance(classes, RtScalar):
+        return NotImplemented if not args or not m.is_tensor(args[1] if len(args) > 1 else None) else \
+            m.recorder.call(torch._C._nn.one_hot, (indices, classes), {})
+    numbers = m.recorder.call(torch.arange, (classes,), {})
+    column = m.recorder.call(torch.unsqueeze, (indices, -1), {})
+    return m.recorder.call(torch.Tensor.to, (m.recorder.call(torch.eq, (column, numbers), {}), torch.int64), {})
 
 
 for _name in ("_check_is_size", "_check_value", "_check_index", "_check_type", "_check_not_implemented"):

@@ -7,6 +7,9 @@ buffer that turns out to be a state): `capture` loops until an attempt goes thro
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import io
 import types
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +36,31 @@ class Captured:
 
 
 def capture(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
+    try:
+        return _settle(fn, args, kwargs, options)
+    except CompileError as error:
+        if error.kind != "state.type" or not _warm(fn, args, kwargs):
+            raise
+    return _settle(fn, args, kwargs, options)
+
+
+def _warm(fn: Any, args: tuple, kwargs: dict) -> bool:
+    """Fills caches that libraries keep in globals by running a copy of the model once: what looked like a
+    state of the model may have been the first use of a library."""
+    try:
+        owner = getattr(fn, "__self__", None)
+        copied = copy.deepcopy(fn) if owner is None else getattr(copy.deepcopy(owner), fn.__name__)
+        if copied is fn:
+            return False
+        args, kwargs = copy.deepcopy((args, kwargs))
+        with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
+            copied(*args, **kwargs)
+        return True
+    except Exception:
+        return False
+
+
+def _settle(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
     decisions = Decisions()
     for _ in range(options.max_restarts):
         try:

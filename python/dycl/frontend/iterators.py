@@ -127,6 +127,8 @@ def get_iter(m: Machine, s: State, obj: Any) -> Any:
         return protocol.call(m, s, protocol.special_method(m, obj, "__iter__"), (), {})
     if isinstance(obj, (list, dict, set)):
         m.note_load(obj, "*")
+    if isinstance(obj, range) and len(obj) > m.options.max_unroll:
+        return m.new(RtRangeIter(obj.start, obj.stop, obj.step))
     if isinstance(obj, (list, tuple, str, range, bytes)):
         return m.new(SeqIter(obj))
     if isinstance(obj, dict):
@@ -191,7 +193,10 @@ def _next_native(m: Machine, iterator: NativeIter) -> Any:
 
 
 def _next_range(m: Machine, it: RtRangeIter) -> Any:
-    more = m.scalars.compare("lt" if it.step > 0 else "gt", it.current, it.stop)
+    if isinstance(it.current, RtInt) or isinstance(it.stop, RtInt):
+        more = m.scalars.compare("lt" if it.step > 0 else "gt", it.current, it.stop)
+    else:
+        more = it.current < it.stop if it.step > 0 else it.current > it.stop
     if not (more if isinstance(more, bool) else m.decide(more)):
         return DONE
     item = it.current

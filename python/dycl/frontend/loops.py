@@ -17,6 +17,7 @@ from typing import Any
 
 from .diagnostics import CaptureRefusal
 from .graph import Block, Edge, Goto, Raise, TensorType
+from .iterators import RtRangeIter, SeqIter
 from .merge import Apart, Unifier
 from .state import Frame, State
 from .values import RtScalar
@@ -26,7 +27,7 @@ class LoopEntry:
     """One arrival at a loop from outside."""
 
     __slots__ = ("header", "snapshot", "mode", "block", "template", "exit_forked", "static_test", "widenings", "why",
-                 "types", "span")
+                 "types", "span", "peeled")
 
     def __init__(self, header: int):
         self.header = header
@@ -40,6 +41,7 @@ class LoopEntry:
         self.why = ""
         self.types: list = []
         self.span = None
+        self.peeled = False
 
 
 class Loops:
@@ -79,7 +81,7 @@ class Loops:
         if handled == iteration:
             return True  # the header instruction is executed again after a split
         frame.loops[header] = (entry, iteration)
-        if entry is None or entry.mode == "unroll":
+        if entry is None or entry.mode in ("unroll", "peeled"):
             return self._bounded(state, frame, entry, iteration)
         if entry.mode == "loop":
             return self._close(state, frame, entry)
@@ -101,6 +103,8 @@ class Loops:
 
     def _bounded(self, state: State, frame: Frame, entry: LoopEntry | None, iteration: int) -> bool:
         limit = self.m.options.max_unrolled_iterations
+        if frame.instr.op == "FOR_ITER" and isinstance(frame.stack[-1], (SeqIter, RtRangeIter)):
+            limit = self.m.options.max_static_iterations  # the iterable itself ends it
         if iteration < limit or entry is None or not entry.exit_forked:
             if iteration > self.m.options.max_static_iterations:
                 raise CaptureRefusal(f"a loop ran {iteration} times while the model was being compiled",
@@ -129,19 +133,35 @@ class Loops:
                 raise Apart("the loop's state", "it keeps changing")
             merged = union.state()
         except Apart as apart:
+            if apart.why == "defined in one state only" and entry.mode == "try" and not entry.peeled:
+                return self._peel(state, entry)
             return self._give_up(state, entry, str(apart))
         self._discard(entry)
         start.block.exit = Goto(Edge(block, union.arguments(start, 0)))
         merged.known = dict(start.known)
         merged.lineage = start.lineage | {entry}
         frame = merged.frames[-1]
-        frame.iterations[entry.header] = 0
-        frame.loops[entry.header] = (entry, 0)
+        frame.loops[entry.header] = (entry, frame.iterations.get(entry.header, 0))
         entry.mode, entry.block = "loop", block
         entry.types = [p.type for p in block.params]
         entry.template = merged.fork()
         m.push(merged)
         return False
+
+    def _peel(self, state: State, entry: LoopEntry) -> bool:
+        """A variable is first set inside the loop: the first iteration stays in front of the header."""
+        entry.mode = "peeled"
+        later = LoopEntry(entry.header)
+        later.peeled, later.span = True, entry.span
+        frame = state.frames[-1]
+        frame.loops[entry.header] = (later, frame.iterations.get(entry.header, 0))
+        state.lineage |= {later}
+        later.snapshot = state.fork()
+        block = Block(state.block, entry.span, "loop")
+        state.block.exit = Goto(Edge(block))
+        state.block = block
+        self.m.recorder.block = block
+        return True
 
     def _give_up(self, state: State, entry: LoopEntry, why: str) -> bool:
         """No header fits: unroll from the first arrival on."""

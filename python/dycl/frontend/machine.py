@@ -300,9 +300,9 @@ class Machine:
 
     def decide_text(self, text: RtText, names) -> str:
         """The name that a text with runtime integers in it equals, one arm each; KeyError in the last."""
-        pattern = "".join("(-?[0-9]+)" if isinstance(p, RtScalar) else re.escape(p) for p in text.parts)
+        pattern = "".join(re.escape(p) if isinstance(p, str) else "(-?[0-9]+)" for p in text.parts)
         scalars = [p for p in text.parts if isinstance(p, RtScalar)]
-        if any(p.kind != "int" for p in scalars):
+        if not text.exact or any(p.kind != "int" for p in scalars):
             raise CaptureRefusal("a name with a number known only at run time that is no integer", kind="escape.str",
                                  because=text)
         for name in names:
@@ -417,6 +417,10 @@ class Machine:
         return id(obj) in self.born
 
     # ---- kinds of values ---------------------------------------------------------------
+
+    @property
+    def size_type(self) -> type:
+        return self.shim("RtSize")
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, RtArray)

@@ -125,7 +125,7 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
         owner.update(items)
         return None
     if name == "__setattr__":
-        return protocol.store_default(m, s, owner, *args)
+        return protocol.as_call(s, protocol.store_default(m, s, owner, *args))
     if name == "__getattribute__":
         return protocol.default_attr(m, s, owner, *args, fallback=False)
     if name == "__init__" and isinstance(owner, BaseException):
@@ -187,14 +187,9 @@ def _format(m, s, text, args, kwargs):
 def _list_extend(m, s, target, args, kwargs):
     items = iterators.materialise(m, args[0])
     if items is None:
-        return protocol.call_then(m, s, shims.extend_list, (target, args[0]), {}, _push_none)
+        return protocol.call_then(m, s, shims.extend_list, (target, args[0]), {}, protocol.push_none)
     m.heap.touch(target)
     target.extend(items)
-    return None
-
-
-def _push_none(m, s, value):
-    s.frames[-1].stack.append(None)
     return None
 
 
@@ -237,7 +232,7 @@ _LIST = {
     "extend": _list_extend, "pop": _list_pop, "insert": _list_insert, "sort": _list_sort,
     "index": _by_shim(shims.list_index), "count": _by_shim(shims.list_count), "remove": _by_shim(shims.list_remove),
     "__getitem__": lambda m, s, t, args, kwargs: protocol.get_item(m, s, t, args[0]) if type(t) is list else NotImplemented,
-    "__setitem__": lambda m, s, t, args, kwargs: protocol.set_item(m, s, t, *args) if type(t) is list else NotImplemented,
+    "__setitem__": lambda m, s, t, args, kwargs: protocol.as_call(s, protocol.set_item(m, s, t, *args)) if type(t) is list else NotImplemented,
     "__contains__": lambda m, s, t, args, kwargs: protocol.contains(m, s, t, args[0], False),
 }
 
@@ -258,7 +253,7 @@ def _dict_update(m, s, table, args, kwargs):
     if args and not isinstance(args[0], dict) and not hasattr(args[0], "keys"):
         items = iterators.materialise(m, args[0])
         if items is None:
-            return protocol.call_then(m, s, shims.update_dict, (table, args[0]), {}, _push_none)
+            return protocol.call_then(m, s, shims.update_dict, (table, args[0]), {}, protocol.push_none)
         args = (items,)
     m.heap.touch(table)
     dict.update(table, *args, **kwargs) if protocol.python_method(table, "__setitem__") is None else None

@@ -9,11 +9,13 @@ Writes to buffers, attributes and input tensors are results too, put back by the
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any
 
 import torch
 
+from . import policy
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, TensorType, Value
@@ -66,7 +68,9 @@ class Outputs:
 
     def _end(self, state: State, result: Any) -> End:
         end = End(state)
-        flattener = Flattener(self._leaf, self._refuse)
+        m = self.m
+        flattener = Flattener(self._leaf, self._refuse, lambda obj: m.is_born(obj) or id(obj) in m.heap.objects
+                              or id(obj) in self.inputs.objects or hasattr(type(obj), "dycl_contents"))
         body = flattener.flatten(result, "result")
         recorder = self.m.recorder
         for root in recorder.written():
@@ -94,8 +98,9 @@ class Outputs:
         return None
 
     def _refuse(self, obj: Any, path: str) -> None:
-        what = "a generator" if isinstance(obj, MGenerator) else "text with a number known only at run time"
-        raise CaptureRefusal(f"the program returns {what}", "return tensors and numbers", kind="output")
+        what = {"MGenerator": "a generator", "RtText": "text with a number known only at run time"}.get(
+            type(obj).__name__, f"an object that only exists while compiling ({type(obj).__name__})")
+        raise CaptureRefusal(f"the program returns or keeps {what} ({path})", "return tensors and numbers", kind="output")
 
     def _value(self, leaf: Any) -> Value:
         if isinstance(leaf, RtArray):
@@ -137,6 +142,8 @@ class Outputs:
             label = f"{type(owner).__name__}.{name}" if not isinstance(owner, dict) else str(name)
             m.decisions.states[key] = (_unique(label, m.decisions.states), owner, initial)
             raise Restart(f"{label} is a state")
+        if isinstance(owner, dict) and _is_library_cache(owner):
+            return
         raise CaptureRefusal(
             f"the attribute {type(owner).__name__}.{name} (a {type(initial).__name__}) is read and changed by the model: "
             "a state between calls that is neither a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
@@ -212,6 +219,17 @@ class Outputs:
                 raise CaptureRefusal(f"the attribute {name} changes its type from call to call",
                                      "keep its type, or make it an argument and a result", kind="state.type")
         return values
+
+
+def _is_library_cache(table: dict) -> bool:
+    """A dict that an installed package keeps in its own module: filled on first use, not a state of the model."""
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None) or ""
+        if not path or policy.is_user_file(path):
+            continue
+        if any(value is table for value in list(vars(module).values())):
+            return True
+    return False
 
 
 class _Owner:

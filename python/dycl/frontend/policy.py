@@ -67,6 +67,26 @@ def _decide(fn: types.FunctionType) -> bool:
     return True
 
 
+def is_user_file(path: str) -> bool:
+    """Not of the standard library nor of an installed package: a package's folder has a dist-info beside it."""
+    path = os.path.realpath(path)
+    if path.startswith(_STDLIB):
+        return False
+    if path.startswith(_SITE):
+        return False
+    for entry in sys.path:
+        root = os.path.realpath(entry) + os.sep
+        if entry and path.startswith(root):
+            top = path[len(root):].split(os.sep)[0].removesuffix(".py").replace("-", "_").lower()
+            try:
+                names = os.listdir(entry)
+            except OSError:
+                continue
+            if any(n.endswith(".dist-info") and n.split("-")[0].replace("-", "_").lower() == top for n in names):
+                return False
+    return True
+
+
 def is_torch(fn: Any) -> bool:
     """A callable of torch (whose calls the recorder must see)."""
     if isinstance(fn, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):

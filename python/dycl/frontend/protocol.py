@@ -18,7 +18,7 @@ import torch
 from . import bytecode, policy
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED, PUSHED, Machine
-from .runtime_text import RtText
+from .runtime_text import Opaque, RtText
 from .state import UNBOUND, Frame, State
 from .values import RtFloat, RtInt, RtScalar
 
@@ -411,6 +411,18 @@ def _drop(m, s, value):
     return None
 
 
+def push_none(m, s, value):
+    s.frames[-1].stack.append(None)
+    return None
+
+
+def as_call(s: State, result: Any) -> Any:
+    """A store written as a call (setattr, operator.setitem): it gives None."""
+    if result is PUSHED:
+        s.frames[-1].on_return = push_none
+    return result
+
+
 def touch_attributes(m: Machine, obj: Any) -> None:
     m.heap.touch(obj)
     if isinstance(obj, torch.nn.Module):
@@ -437,6 +449,8 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
             return call(m, s, m.shim("augmented"), (a, b, method, op), {})
     if m.is_array(a) or m.is_array(b):
         return m.arrays.binary(op, a, b, inplace)
+    if isinstance(a, str) and op == "mod" and (m.is_tensor(b) or m.has_runtime(b)):
+        return _percent_format(m, a, b if isinstance(b, tuple) else (b,))
     if m.is_tensor(a) or m.is_tensor(b):
         if _user_operator(m, s, op, a, b) is not None and not m.is_tensor(a):
             return call(m, s, m.shim("reflected"), (a, b, *_user_operator(m, s, op, a, b)), {})
@@ -456,9 +470,15 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
     if isinstance(a, RtText) or isinstance(b, RtText):
         if op == "add" and isinstance(a, (str, RtText)) and isinstance(b, (str, RtText)):
             return RtText.join([a, b])
+    if isinstance(a, str) and op == "mod" and m.has_runtime(b):
+        return _percent_format(m, a, b if isinstance(b, tuple) else (b,))
     dunder = _user_operator(m, s, op, a, b)
     if dunder is not None:
         return call(m, s, m.shim("reflected"), (a, b, *dunder), {})
+    if op == "add" and isinstance(a, (torch.Size, m.size_type)) and isinstance(b, tuple) or isinstance(
+            b, (torch.Size, m.size_type)) and isinstance(a, tuple) and op == "add":
+        joined = (*a, *b)
+        return m.size_type(joined) if any(isinstance(x, RtScalar) for x in joined) else torch.Size(joined)
     if isinstance(a, (list, dict, set)):
         return _container_binary(m, s, op, a, b, inplace)
     return _operator(op, inplace)(a, b)
@@ -475,8 +495,7 @@ def _mixed_binary(m, s, op, a, b):
 
 
 def _percent_format(m, text, values):
-    raise CaptureRefusal("%-formatting of a number known only at run time", "use an f-string", kind="escape.format",
-                         because=values[0])
+    return RtText((text, Opaque("% values", values[0].origin if isinstance(values[0], RtScalar) else None)))
 
 
 def _user_operator(m: Machine, s: State, op: str, a: Any, b: Any):

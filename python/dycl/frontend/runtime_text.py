@@ -5,8 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from .diagnostics import CaptureRefusal
 from .values import Escape, RtScalar
+
+
+class Opaque:
+    """A part of a text that cannot be written down while compiling: fit for an exception's message only."""
+
+    __slots__ = ("what", "origin")
+
+    def __init__(self, what: str, origin: Any = None):
+        self.what, self.origin = what, origin
 
 
 class RtText:
@@ -16,7 +24,7 @@ class RtText:
 
     def __init__(self, parts: tuple):
         self.parts = parts
-        self.origin = next((p.origin for p in parts if isinstance(p, RtScalar)), None)
+        self.origin = next((p.origin for p in parts if isinstance(p, (RtScalar, Opaque))), None)
 
     @staticmethod
     def join(pieces: list) -> "str | RtText":
@@ -27,6 +35,10 @@ class RtText:
             parts.extend(p.parts if isinstance(p, RtText) else (p,))
         return RtText(tuple(parts))
 
+    @property
+    def exact(self) -> bool:
+        return not any(isinstance(p, Opaque) for p in self.parts)
+
     def template(self) -> tuple[str, list]:
         """A format with `{}` for each runtime scalar (braces doubled), and the scalars."""
         text, values = [], []
@@ -34,6 +46,8 @@ class RtText:
             if isinstance(part, RtScalar):
                 text.append("{}")
                 values.append(part)
+            elif isinstance(part, Opaque):
+                text.append(f"<{part.what}>")
             else:
                 text.append(part.replace("{", "{{").replace("}", "}}"))
         return "".join(text), values
@@ -59,21 +73,13 @@ def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
         return value
     if isinstance(value, RtScalar):
         machine.forbid_if_merged(value)
-        if spec or conversion == 3:
-            return RtText((value,)) if not spec else _refuse_spec(value, spec)
-        return RtText((value,))
+        return RtText((value,)) if not spec else RtText((Opaque(f"{value.kind}:{spec}", value.origin),))
     if machine.is_tensor(value):
         static = machine.recorder.static(value)
         if static is None and value.dim() == 0:
             return format_value(machine, state, machine.tensor_item(value), spec, conversion)
         if static is None:
-            raise CaptureRefusal("a tensor known only at run time in a string",
-                                 "format tensor.item() instead, or leave the text out", kind="escape.format")
+            return RtText((Opaque("tensor", machine.recorder.span),))
         value = static
     value = {0: lambda v: v, 1: str, 2: repr, 3: ascii}[conversion](value)
     return format(value, spec)
-
-
-def _refuse_spec(value: RtScalar, spec: str) -> None:
-    raise CaptureRefusal(f"a format specification ({spec!r}) for a number known only at run time",
-                         "print it without a format specification", kind="escape.format", because=value)

@@ -5,6 +5,8 @@ When an argument is a generator, or holds values known only at run time, the mac
 place of the native functions. They are ordinary code: any `if` here may split the state.
 """
 
+import torch
+
 _MISSING = object()
 
 
@@ -25,6 +27,10 @@ def make_tuple(iterable):
 
 def tuple_subclass(new, cls, iterable):
     return new(cls, [x for x in iterable])
+
+
+def make_size(iterable):
+    return torch.Size([x for x in iterable])
 
 
 def make_set(iterable):

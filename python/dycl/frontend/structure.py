@@ -22,8 +22,10 @@ class Flattener:
     """`leaf(obj)` says whether obj is a leaf and of which kind ("tensor", "int", "array", ...), else None.
     `contents` reads containers, so that a captured state's view of them can be taken."""
 
-    def __init__(self, leaf: Callable[[Any], str | None], refuse: Callable[[Any, str], None]):
+    def __init__(self, leaf: Callable[[Any], str | None], refuse: Callable[[Any, str], None],
+                 made: Callable[[Any], bool]):
         self.leaf = leaf
+        self.made = made  # was the object made or changed by the program? others are given back as they are
         self.refuse = refuse
         self.leaves: list = []
         self.seen: dict[int, int] = {}
@@ -61,9 +63,13 @@ class Flattener:
             return ("dict", cls, items, extra)
         if isinstance(obj, (set, frozenset)):
             return ("set", cls, tuple(self.flatten(x, path) for x in obj))
+        if not self.made(obj):
+            return self.static_object(obj, path)
+        if (cls.__module__ or "").startswith("dycl."):
+            self.refuse(obj, path)
         if hasattr(obj, "__dict__") and not isinstance(obj, (type, torch.nn.Module)) and not callable(obj):
             return ("object", cls, tuple((k, self.flatten(v, f"{path}.{k}")) for k, v in vars(obj).items()))
-        if dataclasses.is_dataclass(obj):
+        if dataclasses.is_dataclass(obj) and not isinstance(obj, type):
             return ("object", cls, tuple((f.name, self.flatten(getattr(obj, f.name), f"{path}.{f.name}"))
                                          for f in dataclasses.fields(obj)))
         return self.static_object(obj, path)
