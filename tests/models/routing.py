@@ -203,14 +203,14 @@ def aria_experts():
 def lucidrains_moe():
     from mixture_of_experts import MoE
 
-    return randomise(MoE(dim=16, num_experts=4, hidden_dim=24, second_policy_eval="threshold")), blocks(2, 8, 16)
+    return randomise(MoE(dim=16, num_experts=4, hidden_dim=24, second_policy_eval="all")), blocks(2, 8, 16)
 
 
 @model("st-moe-pytorch", "routing with threshold and capacity")
 def st_moe():
     from st_moe_pytorch import MoE
 
-    m = randomise(MoE(dim=16, num_experts=4, threshold_eval=0.2))
+    m = randomise(MoE(dim=16, num_experts=4, threshold_eval=1e-6))  # at larger ones it draws random numbers even in eval
     return (lambda x: m(x)[0]), blocks(2, 8, 16)
 
 
@@ -218,7 +218,7 @@ def st_moe():
 def colt5_feedforward():
     from colt5_attention import ConditionalRoutedFeedForward
 
-    return randomise(ConditionalRoutedFeedForward(16, light_ff_mult=0.5, heavy_ff_mult=2, num_heavy_tokens=3)), blocks(2, 8, 16)
+    return randomise(ConditionalRoutedFeedForward(16, light_ff_mult=0.5, heavy_ff_mult=2, num_heavy_tokens=3)), blocks(2, 8, 16)[:4]
 
 
 @model("torchani", "atoms of each species go to that species' network, if there are any")

@@ -111,6 +111,7 @@ KINDS = {
     "sc": "float tensor ()", "vv": "float tensor (n,)", "int": "int", "float": "float", "bool": "bool",
     "lvec": "non-empty list of vec", "lint": "non-empty list of int", "dvec": "dict with keys a, b (and perhaps c)",
     "box": "Box", "rec": "Rec", "pair": "Pair", "ovec": "vec or None", "fn": "function from vec to vec",
+    "nest": "anything that is only returned", "kten": "int64 tensor ()",
 }
 
 FEATURES = {
@@ -1393,5 +1394,7 @@ class Generator:
 
 
 def generate(seed: int) -> str:
-    """The source of program number `seed`."""
-    return Generator(seed).program()
+    """The source of program number `seed`; from wild.WILD on, a harder one."""
+    from tests.frontend.fuzz.wild import WILD, generate_wild
+
+    return generate_wild(seed) if seed >= WILD else Generator(seed).program()
