@@ -38,7 +38,28 @@ json trace_json(const runtime::Run& run) {
   return decisions;
 }
 
-void report(const Console& console, const Options& options, const runtime::Run& run, std::span<const Value> results) {
+// Runs again and again for a first impression of the time; `bench` measures with care.
+Result<json> repeat(runtime::Run& run, const Inputs& inputs, int count) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> micros;
+  for (int i = 0; i < count; ++i) {
+    const auto start = Clock::now();
+    DYCL_TRY(run.run(inputs.values));
+    micros.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+  }
+  std::sort(micros.begin(), micros.end());
+  return json{{"runs", count}, {"min_us", micros.front()}, {"median_us", micros[micros.size() / 2]}, {"max_us", micros.back()}};
+}
+
+std::string times_text(const json& times) {
+  char line[120];
+  std::snprintf(line, sizeof line, "%d runs: min %.1f us, median %.1f us, max %.1f us\n", times["runs"].get<int>(),
+                times["min_us"].get<double>(), times["median_us"].get<double>(), times["max_us"].get<double>());
+  return line;
+}
+
+void report(const Console& console, const Options& options, const runtime::Run& run, std::span<const Value> results,
+            const json& times) {
   json object = {{"outputs", json::object()}};
   std::string text;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -52,6 +73,10 @@ void report(const Console& console, const Options& options, const runtime::Run& 
       text += "decision " + entry["decision"].dump() + " in ^" + entry["block"].get<std::string>() + ": arm " +
               entry["arm"].dump() + "\n";
   }
+  if (!times.is_null()) {
+    object["times"] = times;
+    text += times_text(times);
+  }
   if (options.output.empty() || options.trace || console.json) console.result(text, object);
 }
 
@@ -61,22 +86,6 @@ int compare(const Console& console, const Options& options, const runtime::Progr
   if (!lines) return console.fail(lines.error());
   for (const std::string& line : *lines) std::fprintf(stderr, "differs: %s\n", line.c_str());
   return lines->empty() ? 0 : kDiffers;
-}
-
-// Runs again and again for a first impression of the time; `bench` measures with care.
-Result<std::string> repeat(runtime::Run& run, const Inputs& inputs, int count) {
-  using Clock = std::chrono::steady_clock;
-  std::vector<double> micros;
-  for (int i = 0; i < count; ++i) {
-    const auto start = Clock::now();
-    DYCL_TRY(run.run(inputs.values));
-    micros.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
-  }
-  std::sort(micros.begin(), micros.end());
-  char line[120];
-  std::snprintf(line, sizeof line, "%d runs: min %.1f us, median %.1f us, max %.1f us", count, micros.front(),
-                micros[micros.size() / 2], micros.back());
-  return std::string(line);
 }
 
 int run_once(Console& console, const Options& options) {
@@ -89,14 +98,15 @@ int run_once(Console& console, const Options& options) {
   run->set_trace(options.trace);
   // What the model prints must not mix with the JSON.
   if (console.json) run->set_print([](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); });
+  json times;
   if (options.repeat > 1) {
-    const auto summary = repeat(*run, *inputs, options.repeat);
-    if (!summary) return console.fail(summary.error(), (*program)->describe(summary.error()));
-    console.notice(*summary);
+    auto measured = repeat(*run, *inputs, options.repeat);
+    if (!measured) return console.fail(measured.error(), (*program)->describe(measured.error()));
+    times = std::move(*measured);
   }
   const auto results = run->run(inputs->values);
   if (!results) return console.fail(results.error(), (*program)->describe(results.error()));
-  report(console, options, *run, *results);
+  report(console, options, *run, *results, times);
   if (!options.output.empty())
     if (const auto written = write_outputs(**program, *results, options.output); !written)
       return console.fail(written.error());
