@@ -114,9 +114,43 @@ Result<void> BlockImporter::bind(const std::string& name, ir::ValueId value) {
 }
 
 Result<ir::ValueId> BlockImporter::value(const std::string& name) const {
-  const auto it = values_.find(name);
-  if (it == values_.end()) return invalid("'" + name + "' is used but not defined before");
-  return it->second;
+  for (const BlockImporter* scope = this; scope; scope = scope->outer_)
+    if (const auto it = scope->values_.find(name); it != scope->values_.end()) return it->second;
+  return invalid("'" + name + "' is used but not defined before");
+}
+
+ir::BlockId BlockImporter::new_block(const std::string& name) {
+  function_.blocks.emplace_back();
+  function_.blocks.back().name = name + std::to_string(function_.blocks.size() - 1);
+  return {static_cast<std::uint32_t>(function_.blocks.size() - 1)};
+}
+
+ir::ValueId BlockImporter::emit(const std::string& name, std::vector<ir::ValueId> operands, ir::Type type,
+                                std::map<std::string, ir::Attr> attrs, SourceSpan span) {
+  ir::Op op;
+  op.name = name;
+  op.operands = std::move(operands);
+  op.results = {function_.add_value(std::move(type))};
+  op.attrs = std::move(attrs);
+  op.span = span;
+  const ir::ValueId result = op.results[0];
+  function_.block(block_).body.push_back(std::move(op));
+  return result;
+}
+
+Result<void> BlockImporter::add_body(const Graph& graph) {
+  learn_types(graph);
+  for (const Tensor& t : graph.initializers) {
+    if (t.external) return unsupported("a body's tensor '" + t.name + "' is stored in another file");
+    DYCL_TRY(add_initializer(t, {}));
+  }
+  for (const Node& node : graph.nodes) DYCL_TRY(add_node(node));
+  return {};
+}
+
+const ValueInfo* BlockImporter::stated(const std::string& name) const {
+  const auto it = types_.find(name);
+  return it == types_.end() ? nullptr : &it->second;
 }
 
 // An expression over the program's symbols; anything else is known only at run time.
@@ -192,11 +226,11 @@ Result<std::vector<ir::ValueId>> BlockImporter::operands_of(const Node& node) co
       operands.emplace_back();
       continue;
     }
-    const auto it = values_.find(name);
-    if (it == values_.end()) return invalid(describe(node) + " uses '" + name + "', which is not defined before it");
-    if (!function_.type_of(it->second).is_tensor())
+    const auto found = value(name);
+    if (!found) return invalid(describe(node) + " uses '" + name + "', which is not defined before it");
+    if (!function_.type_of(*found).is_tensor())
       return invalid(describe(node) + " uses '" + name + "', which is not a tensor");
-    operands.push_back(it->second);
+    operands.push_back(*found);
   }
   return operands;
 }
@@ -219,6 +253,7 @@ Result<void> BlockImporter::add_node(const Node& node) {
   if (node.op_type.empty() || !std::isupper(static_cast<unsigned char>(node.op_type[0])))
     return invalid("'" + node.op_type + "' is not the name of an operator");
   if (node.domain.empty() && node.op_type == "Constant") return add_constant_node(node);
+  if (takes_control_flow_ && is_control_flow(node)) return add_control_flow(*this, node);
   if (node.domain.empty() && kRandom.count(node.op_type))
     return unsupported(describe(node) + " draws random numbers inside the graph");
   ir::Op op;

@@ -38,6 +38,7 @@ Result<void> check_versions(const Model& model) {
 Result<void> import_graph(const Graph& graph, const std::filesystem::path& base_dir, ir::Program& program) {
   ir::Function& main = program.main();
   BlockImporter importer(program, main, ir::BlockId{0});
+  importer.take_control_flow();
   importer.learn_types(graph);
   std::set<std::string> constant;
   for (const Tensor& t : graph.initializers) {
@@ -58,7 +59,7 @@ Result<void> import_graph(const Graph& graph, const std::filesystem::path& base_
     exit.values.push_back(value);
     main.results.push_back({main.type_of(value), spellable(output.name), {}});
   }
-  main.blocks[0].exit = std::move(exit);
+  importer.end_block(std::move(exit));
   return {};
 }
 
