@@ -6,6 +6,7 @@
 #include "backends/ort/layouts.h"
 #include "backends/ort/library.h"
 #include "backends/ort/target.h"
+#include "backends/ort/weight_layouts.h"
 #include "harness.h"
 
 namespace dycl::test {
@@ -141,6 +142,36 @@ TEST(Layouts, ResultsAreTheSameInEveryForm) {
     expect_near(run_both(pair, input, false, true, nullptr), plain);
     EXPECT_EQ(tagged, pair.channels % block() == 0 ? 2U : 0U) << pair.channels;
   }
+}
+
+// A package stores a weight once, whatever form a CPU wants it in.
+TEST(Layouts, ReorderedWeightsAreNotStoredAgain) {
+  Pair pair;
+  ir::Program program = pair.program();
+  const std::size_t before = program.weights.size();
+  auto backend = backends::find_backend("ort");
+  const auto artifacts = (*backend)->compile_program(program, {});
+  ASSERT_TRUE(artifacts.ok()) << artifacts.error().message;
+  EXPECT_EQ((*artifacts)[0].artifacts.size(), 2U);
+  EXPECT_EQ(program.weights.size(), before);
+}
+
+TEST(Layouts, BlockedWeightsAndBack) {
+  using namespace backends::ort;
+  const std::vector<std::int64_t> shape = {32, 16, 3, 2};
+  const std::vector<float> plain = floats(random_f32(shape, 5));
+  for (const WeightLayout layout : kWeightLayouts) {
+    ASSERT_TRUE(can_block(layout, shape));
+    std::vector<float> blocked(plain.size()), back(plain.size());
+    block_weight(layout, shape, plain.data(), blocked.data());
+    EXPECT_NE(blocked, plain);
+    unblock_weight(layout, shape, blocked.data(), back.data());
+    EXPECT_EQ(back, plain);
+  }
+  EXPECT_FALSE(can_block(WeightLayout::InOut16, {32, 3, 3, 3}));
+  EXPECT_TRUE(can_block(WeightLayout::Out16, {32, 3, 3, 3}));
+  EXPECT_FALSE(can_block(WeightLayout::Out16, {24, 3, 3, 3}));
+  EXPECT_FALSE(can_block(WeightLayout::Out8, {24, 3}));
 }
 
 TEST(Target, OnlyThisMachinesKeyIsAccepted) {

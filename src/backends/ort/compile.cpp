@@ -2,6 +2,7 @@
 #include "backends/ort/compile.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +13,7 @@
 #include "backends/ort/optimize.h"
 #include "backends/ort/small_lower.h"
 #include "backends/ort/target.h"
+#include "backends/ort/weight_layouts.h"
 #include "backends/ort/weight_store.h"
 
 namespace dycl::backends::ort {
@@ -54,8 +56,35 @@ void make_outputs_by_nodes(onnx::Graph& graph) {
   }
 }
 
+// A weight that the program has, and how it must be reordered to be `tensor`.
+std::optional<std::pair<std::string, WeightLayout>> blocked_form_of_known(const onnx::Tensor& tensor,
+                                                                         const WeightStore& store) {
+  if (tensor.dtype != DType::F32) return std::nullopt;
+  std::vector<float> plain(tensor.bytes.size / sizeof(float)), blocked(plain.size());
+  std::memcpy(blocked.data(), tensor.bytes.data, tensor.bytes.size);
+  for (const WeightLayout layout : kWeightLayouts) {
+    if (!can_block(layout, tensor.dims)) continue;
+    unblock_weight(layout, tensor.dims, blocked.data(), plain.data());
+    const onnx::Tensor candidate{{}, DType::F32, tensor.dims,
+                                 {nullptr, reinterpret_cast<const std::uint8_t*>(plain.data()), tensor.bytes.size}, {}};
+    if (auto name = store.find(candidate)) return std::pair(*name, layout);
+  }
+  return std::nullopt;
+}
+
+std::string header_for(const std::vector<WeightLayout>& layouts) {
+  if (std::all_of(layouts.begin(), layouts.end(), [](WeightLayout l) { return l == WeightLayout::Plain; })) return {};
+  std::string header(kArtifactMagic, sizeof kArtifactMagic);
+  const auto count = static_cast<std::uint32_t>(layouts.size());
+  header.append(reinterpret_cast<const char*>(&count), sizeof count);
+  for (const WeightLayout layout : layouts) header.push_back(static_cast<char>(layout));
+  header.resize((header.size() + 15) / 16 * 16, '\0');
+  return header;
+}
+
 // Moves the tensors of some size out of the model, to weights of the program.
 Artifact to_artifact(onnx::Model model, WeightStore& store, std::string target) {
+  std::vector<WeightLayout> layouts;
   Artifact artifact;
   artifact.backend = "ort";
   artifact.target = std::move(target);
@@ -67,7 +96,10 @@ Artifact to_artifact(onnx::Model model, WeightStore& store, std::string target) 
     const std::string name = (outside ? "w" + std::to_string(artifact.weights.size()) : "inline." + tensor.name);
     renamed[tensor.name] = name;
     if (outside) {
-      artifact.weights.push_back(store.intern(tensor));
+      const bool known = store.find(tensor).has_value();
+      const auto reordered = known ? std::nullopt : blocked_form_of_known(tensor, store);
+      artifact.weights.push_back(reordered ? reordered->first : store.intern(tensor));
+      layouts.push_back(reordered ? reordered->second : WeightLayout::Plain);
       tensor.external = onnx::ExternalData{"null", 0, static_cast<std::int64_t>(tensor.bytes.size)};
     }
     tensor.name = name;
@@ -75,7 +107,7 @@ Artifact to_artifact(onnx::Model model, WeightStore& store, std::string target) 
   for (onnx::Node& node : model.graph.nodes)
     for (std::string& input : node.inputs)
       if (const auto it = renamed.find(input); it != renamed.end()) input = it->second;
-  const std::string bytes = onnx::write_model(model);
+  const std::string bytes = header_for(layouts) + onnx::write_model(model);
   artifact.bytes.assign(bytes.begin(), bytes.end());
   return artifact;
 }
@@ -235,17 +267,17 @@ Result<std::optional<Artifact>> Compilation::for_this_cpu(const Unit& unit, cons
 Result<std::vector<SubDnnArtifacts>> Compilation::run() {
   DYCL_TRY(export_all());
   const Target target = this_target(optimizer_.engine().version);
-  if (!options_.portable_only && options_.layouts) DYCL_TRY(agree_on_layouts(target));
   std::vector<SubDnnArtifacts> all;
   for (const Unit& unit : units_) {
-    SubDnnArtifacts artifacts{unit.function->name, {}};
-    if (!options_.portable_only) {
-      DYCL_ASSIGN(auto specific, for_this_cpu(unit, target));
-      if (specific) artifacts.artifacts.push_back(std::move(*specific));
-    }
     DYCL_ASSIGN(Artifact plain, portable(unit));
-    artifacts.artifacts.push_back(std::move(plain));
-    all.push_back(std::move(artifacts));
+    all.push_back({unit.function->name, {std::move(plain)}});
+  }
+  if (options_.portable_only) return all;
+  // After the portable forms, whose weights these share.
+  if (options_.layouts) DYCL_TRY(agree_on_layouts(target));
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    DYCL_ASSIGN(auto specific, for_this_cpu(units_[i], target));
+    if (specific) all[i].artifacts.insert(all[i].artifacts.begin(), std::move(*specific));
   }
   return all;
 }

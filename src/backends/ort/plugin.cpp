@@ -14,9 +14,11 @@
 // ONNX Runtime has one environment per process. The first engine decides its
 // number of threads; a later one that asks for another number while the first
 // lives is told so by a notice.
-#include <cstring>
 #include <cstddef>
+#include <cstdlib>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -26,6 +28,7 @@
 #include "backends/ort/library.h"
 #include "backends/ort/small_run.h"
 #include "backends/ort/target.h"
+#include "backends/ort/weight_layouts.h"
 #include "dycl/plugin.h"
 #include "support/dtype.h"
 
@@ -34,6 +37,7 @@ using dycl::Error;
 using dycl::ErrorKind;
 using dycl::Result;
 using ort::Handle;
+using ort::WeightLayout;
 
 namespace {
 
@@ -78,6 +82,10 @@ const OrtApi* g_api = nullptr;  // set with the first engine; the library is nev
 
 }  // namespace
 
+struct Free {
+  void operator()(float* memory) const { std::free(memory); }
+};
+
 struct dycl_engine {
   const OrtApi* api = nullptr;
   std::string version;
@@ -87,6 +95,7 @@ struct dycl_engine {
   Handle<OrtEnv> environment;
   Handle<OrtMemoryInfo> memory;
   Handle<OrtPrepackedWeightsContainer> packed;
+  std::vector<std::unique_ptr<float, Free>> reordered;  // weights in blocked form
   std::map<std::pair<const void*, std::vector<std::int64_t>>, Handle<OrtValue>> weights;
 };
 
@@ -222,17 +231,62 @@ Result<OrtValue*> wrap(dycl_engine& engine, void* data, std::uint64_t bytes, con
   return value;
 }
 
-// One OrtValue per weight and shape, for all sessions of the engine.
-Result<OrtValue*> weight_value(dycl_engine& engine, const dycl_plugin_weight& weight) {
+// The weight's elements in the form the artifact wants.
+Result<void*> elements_of(dycl_engine& engine, const dycl_plugin_artifact& artifact, const dycl_plugin_weight& weight,
+                          WeightLayout layout) {
+  if (layout == WeightLayout::Plain) return const_cast<void*>(weight.data);
+  const std::vector<std::int64_t> shape(weight.shape, weight.shape + weight.rank);
+  if (weight.dtype != static_cast<std::int32_t>(dycl::DType::F32) || !can_block(layout, shape) ||
+      weight.bytes / sizeof(float) / static_cast<std::uint64_t>(shape[0]) / static_cast<std::uint64_t>(shape[1]) !=
+          static_cast<std::uint64_t>(shape[2] * shape[3]))
+    return bad_artifact(artifact, "it wants a weight in a form that it does not have");
+  constexpr std::size_t kAlignment = 64;
+  auto* memory = static_cast<float*>(std::aligned_alloc(kAlignment, (weight.bytes + kAlignment - 1) / kAlignment * kAlignment));
+  if (!memory) throw std::bad_alloc();
+  engine.reordered.emplace_back(memory);
+  block_weight(layout, shape, static_cast<const float*>(weight.data), memory);
+  return memory;
+}
+
+// One OrtValue per weight, shape and form, for all sessions of the engine.
+Result<OrtValue*> weight_value(dycl_engine& engine, const dycl_plugin_artifact& artifact,
+                               const dycl_plugin_weight& weight, WeightLayout layout) {
   std::vector<std::int64_t> key(weight.shape, weight.shape + weight.rank);
   key.push_back(weight.dtype);
+  key.push_back(static_cast<std::int64_t>(layout));
   auto& entry = engine.weights[{weight.data, std::move(key)}];
   if (!entry) {
-    DYCL_ASSIGN(OrtValue * value,
-                wrap(engine, const_cast<void*>(weight.data), weight.bytes, weight.shape, weight.rank, weight.dtype));
+    DYCL_ASSIGN(void* data, elements_of(engine, artifact, weight, layout));
+    DYCL_ASSIGN(OrtValue * value, wrap(engine, data, weight.bytes, weight.shape, weight.rank, weight.dtype));
     entry = ort::own(value, engine.api->ReleaseValue);
   }
   return entry.get();
+}
+
+// An artifact's bytes: the model, and how it wants its weights.
+struct Contents {
+  const std::uint8_t* model = nullptr;
+  std::size_t size = 0;
+  std::vector<WeightLayout> layouts;  // one per weight
+};
+
+Result<Contents> contents_of(const dycl_plugin_artifact& artifact) {
+  const auto* bytes = static_cast<const std::uint8_t*>(artifact.bytes);
+  const std::vector<WeightLayout> plain(artifact.weight_count, WeightLayout::Plain);
+  constexpr std::size_t kFixed = sizeof ort::kArtifactMagic + sizeof(std::uint32_t);
+  if (artifact.size < kFixed || std::memcmp(bytes, ort::kArtifactMagic, sizeof ort::kArtifactMagic) != 0)
+    return Contents{bytes, artifact.size, plain};
+  std::uint32_t count = 0;
+  std::memcpy(&count, bytes + sizeof ort::kArtifactMagic, sizeof count);
+  const std::size_t header = (kFixed + std::size_t{count} + 15) / 16 * 16;
+  if (count != artifact.weight_count || header > artifact.size) return bad_artifact(artifact, "its header is damaged");
+  Contents contents{bytes + header, artifact.size - header, plain};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (bytes[kFixed + i] > static_cast<std::uint8_t>(WeightLayout::Out16))
+      return bad_artifact(artifact, "its header is damaged");
+    contents.layouts[i] = static_cast<WeightLayout>(bytes[kFixed + i]);
+  }
+  return contents;
 }
 
 Result<void> set_threads(dycl_engine& engine, OrtSessionOptions* options) {
@@ -243,7 +297,8 @@ Result<void> set_threads(dycl_engine& engine, OrtSessionOptions* options) {
   return check(engine, api.SetInterOpNumThreads(options, 1), "threads");
 }
 
-Result<Handle<OrtSessionOptions>> session_options(dycl_engine& engine, const dycl_plugin_artifact& artifact) {
+Result<Handle<OrtSessionOptions>> session_options(dycl_engine& engine, const dycl_plugin_artifact& artifact,
+                                                  const std::vector<WeightLayout>& layouts) {
   const OrtApi& api = *engine.api;
   OrtSessionOptions* raw = nullptr;
   DYCL_TRY(check(engine, api.CreateSessionOptions(&raw), "session options"));
@@ -257,7 +312,7 @@ Result<Handle<OrtSessionOptions>> session_options(dycl_engine& engine, const dyc
                  "session options"));
   DYCL_TRY(set_threads(engine, raw));
   for (std::uint32_t i = 0; i < artifact.weight_count; ++i) {
-    DYCL_ASSIGN(OrtValue * value, weight_value(engine, artifact.weights[i]));
+    DYCL_ASSIGN(OrtValue * value, weight_value(engine, artifact, artifact.weights[i], layouts[i]));
     DYCL_TRY(check(engine, api.AddInitializer(raw, ("w" + std::to_string(i)).c_str(), value), "weight"));
   }
   return options;
@@ -347,12 +402,13 @@ Result<void> fill_session(dycl_session& session, dycl_engine& engine, const dycl
   session.engine = &engine;
   session.function = artifact.function;
   if (ort::small::SmallProgram::is_small(artifact.bytes, artifact.size)) return fill_small(session, artifact);
-  DYCL_ASSIGN(const auto options, session_options(engine, artifact));
+  DYCL_ASSIGN(const Contents contents, contents_of(artifact));
+  DYCL_ASSIGN(const auto options, session_options(engine, artifact, contents.layouts));
   OrtSession* raw = nullptr;
   const Result<void> created =
       check(engine,
-            api.CreateSessionFromArrayWithPrepackedWeightsContainer(engine.environment.get(), artifact.bytes,
-                                                                    artifact.size, options.get(), engine.packed.get(),
+            api.CreateSessionFromArrayWithPrepackedWeightsContainer(engine.environment.get(), contents.model,
+                                                                    contents.size, options.get(), engine.packed.get(),
                                                                     &raw),
             "load");
   if (!created) return bad_artifact(artifact, created.error().message);

@@ -26,7 +26,7 @@ WeightStore::WeightStore(ir::Program& program) : program_(program) {
 
 void WeightStore::index(const std::string& name) { by_hash_.emplace(hash_of(program_.weights.at(name).bytes), name); }
 
-std::string WeightStore::intern(const onnx::Tensor& tensor) {
+std::optional<std::string> WeightStore::find(const onnx::Tensor& tensor) const {
   const ir::Type type = type_of(tensor);
   const auto [begin, end] = by_hash_.equal_range(hash_of(tensor.bytes));
   for (auto it = begin; it != end; ++it) {
@@ -35,11 +35,16 @@ std::string WeightStore::intern(const onnx::Tensor& tensor) {
         std::memcmp(known.bytes.data, tensor.bytes.data, tensor.bytes.size) == 0)
       return it->second;
   }
+  return std::nullopt;
+}
+
+std::string WeightStore::intern(const onnx::Tensor& tensor) {
+  if (auto known = find(tensor)) return *known;
   std::string name;
   do name = "ort." + std::to_string(made_++);
   while (program_.weights.count(name));
   // A copy, so that no temporary file stays mapped for each sub-DNN.
-  program_.weights[name] = {type, ir::Bytes::copy_of(tensor.bytes.data, tensor.bytes.size)};
+  program_.weights[name] = {type_of(tensor), ir::Bytes::copy_of(tensor.bytes.data, tensor.bytes.size)};
   index(name);
   return name;
 }

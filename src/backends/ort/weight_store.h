@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -21,6 +22,9 @@ class WeightStore {
 
   // The name of a weight with this tensor's dtype, dims and bytes.
   std::string intern(const onnx::Tensor& tensor);
+
+  // The same, only if there is one.
+  std::optional<std::string> find(const onnx::Tensor& tensor) const;
 
  private:
   void index(const std::string& name);
