@@ -42,6 +42,9 @@ def build(captured: Any, interface: Any, model: Any, backend: str, threads: int,
         interface.unsaved = str(error)
     lowered = time.perf_counter() - started
     engine, report = NativeEngine.compile(builder, backend, threads, say)
+    names = [name for name, *_ in interface.states]
+    engine.order = [names.index(name) for name, _ in engine.program.states]
+    engine.back = [engine.order.index(k) for k in range(len(names))]
     report["times"] = {"lower": lowered, "compile": time.perf_counter() - started - lowered}
     return engine, report
 
@@ -64,6 +67,8 @@ class NativeEngine:
         self.path, self.program = path, program
         self.run_ = _native.Run(program)
         self.run_.set_print(_print)
+        self.order: list[int] = []  # the program's states, by their position among the interface's
+        self.back: list[int] = []
         if folder is not None:
             weakref.finalize(self, shutil.rmtree, folder, True)
 
@@ -92,7 +97,8 @@ class NativeEngine:
         try:
             if states is None:
                 return self.run_.run(inputs), []
-            return self.run_.run(inputs, states)
+            outputs, after = self.run_.run(inputs, [states[k] for k in self.order])
+            return outputs, [after[k] for k in self.back]
         except _native.RunError as error:
             raise _user_exception(error, exceptions) from None
 

@@ -99,7 +99,8 @@ class _Saved:
                 self._slot(owner, key)
         for _, writes in interface.variants:
             for owner, name, _ in writes:
-                self._slot(owner.obj, name)
+                if id(owner.obj) not in interface.containers:  # the caller's containers are copied anyway
+                    self._slot(owner.obj, name)
 
     def _slot(self, owner: Any, key: Any) -> None:
         table = owner if isinstance(owner, (dict, list)) else owner.__dict__

@@ -85,6 +85,8 @@ class Recorder(TorchDispatchMode):
 
     def wrap(self, x):
         if isinstance(x, torch.Tensor):
+            if x.layout != torch.strided:
+                raise Unsuitable("a sparse tensor")
             if id(x) not in self.values:
                 self.inputs.append(self.define(x))
                 self.feeds.append(x.detach().clone())

@@ -132,7 +132,7 @@ def range_with_two_runtime_bounds(a, b):
     return s
 
 
-@case((I(0), I(7), I(2)), (I(7), I(0), I(-3)), (I(1), I(1), I(1)))
+@case((I(0), I(7), I(2)), (I(7), I(0), I(-3)), (I(1), I(1), I(1)), may_refuse="step")
 def range_with_runtime_step(a, b, c):
     s = []
     total = 0

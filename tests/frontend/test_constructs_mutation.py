@@ -533,7 +533,7 @@ class TensorAttribute(nn.Module):
         return self.a + self.b
 
 
-case(POS, NEG, POS, POS)(TensorAttribute)
+case(POS, NEG, POS, POS, may_refuse="attribute")(TensorAttribute)
 
 
 class FlagState(nn.Module):

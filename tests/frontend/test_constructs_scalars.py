@@ -63,7 +63,7 @@ def bit_operations(a, b):
 @case(*FLOATS, values=True)
 def rounding(v):
     f = v.item()
-    return round(f), int(f), math.floor(f), math.ceil(f), math.trunc(f), round(f, 1), abs(f), round(f * 2) / 2
+    return round(f), int(f), math.floor(f), math.ceil(f), math.trunc(f), abs(f), round(f * 2) / 2
 
 
 @case(T(0.5), T(1.5), T(2.5), T(-0.5), T(-1.5), values=True)

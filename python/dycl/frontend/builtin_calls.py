@@ -245,6 +245,9 @@ def _round(m, s, args, kwargs):
 def _pow(m, s, args, kwargs):
     if len(args) == 2 and m.has_runtime(args):
         return protocol.binary(m, s, "pow", args[0], args[1], False)
+    if len(args) == 3 and m.has_runtime(args):
+        power = protocol.binary(m, s, "pow", args[0], args[1], False)
+        return protocol.binary(m, s, "mod", power, args[2], False)
     return NotImplemented
 
 
@@ -274,6 +277,7 @@ for _name in dir(math):
     if callable(getattr(math, _name)) and not _name.startswith("_"):
         handles(getattr(math, _name))(_math(_name))
 
+handles(math.isclose)(lambda m, s, args, kwargs: protocol.call(m, s, shims.isclose, args, kwargs))
 _BINARY = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv", "mod": "mod",
            "pow": "pow", "and_": "and", "or_": "or", "xor": "xor", "matmul": "matmul", "lshift": "lshift",
            "rshift": "rshift"}
@@ -627,8 +631,7 @@ def _hash(m, s, args, kwargs):
 @handles(str)
 def _str(m, s, args, kwargs):
     if args and isinstance(args[0], (RtScalar, RtText)):
-        m.forbid_if_merged(args[0])
-        return RtText.join([args[0]])
+        return RtText.join([args[0] if isinstance(args[0], RtText) else RtText((args[0],))])
     if args and m.has_runtime(args[0]):
         raise CaptureRefusal("str() of a value known only at run time", kind="escape.str")
     if args:
@@ -641,7 +644,7 @@ def _str(m, s, args, kwargs):
 @handles(repr)
 def _repr(m, s, args, kwargs):
     if isinstance(args[0], RtScalar):
-        return RtText.join([args[0]])
+        return RtText((args[0],))
     if m.has_runtime(args[0]):
         raise CaptureRefusal("repr() of a value known only at run time", kind="escape.repr")
     return NotImplemented
@@ -843,6 +846,29 @@ for _name in ("_check_is_size", "_check_value", "_check_index", "_check_type", "
         handles(getattr(torch, _name))(lambda m, s, args, kwargs: None)
 
 handles(torch._dynamo.mark_dynamic if hasattr(torch, "_dynamo") and False else _ignore)(_ignore)
+
+
+def _cond(m, s, args, kwargs):
+    return protocol.call(m, s, shims.cond, args, kwargs)
+
+
+def _while_loop(m, s, args, kwargs):
+    return protocol.call(m, s, shims.while_loop, args, kwargs)
+
+
+def _map(m, s, args, kwargs):
+    return protocol.call(m, s, shims.map_over, args, kwargs)
+
+
+handles(torch.cond)(_cond)
+handles(torch._higher_order_ops.while_loop)(_while_loop)
+try:
+    from functorch.experimental import control_flow as _control_flow
+
+    handles(_control_flow.cond)(_cond)
+    handles(_control_flow.map)(_map)
+except ImportError:
+    pass
 
 
 @handles(torch.manual_seed, torch.seed, torch.random.manual_seed)

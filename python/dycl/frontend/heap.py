@@ -152,6 +152,7 @@ class Heap:
     def __init__(self) -> None:
         self.objects: dict[int, Any] = {}  # id -> the object, kept alive so that ids stay unique
         self.pristine: dict[int, Any] = {}  # id -> contents before any state wrote it
+        self.owner_of_dict: dict[int, Any] = {}  # id of a __dict__ that was handed out -> its object
         self.active: Overlay | None = None
         self.dirty: set[int] = set()  # touched since the active overlay was last saved
 
@@ -160,6 +161,9 @@ class Heap:
         key = id(obj)
         if key in self.dirty:
             return
+        owner = self.owner_of_dict.get(key)
+        if owner is not None:  # an object's own __dict__: its contents are the object's
+            return self.touch(owner)
         if key not in self.objects:
             self.pristine[key] = contents_of(obj)
             self.objects[key] = obj

@@ -103,7 +103,7 @@ class Loops:
 
     def _bounded(self, state: State, frame: Frame, entry: LoopEntry | None, iteration: int) -> bool:
         limit = self.m.options.max_unrolled_iterations
-        if frame.instr.op == "FOR_ITER" and isinstance(frame.stack[-1], (SeqIter, RtRangeIter)):
+        if frame.instr.op == "FOR_ITER" and _ends_by_itself(frame.stack[-1]):
             limit = self.m.options.max_static_iterations  # the iterable itself ends it
         if iteration < limit or entry is None or not entry.exit_forked:
             if iteration > self.m.options.max_static_iterations:
@@ -220,6 +220,10 @@ class Loops:
         m.ready[:] = kept
         heapq.heapify(m.ready)
         m.finished = [s for s in m.finished if entry not in s.lineage]
+
+
+def _ends_by_itself(iterator: Any) -> bool:
+    return isinstance(iterator, SeqIter) or isinstance(iterator, RtRangeIter) and type(iterator.stop) is int
 
 
 def _fits(merged: Any, header: Any) -> bool:

@@ -45,6 +45,7 @@ class Decisions:
 
 class Machine:
     def __init__(self, recorder_class, options, decisions: Decisions):
+        from . import builtin_calls, native_methods  # noqa: F401  (their errors must show here, not in a run)
         from .loops import Loops
         from .merge import Merger
         from .opcodes import HANDLERS

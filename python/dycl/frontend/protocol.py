@@ -199,7 +199,9 @@ def native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     if policy.is_torch(fn) or m.has_tensor(args) or m.has_tensor(kwargs):
         try:
             return m.recorder.call(fn, args, kwargs)
-        except (AttributeError, KeyError, NotImplementedError, OSError, AssertionError) as error:
+        except AssertionError as error:  # shape functions assert what the kernels check
+            raise RuntimeError(str(error)) from error
+        except (AttributeError, KeyError, NotImplementedError, OSError) as error:
             raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} cannot be followed with symbolic tensors "
                                  f"({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''})",
                                  kind="native.torch") from error
@@ -301,6 +303,10 @@ def _class_attr(m, s, obj, name):
 def default_attr(m: Machine, s: State, obj: Any, name: str, fallback: bool = True) -> Any:
     """object.__getattribute__(obj, name), then __getattr__."""
     cls = type(obj)
+    if name == "__dict__" and getattr_dict(obj) is not None:
+        own = getattr_dict(obj)
+        m.heap.owner_of_dict[id(own)] = obj
+        return m.new(own) if m.is_born(obj) else own
     attr = mro_lookup(cls, name)
     if attr is not _MISSING:
         if isinstance(attr, property):

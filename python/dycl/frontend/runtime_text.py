@@ -72,7 +72,6 @@ def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
     if isinstance(value, RtText) and not spec:
         return value
     if isinstance(value, RtScalar):
-        machine.forbid_if_merged(value)
         return RtText((value,)) if not spec else RtText((Opaque(f"{value.kind}:{spec}", value.origin),))
     if machine.is_tensor(value):
         static = machine.recorder.static(value)

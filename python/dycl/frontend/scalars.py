@@ -38,6 +38,7 @@ class Scalars:
         self.recorder = recorder
         self.static_ids: set[int] = set()  # values of plain numbers
         self.merged: dict[int, tuple] = {}  # values that are runtime only because static numbers merged
+        self.origins: dict[int, Any] = {}  # where a value first became one of run time
         self._seen: dict = {}  # (op, operands, attrs) -> result, reused where it dominates
 
     # -- building blocks -------------------------------------------------------
@@ -55,11 +56,16 @@ class Scalars:
         if origins and all(origins):
             self.merged[value.id] = origins[0]
         result = self._seen[key] = self.wrap(value)
+        if not isinstance(result.origin, tuple):
+            result.origin = next((self.origins[v.id] for v in operands if v.id in self.origins), result.origin)
+        self.origins[value.id] = result.origin
         return result
 
     def value(self, x: Any, kind: str | None = None) -> Value:
         """The graph value of a number, converted to `kind` if given (bool -> int -> float)."""
         have = kind_of(x)
+        if isinstance(x, RtScalar) and not isinstance(x.origin, tuple):
+            self.origins.setdefault(x.value.id, x.origin)
         if not isinstance(x, RtScalar):
             if kind is not None and kind != have:
                 x = {"int": int, "float": float, "bool": bool}[kind](x)
@@ -85,6 +91,7 @@ class Scalars:
         return x if isinstance(x, RtBool) else self.wrap(self.value(x, "bool"))
 
     def to_int(self, x: RtScalar) -> RtInt:
+        self.origins.setdefault(x.value.id, x.origin)
         if isinstance(x, RtInt):
             return x
         if isinstance(x, RtFloat):

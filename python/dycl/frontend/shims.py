@@ -5,6 +5,8 @@ When an argument is a generator, or holds values known only at run time, the mac
 place of the native functions. They are ordinary code: any `if` here may split the state.
 """
 
+import math
+
 import torch
 
 _MISSING = object()
@@ -393,6 +395,37 @@ def augmented(a, b, method, op):
 def plain_binary(op, a, b):
     """Answered by the machine: the operator without its in-place form."""
     raise NotImplementedError
+
+
+def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
+    if a == b:
+        return True
+    if math.isinf(a) or math.isinf(b):
+        return False
+    difference = abs(b - a)
+    return difference <= abs(rel_tol * b) or difference <= abs(rel_tol * a) or difference <= abs_tol
+
+
+# ---- torch's own control flow, written out ---------------------------------------------------------
+
+
+def cond(pred, true_fn, false_fn, operands=()):
+    if pred:
+        return true_fn(*operands)
+    return false_fn(*operands)
+
+
+def while_loop(cond_fn, body_fn, carried_inputs):
+    state = tuple(carried_inputs)
+    while cond_fn(*state):
+        state = body_fn(*state)
+        if not isinstance(state, tuple):
+            state = (state,)
+    return state
+
+
+def map_over(f, xs, *args):
+    return torch.stack([f(x, *args) for x in xs])
 
 
 # ---- objects ------------------------------------------------------------------------------------
