@@ -23,7 +23,7 @@ def main() -> int:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     model = EarlyExit().eval()
-    inputs = [torch.randn(1, 3, 32, 32) * scale for scale in (0.2, 0.5, 1.0, 2.0, 4.0) for _ in range(8)]
+    inputs = [torch.randn(1, 3, 32, 32) * scale for scale in (0.25, 1.0, 1.5, 2.0, 4.0) for _ in range(8)]
 
     print("1. compile: examples/01_early_exit/model.py, forward as its author wrote it")
     started = time.perf_counter()
@@ -32,7 +32,7 @@ def main() -> int:
     print(f"   {time.perf_counter() - started:.2f} s; {report['blocks']} blocks, {report['sub_dnns']} sub-DNNs")
 
     print("2. its heterogeneous control-flow graph, in short")
-    show(program.ir_text)
+    show(program.hcfg)
 
     print("3. verify against PyTorch on", len(inputs), "inputs")
     result = program.verify([(x,) for x in inputs])
@@ -67,10 +67,10 @@ def show(text: str) -> None:
     """Blocks and exits only."""
     for line in text.splitlines():
         stripped = line.strip()
-        if stripped.startswith(("func ", "^", "branch", "goto", "return", "switch", "raise")) or " call " in stripped:
-            print("   " + line[:110])
         if stripped.startswith("subdnn"):
             break
+        if stripped.startswith(("func ", "^", "branch", "goto", "return", "switch", "raise")) or "= call " in stripped:
+            print("   " + line[:118])
 
 
 def brief(report: dict) -> dict:

@@ -24,7 +24,7 @@ class Block(nn.Module):
 
 
 class EarlyExit(nn.Module):
-    def __init__(self, channels=32, stages=4, classes=10, threshold=0.35):
+    def __init__(self, channels=32, stages=4, classes=10, threshold=0.16):
         super().__init__()
         self.stem = nn.Conv2d(3, channels, 3, padding=1)
         self.stages = nn.ModuleList(nn.Sequential(Block(channels), Block(channels)) for _ in range(stages))

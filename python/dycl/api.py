@@ -93,7 +93,13 @@ class CompiledProgram:
             check_example(self, self._model, args, kwargs)
 
     @property
+    def hcfg(self) -> str:
+        """The heterogeneous control-flow graph: what the runtime walks, in the text form of docs/ir.md."""
+        return self._engine.hcfg()
+
+    @property
     def ir_text(self) -> str:
+        """The program as it was captured, before the passes."""
         return self._engine.ir_text()
 
 

@@ -67,6 +67,7 @@ class NativeEngine:
         self.path, self.program = path, program
         self.run_ = _native.Run(program)
         self.run_.set_print(_print)
+        self.builder: Any = None  # the program before the passes, if it was compiled here
         self.order: list[int] = []  # the program's states, by their position among the interface's
         self.back: list[int] = []
         if folder is not None:
@@ -80,7 +81,9 @@ class NativeEngine:
         path = os.path.join(folder, "program.dycl")
         try:
             report = _native.compile_program(builder, path, backend=backend, progress=say)
-            return cls(path, _native.Program.load(path, threads=threads), folder), dict(report)
+            engine = cls(path, _native.Program.load(path, threads=threads), folder)
+            engine.builder = builder
+            return engine, dict(report)
         except Exception:
             shutil.rmtree(folder, True)
             raise
@@ -114,6 +117,17 @@ class NativeEngine:
 
     def ir_text(self) -> str:
         return self.program.ir_text
+
+    def hcfg(self) -> str:
+        """The program after the passes: host ops and calls of sub-DNNs, then the sub-DNNs."""
+        from . import _native
+
+        if self.builder is None:
+            return self.program.ir_text
+        if not hasattr(self, "_hcfg"):
+            _native.run_passes(self.builder)
+            self._hcfg = self.builder.print()
+        return self._hcfg
 
 
 def _print(text: str) -> None:
