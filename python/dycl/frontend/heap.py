@@ -14,6 +14,7 @@ __dict__ -> its attributes; a `Cell` -> its value; anything with `dycl_contents(
 from __future__ import annotations
 
 import collections
+import sys
 import types
 from typing import Any
 
@@ -152,6 +153,7 @@ class Heap:
     def __init__(self) -> None:
         self.objects: dict[int, Any] = {}  # id -> the object, kept alive so that ids stay unique
         self.pristine: dict[int, Any] = {}  # id -> contents before any state wrote it
+        self.born: dict[int, Any] = {}  # the machine's table of objects made during capture
         self.owner_of_dict: dict[int, Any] = {}  # id of a __dict__ that was handed out -> its object
         self.active: Overlay | None = None
         self.dirty: set[int] = set()  # touched since the active overlay was last saved
@@ -181,18 +183,31 @@ class Heap:
         self.dirty.clear()
 
     def activate(self, overlay: Overlay | None) -> None:
-        """Puts every object into the state that `overlay` saw (None: as before capture)."""
+        """Puts every object into the state that `overlay` saw (None: as before capture).
+
+        An object that nothing but this heap refers to (no frame, no saved contents) is dead in all
+        states: it is left as it is, and kept only so that its id is not used again."""
         self.save()
         if overlay is self.active:
             return
         before = self.active.contents if self.active is not None else {}
         after = overlay.contents if overlay is not None else {}
+        dead: list[int] = []
         for key, contents in after.items():
             if before.get(key, _MISSING) is not contents:
-                install(self.objects[key], contents)
+                obj = self.objects[key]
+                if overlay is not None and sys.getrefcount(obj) <= 3 + (key in self.born):
+                    dead.append(key)
+                else:
+                    install(obj, contents)
         for key in before:
             if key not in after:
-                install(self.objects[key], self.pristine[key])
+                obj = self.objects[key]
+                if overlay is not None and sys.getrefcount(obj) <= 3 + (key in self.born):
+                    continue
+                install(obj, self.pristine[key])
+        for key in dead:
+            del after[key]
         self.active = overlay
 
     def contents_in(self, overlay: Overlay, obj: Any) -> Any:

@@ -94,7 +94,7 @@ class MGenerator:
     __slots__ = ("frame", "done", "__weakref__")
 
     def __init__(self, frame: Frame):
-        frame.generator = self
+        frame.generator = None  # set while it runs: a suspended frame must not keep its generator alive
         self.frame: Frame | None = frame
         self.done = False
 
@@ -243,6 +243,7 @@ def suspend(m: Machine, s: State, frame: Frame, value: Any) -> None:
         raise CaptureRefusal("yield outside a generator of the compiled code", kind="generator")
     m.heap.touch(generator)
     frame.on_return = None
+    frame.generator = None
     generator.frame = frame
     caller = s.frames[-1]
     caller.stack.append(value)

@@ -27,7 +27,7 @@ class LoopEntry:
     """One arrival at a loop from outside."""
 
     __slots__ = ("header", "snapshot", "mode", "block", "template", "exit_forked", "static_test", "widenings", "why",
-                 "types", "span", "peeled")
+                 "types", "span", "peeled", "token")
 
     def __init__(self, header: int):
         self.header = header
@@ -42,6 +42,7 @@ class LoopEntry:
         self.types: list = []
         self.span = None
         self.peeled = False
+        self.token = object()  # what lineages hold: they must not keep the snapshot alive
 
 
 class Loops:
@@ -93,7 +94,7 @@ class Loops:
         entry = LoopEntry(header)
         entry.span = self.m.span_of(state)
         frame.loops[header] = (entry, iteration)
-        state.lineage |= {entry}
+        state.lineage |= {entry.token}
         self.m.heap.save()
         entry.snapshot = state.fork()
         block = Block(state.block, entry.span, "loop")
@@ -139,7 +140,7 @@ class Loops:
         self._discard(entry)
         start.block.exit = Goto(Edge(block, union.arguments(start, 0)))
         merged.known = dict(start.known)
-        merged.lineage = start.lineage | {entry}
+        merged.lineage = start.lineage | {entry.token}
         frame = merged.frames[-1]
         frame.loops[entry.header] = (entry, frame.iterations.get(entry.header, 0))
         entry.mode, entry.block = "loop", block
@@ -155,7 +156,7 @@ class Loops:
         later.peeled, later.span = True, entry.span
         frame = state.frames[-1]
         frame.loops[entry.header] = (later, frame.iterations.get(entry.header, 0))
-        state.lineage |= {later}
+        state.lineage |= {later.token}
         later.snapshot = state.fork()
         block = Block(state.block, entry.span, "loop")
         state.block.exit = Goto(Edge(block))
@@ -172,7 +173,7 @@ class Loops:
         entry.mode = "unroll"
         self._discard(entry)
         again = entry.snapshot.fork()
-        again.lineage |= {entry}
+        again.lineage |= {entry.token}
         block = Block(again.block, entry.span, "loop")
         again.block.exit = Goto(Edge(block))
         again.block = block
@@ -216,10 +217,10 @@ class Loops:
     def _discard(self, entry: LoopEntry) -> None:
         """Forgets every state that came through this entry."""
         m = self.m
-        kept = [item for item in m.ready if entry not in item[2].lineage]
+        kept = [item for item in m.ready if entry.token not in item[2].lineage]
         m.ready[:] = kept
         heapq.heapify(m.ready)
-        m.finished = [s for s in m.finished if entry not in s.lineage]
+        m.finished = [s for s in m.finished if entry.token not in s.lineage]
 
 
 def _ends_by_itself(iterator: Any) -> bool:

@@ -61,6 +61,7 @@ class Machine:
         self.merger = Merger(self)
         self.loops = Loops(self)
         self.born: dict[int, Any] = {}  # objects made during capture, by id
+        self.heap.born = self.born
         self.ready: list = []
         self.finished: list[State] = []
         self.current: State | None = None

@@ -46,6 +46,7 @@ class Merger:
     def __init__(self, machine):
         self.m = machine
         self.failures: collections.Counter = collections.Counter()
+        self.apart: dict[tuple, tuple[int, int]] = {}  # pair of tags, how -> (frame, its position) that differs
 
     def merge(self, states: list[State]) -> list[State]:
         """As few states as possible, each standing for some of `states`."""
@@ -70,13 +71,23 @@ class Merger:
         return groups
 
     def pair(self, a: State, b: State, widen: bool = False, ints: bool = True) -> State | None:
+        key = (min(a.tag, b.tag), max(a.tag, b.tag), widen, ints)
+        known = self.apart.get(key)
+        if known is not None and known[0] < len(a.frames) - 1 and all(
+                s.frames[known[0]].pc == known[1] for s in (a, b)):
+            return None  # an outer frame keeps them apart, and it has not moved since
         block = Block(common_dominator([a.block, b.block]), self.m.span_of(a), "join")
         union = Unifier(self.m, a, b, block, widen, ints)
         try:
             merged = union.state()
         except Apart as apart:
             self.failures[str(apart)] += 1
+            self.apart[key] = (union.depth, a.frames[union.depth].pc)
             return None
+        if a.tag != b.tag:
+            merged.tag = merged.id
+        else:
+            merged.tag = a.tag
         for state, side in ((a, 0), (b, 1)):
             args = union.arguments(state, side)
             state.block.exit = Goto(Edge(block, args))
@@ -106,6 +117,7 @@ class Unifier:
         self.touched: dict[int, Any] = {}
         self.merged_cells: list[tuple] = []  # (cell in a, handle in a, cell in b, handle in b, merged handle)
         self.path: list[str] = []
+        self.depth = 0  # the frame being compared
         self._differing()
 
     # -- what differs --------------------------------------------------------------------
@@ -145,6 +157,7 @@ class Unifier:
         if len(a.frames) != len(b.frames):
             raise Apart("call stack", "different depths")
         frames = [self.frame(fa, fb, k) for k, (fa, fb) in enumerate(zip(a.frames, b.frames))]
+        self.depth = len(a.frames) - 1  # what follows is not a matter of frames
         for cell in self.root_cells:
             self.path = ["a tensor of the module"]
             self.cell(cell)
@@ -185,6 +198,8 @@ class Unifier:
     # -- frames -----------------------------------------------------------------------------
 
     def frame(self, fa: Frame, fb: Frame, depth: int) -> Frame:
+        if depth >= 0:
+            self.depth = depth
         if fa.info is not fb.info or fa.pc != fb.pc or len(fa.stack) != len(fb.stack):
             raise Apart("call stack", "different positions")
         if fa.on_return is not fb.on_return or fa.generator is not fb.generator:

@@ -97,10 +97,11 @@ _state_ids = itertools.count()
 
 
 class State:
-    __slots__ = ("id", "frames", "overlay", "block", "known", "prefix", "lineage", "finished", "decided", "fresh", "stored")
+    __slots__ = ("id", "frames", "overlay", "block", "known", "prefix", "lineage", "finished", "decided", "fresh", "stored", "tag")
 
     def __init__(self, frames: list[Frame], overlay: Overlay, block: Block):
         self.id = next(_state_ids)
+        self.tag = self.id  # kept by forks: states of one tag share their outer frames' history
         self.frames = frames
         self.overlay = overlay
         self.block = block
@@ -122,6 +123,7 @@ class State:
         new.prefix = self.prefix
         new.lineage = self.lineage
         new.stored = self.stored
+        new.tag = self.tag
         new.decided = self.decided
         return new
 
