@@ -57,7 +57,7 @@ def parse(argv):
     p.add_argument("--jobs", type=int, default=1)
     p.add_argument("--backend", default=None)
     p.add_argument("--verify", action="store_true", help="let dycl.compile verify each program as well")
-    p.add_argument("--limit", type=int, default=60, help="seconds a program may take")
+    p.add_argument("--limit", type=int, default=60, help="seconds of processor time a program may take")
     p.add_argument("--log", type=Path, help="JSON lines; seeds found there are not run again")
     p.add_argument("--every", type=int, default=200, help="print counts after so many programs")
     p.add_argument("--max-shown", type=int, default=10, help="failures printed in full")
@@ -112,7 +112,7 @@ class Worker:
         self.process.stdin.flush()
 
     def overdue(self) -> bool:
-        return self.seed is not None and time.time() - self.since > self.args.limit * 2 + 30
+        return self.seed is not None and time.time() - self.since > self.args.limit * 20 + 600
 
 
 def root() -> Path:
