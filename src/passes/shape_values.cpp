@@ -32,7 +32,9 @@ class Reader {
   }
 
  private:
-  const Contents* operand(std::size_t i) const { return i < op_.operands.size() ? values_.of(op_.operands[i]) : nullptr; }
+  const Contents* operand(std::size_t i) const {
+    return i < op_.operands.size() ? values_.of(op_.operands[i]) : nullptr;
+  }
   const ir::Type& type(std::size_t i) const { return function_.type_of(op_.operands[i]); }
   bool is_flat(std::size_t i) const { return type(i).shape && type(i).shape->size() <= 1; }
 
@@ -74,6 +76,7 @@ class Reader {
     if (op_.name == "size") return type(0).shape ? one(product(*type(0).shape)) : std::nullopt;
     if (op_.name == "item") return operand(0) && operand(0)->size() == 1 ? copied(0) : std::nullopt;
     if (op_.operands.size() != 2 || !operand(0) || !operand(1)) return std::nullopt;
+    if (operand(0)->size() != 1 || operand(1)->size() != 1) return std::nullopt;
     const ir::Dim &a = operand(0)->front(), &b = operand(1)->front();
     if (op_.name == "int.add") return one(a + b);
     if (op_.name == "int.sub") return one(a - b);
@@ -108,7 +111,6 @@ class Reader {
     if (name == "Add" || name == "Sub" || name == "Mul" || name == "Min" || name == "Max") return arithmetic();
     return std::nullopt;
   }
-
 
   Known reshaped() const {
     const auto& shape = function_.type_of(op_.results[0]).shape;
@@ -198,7 +200,8 @@ class Reader {
 }  // namespace
 
 void ShapeValues::visit(const ir::Function& function, const ir::Op& op) {
-  if (op.results.size() == 1 && op.results[0].present()) known_[op.results[0].index] = Reader(*this, function, op).read();
+  if (op.results.size() == 1 && op.results[0].present())
+    known_[op.results[0].index] = Reader(*this, function, op).read();
 }
 
 std::optional<std::int64_t> constant_of(const ir::Dim& dim) {

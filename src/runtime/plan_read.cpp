@@ -2,6 +2,8 @@
 // FlatBuffers to plain structs. The verifier bounds every offset by the size of the
 // section, but many offsets may name the same bytes: a Decoder also counts what it copies and
 // stops beyond the section's size, so a small hostile file cannot ask for much memory.
+#include <cstring>
+
 #include "plan_generated.h"
 #include "runtime/container.h"
 #include "runtime/plan.h"
@@ -19,7 +21,13 @@ class Decoder {
   template <typename To, typename From>
   std::vector<To> numbers(const flatbuffers::Vector<From>* v) {
     if (!v || !pay(std::uint64_t{v->size()} * sizeof(From))) return {};
-    return {v->begin(), v->end()};
+    std::vector<To> out(v->size());  // copied byte by byte: a damaged file may be misaligned
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      From raw{};
+      std::memcpy(&raw, v->Data() + i * sizeof(From), sizeof(From));
+      out[i] = static_cast<To>(flatbuffers::EndianScalar(raw));
+    }
+    return out;
   }
 
   std::vector<std::string> texts(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* v) {
@@ -105,8 +113,13 @@ PlanSubDnn read_sub_dnn(Decoder& in, const fb::SubDnn& s) {
   out.inputs = in.numbers<std::uint32_t>(s.inputs());
   out.outputs = in.numbers<std::uint32_t>(s.outputs());
   out.artifacts = in.tables(s.artifacts(), [&](const fb::Artifact& a) {
-    return PlanArtifact{in.text(a.backend()),         in.text(a.target()), a.offset(), a.size(), a.checksum(),
-                        in.numbers<std::uint32_t>(a.weights()), in.texts(a.input_layouts()),
+    return PlanArtifact{in.text(a.backend()),
+                        in.text(a.target()),
+                        a.offset(),
+                        a.size(),
+                        a.checksum(),
+                        in.numbers<std::uint32_t>(a.weights()),
+                        in.texts(a.input_layouts()),
                         in.texts(a.output_layouts())};
   });
   return out;
@@ -157,8 +170,9 @@ Result<std::vector<PlanWeight>> read_weight_index(ByteSpan section) {
   if (!is_sound<fb::WeightIndex>(copy)) return damaged(section::kWeightIndex, "not a valid FlatBuffer");
   Decoder in(copy.size());
   auto weights = in.tables(flatbuffers::GetRoot<fb::WeightIndex>(copy.data())->weights(), [&](const fb::Weight& w) {
-    return PlanWeight{in.text(w.name()), dtype_or_none(w.dtype()), in.numbers<std::int64_t>(w.shape()),
-                      w.offset(),        w.size(),                 w.checksum()};
+    return PlanWeight{
+        in.text(w.name()), dtype_or_none(w.dtype()), in.numbers<std::int64_t>(w.shape()), w.offset(), w.size(),
+        w.checksum()};
   });
   if (in.overdrawn()) return damaged(section::kWeightIndex, "it names the same bytes again and again");
   return weights;

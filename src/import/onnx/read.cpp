@@ -4,6 +4,11 @@
 // anything is allocated for them, so a message can't ask for more than it holds.
 #include <cstring>
 #include <limits>
+#include <protozero/exception.hpp>
+
+// A field of the wrong wire type is bad input, not a mistake of ours: it must be found in every build.
+#undef protozero_assert
+#define protozero_assert(x) ((x) ? void() : throw protozero::unknown_pbf_wire_type_exception())
 #include <protozero/pbf_reader.hpp>
 
 #include "import/onnx/fields.h"
