@@ -113,7 +113,7 @@ class NativeEngine:
         os.replace(temporary, path)
 
     def metadata(self) -> dict:
-        return json.loads(json.loads(self.program.metadata).get("python", "{}"))
+        return json.loads(json.loads(self.program.metadata).get("metadata", {}).get("python", "{}"))
 
     def ir_text(self) -> str:
         return self.program.ir_text

