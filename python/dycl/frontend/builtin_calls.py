@@ -881,7 +881,10 @@ def _autograd_apply(cls, m, s, args, kwargs):
                                           set_materialize_grads=_ignore_python, mark_dirty=_ignore_python,
                                           needs_input_grad=(False,) * len(args)))
     forward = protocol.mro_lookup(cls, "forward")
-    forward = forward.__func__ if isinstance(forward, staticmethod) else forward
+    if isinstance(forward, classmethod):
+        forward = types.MethodType(forward.__func__, cls)
+    elif isinstance(forward, staticmethod):
+        forward = forward.__func__
     if "setup_context" in cls.__dict__:
         return protocol.call(m, s, forward, args, kwargs)
     return protocol.call(m, s, forward, (context, *args), kwargs)
