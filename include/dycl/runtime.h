@@ -66,11 +66,36 @@ struct Value {
   runtime::Tensor tensor;
   std::vector<Value> elements;  // List only
 
-  static Value of(const runtime::Tensor& t) { Value v; v.kind = Kind::Tensor; v.tensor = t; return v; }
-  static Value of(bool b) { Value v; v.kind = Kind::Bool; v.boolean = b; return v; }
-  static Value of(std::int64_t i) { Value v; v.kind = Kind::Int; v.integer = i; return v; }
-  static Value of(double f) { Value v; v.kind = Kind::Float; v.floating = f; return v; }
-  static Value list(std::vector<Value> items) { Value v; v.kind = Kind::List; v.elements = std::move(items); return v; }
+  static Value of(const runtime::Tensor& t) {
+    Value v;
+    v.kind = Kind::Tensor;
+    v.tensor = t;
+    return v;
+  }
+  static Value of(bool b) {
+    Value v;
+    v.kind = Kind::Bool;
+    v.boolean = b;
+    return v;
+  }
+  static Value of(std::int64_t i) {
+    Value v;
+    v.kind = Kind::Int;
+    v.integer = i;
+    return v;
+  }
+  static Value of(double f) {
+    Value v;
+    v.kind = Kind::Float;
+    v.floating = f;
+    return v;
+  }
+  static Value list(std::vector<Value> items) {
+    Value v;
+    v.kind = Kind::List;
+    v.elements = std::move(items);
+    return v;
+  }
   static Value none() { return {}; }
 };
 
@@ -89,7 +114,7 @@ struct DYCL_API Type {
   std::vector<Dim> dims;      // Tensor
   std::vector<Type> element;  // List, Optional: exactly one
 
-  std::string text() const;   // as IR text writes it: "f32[N,8]"
+  std::string text() const;  // as IR text writes it: "f32[N,8]"
 };
 
 struct Port {
@@ -132,8 +157,8 @@ struct WeightInfo {
 using HostFunction = std::function<Result<void>(std::span<const Value> arguments, std::span<Value> results)>;
 
 struct LoadOptions {
-  int threads = 0;     // threads of an engine within one call; 0: the engine's choice
-  int spinning = -1;   // idle workers of an engine spin: 1 yes, 0 no, -1 the engine's choice
+  int threads = 0;              // threads of an engine within one call; 0: the engine's choice
+  int spinning = -1;            // idle workers of an engine spin: 1 yes, 0 no, -1 the engine's choice
   bool verify_weights = false;  // check every checksum, weights included (reads the whole file)
   bool portable_only = false;   // ignore artifacts made for this CPU
 
@@ -159,7 +184,7 @@ class DYCL_API Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  const std::vector<Port>& inputs() const;   // arguments in order; states are not among them
+  const std::vector<Port>& inputs() const;  // arguments in order; states are not among them
   const std::vector<Port>& outputs() const;
   const std::vector<Port>& states() const;
   const std::vector<Symbol>& symbols() const;
@@ -167,9 +192,9 @@ class DYCL_API Program {
   const std::vector<SubDnn>& sub_dnns() const;
   const std::vector<WeightInfo>& weights() const;
 
-  const std::string& target() const;    // the program-wide choice: "portable" or a CPU/engine key
-  std::string_view metadata() const;    // the metadata section: JSON
-  std::string_view ir_text() const;     // "" if the package was stripped
+  const std::string& target() const;                // the program-wide choice: "portable" or a CPU/engine key
+  std::string_view metadata() const;                // the metadata section: JSON
+  std::string_view ir_text() const;                 // "" if the package was stripped
   const std::vector<std::string>& sources() const;  // file names that spans index
   // The text of a source line, if the package kept it.
   std::string_view source_line(std::uint32_t file, std::uint32_t line) const;
@@ -224,20 +249,20 @@ class DYCL_API Run {
   Result<void> set_state(std::string_view name, const Value& value);
   void reset_states();  // to the initial values
 
-  void set_seed(std::uint64_t seed);  // of rand.* ops; the generator otherwise goes on from run to run
+  void set_seed(std::uint64_t seed);        // of rand.* ops; the generator otherwise goes on from run to run
   void set_loop_limit(std::int64_t limit);  // for loops without a limit of their own; 0: the default, 1,000,000
   void set_print(std::function<void(std::string_view)> print);  // gets text with its newline; default: stdout
 
   // For verification. While tracing, every decision is recorded; trace() is that of the last run,
-  // failed ones included. force() prescribes decisions: the i-th decision of the next runs takes arm outcomes[i] whatever
-  // the condition (-1: as the condition says), those beyond are free; an empty list ends it.
+  // failed ones included. force() prescribes decisions: the i-th decision of the next runs takes arm outcomes[i]
+  // whatever the condition (-1: as the condition says), those beyond are free; an empty list ends it.
   void set_trace(bool on);
   std::span<const Outcome> trace() const;
   void force(std::vector<std::int32_t> outcomes);
   // Asked before every decision, with the arm the condition chose; returns the arm to take. Null ends it.
   void set_decider(std::function<std::uint32_t(std::uint32_t decision, std::uint32_t arm)> decider);
 
-  void set_profile(bool on);  // clears the profile
+  void set_profile(bool on);                 // clears the profile
   std::span<const Profile> profile() const;  // parallel to Program::sub_dnns()
 
   const Program& program() const;

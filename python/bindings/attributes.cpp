@@ -13,8 +13,12 @@ namespace nb = nanobind;
 namespace dycl::bindings {
 namespace {
 
-struct Floats { std::vector<double> values; };
-struct Strings { std::vector<std::string> values; };
+struct Floats {
+  std::vector<double> values;
+};
+struct Strings {
+  std::vector<std::string> values;
+};
 
 std::int64_t import_int(const std::string& key, nb::handle value) {
   const long long n = PyLong_AsLongLong(value.ptr());
@@ -33,7 +37,8 @@ ir::Attr import_sequence(const std::string& key, nb::handle value) {
   std::vector<std::int64_t> ints;
   for (Py_ssize_t i = 0; i < size; ++i) {
     if (PyFloat_Check(items[i])) return nb::cast<std::vector<double>>(fast);
-    if (!PyLong_Check(items[i])) throw nb::type_error(("attribute '" + key + "': a list of neither numbers nor strings").c_str());
+    if (!PyLong_Check(items[i]))
+      throw nb::type_error(("attribute '" + key + "': a list of neither numbers nor strings").c_str());
     ints.push_back(import_int(key, items[i]));
   }
   return ints;
@@ -76,7 +81,8 @@ std::map<std::string, ir::Attr> import_attributes(nb::dict attributes) {
 
 void bind_attributes(nb::module_& module) {
   nb::class_<ir::Type>(module, "Type", "A type as an attribute, from its text: Type('f32[2,N]').")
-      .def("__init__", [](ir::Type* self, const std::string& text) { new (self) ir::Type(unwrap(ir::parse_type(text))); })
+      .def("__init__",
+           [](ir::Type* self, const std::string& text) { new (self) ir::Type(unwrap(ir::parse_type(text))); })
       .def("__str__", [](const ir::Type& self) { return ir::to_string(self); })
       .def("__eq__", [](const ir::Type& self, const ir::Type& other) { return self == other; });
   nb::class_<Floats>(module, "Floats", "A list of floats as an attribute, also when empty.")

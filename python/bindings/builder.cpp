@@ -117,7 +117,8 @@ FunctionBuilder new_function(std::shared_ptr<ProgramBuilder> self, const std::st
   return {std::move(self), index};
 }
 
-std::uint32_t add_param(FunctionBuilder& self, const std::string& name, const std::string& type, const std::string& state) {
+std::uint32_t add_param(FunctionBuilder& self, const std::string& name, const std::string& type,
+                        const std::string& state) {
   ir::Function& function = self.function();
   const ir::ValueId value = function.add_value(self.owner->type(type), name);
   function.params.push_back({value, state});
@@ -133,7 +134,8 @@ std::size_t add_block(FunctionBuilder& self, const std::string& name, nb::handle
   return function.blocks.size() - 1;
 }
 
-std::uint32_t add_block_param(FunctionBuilder& self, std::int64_t block, const std::string& type, const std::string& hint) {
+std::uint32_t add_block_param(FunctionBuilder& self, std::int64_t block, const std::string& type,
+                              const std::string& hint) {
   ir::Block& target = self.block(block);
   const ir::ValueId value = self.function().add_value(self.owner->type(type), hint);
   target.params.push_back(value);
@@ -141,9 +143,9 @@ std::uint32_t add_block_param(FunctionBuilder& self, std::int64_t block, const s
 }
 
 // Several results share the hint of the first; the printer makes names unique.
-std::vector<std::uint32_t> add_op(FunctionBuilder& self, std::int64_t block, const std::string& name, nb::handle operands,
-                                  const std::vector<std::string>& result_types, nb::object attributes,
-                                  const std::string& hint, nb::handle span) {
+std::vector<std::uint32_t> add_op(FunctionBuilder& self, std::int64_t block, const std::string& name,
+                                  nb::handle operands, const std::vector<std::string>& result_types,
+                                  nb::object attributes, const std::string& hint, nb::handle span) {
   ir::Block& target = self.block(block);
   ir::Op op;
   op.name = name;
@@ -173,16 +175,16 @@ std::map<std::string, std::uint32_t> append_onnx(FunctionBuilder& self, std::int
   std::map<std::string, ir::ValueId> values;
   for (const auto& [name, id] : inputs) values.emplace(name, self.value(id));
   ir::Program& program = *self.owner->program;
-  const auto outputs = unwrap(
-      onnx::append_nodes(program, self.function(), self.block_id(block), keep_bytes(std::move(graph)), values),
-      program.sources);
+  const auto outputs =
+      unwrap(onnx::append_nodes(program, self.function(), self.block_id(block), keep_bytes(std::move(graph)), values),
+             program.sources);
   std::map<std::string, std::uint32_t> ids;
   for (const auto& [name, value] : outputs) ids.emplace(name, value.index);
   return ids;
 }
 
-void set_switch(FunctionBuilder& self, std::int64_t block, std::int64_t selector, const std::vector<std::int64_t>& cases,
-                nb::sequence targets, nb::handle otherwise) {
+void set_switch(FunctionBuilder& self, std::int64_t block, std::int64_t selector,
+                const std::vector<std::int64_t>& cases, nb::sequence targets, nb::handle otherwise) {
   ir::Switch exit;
   exit.selector = self.value(selector);
   exit.cases = cases;
@@ -203,56 +205,83 @@ void verify(ProgramBuilder& self) {
 }
 
 void bind_exits(nb::class_<FunctionBuilder>& c) {
-  c.def("goto", [](FunctionBuilder& self, std::int64_t block, std::int64_t target, nb::object args) {
-     self.block(block).exit = ir::Goto{self.edge(target, args)};
-   }, nb::arg("block"), nb::arg("target"), nb::arg("args") = nb::tuple());
-  c.def("branch", [](FunctionBuilder& self, std::int64_t block, std::int64_t condition, std::int64_t if_true,
-                     nb::object true_args, std::int64_t if_false, nb::object false_args) {
-     self.block(block).exit =
-         ir::Branch{self.value(condition), self.edge(if_true, true_args), self.edge(if_false, false_args)};
-   }, nb::arg("block"), nb::arg("condition"), nb::arg("if_true"), nb::arg("true_args"), nb::arg("if_false"),
+  c.def(
+      "goto",
+      [](FunctionBuilder& self, std::int64_t block, std::int64_t target, nb::object args) {
+        self.block(block).exit = ir::Goto{self.edge(target, args)};
+      },
+      nb::arg("block"), nb::arg("target"), nb::arg("args") = nb::tuple());
+  c.def(
+      "branch",
+      [](FunctionBuilder& self, std::int64_t block, std::int64_t condition, std::int64_t if_true, nb::object true_args,
+         std::int64_t if_false, nb::object false_args) {
+        self.block(block).exit =
+            ir::Branch{self.value(condition), self.edge(if_true, true_args), self.edge(if_false, false_args)};
+      },
+      nb::arg("block"), nb::arg("condition"), nb::arg("if_true"), nb::arg("true_args"), nb::arg("if_false"),
       nb::arg("false_args"));
   c.def("switch", &set_switch, nb::arg("block"), nb::arg("selector"), nb::arg("cases"), nb::arg("targets"),
         nb::arg("otherwise"), "targets: one (block, args) per case; otherwise: (block, args).");
-  c.def("return_", [](FunctionBuilder& self, std::int64_t block, nb::object values) {
-     self.block(block).exit = ir::Return{self.values(values)};
-   }, nb::arg("block"), nb::arg("values"));
-  c.def("raise_", [](FunctionBuilder& self, std::int64_t block, const std::string& type, const std::string& message,
-                     nb::object args) {
-     self.block(block).exit = ir::Raise{type, message, self.values(args)};
-   }, nb::arg("block"), nb::arg("type"), nb::arg("message"), nb::arg("args") = nb::tuple());
+  c.def(
+      "return_",
+      [](FunctionBuilder& self, std::int64_t block, nb::object values) {
+        self.block(block).exit = ir::Return{self.values(values)};
+      },
+      nb::arg("block"), nb::arg("values"));
+  c.def(
+      "raise_",
+      [](FunctionBuilder& self, std::int64_t block, const std::string& type, const std::string& message,
+         nb::object args) {
+        self.block(block).exit = ir::Raise{type, message, self.values(args)};
+      },
+      nb::arg("block"), nb::arg("type"), nb::arg("message"), nb::arg("args") = nb::tuple());
 }
 
 void bind_function(nb::module_& module) {
   nb::class_<FunctionBuilder> c(module, "FunctionBuilder", "One function of a ProgramBuilder.");
   c.def_prop_ro("name", [](FunctionBuilder& self) { return self.function().name; });
   c.def("add_param", &add_param, nb::arg("name"), nb::arg("type"), nb::arg("state") = "");
-  c.def("add_result", [](FunctionBuilder& self, const std::string& type, const std::string& name, const std::string& state) {
-     self.function().results.push_back({self.owner->type(type), name, state});
-   }, nb::arg("type"), nb::arg("name") = "", nb::arg("state") = "");
+  c.def(
+      "add_result",
+      [](FunctionBuilder& self, const std::string& type, const std::string& name, const std::string& state) {
+        self.function().results.push_back({self.owner->type(type), name, state});
+      },
+      nb::arg("type"), nb::arg("name") = "", nb::arg("state") = "");
   c.def("add_block", &add_block, nb::arg("name"), nb::arg("span") = nb::none());
   c.def("add_block_param", &add_block_param, nb::arg("block"), nb::arg("type"), nb::arg("hint") = "");
   c.def("op", &add_op, nb::arg("block"), nb::arg("name"), nb::arg("operands"), nb::arg("result_types"),
         nb::arg("attrs") = nb::none(), nb::arg("hint") = "", nb::arg("span") = nb::none());
   c.def("append_onnx", &append_onnx, nb::arg("block"), nb::arg("graph"), nb::arg("inputs"),
         "Appends the nodes of a serialised GraphProto (opset 23); inputs and the returned outputs are by name.");
-  c.def("set_loop_limit", [](FunctionBuilder& self, std::int64_t block, std::int64_t limit) {
-     self.block(block).loop_limit = limit;
-   }, nb::arg("block"), nb::arg("limit"));
-  c.def("set_block_span", [](FunctionBuilder& self, std::int64_t block, nb::object span) {
-     self.block(block).span = import_span(span);
-   }, nb::arg("block"), nb::arg("span"));
-  c.def("set_span", [](FunctionBuilder& self, nb::object span) { self.function().span = import_span(span); },
-        nb::arg("span"));
-  c.def("set_hint", [](FunctionBuilder& self, std::int64_t value, const std::string& hint) {
-     self.function().values[self.value(value).index].hint = hint;
-   }, nb::arg("value"), nb::arg("hint"));
-  c.def("set_type", [](FunctionBuilder& self, std::int64_t value, const std::string& type) {
-     self.function().values[self.value(value).index].type = self.owner->type(type);
-   }, nb::arg("value"), nb::arg("type"));
-  c.def("type_of", [](FunctionBuilder& self, std::int64_t value) {
-     return ir::to_string(self.function().type_of(self.value(value)));
-   }, nb::arg("value"));
+  c.def(
+      "set_loop_limit",
+      [](FunctionBuilder& self, std::int64_t block, std::int64_t limit) { self.block(block).loop_limit = limit; },
+      nb::arg("block"), nb::arg("limit"));
+  c.def(
+      "set_block_span",
+      [](FunctionBuilder& self, std::int64_t block, nb::object span) { self.block(block).span = import_span(span); },
+      nb::arg("block"), nb::arg("span"));
+  c.def(
+      "set_span", [](FunctionBuilder& self, nb::object span) { self.function().span = import_span(span); },
+      nb::arg("span"));
+  c.def(
+      "set_hint",
+      [](FunctionBuilder& self, std::int64_t value, const std::string& hint) {
+        self.function().values[self.value(value).index].hint = hint;
+      },
+      nb::arg("value"), nb::arg("hint"));
+  c.def(
+      "set_type",
+      [](FunctionBuilder& self, std::int64_t value, const std::string& type) {
+        self.function().values[self.value(value).index].type = self.owner->type(type);
+      },
+      nb::arg("value"), nb::arg("type"));
+  c.def(
+      "type_of",
+      [](FunctionBuilder& self, std::int64_t value) {
+        return ir::to_string(self.function().type_of(self.value(value)));
+      },
+      nb::arg("value"));
   c.def_prop_ro("block_count", [](FunctionBuilder& self) { return self.function().blocks.size(); });
   c.def_prop_ro("op_count", [](FunctionBuilder& self) {
     std::size_t count = 0;
@@ -265,28 +294,40 @@ void bind_function(nb::module_& module) {
 void bind_program(nb::module_& module) {
   nb::class_<ProgramBuilder> c(module, "ProgramBuilder", "Builds one program; see docs/ir.md for what it may hold.");
   c.def(nb::init<>());
-  c.def("add_symbol", [](ProgramBuilder& self, const std::string& name, std::int64_t min, std::int64_t max) {
-     self.program->symbols[name] = {min, max};
-   }, nb::arg("name"), nb::arg("min") = 0, nb::arg("max") = INT64_MAX);
+  c.def(
+      "add_symbol",
+      [](ProgramBuilder& self, const std::string& name, std::int64_t min, std::int64_t max) {
+        self.program->symbols[name] = {min, max};
+      },
+      nb::arg("name"), nb::arg("min") = 0, nb::arg("max") = INT64_MAX);
   c.def("add_weight", &add_weight, nb::arg("name"), nb::arg("tensor"),
         "Shares the tensor's memory if it is contiguous and on the CPU; do not write to it until compiled.");
-  c.def("has_weight", [](ProgramBuilder& self, const std::string& name) { return self.program->weights.contains(name); });
-  c.def("add_state", [](ProgramBuilder& self, const std::string& name, const std::string& type, nb::handle initial) {
-     const ir::Type& state_type = self.type(type);
-     self.program->states[name] = {state_type, import_initial(name, state_type, initial)};
-   }, nb::arg("name"), nb::arg("type"), nb::arg("initial").none(),
+  c.def("has_weight",
+        [](ProgramBuilder& self, const std::string& name) { return self.program->weights.contains(name); });
+  c.def(
+      "add_state",
+      [](ProgramBuilder& self, const std::string& name, const std::string& type, nb::handle initial) {
+        const ir::Type& state_type = self.type(type);
+        self.program->states[name] = {state_type, import_initial(name, state_type, initial)};
+      },
+      nb::arg("name"), nb::arg("type"), nb::arg("initial").none(),
       "initial: a scalar; a tensor: the name of a weight; optional: None or such a name; a list: numbers or names.");
   c.def("add_source", &add_source, nb::arg("name"));
-  c.def("set_metadata", [](ProgramBuilder& self, const std::string& key, const std::string& value) {
-     self.program->metadata[key] = value;
-   }, nb::arg("key"), nb::arg("value"));
+  c.def(
+      "set_metadata",
+      [](ProgramBuilder& self, const std::string& key, const std::string& value) {
+        self.program->metadata[key] = value;
+      },
+      nb::arg("key"), nb::arg("value"));
   c.def_prop_ro("metadata", [](ProgramBuilder& self) { return self.program->metadata; });
   c.def("new_function", &new_function, nb::arg("name"), nb::arg("kind") = "host");
-  c.def("print", [](ProgramBuilder& self, bool spans, bool inline_weights) {
-     return ir::print(*self.program, {.spans = spans, .inline_weights = inline_weights});
-   }, nb::arg("spans") = false, nb::arg("inline_weights") = false);
-  c.def("verify", &verify,
-        "Raises CompileError if the program breaks a rule of the IR.");
+  c.def(
+      "print",
+      [](ProgramBuilder& self, bool spans, bool inline_weights) {
+        return ir::print(*self.program, {.spans = spans, .inline_weights = inline_weights});
+      },
+      nb::arg("spans") = false, nb::arg("inline_weights") = false);
+  c.def("verify", &verify, "Raises CompileError if the program breaks a rule of the IR.");
 }
 
 }  // namespace

@@ -44,9 +44,9 @@ nb::dict export_report(const driver::CompileReport& report) {
 }
 
 nb::dict compile_program(const ProgramBuilder& builder, const std::filesystem::path& path, const std::string& backend,
-                         const std::vector<std::string>& skip_passes, const std::optional<std::filesystem::path>& dump_folder,
-                         bool portable_only, bool debug_info, const std::map<std::string, std::string>& source_texts,
-                         nb::object progress) {
+                         const std::vector<std::string>& skip_passes,
+                         const std::optional<std::filesystem::path>& dump_folder, bool portable_only, bool debug_info,
+                         const std::map<std::string, std::string>& source_texts, nb::object progress) {
   driver::CompileOptions options;
   options.backend = backend;
   options.output = path;
@@ -79,11 +79,13 @@ nb::dict compile_program(const ProgramBuilder& builder, const std::filesystem::p
 
 std::unique_ptr<ProgramBuilder> read_program(const std::filesystem::path& path) {
   auto builder = std::make_unique<ProgramBuilder>();
-  *builder->program = unwrap(driver::read_program(path, {.weights = {}, .spans_from_text = false, .need_weights = false}));
+  *builder->program =
+      unwrap(driver::read_program(path, {.weights = {}, .spans_from_text = false, .need_weights = false}));
   return builder;
 }
 
-nb::list run_passes(ProgramBuilder& builder, const std::vector<std::string>& only, const std::vector<std::string>& skip) {
+nb::list run_passes(ProgramBuilder& builder, const std::vector<std::string>& only,
+                    const std::vector<std::string>& skip) {
   passes::PipelineOptions options;
   options.only = only;
   options.skip = skip;
@@ -98,16 +100,18 @@ nb::list run_passes(ProgramBuilder& builder, const std::vector<std::string>& onl
 void bind_compiler(nb::module_& module) {
   module.def("compile_program", &compile_program, nb::arg("program"), nb::arg("path"), nb::kw_only(),
              nb::arg("backend") = "ort", nb::arg("skip_passes") = std::vector<std::string>(),
-             nb::arg("dump_folder") = nb::none(), nb::arg("portable_only") = false,
-             nb::arg("debug_info") = true, nb::arg("source_texts") = std::map<std::string, std::string>(),
-             nb::arg("progress") = nb::none(),
+             nb::arg("dump_folder") = nb::none(), nb::arg("portable_only") = false, nb::arg("debug_info") = true,
+             nb::arg("source_texts") = std::map<std::string, std::string>(), nb::arg("progress") = nb::none(),
              "Compiles a ProgramBuilder's program into a package and returns a report (dict). source_texts: by name "
              "of source; the lines that spans name are kept for run-time errors. progress(stage).");
   module.def("backends", &backends::backend_names, "Names of the back ends in this build.");
   module.def("read_program", &read_program, nb::arg("path"), "A ProgramBuilder from .dyir or .onnx.");
-  module.def("write_program", [](const ProgramBuilder& builder, const std::filesystem::path& path) {
-    unwrap(driver::write_program(*builder.program, path), builder.program->sources);
-  }, nb::arg("program"), nb::arg("path"), "Writes .dyir and its weights (.safetensors) beside it.");
+  module.def(
+      "write_program",
+      [](const ProgramBuilder& builder, const std::filesystem::path& path) {
+        unwrap(driver::write_program(*builder.program, path), builder.program->sources);
+      },
+      nb::arg("program"), nb::arg("path"), "Writes .dyir and its weights (.safetensors) beside it.");
   module.def("run_passes", &run_passes, nb::arg("program"), nb::arg("only") = std::vector<std::string>(),
              nb::arg("skip") = std::vector<std::string>(), "Rewrites in place; returns [(name, changes, seconds)].");
 }

@@ -11,8 +11,7 @@ PyObject* compile_error = nullptr;
 PyObject* run_error = nullptr;
 PyObject* internal_error = nullptr;
 
-PyObject* new_class(nb::module_& module, const char* name, const char* qualified, PyObject* base,
-                    const char* doc) {
+PyObject* new_class(nb::module_& module, const char* name, const char* qualified, PyObject* base, const char* doc) {
   PyObject* type = PyErr_NewExceptionWithDoc(qualified, doc, base, nullptr);
   if (!type) nb::raise_python_error();
   module.attr(name) = nb::borrow(type);
@@ -59,8 +58,8 @@ void bind_errors(nb::module_& module) {
   compile_error = new_class(module, "CompileError", "dycl.CompileError", PyExc_Exception,
                             "A model that can't be compiled, a damaged package or a missing part.");
   run_error = new_class(module, "RunError", "dycl.RunError", PyExc_RuntimeError, "A run of a compiled program failed.");
-  internal_error = new_class(module, "InternalError", "dycl.InternalError", PyExc_RuntimeError,
-                             "A bug in DyCL; please report it.");
+  internal_error =
+      new_class(module, "InternalError", "dycl.InternalError", PyExc_RuntimeError, "A bug in DyCL; please report it.");
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);

@@ -14,8 +14,7 @@
 #include "ir/interpret.h"
 #include "tensors.h"
 #include "values.h"
-#if defined(DYCL_WITH_ORT) && __has_include("backends/ort/evaluator.h")
-#define DYCL_HAS_ORT_EVALUATOR
+#ifdef DYCL_WITH_ORT
 #include "backends/ort/evaluator.h"
 #endif
 
@@ -74,7 +73,7 @@ struct PythonInterpreter {
 
 std::unique_ptr<ir::TensorEvaluator> make_evaluator(const std::string& name) {
   if (name == "builtin") return ir::make_builtin_evaluator();
-#ifdef DYCL_HAS_ORT_EVALUATOR
+#ifdef DYCL_WITH_ORT
   if (name == "ort") return unwrap(backends::ort::make_evaluator());
 #endif
   throw nb::value_error(("no evaluator '" + name + "' in this build").c_str());
@@ -84,8 +83,8 @@ void create(PythonInterpreter* self, const ProgramBuilder& builder, const std::s
   auto program = std::make_unique<ir::Program>(*builder.program);
   auto tensor_ops = make_evaluator(evaluator);
   auto interpreter = unwrap(ir::Interpreter::create(*program, *tensor_ops), program->sources);
-  new (self) PythonInterpreter{std::move(program), std::move(tensor_ops),
-                               std::make_unique<ir::Interpreter>(std::move(interpreter)), {}};
+  new (self) PythonInterpreter{
+      std::move(program), std::move(tensor_ops), std::make_unique<ir::Interpreter>(std::move(interpreter)), {}};
 }
 
 // Names and types of main's parameters that are arguments.

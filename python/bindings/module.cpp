@@ -4,21 +4,17 @@
 
 #include "attributes.h"
 #include "builder.h"
-#include "errors.h"
-#ifdef DYCL_WITH_RUNTIME
 #include "compiler.h"
+#include "errors.h"
 #include "interpreter.h"
 #include "runner.h"
-#endif
 
 NB_MODULE(_native, module) {
   nanobind::set_leak_warnings(false);  // programs may live in globals until the process ends
   dycl::bindings::bind_errors(module);
   dycl::bindings::bind_attributes(module);
   dycl::bindings::bind_builder(module);
-#ifdef DYCL_WITH_RUNTIME
   dycl::bindings::bind_compiler(module);
   dycl::bindings::bind_interpreter(module);
   dycl::bindings::bind_runner(module);
-#endif
 }

@@ -47,9 +47,7 @@ struct Runner {
   Runner(std::shared_ptr<const runtime::Program> p, runtime::Run r) : program(std::move(p)), run(std::move(r)) {}
 };
 
-[[noreturn]] void raise_run_error(const Runner& runner, const Error& error) {
-  raise(error, runner.program->sources());
-}
+[[noreturn]] void raise_run_error(const Runner& runner, const Error& error) { raise(error, runner.program->sources()); }
 
 nb::object run(Runner& self, nb::sequence arguments, nb::object states, const std::string& framework) {
   // Two Python threads on one Run would share its buffers: refused rather than raced.
@@ -124,7 +122,8 @@ std::filesystem::path module_folder() {
 
 // Python functions for `host_call`: arguments as tensors of `framework`, results by their types.
 runtime::HostFunction import_host_function(const std::string& name, nb::object function) {
-  return [name, function = share(std::move(function))](std::span<const runtime::Value> arguments, std::span<runtime::Value> results) -> Result<void> {
+  return [name, function = share(std::move(function))](std::span<const runtime::Value> arguments,
+                                                       std::span<runtime::Value> results) -> Result<void> {
     nb::gil_scoped_acquire gil;
     return call_host_function(name, *function, arguments, results);
   };
@@ -170,60 +169,85 @@ void bind_program(nb::module_& module) {
                nb::arg("plugin_folders") = std::vector<std::filesystem::path>(),
                nb::arg("engine_options") = std::map<std::string, std::map<std::string, std::string>>(),
                nb::arg("host_functions") = nb::dict(), nb::arg("notice") = nb::none());
-  c.def_prop_ro("inputs", [](const Program& p) { return export_ports(p.inputs()); }, "[(name, type)]");
+  c.def_prop_ro(
+      "inputs", [](const Program& p) { return export_ports(p.inputs()); }, "[(name, type)]");
   c.def_prop_ro("outputs", [](const Program& p) { return export_ports(p.outputs()); });
   c.def_prop_ro("states", [](const Program& p) { return export_ports(p.states()); });
-  c.def_prop_ro("symbols", [](const Program& p) {
-    std::vector<std::tuple<std::string, std::int64_t, std::int64_t>> result;
-    for (const runtime::Symbol& s : p.symbols()) result.emplace_back(s.name, s.min, s.max);
-    return result;
-  }, "[(name, min, max)]");
-  c.def_prop_ro("decisions", [](const Program& p) {
-    nb::list result;
-    for (const runtime::Decision& d : p.decisions())
-      result.append(nb::make_tuple(d.arms, d.block, export_span(d.span, p.sources())));
-    return result;
-  }, "[(arms, block, span)]; branch: arm 0 is false, arm 1 is true");
-  c.def_prop_ro("sub_dnns", [](const Program& p) {
-    nb::list result;
-    for (const runtime::SubDnn& s : p.sub_dnns())
-      result.append(nb::make_tuple(s.name, s.backend, s.target, s.artifact_bytes, s.call_sites));
-    return result;
-  }, "[(name, backend, target, artifact bytes, call sites)]");
+  c.def_prop_ro(
+      "symbols",
+      [](const Program& p) {
+        std::vector<std::tuple<std::string, std::int64_t, std::int64_t>> result;
+        for (const runtime::Symbol& s : p.symbols()) result.emplace_back(s.name, s.min, s.max);
+        return result;
+      },
+      "[(name, min, max)]");
+  c.def_prop_ro(
+      "decisions",
+      [](const Program& p) {
+        nb::list result;
+        for (const runtime::Decision& d : p.decisions())
+          result.append(nb::make_tuple(d.arms, d.block, export_span(d.span, p.sources())));
+        return result;
+      },
+      "[(arms, block, span)]; branch: arm 0 is false, arm 1 is true");
+  c.def_prop_ro(
+      "sub_dnns",
+      [](const Program& p) {
+        nb::list result;
+        for (const runtime::SubDnn& s : p.sub_dnns())
+          result.append(nb::make_tuple(s.name, s.backend, s.target, s.artifact_bytes, s.call_sites));
+        return result;
+      },
+      "[(name, backend, target, artifact bytes, call sites)]");
   c.def_prop_ro("target", [](const Program& p) { return p.target(); });
-  c.def_prop_ro("metadata", [](const Program& p) { return std::string(p.metadata()); }, "JSON text");
+  c.def_prop_ro(
+      "metadata", [](const Program& p) { return std::string(p.metadata()); }, "JSON text");
   c.def_prop_ro("ir_text", [](const Program& p) { return std::string(p.ir_text()); });
   c.def_prop_ro("sources", [](const Program& p) { return p.sources(); });
 }
 
 void bind_run(nb::module_& module) {
   nb::class_<Runner> c(module, "Run", "One caller's buffers and states of a Program; one thread at a time.");
-  c.def("__init__", [](Runner* self, std::shared_ptr<const runtime::Program> program) {
-    new (self) Runner(program, unwrap(runtime::Run::create(program), program->sources()));
-  }, nb::arg("program"));
+  c.def(
+      "__init__",
+      [](Runner* self, std::shared_ptr<const runtime::Program> program) {
+        new (self) Runner(program, unwrap(runtime::Run::create(program), program->sources()));
+      },
+      nb::arg("program"));
   c.def("run", &run, nb::arg("arguments"), nb::arg("states") = nb::none(), nb::arg("framework") = "torch",
         "Returns the outputs as a list; with `states` (in the program's order) returns (outputs, new states) and "
         "leaves the states kept here alone. framework: 'torch' or 'numpy'.");
-  c.def("state", [](const Runner& self, const std::string& name, const std::string& framework) {
-    return export_value(unwrap(self.run.state(name)), framework);
-  }, nb::arg("name"), nb::arg("framework") = "torch");
-  c.def("set_state", [](Runner& self, const std::string& name, nb::object value) {
-    std::vector<runtime::Port> port;
-    for (const runtime::Port& state : self.program->states())
-      if (state.name == name) port.push_back(state);
-    const ImportedValues values(nb::cast<nb::sequence>(nb::make_tuple(value)), port);
-    unwrap(self.run.set_state(name, values.values().front()));
-  }, nb::arg("name"), nb::arg("value"));
+  c.def(
+      "state",
+      [](const Runner& self, const std::string& name, const std::string& framework) {
+        return export_value(unwrap(self.run.state(name)), framework);
+      },
+      nb::arg("name"), nb::arg("framework") = "torch");
+  c.def(
+      "set_state",
+      [](Runner& self, const std::string& name, nb::object value) {
+        std::vector<runtime::Port> port;
+        for (const runtime::Port& state : self.program->states())
+          if (state.name == name) port.push_back(state);
+        const ImportedValues values(nb::cast<nb::sequence>(nb::make_tuple(value)), port);
+        unwrap(self.run.set_state(name, values.values().front()));
+      },
+      nb::arg("name"), nb::arg("value"));
   c.def("reset_states", [](Runner& self) { self.run.reset_states(); });
-  c.def("set_seed", [](Runner& self, std::uint64_t seed) { self.run.set_seed(seed); }, nb::arg("seed"));
-  c.def("set_loop_limit", [](Runner& self, std::int64_t n) { self.run.set_loop_limit(n); }, nb::arg("limit"));
+  c.def(
+      "set_seed", [](Runner& self, std::uint64_t seed) { self.run.set_seed(seed); }, nb::arg("seed"));
+  c.def(
+      "set_loop_limit", [](Runner& self, std::int64_t n) { self.run.set_loop_limit(n); }, nb::arg("limit"));
   c.def("set_print", &set_print, nb::arg("callback").none(), "callback(text); None: standard output.");
-  c.def("set_trace", [](Runner& self, bool on) { self.run.set_trace(on); }, nb::arg("on"));
+  c.def(
+      "set_trace", [](Runner& self, bool on) { self.run.set_trace(on); }, nb::arg("on"));
   c.def_prop_ro("trace", &trace, "[(decision, arm)] of the last run, while tracing");
-  c.def("force", [](Runner& self, std::vector<std::int32_t> outcomes) { self.run.force(std::move(outcomes)); },
-        nb::arg("outcomes"), "The i-th decision takes arm outcomes[i] (-1: as the condition says); [] ends it.");
+  c.def(
+      "force", [](Runner& self, std::vector<std::int32_t> outcomes) { self.run.force(std::move(outcomes)); },
+      nb::arg("outcomes"), "The i-th decision takes arm outcomes[i] (-1: as the condition says); [] ends it.");
   c.def("set_decider", &set_decider, nb::arg("callback").none(), "callback(decision, arm) -> arm; None ends it.");
-  c.def("set_profile", [](Runner& self, bool on) { self.run.set_profile(on); }, nb::arg("on"));
+  c.def(
+      "set_profile", [](Runner& self, bool on) { self.run.set_profile(on); }, nb::arg("on"));
   c.def_prop_ro("profile", &profile, "[(calls, nanoseconds)] per sub-DNN, while profiling");
 }
 

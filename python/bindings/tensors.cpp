@@ -54,10 +54,19 @@ void set_dlpack_dtype(DType dtype, dlpack::Tensor& tensor) {
     switch (dtype) {
       case DType::Bool: return Code::Bool;
       case DType::BF16: return Code::Bfloat;
-      case DType::F16: case DType::F32: case DType::F64: return Code::Float;
-      case DType::I8: case DType::I16: case DType::I32: case DType::I64: return Code::Int;
-      case DType::U8: case DType::U16: case DType::U32: case DType::U64: return Code::UInt;
-      case DType::C64: case DType::C128: return Code::Complex;
+      case DType::F16:
+      case DType::F32:
+      case DType::F64: return Code::Float;
+      case DType::I8:
+      case DType::I16:
+      case DType::I32:
+      case DType::I64: return Code::Int;
+      case DType::U8:
+      case DType::U16:
+      case DType::U32:
+      case DType::U64: return Code::UInt;
+      case DType::C64:
+      case DType::C128: return Code::Complex;
     }
     throw nb::type_error("a tensor of an unknown element type");
   }();
@@ -89,7 +98,8 @@ const dlpack::ExchangeApi* exchange_api(nb::handle type) {
   const auto found = known->find(type.ptr());
   if (found != known->end()) return found->second;
   const dlpack::ExchangeApi* api = nullptr;
-  if (nb::object capsule = nb::getattr(type, "__dlpack_c_exchange_api__", nb::none()); PyCapsule_CheckExact(capsule.ptr()))
+  if (nb::object capsule = nb::getattr(type, "__dlpack_c_exchange_api__", nb::none());
+      PyCapsule_CheckExact(capsule.ptr()))
     api = static_cast<const dlpack::ExchangeApi*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
   while (api && api->version.major != 1) api = api->previous;
   Py_INCREF(type.ptr());
@@ -186,8 +196,8 @@ struct Export {
     managed.version = {1, 0};
     managed.context = this;
     managed.deleter = [](dlpack::Managed* self) { delete static_cast<Export*>(self->context); };
-    managed.tensor = {elements.get(), dlpack::kCpu, 0, static_cast<std::int32_t>(shape.size()), 0, 0, 1, shape.data(),
-                      strides.data(), 0};
+    managed.tensor = {elements.get(), dlpack::kCpu,   0, static_cast<std::int32_t>(shape.size()), 0, 0, 1,
+                      shape.data(),   strides.data(), 0};
     set_dlpack_dtype(dtype, managed.tensor);
   }
 };
@@ -195,7 +205,8 @@ struct Export {
 nb::object export_to_torch(DType dtype, std::span<const std::int64_t> shape, const void* data, std::size_t bytes) {
   static const nb::object* tensor_type = new nb::object(nb::module_::import_("torch").attr("Tensor"));
   const dlpack::ExchangeApi* api = exchange_api(*tensor_type);
-  if (!api || !api->to_object) throw nb::type_error("this torch has no DLPack exchange table; torch 2.10 or later is needed");
+  if (!api || !api->to_object)
+    throw nb::type_error("this torch has no DLPack exchange table; torch 2.10 or later is needed");
   auto tensor = std::make_unique<Export>(dtype, shape, data, bytes);
   void* object = nullptr;
   if (api->to_object(&tensor.release()->managed, &object) != 0) nb::raise_python_error();
@@ -218,9 +229,7 @@ nb::object export_to_numpy(DType dtype, std::span<const std::int64_t> shape, con
 
 std::shared_ptr<nb::object> share(nb::object object) { return with_gil_deleter(std::move(object)); }
 
-bool is_tensor(nb::handle object) {
-  return nb::hasattr(object, "__dlpack__") || PyObject_CheckBuffer(object.ptr());
-}
+bool is_tensor(nb::handle object) { return nb::hasattr(object, "__dlpack__") || PyObject_CheckBuffer(object.ptr()); }
 
 HostTensor import_tensor(nb::handle object, const char* what) {
   HostTensor tensor;

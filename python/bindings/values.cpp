@@ -63,7 +63,8 @@ nb::object export_value(const runtime::Value& value, const std::string& framewor
     case Kind::Int: return nb::int_(value.integer);
     case Kind::Float: return nb::float_(value.floating);
     case Kind::Tensor:
-      return export_tensor(value.tensor.dtype, value.tensor.shape, value.tensor.data, value.tensor.byte_size(), framework);
+      return export_tensor(value.tensor.dtype, value.tensor.shape, value.tensor.data, value.tensor.byte_size(),
+                           framework);
     case Kind::List: return export_values(value.elements, framework);
   }
   return nb::none();
@@ -75,15 +76,19 @@ nb::list export_values(std::span<const runtime::Value> values, const std::string
   return result;
 }
 
-Result<void> call_host_function(const std::string& name, nb::handle function,
-                                std::span<const runtime::Value> arguments, std::span<runtime::Value> results) {
+Result<void> call_host_function(const std::string& name, nb::handle function, std::span<const runtime::Value> arguments,
+                                std::span<runtime::Value> results) {
   try {
     const nb::object returned = function(*nb::tuple(export_values(arguments, "torch")));
     const bool several = PyTuple_Check(returned.ptr()) || PyList_Check(returned.ptr());
     nb::sequence items = several ? nb::cast<nb::sequence>(returned) : nb::cast<nb::sequence>(nb::make_tuple(returned));
     host_results = std::make_unique<ImportedValues>(items, std::vector<runtime::Port>{});
     if (host_results->values().size() != results.size())
-      return Error{ErrorKind::RuntimeFailure, "host function '" + name + "' returned another number of values than declared", {}, {}, {}};
+      return Error{ErrorKind::RuntimeFailure,
+                   "host function '" + name + "' returned another number of values than declared",
+                   {},
+                   {},
+                   {}};
     std::copy(host_results->values().begin(), host_results->values().end(), results.begin());
     return {};
   } catch (const nb::python_error& failure) {

@@ -71,7 +71,9 @@ Result<void> check_taken(const ir::Program& program, const backends::Backend& ba
     if (refused.empty()) continue;
     return Error{ErrorKind::Unsupported,
                  "the back end '" + std::string(backend.name()) + "' cannot take the op " + refused.front()->name,
-                 "choose another back end, or write this step with other ops", refused.front()->span, {}};
+                 "choose another back end, or write this step with other ops",
+                 refused.front()->span,
+                 {}};
   }
   return {};
 }

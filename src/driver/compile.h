@@ -19,12 +19,12 @@ namespace dycl::driver {
 
 struct CompileOptions {
   std::string backend = "ort";
-  std::filesystem::path output;               // the package
-  std::vector<std::string> skip_passes;       // by name
-  std::filesystem::path dump_folder;          // IR text after every pass goes here; empty: nowhere
-  bool portable_only = false;                 // no artifacts for this machine's CPU
-  bool debug_info = true;                     // keep IR text and source lines in the package
-  std::map<std::string, std::string> source_texts;  // by name in Program::sources
+  std::filesystem::path output;                          // the package
+  std::vector<std::string> skip_passes;                  // by name
+  std::filesystem::path dump_folder;                     // IR text after every pass goes here; empty: nowhere
+  bool portable_only = false;                            // no artifacts for this machine's CPU
+  bool debug_info = true;                                // keep IR text and source lines in the package
+  std::map<std::string, std::string> source_texts;       // by name in Program::sources
   std::function<void(std::string_view stage)> progress;  // at the start of each stage
 };
 

@@ -27,8 +27,11 @@ Result<void> find_weights(ir::Program& program, const std::filesystem::path& pat
   std::error_code ignored;
   if (std::filesystem::exists(file, ignored)) return attach_weights(program, file);
   if (!options.need_weights && !options.weights) return {};
-  return Error{ErrorKind::Missing, "the weights of " + path.string() + " are not there: no file " + file.string(),
-               "name the file with --weights", {}, {}};
+  return Error{ErrorKind::Missing,
+               "the weights of " + path.string() + " are not there: no file " + file.string(),
+               "name the file with --weights",
+               {},
+               {}};
 }
 
 // On the text itself if the error points into it, else with the source's name.
@@ -84,8 +87,11 @@ Result<std::string> read_text(const std::filesystem::path& path) {
   std::ostringstream text;
   if (in) text << in.rdbuf();
   if (!in || in.bad())
-    return Error{ErrorKind::Missing, "cannot read " + path.string() + (errno ? std::string(": ") + std::strerror(errno) : ""),
-                 {}, {}, {}};
+    return Error{ErrorKind::Missing,
+                 "cannot read " + path.string() + (errno ? std::string(": ") + std::strerror(errno) : ""),
+                 {},
+                 {},
+                 {}};
   return std::move(text).str();
 }
 

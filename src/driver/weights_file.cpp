@@ -24,9 +24,21 @@ using json = nlohmann::json;
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit
 
 constexpr std::array<std::pair<std::string_view, DType>, 15> kDTypes{{
-    {"F32", DType::F32}, {"F64", DType::F64}, {"F16", DType::F16}, {"BF16", DType::BF16}, {"I8", DType::I8},
-    {"I16", DType::I16}, {"I32", DType::I32}, {"I64", DType::I64}, {"U8", DType::U8},     {"U16", DType::U16},
-    {"U32", DType::U32}, {"U64", DType::U64}, {"BOOL", DType::Bool}, {"C64", DType::C64}, {"C128", DType::C128},
+    {"F32", DType::F32},
+    {"F64", DType::F64},
+    {"F16", DType::F16},
+    {"BF16", DType::BF16},
+    {"I8", DType::I8},
+    {"I16", DType::I16},
+    {"I32", DType::I32},
+    {"I64", DType::I64},
+    {"U8", DType::U8},
+    {"U16", DType::U16},
+    {"U32", DType::U32},
+    {"U64", DType::U64},
+    {"BOOL", DType::Bool},
+    {"C64", DType::C64},
+    {"C128", DType::C128},
 }};
 
 Error damaged(const std::filesystem::path& path, const std::string& what) {
@@ -41,7 +53,8 @@ struct Mapping {
 
 Result<Mapping> map_file(const std::filesystem::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return Error{ErrorKind::Missing, "cannot open " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
+  if (fd < 0)
+    return Error{ErrorKind::Missing, "cannot open " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
   struct ::stat info {};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     ::close(fd);
@@ -105,7 +118,8 @@ std::string read_entry(const json& entry, std::uint64_t available, const Mapping
   const std::uint8_t* bytes_begin = mapping.data + data_begin + begin;
   // The format lets a tensor start anywhere; elements are read in place, so those must be aligned.
   const bool aligned = reinterpret_cast<std::uintptr_t>(bytes_begin) % size_of(dtype->second) == 0;
-  weight.bytes = aligned ? ir::Bytes{mapping.owner, bytes_begin, end - begin} : ir::Bytes::copy_of(bytes_begin, end - begin);
+  weight.bytes =
+      aligned ? ir::Bytes{mapping.owner, bytes_begin, end - begin} : ir::Bytes::copy_of(bytes_begin, end - begin);
   return {};
 }
 
@@ -115,9 +129,8 @@ using Entry = const std::pair<const std::string, ir::Weight>*;
 std::vector<Entry> in_file_order(const ir::Program& program) {
   std::vector<Entry> order;
   for (const auto& entry : program.weights) order.push_back(&entry);
-  std::stable_sort(order.begin(), order.end(), [](Entry a, Entry b) {
-    return size_of(a->second.type.dtype) > size_of(b->second.type.dtype);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [](Entry a, Entry b) { return size_of(a->second.type.dtype) > size_of(b->second.type.dtype); });
   return order;
 }
 
@@ -180,7 +193,9 @@ Result<void> attach_weights(ir::Program& program, const std::filesystem::path& p
       return Error{ErrorKind::InvalidModel,
                    "weight @" + name + " is declared as " + ir::to_string(weight.type) + " but is " +
                        ir::to_string(found->second.type) + " in " + path.string(),
-                   {}, {}, {}};
+                   {},
+                   {},
+                   {}};
     weight.bytes = found->second.bytes;
   }
   return {};

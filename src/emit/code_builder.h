@@ -20,9 +20,7 @@ class CodeBuilder {
   std::uint32_t position() const { return static_cast<std::uint32_t>(code_.size()); }
 
   // Where the instructions that follow come from.
-  void at(const SourceSpan& span) {
-    span_ = span;
-  }
+  void at(const SourceSpan& span) { span_ = span; }
 
   // An instruction whose operands are these lists, one after the other.
   Result<void> emit(runtime::Opcode opcode, std::initializer_list<std::span<const std::uint32_t>> parts) {

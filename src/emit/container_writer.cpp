@@ -53,7 +53,8 @@ SectionEntry entry_of(const SectionContent& section, std::uint64_t offset) {
   return entry;
 }
 
-std::vector<std::uint8_t> header_and_table(const std::vector<SectionContent>& sections, std::vector<SectionEntry>& entries) {
+std::vector<std::uint8_t> header_and_table(const std::vector<SectionContent>& sections,
+                                           std::vector<SectionEntry>& entries) {
   std::uint64_t end = sizeof(FileHeader) + sections.size() * sizeof(SectionEntry);
   for (const SectionContent& section : sections) {
     entries.push_back(entry_of(section, aligned(end)));
@@ -66,7 +67,8 @@ std::vector<std::uint8_t> header_and_table(const std::vector<SectionContent>& se
   header.file_size = end;
   std::vector<std::uint8_t> bytes(sizeof header + entries.size() * sizeof(SectionEntry));
   std::memcpy(bytes.data(), &header, sizeof header);
-  if (!entries.empty()) std::memcpy(bytes.data() + sizeof header, entries.data(), entries.size() * sizeof(SectionEntry));
+  if (!entries.empty())
+    std::memcpy(bytes.data() + sizeof header, entries.data(), entries.size() * sizeof(SectionEntry));
   header.checksum = runtime::checksum_of(bytes);
   std::memcpy(bytes.data(), &header, sizeof header);
   return bytes;

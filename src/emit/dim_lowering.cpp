@@ -16,7 +16,8 @@ class DimParser {
   DimParser(std::string_view text, const SymbolIndices& symbols) : text_(text), symbols_(symbols) {}
 
   Result<std::vector<std::int64_t>> run() {
-    if (sum() && position_ == text_.size() && runtime::is_valid_dim_code(code_, symbols_.size())) return std::move(code_);
+    if (sum() && position_ == text_.size() && runtime::is_valid_dim_code(code_, symbols_.size()))
+      return std::move(code_);
     return Error{ErrorKind::InvalidModel, "cannot read the extent `" + std::string(text_) + "`", {}, {}, {}};
   }
 
@@ -52,10 +53,14 @@ class DimParser {
     if (!atom()) return false;
     for (;;) {
       DimOp op;
-      if (accept("*")) op = DimOp::Mul;
-      else if (accept("//")) op = DimOp::FloorDiv;
-      else if (accept("%")) op = DimOp::Mod;
-      else return true;
+      if (accept("*"))
+        op = DimOp::Mul;
+      else if (accept("//"))
+        op = DimOp::FloorDiv;
+      else if (accept("%"))
+        op = DimOp::Mod;
+      else
+        return true;
       if (!atom()) return false;
       push(op);
     }
@@ -88,7 +93,9 @@ class DimParser {
 
   bool symbol() {
     std::size_t end = position_;
-    while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) || text_[end] == '_' || text_[end] == '.')) ++end;
+    while (end < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[end])) || text_[end] == '_' || text_[end] == '.'))
+      ++end;
     const auto found = symbols_.find(text_.substr(position_, end - position_));
     if (found == symbols_.end()) return false;
     position_ = end;

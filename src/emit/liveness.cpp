@@ -9,12 +9,13 @@ namespace {
 constexpr std::uint32_t kNowhere = 0xffffffffU;
 
 struct Definitions {
-  std::vector<std::uint32_t> block;                // by value; kNowhere: not tracked
-  std::vector<std::vector<std::uint32_t>> uses;    // by value: blocks that use it and do not define it
+  std::vector<std::uint32_t> block;              // by value; kNowhere: not tracked
+  std::vector<std::vector<std::uint32_t>> uses;  // by value: blocks that use it and do not define it
   std::vector<std::vector<std::uint32_t>> preds;
 };
 
-Definitions definitions_of(const ir::Function& function, const ir::Dominators& dominators, const std::vector<bool>& tracked) {
+Definitions definitions_of(const ir::Function& function, const ir::Dominators& dominators,
+                           const std::vector<bool>& tracked) {
   Definitions d;
   d.block.assign(function.values.size(), kNowhere);
   d.uses.resize(function.values.size());

@@ -14,8 +14,8 @@
 namespace dycl::emit {
 
 struct Liveness {
-  std::vector<bool> tracked;                          // by value
-  std::vector<std::vector<std::uint32_t>> live_in;    // by block: values needed at its start, parameters left out
+  std::vector<bool> tracked;                        // by value
+  std::vector<std::vector<std::uint32_t>> live_in;  // by block: values needed at its start, parameters left out
 
   Liveness(const ir::Function& function, const ir::Dominators& dominators);
 };

@@ -74,7 +74,9 @@ class Tables {
   }
 
   std::uint32_t string(const std::string& text) { return intern(strings_, out_.plan.strings, text); }
-  std::uint32_t host_function(const std::string& name) { return intern(host_functions_, out_.plan.host_functions, name); }
+  std::uint32_t host_function(const std::string& name) {
+    return intern(host_functions_, out_.plan.host_functions, name);
+  }
 
  private:
   using Interned = std::unordered_map<std::string, std::uint32_t>;
@@ -105,7 +107,8 @@ class Tables {
 
 class MainLowering {
  public:
-  MainLowering(const ir::Program& program, Lowered& out, Tables& tables, const std::unordered_map<std::string, std::uint32_t>& callees)
+  MainLowering(const ir::Program& program, Lowered& out, Tables& tables,
+               const std::unordered_map<std::string, std::uint32_t>& callees)
       : main_(program.main()),
         out_(out),
         plan_(out.plan),
@@ -154,10 +157,14 @@ class MainLowering {
       items.push_back(index);
       return {};
     };
-    if (const auto* b = std::get_if<bool>(&state.initial)) items.push_back(*b ? 1 : 0);
-    else if (const auto* i = std::get_if<std::int64_t>(&state.initial)) items.push_back(static_cast<std::uint64_t>(*i));
-    else if (const auto* f = std::get_if<double>(&state.initial)) items.push_back(std::bit_cast<std::uint64_t>(*f));
-    else if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&state.initial)) items.assign(ints->begin(), ints->end());
+    if (const auto* b = std::get_if<bool>(&state.initial))
+      items.push_back(*b ? 1 : 0);
+    else if (const auto* i = std::get_if<std::int64_t>(&state.initial))
+      items.push_back(static_cast<std::uint64_t>(*i));
+    else if (const auto* f = std::get_if<double>(&state.initial))
+      items.push_back(std::bit_cast<std::uint64_t>(*f));
+    else if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&state.initial))
+      items.assign(ints->begin(), ints->end());
     else if (const auto* floats = std::get_if<std::vector<double>>(&state.initial)) {
       for (double value : *floats) items.push_back(std::bit_cast<std::uint64_t>(value));
     } else if (const auto* weight = std::get_if<std::string>(&state.initial)) {
@@ -180,7 +187,8 @@ class MainLowering {
 
   static bool is_nested_optional(const ir::Type& t) {
     if (t.element.empty()) return false;
-    return (t.kind == ir::Type::Kind::Optional && t.element[0].kind == ir::Type::Kind::Optional) || is_nested_optional(t.element[0]);
+    return (t.kind == ir::Type::Kind::Optional && t.element[0].kind == ir::Type::Kind::Optional) ||
+           is_nested_optional(t.element[0]);
   }
 
   Result<void> lower_interface() {
@@ -225,7 +233,9 @@ class MainLowering {
 
   // -- loops --
 
-  bool is_back_edge(std::uint32_t from, std::uint32_t to) const { return dominators_.position({to}) <= dominators_.position({from}); }
+  bool is_back_edge(std::uint32_t from, std::uint32_t to) const {
+    return dominators_.position({to}) <= dominators_.position({from});
+  }
 
   void number_loops() {
     for (std::uint32_t b : dominators_.order()) {
@@ -247,16 +257,18 @@ class MainLowering {
     }
     return {};
   }
-  static SourceSpan span_of_exit(const ir::Block& block) { return block.exit_span.known() ? block.exit_span : block.span; }
+  static SourceSpan span_of_exit(const ir::Block& block) {
+    return block.exit_span.known() ? block.exit_span : block.span;
+  }
 
   // -- blocks --
 
   // Values that end their life at each op of a block, and results nobody needs.
   struct Deaths {
-    std::vector<std::vector<bool>> last_use;       // by op, by operand
+    std::vector<std::vector<bool>> last_use;         // by op, by operand
     std::vector<std::vector<std::uint32_t>> unused;  // by op: values
     std::vector<std::uint32_t> unused_params;
-    std::vector<std::uint32_t> at_exit;            // alive when the exit is reached
+    std::vector<std::uint32_t> at_exit;  // alive when the exit is reached
   };
 
   Deaths deaths_in(std::uint32_t b) {
@@ -383,21 +395,33 @@ class MainLowering {
     };
     // Results, then operands, nothing else.
     static constexpr Simple kSimple[] = {
-        {"item", Opcode::Item},           {"to_tensor", Opcode::ToTensor},      {"size", Opcode::Size},
-        {"list.append", Opcode::ListAppend}, {"list.get", Opcode::ListGet},     {"list.set", Opcode::ListSet},
-        {"list.len", Opcode::ListLen},    {"list.concat", Opcode::ListConcat},  {"list.slice", Opcode::ListSlice},
-        {"list.pop", Opcode::ListPop},    {"list.insert", Opcode::ListInsert},  {"list.from_tensor", Opcode::ListFromTensor},
-        {"list.to_tensor", Opcode::ListToTensor}, {"opt.is_some", Opcode::OptIsSome}, {"opt.get", Opcode::OptGet},
+        {"item", Opcode::Item},
+        {"to_tensor", Opcode::ToTensor},
+        {"size", Opcode::Size},
+        {"list.append", Opcode::ListAppend},
+        {"list.get", Opcode::ListGet},
+        {"list.set", Opcode::ListSet},
+        {"list.len", Opcode::ListLen},
+        {"list.concat", Opcode::ListConcat},
+        {"list.slice", Opcode::ListSlice},
+        {"list.pop", Opcode::ListPop},
+        {"list.insert", Opcode::ListInsert},
+        {"list.from_tensor", Opcode::ListFromTensor},
+        {"list.to_tensor", Opcode::ListToTensor},
+        {"opt.is_some", Opcode::OptIsSome},
+        {"opt.get", Opcode::OptGet},
     };
     for (const Simple& s : kSimple) {
       if (op.name == s.name) return code_.emit(s.opcode, results, operands);
     }
     const Words count = {static_cast<std::uint32_t>(operands.size())};
-    if (op.name == "list.new" || op.name == "opt.none" || op.name == "opt.some") return code_.emit(Opcode::ListNew, results, count, operands);
+    if (op.name == "list.new" || op.name == "opt.none" || op.name == "opt.some")
+      return code_.emit(Opcode::ListNew, results, count, operands);
     if (op.name == "rand.uniform") return code_.emit(Opcode::RandUniform, results, count, operands);
     if (op.name == "rand.normal") return code_.emit(Opcode::RandNormal, results, count, operands);
     if (op.name == "select") {
-      return code_.emit(main_.type_of(op.results[0]).is_scalar() ? Opcode::SelectScalar : Opcode::SelectHandle, results, operands);
+      return code_.emit(main_.type_of(op.results[0]).is_scalar() ? Opcode::SelectScalar : Opcode::SelectHandle, results,
+                        operands);
     }
     if (op.name == "dim") return lower_with_axis(op, Opcode::Dim, results, operands);
     if (op.name == "list.stack") return lower_with_axis(op, Opcode::ListStack, results, operands);
@@ -424,7 +448,8 @@ class MainLowering {
 
   Result<void> lower_with_axis(const ir::Op& op, Opcode opcode, const Words& results, const Words& operands) {
     const auto* axis = ir::attr_as<std::int64_t>(op, "axis");
-    if (!axis || *axis < -runtime::kMaxRank || *axis > runtime::kMaxRank) return invalid(op.name + " without a proper axis", op.span);
+    if (!axis || *axis < -runtime::kMaxRank || *axis > runtime::kMaxRank)
+      return invalid(op.name + " without a proper axis", op.span);
     return code_.emit(opcode, results, operands, {static_cast<std::uint32_t>(static_cast<std::int32_t>(*axis))});
   }
 
@@ -446,7 +471,8 @@ class MainLowering {
       if (it == callees_.end()) return invalid("there is no artifact for sub-DNN @" + *name, op.span);
       callee = it->second;
     }
-    const Words head = {callee, static_cast<std::uint32_t>(operands.size()), static_cast<std::uint32_t>(results.size())};
+    const Words head = {callee, static_cast<std::uint32_t>(operands.size()),
+                        static_cast<std::uint32_t>(results.size())};
     return code_.emit(host ? Opcode::HostCall : Opcode::Call, head, operands, results);
   }
 
@@ -467,14 +493,16 @@ class MainLowering {
     for (std::size_t i = 0; i < result.values.size(); ++i) {
       const ir::ValueId v = result.values[i];
       DYCL_ASSIGN(const std::uint32_t reg, reg_of(v));
-      const bool again = std::find(result.values.begin() + static_cast<std::ptrdiff_t>(i) + 1, result.values.end(), v) != result.values.end();
+      const bool again = std::find(result.values.begin() + static_cast<std::ptrdiff_t>(i) + 1, result.values.end(),
+                                   v) != result.values.end();
       words.push_back(reg | (is_tracked(v) && !again ? kLastUse : 0));
     }
     return code_.emit(Opcode::Return, words);
   }
 
   Result<void> lower_raise(const ir::Raise& failure) {
-    Words words = {tables_.string(failure.type), tables_.string(failure.message), static_cast<std::uint32_t>(failure.args.size())};
+    Words words = {tables_.string(failure.type), tables_.string(failure.message),
+                   static_cast<std::uint32_t>(failure.args.size())};
     for (ir::ValueId v : failure.args) {
       DYCL_ASSIGN(const std::uint32_t reg, reg_of(v));
       words.push_back(reg);
@@ -517,7 +545,8 @@ class MainLowering {
   }
 
   // One arm of a decision: jumps straight to its block, or to code that prepares the block's parameters.
-  Result<void> lower_arm(std::uint32_t b, const ir::Edge& edge, const std::vector<std::uint32_t>& alive, std::uint32_t position, bool last) {
+  Result<void> lower_arm(std::uint32_t b, const ir::Edge& edge, const std::vector<std::uint32_t>& alive,
+                         std::uint32_t position, bool last) {
     const std::uint32_t stub = code_.position();
     DYCL_TRY(lower_edge_work(b, edge, alive));
     if (code_.position() == stub) {
@@ -559,7 +588,8 @@ class MainLowering {
       if (from == to) continue;
       DYCL_ASSIGN(const std::uint32_t from_reg, reg_of(from));
       DYCL_ASSIGN(const std::uint32_t to_reg, reg_of(to));
-      moves.push_back({to_reg, from_reg, !main_.type_of(from).is_scalar(), is_tracked(from) && !is_live(from), &main_.type_of(from)});
+      moves.push_back({to_reg, from_reg, !main_.type_of(from).is_scalar(), is_tracked(from) && !is_live(from),
+                       &main_.type_of(from)});
     }
     for (ir::ValueId v : edge.args) set_live(v.index);
     for (ir::ValueId v : target.params) set_live(v.index);  // overwritten or kept
@@ -625,7 +655,8 @@ class MainLowering {
 
 // ---- sub-DNNs -------------------------------------------------------------------------------
 
-Result<runtime::PlanSubDnn> lower_sub_dnn(const ir::Function& function, const backends::SubDnnArtifacts& made, Tables& tables) {
+Result<runtime::PlanSubDnn> lower_sub_dnn(const ir::Function& function, const backends::SubDnnArtifacts& made,
+                                          Tables& tables) {
   runtime::PlanSubDnn out;
   out.name = function.name;
   for (const ir::Param& p : function.params) {
@@ -674,7 +705,8 @@ Result<Lowered> lower(const ir::Program& program, const std::vector<backends::Su
   for (const backends::SubDnnArtifacts& made : artifacts) {
     if (!called.contains(made.function) || callees.contains(made.function)) continue;
     const ir::Function* function = functions.find(made.function);
-    if (!function || function->kind != ir::FunctionKind::SubDnn) return invalid("there is no sub-DNN @" + made.function);
+    if (!function || function->kind != ir::FunctionKind::SubDnn)
+      return invalid("there is no sub-DNN @" + made.function);
     callees.emplace(made.function, static_cast<std::uint32_t>(out.plan.sub_dnns.size()));
     DYCL_ASSIGN(runtime::PlanSubDnn lowered, lower_sub_dnn(*function, made, tables));
     out.plan.sub_dnns.push_back(std::move(lowered));

@@ -15,8 +15,8 @@
 namespace dycl::emit {
 
 struct Lowered {
-  runtime::Plan plan;             // artifacts without offset, size and checksum
-  runtime::DebugInfo debug;       // without texts
+  runtime::Plan plan;                // artifacts without offset, size and checksum
+  runtime::DebugInfo debug;          // without texts
   std::vector<std::string> weights;  // names; a plan's weight index counts here
 };
 

@@ -20,12 +20,14 @@ namespace section = runtime::section;
 
 Error invalid(std::string message) { return {ErrorKind::InvalidModel, std::move(message), {}, {}, {}}; }
 
-std::uint64_t aligned(std::uint64_t n) { return (n + runtime::kAlignment - 1) / runtime::kAlignment * runtime::kAlignment; }
+std::uint64_t aligned(std::uint64_t n) {
+  return (n + runtime::kAlignment - 1) / runtime::kAlignment * runtime::kAlignment;
+}
 
 // ---- weights and artifacts: bytes that are stored as they are --------------------------------
 
-Result<std::vector<runtime::PlanWeight>> place_weights(const ir::Program& program, const std::vector<std::string>& names,
-                                                       SectionContent& content) {
+Result<std::vector<runtime::PlanWeight>> place_weights(const ir::Program& program,
+                                                       const std::vector<std::string>& names, SectionContent& content) {
   std::vector<runtime::PlanWeight> index;
   std::uint64_t end = 0;
   for (const std::string& name : names) {
@@ -35,9 +37,11 @@ Result<std::vector<runtime::PlanWeight>> place_weights(const ir::Program& progra
     w.dtype = weight.type.dtype;
     for (const ir::Dim& d : weight.type.shape ? *weight.type.shape : std::vector<ir::Dim>()) w.shape.push_back(d.value);
     const auto bytes = runtime::tensor_bytes(w.dtype, w.shape);
-    if (!weight.type.is_tensor() || !weight.type.shape || !bytes) return invalid("weight @" + name + " has no fixed shape");
+    if (!weight.type.is_tensor() || !weight.type.shape || !bytes)
+      return invalid("weight @" + name + " has no fixed shape");
     if (weight.bytes.size != *bytes || (*bytes > 0 && !weight.bytes.data)) {
-      return invalid("weight @" + name + " has " + std::to_string(weight.bytes.size) + " bytes where its type needs " + std::to_string(*bytes));
+      return invalid("weight @" + name + " has " + std::to_string(weight.bytes.size) + " bytes where its type needs " +
+                     std::to_string(*bytes));
     }
     const std::span<const std::uint8_t> piece(weight.bytes.data, weight.bytes.size);
     w.offset = aligned(end);
@@ -50,7 +54,8 @@ Result<std::vector<runtime::PlanWeight>> place_weights(const ir::Program& progra
   return index;
 }
 
-void place_artifacts(const std::vector<backends::SubDnnArtifacts>& artifacts, runtime::Plan& plan, SectionContent& content) {
+void place_artifacts(const std::vector<backends::SubDnnArtifacts>& artifacts, runtime::Plan& plan,
+                     SectionContent& content) {
   std::unordered_map<std::string_view, const backends::SubDnnArtifacts*> by_name;
   for (const backends::SubDnnArtifacts& a : artifacts) by_name.emplace(a.function, &a);
   std::uint64_t end = 0;
@@ -92,7 +97,8 @@ Result<std::string> metadata_json(const ir::Program& program, const PackageOptio
 }
 
 // The lines of a file that spans name.
-void add_lines(std::uint32_t file, const std::string& text, const std::set<std::uint32_t>& wanted, runtime::DebugInfo& debug) {
+void add_lines(std::uint32_t file, const std::string& text, const std::set<std::uint32_t>& wanted,
+               runtime::DebugInfo& debug) {
   std::uint32_t line = 1;
   for (std::size_t begin = 0; begin < text.size(); ++line) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -153,7 +159,9 @@ Result<void> check_before_naming(const std::filesystem::path& path) {
   return error;
 }
 
-std::span<const std::uint8_t> as_bytes(const std::string& text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
+std::span<const std::uint8_t> as_bytes(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
 
 }  // namespace
 

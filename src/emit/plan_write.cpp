@@ -10,7 +10,9 @@ namespace fb = runtime::fb;
 using runtime::Plan;
 using Builder = flatbuffers::FlatBufferBuilder;
 
-std::vector<std::uint8_t> finished(Builder& out) { return {out.GetBufferPointer(), out.GetBufferPointer() + out.GetSize()}; }
+std::vector<std::uint8_t> finished(Builder& out) {
+  return {out.GetBufferPointer(), out.GetBufferPointer() + out.GetSize()};
+}
 
 // A vector of tables made by `convert(item)`.
 template <typename Items, typename Convert>
@@ -55,7 +57,9 @@ auto constants(Builder& out, const Plan& plan) {
   });
 }
 
-fb::Span span_of(std::uint32_t pc, const SourceSpan& s) { return {pc, s.file, s.line, s.column, s.end_line, s.end_column}; }
+fb::Span span_of(std::uint32_t pc, const SourceSpan& s) {
+  return {pc, s.file, s.line, s.column, s.end_line, s.end_column};
+}
 
 auto spans(Builder& out, const std::vector<SourceSpan>& items) {
   std::vector<fb::Span> made;
@@ -69,7 +73,8 @@ std::vector<std::uint8_t> write_plan(const Plan& plan) {
   Builder out;
   const auto producer = out.CreateString(plan.producer);
   const auto types = tables(out, plan.types, [&](const runtime::PlanType& t) {
-    return fb::CreateType(out, static_cast<std::uint8_t>(t.kind), static_cast<std::uint8_t>(t.dtype), t.rank_known, dims(out, t), t.element);
+    return fb::CreateType(out, static_cast<std::uint8_t>(t.kind), static_cast<std::uint8_t>(t.dtype), t.rank_known,
+                          dims(out, t), t.element);
   });
   const auto symbols = tables(out, plan.symbols, [&](const runtime::PlanSymbol& s) {
     return fb::CreateSymbol(out, out.CreateString(s.name), s.min, s.max);
@@ -122,7 +127,8 @@ std::vector<std::uint8_t> write_debug_info(const runtime::DebugInfo& debug) {
   const auto decision_spans = spans(out, debug.decision_spans);
   const auto loop_spans = spans(out, debug.loop_spans);
   const auto names = texts(out, debug.register_names);
-  out.Finish(fb::CreateDebugInfo(out, ir_text, sources, spans_of_code, lines, blocks, decision_spans, loop_spans, names));
+  out.Finish(
+      fb::CreateDebugInfo(out, ir_text, sources, spans_of_code, lines, blocks, decision_spans, loop_spans, names));
   return finished(out);
 }
 

@@ -9,6 +9,7 @@ namespace dycl::passes {
 namespace {
 
 // ONNX's ops that do about one pass over their data. Sorted.
+// clang-format off
 constexpr std::array kLight = std::to_array<std::string_view>({
     "Abs", "Acos", "Acosh", "Add", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh", "AveragePool",
     "BatchNormalization", "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Cast", "CastLike", "Ceil",
@@ -25,6 +26,7 @@ constexpr std::array kLight = std::to_array<std::string_view>({
     "Sqrt", "Squeeze", "Sub", "Sum", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Tile", "TopK", "Transpose", "Trilu",
     "Unsqueeze", "Where", "Xor",
 });
+// clang-format on
 static_assert(std::ranges::is_sorted(kLight));
 
 }  // namespace

@@ -115,8 +115,7 @@ using Trims = std::unordered_map<std::string, Trim>;
 Trims used_results(const ir::Program& program) {
   Trims trims;
   for (const ir::Function& function : program.functions)
-    if (function.kind == ir::FunctionKind::SubDnn)
-      trims[function.name].results.assign(function.results.size(), false);
+    if (function.kind == ir::FunctionKind::SubDnn) trims[function.name].results.assign(function.results.size(), false);
   for (const ir::Function& function : program.functions) {
     if (function.kind == ir::FunctionKind::SubDnn) continue;
     const Liveness live(function);
@@ -183,9 +182,11 @@ int drop_unnamed(ir::Program& program) {
         if (op.name == "weight") read.insert(std::get<std::string>(*op.attr("name")));
   for (const auto& [name, state] : program.states) {
     if (const auto* weight = std::get_if<std::string>(&state.initial)) read.insert(*weight);
-    if (const auto* list = std::get_if<std::vector<std::string>>(&state.initial)) read.insert(list->begin(), list->end());
+    if (const auto* list = std::get_if<std::vector<std::string>>(&state.initial))
+      read.insert(list->begin(), list->end());
   }
-  dropped += static_cast<int>(std::erase_if(program.weights, [&](const auto& item) { return !read.contains(item.first); }));
+  dropped +=
+      static_cast<int>(std::erase_if(program.weights, [&](const auto& item) { return !read.contains(item.first); }));
   return dropped;
 }
 

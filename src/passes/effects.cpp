@@ -12,6 +12,7 @@ namespace {
 
 // Tensor ops whose result is defined only for some values of their operands (not
 // only for some shapes). Sorted.
+// clang-format off
 constexpr std::array kPartialTensorOps = std::to_array<std::string_view>({
     "BitShift",   "CenterCropPad", "Compress",       "ConstantOfShape", "Expand",
     "Gather",     "GatherElements", "GatherND",      "MaxUnpool",       "OneHot",
@@ -19,6 +20,8 @@ constexpr std::array kPartialTensorOps = std::to_array<std::string_view>({
     "ScatterElements", "ScatterND", "Split",         "SplitToSequence", "TensorScatter",
     "Tile",       "TopK",          "Upsample",
 });
+// clang-format on
+static_assert(std::ranges::is_sorted(kPartialTensorOps));
 
 bool to_tensor_may_raise(const ir::Function& function, const ir::Op& op) {
   const auto kind = function.type_of(op.operands[0]).kind;
@@ -72,9 +75,7 @@ bool may_raise(const ir::Function& function, const ir::Op& op) {
   return true;
 }
 
-bool is_ordered(const ir::Function& function, const ir::Op& op) {
-  return has_effect(op) || may_raise(function, op);
-}
+bool is_ordered(const ir::Function& function, const ir::Op& op) { return has_effect(op) || may_raise(function, op); }
 
 bool is_speculatable(const ir::Function& function, const ir::Op& op) {
   if (is_ordered(function, op) || op.name == "call") return false;

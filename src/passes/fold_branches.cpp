@@ -58,8 +58,10 @@ int fold_branches(ir::Program& program) {
     if (function.kind != ir::FunctionKind::Host) continue;
     const Definitions defs = definitions_of(function);
     for (ir::Block& block : function.blocks) {
-      if (auto* branch = std::get_if<ir::Branch>(&block.exit)) folded += fold(defs, block, *branch);
-      else if (auto* choice = std::get_if<ir::Switch>(&block.exit)) folded += fold(defs, block, *choice);
+      if (auto* branch = std::get_if<ir::Branch>(&block.exit))
+        folded += fold(defs, block, *branch);
+      else if (auto* choice = std::get_if<ir::Switch>(&block.exit))
+        folded += fold(defs, block, *choice);
     }
   }
   return folded;

@@ -18,8 +18,10 @@ class Folder {
       for (ir::Op& op : function_.blocks[b].body) {
         reads_as_.rewrite(op);
         if (op.is_tensor_op() || has_effect(op) || op.results.size() != 1 || op.name == "const") continue;
-        if (const auto known = known_value(op)) become_constant(op, *known);
-        else if (const ir::ValueId same = alias(op); same.present()) become_alias(op, same);
+        if (const auto known = known_value(op))
+          become_constant(op, *known);
+        else if (const ir::ValueId same = alias(op); same.present())
+          become_alias(op, same);
       }
     if (folded_ == 0) return 0;
     reads_as_.apply(function_);

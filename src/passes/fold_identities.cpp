@@ -13,10 +13,16 @@ namespace dycl::passes {
 namespace {
 
 // Ops that keep elements in order: with the same shape they change nothing. Sorted.
+// clang-format off
 constexpr std::array kKeepOrder = std::to_array<std::string_view>({
     "CastLike", "Expand", "Flatten", "Reshape", "Squeeze", "Tile", "Unsqueeze"});
+// clang-format on
+static_assert(std::ranges::is_sorted(kKeepOrder));
 // Ops that with one operand are that operand. Sorted.
+// clang-format off
 constexpr std::array kOverMany = std::to_array<std::string_view>({"Concat", "Max", "Mean", "Min", "Sum"});
+// clang-format on
+static_assert(std::ranges::is_sorted(kOverMany));
 
 class IdentityFolder {
  public:
@@ -45,7 +51,8 @@ class IdentityFolder {
   const ir::Type& type(ir::ValueId value) const { return function_.type_of(value); }
 
   bool hands_on(const ir::Op& op) const {
-    if (!op.is_tensor_op() || op.operands.empty() || !op.operands[0].present() || !op.results[0].present()) return false;
+    if (!op.is_tensor_op() || op.operands.empty() || !op.operands[0].present() || !op.results[0].present())
+      return false;
     for (std::size_t i = 1; i < op.results.size(); ++i)
       if (op.results[i].present() && used_[op.results[i].index]) return false;
     if (!fits(type(op.operands[0]), type(op.results[0]))) return false;

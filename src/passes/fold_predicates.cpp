@@ -203,8 +203,8 @@ class PredicateFolder {
       }
       const ir::ValueId result = op.results[0];
       const bool leaves = op.name == "item" ? read_outside(result) : is_condition(op);
-      terms_[result.index] = op.name == "item" ? arithmetic.leaf(op.operands[0])
-                                               : arithmetic.apply(op.name, terms_of(op), op.span);
+      terms_[result.index] =
+          op.name == "item" ? arithmetic.leaf(op.operands[0]) : arithmetic.apply(op.name, terms_of(op), op.span);
       if (!leaves) continue;
       if (op.name == "item") {
         out.push_back(std::move(op));
@@ -219,8 +219,10 @@ class PredicateFolder {
   std::vector<TensorArithmetic::Term> terms_of(const ir::Op& op) const {
     std::vector<TensorArithmetic::Term> terms;
     for (const ir::ValueId operand : op.operands) {
-      if (const auto& constant = constant_[operand.index]) terms.push_back({{}, DType::F64, *constant});
-      else terms.push_back(terms_[operand.index]);
+      if (const auto& constant = constant_[operand.index])
+        terms.push_back({{}, DType::F64, *constant});
+      else
+        terms.push_back(terms_[operand.index]);
     }
     return terms;
   }
@@ -230,7 +232,7 @@ class PredicateFolder {
   std::vector<bool> candidate_;
   std::vector<Range> range_;
   std::vector<std::uint32_t> uses_, inside_uses_;
-  std::vector<std::vector<ir::ValueId>> users_;  // candidates that read a value
+  std::vector<std::vector<ir::ValueId>> users_;          // candidates that read a value
   std::vector<std::optional<scalar::Scalar>> constant_;  // per value: a copy, for bodies change
   std::vector<TensorArithmetic::Term> terms_;
   bool any_ = false;

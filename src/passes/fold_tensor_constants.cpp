@@ -16,12 +16,18 @@ namespace dycl::passes {
 namespace {
 
 // Ops that only move elements. Sorted.
+// clang-format off
 constexpr std::array kMoves = std::to_array<std::string_view>({
     "Concat", "Constant", "Flatten", "Gather", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze"});
+// clang-format on
+static_assert(std::ranges::is_sorted(kMoves));
 // Ops that are exact on integers and bools. Sorted.
+// clang-format off
 constexpr std::array kExactOnIntegers = std::to_array<std::string_view>({
     "Add", "And", "Cast", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min", "Mul", "Neg", "Not",
     "Or", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum", "Sub", "Where"});
+// clang-format on
+static_assert(std::ranges::is_sorted(kExactOnIntegers));
 
 // A result may be larger than what it is made of only while it is small.
 constexpr std::size_t kSmall = 4096;
@@ -46,8 +52,10 @@ class Folder {
     for (const std::uint32_t b : cfg.order())
       for (ir::Op& op : function.blocks[b].body) {
         if (!op.is_tensor_op() || op.results.size() != 1 || !op.results[0].present()) continue;
-        if (op.name == "Shape" || op.name == "Size") fold_shape(function, op);
-        else if (is_exact(function, op)) fold(function, defs, op);
+        if (op.name == "Shape" || op.name == "Size")
+          fold_shape(function, op);
+        else if (is_exact(function, op))
+          fold(function, defs, op);
       }
   }
 
@@ -114,7 +122,8 @@ class Folder {
       if (operand.present() && (!is_known(constant) || would_store_twice(*constant, reader))) return;
       key.push_back(operand.present() ? 1 : 0);
       if (operand.present()) append_attr(key, identity_of(*constant));
-      if (operand.present() && name.empty() && constant->name == "weight") name = std::get<std::string>(identity_of(*constant));
+      if (operand.present() && name.empty() && constant->name == "weight")
+        name = std::get<std::string>(identity_of(*constant));
     }
     if (const auto it = made_.find(key); it != made_.end()) return become_weight(function, op, it->second);
     std::vector<ir::Tensor> held;
@@ -141,8 +150,10 @@ class Folder {
       return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
     };
     std::vector<std::int64_t> extents;
-    for (std::int64_t i = place("start", 0); i < place("end", rank); ++i) extents.push_back((*shape)[static_cast<std::size_t>(i)].value);
-    if (op.name == "Shape") return replace(function, op, ir::Tensor::of(DType::I64, {std::ssize(extents)}, extents), {}, {});
+    for (std::int64_t i = place("start", 0); i < place("end", rank); ++i)
+      extents.push_back((*shape)[static_cast<std::size_t>(i)].value);
+    if (op.name == "Shape")
+      return replace(function, op, ir::Tensor::of(DType::I64, {std::ssize(extents)}, extents), {}, {});
     std::int64_t count = 1;
     for (const ir::Dim& dim : *shape)
       if (__builtin_mul_overflow(count, dim.value, &count)) return;
@@ -155,7 +166,11 @@ class Folder {
     if (!fits(type, function.type_of(op.results[0]))) return;  // the program says otherwise: not ours to judge
     if (result.bytes.size() <= ir::kMaxLiteralBytes) {
       function.values[op.results[0].index].type = type;
-      op = {"const", {}, std::move(op.results), {{"value", ir::TensorLiteral{result.dtype, result.shape, result.bytes}}}, op.span};
+      op = {"const",
+            {},
+            std::move(op.results),
+            {{"value", ir::TensorLiteral{result.dtype, result.shape, result.bytes}}},
+            op.span};
       ++folded_;
       return;
     }

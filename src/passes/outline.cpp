@@ -249,7 +249,7 @@ class SubDnnWriter {
 
   const ir::Function& host_;
   const Facts& facts_;
-  std::vector<ir::ValueId> inside_;   // valid where stamp_ is now_
+  std::vector<ir::ValueId> inside_;  // valid where stamp_ is now_
   std::vector<std::uint32_t> stamp_;
   std::uint32_t now_ = 0;
   ir::Function made_;
@@ -297,7 +297,8 @@ class BlockOutliner {
       writer.begin(names.next());
       for (const std::size_t i : calls_[stage]) writer.add(block_.body[i]);
       for (const ir::ValueId result : results) writer.add_result(result);
-      body.push_back({"call", writer.arguments(), std::move(results), {{"callee", writer.made().name}}, writer.made().span});
+      body.push_back(
+          {"call", writer.arguments(), std::move(results), {{"callee", writer.made().name}}, writer.made().span});
       made.push_back(writer.take());
     }
     return body;

@@ -55,7 +55,8 @@ constexpr std::array kPipeline = std::to_array<PassEntry>({
 });
 
 const PassEntry* pass_named(std::string_view name) {
-  const auto it = std::ranges::find(kPipeline, name, [](const PassEntry& entry) { return std::string_view(entry.name); });
+  const auto it =
+      std::ranges::find(kPipeline, name, [](const PassEntry& entry) { return std::string_view(entry.name); });
   return it == kPipeline.end() ? nullptr : &*it;
 }
 
@@ -80,7 +81,9 @@ Result<std::vector<const PassEntry*>> plan(const PipelineOptions& options) {
   }
   if (options.only.empty())
     for (const PassEntry& entry : kPipeline) passes.push_back(&entry);
-  std::erase_if(passes, [&](const PassEntry* entry) { return std::ranges::find(options.skip, entry->name) != options.skip.end(); });
+  std::erase_if(passes, [&](const PassEntry* entry) {
+    return std::ranges::find(options.skip, entry->name) != options.skip.end();
+  });
   return passes;
 }
 

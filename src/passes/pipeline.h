@@ -17,8 +17,8 @@ namespace dycl::passes {
 
 struct PassEntry {
   const char* name;
-  const char* sentence;         // what it does, for --help
-  int (*run)(ir::Program&);     // returns its count of changes
+  const char* sentence;      // what it does, for --help
+  int (*run)(ir::Program&);  // returns its count of changes
 };
 
 std::span<const PassEntry> pipeline();

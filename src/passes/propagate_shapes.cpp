@@ -30,12 +30,17 @@ ir::Type filled(const ir::Type& declared, const ir::Type& inferred) {
 class Propagator {
  public:
   Propagator(const ir::Program& program, ir::Function& function)
-      : program_(program), function_(function), cfg_(cfg_of(function)), values_(function), seen_(function.values.size()) {
+      : program_(program),
+        function_(function),
+        cfg_(cfg_of(function)),
+        values_(function),
+        seen_(function.values.size()) {
     for (const ir::Value& value : function.values) declared_.push_back(value.type);
     for (const ir::Param& param : function.params) seen_[param.value.index] = true;
     incoming_.resize(function.blocks.size());
     for (const std::uint32_t b : cfg_.order())
-      for_each_edge(function.blocks[b].exit, [&](const ir::Edge& edge) { incoming_[edge.target.index].push_back(&edge); });
+      for_each_edge(function.blocks[b].exit,
+                    [&](const ir::Edge& edge) { incoming_[edge.target.index].push_back(&edge); });
   }
 
   int run() {
@@ -88,8 +93,10 @@ class Propagator {
     if (op.is_tensor_op()) {
       const auto shapes = result_shapes({program_, function_, op, values_});
       for (std::size_t i = 0; i < op.results.size(); ++i)
-        if (op.results[i].present() && shapes[i]) fill(op.results[i], ir::Type::tensor(type(op.results[i]).dtype, *shapes[i]));
-        else if (op.results[i].present()) fill(op.results[i], declared_[op.results[i].index]);
+        if (op.results[i].present() && shapes[i])
+          fill(op.results[i], ir::Type::tensor(type(op.results[i]).dtype, *shapes[i]));
+        else if (op.results[i].present())
+          fill(op.results[i], declared_[op.results[i].index]);
     } else if (op.name != "call") {
       if (const auto types = ir::infer_types(program_, function_, op))
         for (std::size_t i = 0; i < op.results.size() && i < types->size(); ++i) fill(op.results[i], (*types)[i]);
@@ -99,9 +106,7 @@ class Propagator {
     values_.visit(function_, op);
   }
 
-  void fill(ir::ValueId result, const ir::Type& inferred) {
-    type(result) = filled(declared_[result.index], inferred);
-  }
+  void fill(ir::ValueId result, const ir::Type& inferred) { type(result) = filled(declared_[result.index], inferred); }
 
   const ir::Program& program_;
   ir::Function& function_;

@@ -37,8 +37,10 @@ Shape reduced(const Shape& shape, const std::vector<std::int64_t>& axes, bool al
   }
   Dims result;
   for (std::size_t i = 0; i < shape->size(); ++i) {
-    if (!gone[i]) result.push_back((*shape)[i]);
-    else if (keep) result.push_back(Dim::of(1));
+    if (!gone[i])
+      result.push_back((*shape)[i]);
+    else if (keep)
+      result.push_back(Dim::of(1));
   }
   return result;
 }
@@ -197,7 +199,8 @@ Shapes expand(const ShapeQuery& q) {
 Shapes tile(const ShapeQuery& q) {
   Shape shape = q.shape(0);
   const Contents* repeats = q.contents(1);
-  if (!shape || !repeats || repeats->size() != shape->size()) return {shape ? Shape(Dims(shape->size())) : std::nullopt};
+  if (!shape || !repeats || repeats->size() != shape->size())
+    return {shape ? Shape(Dims(shape->size())) : std::nullopt};
   for (std::size_t i = 0; i < shape->size(); ++i) (*shape)[i] = (*shape)[i] * (*repeats)[i];
   return {shape};
 }
@@ -238,7 +241,8 @@ Shapes split(const ShapeQuery& q) {
   for (std::size_t i = 0; i < count; ++i) {
     Dims part = *shape;
     part[*axis] = Dim::opaque();
-    if (sizes && sizes->size() == count) part[*axis] = (*sizes)[i];
+    if (sizes && sizes->size() == count)
+      part[*axis] = (*sizes)[i];
     else if (!q.has(1) && extent.is_known()) {
       const std::int64_t each = (extent.value + parts - 1) / parts;
       const std::int64_t left = extent.value - each * (parts - 1);
@@ -290,10 +294,10 @@ Shapes slice(const ShapeQuery& q) {
   for (std::size_t i = 0; i < axes->size(); ++i) {
     const auto at = axis_of((*axes)[i], shape->size());
     if (!at) return {std::nullopt};
-    const bool known = starts && ends && i < starts->size() && i < ends->size() &&
-                       (!q.has(4) || (steps && i < steps->size()));
-    (*shape)[*at] = known ? sliced(q.program, (*shape)[*at], (*starts)[i], (*ends)[i], q.has(4) ? (*steps)[i] : 1)
-                          : Dim::opaque();
+    const bool known =
+        starts && ends && i < starts->size() && i < ends->size() && (!q.has(4) || (steps && i < steps->size()));
+    (*shape)[*at] =
+        known ? sliced(q.program, (*shape)[*at], (*starts)[i], (*ends)[i], q.has(4) ? (*steps)[i] : 1) : Dim::opaque();
   }
   return {shape};
 }
@@ -379,7 +383,8 @@ Shapes one_hot(const ShapeQuery& q) {
   if (!axis) return {std::nullopt};
   const Contents* depth = q.contents(1);
   Dims result = *indices;
-  result.insert(result.begin() + static_cast<std::ptrdiff_t>(*axis), depth && depth->size() == 1 ? depth->front() : Dim::opaque());
+  result.insert(result.begin() + static_cast<std::ptrdiff_t>(*axis),
+                depth && depth->size() == 1 ? depth->front() : Dim::opaque());
   return {result};
 }
 
@@ -389,7 +394,7 @@ Dim broadcast_dim(const ir::Program& program, const Dim& a, const Dim& b) {
   if (a.value == 1) return b;
   if (b.value == 1) return a;
   if (a.is_known() && b.is_known()) return Dim::opaque();  // the op fails; not ours to say
-  if (a.is_known()) return a;  // not 1, so the other is 1 or the same
+  if (a.is_known()) return a;                              // not 1, so the other is 1 or the same
   if (b.is_known()) return b;
   if (a.is_symbolic() && ir::bounds(a, program.symbols).min > 1) return a;
   if (b.is_symbolic() && ir::bounds(b, program.symbols).min > 1) return b;
@@ -439,6 +444,7 @@ std::optional<std::vector<std::int64_t>> ShapeQuery::integers(const char* attr) 
   return value ? std::optional(*value) : std::nullopt;
 }
 
+// clang-format off
 void add_basic_rules(ShapeRules& rules) {
   for (const char* name :
        {"Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Cast", "CastLike", "Ceil", "Celu", "Clip",
@@ -462,6 +468,7 @@ void add_basic_rules(ShapeRules& rules) {
                 {"Shape", shape_op}, {"Size", scalar}, {"Slice", slice}, {"Split", split}, {"Squeeze", squeeze},
                 {"Tile", tile}, {"TopK", top_k}, {"Transpose", transpose}, {"Unsqueeze", unsqueeze}});
 }
+// clang-format on
 
 std::vector<Shape> result_shapes(const ShapeQuery& query) {
   static const ShapeRules rules = [] {

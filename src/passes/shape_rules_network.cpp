@@ -79,7 +79,8 @@ std::optional<Windows> windows_of(const ShapeQuery& q, const std::vector<std::in
   Windows w{kernel, list("strides", dims, 1), list("dilations", dims, 1), list("pads", 2 * dims, 0),
             q.text("auto_pad", "NOTSET")};
   const bool positive = std::ranges::all_of(w.stride, [](std::int64_t s) { return s > 0; });
-  if (w.stride.size() != dims || w.dilation.size() != dims || w.pads.size() != 2 * dims || !positive) return std::nullopt;
+  if (w.stride.size() != dims || w.dilation.size() != dims || w.pads.size() != 2 * dims || !positive)
+    return std::nullopt;
   if (w.auto_pad.empty()) w.auto_pad = "NOTSET";
   return w;
 }
@@ -141,8 +142,10 @@ Shapes conv_transpose(const ShapeQuery& q) {
   for (std::size_t i = 0; i < kernel->size(); ++i) {
     const std::int64_t reach = w->dilation[i] * ((*kernel)[i] - 1) + 1;
     const Dim stride = Dim::of(w->stride[i]);
-    if (stated && stated->size() == kernel->size()) result.push_back(Dim::of((*stated)[i]));
-    else if (w->auto_pad != "NOTSET" || more.size() != kernel->size()) result.push_back(Dim::opaque());
+    if (stated && stated->size() == kernel->size())
+      result.push_back(Dim::of((*stated)[i]));
+    else if (w->auto_pad != "NOTSET" || more.size() != kernel->size())
+      result.push_back(Dim::opaque());
     else
       result.push_back(((*x)[i + 2] - Dim::of(1)) * stride +
                        ir::constant_dim(more[i] + reach - w->pads[i] - w->pads[kernel->size() + i]));
@@ -237,6 +240,7 @@ Shapes attention(const ShapeQuery& q) {
 
 }  // namespace
 
+// clang-format off
 void add_network_rules(ShapeRules& rules) {
   rules.insert({{"Attention", attention}, {"AveragePool", pool}, {"BatchNormalization", first_as_first},
                 {"Conv", conv}, {"ConvInteger", conv}, {"ConvTranspose", conv_transpose},
@@ -248,5 +252,6 @@ void add_network_rules(ShapeRules& rules) {
                 {"RMSNormalization", first_as_first}, {"RNN", recurrence}, {"Resize", resize},
                 {"SpaceToDepth", space_to_depth}});
 }
+// clang-format on
 
 }  // namespace dycl::passes

@@ -131,8 +131,8 @@ class Sinker {
   const PostDominators after_;
   const Loops loops_;
   Uses use_;
-  std::vector<bool> heavy_;            // per value: of a heavy op that goes, or depends on one
-  std::vector<std::uint8_t> reader_;   // per value, while a block settles: kGoes, kStays or both
+  std::vector<bool> heavy_;                    // per value: of a heavy op that goes, or depends on one
+  std::vector<std::uint8_t> reader_;           // per value, while a block settles: kGoes, kStays or both
   std::vector<std::vector<ir::Op>> arrivals_;  // per block, last first
   int moved_ = 0;
 };

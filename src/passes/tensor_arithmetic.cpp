@@ -15,6 +15,7 @@ namespace {
 
 using Term = TensorArithmetic::Term;
 
+// clang-format off
 constexpr std::array kKnown = std::to_array<std::string_view>({
     "bool.and",    "bool.eq",   "bool.not",    "bool.or",     "bool.to_float", "bool.to_int", "bool.xor",
     "float.abs",   "float.add", "float.eq",    "float.ge",    "float.gt",      "float.isinf", "float.isnan",
@@ -23,6 +24,7 @@ constexpr std::array kKnown = std::to_array<std::string_view>({
     "int.ge",      "int.gt",    "int.le",      "int.lt",      "int.max",       "int.min",     "int.mul",
     "int.ne",      "int.neg",   "int.sub",     "int.to_bool", "int.to_float",  "select",
 });
+// clang-format on
 static_assert(std::ranges::is_sorted(kKnown));
 
 bool is_constant(const Term& term) { return !term.tensor.present(); }
@@ -123,11 +125,7 @@ Term TensorArithmetic::int_op(const std::string& op, const std::vector<Term>& op
   if (op == "to_bool") return negated(compare("eq", a, {{}, DType::I64, scalar::Scalar::of(std::int64_t{0})}));
   if (op == "neg") return emit("Neg", {a}, DType::I64);
   if (op == "abs") return emit("Abs", {a}, DType::I64);
-  const char* name = op == "add"   ? "Add"
-                     : op == "sub" ? "Sub"
-                     : op == "mul" ? "Mul"
-                     : op == "min" ? "Min"
-                                   : "Max";
+  const char* name = op == "add" ? "Add" : op == "sub" ? "Sub" : op == "mul" ? "Mul" : op == "min" ? "Min" : "Max";
   return emit(name, operands, DType::I64);
 }
 
@@ -144,7 +142,8 @@ Term TensorArithmetic::choose(const Term& condition, const Term& a, const Term& 
   const auto kind = is_constant(a) ? a.constant.kind : scalar::Kind::Bool;
   const bool bools = is_constant(a) ? kind == scalar::Kind::Bool : a.dtype == DType::Bool;
   if (bools)  // few engines choose between bools
-    return emit("Or", {emit("And", {condition, a}, DType::Bool), emit("And", {negated(condition), b}, DType::Bool)}, DType::Bool);
+    return emit("Or", {emit("And", {condition, a}, DType::Bool), emit("And", {negated(condition), b}, DType::Bool)},
+                DType::Bool);
   const bool ints = is_constant(a) ? kind == scalar::Kind::Int : a.dtype == DType::I64;
   const DType dtype = ints ? DType::I64 : fits_f32(a) && fits_f32(b) ? DType::F32 : DType::F64;
   return emit("Where", {cast(condition, DType::Bool), cast(a, dtype), cast(b, dtype)}, dtype);

@@ -66,11 +66,13 @@ Result<void> Run::Parts::check_tensor(const Tensor& t, std::uint32_t type, const
   const PlanType& wanted = plan.types[type];
   const auto expected = [&] { return "; expected " + type_text(plan, type) + ", got " + shown(t); };
   if (t.dtype != wanted.dtype) {
-    return bad_input(what + " has dtype " + std::string(name_of(t.dtype)) + ", not " + std::string(name_of(wanted.dtype)) + expected());
+    return bad_input(what + " has dtype " + std::string(name_of(t.dtype)) + ", not " +
+                     std::string(name_of(wanted.dtype)) + expected());
   }
   if (t.shape.size() > kMaxRank) return bad_input(what + " has more than " + std::to_string(kMaxRank) + " dims");
   if (wanted.rank_known && t.shape.size() != wanted.dims.size()) {
-    return bad_input(what + " has " + std::to_string(t.shape.size()) + " dims, not " + std::to_string(wanted.dims.size()) + expected());
+    return bad_input(what + " has " + std::to_string(t.shape.size()) + " dims, not " +
+                     std::to_string(wanted.dims.size()) + expected());
   }
   for (std::size_t i = 0; i < wanted.dims.size(); ++i) {
     if (wanted.dims[i].value >= 0 && wanted.dims[i].value != t.shape[i]) {
@@ -93,7 +95,8 @@ Result<void> Run::Parts::check_value(const Value& value, std::uint32_t type, con
     return bad_input(what + " is " + shown(value) + "; expected " + type_text(plan, type));
   }
   if (wanted.kind == ValueKind::Tensor) return check_tensor(value.tensor, type, what);
-  if (wanted.kind == ValueKind::Optional && value.kind != Value::Kind::None) return check_value(value, wanted.element, what);
+  if (wanted.kind == ValueKind::Optional && value.kind != Value::Kind::None)
+    return check_value(value, wanted.element, what);
   if (wanted.kind == ValueKind::List) {
     for (std::size_t i = 0; i < value.elements.size(); ++i) {
       DYCL_TRY(check_value(value.elements[i], wanted.element, "element " + std::to_string(i) + " of " + what));
@@ -108,7 +111,8 @@ Result<void> Run::Parts::check_extents(const Value& value, std::uint32_t type, c
     return value.kind == Value::Kind::None ? Result<void>() : check_extents(value, wanted.element, what);
   }
   if (wanted.kind == ValueKind::List) {
-    for (const Value& element : value.elements) DYCL_TRY(check_extents(element, wanted.element, "an element of " + what));
+    for (const Value& element : value.elements)
+      DYCL_TRY(check_extents(element, wanted.element, "an element of " + what));
   }
   if (wanted.kind != ValueKind::Tensor) return {};
   for (std::size_t i = 0; i < wanted.dims.size(); ++i) {
@@ -116,9 +120,9 @@ Result<void> Run::Parts::check_extents(const Value& value, std::uint32_t type, c
     if (d.code.empty()) continue;
     const auto extent = evaluate_dim(d.code, heap.symbols());
     if (extent && *extent != value.tensor.shape[i]) {
-      return bad_input(what + ": dim " + std::to_string(i) + " is " + std::to_string(value.tensor.shape[i]) + " and must be " +
-                       d.text + " = " + std::to_string(*extent) + "; expected " + type_text(plan, type) + ", got " +
-                       shown(value.tensor));
+      return bad_input(what + ": dim " + std::to_string(i) + " is " + std::to_string(value.tensor.shape[i]) +
+                       " and must be " + d.text + " = " + std::to_string(*extent) + "; expected " +
+                       type_text(plan, type) + ", got " + shown(value.tensor));
     }
   }
   return {};
@@ -128,18 +132,21 @@ Result<void> Run::Parts::bind_symbol(const SymbolBinding& binding) {
   const PlanDim& d = plan.type_of(plan.inputs[binding.input].reg).dims[binding.axis];
   const std::int64_t extent = input_shapes[binding.input][binding.axis];
   const PlanSymbol& symbol = plan.symbols[binding.symbol];
-  const auto value = d.code.size() == 2 ? std::optional(extent) : solve_dim(d.code, symbol_values, binding.symbol, extent);
+  const auto value =
+      d.code.size() == 2 ? std::optional(extent) : solve_dim(d.code, symbol_values, binding.symbol, extent);
   if (value) return set_symbol(binding.symbol, *value, binding.input, binding.axis, extent);
-  return bad_input(name_of_input(binding.input) + ": dim " + std::to_string(binding.axis) + " is " + std::to_string(extent) +
-                   ", which no " + symbol.name + " makes of " + d.text);
+  return bad_input(name_of_input(binding.input) + ": dim " + std::to_string(binding.axis) + " is " +
+                   std::to_string(extent) + ", which no " + symbol.name + " makes of " + d.text);
 }
 
-Result<void> Run::Parts::set_symbol(std::uint32_t index, std::int64_t value, std::size_t input, std::size_t axis, std::int64_t extent) {
+Result<void> Run::Parts::set_symbol(std::uint32_t index, std::int64_t value, std::size_t input, std::size_t axis,
+                                    std::int64_t extent) {
   const PlanSymbol& symbol = plan.symbols[index];
   if (value < symbol.min || value > symbol.max) {
     const std::string most = symbol.max == INT64_MAX ? "" : " and at most " + std::to_string(symbol.max);
-    return bad_input(name_of_input(input) + ": dim " + std::to_string(axis) + " is " + std::to_string(extent) + ", so " + symbol.name +
-                     " is " + std::to_string(value) + "; it must be at least " + std::to_string(symbol.min) + most);
+    return bad_input(name_of_input(input) + ": dim " + std::to_string(axis) + " is " + std::to_string(extent) +
+                     ", so " + symbol.name + " is " + std::to_string(value) + "; it must be at least " +
+                     std::to_string(symbol.min) + most);
   }
   symbol_values[index] = value;
   return {};
@@ -155,7 +162,8 @@ Result<void> Run::Parts::bind_inside(const Value& value, std::uint32_t type, std
   for (std::size_t axis = 0; axis < t.dims.size(); ++axis) {
     const auto& code = t.dims[axis].code;
     if (code.size() != 2 || symbols_of(code).size() != 1 || symbol_values[symbols_of(code)[0]] >= 0) continue;
-    DYCL_TRY(set_symbol(static_cast<std::uint32_t>(symbols_of(code)[0]), value.tensor.shape[axis], input, axis, value.tensor.shape[axis]));
+    DYCL_TRY(set_symbol(static_cast<std::uint32_t>(symbols_of(code)[0]), value.tensor.shape[axis], input, axis,
+                        value.tensor.shape[axis]));
   }
   return {};
 }
@@ -199,7 +207,8 @@ Result<void> Run::Parts::check_symbolic_inputs() {
     if (const Value* v = given(i)) {
       if (!check_extents(*v, type, {})) return check_extents(*v, type, name_of_input(i));
     } else if (plan.types[type].kind == ValueKind::Tensor && !heap.matches(plan.types[type], input_shapes[i])) {
-      return bad_input(name_of_input(i) + " has a shape that does not go with the arguments; expected " + type_text(plan, type));
+      return bad_input(name_of_input(i) + " has a shape that does not go with the arguments; expected " +
+                       type_text(plan, type));
     }
   }
   return {};
@@ -207,10 +216,12 @@ Result<void> Run::Parts::check_symbolic_inputs() {
 
 Result<void> Run::Parts::start() {
   if (arguments.size() != shared.inputs.size()) {
-    return bad_input("the program takes " + std::to_string(shared.inputs.size()) + " arguments, got " + std::to_string(arguments.size()));
+    return bad_input("the program takes " + std::to_string(shared.inputs.size()) + " arguments, got " +
+                     std::to_string(arguments.size()));
   }
   if (explicit_states && given_states.size() != plan.states.size()) {
-    return bad_input("the program has " + std::to_string(plan.states.size()) + " states, got " + std::to_string(given_states.size()));
+    return bad_input("the program has " + std::to_string(plan.states.size()) + " states, got " +
+                     std::to_string(given_states.size()));
   }
   DYCL_TRY(check_inputs());
   if (!plan.symbols.empty()) {
@@ -285,9 +296,19 @@ Slot Run::Parts::kept(Slot slot, std::uint32_t type) {
 void Run::Parts::reveal(Slot slot, std::uint32_t type, Value& out) const {
   const PlanType& t = plan.types[type];
   switch (t.kind) {
-    case ValueKind::Bool: out.kind = Value::Kind::Bool; out.integer = 0; out.boolean = slot.b; break;
-    case ValueKind::Int: out.kind = Value::Kind::Int; out.integer = slot.i; break;
-    case ValueKind::Float: out.kind = Value::Kind::Float; out.floating = slot.f; break;
+    case ValueKind::Bool:
+      out.kind = Value::Kind::Bool;
+      out.integer = 0;
+      out.boolean = slot.b;
+      break;
+    case ValueKind::Int:
+      out.kind = Value::Kind::Int;
+      out.integer = slot.i;
+      break;
+    case ValueKind::Float:
+      out.kind = Value::Kind::Float;
+      out.floating = slot.f;
+      break;
     case ValueKind::Tensor:
       out.kind = Value::Kind::Tensor;
       out.tensor = {slot.tensor->view.data, slot.tensor->dtype(), slot.tensor->extents()};
@@ -298,8 +319,10 @@ void Run::Parts::reveal(Slot slot, std::uint32_t type, Value& out) const {
       for (std::size_t i = 0; i < out.elements.size(); ++i) reveal(slot.list->items[i], t.element, out.elements[i]);
       break;
     case ValueKind::Optional:
-      if (slot.list->items.empty()) out.kind = Value::Kind::None;
-      else reveal(slot.list->items[0], t.element, out);
+      if (slot.list->items.empty())
+        out.kind = Value::Kind::None;
+      else
+        reveal(slot.list->items[0], t.element, out);
       break;
   }
 }

@@ -32,7 +32,8 @@ struct dycl_run {
 namespace {
 
 // Out of memory even for an error: this one is never freed.
-dycl_error out_of_memory{{ErrorKind::RuntimeFailure, "out of memory", {}, {}, "MemoryError"}, "MemoryError: out of memory", {}};
+dycl_error out_of_memory{
+    {ErrorKind::RuntimeFailure, "out of memory", {}, {}, "MemoryError"}, "MemoryError: out of memory", {}};
 
 dycl_error* as_error(const Error& error, const runtime::Program* program) noexcept {
   try {
@@ -40,7 +41,8 @@ dycl_error* as_error(const Error& error, const runtime::Program* program) noexce
     made->error = error;
     if (program) {
       made->text = program->describe(error);
-      if (error.span.known() && error.span.file < program->sources().size()) made->file = program->sources()[error.span.file];
+      if (error.span.known() && error.span.file < program->sources().size())
+        made->file = program->sources()[error.span.file];
     } else {
       made->text = "error: " + error.message + (error.help.empty() ? "" : "\n  help: " + error.help);
     }
@@ -72,8 +74,8 @@ struct DlType {
   std::uint8_t code, bits;
 };
 constexpr DlType kDlTypes[] = {
-    {DType::I8, 0, 8},   {DType::I16, 0, 16}, {DType::I32, 0, 32}, {DType::I64, 0, 64}, {DType::U8, 1, 8},
-    {DType::U16, 1, 16}, {DType::U32, 1, 32}, {DType::U64, 1, 64}, {DType::F16, 2, 16}, {DType::F32, 2, 32},
+    {DType::I8, 0, 8},   {DType::I16, 0, 16},  {DType::I32, 0, 32}, {DType::I64, 0, 64},   {DType::U8, 1, 8},
+    {DType::U16, 1, 16}, {DType::U32, 1, 32},  {DType::U64, 1, 64}, {DType::F16, 2, 16},   {DType::F32, 2, 32},
     {DType::F64, 2, 64}, {DType::BF16, 4, 16}, {DType::C64, 5, 64}, {DType::C128, 5, 128}, {DType::Bool, 6, 8},
 };
 
@@ -88,7 +90,8 @@ Result<Value> tensor_from(const dycl_tensor& t) {
   const std::span<const std::int64_t> shape(t.shape, static_cast<std::size_t>(t.ndim));
   std::int64_t step = 1;
   for (std::size_t i = shape.size(); t.strides && i-- > 0;) {
-    if (shape[i] > 1 && t.strides[i] != step) return bad("a tensor that is not compact and row-major; make it contiguous");
+    if (shape[i] > 1 && t.strides[i] != step)
+      return bad("a tensor that is not compact and row-major; make it contiguous");
     if (shape[i] < 0 || __builtin_mul_overflow(step, shape[i], &step)) return bad("a tensor of impossible shape");
   }
   runtime::Tensor view;
@@ -121,9 +124,18 @@ dycl_value value_to(const Value& v, dycl_run& run) {
   dycl_value out{};
   switch (v.kind) {
     case Value::Kind::None: out.kind = DYCL_NONE; break;
-    case Value::Kind::Bool: out.kind = DYCL_BOOL; out.as.boolean = v.boolean; break;
-    case Value::Kind::Int: out.kind = DYCL_INT; out.as.integer = v.integer; break;
-    case Value::Kind::Float: out.kind = DYCL_FLOAT; out.as.floating = v.floating; break;
+    case Value::Kind::Bool:
+      out.kind = DYCL_BOOL;
+      out.as.boolean = v.boolean;
+      break;
+    case Value::Kind::Int:
+      out.kind = DYCL_INT;
+      out.as.integer = v.integer;
+      break;
+    case Value::Kind::Float:
+      out.kind = DYCL_FLOAT;
+      out.as.floating = v.floating;
+      break;
     case Value::Kind::Tensor: {
       out.kind = DYCL_TENSOR;
       dycl_tensor& t = out.as.tensor;
@@ -150,8 +162,12 @@ dycl_value value_to(const Value& v, dycl_run& run) {
   return out;
 }
 
-const char* name_at(const std::vector<runtime::Port>& ports, std::size_t i) { return i < ports.size() ? ports[i].name.c_str() : nullptr; }
-const char* text_at(const std::vector<std::string>& texts, std::size_t i) { return i < texts.size() ? texts[i].c_str() : nullptr; }
+const char* name_at(const std::vector<runtime::Port>& ports, std::size_t i) {
+  return i < ports.size() ? ports[i].name.c_str() : nullptr;
+}
+const char* text_at(const std::vector<std::string>& texts, std::size_t i) {
+  return i < texts.size() ? texts[i].c_str() : nullptr;
+}
 
 runtime::LoadOptions options_from(const dycl_load_options* given) {
   dycl_load_options o{};
@@ -201,8 +217,12 @@ dycl_error* dycl_program_load(const char* path, const dycl_load_options* options
 void dycl_program_free(dycl_program* p) noexcept { delete p; }
 size_t dycl_program_input_count(const dycl_program* p) noexcept { return p->program->inputs().size(); }
 size_t dycl_program_output_count(const dycl_program* p) noexcept { return p->program->outputs().size(); }
-const char* dycl_program_input_name(const dycl_program* p, size_t i) noexcept { return name_at(p->program->inputs(), i); }
-const char* dycl_program_output_name(const dycl_program* p, size_t i) noexcept { return name_at(p->program->outputs(), i); }
+const char* dycl_program_input_name(const dycl_program* p, size_t i) noexcept {
+  return name_at(p->program->inputs(), i);
+}
+const char* dycl_program_output_name(const dycl_program* p, size_t i) noexcept {
+  return name_at(p->program->outputs(), i);
+}
 const char* dycl_program_input_type(const dycl_program* p, size_t i) noexcept { return text_at(p->input_types, i); }
 const char* dycl_program_output_type(const dycl_program* p, size_t i) noexcept { return text_at(p->output_types, i); }
 const char* dycl_program_metadata(const dycl_program* p) noexcept { return p->metadata.c_str(); }
@@ -218,8 +238,8 @@ dycl_error* dycl_run_create(const dycl_program* program, dycl_run** run) noexcep
 
 void dycl_run_free(dycl_run* run) noexcept { delete run; }
 
-dycl_error* dycl_run_execute(dycl_run* run, const dycl_value* arguments, size_t argument_count, const dycl_value** results,
-                             size_t* result_count) noexcept {
+dycl_error* dycl_run_execute(dycl_run* run, const dycl_value* arguments, size_t argument_count,
+                             const dycl_value** results, size_t* result_count) noexcept {
   return guarded(&run->run.program(), [&]() -> Result<void> {
     run->arguments.resize(argument_count);
     for (std::size_t i = 0; i < argument_count; ++i) {
@@ -262,8 +282,10 @@ dycl_error* dycl_run_set_state(dycl_run* run, const char* name, const dycl_value
 
 dycl_error* dycl_run_set_print(dycl_run* run, dycl_print_fn print, void* context) noexcept {
   return guarded(&run->run.program(), [&]() -> Result<void> {
-    if (!print) run->run.set_print(nullptr);
-    else run->run.set_print([print, context](std::string_view text) { print(context, text.data(), text.size()); });
+    if (!print)
+      run->run.set_print(nullptr);
+    else
+      run->run.set_print([print, context](std::string_view text) { print(context, text.data(), text.size()); });
     return {};
   });
 }

@@ -45,8 +45,10 @@ class OperandReader {
     for (std::uint32_t i = 0; i < count; ++i) out.push_back(next());
   }
   void skip(std::uint64_t count) {
-    if (count > words_.size() - position_) ok_ = false;
-    else position_ += count;
+    if (count > words_.size() - position_)
+      ok_ = false;
+    else
+      position_ += count;
   }
 
  private:

@@ -15,13 +15,13 @@ namespace dycl::runtime {
 
 struct Instruction {
   std::size_t pc = 0;
-  std::uint32_t number = 0;                // of the opcode
-  std::span<const std::uint32_t> words;    // head included
-  std::vector<std::uint32_t> writes;       // registers
-  std::vector<std::uint32_t> reads;        // operands: registers with their last-use bit
-  std::vector<std::uint32_t> targets;      // positions it may jump to
-  std::uint32_t decision = 0;              // Branch, Switch
-  std::uint32_t callee = 0;                // Call: sub-DNN; HostCall: host function
+  std::uint32_t number = 0;              // of the opcode
+  std::span<const std::uint32_t> words;  // head included
+  std::vector<std::uint32_t> writes;     // registers
+  std::vector<std::uint32_t> reads;      // operands: registers with their last-use bit
+  std::vector<std::uint32_t> targets;    // positions it may jump to
+  std::uint32_t decision = 0;            // Branch, Switch
+  std::uint32_t callee = 0;              // Call: sub-DNN; HostCall: host function
 
   Opcode opcode() const { return static_cast<Opcode>(number); }
   bool ends_block() const {

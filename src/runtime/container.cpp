@@ -23,12 +23,13 @@ namespace {
 Error file_error(const std::filesystem::path& path, const std::string& what) {
   const int code = errno;
   return {code == ENOENT ? ErrorKind::Missing : ErrorKind::InvalidPackage,
-          what + " " + path.string() + ": " + std::strerror(code), {}, {}, {}};
+          what + " " + path.string() + ": " + std::strerror(code),
+          {},
+          {},
+          {}};
 }
 
-std::string name_of(const SectionEntry& entry) {
-  return {entry.name, strnlen(entry.name, sizeof entry.name)};
-}
+std::string name_of(const SectionEntry& entry) { return {entry.name, strnlen(entry.name, sizeof entry.name)}; }
 
 bool is_known(std::string_view name) {
   for (std::string_view known : {section::kPlan, section::kWeightIndex, section::kMetadata, section::kDebug,
@@ -40,14 +41,19 @@ bool is_known(std::string_view name) {
 
 Result<void> check_header(const FileHeader& header, std::size_t file_size) {
   if (header.magic != kMagic) {
-    return Error{ErrorKind::InvalidPackage, "not a DyCL package: the file starts with other bytes",
-                 "a package is made by `dycl compile`", {}, {}};
+    return Error{ErrorKind::InvalidPackage,
+                 "not a DyCL package: the file starts with other bytes",
+                 "a package is made by `dycl compile`",
+                 {},
+                 {}};
   }
   if (header.format_version != kFormatVersion) {
     return Error{ErrorKind::InvalidPackage,
                  "package format version " + std::to_string(header.format_version) + ", this runtime reads " +
                      std::to_string(kFormatVersion),
-                 "compile the model again, or use a matching runtime", {}, {}};
+                 "compile the model again, or use a matching runtime",
+                 {},
+                 {}};
   }
   if (header.file_size != file_size) {
     return damaged("header", "the file has " + std::to_string(file_size) + " bytes and should have " +
@@ -63,8 +69,11 @@ Result<void> check_header(const FileHeader& header, std::size_t file_size) {
 }  // namespace
 
 Error damaged(std::string_view section, std::string what) {
-  return {ErrorKind::InvalidPackage, "damaged package, section " + std::string(section) + ": " + std::move(what),
-          "copy or compile the package again", {}, {}};
+  return {ErrorKind::InvalidPackage,
+          "damaged package, section " + std::string(section) + ": " + std::move(what),
+          "copy or compile the package again",
+          {},
+          {}};
 }
 
 std::uint64_t checksum_of(std::span<const std::uint8_t> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
@@ -132,8 +141,11 @@ Result<void> Container::read_table() {
       return damaged(name, "it lies outside the file");
     }
     if (!is_known(name) && !(entry.flags & kOptionalSection)) {
-      return Error{ErrorKind::InvalidPackage, "the package needs section " + name + ", which this runtime does not know",
-                   "use a newer runtime", {}, {}};
+      return Error{ErrorKind::InvalidPackage,
+                   "the package needs section " + name + ", which this runtime does not know",
+                   "use a newer runtime",
+                   {},
+                   {}};
     }
     end = entry.offset + entry.size;
     sections_.push_back({name, bytes.subspan(entry.offset, entry.size), entry.checksum, entry.flags});

@@ -11,7 +11,9 @@
 namespace dycl::runtime {
 namespace {
 
-std::uint64_t rounded(std::uint64_t bytes) { return std::max<std::uint64_t>((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment); }
+std::uint64_t rounded(std::uint64_t bytes) {
+  return std::max<std::uint64_t>((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+}
 
 void* aligned_memory(std::uint64_t bytes) { return std::aligned_alloc(kAlignment, rounded(bytes)); }
 
@@ -20,7 +22,8 @@ int size_class_of(std::uint64_t bytes) { return std::bit_width(rounded(bytes) - 
 
 }  // namespace
 
-Heap::Heap(const Plan& plan) : plan_(plan), symbols_(plan.symbols.size(), -1), free_by_type_(plan.types.size(), nullptr) {}
+Heap::Heap(const Plan& plan)
+    : plan_(plan), symbols_(plan.symbols.size(), -1), free_by_type_(plan.types.size(), nullptr) {}
 
 Heap::~Heap() {
   for (const auto& t : tensors_) {
@@ -101,8 +104,10 @@ TensorObject* Heap::acquire(std::uint32_t type) {
 
 TensorObject* Heap::acquire_unshaped(DType dtype, const PlanType* expected) {
   TensorObject* t = free_dynamic_;
-  if (t) free_dynamic_ = t->next;
-  else t = new_tensor(kDynamic);
+  if (t)
+    free_dynamic_ = t->next;
+  else
+    t = new_tensor(kDynamic);
   t->refs = 1;
   t->expected = expected;
   t->view.dtype = static_cast<std::int32_t>(dtype);
@@ -222,13 +227,17 @@ void Heap::recycle(ListObject* l) {
 }
 
 void Heap::retain(SlotKind kind, Slot s) {
-  if (kind == SlotKind::Tensor) retain(s.tensor);
-  else if (kind == SlotKind::List) retain(s.list);
+  if (kind == SlotKind::Tensor)
+    retain(s.tensor);
+  else if (kind == SlotKind::List)
+    retain(s.list);
 }
 
 void Heap::release(SlotKind kind, Slot s) {
-  if (kind == SlotKind::Tensor && s.tensor) release(s.tensor);
-  else if (kind == SlotKind::List && s.list) release(s.list);
+  if (kind == SlotKind::Tensor && s.tensor)
+    release(s.tensor);
+  else if (kind == SlotKind::List && s.list)
+    release(s.list);
 }
 
 std::int32_t allocate_output(dycl_plugin_tensor* output, std::int32_t rank, const std::int64_t* shape) {
@@ -237,8 +246,8 @@ std::int32_t allocate_output(dycl_plugin_tensor* output, std::int32_t rank, cons
   return t->heap->shape_and_allocate(t, {shape, static_cast<std::size_t>(rank)}) ? 0 : 1;
 }
 
-std::int32_t adopt_output(dycl_plugin_tensor* output, std::int32_t rank, const std::int64_t* shape, void* data, void* owner,
-                          void (*release)(void*)) {
+std::int32_t adopt_output(dycl_plugin_tensor* output, std::int32_t rank, const std::int64_t* shape, void* data,
+                          void* owner, void (*release)(void*)) {
   auto* t = reinterpret_cast<TensorObject*>(output);
   if (!t->heap->accepts_shape(t, rank, shape)) return 1;
   std::copy(shape, shape + rank, t->shape);

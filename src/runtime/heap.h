@@ -41,15 +41,15 @@ enum class SlotKind : std::uint8_t { Scalar, Tensor, List };
 struct TensorObject {
   dycl_plugin_tensor view{};  // first: engines hand this back to allocate and adopt
   std::uint32_t refs = 0;
-  std::uint32_t pool = 0;     // type index, or one of the kinds below
-  bool transient = false;     // borrowed for one run only
+  std::uint32_t pool = 0;  // type index, or one of the kinds below
+  bool transient = false;  // borrowed for one run only
   Heap* heap = nullptr;
-  void* memory = nullptr;     // own memory, `capacity` bytes
+  void* memory = nullptr;  // own memory, `capacity` bytes
   std::uint64_t capacity = 0;
-  void* owner = nullptr;      // of adopted memory
+  void* owner = nullptr;  // of adopted memory
   void (*release)(void*) = nullptr;
   const PlanType* expected = nullptr;  // of an output an engine is about to shape
-  std::uint64_t epoch = 0;    // of the symbols its shape was computed with
+  std::uint64_t epoch = 0;             // of the symbols its shape was computed with
   TensorObject* next = nullptr;
   std::int64_t shape[kMaxRank] = {};
 
@@ -137,7 +137,7 @@ class Heap {
 
 // For the host table of the plug-in ABI.
 std::int32_t allocate_output(dycl_plugin_tensor* output, std::int32_t rank, const std::int64_t* shape);
-std::int32_t adopt_output(dycl_plugin_tensor* output, std::int32_t rank, const std::int64_t* shape, void* data, void* owner,
-                          void (*release)(void*));
+std::int32_t adopt_output(dycl_plugin_tensor* output, std::int32_t rank, const std::int64_t* shape, void* data,
+                          void* owner, void (*release)(void*));
 
 }  // namespace dycl::runtime

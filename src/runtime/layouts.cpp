@@ -35,7 +35,8 @@ bool joins_registers(Opcode o) { return o == Opcode::MoveHandle || o == Opcode::
 
 class LayoutCheck {
  public:
-  LayoutCheck(const Plan& plan, std::string_view target) : plan_(plan), target_(target), groups_(plan.registers.size()) {}
+  LayoutCheck(const Plan& plan, std::string_view target)
+      : plan_(plan), target_(target), groups_(plan.registers.size()) {}
 
   Result<void> run() {
     for (std::size_t pc = 0; pc < plan_.code.size();) {

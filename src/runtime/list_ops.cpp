@@ -89,7 +89,8 @@ bool Run::Parts::list_set(const std::uint32_t* at) {
   const ListObject* list = list_in(at[2]);
   if (!list) return false;
   std::size_t i = 0;
-  if (!resolve(registers[at[3]].i, list->items.size(), &i)) return fail("IndexError", "list assignment index out of range");
+  if (!resolve(registers[at[3]].i, list->items.size(), &i))
+    return fail("IndexError", "list assignment index out of range");
   Slot item;
   if (!take(at[4], &item)) return false;
   ListObject* own = own_list(at[2]);

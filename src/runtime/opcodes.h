@@ -22,6 +22,7 @@ inline constexpr bool is_last_use(std::uint32_t operand) { return (operand & kLa
 // Control, moves, tensors, lists, effects. The pattern gives the operands: w a register
 // that is written, r one that is read, n a count and as many registers read, p a position in the code,
 // d a decision, l a loop, s a string, # a number; S, C and H are as the remark says.
+// clang-format off
 #define DYCL_PLAN_OPCODES(X)                                                  \
   X(Jump, 1, "p") /* pc */                                                    \
   X(Branch, 2, "rdpp") /* condition, decision, pc if false, pc if true */     \
@@ -61,6 +62,7 @@ inline constexpr bool is_last_use(std::uint32_t operand) { return (operand & kLa
   X(Check, 68, "rss") /* condition, type, message */                          \
   X(Call, 69, "C") /* sub-DNN, inputs, outputs, r* in, w* out */              \
   X(HostCall, 70, "H") /* host function, inputs, outputs, r* in, w* out */
+// clang-format on
 
 // Scalar ops have the numbers of scalar::OpCode (support/scalar_ops.h) from here on:
 // r to, then one register per operand; kinds as scalar::signature says.
@@ -72,7 +74,7 @@ enum class Opcode : std::uint16_t {
 #undef DYCL_X
 #define DYCL_X(name, text, operands, result, compute) \
   name = kFirstScalarOpcode + static_cast<std::uint16_t>(scalar::OpCode::name),
-  DYCL_SCALAR_OPS(DYCL_X)
+      DYCL_SCALAR_OPS(DYCL_X)
 #undef DYCL_X
 };
 

@@ -41,7 +41,7 @@ struct PlanType {
   std::uint32_t element = 0;
 
   // Derived by check_plan.
-  bool static_shape = false;    // every extent known: `bytes` holds
+  bool static_shape = false;      // every extent known: `bytes` holds
   bool computable_shape = false;  // every extent known or an expression over symbols that arguments bind
   std::uint64_t bytes = 0;
 };

@@ -104,7 +104,8 @@ class Checker {
   }
 
   Result<void> check_constant(const PlanConstant& c) {
-    if (c.reg >= plan_.registers.size() || is_constant_[c.reg]) return bad_plan("a constant without a register of its own");
+    if (c.reg >= plan_.registers.size() || is_constant_[c.reg])
+      return bad_plan("a constant without a register of its own");
     is_constant_[c.reg] = true;
     const PlanType& t = plan_.type_of(c.reg);
     if (t.kind == ValueKind::Tensor) {
@@ -166,12 +167,16 @@ class Checker {
     const PlanType& t = plan_.types[s.type];
     const bool single = t.kind == ValueKind::Tensor || is_scalar(t.kind);
     const std::size_t most = single || t.kind == ValueKind::Optional ? 1 : s.initial.size();
-    if (s.initial.size() > most || (single && s.initial.empty())) return bad_plan("state " + s.name + " has no proper initial value");
+    if (s.initial.size() > most || (single && s.initial.empty()))
+      return bad_plan("state " + s.name + " has no proper initial value");
     const PlanType& item = single ? t : plan_.types[t.element];
     for (std::uint64_t value : s.initial) {
-      if (item.kind == ValueKind::Tensor) DYCL_TRY(check_weight_fits(value, item));
-      else if (!is_scalar(item.kind)) return bad_plan("state " + s.name + " starts with lists in lists");
-      else if (item.kind == ValueKind::Bool && value > 1) return bad_plan("a bool that is neither true nor false");
+      if (item.kind == ValueKind::Tensor)
+        DYCL_TRY(check_weight_fits(value, item));
+      else if (!is_scalar(item.kind))
+        return bad_plan("state " + s.name + " starts with lists in lists");
+      else if (item.kind == ValueKind::Bool && value > 1)
+        return bad_plan("a bool that is neither true nor false");
     }
     return {};
   }
@@ -215,7 +220,8 @@ class Checker {
 
   Result<void> check_artifact(const PlanSubDnn& function, const PlanArtifact& a) const {
     const auto of = "artifact of " + function.name + ": ";
-    if (a.backend.empty() || a.backend.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") != std::string::npos) {
+    if (a.backend.empty() ||
+        a.backend.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") != std::string::npos) {
       return bad_plan(of + "its back end has no proper name");
     }
     if (a.target.empty()) return bad_plan(of + "it names no target");
@@ -261,7 +267,8 @@ class Checker {
     if (falls_through) return bad_plan("the code does not end");
     for (std::uint32_t t : targets) {
       if (t >= starts.size() || !starts[t]) return bad_plan("a jump into the middle of an instruction");
-      if (std::binary_search(closing_jumps_.begin(), closing_jumps_.end(), t)) return bad_plan("a jump around a loop's count");
+      if (std::binary_search(closing_jumps_.begin(), closing_jumps_.end(), t))
+        return bad_plan("a jump around a loop's count");
     }
     return check_loop_entries();
   }
@@ -274,7 +281,8 @@ class Checker {
       entries_.emplace_back(*previous, in.opcode() == Opcode::Jump ? in.targets[0] : static_cast<std::uint32_t>(in.pc));
     }
     if (!closes) {
-      const bool forward = std::all_of(in.targets.begin(), in.targets.end(), [&](std::uint32_t t) { return t > in.pc; });
+      const bool forward =
+          std::all_of(in.targets.begin(), in.targets.end(), [&](std::uint32_t t) { return t > in.pc; });
       return forward ? Result<void>() : bad_plan("a decision that jumps back");
     }
     if (!previous || previous->opcode() != Opcode::LoopBack) return bad_plan("a loop that is not counted");
@@ -322,7 +330,8 @@ class Checker {
   bool holds(std::uint32_t container, std::uint32_t item) const { return alike(plan_.types[container].element, item); }
 
   Result<void> check_kinds(const Instruction& in) const {
-    if (const auto op = scalar_op(in.number)) return scalar_fits(in, scalar::signature(*op)) ? Result<void>() : misfit(in);
+    if (const auto op = scalar_op(in.number))
+      return scalar_fits(in, scalar::signature(*op)) ? Result<void>() : misfit(in);
     return fits(in) ? Result<void>() : misfit(in);
   }
 
@@ -467,8 +476,8 @@ class Checker {
   const std::vector<PlanWeight>& weights_;
   std::uint64_t artifacts_size_;
   std::vector<bool> is_constant_;
-  std::vector<std::uint32_t> headers_;        // by loop: where its back edges lead
-  std::vector<std::uint32_t> closing_jumps_;  // ascending positions
+  std::vector<std::uint32_t> headers_;                          // by loop: where its back edges lead
+  std::vector<std::uint32_t> closing_jumps_;                    // ascending positions
   std::vector<std::pair<Instruction, std::uint32_t>> entries_;  // LoopEnter and where it leads
 };
 
@@ -508,8 +517,10 @@ std::optional<std::uint64_t> tensor_bytes(DType dtype, std::span<const std::int6
   bool empty = false;
   for (std::int64_t n : shape) {
     if (n < 0) return std::nullopt;
-    if (n == 0) empty = true;
-    else if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(n), &bytes) || bytes > kMaxTensorBytes) return std::nullopt;
+    if (n == 0)
+      empty = true;
+    else if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(n), &bytes) || bytes > kMaxTensorBytes)
+      return std::nullopt;
   }
   return empty ? 0 : bytes;
 }

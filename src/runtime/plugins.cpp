@@ -22,7 +22,8 @@ void engine_notice(const char* message) {
   notify(current_options ? *current_options : defaults, message ? message : "");
 }
 
-constexpr dycl_plugin_host kHost = {sizeof(dycl_plugin_host), DYCL_PLUGIN_ABI, allocate_output, adopt_output, engine_notice};
+constexpr dycl_plugin_host kHost = {sizeof(dycl_plugin_host), DYCL_PLUGIN_ABI, allocate_output, adopt_output,
+                                    engine_notice};
 
 void add_neighbours(const fs::path& file, std::vector<fs::path>& folders) {
   if (file.empty()) return;
@@ -50,7 +51,9 @@ std::vector<fs::path> folders_to_search(const LoadOptions& options) {
   return folders;
 }
 
-Error missing(std::string message, std::string help) { return {ErrorKind::Missing, std::move(message), std::move(help), {}, {}}; }
+Error missing(std::string message, std::string help) {
+  return {ErrorKind::Missing, std::move(message), std::move(help), {}, {}};
+}
 
 Result<fs::path> find_library(const std::string& backend, const LoadOptions& options) {
   std::error_code ignored;
@@ -114,8 +117,12 @@ Result<dycl_engine*> Engines::get(const std::string& backend, const LoadOptions&
       values.push_back(value.c_str());
     }
   }
-  const dycl_engine_options wanted = {sizeof(dycl_engine_options), options.threads, options.spinning,
-                                      static_cast<std::uint32_t>(keys.size()), keys.data(), values.data()};
+  const dycl_engine_options wanted = {sizeof(dycl_engine_options),
+                                      options.threads,
+                                      options.spinning,
+                                      static_cast<std::uint32_t>(keys.size()),
+                                      keys.data(),
+                                      values.data()};
   current_options = &options;
   dycl_engine* engine = nullptr;
   const auto status = (*plugin)->create_engine(&kHost, &wanted, &engine);
@@ -126,8 +133,10 @@ Result<dycl_engine*> Engines::get(const std::string& backend, const LoadOptions&
 }
 
 void notify(const LoadOptions& options, const std::string& message) {
-  if (options.notice) options.notice(message);
-  else std::fprintf(stderr, "dycl: %s\n", message.c_str());
+  if (options.notice)
+    options.notice(message);
+  else
+    std::fprintf(stderr, "dycl: %s\n", message.c_str());
 }
 
 }  // namespace dycl::runtime

@@ -116,8 +116,11 @@ Result<void> find_host_functions(Parts& p) {
   for (const std::string& name : p.plan.host_functions) {
     const auto it = p.options.host_functions.find(name);
     if (it == p.options.host_functions.end() || !it->second) {
-      return Error{ErrorKind::Missing, "the program calls host function " + name + ", which is not registered",
-                   "pass it in LoadOptions::host_functions", {}, {}};
+      return Error{ErrorKind::Missing,
+                   "the program calls host function " + name + ", which is not registered",
+                   "pass it in LoadOptions::host_functions",
+                   {},
+                   {}};
     }
     p.host_functions.push_back(&it->second);
   }
@@ -152,14 +155,18 @@ Result<void> choose_target(Parts& p) {
     reasons += (reasons.empty() ? "" : "; ") + target + ": " + why;
   }
   if (p.target == "portable" && !reasons.empty()) {
-    notify(p.options, "running the portable form (slower); artifacts made for another machine or engine are left alone (" + reasons + ")");
+    notify(p.options,
+           "running the portable form (slower); artifacts made for another machine or engine are left alone (" +
+               reasons + ")");
   }
   for (const PlanSubDnn& function : p.plan.sub_dnns) {
     if (!artifact_for(function, p.target)) {
       return Error{ErrorKind::Unsupported,
                    "sub-DNN " + function.name + " has no artifact for this machine and no portable one" +
                        (reasons.empty() ? "" : " (" + reasons + ")"),
-                   "compile the model again for this machine", {}, {}};
+                   "compile the model again for this machine",
+                   {},
+                   {}};
     }
   }
   return check_layouts(p.plan, p.target);
@@ -209,7 +216,8 @@ Result<void> load_sub_dnn(Parts& p, const PlanSubDnn& function, const PlanArtifa
                                          static_cast<std::uint32_t>(out.outputs.size())};
   dycl_session* session = nullptr;
   const auto status = out.plugin->load(engine, &artifact, &session);
-  if (status != DYCL_PLUGIN_OK || !session) return plugin_error(out.plugin, status, "cannot load sub-DNN " + function.name);
+  if (status != DYCL_PLUGIN_OK || !session)
+    return plugin_error(out.plugin, status, "cannot load sub-DNN " + function.name);
   out.session = SessionPtr(session, {out.plugin});
   return {};
 }
@@ -313,8 +321,9 @@ const std::vector<std::string>& Program::sources() const { return parts_->debug.
 
 std::string_view Program::source_line(std::uint32_t file, std::uint32_t line) const {
   const auto& lines = parts_->debug.lines;
-  const auto it = std::lower_bound(lines.begin(), lines.end(), std::pair(file, line),
-                                   [](const PlanSourceLine& l, const auto& key) { return std::pair(l.file, l.line) < key; });
+  const auto it =
+      std::lower_bound(lines.begin(), lines.end(), std::pair(file, line),
+                       [](const PlanSourceLine& l, const auto& key) { return std::pair(l.file, l.line) < key; });
   return it != lines.end() && it->file == file && it->line == line ? std::string_view(it->text) : std::string_view();
 }
 

@@ -20,7 +20,7 @@ namespace dycl::runtime {
 // One operand or result of a loaded sub-DNN.
 struct LoadedPort {
   std::uint32_t type = 0;
-  bool preallocated = false;  // results: the shape is known before the call
+  bool preallocated = false;        // results: the shape is known before the call
   std::vector<std::int64_t> shape;  // as dycl_plugin_port shows it
 };
 
@@ -43,12 +43,12 @@ struct Program::Parts {
   std::vector<SymbolBinding> bindings;
   std::vector<std::uint32_t> argument_of_input;  // position among the arguments; states: unused
   std::vector<ValueKind> kind_of_register;
-  std::vector<SlotKind> slot_of_register;     // how the heap sees it
+  std::vector<SlotKind> slot_of_register;      // how the heap sees it
   std::vector<SlotKind> elements_of_register;  // lists and optionals: how it sees their elements
   std::vector<std::uint32_t> handles;          // registers that hold tensors or lists, constants left out
   std::vector<const HostFunction*> host_functions;
   std::vector<std::vector<std::uint64_t>> literals;  // constant tensors, by index of constant; aligned enough
-  std::size_t max_inputs = 0, max_outputs = 0;  // of any call
+  std::size_t max_inputs = 0, max_outputs = 0;       // of any call
 
   std::vector<Port> inputs, outputs, states;
   std::vector<Symbol> symbols;

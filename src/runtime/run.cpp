@@ -44,8 +44,10 @@ Run::Parts::Parts(std::shared_ptr<const Program> owner)
     const PlanType& t = plan.type_of(c.reg);
     Slot& slot = registers[c.reg];
     if (is_scalar(t.kind)) {
-      if (t.kind == ValueKind::Bool) slot.b = c.bits != 0;
-      else slot.bits = c.bits;
+      if (t.kind == ValueKind::Bool)
+        slot.b = c.bits != 0;
+      else
+        slot.bits = c.bits;
     } else if (c.weight >= 0) {
       slot.tensor = weight_header(static_cast<std::uint32_t>(c.weight));
     } else {
@@ -79,9 +81,12 @@ TensorObject* Run::Parts::weight_header(std::uint32_t weight) {
 Slot Run::Parts::initial_state(const PlanState& state) {
   const auto item = [&](std::uint64_t value, ValueKind kind) {
     Slot slot;
-    if (kind == ValueKind::Tensor) slot.tensor = weight_header(static_cast<std::uint32_t>(value));
-    else if (kind == ValueKind::Bool) slot.b = value != 0;
-    else slot.bits = value;
+    if (kind == ValueKind::Tensor)
+      slot.tensor = weight_header(static_cast<std::uint32_t>(value));
+    else if (kind == ValueKind::Bool)
+      slot.b = value != 0;
+    else
+      slot.bits = value;
     return slot;
   };
   const PlanType& type = plan.types[state.type];
@@ -159,7 +164,8 @@ Result<Run> Run::create(std::shared_ptr<const Program> program) {
     const LoadedSubDnn& s = parts->shared.sub_dnns[i];
     dycl_context* context = nullptr;
     const auto status = s.plugin->create_context(s.session.get(), &context);
-    if (status != DYCL_PLUGIN_OK) return plugin_error(s.plugin, status, "cannot prepare sub-DNN " + parts->plan.sub_dnns[i].name);
+    if (status != DYCL_PLUGIN_OK)
+      return plugin_error(s.plugin, status, "cannot prepare sub-DNN " + parts->plan.sub_dnns[i].name);
     parts->contexts.emplace_back(context, DestroyContext{s.plugin});
   }
   return Run(std::move(parts));

@@ -115,13 +115,14 @@ struct Run::Parts {
   Result<void> bind_symbols();
   Result<void> bind_symbol(const SymbolBinding& binding);
   Result<void> bind_inside(const Value& value, std::uint32_t type, std::size_t input);  // of lists and optionals
-  Result<void> set_symbol(std::uint32_t symbol, std::int64_t value, std::size_t input, std::size_t axis, std::int64_t extent);
+  Result<void> set_symbol(std::uint32_t symbol, std::int64_t value, std::size_t input, std::size_t axis,
+                          std::int64_t extent);
   // Kind, dtype, rank, known extents, memory; and, once symbols are bound, extents that depend on them.
   Result<void> check_value(const Value& value, std::uint32_t type, const std::string& what) const;
   Result<void> check_tensor(const Tensor& tensor, std::uint32_t type, const std::string& what) const;
   Result<void> check_extents(const Value& value, std::uint32_t type, const std::string& what) const;
   Slot admit(const Value& value, std::uint32_t type);  // a checked value, with a reference
-  Slot kept(Slot slot, std::uint32_t type);  // takes a reference; gives one to something that owns its memory
+  Slot kept(Slot slot, std::uint32_t type);            // takes a reference; gives one to something that owns its memory
   void reveal(Slot slot, std::uint32_t type, Value& out) const;  // a view
   TensorObject* argument_header();
   std::string name_of_input(std::size_t input) const;
@@ -143,12 +144,12 @@ struct Run::Parts {
   const Plan& plan;
   Heap heap;
   std::vector<Slot> registers;
-  std::vector<Slot> results;            // of the last run, one per output of the plan
-  std::vector<Slot> states;             // kept ones
+  std::vector<Slot> results;                  // of the last run, one per output of the plan
+  std::vector<Slot> states;                   // kept ones
   std::vector<TensorObject*> weight_headers;  // by index of weight; made when a state starts with it
   std::vector<TensorObject*> argument_headers;
   std::size_t arguments_used = 0;
-  std::vector<ContextPtr> contexts;     // one per sub-DNN
+  std::vector<ContextPtr> contexts;  // one per sub-DNN
   std::vector<std::int64_t> loop_counts, loop_limits;
   std::vector<dycl_plugin_tensor*> call_inputs, call_outputs;
   std::vector<std::span<const std::int64_t>> input_shapes;
@@ -158,8 +159,8 @@ struct Run::Parts {
   Random random;
   std::function<void(std::string_view)> print_to;
   Error error;
-  std::uint32_t failed_at = kNowhere;   // position of the instruction that failed
-  std::int64_t failed_loop = -1;        // or the loop that ran too long
+  std::uint32_t failed_at = kNowhere;  // position of the instruction that failed
+  std::int64_t failed_loop = -1;       // or the loop that ran too long
 
   bool tracing = false, profiling = false;
   std::vector<Outcome> trace;

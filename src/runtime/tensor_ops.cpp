@@ -11,9 +11,12 @@ namespace {
 
 Slot slot_of(const scalar::Scalar& s) {
   Slot out;
-  if (s.kind == scalar::Kind::Bool) out.b = s.b;
-  else if (s.kind == scalar::Kind::Int) out.i = s.i;
-  else out.f = s.f;
+  if (s.kind == scalar::Kind::Bool)
+    out.b = s.b;
+  else if (s.kind == scalar::Kind::Int)
+    out.i = s.i;
+  else
+    out.f = s.f;
   return out;
 }
 
@@ -62,7 +65,8 @@ TensorObject* Run::Parts::tensor_for(std::uint32_t reg, std::span<const std::int
   const std::uint32_t type = plan.registers[reg];
   const PlanType& declared = plan.types[type];
   if (!heap.matches(declared, shape)) {
-    fail("RuntimeError", "a tensor of shape " + shape_text(shape) + " where the program expects " + type_text(plan, type));
+    fail("RuntimeError",
+         "a tensor of shape " + shape_text(shape) + " where the program expects " + type_text(plan, type));
     return nullptr;
   }
   TensorObject* t = declared.static_shape ? heap.acquire(type) : heap.acquire_shaped(declared.dtype, shape);
@@ -106,7 +110,8 @@ bool Run::Parts::size(const std::uint32_t* at) {
 bool Run::Parts::list_from_tensor(const std::uint32_t* at) {
   const TensorObject* t = tensor_in(at[2]);
   if (!t) return false;
-  if (t->view.rank != 1) return fail("ValueError", "a list is made of a tensor with one dim, not of shape " + shape_text(t->extents()));
+  if (t->view.rank != 1)
+    return fail("ValueError", "a list is made of a tensor with one dim, not of shape " + shape_text(t->extents()));
   ListObject* list = heap.acquire_list(SlotKind::Scalar);
   const auto* data = static_cast<const std::uint8_t*>(t->view.data);
   const std::size_t step = size_of(t->dtype());
@@ -155,7 +160,8 @@ bool Run::Parts::list_join(const std::uint32_t* at, bool stack) {
   const auto places = static_cast<std::int64_t>(first.size()) + (stack ? 1 : 0);
   std::int64_t axis = static_cast<std::int32_t>(at[3]);
   if (axis < -places || axis >= places) {
-    return fail("IndexError", std::string(verb) + ": axis " + std::to_string(axis) + " is out of range for shape " + shape_text(first));
+    return fail("IndexError", std::string(verb) + ": axis " + std::to_string(axis) + " is out of range for shape " +
+                                  shape_text(first));
   }
   if (places > kMaxRank) return fail("RuntimeError", std::string(verb) + ": too many dims");
   const auto where = static_cast<std::size_t>(axis < 0 ? axis + places : axis);
@@ -166,10 +172,11 @@ bool Run::Parts::list_join(const std::uint32_t* at, bool stack) {
     bool agree = shape.size() == first.size();
     for (std::size_t i = 0; agree && i < shape.size(); ++i) agree = shape[i] == first[i] || (!stack && i == where);
     if (!agree) {
-      return fail("RuntimeError", std::string(verb) + ": tensors of shapes " + shape_text(first) + " and " + shape_text(shape) +
-                                      " do not go together");
+      return fail("RuntimeError", std::string(verb) + ": tensors of shapes " + shape_text(first) + " and " +
+                                      shape_text(shape) + " do not go together");
     }
-    if (__builtin_add_overflow(joined, stack ? 1 : shape[where], &joined)) return fail("RuntimeError", "too many elements");
+    if (__builtin_add_overflow(joined, stack ? 1 : shape[where], &joined))
+      return fail("RuntimeError", "too many elements");
   }
   std::int64_t shape[kMaxRank];
   std::copy(first.begin(), first.end(), shape);
@@ -190,14 +197,17 @@ bool Run::Parts::rand(const std::uint32_t* at, Opcode opcode) {
   std::int64_t shape[kMaxRank];
   for (std::uint32_t i = 0; i < rank; ++i) {
     shape[i] = registers[register_of(extents[i])].i;
-    if (shape[i] < 0) return fail("RuntimeError", "trying to create a tensor with negative dimension " + std::to_string(shape[i]));
+    if (shape[i] < 0)
+      return fail("RuntimeError", "trying to create a tensor with negative dimension " + std::to_string(shape[i]));
   }
   const std::int64_t low = integers ? registers[at[2]].i : 0, high = integers ? registers[at[3]].i : 0;
   TensorObject* t = tensor_for(at[1], {shape, rank});
   if (!t) return false;
   const auto count = static_cast<std::size_t>(t->element_count());
-  if (opcode == Opcode::RandUniform) fill_uniform(random, t->dtype(), t->view.data, count);
-  else if (opcode == Opcode::RandNormal) fill_normal(random, t->dtype(), t->view.data, count);
+  if (opcode == Opcode::RandUniform)
+    fill_uniform(random, t->dtype(), t->view.data, count);
+  else if (opcode == Opcode::RandNormal)
+    fill_normal(random, t->dtype(), t->view.data, count);
   else if (!fill_integers(random, t->dtype(), low, high, t->view.data, count)) {
     heap.release(t);
     return fail("RuntimeError", "cannot draw integers from " + std::to_string(low) + " to " + std::to_string(high));

@@ -24,11 +24,11 @@ std::uint32_t arm_of(std::int64_t selector, std::uint32_t cases, const std::uint
 }
 
 // One function per scalar op, out of the table that interpreter and runtime share.
-#define DYCL_SCALAR_COMPUTE(id, name, operands, result, compute)                                                       \
-  inline scalar::Fault compute_##id([[maybe_unused]] const Slot& a, [[maybe_unused]] const Slot& b, Slot& r) {         \
-    using namespace scalar;                                                                                            \
-    compute;                                                                                                           \
-    return Fault::None;                                                                                                \
+#define DYCL_SCALAR_COMPUTE(id, name, operands, result, compute)                                               \
+  inline scalar::Fault compute_##id([[maybe_unused]] const Slot& a, [[maybe_unused]] const Slot& b, Slot& r) { \
+    using namespace scalar;                                                                                    \
+    compute;                                                                                                   \
+    return Fault::None;                                                                                        \
   }
 DYCL_SCALAR_OPS(DYCL_SCALAR_COMPUTE)
 #undef DYCL_SCALAR_COMPUTE
@@ -54,15 +54,14 @@ bool Run::Parts::walk_code() {
     return false;
   };
 
-#define DYCL_DO(expression) \
-  if (!(expression)) [[unlikely]] return stop(at); \
+#define DYCL_DO(expression)       \
+  if (!(expression)) [[unlikely]] \
+    return stop(at);              \
   break
 
   for (;;) {
     switch (static_cast<Opcode>(opcode_number(*at))) {
-      case Opcode::Jump:
-        at = code + at[1];
-        continue;
+      case Opcode::Jump: at = code + at[1]; continue;
       case Opcode::Branch: {
         std::uint32_t arm = r[at[1]].b ? 1 : 0;
         if constexpr (kWatched) {
@@ -140,17 +139,17 @@ bool Run::Parts::walk_code() {
       case Opcode::Call: DYCL_DO(call_sub_dnn<kWatched>(at));
       case Opcode::HostCall: DYCL_DO(host_call(at));
 
-#define DYCL_SCALAR_CASE(id, name, operands, result, compute)                        \
-  case Opcode::id: {                                                                 \
-    Slot out;                                                                        \
-    const Slot &first = r[at[2]], &second = r[at[sizeof(operands) > 2 ? 3 : 2]];     \
-    const scalar::Fault f = compute_##id(first, second, out);                        \
-    if (f != scalar::Fault::None) [[unlikely]] {                                     \
-      fault(f);                                                                      \
-      return stop(at);                                                               \
-    }                                                                                \
-    r[at[1]] = out;                                                                  \
-    break;                                                                           \
+#define DYCL_SCALAR_CASE(id, name, operands, result, compute)                    \
+  case Opcode::id: {                                                             \
+    Slot out;                                                                    \
+    const Slot &first = r[at[2]], &second = r[at[sizeof(operands) > 2 ? 3 : 2]]; \
+    const scalar::Fault f = compute_##id(first, second, out);                    \
+    if (f != scalar::Fault::None) [[unlikely]] {                                 \
+      fault(f);                                                                  \
+      return stop(at);                                                           \
+    }                                                                            \
+    r[at[1]] = out;                                                              \
+    break;                                                                       \
   }
         DYCL_SCALAR_OPS(DYCL_SCALAR_CASE)
 #undef DYCL_SCALAR_CASE
@@ -163,12 +162,13 @@ bool Run::Parts::walk_code() {
 // ---- decisions -------------------------------------------------------------------
 
 bool Run::Parts::decide(std::uint32_t decision, std::uint32_t* arm) {
-  if (decisions_made < forced.size() && forced[decisions_made] >= 0) *arm = static_cast<std::uint32_t>(forced[decisions_made]);
+  if (decisions_made < forced.size() && forced[decisions_made] >= 0)
+    *arm = static_cast<std::uint32_t>(forced[decisions_made]);
   if (decider) *arm = decider(decision, *arm);
   ++decisions_made;
   if (*arm >= plan.decisions[decision]) {
-    fail("", "forced decision " + std::to_string(decisions_made) + " is " + std::to_string(*arm) + ", but there are only " +
-                 std::to_string(plan.decisions[decision]) + " arms");
+    fail("", "forced decision " + std::to_string(decisions_made) + " is " + std::to_string(*arm) +
+                 ", but there are only " + std::to_string(plan.decisions[decision]) + " arms");
     error.kind = ErrorKind::InvalidInput;
     return false;
   }
@@ -210,13 +210,14 @@ bool Run::Parts::call(const std::uint32_t* at) {
     const PlanType& type = plan.types[port.type];
     TensorObject* t = port.preallocated ? heap.acquire(port.type) : heap.acquire_unshaped(type.dtype, &type);
     if (!t) {
-      fail("MemoryError", "no memory or no possible shape for result " + std::to_string(i) + " of sub-DNN " + plan.sub_dnns[at[1]].name + ", " +
-                              type_text(plan, port.type));
+      fail("MemoryError", "no memory or no possible shape for result " + std::to_string(i) + " of sub-DNN " +
+                              plan.sub_dnns[at[1]].name + ", " + type_text(plan, port.type));
       return give_up(i);
     }
     call_outputs[i] = &t->view;
   }
-  const auto status = callee.plugin->run(callee.session.get(), contexts[at[1]].get(), call_inputs.data(), call_outputs.data());
+  const auto status =
+      callee.plugin->run(callee.session.get(), contexts[at[1]].get(), call_inputs.data(), call_outputs.data());
   if (status != DYCL_PLUGIN_OK) [[unlikely]] {
     error = plugin_error(callee.plugin, status, "sub-DNN " + plan.sub_dnns[at[1]].name);
     return give_up(output_count);
@@ -279,17 +280,22 @@ bool Run::Parts::take_results(const std::uint32_t* at) {
   return true;
 }
 
-bool Run::Parts::raise(const std::uint32_t* at) { return fail(plan.strings[at[1]].c_str(), formatted(at[2], at[3], at + 4)); }
+bool Run::Parts::raise(const std::uint32_t* at) {
+  return fail(plan.strings[at[1]].c_str(), formatted(at[2], at[3], at + 4));
+}
 
 bool Run::Parts::check(const std::uint32_t* at) {
-  if (registers[at[1]].b) [[likely]] return true;
+  if (registers[at[1]].b) [[likely]]
+    return true;
   return fail(plan.strings[at[2]].c_str(), plan.strings[at[3]]);
 }
 
 bool Run::Parts::print(const std::uint32_t* at) {
   const std::string text = formatted(at[1], at[2], at + 3);
-  if (print_to) print_to(text);
-  else std::fwrite(text.data(), 1, text.size(), stdout);
+  if (print_to)
+    print_to(text);
+  else
+    std::fwrite(text.data(), 1, text.size(), stdout);
   return true;
 }
 
@@ -301,8 +307,10 @@ bool Run::Parts::take(std::uint32_t operand, Slot* out) {
   *out = registers[reg];
   if (kind == SlotKind::Scalar) return true;
   if (out->bits == 0) return undefined(operand);
-  if (is_last_use(operand)) registers[reg] = Slot{};
-  else Heap::retain(kind, *out);
+  if (is_last_use(operand))
+    registers[reg] = Slot{};
+  else
+    Heap::retain(kind, *out);
   return true;
 }
 
@@ -332,8 +340,11 @@ bool Run::Parts::fault(scalar::Fault f) {
 }
 
 bool Run::Parts::undefined(std::uint32_t operand) {
-  error = {ErrorKind::InvalidPackage, "the plan reads register " + std::to_string(register_of(operand)) + " before it is written",
-           "compile the model again", {}, {}};
+  error = {ErrorKind::InvalidPackage,
+           "the plan reads register " + std::to_string(register_of(operand)) + " before it is written",
+           "compile the model again",
+           {},
+           {}};
   return false;
 }
 

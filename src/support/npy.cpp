@@ -29,9 +29,9 @@ struct DescrRow {
   DType dtype;
   std::string_view descr;  // without byte order
 };
-constexpr DescrRow kDescrs[] = {{DType::F32, "f4"}, {DType::F64, "f8"}, {DType::F16, "f2"}, {DType::Bool, "b1"},
-                                {DType::I8, "i1"},  {DType::I16, "i2"}, {DType::I32, "i4"}, {DType::I64, "i8"},
-                                {DType::U8, "u1"},  {DType::U16, "u2"}, {DType::U32, "u4"}, {DType::U64, "u8"},
+constexpr DescrRow kDescrs[] = {{DType::F32, "f4"}, {DType::F64, "f8"},  {DType::F16, "f2"}, {DType::Bool, "b1"},
+                                {DType::I8, "i1"},  {DType::I16, "i2"},  {DType::I32, "i4"}, {DType::I64, "i8"},
+                                {DType::U8, "u1"},  {DType::U16, "u2"},  {DType::U32, "u4"}, {DType::U64, "u8"},
                                 {DType::C64, "c8"}, {DType::C128, "c16"}};
 
 // ---- .npy: reading -------------------------------------------------------------------------
@@ -119,7 +119,8 @@ class HeaderReader {
   Result<void> descr() {
     std::string_view text;
     if (!quoted(&text)) return bad(where_, "it holds records or objects, not numbers", "save plain number arrays");
-    if (!text.empty() && text[0] == '>') return bad(where_, "its numbers are big-endian", "save it with a little-endian dtype");
+    if (!text.empty() && text[0] == '>')
+      return bad(where_, "its numbers are big-endian", "save it with a little-endian dtype");
     const std::string_view plain = text.substr(std::min<std::size_t>(1, text.size()));
     for (const DescrRow& row : kDescrs) {
       if (row.descr != plain) continue;
@@ -160,7 +161,8 @@ std::uint64_t little(ByteSpan bytes, std::size_t at, std::size_t count) {
 }
 
 Result<NamedArray> parse_npy(ByteSpan file, const std::string& where) {
-  if (file.size() < 12 || std::memcmp(file.data(), kNpyMagic.data(), kNpyMagic.size()) != 0) return bad(where, "not an .npy file");
+  if (file.size() < 12 || std::memcmp(file.data(), kNpyMagic.data(), kNpyMagic.size()) != 0)
+    return bad(where, "not an .npy file");
   const std::uint8_t version = file[6];
   if (version < 1 || version > 3) return bad(where, ".npy version " + std::to_string(version) + " is not supported");
   const std::size_t length_bytes = version == 1 ? 2 : 4, start = 8 + length_bytes;
@@ -173,14 +175,17 @@ Result<NamedArray> parse_npy(ByteSpan file, const std::string& where) {
   const std::size_t element = size_of(header.dtype);
   std::uint64_t bytes = element;
   for (std::int64_t n : header.shape) {
-    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(n), &bytes)) return bad(where, "its shape is impossible");
+    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(n), &bytes))
+      return bad(where, "its shape is impossible");
   }
   if (bytes != data.size()) {
-    return bad(where, "it holds " + std::to_string(data.size()) + " bytes of elements where its shape needs " + std::to_string(bytes));
+    return bad(where, "it holds " + std::to_string(data.size()) + " bytes of elements where its shape needs " +
+                          std::to_string(bytes));
   }
   NamedArray array;
   array.dtype = header.dtype;
-  array.bytes = header.fortran && header.shape.size() > 1 && bytes > 0 ? reordered(data, header.shape, element) : Bytes(data.begin(), data.end());
+  array.bytes = header.fortran && header.shape.size() > 1 && bytes > 0 ? reordered(data, header.shape, element)
+                                                                       : Bytes(data.begin(), data.end());
   array.shape = std::move(header.shape);
   if (array.dtype == DType::Bool) {
     for (std::uint8_t& b : array.bytes) b = b != 0;
@@ -254,7 +259,8 @@ std::optional<Member> member_at(ByteSpan file, std::uint64_t& at) {
 
 Result<ByteSpan> content_of(ByteSpan file, const Member& m, const std::string& where) {
   if (m.method != 0) return bad(where, "it is compressed", "save it with np.savez, not np.savez_compressed");
-  if (m.offset > file.size() || file.size() - m.offset < 30 || little(file, m.offset, 4) != kLocal) return bad(where, "damaged archive");
+  if (m.offset > file.size() || file.size() - m.offset < 30 || little(file, m.offset, 4) != kLocal)
+    return bad(where, "damaged archive");
   const std::uint64_t start = m.offset + 30 + little(file, m.offset + 26, 2) + little(file, m.offset + 28, 2);
   if (start > file.size() || m.size > file.size() - start) return bad(where, "it is larger than the archive");
   const ByteSpan content = file.subspan(start, m.size);
@@ -270,7 +276,8 @@ Result<std::vector<NamedArray>> parse_npz(ByteSpan file, const std::string& wher
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(directory->second, kMaxMembers); ++i) {
     const auto member = member_at(file, at);
     if (!member) return bad(where, "damaged archive");
-    const std::string name = member->name.ends_with(".npy") ? member->name.substr(0, member->name.size() - 4) : member->name;
+    const std::string name =
+        member->name.ends_with(".npy") ? member->name.substr(0, member->name.size() - 4) : member->name;
     const std::string full = where + ", member " + name;
     DYCL_ASSIGN(const ByteSpan content, content_of(file, *member, full));
     DYCL_ASSIGN(NamedArray array, parse_npy(content, full));
@@ -293,10 +300,13 @@ Bytes npy_bytes(const ArrayView& array) {
   for (const DescrRow& row : kDescrs) {
     if (row.dtype == dtype) descr = row.descr;
   }
-  std::string header = "{'descr': '" + std::string(size_of(dtype) == 1 ? "|" : "<") + std::string(descr) + "', 'fortran_order': False, 'shape': (";
+  std::string header = "{'descr': '" + std::string(size_of(dtype) == 1 ? "|" : "<") + std::string(descr) +
+                       "', 'fortran_order': False, 'shape': (";
   for (std::int64_t n : array.shape) header += std::to_string(n) + ", ";
-  if (array.shape.size() > 1) header.resize(header.size() - 2);
-  else if (array.shape.size() == 1) header.resize(header.size() - 1);
+  if (array.shape.size() > 1)
+    header.resize(header.size() - 2);
+  else if (array.shape.size() == 1)
+    header.resize(header.size() - 1);
   header += "), }";
   header.append((64 - (10 + header.size() + 1) % 64) % 64, ' ');
   header += '\n';
@@ -328,16 +338,16 @@ Result<void> write_file(const fs::path& path, const Bytes& bytes) {
 
 // The fields that a member's local header and its directory entry have in common.
 void put_member_fields(Bytes& out, std::uint32_t crc, std::size_t size, std::size_t name) {
-  put_little(out, 20, 2);          // version needed
-  put_little(out, 0x0800, 2);      // names are UTF-8
-  put_little(out, 0, 2);           // stored
-  put_little(out, 0, 2);           // time
-  put_little(out, 0x21, 2);        // 1980-01-01
+  put_little(out, 20, 2);      // version needed
+  put_little(out, 0x0800, 2);  // names are UTF-8
+  put_little(out, 0, 2);       // stored
+  put_little(out, 0, 2);       // time
+  put_little(out, 0x21, 2);    // 1980-01-01
   put_little(out, crc, 4);
   put_little(out, size, 4);
   put_little(out, size, 4);
   put_little(out, name, 2);
-  put_little(out, 0, 2);           // no extra field
+  put_little(out, 0, 2);  // no extra field
 }
 
 }  // namespace
@@ -356,7 +366,8 @@ Result<std::vector<NamedArray>> read_npz(const fs::path& path) {
 
 Result<std::vector<NamedArray>> read_arrays(const fs::path& path) {
   DYCL_ASSIGN(const Bytes file, read_file(path));
-  if (file.size() >= 4 && (little(file, 0, 4) == kLocal || little(file, 0, 4) == kEnd)) return parse_npz(file, path.string());
+  if (file.size() >= 4 && (little(file, 0, 4) == kLocal || little(file, 0, 4) == kEnd))
+    return parse_npz(file, path.string());
   DYCL_ASSIGN(NamedArray array, parse_npy(file, path.string()));
   array.name = path.stem().string();
   std::vector<NamedArray> arrays;

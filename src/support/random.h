@@ -19,8 +19,8 @@ class Random {
   std::uint64_t next();
 
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // [0, 1)
-  double normal();                                                        // Box-Muller, one number per two draws
-  std::int64_t integer(std::int64_t low, std::int64_t high);              // [low, high); needs low < high
+  double normal();                                                          // Box-Muller, one number per two draws
+  std::int64_t integer(std::int64_t low, std::int64_t high);                // [low, high); needs low < high
 
  private:
   std::uint64_t state_[4];

@@ -113,6 +113,20 @@ TEST(Ort, UnknownOperatorIsAnErrorThatNamesTheFunction) {
   ASSERT_FALSE(result.ok());
   EXPECT_NE(result.error().message.find("@s0"), std::string::npos);
   EXPECT_NE(result.error().message.find("NoSuchOperator"), std::string::npos);
+  EXPECT_EQ(result.error().kind, ErrorKind::Unsupported);
+}
+
+TEST(Ort, ARefusedOpIsFoundInTheSource) {
+  ir::Program program = empty_program();
+  SubDnn s(program, "s0");
+  const auto x = s.input(shaped(DType::F32, {3}));
+  const auto y = s.op("Relu", {x}, shaped(DType::F32, {3}));
+  s.returns({s.op("NoSuchOperator", {y}, shaped(DType::F32, {3}))});
+  program.functions[1].blocks[0].body[0].span = {0, 10, 1, 10, 5};
+  program.functions[1].blocks[0].body[1].span = {0, 11, 1, 11, 5};
+  const auto result = compile_and_run(program, "s0", {f32({3}, {1, 2, 3})});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().span.line, 11U);
 }
 
 }  // namespace

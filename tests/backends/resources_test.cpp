@@ -8,6 +8,7 @@
 #include <random>
 
 #include "harness.h"
+#include "import/onnx/proto.h"
 
 namespace dycl::test {
 namespace {
@@ -122,8 +123,32 @@ TEST(Failures, AWeightMustFitTheModel) {
   ASSERT_TRUE(artifacts.ok());
   program.weights["w"] = {shaped(DType::F32, {8, 8}), ir::Bytes::copy_of(random_f32({8, 8}, 1).bytes.data(), 256)};
   const auto run = PluginRun::create(program, *artifacts, {});
-  const bool refused = !run || !(*run)->run("s0", {random_f32({1, 32}, 1)});
-  EXPECT_TRUE(refused);
+  EXPECT_FALSE(run.ok());
+}
+
+// A model may name no file and no address of memory.
+TEST(Failures, AModelMayOnlyWantWhatThePackageGives) {
+  ir::Program program = one_matmul();
+  auto backend = backends::find_backend("ort");
+  backends::BackendOptions options;
+  options.small_programs = false;
+  const auto artifacts = (*backend)->compile_program(program, options);
+  ASSERT_TRUE(artifacts.ok());
+  for (const std::string location : {"zero", "*/_ORT_MEM_ADDR_/*"}) {
+    auto bad = *artifacts;
+    for (auto& artifact : bad[0].artifacts) {
+      const auto model = onnx::read_model(ir::Bytes::copy_of(artifact.bytes.data(), artifact.bytes.size()));
+      ASSERT_TRUE(model.ok());
+      onnx::Model changed = *model;
+      ASSERT_TRUE(changed.graph.initializers[0].external.has_value());
+      changed.graph.initializers[0].external->location = location;
+      const std::string bytes = onnx::write_model(changed);
+      artifact.bytes.assign(bytes.begin(), bytes.end());
+    }
+    const auto run = PluginRun::create(program, bad, {});
+    ASSERT_FALSE(run.ok());
+    EXPECT_NE(run.error().message.find("names a file"), std::string::npos);
+  }
 }
 
 TEST(Failures, UnknownEngineOptionIsRefused) {

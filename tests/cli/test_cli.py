@@ -101,6 +101,17 @@ def test_run_takes_names_and_prints_json(package, tmp_path):
     assert [d["arm"] for d in outputs["trace"]] == [1]
 
 
+def test_inputs_by_position_and_by_option_mix(tmp_path):
+    (tmp_path / "two.dyir").write_text("func @main(%a: int, %b: int, %c: int) -> (%r: int) {\n^entry:\n"
+                                       "  %d = int.sub %a, %b\n  %r = int.mul %d, %c\n  return %r\n}\n")
+    dycl("compile", tmp_path / "two.dyir", "-o", tmp_path / "two.dycl")
+    for words in (["--input", "b=3", tmp_path / "two.dycl", "10", "--input", "2"], [tmp_path / "two.dycl", 10, 3, 2],
+                  [tmp_path / "two.dycl", "c=2", "a=10", "b=3"]):
+        assert json.loads(dycl("run", *words, "--json").stdout)["outputs"]["r"] == 14
+    assert "twice" in dycl("run", tmp_path / "two.dycl", "a=1", "a=2", code=3).stderr
+    assert "more arguments" in dycl("run", tmp_path / "two.dycl", 1, 2, 3, 4, code=3).stderr
+
+
 def test_run_compares_with_expected_outputs(package, tmp_path):
     x = save(tmp_path / "x.npy", [[1, 1]])
     numpy.savez(tmp_path / "good.npz", y=numpy.array([[1, 2]], numpy.float32))

@@ -30,7 +30,8 @@ TEST(ReadProgram, NeedsWeightsUnlessToldOtherwise) {
 
 TEST(ReadProgram, ReadsBackWhatItWrites) {
   const Scratch scratch;
-  auto program = read_program(scratch.write("m.dyir", kText), {.weights = {}, .spans_from_text = false, .need_weights = false});
+  auto program =
+      read_program(scratch.write("m.dyir", kText), {.weights = {}, .spans_from_text = false, .need_weights = false});
   ASSERT_TRUE(program.ok()) << program.error().message;
   program->weights["w"].bytes = ir::Bytes::copy_of("01234567", 8);
   ASSERT_TRUE(write_program(*program, scratch.folder / "out.dyir").ok());

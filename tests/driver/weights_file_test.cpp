@@ -46,9 +46,10 @@ TEST(WeightsFile, WritesWhatItReads) {
 
 TEST(WeightsFile, AlignsWhatTheFileDoesNot) {
   const Scratch scratch;
-  const auto path = scratch.write(
-      "m.safetensors", file_with_header(R"({"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
-                                        R"("y":{"dtype":"F32","shape":[1],"data_offsets":[1,5]}})", "a0123"));
+  const auto path =
+      scratch.write("m.safetensors", file_with_header(R"({"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                                                      R"("y":{"dtype":"F32","shape":[1],"data_offsets":[1,5]}})",
+                                                      "a0123"));
   const auto read = read_weights(path);
   ASSERT_TRUE(read.ok()) << read.error().message;
   const ir::Bytes& bytes = read->at("y").bytes;
@@ -71,8 +72,10 @@ TEST(WeightsFile, RefusesDamage) {
       {file_with_header(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", "0123"), "number of bytes"},
       {file_with_header(R"({"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "0123"), "valid shape"},
       {file_with_header(R"({"x":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", "0123"), "valid shape"},
-      {file_with_header(R"({"x":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})"), "number of bytes"},
-      {file_with_header(R"({"x":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,4]}})", "0123"), "valid shape"},
+      {file_with_header(R"({"x":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})"),
+       "number of bytes"},
+      {file_with_header(R"({"x":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,4]}})", "0123"),
+       "valid shape"},
   };
   for (const auto& [bytes, message] : cases) {
     const auto read = read_weights(scratch.write("m.safetensors", bytes));

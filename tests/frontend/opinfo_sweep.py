@@ -230,6 +230,9 @@ def main() -> int:
     parser.add_argument("--symbolic", action="store_true", help="all extents known only at run time")
     parser.add_argument("--results", help="write every result to this JSON file")
     parser.add_argument("--table", help="write the table of ops to this Markdown file")
+    parser.add_argument(
+        "--merge", nargs="*", default=[], help="take these files of results (of --shard runs) instead of running"
+    )
     parser.add_argument("--shard", default="0/1")
     parser.add_argument("--skip", type=int, default=0, help="leave out this many ops at the beginning")
     options = parser.parse_args()
@@ -241,9 +244,15 @@ def main() -> int:
     dtypes = [DTYPES[d] for d in options.dtypes.split(",")]
     everything, failed = {}, 0
     start = time.time()
-    for op in chosen:
+    for path in options.merge:
+        with open(path) as file:
+            everything |= json.load(file)
+    for op in chosen if not options.merge else []:
         name = op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
         results = everything[name] = in_child(op, dtypes, options.most, options.symbolic, options.limit)
+        if options.results:
+            with open(options.results, "w") as out:
+                json.dump(everything, out)
         counts = collections.Counter(r["status"] for r in results)
         bad = [r for r in results if r["status"] in FAILURES]
         failed += bool(bad)
@@ -256,9 +265,6 @@ def main() -> int:
                 )
         for refused, why in sorted({(r["refused"], r["note"]) for r in results if r["status"] == "refused"})[:4]:
             print(f"    refused {refused}: {' '.join(why.split())[:200]}", flush=True)
-    if options.results:
-        with open(options.results, "w") as out:
-            json.dump(everything, out)
     if options.table:
         from tests.frontend.opinfo_table import write_table
 

@@ -21,8 +21,10 @@ namespace {
 
 using namespace dycl;
 
-const std::vector<double> kThresholds = {0.0,  -0.0, 0.5, 0.9, 0.1,  -0.9, 1.0, 1.0 / 3.0, 16777217.0, 1e-40, 1e-46, 3.4028235e38,
-                                         3.5e38, 1e300, -1e300, 0.30000001192092896, 1e-310};
+const std::vector<double> kThresholds = {
+    0.0,        -0.0,  0.5,   0.9,          0.1,    -0.9,  1.0,    1.0 / 3.0,
+    16777217.0, 1e-40, 1e-46, 3.4028235e38, 3.5e38, 1e300, -1e300, 0.30000001192092896,
+    1e-310};
 
 class Generator {
  public:
@@ -30,23 +32,27 @@ class Generator {
 
   // A function of a float, a double, two ints and a bool tensor that returns a condition.
   std::string program() {
-    body_ = "  %a = Identity %pa : f32[]\n  %b = Identity %pb : f32[1]\n  %d = Identity %pd : f64[1,1]\n"
-            "  %i = Identity %pi : i32[1]\n  %j = Identity %pj : i64[]\n  %t = Identity %pt : bool[1]\n";
+    body_ =
+        "  %a = Identity %pa : f32[]\n  %b = Identity %pb : f32[1]\n  %d = Identity %pd : f64[1,1]\n"
+        "  %i = Identity %pi : i32[1]\n  %j = Identity %pj : i64[]\n  %t = Identity %pt : bool[1]\n";
     const std::string condition = boolean(3);
-    return "func @main(%pa: f32[], %pb: f32[1], %pd: f64[1,1], %pi: i32[1], %pj: i64[], %pt: bool[1]) -> (bool) {\n^entry:\n" +
+    return "func @main(%pa: f32[], %pb: f32[1], %pd: f64[1,1], %pi: i32[1], %pj: i64[], %pt: bool[1]) -> (bool) "
+           "{\n^entry:\n" +
            body_ + "  return " + condition + "\n}\n";
   }
 
   std::vector<ir::HostValue> arguments() {
-    return {tensor(DType::F32, {}, number()), tensor(DType::F32, {1}, number()), tensor(DType::F64, {1, 1}, number()),
-            tensor(DType::I32, {1}, integer()), tensor(DType::I64, {}, integer()),
-            tensor(DType::Bool, {1}, scalar::Scalar::of(below(2) == 0))};
+    return {tensor(DType::F32, {}, number()),     tensor(DType::F32, {1}, number()),
+            tensor(DType::F64, {1, 1}, number()), tensor(DType::I32, {1}, integer()),
+            tensor(DType::I64, {}, integer()),    tensor(DType::Bool, {1}, scalar::Scalar::of(below(2) == 0))};
   }
 
  private:
   std::int64_t below(std::int64_t n) { return random_.integer(0, n); }
   template <typename T>
-  const T& one_of(const std::vector<T>& all) { return all[static_cast<std::size_t>(below(static_cast<std::int64_t>(all.size())))]; }
+  const T& one_of(const std::vector<T>& all) {
+    return all[static_cast<std::size_t>(below(static_cast<std::int64_t>(all.size())))];
+  }
 
   static ir::HostValue tensor(DType dtype, std::vector<std::int64_t> shape, const scalar::Scalar& value) {
     ir::Tensor made = ir::Tensor::zeros(dtype, std::move(shape));
@@ -72,7 +78,8 @@ class Generator {
   }
 
   scalar::Scalar integer() {
-    const std::vector<std::int64_t> ends = {0, 1, -1, 7, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 1LL << 53, (1LL << 53) + 1};
+    const std::vector<std::int64_t> ends = {0,         1,         -1,        7,         INT32_MAX,
+                                            INT32_MIN, INT64_MAX, INT64_MIN, 1LL << 53, (1LL << 53) + 1};
     return scalar::Scalar::of(one_of(ends));
   }
 
@@ -105,7 +112,9 @@ class Generator {
       case 1: return emit("float.truediv " + a + ", " + constant(one_of<double>({3.0, 0.1, -2.0})));
       case 2: return emit("select " + boolean(depth - 1) + ", " + a + ", " + floating(depth - 1));
       case 3: return emit("int.to_float " + integral(depth - 1));
-      default: return emit("float." + one_of<std::string>({"add", "sub", "mul", "min", "max"}) + " " + a + ", " + floating(depth - 1));
+      default:
+        return emit("float." + one_of<std::string>({"add", "sub", "mul", "min", "max"}) + " " + a + ", " +
+                    floating(depth - 1));
     }
   }
 
@@ -121,7 +130,8 @@ class Generator {
       case 0: return emit("int." + one_of<std::string>({"neg", "abs"}) + " " + integral(depth - 1));
       case 1: return emit("bool.to_int " + boolean(depth - 1));
       default:
-        return emit("int." + one_of<std::string>({"add", "sub", "mul", "min", "max"}) + " " + integral(depth - 1) + ", " + integral(depth - 1));
+        return emit("int." + one_of<std::string>({"add", "sub", "mul", "min", "max"}) + " " + integral(depth - 1) +
+                    ", " + integral(depth - 1));
     }
   }
 
@@ -129,7 +139,9 @@ class Generator {
     static const std::vector<std::string> relations = {"eq", "ne", "lt", "le", "gt", "ge"};
     if (depth == 0) return emit("item %t : bool");
     switch (below(7)) {
-      case 0: return emit("bool." + one_of<std::string>({"and", "or", "xor", "eq"}) + " " + boolean(depth - 1) + ", " + boolean(depth - 1));
+      case 0:
+        return emit("bool." + one_of<std::string>({"and", "or", "xor", "eq"}) + " " + boolean(depth - 1) + ", " +
+                    boolean(depth - 1));
       case 1: return emit("bool.not " + boolean(depth - 1));
       case 2: return emit("int." + one_of(relations) + " " + integral(depth - 1) + ", " + integral(depth - 1));
       case 3: return emit("float." + one_of<std::string>({"isnan", "isinf", "to_bool"}) + " " + floating(depth - 1));
@@ -143,7 +155,8 @@ class Generator {
   int count_ = 0;
 };
 
-std::string shown(const ir::Program& program, const std::vector<ir::HostValue>& arguments, ir::TensorEvaluator& evaluator) {
+std::string shown(const ir::Program& program, const std::vector<ir::HostValue>& arguments,
+                  ir::TensorEvaluator& evaluator) {
   auto interpreter = ir::Interpreter::create(program, evaluator);
   if (!interpreter) return "invalid: " + interpreter.error().message;
   const auto outcome = interpreter->run(arguments);
@@ -179,7 +192,8 @@ int main(int argc, char** argv) {
   const std::uint64_t count = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 4000;
   const auto evaluator = ir::make_builtin_evaluator();
   int folded = 0, failed = 0;
-  for (std::uint64_t seed = first; seed < first + count && failed < 3; ++seed) failed += !decides_alike(seed, *evaluator, folded);
+  for (std::uint64_t seed = first; seed < first + count && failed < 3; ++seed)
+    failed += !decides_alike(seed, *evaluator, folded);
   std::cout << count << " programs, " << folded << " conditions folded, " << failed << " failures\n";
   return failed == 0 && folded > 0 ? 0 : 1;
 }

@@ -94,7 +94,8 @@ std::optional<ir::Program> blurred(ir::Program program) {
       for (const ir::ValueId param : block.params) blur_type(function.values[param.index].type);
       for (const ir::Op& op : block.body)
         for (const ir::ValueId result : op.results)
-          if (op.name != "const" && op.name != "weight" && result.present()) blur_type(function.values[result.index].type);
+          if (op.name != "const" && op.name != "weight" && result.present())
+            blur_type(function.values[result.index].type);
     }
     for (ir::Output& result : function.results)
       if (result.state.empty()) blur_type(result.type);
@@ -131,7 +132,8 @@ ir::Program with_idle_outputs(ir::Program program) {
       for (std::size_t i = 0; i < block.body.size(); ++i) {
         if (block.body[i].name != "call" || block.body[i].operands.empty()) continue;
         const ir::ValueId argument = block.body[i].operands[0];
-        const ir::ValueId same = f.add_value(program.find(std::get<std::string>(block.body[i].attrs.at("callee")))->results.rbegin()[2].type);
+        const ir::ValueId same = f.add_value(
+            program.find(std::get<std::string>(block.body[i].attrs.at("callee")))->results.rbegin()[2].type);
         const ir::ValueId zero = f.add_value(ir::type_of(literal)), twin = f.add_value(ir::type_of(literal));
         for (const ir::ValueId result : {same, zero, twin}) block.body[i].results.push_back(result);
         read_instead(block, i + 1, argument, same);
@@ -165,7 +167,8 @@ class Property {
     int failed = 0;
     for (const auto& trial : trials_) failed += !passes_trial(seed, program, trial, arguments, then);
     if (const auto rough = blurred(program))
-      for (const auto& trial : {Names{"propagate_shapes"}, Names{}}) failed += !passes_trial(seed, *rough, trial, arguments, then);
+      for (const auto& trial : {Names{"propagate_shapes"}, Names{}})
+        failed += !passes_trial(seed, *rough, trial, arguments, then);
     ir::Program outlined = program;
     passes::outline(outlined);
     const ir::Program idle = with_idle_outputs(std::move(outlined));
@@ -188,8 +191,10 @@ class Property {
       passes::PipelineOptions options;
       options.only = only;
       const auto ran = passes::run_pipeline(copy, options);
-      if (!ran) problem = ran.error().message;
-      else problem = differ(show(copy, arguments, *evaluator_), then);
+      if (!ran)
+        problem = ran.error().message;
+      else
+        problem = differ(show(copy, arguments, *evaluator_), then);
       if (ran)
         for (const passes::PassTiming& pass : *ran) changes_[pass.name] += pass.changes;
     } catch (const std::exception& e) {
@@ -197,7 +202,8 @@ class Property {
     }
     if (problem.empty()) return true;
     std::cerr << "seed " << seed << ", " << (only.empty() ? "the whole pipeline" : only[0]) << ": " << problem << "\n";
-    if (!shown_one_) std::cerr << ir::print(program, {.inline_weights = true}) << "// became\n" << ir::print(copy) << "\n";
+    if (!shown_one_)
+      std::cerr << ir::print(program, {.inline_weights = true}) << "// became\n" << ir::print(copy) << "\n";
     shown_one_ = true;
     return false;
   }

@@ -310,7 +310,8 @@ TEST(Targets, HostOpsAndResultsSeePlainLayouts) {
   artifacts[0].artifacts[1].output_layouts = {"reversed"};
   loaded = load_program(parsed(kChain), artifacts);
   ASSERT_FALSE(loaded);
-  EXPECT_NE(loaded.error().message.find("a portable artifact with an engine's own layout"), std::string::npos) << loaded.error().message;
+  EXPECT_NE(loaded.error().message.find("a portable artifact with an engine's own layout"), std::string::npos)
+      << loaded.error().message;
 }
 
 TEST(Targets, NoArtifactForThisMachine) {
@@ -337,7 +338,8 @@ TEST(Failures, EngineFailsWhileLoadingOrRunning) {
   auto loaded = load_program(parsed(kDoubling), artifacts_of({{"double", "dubble 1"}}));
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().kind, ErrorKind::InvalidPackage);
-  EXPECT_NE(loaded.error().message.find("stub: cannot load sub-DNN double: cannot read the artifact"), std::string::npos);
+  EXPECT_NE(loaded.error().message.find("stub: cannot load sub-DNN double: cannot read the artifact"),
+            std::string::npos);
 
   auto run = must_create(must_load(kDoubling, {{"double", "add 2 0 0 sum 3 2 gt 4 3 1 fail out 2 out 4"}}));
   auto out = run.run({Floats({2}, {1, 2}), Value::of(std::int64_t{1})});
@@ -351,10 +353,12 @@ TEST(Failures, ProgramsThatCannotBePackaged) {
   auto missing = load_program(parsed(kDoubling), {});
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().message, "there is no artifact for sub-DNN @double");
-  auto mixed = load_program(parsed("func @main(%x: f32[1]) -> (f32[1]) {\n^entry:\n  %y = Relu %x : f32[1]\n  return %y\n}\n"), {});
+  auto mixed = load_program(
+      parsed("func @main(%x: f32[1]) -> (f32[1]) {\n^entry:\n  %y = Relu %x : f32[1]\n  return %y\n}\n"), {});
   ASSERT_FALSE(mixed);
   EXPECT_NE(mixed.error().message.find("not outlined"), std::string::npos);
-  auto empty = load_program(parsed("weight @w: f32[2]\nfunc @main() -> (f32[2]) {\n^entry:\n  %w = weight @w\n  return %w\n}\n"), {});
+  auto empty = load_program(
+      parsed("weight @w: f32[2]\nfunc @main() -> (f32[2]) {\n^entry:\n  %w = weight @w\n  return %w\n}\n"), {});
   ASSERT_FALSE(empty);
   EXPECT_NE(empty.error().message.find("weight @w has 0 bytes"), std::string::npos) << empty.error().message;
 }

@@ -14,13 +14,15 @@ std::string gate_chain(int gates) {
   std::string text = "func @main(%x: f32[1,64,8,8]) -> (f32[1,64,8,8]) {\n^entry:\n  goto ^gate0(%x)\n";
   for (int i = 0; i < gates; ++i) {
     const std::string n = std::to_string(i), next = std::to_string(i + 1);
-    text += "^gate" + n + "(%h" + n + ": f32[1,64,8,8]):\n  %c" + n + " = call @gate(%h" + n + ")\n  %b" + n + " = item %c" + n +
-            " : bool\n  branch %b" + n + ", ^gate" + next + "(%h" + n + "), ^run" + n + "\n^run" + n + ":\n  %y" + n + " = call @block(%h" + n +
-            ")\n  goto ^gate" + next + "(%y" + n + ")\n";
+    text += "^gate" + n + "(%h" + n + ": f32[1,64,8,8]):\n  %c" + n + " = call @gate(%h" + n + ")\n  %b" + n +
+            " = item %c" + n + " : bool\n  branch %b" + n + ", ^gate" + next + "(%h" + n + "), ^run" + n + "\n^run" +
+            n + ":\n  %y" + n + " = call @block(%h" + n + ")\n  goto ^gate" + next + "(%y" + n + ")\n";
   }
   text += "^gate" + std::to_string(gates) + "(%out: f32[1,64,8,8]):\n  return %out\n}\n";
   text += "subdnn @gate(%x: f32[1,64,8,8]) -> (bool[1]) {\n^entry:\n  %y = Relu %x : bool[1]\n  return %y\n}\n";
-  text += "subdnn @block(%x: f32[1,64,8,8]) -> (f32[1,64,8,8]) {\n^entry:\n  %y = Relu %x : f32[1,64,8,8]\n  return %y\n}\n";
+  text +=
+      "subdnn @block(%x: f32[1,64,8,8]) -> (f32[1,64,8,8]) {\n^entry:\n  %y = Relu %x : f32[1,64,8,8]\n  return "
+      "%y\n}\n";
   return text;
 }
 

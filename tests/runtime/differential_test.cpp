@@ -57,10 +57,14 @@ Value value_of(const HostValue& v) {
 }
 
 bool same(const Value& actual, const HostValue& expected) {
-  if (const auto* b = std::get_if<bool>(&expected.held)) return actual.kind == Value::Kind::Bool && actual.boolean == *b;
-  if (const auto* i = std::get_if<std::int64_t>(&expected.held)) return actual.kind == Value::Kind::Int && actual.integer == *i;
+  if (const auto* b = std::get_if<bool>(&expected.held))
+    return actual.kind == Value::Kind::Bool && actual.boolean == *b;
+  if (const auto* i = std::get_if<std::int64_t>(&expected.held))
+    return actual.kind == Value::Kind::Int && actual.integer == *i;
   if (const auto* f = std::get_if<double>(&expected.held)) {
-    return actual.kind == Value::Kind::Float && (std::isnan(*f) ? std::isnan(actual.floating) : actual.floating == *f && std::signbit(actual.floating) == std::signbit(*f));
+    return actual.kind == Value::Kind::Float &&
+           (std::isnan(*f) ? std::isnan(actual.floating)
+                           : actual.floating == *f && std::signbit(actual.floating) == std::signbit(*f));
   }
   if (std::holds_alternative<std::shared_ptr<const ir::Tensor>>(expected.held)) {
     const ir::Tensor& t = expected.tensor();
@@ -118,10 +122,13 @@ void compare_one(std::uint64_t seed, Tally& tally) {
     for (const HostValue& a : arguments) values.push_back(value_of(a));
     auto actual = run.run(values);
 
-    ASSERT_EQ(expected.ok(), actual.ok()) << (expected ? actual.error().message : "interpreter: " + expected.error().message) << "\n" << ir::print(outlined);
+    ASSERT_EQ(expected.ok(), actual.ok())
+        << (expected ? actual.error().message : "interpreter: " + expected.error().message) << "\n"
+        << ir::print(outlined);
     EXPECT_EQ(printed, trace.printed);
     ASSERT_EQ(run.trace().size(), trace.decisions.size());
-    for (std::size_t i = 0; i < trace.decisions.size(); ++i) EXPECT_EQ(run.trace()[i].arm, trace.decisions[i].outcome) << i;
+    for (std::size_t i = 0; i < trace.decisions.size(); ++i)
+      EXPECT_EQ(run.trace()[i].arm, trace.decisions[i].outcome) << i;
     tally.decisions += static_cast<int>(trace.decisions.size());
     if (!expected) {
       EXPECT_EQ(actual.error().kind, expected.error().kind);
@@ -130,7 +137,8 @@ void compare_one(std::uint64_t seed, Tally& tally) {
       continue;
     }
     ASSERT_EQ(actual->size(), expected->results.size());
-    for (std::size_t i = 0; i < actual->size(); ++i) EXPECT_TRUE(same((*actual)[i], expected->results[i])) << "result " << i;
+    for (std::size_t i = 0; i < actual->size(); ++i)
+      EXPECT_TRUE(same((*actual)[i], expected->results[i])) << "result " << i;
     for (const auto& [name, value] : expected->states) {
       auto kept = run.state(name);
       ASSERT_TRUE(kept) << name;
@@ -155,7 +163,8 @@ TEST(Differential, PackagesRunLikeTheInterpreter) {
   EXPECT_GT(tally.compared, static_cast<int>(programs));
   EXPECT_GT(tally.decisions, static_cast<int>(programs));
   EXPECT_GT(tally.calls, static_cast<int>(programs));
-  std::printf("%d runs equal, %d failed alike, %d decisions, %d sub-DNNs\n", tally.compared, tally.failed_alike, tally.decisions, tally.calls);
+  std::printf("%d runs equal, %d failed alike, %d decisions, %d sub-DNNs\n", tally.compared, tally.failed_alike,
+              tally.decisions, tally.calls);
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ std::int32_t accepts_target(dycl_engine*, const char*) { return 0; }
 
 dycl_plugin_status load(dycl_engine* engine, const dycl_plugin_artifact* a, dycl_session** session) {
   auto program = ir::parse({static_cast<const char*>(a->bytes), a->size});
-  if (!program || program->functions.size() != 2) return fail(DYCL_PLUGIN_BAD_ARTIFACT, program ? "no sub-DNN" : program.error().message);
+  if (!program || program->functions.size() != 2)
+    return fail(DYCL_PLUGIN_BAD_ARTIFACT, program ? "no sub-DNN" : program.error().message);
   *session = new dycl_session{engine, std::move(program).value()};
   return DYCL_PLUGIN_OK;
 }
@@ -60,7 +61,8 @@ dycl_plugin_status create_context(dycl_session* session, dycl_context** context)
 }
 void destroy_context(dycl_context* context) { delete context; }
 
-dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin_tensor* const* inputs, dycl_plugin_tensor* const* outputs) {
+dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin_tensor* const* inputs,
+                       dycl_plugin_tensor* const* outputs) {
   const ir::Function& function = session->program.functions[1];
   std::vector<ir::HostValue> arguments;
   for (std::size_t i = 0; i < function.params.size(); ++i) {
@@ -76,8 +78,10 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
     const ir::Tensor& result = outcome->results[i].tensor();
     dycl_plugin_tensor* out = outputs[i];
     const auto rank = static_cast<std::int32_t>(result.shape.size());
-    if (out->rank < 0 && session->engine->host->allocate(out, rank, result.shape.data()) != 0) return fail(DYCL_PLUGIN_FAILED, "no memory");
-    if (out->rank != rank || !std::equal(result.shape.begin(), result.shape.end(), out->shape) || out->bytes != result.bytes.size())
+    if (out->rank < 0 && session->engine->host->allocate(out, rank, result.shape.data()) != 0)
+      return fail(DYCL_PLUGIN_FAILED, "no memory");
+    if (out->rank != rank || !std::equal(result.shape.begin(), result.shape.end(), out->shape) ||
+        out->bytes != result.bytes.size())
       return fail(DYCL_PLUGIN_FAILED, "the result has another shape than the program says");
     if (!result.bytes.empty()) std::memcpy(out->data, result.bytes.data(), result.bytes.size());
   }
@@ -86,9 +90,13 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
 
 const char* last_error() { return message.c_str(); }
 
-constexpr dycl_plugin kPlugin = {sizeof(dycl_plugin), DYCL_PLUGIN_ABI, "eval", "eval 1", create_engine, destroy_engine, accepts_target,
-                                 load, destroy_session, create_context, destroy_context, run, last_error};
+constexpr dycl_plugin kPlugin = {sizeof(dycl_plugin), DYCL_PLUGIN_ABI, "eval",          "eval 1",
+                                 create_engine,       destroy_engine,  accepts_target,  load,
+                                 destroy_session,     create_context,  destroy_context, run,
+                                 last_error};
 
 }  // namespace
 
-extern "C" DYCL_PLUGIN_EXPORT const dycl_plugin* dycl_plugin_entry(uint32_t host_abi) { return host_abi == DYCL_PLUGIN_ABI ? &kPlugin : nullptr; }
+extern "C" DYCL_PLUGIN_EXPORT const dycl_plugin* dycl_plugin_entry(uint32_t host_abi) {
+  return host_abi == DYCL_PLUGIN_ABI ? &kPlugin : nullptr;
+}

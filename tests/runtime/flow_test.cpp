@@ -98,7 +98,8 @@ TEST(Flow, NestedLoopsCountPerEntry) {
 
 // Arguments of an edge are read before parameters are written, whatever the kinds.
 TEST(Flow, ParametersMoveAtOnce) {
-  auto run = must_create(must_load(R"(func @main(%n: int, %p: f32[1], %q: f32[1], %r: f32[1]) -> (f32[1], f32[1], f32[1], int, int) {
+  auto run = must_create(
+      must_load(R"(func @main(%n: int, %p: f32[1], %q: f32[1], %r: f32[1]) -> (f32[1], f32[1], f32[1], int, int) {
 ^entry:
   %zero = const 0
   %one = const 1
@@ -307,7 +308,8 @@ TEST(Arguments, AreChecked) {
     return out.error().message;
   };
   const Floats x({2, 8}, std::vector<float>(16)), y({5}, std::vector<float>(5)), e({2}, {1, 2});
-  const Value k = Value::of(std::int64_t{1}), f = Value::of(1.0), b = Value::of(true), l = Value::list({e}), none = Value::none();
+  const Value k = Value::of(std::int64_t{1}), f = Value::of(1.0), b = Value::of(true), l = Value::list({e}),
+              none = Value::none();
   auto out = run.run({x, y, k, f, b, l, none});
   ASSERT_TRUE(out) << out.error().message;
   EXPECT_EQ((*out)[0].integer, 2);
@@ -326,7 +328,8 @@ TEST(Arguments, AreChecked) {
   EXPECT_EQ(error({x, y, f, f, b, l, none}), "argument 2 (k) is a float; expected int");
   EXPECT_EQ(error({x, y, k, k, b, l, none}), "argument 3 (f) is an int; expected float");
   EXPECT_EQ(error({x, y, k, f, k, l, none}), "argument 4 (b) is an int; expected bool");
-  EXPECT_EQ(error({x, y, k, f, b, Value::list({e, k}), none}), "element 1 of argument 5 (l) is an int; expected f32[N]");
+  EXPECT_EQ(error({x, y, k, f, b, Value::list({e, k}), none}),
+            "element 1 of argument 5 (l) is an int; expected f32[N]");
   const Floats three({3}, {1, 2, 3});
   EXPECT_EQ(error({x, y, k, f, b, Value::list({three}), none}),
             "an element of argument 5 (l): dim 0 is 3 and must be N = 2; expected f32[N], got f32[3]");
@@ -336,7 +339,8 @@ TEST(Arguments, AreChecked) {
   const std::vector<double> doubles(16);
   EXPECT_EQ(error({Value::of(runtime::Tensor{doubles.data(), DType::F64, shape}), y, k, f, b, l, none}),
             "argument 0 (x) has dtype f64, not f32; expected f32[N,8], got f64[2,8]");
-  EXPECT_EQ(error({Value::of(runtime::Tensor{nullptr, DType::F32, shape}), y, k, f, b, l, none}), "argument 0 (x) has no data");
+  EXPECT_EQ(error({Value::of(runtime::Tensor{nullptr, DType::F32, shape}), y, k, f, b, l, none}),
+            "argument 0 (x) has no data");
   const auto* odd = reinterpret_cast<const std::uint8_t*>(doubles.data()) + 1;
   EXPECT_EQ(error({Value::of(runtime::Tensor{odd, DType::F32, shape}), y, k, f, b, l, none}),
             "argument 0 (x) is not aligned to its element size");

@@ -27,11 +27,16 @@ std::string shown(const Value& v) {
       const auto* bytes = static_cast<const std::uint8_t*>(v.tensor.data);
       for (std::uint64_t i = 0; i < v.tensor.element_count(); ++i) {
         double x = 0;
-        if (v.tensor.dtype == DType::F32) x = reinterpret_cast<const float*>(bytes)[i];
-        else if (v.tensor.dtype == DType::F64) x = reinterpret_cast<const double*>(bytes)[i];
-        else if (v.tensor.dtype == DType::I64) x = static_cast<double>(reinterpret_cast<const std::int64_t*>(bytes)[i]);
-        else if (v.tensor.dtype == DType::I8) x = reinterpret_cast<const std::int8_t*>(bytes)[i];
-        else x = bytes[i];
+        if (v.tensor.dtype == DType::F32)
+          x = reinterpret_cast<const float*>(bytes)[i];
+        else if (v.tensor.dtype == DType::F64)
+          x = reinterpret_cast<const double*>(bytes)[i];
+        else if (v.tensor.dtype == DType::I64)
+          x = static_cast<double>(reinterpret_cast<const std::int64_t*>(bytes)[i]);
+        else if (v.tensor.dtype == DType::I8)
+          x = reinterpret_cast<const std::int8_t*>(bytes)[i];
+        else
+          x = bytes[i];
         std::ostringstream out;
         out << x;
         text += " " + out.str();
@@ -79,8 +84,9 @@ TEST(HostOps, EveryScalarOpComputesWhatTheSharedTableSays) {
       params += (k ? ", " : "") + name + ": " + type_named(signature.operands[k]);
       operand_list += (k ? ", " : "") + name;
     }
-    const std::string text = "func @main(" + params + ") -> (" + type_named(signature.result) + ") {\n^entry:\n  %r = " +
-                             std::string(signature.name) + " " + operand_list + "\n  return %r\n}\n";
+    const std::string text = "func @main(" + params + ") -> (" + type_named(signature.result) +
+                             ") {\n^entry:\n  %r = " + std::string(signature.name) + " " + operand_list +
+                             "\n  return %r\n}\n";
     auto run = must_create(must_load(text));
     for (std::size_t x = 0; x < 4; ++x) {
       for (std::size_t y = 0; y < (signature.operands.size() == 2 ? 4 : 1); ++y) {
@@ -90,17 +96,23 @@ TEST(HostOps, EveryScalarOpComputesWhatTheSharedTableSays) {
         for (std::size_t k = 0; k < signature.operands.size(); ++k) {
           const char letter = signature.operands[k];
           const std::size_t pick = picks[k];
-          if (letter == 'b') operands[k] = scalar::Scalar::of(pick % 2 == 0), arguments.push_back(Value::of(pick % 2 == 0));
+          if (letter == 'b')
+            operands[k] = scalar::Scalar::of(pick % 2 == 0), arguments.push_back(Value::of(pick % 2 == 0));
           if (letter == 'i') operands[k] = scalar::Scalar::of(ints[pick]), arguments.push_back(Value::of(ints[pick]));
-          if (letter == 'f') operands[k] = scalar::Scalar::of(floats[pick]), arguments.push_back(Value::of(floats[pick]));
+          if (letter == 'f')
+            operands[k] = scalar::Scalar::of(floats[pick]), arguments.push_back(Value::of(floats[pick]));
         }
         scalar::Scalar result;
         const auto fault = scalar::apply(op, operands[0], operands[1], &result);
         std::string expected;
-        if (fault != scalar::Fault::None) expected = std::string(scalar::exception_type(fault)) + ": " + scalar::message(fault);
-        else if (result.kind == scalar::Kind::Bool) expected = shown(Value::of(result.b));
-        else if (result.kind == scalar::Kind::Int) expected = shown(Value::of(result.i));
-        else expected = shown(Value::of(result.f));
+        if (fault != scalar::Fault::None)
+          expected = std::string(scalar::exception_type(fault)) + ": " + scalar::message(fault);
+        else if (result.kind == scalar::Kind::Bool)
+          expected = shown(Value::of(result.b));
+        else if (result.kind == scalar::Kind::Int)
+          expected = shown(Value::of(result.i));
+        else
+          expected = shown(Value::of(result.f));
         auto out = run.run(arguments);
         EXPECT_EQ(out ? shown((*out)[0]) : out.error().type + ": " + out.error().message, expected) << text;
       }
@@ -127,15 +139,21 @@ TEST(HostOps, MakesTensors) {
       {"  %a = const 300\n  %r = to_tensor %a {dtype=\"i8\"}", "i8[]",
        "RuntimeError: value cannot be converted to the tensor's dtype without overflow"},
       {"  %a = const true\n  %r = to_tensor %a {dtype=\"i64\"}", "i64[]", "i64(): 1"},
-      {"  %a = const 1\n  %b = const 5\n  %l = list.new %a, %b\n  %r = list.to_tensor %l {dtype=\"f32\"} : f32[?]", "f32[?]", "f32(2,): 1 5"},
-      {"  %a = const f32[2] [1.0,2.0]\n  %b = const f32[2] [3.0,4.0]\n  %l = list.new %a, %b\n  %r = list.stack %l {axis=0} : f32[?,2]",
+      {"  %a = const 1\n  %b = const 5\n  %l = list.new %a, %b\n  %r = list.to_tensor %l {dtype=\"f32\"} : f32[?]",
+       "f32[?]", "f32(2,): 1 5"},
+      {"  %a = const f32[2] [1.0,2.0]\n  %b = const f32[2] [3.0,4.0]\n  %l = list.new %a, %b\n  %r = list.stack %l "
+       "{axis=0} : f32[?,2]",
        "f32[?,2]", "f32(2,2,): 1 2 3 4"},
-      {"  %a = const f32[2] [1.0,2.0]\n  %b = const f32[2] [3.0,4.0]\n  %l = list.new %a, %b\n  %r = list.stack %l {axis=-1} : f32[2,?]",
+      {"  %a = const f32[2] [1.0,2.0]\n  %b = const f32[2] [3.0,4.0]\n  %l = list.new %a, %b\n  %r = list.stack %l "
+       "{axis=-1} : f32[2,?]",
        "f32[2,?]", "f32(2,2,): 1 3 2 4"},
-      {"  %a = const f32[2,1] [1.0,2.0]\n  %b = const f32[2,2] [3.0,4.0,5.0,6.0]\n  %l = list.new %a, %b\n  %r = list.cat %l {axis=1} : f32[2,?]",
+      {"  %a = const f32[2,1] [1.0,2.0]\n  %b = const f32[2,2] [3.0,4.0,5.0,6.0]\n  %l = list.new %a, %b\n  %r = "
+       "list.cat %l {axis=1} : f32[2,?]",
        "f32[2,?]", "f32(2,3,): 1 3 4 2 5 6"},
-      {"  %l = list.new : list<f32[2]>\n  %r = list.cat %l {axis=0} : f32[?]", "f32[?]", "RuntimeError: cat expects a non-empty list of tensors"},
-      {"  %a = const f32[1] [1.0]\n  %b = const f32[2] [3.0,4.0]\n  %l = list.new %a, %b\n  %r = list.stack %l {axis=0} : f32[?,?]",
+      {"  %l = list.new : list<f32[2]>\n  %r = list.cat %l {axis=0} : f32[?]", "f32[?]",
+       "RuntimeError: cat expects a non-empty list of tensors"},
+      {"  %a = const f32[1] [1.0]\n  %b = const f32[2] [3.0,4.0]\n  %l = list.new %a, %b\n  %r = list.stack %l "
+       "{axis=0} : f32[?,?]",
        "f32[?,?]", "RuntimeError: stack: tensors of shapes [1] and [2] do not go together"},
       // A type that says more than was computed is found out.
       {"  %a = const 1\n  %l = list.new %a\n  %r = list.to_tensor %l {dtype=\"f32\"} : f32[2]", "f32[2]",
@@ -151,18 +169,21 @@ TEST(HostOps, Lists) {
       {kList + "  %i = const -1\n  %r = list.get %l, %i", "int", "30"},
       {kList + "  %i = const 3\n  %r = list.get %l, %i", "int", "IndexError: list index out of range"},
       {kList + "  %i = const -3\n  %r = list.set %l, %i, %c", "list<int>", "[30, 20, 30]"},
-      {kList + "  %i = const 5\n  %r = list.set %l, %i, %c", "list<int>", "IndexError: list assignment index out of range"},
+      {kList + "  %i = const 5\n  %r = list.set %l, %i, %c", "list<int>",
+       "IndexError: list assignment index out of range"},
       {kList + "  %r = list.len %l", "int", "3"},
       {kList + "  %r = list.concat %l, %l", "list<int>", "[10, 20, 30, 10, 20, 30]"},
       {kList + "  %i = const -2\n  %j = const 99\n  %r = list.slice %l, %i, %j", "list<int>", "[20, 30]"},
       {kList + "  %i = const 2\n  %j = const 1\n  %r = list.slice %l, %i, %j", "list<int>", "[]"},
       {kList + "  %i = const 0\n  %r, %x = list.pop %l, %i", "list<int>", "[20, 30]"},
       {kList + "  %i = const 1\n  %m, %r = list.pop %l, %i", "int", "20"},
-      {"  %i = const 0\n  %l = list.new : list<int>\n  %m, %r = list.pop %l, %i", "int", "IndexError: pop from empty list"},
+      {"  %i = const 0\n  %l = list.new : list<int>\n  %m, %r = list.pop %l, %i", "int",
+       "IndexError: pop from empty list"},
       {kList + "  %i = const 7\n  %m, %r = list.pop %l, %i", "int", "IndexError: pop index out of range"},
       {kList + "  %i = const -1\n  %r = list.insert %l, %i, %a", "list<int>", "[10, 20, 10, 30]"},
       {kList + "  %i = const 99\n  %r = list.insert %l, %i, %a", "list<int>", "[10, 20, 30, 10]"},
-      {kList + "  %m = list.new %l, %l\n  %r = list.append %m, %l", "list<list<int>>", "[[10, 20, 30], [10, 20, 30], [10, 20, 30]]"},
+      {kList + "  %m = list.new %l, %l\n  %r = list.append %m, %l", "list<list<int>>",
+       "[[10, 20, 30], [10, 20, 30], [10, 20, 30]]"},
   });
 }
 
@@ -203,8 +224,10 @@ TEST(HostOps, Optionals) {
 TEST(HostOps, Select) {
   check({
       {"  %c = const true\n  %a = const 1\n  %b = const 2\n  %r = select %c, %a, %b", "int", "1"},
-      {"  %c = const false\n  %a = const f32[1] [1.0]\n  %b = const f32[1] [2.0]\n  %r = select %c, %a, %b", "f32[1]", "f32(1,): 2"},
-      {"  %c = const false\n  %a = const 1\n  %l = list.new %a\n  %m = list.new %a, %a\n  %r = select %c, %l, %m", "list<int>", "[1, 1]"},
+      {"  %c = const false\n  %a = const f32[1] [1.0]\n  %b = const f32[1] [2.0]\n  %r = select %c, %a, %b", "f32[1]",
+       "f32(1,): 2"},
+      {"  %c = const false\n  %a = const 1\n  %l = list.new %a\n  %m = list.new %a, %a\n  %r = select %c, %l, %m",
+       "list<int>", "[1, 1]"},
   });
 }
 

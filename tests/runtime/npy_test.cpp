@@ -46,7 +46,8 @@ TEST(Npy, ArchivesKeepNames) {
   const std::vector<std::int64_t> shape = {2};
   const std::vector<std::uint8_t> a = {1, 0}, b = {0, 0, 0x80, 0x3f, 0, 0, 0, 0x40};
   const std::vector<std::uint8_t> c = {0x80, 0x3f, 0, 0x40};
-  const std::vector<ArrayView> arrays = {{"flags", DType::Bool, shape, a}, {"x.y", DType::F32, shape, b}, {"brain", DType::BF16, shape, c}};
+  const std::vector<ArrayView> arrays = {
+      {"flags", DType::Bool, shape, a}, {"x.y", DType::F32, shape, b}, {"brain", DType::BF16, shape, c}};
   ASSERT_TRUE(write_npz(scratch / "x.npz", arrays));
   auto read = read_arrays(scratch / "x.npz");
   ASSERT_TRUE(read) << read.error().message;
@@ -72,13 +73,19 @@ TEST(Npy, RefusesWhatItCannotRead) {
     return read ? std::string() : read.error().message.substr(read.error().message.find(".npy: ") + 6);
   };
   EXPECT_EQ(error("hello"), "not an .npy file");
-  EXPECT_EQ(error(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", "1234")), "its numbers are big-endian");
-  EXPECT_EQ(error(npy("{'descr': '<U4', 'fortran_order': False, 'shape': (1,), }", "1234")), "dtype '<U4' is not supported");
-  EXPECT_EQ(error(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "1234")), "it holds records or objects, not numbers");
+  EXPECT_EQ(error(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", "1234")),
+            "its numbers are big-endian");
+  EXPECT_EQ(error(npy("{'descr': '<U4', 'fortran_order': False, 'shape': (1,), }", "1234")),
+            "dtype '<U4' is not supported");
+  EXPECT_EQ(error(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "1234")),
+            "it holds records or objects, not numbers");
   EXPECT_EQ(error(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", "1234")),
             "it holds 4 bytes of elements where its shape needs 8");
-  EXPECT_EQ(error(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807,9223372036854775807), }", "1234")), "its shape is impossible");
-  EXPECT_EQ(error(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "1234")), "its header is not that of an .npy array");
+  EXPECT_EQ(error(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807,9223372036854775807), }",
+                      "1234")),
+            "its shape is impossible");
+  EXPECT_EQ(error(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "1234")),
+            "its header is not that of an .npy array");
   EXPECT_EQ(error(npy("{'descr': '<f4', 'shape': (1,), }", "1234")), "its header is not that of an .npy array");
   EXPECT_EQ(error(npy("{'descr'", "")), "its header is not that of an .npy array");
 }

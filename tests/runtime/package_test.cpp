@@ -5,14 +5,16 @@
 
 #include <random>
 
-#include "runtime/container.h"
-#include "runtime/plan.h"
 #include "emit/container_writer.h"
 #include "emit/plan_write.h"
+#include "runtime/container.h"
+#include "runtime/plan.h"
 #include "support.h"
 
 // Impossible sizes come back as null, as without the sanitizer.
-extern "C" __attribute__((visibility("default"), used)) const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" __attribute__((visibility("default"), used)) const char* __asan_default_options() {
+  return "allocator_may_return_null=1";
+}
 
 namespace dycl::testing {
 namespace {
@@ -268,7 +270,8 @@ TEST_F(Packages, HostileCode) {
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < plan->code.size(); ++i) {
       runtime::Plan bad = *plan;
-      bad.code[i] = random() % 2 ? random() % 64 : bad.code[i] ^ (random() % 3 == 0 ? runtime::kLastUse : 1U << (random() % 8));
+      bad.code[i] =
+          random() % 2 ? random() % 64 : bad.code[i] ^ (random() % 3 == 0 ? runtime::kLastUse : 1U << (random() % 8));
       if (random() % 3 == 0) bad.code[random() % bad.code.size()] = random() % 32;
       ran += survives(with_section("plan", emit::write_plan(bad)));
     }
@@ -284,22 +287,26 @@ TEST_F(Packages, HostilePlansAreRefused) {
   };
   using runtime::Plan;
   EXPECT_EQ(refused([](Plan& p) { p.registers[0] = 999; }), "section plan: a register of unknown type");
-  EXPECT_EQ(refused([](Plan& p) { p.types[0].dtype = static_cast<DType>(77); }), "section plan: a tensor of unknown dtype");
-  EXPECT_EQ(refused([](Plan& p) { p.code.pop_back(); }), "section plan: a malformed instruction at word " + std::to_string([&] {
+  EXPECT_EQ(refused([](Plan& p) { p.types[0].dtype = static_cast<DType>(77); }),
+            "section plan: a tensor of unknown dtype");
+  EXPECT_EQ(refused([](Plan& p) { p.code.pop_back(); }),
+            "section plan: a malformed instruction at word " + std::to_string([&] {
               auto plan = runtime::read_plan(section_bytes("plan"));
               std::size_t pc = 0, last = 0;
               while (pc < plan->code.size()) last = pc, pc += runtime::length_in_words(plan->code[pc]);
               return last;
             }()));
   EXPECT_EQ(refused([](Plan& p) { p.code.clear(); }), "section plan: the code does not end");
-  EXPECT_EQ(refused([](Plan& p) { p.inputs[0].reg = p.constants[0].reg; }), "section plan: an input without a register of its own");
+  EXPECT_EQ(refused([](Plan& p) { p.inputs[0].reg = p.constants[0].reg; }),
+            "section plan: an input without a register of its own");
   EXPECT_EQ(refused([](Plan& p) { p.sub_dnns[0].artifacts[0].offset = 1U << 30; }),
             "section plan: artifact of add: its bytes lie outside section artifacts");
   EXPECT_EQ(refused([](Plan& p) { p.sub_dnns[0].artifacts[0].backend = "../evil"; }),
             "section plan: artifact of add: its back end has no proper name");
   EXPECT_EQ(refused([](Plan& p) { p.sub_dnns[0].artifacts.clear(); }), "section plan: sub-DNN add has no artifact");
   EXPECT_EQ(refused([](Plan& p) { p.symbols[0].min = 9; }), "section plan: symbol N has an impossible range");
-  EXPECT_EQ(refused([](Plan& p) { p.states[0].initial.clear(); }), "section plan: state count has no proper initial value");
+  EXPECT_EQ(refused([](Plan& p) { p.states[0].initial.clear(); }),
+            "section plan: state count has no proper initial value");
   EXPECT_EQ(refused([](Plan& p) {
               for (auto& c : p.constants) {
                 if (!c.literal.empty()) c.literal.pop_back();
@@ -335,7 +342,8 @@ TEST_F(Packages, SharedBytesAreNotMultiplied) {
   }
   auto loaded = load(with_section("debug", bytes));
   ASSERT_FALSE(loaded);
-  EXPECT_NE(loaded.error().message.find("section debug: it names the same bytes again and again"), std::string::npos) << loaded.error().message;
+  EXPECT_NE(loaded.error().message.find("section debug: it names the same bytes again and again"), std::string::npos)
+      << loaded.error().message;
 }
 
 TEST_F(Packages, OtherFilesAndVersions) {

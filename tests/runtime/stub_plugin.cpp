@@ -58,7 +58,8 @@ dycl_plugin_status fail(dycl_plugin_status status, const char* why) {
   return status;
 }
 
-dycl_plugin_status create_engine(const dycl_plugin_host* host, const dycl_engine_options* options, dycl_engine** engine) {
+dycl_plugin_status create_engine(const dycl_plugin_host* host, const dycl_engine_options* options,
+                                 dycl_engine** engine) {
   auto made = std::make_unique<dycl_engine>();
   made->host = host;
   for (std::uint32_t i = 0; i < options->extra_count; ++i) {
@@ -79,14 +80,18 @@ std::int32_t accepts_target(dycl_engine* engine, const char* target) {
 bool parse(const std::string& text, dycl_session& session) {
   static const std::pair<const char*, Step::Kind> kTwo[] = {
       {"add", Step::Add}, {"sub", Step::Sub}, {"mul", Step::Mul}, {"gt", Step::Gt}};
-  static const std::pair<const char*, Step::Kind> kOne[] = {{"relu", Step::Relu}, {"neg", Step::Neg}, {"rev", Step::Rev},
-      {"sum", Step::Sum}, {"positive", Step::Positive}, {"weight", Step::Weight}};
+  static const std::pair<const char*, Step::Kind> kOne[] = {{"relu", Step::Relu},         {"neg", Step::Neg},
+                                                            {"rev", Step::Rev},           {"sum", Step::Sum},
+                                                            {"positive", Step::Positive}, {"weight", Step::Weight}};
   std::istringstream in(text);
   std::string word;
   while (in >> word) {
     Step step{Step::Fail, 0, 0, 0};
     bool known = false;
-    if (word == "adopt") { session.adopts = true; continue; }
+    if (word == "adopt") {
+      session.adopts = true;
+      continue;
+    }
     if (word == "out") {
       int r = 0;
       if (!(in >> r) || r < 0 || r > 63) return false;
@@ -94,9 +99,15 @@ bool parse(const std::string& text, dycl_session& session) {
       continue;
     }
     for (const auto& [name, kind] : kTwo)
-      if (word == name) { step.kind = kind; known = static_cast<bool>(in >> step.to >> step.a >> step.b); }
+      if (word == name) {
+        step.kind = kind;
+        known = static_cast<bool>(in >> step.to >> step.a >> step.b);
+      }
     for (const auto& [name, kind] : kOne)
-      if (word == name) { step.kind = kind; known = static_cast<bool>(in >> step.to >> step.a); }
+      if (word == name) {
+        step.kind = kind;
+        known = static_cast<bool>(in >> step.to >> step.a);
+      }
     if (word == "fail") known = true;
     if (!known) return false;
     for (int r : {step.to, step.a, step.b})
@@ -116,7 +127,8 @@ dycl_plugin_status load(dycl_engine* engine, const dycl_plugin_artifact* a, dycl
   made->registers = static_cast<int>(a->input_count);
   for (std::uint32_t i = 0; i < a->output_count; ++i) made->output_dtypes.push_back(a->outputs[i].dtype);
   const std::string text(static_cast<const char*>(a->bytes), a->size);
-  if (!parse(text, *made) || made->outputs.size() != a->output_count) return fail(DYCL_PLUGIN_BAD_ARTIFACT, "cannot read the artifact");
+  if (!parse(text, *made) || made->outputs.size() != a->output_count)
+    return fail(DYCL_PLUGIN_BAD_ARTIFACT, "cannot read the artifact");
   for (int r : made->outputs)
     if (r >= made->registers) return fail(DYCL_PLUGIN_BAD_ARTIFACT, "an output nobody writes");
   *session = made.release();
@@ -170,9 +182,13 @@ void read_input(const dycl_plugin_tensor& t, StubTensor& out) {
   std::size_t count = 1;
   for (auto n : out.shape) count *= static_cast<std::size_t>(n);
   out.values.resize(count);
-  if (t.dtype == 1) std::copy_n(static_cast<const float*>(t.data), count, out.values.begin());
-  else if (t.dtype == 9) std::copy_n(static_cast<const std::uint8_t*>(t.data), count, out.values.begin());
-  else if (t.dtype == 7) std::transform(static_cast<const std::int64_t*>(t.data), static_cast<const std::int64_t*>(t.data) + count, out.values.begin(), [](auto v) { return static_cast<float>(v); });
+  if (t.dtype == 1)
+    std::copy_n(static_cast<const float*>(t.data), count, out.values.begin());
+  else if (t.dtype == 9)
+    std::copy_n(static_cast<const std::uint8_t*>(t.data), count, out.values.begin());
+  else if (t.dtype == 7)
+    std::transform(static_cast<const std::int64_t*>(t.data), static_cast<const std::int64_t*>(t.data) + count,
+                   out.values.begin(), [](auto v) { return static_cast<float>(v); });
 }
 
 bool elementwise(Step::Kind kind, const StubTensor& a, const StubTensor& b, StubTensor& out) {
@@ -205,15 +221,20 @@ void unary(Step::Kind kind, const StubTensor& a, StubTensor& out) {
   }
   out.shape = a.shape;
   out.values = a.values;
-  if (kind == Step::Rev) std::reverse(out.values.begin(), out.values.end());
-  else for (float& v : out.values) v = kind == Step::Relu ? std::max(v, 0.0F) : -v;
+  if (kind == Step::Rev)
+    std::reverse(out.values.begin(), out.values.end());
+  else
+    for (float& v : out.values) v = kind == Step::Relu ? std::max(v, 0.0F) : -v;
 }
 
 void store(const StubTensor& from, int dtype, void* data) {
   for (std::size_t i = 0; i < from.values.size(); ++i) {
-    if (dtype == 9) static_cast<std::uint8_t*>(data)[i] = from.values[i] != 0;
-    else if (dtype == 7) static_cast<std::int64_t*>(data)[i] = static_cast<std::int64_t>(from.values[i]);
-    else static_cast<float*>(data)[i] = from.values[i];
+    if (dtype == 9)
+      static_cast<std::uint8_t*>(data)[i] = from.values[i] != 0;
+    else if (dtype == 7)
+      static_cast<std::int64_t*>(data)[i] = static_cast<std::int64_t>(from.values[i]);
+    else
+      static_cast<float*>(data)[i] = from.values[i];
   }
 }
 
@@ -242,7 +263,8 @@ dycl_plugin_status write_output(dycl_session* session, const StubTensor& from, i
   return DYCL_PLUGIN_OK;
 }
 
-dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin_tensor* const* inputs, dycl_plugin_tensor* const* outputs) {
+dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin_tensor* const* inputs,
+                       dycl_plugin_tensor* const* outputs) {
   ++runs;
   auto& r = context->registers;
   for (std::size_t i = 0; i < session->input_count; ++i) {
@@ -264,7 +286,8 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
     }
   }
   for (std::size_t i = 0; i < session->outputs.size(); ++i) {
-    const auto status = write_output(session, r[static_cast<std::size_t>(session->outputs[i])], session->output_dtypes[i], outputs[i]);
+    const auto status =
+        write_output(session, r[static_cast<std::size_t>(session->outputs[i])], session->output_dtypes[i], outputs[i]);
     if (status != DYCL_PLUGIN_OK) return status;
   }
   return DYCL_PLUGIN_OK;
@@ -272,14 +295,18 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
 
 const char* last_error() { return message; }
 
-constexpr dycl_plugin kPlugin = {sizeof(dycl_plugin), DYCL_PLUGIN_ABI, "stub", "stub 1", create_engine, destroy_engine, accepts_target,
-                                 load, destroy_session, create_context, destroy_context, run, last_error};
+constexpr dycl_plugin kPlugin = {sizeof(dycl_plugin), DYCL_PLUGIN_ABI, "stub",          "stub 1",
+                                 create_engine,       destroy_engine,  accepts_target,  load,
+                                 destroy_session,     create_context,  destroy_context, run,
+                                 last_error};
 
 }  // namespace
 
 extern "C" {
 
-DYCL_PLUGIN_EXPORT const dycl_plugin* dycl_plugin_entry(uint32_t host_abi) { return host_abi == DYCL_PLUGIN_ABI ? &kPlugin : nullptr; }
+DYCL_PLUGIN_EXPORT const dycl_plugin* dycl_plugin_entry(uint32_t host_abi) {
+  return host_abi == DYCL_PLUGIN_ABI ? &kPlugin : nullptr;
+}
 
 // For tests: wrappers made so far, wrappers alive, adopted results alive, runs.
 DYCL_PLUGIN_EXPORT void stub_counters(long out[4]) {

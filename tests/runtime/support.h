@@ -77,7 +77,8 @@ inline LoadOptions test_options() {
   return options;
 }
 
-inline Result<ProgramPtr> load_program(const ir::Program& program, const std::vector<backends::SubDnnArtifacts>& artifacts,
+inline Result<ProgramPtr> load_program(const ir::Program& program,
+                                       const std::vector<backends::SubDnnArtifacts>& artifacts,
                                        LoadOptions options = test_options(), emit::PackageOptions package = {}) {
   const Scratch scratch;
   DYCL_TRY(emit::write_package(program, artifacts, package, scratch / "p.dycl"));

@@ -71,17 +71,27 @@ json to_json(const runtime::Program& program, const Measurement& m) {
   for (std::size_t i = 0; i < m.profile.size(); ++i) {
     const double micros = static_cast<double>(m.profile[i].nanoseconds) / 1000;
     inside += micros;
-    shares.push_back({{"name", program.sub_dnns()[i].name}, {"calls_per_run", static_cast<double>(m.profile[i].calls) / m.profiled_runs},
-                      {"micros_per_run", micros / m.profiled_runs}, {"share", micros / m.profiled_micros}});
+    shares.push_back({{"name", program.sub_dnns()[i].name},
+                      {"calls_per_run", static_cast<double>(m.profile[i].calls) / m.profiled_runs},
+                      {"micros_per_run", micros / m.profiled_runs},
+                      {"share", micros / m.profiled_micros}});
   }
   const double mean = std::accumulate(m.micros.begin(), m.micros.end(), 0.0) / static_cast<double>(m.micros.size());
-  return {{"runs", m.micros.size()}, {"load_ms", m.load_ms}, {"target", program.target()},
-          {"micros", {{"min", m.micros.front()}, {"p10", quantile(m.micros, 0.1)}, {"p50", quantile(m.micros, 0.5)},
-                      {"p90", quantile(m.micros, 0.9)}, {"p99", quantile(m.micros, 0.99)}, {"max", m.micros.back()},
-                      {"mean", mean}}},
+  return {{"runs", m.micros.size()},
+          {"load_ms", m.load_ms},
+          {"target", program.target()},
+          {"micros",
+           {{"min", m.micros.front()},
+            {"p10", quantile(m.micros, 0.1)},
+            {"p50", quantile(m.micros, 0.5)},
+            {"p90", quantile(m.micros, 0.9)},
+            {"p99", quantile(m.micros, 0.99)},
+            {"max", m.micros.back()},
+            {"mean", mean}}},
           {"sub_dnns", shares},
-          {"host", {{"micros_per_run", (m.profiled_micros - inside) / m.profiled_runs},
-                    {"share", (m.profiled_micros - inside) / m.profiled_micros}}}};
+          {"host",
+           {{"micros_per_run", (m.profiled_micros - inside) / m.profiled_runs},
+            {"share", (m.profiled_micros - inside) / m.profiled_micros}}}};
 }
 
 std::string to_text(const json& object) {
@@ -90,7 +100,8 @@ std::string to_text(const json& object) {
   std::snprintf(line, sizeof line, "%zu runs, target %s, loaded in %.1f ms\n", object["runs"].get<std::size_t>(),
                 object["target"].get_ref<const std::string&>().c_str(), object["load_ms"].get<double>());
   std::string text = line;
-  std::snprintf(line, sizeof line, "latency us  min %.1f  p10 %.1f  p50 %.1f  p90 %.1f  p99 %.1f  max %.1f  mean %.1f\n",
+  std::snprintf(line, sizeof line,
+                "latency us  min %.1f  p10 %.1f  p50 %.1f  p90 %.1f  p99 %.1f  max %.1f  mean %.1f\n",
                 t["min"].get<double>(), t["p10"].get<double>(), t["p50"].get<double>(), t["p90"].get<double>(),
                 t["p99"].get<double>(), t["max"].get<double>(), t["mean"].get<double>());
   text += line;
@@ -137,12 +148,18 @@ void add_bench_command(CLI::App& app, Console& console, Action& action) {
   CLI::App* command = app.add_subcommand("bench", "Measure the latency of a package");
   command->add_option("package", options->package, "model.dycl")->required();
   add_run_options(*command, options->run);
-  command->add_option("--runs", options->runs, "Most runs to measure")->capture_default_str()->check(CLI::PositiveNumber);
-  command->add_option("--warmup", options->warmup, "Runs before that")->capture_default_str()->check(CLI::NonNegativeNumber);
+  command->add_option("--runs", options->runs, "Most runs to measure")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--warmup", options->warmup, "Runs before that")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--seconds", options->seconds, "Stop after so much time")->capture_default_str();
   add_output_options(*command, console);
-  command->footer("examples:\n  dycl bench model.dycl --random 0 --runs 1000 --threads 1\n  dycl bench model.dycl x.npy --json");
-  command->callback([options, &console, &action] { action = [options, &console] { return bench(console, *options); }; });
+  command->footer(
+      "examples:\n  dycl bench model.dycl --random 0 --runs 1000 --threads 1\n  dycl bench model.dycl x.npy --json");
+  command->callback(
+      [options, &console, &action] { action = [options, &console] { return bench(console, *options); }; });
 }
 
 }  // namespace dycl::tools

@@ -48,16 +48,25 @@ int exec_front_end(const Console& console, const std::vector<std::string>& argum
   for (std::string& word : command) raw.push_back(word.data());
   raw.push_back(nullptr);
   ::execvp(python.c_str(), raw.data());
-  return console.fail({ErrorKind::Missing, "cannot start " + python + ": " + std::strerror(errno),
-                       "capture of Python models needs the dycl package; run `make setup`", {}, {}});
+  return console.fail({ErrorKind::Missing,
+                       "cannot start " + python + ": " + std::strerror(errno),
+                       "capture of Python models needs the dycl package; run `make setup`",
+                       {},
+                       {}});
 }
 
 nlohmann::json to_json(const driver::CompileReport& report, const Options& options) {
   nlohmann::json stages = nlohmann::json::array();
   for (const auto& [name, seconds] : report.stages) stages.push_back({{"name", name}, {"seconds", seconds}});
-  return {{"package", options.compile.output.string()}, {"bytes", report.package_bytes}, {"blocks", report.blocks},
-          {"ops", report.ops}, {"sub_dnns", report.sub_dnns}, {"calls", report.calls},
-          {"artifacts", report.artifacts}, {"weights", report.weights}, {"stages", stages},
+  return {{"package", options.compile.output.string()},
+          {"bytes", report.package_bytes},
+          {"blocks", report.blocks},
+          {"ops", report.ops},
+          {"sub_dnns", report.sub_dnns},
+          {"calls", report.calls},
+          {"artifacts", report.artifacts},
+          {"weights", report.weights},
+          {"stages", stages},
           {"notices", report.notices}};
 }
 
@@ -94,9 +103,11 @@ int compile(Console& console, Options& options) {
 void add_compile_command(CLI::App& app, Console& console, Action& action, std::vector<std::string> arguments) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("compile", "Compile a model into a package (.dycl)");
-  command->add_option("source", options->source, "model.onnx, model.dyir, file.py:factory or module:factory")->required();
+  command->add_option("source", options->source, "model.onnx, model.dyir, file.py:factory or module:factory")
+      ->required();
   command->add_option("-o,--output", options->compile.output, "The package; default: the source's name with .dycl");
-  command->add_option("--backend", options->compile.backend, "The engine that runs the sub-DNNs")->capture_default_str();
+  command->add_option("--backend", options->compile.backend, "The engine that runs the sub-DNNs")
+      ->capture_default_str();
   command->add_option("--weights", options->weights, "Weights of a .dyir; default: its name with .safetensors");
   command->add_option("--skip-passes", options->compile.skip_passes, "Passes to leave out, by name")->delimiter(',');
   command->add_option("--dump", options->compile.dump_folder, "Write the IR after every pass into this folder");
@@ -105,11 +116,12 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
   command->add_option("--input", options->python_inputs, "Python models: an example input, e.g. 1,3,32,32 or x.npy");
   add_output_options(*command, console);
   command->allow_extras();  // options of the Python front end; refused below for everything else
-  command->footer("examples:\n"
-                  "  dycl compile model.onnx -o model.dycl\n"
-                  "  dycl compile model.dyir --dump stages/ --json\n"
-                  "  dycl compile model.py:make_model --input 1,3,32,32 -o model.dycl\n"
-                  "`dycl compile file.py:factory --help` shows what the Python front end adds.");
+  command->footer(
+      "examples:\n"
+      "  dycl compile model.onnx -o model.dycl\n"
+      "  dycl compile model.dyir --dump stages/ --json\n"
+      "  dycl compile model.py:make_model --input 1,3,32,32 -o model.dycl\n"
+      "`dycl compile file.py:factory --help` shows what the Python front end adds.");
   command->callback([options, command, arguments = std::move(arguments), &console, &action] {
     if (is_python(options->source)) {
       action = [&console, arguments] { return exec_front_end(console, arguments); };

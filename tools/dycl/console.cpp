@@ -22,8 +22,10 @@ void put(std::FILE* stream, std::string_view text) {
 }  // namespace
 
 void Console::result(const std::string& text, const nlohmann::json& object) const {
-  if (json) put(stdout, dump(object));
-  else if (!text.empty()) put(stdout, text);
+  if (json)
+    put(stdout, dump(object));
+  else if (!text.empty())
+    put(stdout, text);
 }
 
 int Console::fail(const Error& error, const std::string& rendered) const {

@@ -158,13 +158,15 @@ class Arguments {
       case Kind::List: return wrong("cannot draw the argument " + title(program_, index) + ": a list");
       case Kind::Tensor: break;
     }
-    if (!type.rank_known) return wrong("cannot draw the argument " + title(program_, index) + ": its rank is not known");
+    if (!type.rank_known)
+      return wrong("cannot draw the argument " + title(program_, index) + ": its rank is not known");
     NamedArray array;
     array.dtype = type.dtype;
     std::uint64_t count = 1;
     for (const runtime::Dim& dim : type.dims) {
       DYCL_ASSIGN(const std::int64_t n, extent(index, dim, dims));
-      if (n < 0 || __builtin_mul_overflow(count, static_cast<std::uint64_t>(n), &count) || count > (std::uint64_t{1} << 32))
+      if (n < 0 || __builtin_mul_overflow(count, static_cast<std::uint64_t>(n), &count) ||
+          count > (std::uint64_t{1} << 32))
         return wrong("cannot draw the argument " + title(program_, index) + ": too large");
       array.shape.push_back(n);
     }
@@ -198,7 +200,8 @@ Result<std::map<std::string, std::int64_t>> parse_dims(const std::vector<std::st
   std::map<std::string, std::int64_t> dims;
   for (const std::string& word : words) {
     const auto equals = word.find('=');
-    const auto value = equals == std::string::npos ? std::nullopt : parse_int(std::string_view(word).substr(equals + 1));
+    const auto value =
+        equals == std::string::npos ? std::nullopt : parse_int(std::string_view(word).substr(equals + 1));
     if (!value || *value < 0) return wrong("'" + word + "' is not of the form N=8");
     dims[word.substr(0, equals)] = *value;
   }

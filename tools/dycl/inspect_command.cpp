@@ -84,14 +84,16 @@ json to_json(const Package& package, std::uint64_t bytes) {
   for (const auto& sub_dnn : plan.sub_dnns) {
     json artifacts = json::array();
     for (const auto& artifact : sub_dnn.artifacts)
-      artifacts.push_back({{"backend", artifact.backend}, {"target", artifact.target}, {"bytes", artifact.size},
+      artifacts.push_back({{"backend", artifact.backend},
+                           {"target", artifact.target},
+                           {"bytes", artifact.size},
                            {"weights", artifact.weights.size()}});
     sub_dnns.push_back({{"name", sub_dnn.name}, {"artifacts", artifacts}});
   }
   json& weights = object["weights"] = json::array();
   for (const auto& weight : package.weights)
-    weights.push_back({{"name", weight.name}, {"dtype", name_of(weight.dtype)}, {"shape", weight.shape},
-                       {"bytes", weight.size}});
+    weights.push_back(
+        {{"name", weight.name}, {"dtype", name_of(weight.dtype)}, {"shape", weight.shape}, {"bytes", weight.size}});
   object["metadata"] = json::parse(package.metadata, nullptr, false);
   if (object["metadata"].is_discarded()) object["metadata"] = package.metadata;
   return object;
@@ -110,7 +112,8 @@ std::string to_text(const Options& options, const Package& package, const json& 
   append_ports(text, "output    ", object["outputs"]);
   append_ports(text, "state     ", object["states"]);
   for (const auto& symbol : package.plan.symbols)
-    text += "symbol    " + symbol.name + " in [" + std::to_string(symbol.min) + ", " + std::to_string(symbol.max) + "]\n";
+    text +=
+        "symbol    " + symbol.name + " in [" + std::to_string(symbol.min) + ", " + std::to_string(symbol.max) + "]\n";
   text += "control   " + std::to_string(package.plan.decisions.size()) + " decisions, " +
           std::to_string(package.plan.loops.size()) + " loops\n";
   std::uint64_t weight_bytes = 0;
@@ -132,8 +135,11 @@ int inspect_package(const Console& console, const Options& options) {
   if (!package) return console.fail(package.error(), driver::render(package.error()));
   if (options.ir) {
     if (package->debug.ir_text.empty())
-      return console.fail({ErrorKind::Missing, options.source + " holds no IR text",
-                           "it was stripped; compile without --strip", {}, {}});
+      return console.fail({ErrorKind::Missing,
+                           options.source + " holds no IR text",
+                           "it was stripped; compile without --strip",
+                           {},
+                           {}});
     console.result(package->debug.ir_text, {{"ir", package->debug.ir_text}});
     return 0;
   }
@@ -143,7 +149,8 @@ int inspect_package(const Console& console, const Options& options) {
 }
 
 int inspect_model(const Console& console, const Options& options) {
-  const auto program = driver::read_program(options.source, {.weights = {}, .spans_from_text = false, .need_weights = false});
+  const auto program =
+      driver::read_program(options.source, {.weights = {}, .spans_from_text = false, .need_weights = false});
   if (!program) return console.fail(program.error(), driver::render(program.error()));
   std::map<std::string, std::size_t> ops;
   std::size_t blocks = 0;
@@ -153,7 +160,10 @@ int inspect_model(const Console& console, const Options& options) {
       for (const ir::Op& op : block.body) ++ops[op.name];
     }
   const std::string text = ir::print(*program);
-  console.result(text, {{"ir", text}, {"functions", program->functions.size()}, {"blocks", blocks}, {"ops", ops},
+  console.result(text, {{"ir", text},
+                        {"functions", program->functions.size()},
+                        {"blocks", blocks},
+                        {"ops", ops},
                         {"weights", program->weights.size()}});
   return 0;
 }
@@ -167,7 +177,8 @@ void add_inspect_command(CLI::App& app, Console& console, Action& action) {
   command->add_flag("--ir", options->ir, "The IR text that a package was made from");
   command->add_flag("--verify", options->verify, "Check every checksum, those of weights included");
   add_output_options(*command, console);
-  command->footer("examples:\n  dycl inspect model.dycl\n  dycl inspect model.dycl --ir\n  dycl inspect model.onnx --json");
+  command->footer(
+      "examples:\n  dycl inspect model.dycl\n  dycl inspect model.dycl --ir\n  dycl inspect model.onnx --json");
   command->callback([options, &console, &action] {
     action = [options, &console] {
       const auto extension = std::filesystem::path(options->source).extension();

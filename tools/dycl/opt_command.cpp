@@ -68,10 +68,11 @@ void add_opt_command(CLI::App& app, Console& console, Action& action) {
   command->add_flag("--spans", options->spans, "Print where each op was written");
   auto* list = command->add_flag("--list", options->list, "List the passes in their order");
   add_output_options(*command, console);
-  command->footer("examples:\n"
-                  "  dycl opt model.dyir --passes=drop_dead,outline\n"
-                  "  dycl opt model.onnx -o model.dyir --skip-passes=outline\n"
-                  "  dycl opt --list");
+  command->footer(
+      "examples:\n"
+      "  dycl opt model.dyir --passes=drop_dead,outline\n"
+      "  dycl opt model.onnx -o model.dyir --skip-passes=outline\n"
+      "  dycl opt --list");
   command->callback([options, source, list, &console, &action] {
     if (source->count() == 0 && list->count() == 0) throw CLI::RequiredError("source");
     action = [options, &console] { return optimise(console, *options); };

@@ -50,11 +50,16 @@ Result<ArrayView> array_of(const std::string& name, const Value& value, Storage&
     case Value::Kind::Int: return scalar_view(DType::I64, &value.integer, 8);
     case Value::Kind::Float: return scalar_view(DType::F64, &value.floating, 8);
     case Value::Kind::Tensor:
-      return ArrayView{name, value.tensor.dtype, value.tensor.shape,
+      return ArrayView{name,
+                       value.tensor.dtype,
+                       value.tensor.shape,
                        {static_cast<const std::uint8_t*>(value.tensor.data), value.tensor.byte_size()}};
     default:
-      return Error{ErrorKind::Unsupported, "the output '" + name + "' is a list or None, which a .npz cannot hold",
-                   "print it with --json instead", {}, {}};
+      return Error{ErrorKind::Unsupported,
+                   "the output '" + name + "' is a list or None, which a .npz cannot hold",
+                   "print it with --json instead",
+                   {},
+                   {}};
   }
 }
 
@@ -65,7 +70,9 @@ double as_double(DType dtype, const std::uint8_t* element) {
     std::memcpy(&big, element, sizeof big);
     return static_cast<double>(big);
   }
-  return value.kind == scalar::Kind::Float ? value.f : value.kind == scalar::Kind::Int ? static_cast<double>(value.i) : value.b;
+  return value.kind == scalar::Kind::Float ? value.f
+         : value.kind == scalar::Kind::Int ? static_cast<double>(value.i)
+                                           : value.b;
 }
 
 bool close(double a, double b, double tolerance) {
@@ -82,13 +89,16 @@ std::string shape_text(DType dtype, std::span<const std::int64_t> shape) {
 
 // Empty if equal.
 std::string difference(const ArrayView& actual, const NamedArray& expected, double tolerance) {
-  const bool same_shape = std::equal(actual.shape.begin(), actual.shape.end(), expected.shape.begin(), expected.shape.end());
+  const bool same_shape =
+      std::equal(actual.shape.begin(), actual.shape.end(), expected.shape.begin(), expected.shape.end());
   // numpy has no bf16: such outputs are kept as f32.
-  const bool same_dtype = actual.dtype == expected.dtype || (actual.dtype == DType::BF16 && expected.dtype == DType::F32);
+  const bool same_dtype =
+      actual.dtype == expected.dtype || (actual.dtype == DType::BF16 && expected.dtype == DType::F32);
   if (!same_shape || !same_dtype)
     return shape_text(actual.dtype, actual.shape) + " instead of " + shape_text(expected.dtype, expected.shape);
   if (is_complex(actual.dtype))
-    return std::memcmp(actual.bytes.data(), expected.bytes.data(), actual.bytes.size()) == 0 ? "" : "other complex values";
+    return std::memcmp(actual.bytes.data(), expected.bytes.data(), actual.bytes.size()) == 0 ? ""
+                                                                                             : "other complex values";
   const std::size_t count = actual.bytes.size() / size_of(actual.dtype);
   std::size_t wrong = 0, first = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -97,8 +107,8 @@ std::string difference(const ArrayView& actual, const NamedArray& expected, doub
     if (!close(a, b, tolerance) && wrong++ == 0) first = i;
   }
   if (wrong == 0) return {};
-  return std::to_string(wrong) + " of " + std::to_string(count) + " elements differ, the first at " + std::to_string(first) +
-         ": " + element_json(actual.dtype, actual.bytes.data(), first).dump() + " instead of " +
+  return std::to_string(wrong) + " of " + std::to_string(count) + " elements differ, the first at " +
+         std::to_string(first) + ": " + element_json(actual.dtype, actual.bytes.data(), first).dump() + " instead of " +
          element_json(expected.dtype, expected.bytes.data(), first).dump();
 }
 
@@ -150,14 +160,18 @@ Result<void> write_folder(const runtime::Program& program, std::span<const Value
                           const std::filesystem::path& folder) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
-  if (failure) return Error{ErrorKind::Missing, "cannot make the folder " + folder.string() + ": " + failure.message(), {}, {}, {}};
+  if (failure)
+    return Error{
+        ErrorKind::Missing, "cannot make the folder " + folder.string() + ": " + failure.message(), {}, {}, {}};
   Result<void> outcome;
   for (std::size_t i = 0; i < results.size(); ++i) {
     Storage storage;
     const std::string name = name_of_output(program, i);
     const auto array = array_of(name, results[i], storage);
-    if (!array) outcome = array.error();
-    else DYCL_TRY(write_npy(folder / (name + ".npy"), *array));
+    if (!array)
+      outcome = array.error();
+    else
+      DYCL_TRY(write_npy(folder / (name + ".npy"), *array));
   }
   return outcome;
 }
@@ -175,8 +189,11 @@ Result<void> write_outputs(const runtime::Program& program, std::span<const Valu
   }
   if (path.extension() == ".npz") return write_npz(path, arrays);
   if (arrays.size() == 1) return write_npy(path, arrays.front());
-  return Error{ErrorKind::InvalidInput, "cannot write " + std::to_string(arrays.size()) + " outputs to " + path.string(),
-               "use a .npz or a folder", {}, {}};
+  return Error{ErrorKind::InvalidInput,
+               "cannot write " + std::to_string(arrays.size()) + " outputs to " + path.string(),
+               "use a .npz or a folder",
+               {},
+               {}};
 }
 
 Result<std::vector<std::string>> differences(const runtime::Program& program, std::span<const Value> results,
@@ -194,7 +211,8 @@ Result<std::vector<std::string>> differences(const runtime::Program& program, st
       lines.push_back(name + ": not in " + path.string());
       continue;
     }
-    if (const std::string text = difference(actual, *found, tolerance); !text.empty()) lines.push_back(name + ": " + text);
+    if (const std::string text = difference(actual, *found, tolerance); !text.empty())
+      lines.push_back(name + ": " + text);
   }
   return lines;
 }

@@ -48,7 +48,8 @@ Result<json> repeat(runtime::Run& run, const Inputs& inputs, int count) {
     micros.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
   }
   std::sort(micros.begin(), micros.end());
-  return json{{"runs", count}, {"min_us", micros.front()}, {"median_us", micros[micros.size() / 2]}, {"max_us", micros.back()}};
+  return json{
+      {"runs", count}, {"min_us", micros.front()}, {"median_us", micros[micros.size() / 2]}, {"max_us", micros.back()}};
 }
 
 std::string times_text(const json& times) {
@@ -121,15 +122,22 @@ void add_output_options(CLI::App& command, Console& console) {
 }
 
 void add_run_options(CLI::App& command, RunOptions& options) {
-  command.add_option("inputs", options.inputs.words, "x.npy, all.npz, name=x.npy, name=3: arguments by position or name");
-  command.add_option("--input", options.inputs.words, "The same as an option, for use in scripts");
+  command.add_option("inputs", options.inputs.words,
+                     "x.npy, all.npz, name=x.npy, name=3: arguments by position or name");
+  // One word each: what follows is the next option's or a positional's.
+  command.add_option("--input", options.option_words, "The same as an option; may be repeated")
+      ->allow_extra_args(false);
   command.add_option("--random", options.inputs.random_seed, "Draw the missing arguments with this seed");
-  command.add_option("--dim", options.dim_words, "Extent of a symbol of random arguments: N=8");
-  command.add_option("--threads", options.load.threads, "Threads of the engine; 0: its own choice")->capture_default_str();
-  command.add_option("--spinning", options.load.spinning, "Idle threads spin: 1, 0, or -1: the engine's choice")->capture_default_str();
+  command.add_option("--dim", options.dim_words, "Extent of a symbol of random arguments: N=8")
+      ->allow_extra_args(false);
+  command.add_option("--threads", options.load.threads, "Threads of the engine; 0: its own choice")
+      ->capture_default_str();
+  command.add_option("--spinning", options.load.spinning, "Idle threads spin: 1, 0, or -1: the engine's choice")
+      ->capture_default_str();
   command.add_option("--seed", options.seed, "Of the program's own random numbers")->capture_default_str();
   command.add_option("--loop-limit", options.loop_limit, "Most iterations of a loop without a limit of its own");
-  command.add_option("--plugins", options.plugin_folders, "Folder to look for engine plug-ins in first");
+  command.add_option("--plugins", options.plugin_folders, "Folder to look for engine plug-ins in first")
+      ->allow_extra_args(false);
   command.add_flag("--portable", options.load.portable_only, "Ignore artifacts made for one CPU");
   command.add_flag("--verify", options.load.verify_weights, "Check every checksum, those of weights included");
 }
@@ -144,6 +152,7 @@ Result<std::shared_ptr<const runtime::Program>> load_program(const Console& cons
 
 Result<Inputs> read_arguments(const runtime::Program& program, const RunOptions& options) {
   InputOptions inputs = options.inputs;
+  inputs.words.insert(inputs.words.end(), options.option_words.begin(), options.option_words.end());
   DYCL_ASSIGN(inputs.dims, parse_dims(options.dim_words));
   return read_inputs(program, inputs);
 }
@@ -159,10 +168,14 @@ void declare_run(CLI::App& command, Console& console, Action& action, bool packa
   auto options = std::make_shared<Options>();
   command.add_option("package", options->package, "model.dycl")->required(package_required);
   add_run_options(command, options->run);
-  command.add_option("-o,--output", options->output, "Write the outputs to a .npz, a .npy, or a folder of .npy files instead of printing them");
-  command.add_option("--expect", options->expect, "Compare with the outputs in this .npz (or .npy); exit code 1 if they differ");
-  command.add_option("--tolerance", options->tolerance, "For --expect: |a - b| <= tolerance * (1 + |b|)")->capture_default_str();
-  command.add_option("--repeat", options->repeat, "Run so often before, and say how long it took")->check(CLI::PositiveNumber);
+  command.add_option("-o,--output", options->output,
+                     "Write the outputs to a .npz, a .npy, or a folder of .npy files instead of printing them");
+  command.add_option("--expect", options->expect,
+                     "Compare with the outputs in this .npz (or .npy); exit code 1 if they differ");
+  command.add_option("--tolerance", options->tolerance, "For --expect: |a - b| <= tolerance * (1 + |b|)")
+      ->capture_default_str();
+  command.add_option("--repeat", options->repeat, "Run so often before, and say how long it took")
+      ->check(CLI::PositiveNumber);
   command.add_flag("--trace", options->trace, "Show which way each decision went");
   add_output_options(command, console);
   command.callback([options, &console, &action] {
@@ -173,11 +186,12 @@ void declare_run(CLI::App& command, Console& console, Action& action, bool packa
 void add_run_command(CLI::App& app, Console& console, Action& action) {
   CLI::App* command = app.add_subcommand("run", "Run a package once");
   declare_run(*command, console, action, /*package_required=*/true);
-  command->footer("examples:\n"
-                  "  dycl run model.dycl x.npy -o out.npz\n"
-                  "  dycl run model.dycl image=x.npy steps=4 --trace\n"
-                  "  dycl run model.dycl x.npy --expect reference.npz\n"
-                  "  dycl run model.dycl --random 0 --dim N=8 --json");
+  command->footer(
+      "examples:\n"
+      "  dycl run model.dycl x.npy -o out.npz\n"
+      "  dycl run model.dycl image=x.npy steps=4 --trace\n"
+      "  dycl run model.dycl x.npy --expect reference.npz\n"
+      "  dycl run model.dycl --random 0 --dim N=8 --json");
 }
 
 int run_application(int argc, char** argv, CLI::App& app, const Action& action) {

@@ -29,6 +29,7 @@ void add_output_options(CLI::App& command, Console& console);
 // What run and bench have in common.
 struct RunOptions {
   InputOptions inputs;
+  std::vector<std::string> option_words;  // --input, after the positional ones
   std::vector<std::string> dim_words;
   runtime::LoadOptions load;
   std::vector<std::string> plugin_folders;

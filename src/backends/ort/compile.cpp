@@ -140,6 +140,7 @@ class Compilation {
   std::optional<Artifact> small(const Unit& unit, const PortFlags& blocked, const Target& target) const;
   Result<Artifact> without_anchors(onnx::Model model, const PortFlags& blocked, const Target& target);
   Result<onnx::Model> optimize(const Unit& unit, const PortFlags& anchors, Level level) const;
+  SourceSpan span_of_failure(const ir::Function& function) const;
 
   ir::Program& program_;
   const BackendOptions& options_;
@@ -166,9 +167,32 @@ Result<onnx::Model> Compilation::optimize(const Unit& unit, const PortFlags& anc
   Result<onnx::Model> optimized = optimizer_.optimize(model, unit.weights, level);
   if (optimized) return optimized;
   Error error = std::move(optimized).error();
+  error.kind = ErrorKind::Unsupported;
   error.message = "sub-DNN @" + unit.function->name + ": " + error.message;
-  error.span = unit.function->span;
+  error.span = span_of_failure(*unit.function);
   return error;
+}
+
+// Where the user wrote the first op that the engine refuses even alone.
+SourceSpan Compilation::span_of_failure(const ir::Function& function) const {
+  for (const ir::Op& op : function.blocks[0].body) {
+    if (!op.is_tensor_op() || !op.span.known()) continue;
+    ir::Function alone;
+    alone.name = function.name;
+    alone.kind = ir::FunctionKind::SubDnn;
+    alone.values = function.values;
+    alone.blocks.emplace_back();
+    alone.blocks[0].body = {op};
+    std::set<ir::ValueId> seen;
+    for (const ir::ValueId v : op.operands)
+      if (v.present() && seen.insert(v).second) alone.params.push_back({v, {}});
+    for (const ir::ValueId v : op.results)
+      if (v.present()) alone.results.push_back({function.type_of(v), {}, {}});
+    alone.blocks[0].exit = ir::Return{op.results};
+    const auto exported = export_sub_dnn(program_, alone, "w%");
+    if (!exported || !optimizer_.optimize(exported->model, {}, Level::Extended)) return op.span;
+  }
+  return function.span;
 }
 
 void set_layouts(Artifact& artifact, const PortFlags& blocked, const Target& target) {

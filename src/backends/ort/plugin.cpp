@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "backends/ort/library.h"
+#include "backends/ort/model_check.h"
 #include "backends/ort/small_run.h"
 #include "backends/ort/target.h"
 #include "backends/ort/weight_layouts.h"
@@ -357,10 +358,15 @@ Result<void> read_ports(dycl_session& session, const dycl_plugin_artifact& artif
   return {};
 }
 
-// A model must not point at memory of this process.
-bool names_memory(const dycl_plugin_artifact& artifact) {
-  static constexpr char kTag[] = "_ORT_MEM_ADDR_";
-  return ::memmem(artifact.bytes, artifact.size, kTag, sizeof kTag - 1) != nullptr;
+Result<void> check_contents(const dycl_plugin_artifact& artifact, const Contents& contents) {
+  std::vector<ort::WeightShape> weights;
+  for (std::uint32_t i = 0; i < artifact.weight_count; ++i) {
+    const dycl_plugin_weight& weight = artifact.weights[i];
+    weights.push_back({weight.dtype, {weight.shape, weight.shape + weight.rank}});
+  }
+  const Result<void> checked = ort::check_model(contents.model, contents.size, weights);
+  if (!checked) return bad_artifact(artifact, checked.error().message);
+  return {};
 }
 
 // The sizes of ports, all of whose extents must be known.
@@ -398,11 +404,11 @@ Result<void> fill_small(dycl_session& session, const dycl_plugin_artifact& artif
 
 Result<void> fill_session(dycl_session& session, dycl_engine& engine, const dycl_plugin_artifact& artifact) {
   const OrtApi& api = *engine.api;
-  if (names_memory(artifact)) return bad_artifact(artifact, "it refers to memory by address");
   session.engine = &engine;
   session.function = artifact.function;
   if (ort::small::SmallProgram::is_small(artifact.bytes, artifact.size)) return fill_small(session, artifact);
   DYCL_ASSIGN(const Contents contents, contents_of(artifact));
+  DYCL_TRY(check_contents(artifact, contents));
   DYCL_ASSIGN(const auto options, session_options(engine, artifact, contents.layouts));
   OrtSession* raw = nullptr;
   const Result<void> created =
