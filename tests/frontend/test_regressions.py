@@ -19,6 +19,30 @@ def test_transposed_matrix_times_vector():
     check(transposed_matrix_times_vector, [(x, torch.ones(5)), (x, -torch.arange(5.0))])
 
 
+class Appended(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x):
+        for layer in self.layers[:2]:  # a ModuleList is built by its own `+=`
+            if x.sum() > 0:
+                x = layer(x)
+        return x
+
+
+def test_slices_of_module_lists():
+    check(Appended, [(T(1, 2, 3, 4),), (T(-1, -2, -3, -4),)])
+
+
+def test_modules_made_after_torch_compile_was_used():
+    """torch.compile replaces nn.Module.__init__ by a wrapper of its own."""
+    from torch._dynamo.mutation_guard import install_generation_tagging_init
+
+    install_generation_tagging_init()
+    test_slices_of_module_lists()
+
+
 def merged_twice(x, y):
     w = x.clone()
     if y.sum() > 0:

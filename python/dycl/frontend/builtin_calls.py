@@ -60,12 +60,20 @@ def intercept(fn: Any):
             return functools.partial(_numpy, fn)
         if module in ("logging", "warnings"):
             return _ignore
+    if isinstance(fn, types.FunctionType) and fn.__module__ == "torch._dynamo.mutation_guard":
+        return _patched_by_dynamo(fn)
     if isinstance(fn, types.FunctionType) and hasattr(fn, "_torchdynamo_inline"):
         return lambda m, s, args, kwargs: protocol.call(m, s, fn._torchdynamo_inline, args, kwargs)
     if isinstance(fn, types.MethodType) and fn.__name__ == "apply" and isinstance(fn.__self__, type) and issubclass(
             fn.__self__, torch.autograd.Function):
         return functools.partial(_autograd_apply, fn.__self__)
     return None
+
+
+def _patched_by_dynamo(fn: types.FunctionType):
+    """Once torch.compile was used, nn.Module.__init__ is a wrapper that notes new modules: the function inside is called."""
+    inner = [c.cell_contents for c in fn.__closure__ or () if isinstance(c.cell_contents, types.FunctionType)]
+    return (lambda m, s, args, kwargs: protocol.call(m, s, inner[0], args, kwargs)) if len(inner) == 1 else None
 
 
 class BoundSpecial:
