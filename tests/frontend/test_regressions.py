@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults found by generated programs and real models, each as small as it gets."""
 
+import itertools
+
+import numpy as np
+import pytest
 import torch
 
 import dycl
-from tests.frontend.harness import T, check
+from tests.frontend.harness import I, T, check
 
 
 def transposed_matrix_times_vector(x, u):
@@ -78,3 +82,105 @@ def test_a_package_is_loaded_and_called(tmp_path):
     x, i = long_range(T(3, 2))
     y, j = loaded(T(3, 2))
     assert i == j and torch.allclose(x, y)
+
+
+def running_extrema(x):
+    if x[0, 0] > 0:
+        return torch.cummax(x, 1), torch.cummin(x, 0)
+    return torch.cummin(x, -1).values, torch.cumprod(x, 1), torch.cummax(x.long(), 1)
+
+
+def test_running_extrema_and_products():
+    nan = float("nan")
+    check(running_extrema, [(T([1, 3, 2, 3], [0, -1, 5, 5]),), (T([-1, 3, 2, 3], [0, -1, -5, 5]),), (T([1, nan, 2, nan], [0, 1, 2, 2]),)])
+
+
+def scattered(i, x):
+    kinds = [(r, own) for r in ("sum", "mean", "amax", "amin", "prod") for own in (True, False)]
+    if x[1] > 0:
+        return [torch.full((3,), 2.0).scatter_reduce(0, i, x, r, include_self=own) for r, own in kinds]
+    return [torch.full((3,), 2).scatter_reduce(0, i, x.long(), r, include_self=own) for r, own in kinds]
+
+
+def test_scatter_reduce():
+    check(scattered, [(I(0, 1, 1, 0), T(1, 2, 3, 4)), (I(1, 1, 1, 0), T(1, -2, 2, -7))])
+
+
+def diagonals(x):
+    y = x.clone()
+    y.fill_diagonal_(7.0)
+    cube = torch.zeros(3, 3, 3).fill_diagonal_(2.0)
+    return (y, cube) if x.sum() > 0 else y * 2
+
+
+def test_fill_diagonal():
+    check(diagonals, [(torch.ones(3, 4),), (-torch.ones(3, 4),)])
+
+
+def distinct(x):
+    u, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
+    if counts.max() > 1:
+        return u, inverse, counts, torch.unique_consecutive(x, return_inverse=True, return_counts=True), torch.unique_consecutive(x > 1)
+    rows = torch.stack([x, x.flip(0), x], 0)
+    return torch.unique(rows, dim=0, return_inverse=True, return_counts=True), torch.unique_consecutive(x[x > 90]), x.mode()
+
+
+def test_distinct_elements():
+    check(distinct, [(T(1, 2, 2, 1, 1),), (T(-1, 2, 2.5, 1, 7),), (T(5, 5, 5, 5, 5),)])
+
+
+def counted(x):
+    i = x[x > 0].long()
+    if x[0] > 0:
+        return torch.bincount(i), torch.histc(x, 4), torch.histc(x, 3, -1, 2), torch.nn.functional.pdist(x.view(2, 2))
+    return torch.bincount(i, minlength=6), x[x > -9].median()
+
+
+def test_counts():
+    check(counted, [(T(1, 2, 3, 4),), (T(-1, 2, 2, -1),), (T(-1, -2, -2, -1),)])
+
+
+def grouped(x):
+    runs = [(k, list(group)) for k, group in itertools.groupby(x.tolist(), key=lambda v: v % 2)]
+    first = list(itertools.islice(itertools.dropwhile(lambda v: v < 2, x.tolist()), 2))
+    return len(runs), runs, first, [a - b for a, b in itertools.pairwise(x.tolist())]
+
+
+def test_itertools_over_numbers_of_run_time():
+    check(grouped, [(I(1, 1, 2),), (I(1, 2, 5),), (I(2, 4, 6),)])
+
+
+def stepped(n):
+    total = 0
+    for k in range(1, 10, int(n)):
+        total += k
+    return total
+
+
+def test_a_range_with_a_step_of_run_time():
+    check(stepped, [(I(2),), (I(3),), (I(-3),)])
+    with pytest.raises(ValueError):
+        dycl.compile(stepped, (I(2),))(I(0))
+
+
+def rounded(x):
+    y = float(x)
+    return round(y, 2), round(y * 10, 1), round(y, 0), round(int(x), 1)
+
+
+def test_round_to_digits():
+    """Decimal rounding, as Python's: 0.15 is a little less than 3/20, 2.5 is a tie."""
+    values = [0.15, 2.675, 1.005, -0.004, 2.5, 0.125, -1e-9, 123456.785, 0.285, 1e6 + 0.045, 5e-324]
+    check(rounded, [(torch.tensor(v, dtype=torch.float64),) for v in values], paths=1)
+
+
+def numpy_numbers(x):
+    b = np.log(x.abs().max().item())
+    n = int(np.ceil(b)) + 1
+    if np.maximum(b, 1) > 2:
+        return x * n, np.sqrt(x.long().numpy())
+    return x * n
+
+
+def test_numpy_functions_of_numbers():
+    check(numpy_numbers, [(T(1, 2),), (T(1, 20),), (T(0, 0.5),)])

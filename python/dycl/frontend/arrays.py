@@ -54,8 +54,12 @@ _FUNCTIONS = {
     "amin": torch.amin, "sum": torch.sum, "abs": torch.abs, "absolute": torch.abs, "exp": torch.exp, "sqrt": torch.sqrt,
     "log": torch.log, "tanh": torch.tanh, "any": torch.any, "all": torch.all, "isnan": torch.isnan,
     "isinf": torch.isinf, "isfinite": torch.isfinite, "maximum": torch.maximum, "minimum": torch.minimum,
-    "where": torch.where, "floor": torch.floor, "ceil": torch.ceil, "sign": torch.sign,
+    "where": torch.where, "floor": torch.floor, "ceil": torch.ceil, "sign": torch.sign, "log2": torch.log2,
+    "log10": torch.log10, "log1p": torch.log1p, "expm1": torch.expm1, "sin": torch.sin, "cos": torch.cos, "tan": torch.tan,
+    "square": torch.square, "rint": torch.round, "logical_and": torch.logical_and, "logical_or": torch.logical_or,
+    "logical_not": torch.logical_not, "arctan2": torch.atan2, "trunc": torch.trunc,
 }
+_FLOATING = {"exp", "sqrt", "log", "tanh", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "arctan2"}
 
 
 class Arrays:
@@ -118,11 +122,34 @@ class Arrays:
         if name in ("max", "amax", "min", "amin", "sum", "any", "all") and set(kwargs) <= {"axis"}:
             return self._reduce(name, *args, **kwargs)
         if name in _FUNCTIONS and not kwargs:
-            operands = tuple(self.tensor(a) for a in args)
+            operands = self._matched(tuple(self._operand(a, name in _FLOATING) for a in args), name)
             if any(isinstance(o, torch.Tensor) for o in operands):
                 return self.wrap(self.m.recorder.call(_FUNCTIONS[name], operands, {}))
         raise CaptureRefusal(f"numpy.{name} of values known only at run time",
                              "use the torch function of the same meaning", kind="numpy")
+
+    def _matched(self, operands: tuple, name: str) -> tuple:
+        """A Python number beside an array takes the array's dtype if that can hold its kind."""
+        arrays = [x for x in operands if isinstance(x, torch.Tensor)]
+        if name in ("floor", "ceil", "trunc", "rint") and arrays and not arrays[0].dtype.is_floating_point:
+            raise CaptureRefusal(f"numpy.{name} of integers known only at run time", "leave it out", kind="numpy")
+        if len(operands) < 2 or len(arrays) in (0, len(operands)) or name == "where":
+            return operands
+        dtype = arrays[0].dtype
+        if not dtype.is_floating_point and any(isinstance(x, float) for x in operands):
+            dtype = torch.float64
+        return tuple(x if isinstance(x, torch.Tensor) else self.m.scalar_tensor(x, dtype) for x in operands)
+
+    def _operand(self, x: Any, floating: bool) -> Any:
+        """numpy computes with 64 bits what is a Python number or, in functions that give floats, an integer."""
+        x = self.tensor(x)
+        if isinstance(x, (RtScalar, bool, int, float)):
+            kind = x.kind if isinstance(x, RtScalar) else type(x).__name__
+            x = self.m.scalar_tensor(x, {"bool": torch.bool, "int": torch.int64, "float": torch.float64}[kind]) if isinstance(
+                x, RtScalar) or floating else x
+        if floating and isinstance(x, torch.Tensor) and not x.dtype.is_floating_point:
+            x = self.m.recorder.call(torch.Tensor.to, (x, torch.float64), {})
+        return x
 
     def _mean(self, x: Any, axis: Any = None) -> Any:
         x = self.tensor(x)

@@ -29,7 +29,7 @@ from .iterators import MGenerator, RtRange
 from .machine import PUSHED, Machine
 from .runtime_text import RtText
 from .state import State
-from .values import RtFloat, RtInt, RtScalar
+from .values import Thrown, RtFloat, RtInt, RtScalar
 
 _HANDLERS: dict[int, Any] = {}
 _KEEP: list = []
@@ -95,7 +95,25 @@ class BoundSpecial:
                 raise CaptureRefusal("closing a generator that is inside try or with", kind="generator.close")
             self.obj.finish()
             return None
+        if self.name == "throw":
+            return _throw_into(m, s, self.obj, args)
         raise CaptureRefusal(f"generator.{self.name}", kind="generator")
+
+
+def _throw_into(m: Machine, s: State, generator: MGenerator, args: tuple) -> Any:
+    """generator.throw: the exception begins at the yield where the generator is suspended."""
+    error = next((a for a in args if isinstance(a, BaseException)), None) or args[0]()
+    frame = generator.frame
+    if frame is None or frame.info.instrs[frame.pc - 1].op != "YIELD_VALUE":  # done, or not yet begun
+        m.heap.touch(generator)
+        generator.finish()
+        raise error
+    if frame.instr.op == "RESUME" and (frame.instr.arg or 0) & 3 == 2:
+        raise CaptureRefusal("an exception thrown into a generator inside `yield from`", kind="generator")
+    iterators.resume(m, s, generator, _raise_stop, None)
+    frame.stack.pop()
+    frame.pc -= 1
+    raise Thrown(error)
 
 
 def special_object_method(m: Machine, obj: Any, name: str) -> Any:
@@ -241,9 +259,12 @@ def _abs(m, s, args, kwargs):
 def _round(m, s, args, kwargs):
     x = args[0]
     if isinstance(x, RtScalar):
-        if len(args) > 1 or kwargs:
-            raise CaptureRefusal("round() to digits of a number known only at run time", kind="escape.round", because=x)
-        return m.scalars.round(x)
+        digits = args[1] if len(args) > 1 else kwargs.get("ndigits")
+        if digits is None:
+            return m.scalars.round(x)
+        if type(digits) is not int or not 0 <= digits <= 22:
+            raise CaptureRefusal("round() to these digits of a number known only at run time", kind="escape.round", because=x)
+        return protocol.call(m, s, shims.round_to, (x, digits), {}) if isinstance(x, RtFloat) else m.scalars.to_int(x)
     if m.is_tensor(x):
         return m.recorder.call(torch.round, args, {"decimals": args[1]} if len(args) > 1 else {})
     return NotImplemented
@@ -351,7 +372,7 @@ def _range(m, s, args, kwargs):
     args = tuple(m.scalars.to_int(a) if isinstance(a, RtScalar) else a for a in args)
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
     if isinstance(step, RtScalar):
-        raise CaptureRefusal("the step of a range known only at run time", kind="range", because=step)
+        return protocol.call(m, s, shims.range_by, (start, stop, step), {})
     return RtRange(start, stop, step)
 
 
@@ -430,7 +451,10 @@ handles(collections.defaultdict)(lambda m, s, args, kwargs: m.new(collections.de
 for _fn, _shim in ((enumerate, shims.enumerate_), (map, shims.map_), (filter, shims.filter_),
                    (zip, shims.zip_), (itertools.chain, shims.chain_), (itertools.takewhile, shims.takewhile_),
                    (itertools.accumulate, shims.accumulate_), (functools.reduce, shims.reduce_),
-                   (itertools.chain.from_iterable, shims.chain_from_iterable)):
+                   (itertools.chain.from_iterable, shims.chain_from_iterable), (itertools.groupby, shims.groupby_),
+                   (itertools.dropwhile, shims.dropwhile_), (itertools.starmap, shims.starmap_),
+                   (itertools.islice, shims.islice_), (itertools.pairwise, shims.pairwise_),
+                   (itertools.zip_longest, shims.zip_longest_), (itertools.compress, shims.compress_)):
     handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: protocol.call(m, s, _shim, args, kwargs))
 
 

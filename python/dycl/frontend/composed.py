@@ -66,4 +66,20 @@ def _bag_length(recorder, indices, offsets, include_last_offset: bool) -> int | 
     return max(lengths) if len(lengths) == 1 and starts[0] == 0 and max(lengths) > 0 else None
 
 
-_COMPOSED: dict[str, Callable] = {"linspace": _linspace, "embedding_bag": _embedding_bag}
+def _fill_diagonal(recorder, tensor, fill_value, wrap=False) -> Any:
+    """torch writes through a view by strides, which cannot be traced; a diagonal can."""
+    sizes = tensor.shape
+    if recorder.is_symbolic(tensor) or len(sizes) < 2 or wrap and sizes[0] > sizes[1] or len(sizes) > 2 and len(set(sizes)) > 1:
+        return NotImplemented
+
+    def compute():
+        diagonal = tensor
+        for _ in range(len(sizes) - 1):
+            diagonal = diagonal.diagonal(0, 0, -1)
+        diagonal.fill_(fill_value)
+        return tensor
+
+    return recorder.native(compute, (), {})
+
+
+_COMPOSED: dict[str, Callable] = {"fill_diagonal_": _fill_diagonal,"linspace": _linspace, "embedding_bag": _embedding_bag}

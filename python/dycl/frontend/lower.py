@@ -304,7 +304,7 @@ def _host_attribute(value: Any) -> Any:
 
 
 def _content(tensor: torch.Tensor) -> tuple:
-    flat = tensor.detach().contiguous().reshape(-1)
+    flat = torch.empty(tensor.numel(), dtype=tensor.dtype).copy_(tensor.detach().reshape(-1))  # a stride may be 0
     return tensor.dtype, tuple(tensor.shape), flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
 
 

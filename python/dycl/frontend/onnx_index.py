@@ -327,11 +327,26 @@ def scatter_value_reduce(t, self, dim, index, value, reduce):
 @converts("scatter_reduce.two")
 def scatter_reduce_two(t, self, dim, index, src, reduce, include_self=True):
     if reduce == "mean":
-        raise ConversionError("scatter_reduce with the mean")
+        return _scatter_mean(t, self, dim, index, src, include_self)
     x = self
     if not include_self:
         x = _scatter(t, x, dim, index, _filled(t, x, index, _neutral(x.torch_dtype, reduce)), "none")
     return _scatter(t, x, dim, index, src, _REDUCTIONS[reduce])
+
+
+def _scatter_mean(t, x: Sym, dim, index: Sym, src: Sym, include_self: bool) -> Sym:
+    ones = _filled(t, x, index, 1)
+    if not include_self:
+        x = _scatter(t, x, dim, index, _filled(t, x, index, 0), "none")
+    counts = t.op("Expand", t.constant(int(include_self), x.torch_dtype), t.op("Shape", x))
+    counts = _scatter(t, counts, dim, index, ones, "add")
+    counts = t.op("Max", counts, t.constant(1, x.torch_dtype))
+    total = _scatter(t, x, dim, index, src, "add")
+    quotient = t.op("Div", total, counts)
+    if x.is_float:
+        return quotient
+    rest = t.op("Sub", total, t.op("Mul", quotient, counts))  # integers round down, ONNX's Div towards zero
+    return t.op("Sub", quotient, t.cast(t.op("Less", rest, t.constant(0, x.torch_dtype)), x.torch_dtype))
 
 
 def _neutral(dtype: torch.dtype, reduce: str):
@@ -468,9 +483,8 @@ def diagonal_scatter(t, self, src, offset=0, dim1=0, dim2=1):
 @converts("bincount")
 def bincount(t, self, weights=None, minlength=0):
     x = t.cast(self, torch.int64)
-    if self.known and 0 in self.dims:
-        raise ConversionError("bincount of nothing")
-    top = t.op("Add", t.op("ReduceMax", x, keepdims=1), t.constant([1], torch.int64))
+    some = t.op("Concat", x, t.constant([-1], torch.int64), axis=0)  # of nothing there are no counts
+    top = t.op("Add", t.op("ReduceMax", some, keepdims=1), t.constant([1], torch.int64))
     length = t.op("Max", top, t.ints([minlength]))
     dtype = t.outputs[0][0]
     zeros = t.op("Expand", t.constant(0, dtype), length)

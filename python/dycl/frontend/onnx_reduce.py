@@ -12,6 +12,7 @@ import math
 import torch
 
 from .onnx_pointwise import isnan, truth
+from .onnx_shape import INT64_MAX, slice_
 from .onnx_table import ConversionError, Sym, Tape, axis_of, converts, dim_value, reshape, squeeze, static
 
 
@@ -234,9 +235,8 @@ def kthvalue(t, self, k, dim=-1, keepdim=False):
 def _kth(t, x, k, axis, keepdim):
     if x.rank == 0:
         return [x, t.constant(0, torch.int64)]
-    k = static(k, "k")
     values, positions = _ordered(t, x, k, axis, False)
-    last = t.constant([k - 1], torch.int64)
+    last = t.ints([k - 1]) if isinstance(k, int) else t.op("Sub", t.ints([k]), t.constant([1], torch.int64))
     picked = [t.op("Gather", v, last, axis=axis) for v in (values, positions)]
     return picked if keepdim else [squeeze(t, p, [axis]) for p in picked]
 
@@ -255,10 +255,12 @@ def median_dim(t, self, dim, keepdim=False):
 def _median(t, x, axis, keepdim):
     if x.rank == 0:
         return [x, t.constant(0, torch.int64)]
-    n = static(x.dims[axis], "the extent")
-    if n == 0:
+    n = dim_value(t, x, axis)
+    if isinstance(n, int) and n == 0:
         raise ConversionError("the median of nothing")
-    values, positions = _kth(t, x, (n + 1) // 2, axis, keepdim)
+    half = (n + 1) // 2 if isinstance(n, int) else t.op(
+        "Div", t.op("Add", n, t.constant([1], torch.int64)), t.constant([2], torch.int64))
+    values, positions = _kth(t, x, half, axis, keepdim)
     if x.is_float:  # a NaN is the median of whatever holds it
         nans = isnan(t, x)
         some = reduce(t, "ReduceMax", nans, axis, keepdim)
@@ -280,12 +282,73 @@ def unique2(t, self, sorted=True, return_inverse=False, return_counts=False):
 
 @converts("unique_dim")
 def unique_dim(t, self, dim, sorted=True, return_inverse=False, return_counts=False):
-    raise ConversionError("unique rows (unique with a dim)")
+    """Distinct slices along a dim, in lexicographic order."""
+    x, dtype = self, self.torch_dtype
+    key = x if dtype in (torch.float32, torch.float64, torch.int64) else t.cast(x, torch.float64 if x.is_float else torch.int64)
+    values, _, inverse, counts = t.op("Unique", key, n=4, sorted=1, axis=axis_of(x, dim))
+    empty = t.constant(torch.empty(0, dtype=torch.int64))
+    return [t.cast(values, dtype), inverse if return_inverse else empty, counts if return_counts else empty]
 
 
-@converts("unique_consecutive", "unique_dim_consecutive")
-def unique_consecutive(t, *_, **__):
-    raise ConversionError("unique_consecutive")
+@converts("unique_consecutive")
+def unique_consecutive(t, self, return_inverse=False, return_counts=False, dim=None):
+    """The first of each run of equal elements."""
+    x = self
+    if dim is not None and x.rank != 1:
+        raise ConversionError("unique_consecutive with a dim")
+    flat = x if x.rank == 1 else reshape(t, x, [-1])
+    count = t.ints([dim_value(t, flat, 0)])
+    before, after = slice_(t, flat, 0, 0, -1), slice_(t, flat, 0, 1, INT64_MAX)
+    changed = t.op("Not", t.op("Equal", t.cast(before, torch.uint8), t.cast(after, torch.uint8))) if (
+        x.torch_dtype == torch.bool) else t.op("Not", t.op("Equal", before, after))
+    first = t.op("Expand", t.constant([True]), t.op("Min", count, t.constant([1], torch.int64)))  # none if there is none
+    starts = t.op("Concat", first, changed, axis=0)
+    values = t.op("Compress", flat, starts, axis=0)
+    empty = t.constant(torch.empty(0, dtype=torch.int64))
+    inverse = counts = empty
+    if return_inverse:
+        numbers = t.op("CumSum", t.cast(starts, torch.int64), t.constant(0, torch.int64))
+        inverse = t.op("Sub", numbers, t.constant(1, torch.int64))
+        inverse = inverse if x.rank == 1 else reshape(t, inverse, [dim_value(t, x, i) for i in range(x.rank)])
+    if return_counts:
+        places = t.op("Range", t.constant(0, torch.int64), squeeze(t, count, [0]), t.constant(1, torch.int64))
+        at = t.op("Compress", places, starts, axis=0)
+        counts = t.op("Sub", slice_(t, t.op("Concat", at, count, axis=0), 0, 1, INT64_MAX), at)
+    return [values, inverse, counts]
+
+
+@converts("mode")
+def mode(t, self, dim=-1, keepdim=False):
+    """The most frequent element, the least of several; the place is its last."""
+    x = self
+    if x.rank == 0:
+        return [x, t.constant(0, torch.int64)]
+    axis = axis_of(x, dim)
+    if x.torch_dtype == torch.bool:
+        x = t.cast(x, torch.uint8)
+    same = t.op("Equal", t.op("Unsqueeze", x, t.ints([axis])), t.op("Unsqueeze", x, t.ints([axis + 1])))
+    counts = t.op("ReduceSum", t.cast(same, torch.int64), t.ints([axis]), keepdims=0)  # [..., n, ...]: of each element
+    most = t.op("Equal", counts, t.op("ReduceMax", counts, t.ints([axis]), keepdims=1))
+    top = t.constant(math.inf if x.is_float else torch.iinfo(x.torch_dtype).max, x.torch_dtype)
+    value = t.op("ReduceMin", t.op("Where", most, x, top), t.ints([axis]), keepdims=1)
+    place = t.op("ArgMax", t.cast(t.op("Equal", x, value), torch.uint8), axis=axis, keepdims=1, select_last_index=1)
+    return [value, place] if keepdim else [squeeze(t, v, [axis]) for v in (value, place)]
+
+
+@converts("histc")
+def histc(t, self, bins=100, min=0, max=0):
+    bins, x = static(bins, "the number of bins"), reshape(t, self, [-1]) if self.rank != 1 else self
+    low, high = (t.constant(float(static(v, "a bound")), x.torch_dtype) for v in (min, max))
+    if min == max:
+        low, high = t.op("ReduceMin", x, keepdims=0), t.op("ReduceMax", x, keepdims=0)
+        one = t.cast(t.op("Equal", low, high), x.torch_dtype)
+        low, high = t.op("Sub", low, one), t.op("Add", high, one)
+    inside = t.op("And", t.op("GreaterOrEqual", x, low), t.op("LessOrEqual", x, high))
+    place = t.op("Div", t.op("Mul", t.op("Sub", x, low), t.constant(float(bins), x.torch_dtype)), t.op("Sub", high, low))
+    place = t.op("Where", inside, place, t.constant(0.0, x.torch_dtype))
+    place = t.op("Min", t.cast(t.op("Floor", place), torch.int64), t.constant(bins - 1, torch.int64))
+    zeros = t.constant(torch.zeros(bins, dtype=x.torch_dtype))
+    return t.op("ScatterElements", zeros, place, t.cast(inside, x.torch_dtype), axis=0, reduction="add")
 
 
 # ---- running -----------------------------------------------------------------------------------
@@ -297,24 +360,88 @@ def cumsum(t, self, dim, dtype=None):
     return t.op("CumSum", x, t.constant(axis_of(x, dim), torch.int64)) if x.rank else x
 
 
+def running(t: Tape, xs: list[Sym], axis: int, combine, identities: list) -> list[Sym]:
+    """All prefixes along an axis of known extent of an associative `combine(earlier, later)`, in log2 steps."""
+    n, step = static(xs[0].dims[axis], "the extent"), 1
+    while step < n:
+        shifted = []
+        for x, identity in zip(xs, identities):
+            sizes = [step if i == axis else dim_value(t, x, i) for i in range(x.rank)]
+            padding = t.op("Expand", t.constant(identity, x.torch_dtype), t.ints(sizes))
+            shifted.append(t.op("Concat", padding, slice_(t, x, axis, 0, n - step), axis=axis))
+        xs = combine(shifted, xs)
+        step *= 2
+    return xs
+
+
+def _triangle(t: Tape, x: Sym, axis: int, identity) -> Sym:
+    """[..., n, n, ...]: in row i the elements up to i, then the identity. For extents known only at run time."""
+    n = squeeze(t, t.ints([dim_value(t, x, axis)]), [0])
+    places = t.op("Range", t.constant(0, torch.int64), n, t.constant(1, torch.int64))
+    row = t.op("Unsqueeze", places, t.ints(list(range(1, x.rank - axis + 1))))
+    column = t.op("Unsqueeze", places, t.ints([0, *range(2, x.rank - axis + 1)]))
+    upto = t.op("LessOrEqual", column, row)
+    return t.op("Where", upto, t.op("Unsqueeze", x, t.ints([axis])), t.constant(identity, x.torch_dtype))
+
+
 @converts("cumprod")
 def cumprod(t, self, dim, dtype=None):
-    """For each place, the product of a row of a triangle: there is no running product in ONNX's opset."""
+    """There is no running product in ONNX's opset."""
     x = _numeric(t, self)
     if not x.rank:
         return x
     axis = axis_of(x, dim)
-    n = static(x.dims[axis], "the extent")
-    if n > 256:
-        raise ConversionError("a running product over more than 256 elements")
-    rows = t.op("Unsqueeze", x, t.ints([axis]))  # [..., 1, n, ...]
-    triangle = torch.ones(n, n, dtype=torch.bool).tril().reshape([n, n] + [1] * (x.rank - axis - 1))
-    return t.op(
-        "ReduceProd",
-        t.op("Where", t.constant(triangle), rows, t.constant(1, x.torch_dtype)),
-        t.ints([axis + 1]),
-        keepdims=0,
-    )
+    if isinstance(x.dims[axis], int):
+        return running(t, [x], axis, lambda a, b: [t.op("Mul", a[0], b[0])], [1])[0]
+    return t.op("ReduceProd", _triangle(t, x, axis, 1), t.ints([axis + 1]), keepdims=0)
+
+
+@converts("cummax")
+def cummax(t, self, dim):
+    return _running_extremum(t, self, dim, True)
+
+
+@converts("cummin")
+def cummin(t, self, dim):
+    return _running_extremum(t, self, dim, False)
+
+
+def _running_extremum(t, x: Sym, dim, largest: bool) -> list[Sym]:
+    """The last of equal elements counts; a NaN stays."""
+    if not x.rank:
+        return [x, t.constant(0, torch.int64)]
+    axis, dtype = axis_of(x, dim), x.torch_dtype
+    if dtype == torch.bool:
+        x = t.cast(x, torch.int32)
+    least = (-math.inf if largest else math.inf) if x.is_float else (
+        torch.iinfo(x.torch_dtype).min if largest else torch.iinfo(x.torch_dtype).max)
+    if not isinstance(x.dims[axis], int):
+        return _running_extremum_dynamic(t, x, axis, largest, least)
+    shape = [1] * x.rank
+    shape[axis] = x.dims[axis]
+    places = t.constant(torch.arange(x.dims[axis]).reshape(shape))
+    places = t.op("Expand", places, t.ints([dim_value(t, x, i) for i in range(x.rank)]))
+
+    def combine(a, b):
+        take = t.op("GreaterOrEqual" if largest else "LessOrEqual", b[0], a[0])
+        if x.is_float:
+            take = t.op("Or", isnan(t, b[0]), t.op("And", t.op("Not", isnan(t, a[0])), take))
+        return [t.op("Where", take, b[k], a[k]) for k in (0, 1)]
+
+    return running(t, [x, places], axis, combine, [least, 0])
+
+
+def _running_extremum_dynamic(t, x, axis, largest, least):
+    if x.is_float:
+        raise ConversionError("a running extremum over an extent known only at run time")
+    rows = _triangle(t, x, axis, least)
+    place = t.op("ArgMax" if largest else "ArgMin", rows, axis=axis + 1, keepdims=0, select_last_index=1)
+    # the padding after the diagonal may equal the extremum: then it is the element itself
+    n = squeeze(t, t.ints([dim_value(t, x, axis)]), [0])
+    own = t.op("Range", t.constant(0, torch.int64), n, t.constant(1, torch.int64))
+    own = t.op("Unsqueeze", own, t.ints(list(range(1, x.rank - axis)))) if x.rank - axis > 1 else own
+    place = t.op("Min", place, own)
+    return [t.op("GatherElements", x, place, axis=axis), place]
 
 
 @converts("searchsorted.Tensor", "searchsorted.Scalar")
@@ -430,6 +557,14 @@ def vector_norm(t, self, ord=2, dim=None, keepdim=False, *, dtype=None):
 def cdist(t, x1, x2, p, compute_mode=None):
     difference = t.op("Sub", t.op("Unsqueeze", x1, t.ints([x1.rank - 1])), t.op("Unsqueeze", x2, t.ints([x2.rank - 2])))
     return vector_norm(t, difference, p, -1)
+
+
+@converts("_pdist_forward")
+def pdist(t, self, p=2.0):
+    """Distances of all pairs of rows, each pair once."""
+    rows, columns = torch.triu_indices(*[static(self.dims[0], "the number of rows")] * 2, offset=1)
+    a, b = (t.op("Gather", self, t.constant(i.contiguous()), axis=0) for i in (rows, columns))
+    return vector_norm(t, t.op("Sub", a, b), p, -1)
 
 
 @converts("_euclidean_dist")

@@ -252,6 +252,102 @@ def accumulate_(iterable, function=None, initial=None):
         yield total
 
 
+def dropwhile_(predicate, iterable):
+    dropping = True
+    for x in iterable:
+        if dropping and predicate(x):
+            continue
+        dropping = False
+        yield x
+
+
+def starmap_(function, iterable):
+    for args in iterable:
+        yield function(*args)
+
+
+def islice_(iterable, *bounds):
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
+    start = 0 if start is None else start
+    step = 1 if step is None else step
+    if stop is not None and stop <= start:
+        return
+    n = 0
+    for x in iterable:
+        if n >= start and (n - start) % step == 0:
+            yield x
+        n = n + 1
+        if stop is not None and n >= stop:
+            return
+
+
+def pairwise_(iterable):
+    before = _MISSING
+    for x in iterable:
+        if before is not _MISSING:
+            yield before, x
+        before = x
+
+
+def zip_longest_(*iterables, fillvalue=None):
+    rows = [list(i) for i in iterables]
+    for k in range(max([len(r) for r in rows], default=0)):
+        yield tuple([r[k] if k < len(r) else fillvalue for r in rows])
+
+
+def compress_(data, selectors):
+    for x, chosen in zip(data, selectors):
+        if chosen:
+            yield x
+
+
+def groupby_(iterable, key=None):
+    """Each group is complete when it is handed out (itertools' groups share the source instead)."""
+    group = []
+    of = _MISSING
+    for x in iterable:
+        k = x if key is None else key(x)
+        if of is _MISSING or k == of:
+            group.append(x)
+        else:
+            yield of, iter(group)
+            group = [x]
+        of = k
+    if of is not _MISSING:
+        yield of, iter(group)
+
+
+def range_by(start, stop, step):
+    """range() with a step known only at run time."""
+    if step == 0:
+        raise ValueError("range() arg 3 must not be zero")
+    while (start < stop) if step > 0 else (start > stop):
+        yield start
+        start = start + step
+
+
+def round_to(x, digits):
+    """round(x, digits) of a float: decimal rounding, exact, with the error of the product taken into account."""
+    if math.isnan(x) or math.isinf(x):
+        return x
+    scale = 10.0**digits
+    product = x * scale
+    if abs(product) >= 4503599627370496.0:
+        raise OverflowError("round() to digits of so large a number is not supported in a compiled program")
+    wide = 134217729.0 * x
+    high = wide - (wide - x)
+    low = x - high
+    wide = 134217729.0 * scale
+    scale_high = wide - (wide - scale)
+    scale_low = scale - scale_high
+    error = ((high * scale_high - product) + high * scale_low + low * scale_high) + low * scale_low
+    whole = math.floor(product)
+    rest = product - whole
+    if rest > 0.5 or rest == 0.5 and (error > 0 or error == 0 and whole % 2 == 1):
+        whole = whole + 1
+    return math.copysign(whole / scale, x)
+
+
 def iter_sentinel(function, sentinel):
     while True:
         x = function()
