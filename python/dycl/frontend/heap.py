@@ -37,6 +37,22 @@ class Cell:
         self.value = contents
 
 
+class ContextCell:
+    """The value of a ContextVar, if it has one: a tuple of one or no item, per state."""
+
+    __slots__ = ("value", "var", "__weakref__")
+
+    def __init__(self, value: tuple, var: Any):
+        self.value = value
+        self.var = var
+
+    def dycl_contents(self):
+        return self.value
+
+    def dycl_install(self, contents):
+        self.value = contents
+
+
 def _unsupported(obj: Any) -> CaptureRefusal:
     return CaptureRefusal(f"a {type(obj).__name__} is changed in a way that cannot be followed",
                           "use lists, dicts, tensors or plain objects", kind="heap")
@@ -135,16 +151,20 @@ def _has_slot(obj: Any, name: str) -> bool:
         return False
 
 
+DEAD = type("_Dead", (), {"__repr__": lambda self: "<dead>"})()  # contents of an object its state cannot reach
+
+
 class Overlay:
     """What one state has written: object id -> contents. Copied when the state forks."""
 
-    __slots__ = ("contents",)
+    __slots__ = ("contents", "limit")
 
-    def __init__(self, contents: dict[int, Any] | None = None):
+    def __init__(self, contents: dict[int, Any] | None = None, limit: int = 64):
         self.contents: dict[int, Any] = contents if contents is not None else {}
+        self.limit = limit  # with more entries, look for dead ones
 
     def fork(self) -> "Overlay":
-        return Overlay(dict(self.contents))
+        return Overlay(dict(self.contents), self.limit)
 
 
 class Heap:
@@ -194,7 +214,7 @@ class Heap:
         after = overlay.contents if overlay is not None else {}
         dead: list[int] = []
         for key, contents in after.items():
-            if before.get(key, _MISSING) is not contents:
+            if before.get(key, _MISSING) is not contents and contents is not DEAD:
                 obj = self.objects[key]
                 if overlay is not None and sys.getrefcount(obj) <= 3 + (key in self.born):
                     dead.append(key)
@@ -214,11 +234,23 @@ class Heap:
         """obj's contents as `overlay` sees them (call save() first if it is the active one)."""
         key = id(obj)
         found = overlay.contents.get(key, _MISSING)
-        if found is not _MISSING:
+        if found is not _MISSING and found is not DEAD:
             return found
         if key in self.pristine:
             return self.pristine[key]
         return contents_of(obj)
+
+
+    def bury(self, overlay: Overlay, reached: set[int]) -> None:
+        """Marks the objects of the active overlay that its state cannot reach; they are not put back again."""
+        self.save()
+        contents = overlay.contents
+        for key in contents:
+            if key not in reached:
+                obj = self.objects[key]
+                if isinstance(obj, Cell) or key in self.born:
+                    contents[key] = DEAD
+        overlay.limit = len(contents) + sum(c is not DEAD for c in contents.values()) + 64
 
 
 _MISSING = object()

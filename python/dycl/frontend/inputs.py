@@ -84,8 +84,8 @@ class Inputs:
 
     def _tensor(self, x: torch.Tensor, path: str) -> Any:
         known = self._seen.get(id(x))
-        if known is not None:
-            raise CaptureRefusal(f"the same tensor is passed twice ({path})", "pass a clone", kind="input.alias")
+        if known is not None:  # one input, and a call must pass one tensor in both places
+            return known
         dynamic = self._dynamic(path)
         handle, value = self.m.recorder.input_tensor(x, _clean(path), dynamic, self.m.options.ranges)
         self.m.graph.inputs.append(value)

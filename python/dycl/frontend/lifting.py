@@ -50,6 +50,7 @@ def check_writable(cell: Cell) -> None:
 class Lifting:
     def __init__(self) -> None:
         self.roots: list[Root] = []
+        self.root_cells: dict[int, Cell] = {}  # by id: the storages of `roots`
         self.static_reads: set[int] = set()  # ids of real tensors whose contents capture looked at
         self._lifted: dict[int, tuple[torch.Tensor, FakeTensor]] = {}
         self._storages: dict[int, Root] = {}
@@ -107,6 +108,7 @@ class Lifting:
 
     def _add_root(self, root: Root) -> Root:
         self.roots.append(root)
+        self.root_cells[id(root.cell)] = root.cell
         self._root_of_value[root.initial] = root
         return root
 

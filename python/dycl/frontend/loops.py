@@ -15,12 +15,14 @@ from __future__ import annotations
 import heapq
 from typing import Any
 
+import torch
+
 from .diagnostics import CaptureRefusal
 from .graph import Block, Edge, Goto, Raise, TensorType
 from .iterators import RtRangeIter, SeqIter
 from .merge import Apart, Unifier
 from .state import Frame, State
-from .values import RtScalar
+from .values import RtInt, RtScalar
 
 
 class LoopEntry:
@@ -32,7 +34,7 @@ class LoopEntry:
     def __init__(self, header: int):
         self.header = header
         self.snapshot: State | None = None
-        self.mode = "try"  # "try", "loop" or "unroll"
+        self.mode = "try"  # "try", "loop", "unroll"; "peel", then "peeled": the header comes one iteration later
         self.block: Block | None = None
         self.template: State | None = None
         self.exit_forked = False
@@ -41,7 +43,7 @@ class LoopEntry:
         self.why = ""
         self.types: list = []
         self.span = None
-        self.peeled = False
+        self.peeled = 0  # iterations in front of this entry
         self.token = object()  # what lineages hold: they must not keep the snapshot alive
 
 
@@ -82,7 +84,9 @@ class Loops:
         if handled == iteration:
             return True  # the header instruction is executed again after a split
         frame.loops[header] = (entry, iteration)
-        if entry is None or entry.mode in ("unroll", "peeled"):
+        if entry is not None and entry.mode in ("peel", "peeled"):
+            return self._peel(state, entry)
+        if entry is None or entry.mode == "unroll":
             return self._bounded(state, frame, entry, iteration)
         if entry.mode == "loop":
             return self._close(state, frame, entry)
@@ -127,15 +131,13 @@ class Loops:
         start = entry.snapshot
         block = Block(start.block, entry.span, "loop")
         block.loop_limit = m.options.max_iterations
-        union = Unifier(m, start, state, block, widen=True)
+        union = Unifier(m, start, state, block, widen=True, bounds=entry.widenings < 2)
         entry.widenings += 1
         try:
             if entry.widenings > m.options.max_widenings:
                 raise Apart("the loop's state", "it keeps changing")
             merged = union.state()
         except Apart as apart:
-            if apart.why == "defined in one state only" and entry.mode == "try" and not entry.peeled:
-                return self._peel(state, entry)
             return self._give_up(state, entry, str(apart))
         self._discard(entry)
         start.block.exit = Goto(Edge(block, union.arguments(start, 0)))
@@ -150,10 +152,11 @@ class Loops:
         return False
 
     def _peel(self, state: State, entry: LoopEntry) -> bool:
-        """A variable is first set inside the loop: the first iteration stays in front of the header."""
+        """The first iteration stays in front of the header: it may set what later ones only use (a variable
+        first bound in the loop, a cache that was None, a list filled once)."""
         entry.mode = "peeled"
         later = LoopEntry(entry.header)
-        later.peeled, later.span = True, entry.span
+        later.peeled, later.span, later.why = entry.peeled + 1, entry.span, entry.why
         frame = state.frames[-1]
         frame.loops[entry.header] = (later, frame.iterations.get(entry.header, 0))
         state.lineage |= {later.token}
@@ -165,12 +168,15 @@ class Loops:
         return True
 
     def _give_up(self, state: State, entry: LoopEntry, why: str) -> bool:
-        """No header fits: unroll from the first arrival on."""
+        """No header fits: begin later, or unroll from the first arrival on."""
         entry.why = why
+        peel = entry.peeled < self.m.options.max_peeled
         if entry.mode == "try":
+            if peel:
+                return self._peel(state, entry)
             entry.mode = "unroll"
             return True
-        entry.mode = "unroll"
+        entry.mode = "peel" if peel else "unroll"
         self._discard(entry)
         again = entry.snapshot.fork()
         again.lineage |= {entry.token}
@@ -193,15 +199,26 @@ class Loops:
             return self._generalise(state, entry)
         wanted = {id(p): k for k, p in enumerate(entry.block.params)}
         places: dict[int, int] = {}
-        for k, (a, _, param) in enumerate(union.requests):
+        for k, (a, b, param) in enumerate(union.requests):
             position = wanted.get(id(self._value(entry.template, a)))
-            if position is None or position in places or not _fits(param.type, entry.types[position]):
+            if position is None or position in places or not _fits(param.type, entry.types[position]) \
+                    or not self._within(a, b):
                 return self._generalise(state, entry)
             places[position] = k
         values = union.arguments(state, 1)
         args = [values[places[k]] if k in places else p for k, p in enumerate(entry.block.params)]
         state.block.exit = Goto(Edge(entry.block, args))
         return False
+
+    def _within(self, a: Any, b: Any) -> bool:
+        """Whether what arrives keeps the lower bounds that the header's integers and extents were given."""
+        least = self.m.recorder.symbols.least
+        if isinstance(a, RtInt):
+            low = least(a)
+            return low is None or (least(b) if least(b) is not None else low - 1) >= low
+        if isinstance(a, torch.Tensor):
+            return all(type(x) is int or (least(y) or 0) >= (least(x) or 0) for x, y in zip(a.shape, b.shape))
+        return True
 
     def _value(self, template: State, x: Any) -> Any:
         """The graph value behind a place of the template, without recording anything."""

@@ -26,7 +26,7 @@ from .scalars import Scalars
 from .state import Frame, State
 from .arrays import Arrays, RtArray
 from .runtime_text import RtText
-from .values import Escape, NeedDecision, RtBool, RtScalar
+from .values import Escape, NeedDecision, RtBool, RtScalar, Thrown
 
 PUSHED = object()  # a frame was pushed; the result arrives on the caller's stack later
 JUMPED = object()  # the handler has set the position itself
@@ -49,7 +49,9 @@ class Machine:
         from .loops import Loops
         from .merge import Merger
         from .opcodes import HANDLERS
+        from .reach import reached
 
+        self._reached = reached
         self.heap = Heap()
         self.recorder = recorder_class(self.heap)
         self.recorder.decide = self._native_decide
@@ -69,6 +71,7 @@ class Machine:
         self.graph = Graph(self.entry)
         self.loaded: dict[tuple[int, str], Any] = {}  # attributes of pre-existing objects that were read
         self.warnings: list[str] = []
+        self.contexts: dict[int, Any] = {}  # ContextVar id -> a Cell with its value, per state
         self.initial_overlay: Overlay | None = None  # states that the program starts with
         self.steps = 0
         self._sequence = itertools.count()
@@ -132,6 +135,8 @@ class Machine:
     def activate(self, state: State) -> None:
         self.current = state
         self.heap.activate(state.overlay)
+        if len(state.overlay.contents) > state.overlay.limit and state.frames:
+            self.heap.bury(state.overlay, self._reached(self, state))
         self.recorder.block = state.block
 
     def span_of(self, state: State) -> Span | None:
@@ -149,7 +154,7 @@ class Machine:
         while True:
             frame = state.frames[-1]
             info = frame.info
-            if not fresh and self.ready and frame.pc in info.joins:
+            if not fresh and self.ready and frame.pc in info.joins and self._awaits(state):
                 self.push(state)
                 return
             fresh = False
@@ -158,6 +163,11 @@ class Machine:
             if not self.step(state):
                 return
             state = self.current
+
+    def _awaits(self, state: State) -> bool:
+        """Whether a state that is not ahead of this one might merge with it here: one that an outer frame keeps
+        apart from it cannot before that frame goes on."""
+        return any(not self.merger.kept_apart(state, item[2]) for item in self.ready)
 
     def step(self, state: State) -> bool:
         """One instruction. False: the state ended, was split or must wait."""
@@ -185,6 +195,9 @@ class Machine:
             self.on_escape(escape)
         except (CaptureRefusal, Restart):
             raise
+        except Thrown as thrown:
+            self._commit(state)
+            return self.unwind(state, thrown.error)
         except Exception as error:  # an exception of the user's program
             if len(state.frames) > depth:
                 raise

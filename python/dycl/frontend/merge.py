@@ -17,14 +17,16 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from .arrays import RtArray
 from .graph import Block, Edge, Goto, ScalarType, TensorType, Value, common_dominator, dominates
-from .heap import Cell, contents_of
+from .heap import Cell, ContextCell, contents_of
 from .iterators import MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter
 from .runtime_text import RtText
 from .scalars import kind_of
 from .state import NULL, UNBOUND, Frame, State
+from .symbols import Extent
 from .values import BY_KIND, RtScalar
 
 _IMMUTABLE = (str, bytes, type(None), torch.dtype, torch.device, torch.Size, range, frozenset, np.dtype, complex,
@@ -96,6 +98,14 @@ class Merger:
         merged.stored = a.stored | b.stored
         return merged
 
+    def kept_apart(self, a: State, b: State) -> bool:
+        """An outer frame has kept these states apart, and has not moved since."""
+        known = self.apart.get((min(a.tag, b.tag), max(a.tag, b.tag), False, False))
+        if known is None:
+            return False
+        depth, pc = known
+        return all(depth < len(s.frames) - 1 and s.frames[depth].pc == pc for s in (a, b))
+
     def blame(self) -> str:
         worst = self.failures.most_common(3)
         return "; ".join(f"{text} (kept {count} pairs apart)" for text, count in worst) or "unmergeable values"
@@ -104,8 +114,10 @@ class Merger:
 class Unifier:
     """One attempt to unify state `a` with state `b` into `block`."""
 
-    def __init__(self, machine, a: State, b: State, block: Block, widen: bool, ints: bool = True):
+    def __init__(self, machine, a: State, b: State, block: Block, widen: bool, ints: bool = True,
+                 bounds: bool = True):
         self.m = machine
+        self.bounds = bounds  # keep the least value of integers and extents
         self.ints = ints  # static integers that differ may become a runtime one
         self.a, self.b, self.block, self.widen = a, b, block, widen
         self.requests: list[tuple[Any, Any, Value]] = []  # (in a, in b, parameter)
@@ -148,7 +160,8 @@ class Unifier:
             else:
                 self.old.append(key)
         self.deep = deep
-        self.root_cells = [r.cell for r in self.m.recorder.roots if id(r.cell) in self.diff]
+        roots = self.m.recorder.root_cells
+        self.root_cells = [roots[key] for key in self.diff if key in roots]
 
     # -- the merged state -------------------------------------------------------------------
 
@@ -315,6 +328,9 @@ class Unifier:
         else:
             origin = next((x.origin for x in (a, b) if isinstance(x, RtScalar) and not _merge_born(x)), None)
         param = Value(ScalarType(ka), self.block)
+        if ka == "int" and self.bounds:
+            low = [self.m.recorder.symbols.least(x) for x in (a, b)]
+            self.m.recorder.symbols.assume_least(param, None if None in low else min(low))
         if isinstance(origin, tuple):
             self.m.scalars.merged[param.id] = origin
         self.requests.append((a, b, param))
@@ -351,7 +367,7 @@ class Unifier:
             known = self.memo.get(("cell", id(ia.cell), id(ib.cell)))
             if known is not None:
                 return known
-        type_ = TensorType(ha.dtype, tuple(recorder.symbols.dim_type(d) if d is not None else None for d in dims))
+        type_ = TensorType(ha.dtype, tuple(None if isinstance(d, Extent) else recorder.symbols.dim_type(d) for d in dims))
         param = Value(type_, self.block, ia.cell.value.hint if ia.parent is None else "")
         self.requests.append((ha, hb, param))
         saved = recorder.block
@@ -368,12 +384,16 @@ class Unifier:
             if type(x) is int and type(y) is int:
                 if x != y and not self.widen:
                     self.apart(f"tensors of different shapes {_shape(a)} and {_shape(b)}")
-                dims.append(x if x == y else None)
+                dims.append(x if x == y else self._extent(x, y))
             elif type(x) is not int and type(y) is not int and x.node.expr == y.node.expr and self._outer(x):
                 dims.append(x)
             else:
-                dims.append(None)
+                dims.append(self._extent(x, y))
         return tuple(dims)
+
+    def _extent(self, x: Any, y: Any) -> Extent:
+        least = self.m.recorder.symbols.least
+        return Extent(max(0, min(least(x) or 0, least(y) or 0)) if self.bounds else 0)
 
     def _outer(self, size: Any) -> bool:
         """A symbolic size that means the same in both states: over declared symbols alone."""
@@ -470,7 +490,7 @@ class Unifier:
             if set(ca) != set(cb):
                 self.apart("different sets")
             return ca
-        if isinstance(obj, types.CellType):
+        if isinstance(obj, (types.CellType, ContextCell)):
             if len(ca) != len(cb):
                 self.apart("a variable defined in one state only")
             items = tuple(self.each(ca, cb))
@@ -552,7 +572,7 @@ class Unifier:
         a later write would be lost there: such storages are marked."""
         if not self.merged_cells:
             return
-        roots = {id(r.cell) for r in self.m.recorder.roots}
+        roots = self.m.recorder.root_cells
         live = reachable(self.m, merged_state)[0]
         targets: dict[int, set[int]] = {}
         for entry in self.merged_cells:
@@ -615,7 +635,7 @@ def reachable(m, state: State) -> tuple[set[int], set[int]]:
             continue
         seen.add(id(x))
         if isinstance(x, (tuple, frozenset)):
-            work.extend(x)
+            _add_items(work, found, m.born, x)
         elif isinstance(x, RtArray):
             work.append(x.tensor)
         elif isinstance(x, types.MethodType):
@@ -630,7 +650,7 @@ def reachable(m, state: State) -> tuple[set[int], set[int]]:
             work.extend(x.locals)
             work.extend(x.stack)
         elif m.is_born(x) or id(x) in heap.objects or _may_hold(x):
-            _add_contents(work, heap.contents_in(state.overlay, x))
+            _add_contents(work, found, m.born, heap.contents_in(state.overlay, x))
     return found, seen
 
 
@@ -642,12 +662,27 @@ def _may_hold(obj: Any) -> bool:
         torch.nn.Module, torch.Tensor, types.FunctionType))
 
 
-def _add_contents(work: list, contents: Any) -> None:
+def _add_items(work: list, found: set[int], born: dict, items: Any) -> None:
+    """The items of a container. Of handles, which may be many, only the storages; modules from before capture
+    hold nothing new unless they were touched, and those are looked at anyway."""
+    kinds = set(map(type, items))
+    if FakeTensor in kinds:
+        found.update(id(x._dycl.cell) for x in items if type(x) is FakeTensor and hasattr(x, "_dycl"))
+        items = [x for x in items if type(x) is not FakeTensor]
+    modules = {kind for kind in kinds if issubclass(kind, torch.nn.Module)}
+    if modules:
+        items = [x for x in items if type(x) not in modules or id(x) in born]
+    work.extend(items)
+
+
+def _add_contents(work: list, found: set[int], born: dict, contents: Any) -> None:
     if isinstance(contents, tuple):
+        if not any(issubclass(kind, (tuple, dict)) for kind in set(map(type, contents))):
+            return _add_items(work, found, born, contents)
         for item in contents:
-            _add_contents(work, item) if isinstance(item, (tuple, dict)) else work.append(item)
+            _add_contents(work, found, born, item) if isinstance(item, (tuple, dict)) else work.append(item)
     elif isinstance(contents, dict):
-        work.extend(contents.values())
+        _add_items(work, found, born, contents.values())
     else:
         work.append(contents)
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import collections
+import contextvars
+import threading
 import types
 from typing import Any
 
@@ -13,6 +15,7 @@ import torch
 from . import iterators, protocol, shims
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
+from .heap import ContextCell
 from .machine import Machine
 from .runtime_text import RtText
 from .state import State
@@ -104,6 +107,10 @@ def _numpy(m: Machine, t: torch.Tensor) -> Any:
 def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwargs: dict, fn: Any, full: tuple) -> Any:
     if isinstance(owner, str):
         return _str_method(m, s, owner, name, args, kwargs, fn, full)
+    if isinstance(owner, contextvars.ContextVar) and name in ("get", "set", "reset"):
+        return _context_method(m, owner, name, args)
+    if isinstance(owner, _LOCKS) and name in ("acquire", "release", "__enter__", "__exit__"):
+        return name in ("acquire", "__enter__") or None  # one run is one thread: nobody to wait for
     if isinstance(owner, list):
         special = _LIST.get(name)
         if special is not None:
@@ -141,6 +148,32 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
         raise CaptureRefusal(f"the iterator method {name}", kind="iterator")
     result = protocol.native(m, s, fn, full, kwargs)
     return m.new_if_mutable(result) if name in ("copy", "split", "fromkeys") else result
+
+
+_LOCKS = (type(threading.Lock()), type(threading.RLock()))
+
+
+class ContextToken:
+    """What ContextVar.set gives: the value before. Immutable."""
+
+    __slots__ = ("var", "before")
+
+    def __init__(self, var: contextvars.ContextVar, before: tuple):
+        self.var, self.before = var, before
+
+
+def _context_method(m: Machine, var: contextvars.ContextVar, name: str, args: tuple) -> Any:
+    """A context variable's value is per state, like any other contents."""
+    cell = m.contexts.get(id(var))
+    if cell is None:
+        found = var.get(m)  # the machine itself: never a value
+        cell = m.contexts[id(var)] = ContextCell(() if found is m else (found,), var)
+    now = cell.value
+    if name == "get":
+        return now[0] if now else args[0] if args else var.get()
+    m.heap.touch(cell)
+    cell.value = args[0].before if name == "reset" else (args[0],)
+    return None if name == "reset" else ContextToken(var, now)
 
 
 def _str_method(m, s, text, name, args, kwargs, fn, full):

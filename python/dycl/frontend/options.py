@@ -14,6 +14,7 @@ class Options:
     max_unrolled_iterations: int = 100  # iterations of a loop that cannot have a back edge
     max_static_iterations: int = 100_000  # iterations of a loop that the input does not touch
     max_widenings: int = 12  # how often a loop's header may be generalised
+    max_peeled: int = 3  # iterations put in front of a header that fits only later ones
     max_states: int = 1024  # states alive at once
     max_int_variants: int = 4  # states that differ in static integers, kept apart at one point
     max_variants: int = 8  # specialised states at one point before differing shapes are merged

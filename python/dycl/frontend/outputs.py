@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import types
+from operator import is_
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ from . import policy
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, TensorType, Value
-from .heap import Cell
+from .heap import Cell, ContextCell
 from .iterators import MGenerator
 from .runtime_text import RtText
 from .state import State
@@ -121,6 +122,9 @@ class Outputs:
             if isinstance(obj, types.CellType):
                 raise CaptureRefusal("a variable of an enclosing function (nonlocal, closure) outside the compiled code "
                                      "is changed", "make it an attribute of the module", kind="state.closure")
+            if isinstance(obj, ContextCell) and not (len(before) == len(contents) and all(map(is_, before, contents))):
+                raise CaptureRefusal("a context variable is left changed when the program ends",
+                                     "reset it, or use `with`", kind="state.context")
             if hasattr(type(obj), "dycl_contents"):
                 continue
             stored = {name for owner, name in state.stored if owner == key}
@@ -255,17 +259,19 @@ class _Slots:
 
     def place(self, values: list[Value], before: list[int]) -> list[int]:
         used: list[int] = []
+        taken: set[int] = set()
         for k, value in enumerate(values):
             if k < len(before):
                 slot = before[k]
                 self.types[slot] = _join(self.types[slot], value.type)
             else:
-                slot = next((j for j, t in enumerate(self.types) if j not in used and _alike(t, value.type)), None)
+                slot = next((j for j, t in enumerate(self.types) if j not in taken and _alike(t, value.type)), None)
                 if slot is None:
                     self.types.append(value.type)
                     slot = len(self.types) - 1
                 self.types[slot] = _join(self.types[slot], value.type)
             used.append(slot)
+            taken.add(slot)
         return used
 
     def filler(self, m, slot: int) -> Value:

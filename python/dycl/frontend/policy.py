@@ -50,6 +50,8 @@ def interpreted(fn: types.FunctionType) -> bool:
 
 def _decide(fn: types.FunctionType) -> bool:
     raw = fn.__code__.co_filename
+    if raw.startswith("<frozen "):
+        return False
     if raw.startswith("<"):
         module = fn.__module__ or fn.__globals__.get("__name__") or ""
         return not (module.startswith("torch.") and not module.startswith("torch.nn")) and module != "enum"

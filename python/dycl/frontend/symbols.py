@@ -21,6 +21,8 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch.fx.experimental import _config
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StrictMinMaxConstraint
+from torch.utils._sympy.functions import Max, Min
+from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from .diagnostics import CaptureRefusal
@@ -47,6 +49,15 @@ def _remember_asker(guard_bool):
 
 
 SymNode.guard_bool = _remember_asker(SymNode.guard_bool)
+
+
+class Extent:
+    """An extent known only at run time, and its least value."""
+
+    __slots__ = ("least",)
+
+    def __init__(self, least: int):
+        self.least = least
 
 
 class CaptureShapeEnv(ShapeEnv):
@@ -116,11 +127,28 @@ class Symbols:
         self.declared[name] = self.env.create_symintnode(symbol, hint=hint, source=source)
         return self.declared[name]
 
-    def fresh_dim(self) -> torch.SymInt:
+    def fresh_dim(self, low: int = 0) -> torch.SymInt:
         with self.env.ignore_fresh_unbacked_symbols():
             dim = self.env.create_unbacked_symint()
-        self.env._constrain_range_for_size(dim.node.expr)
+        self.env._constrain_range_for_size(dim.node.expr, min=low)
         return dim
+
+    def least(self, x: Any) -> int | None:
+        """A lower bound of an integer (static, symbolic or a runtime one); None if there is none."""
+        if isinstance(x, int):
+            return x
+        expr = self._expression_of(x.value) if isinstance(x, RtInt) else x.node.expr
+        low = self.env.bound_sympy(expr).lower
+        return int(low) if low.is_Integer else None
+
+    def assume_least(self, value: Value, low: int | None) -> None:
+        """A lower bound of a block parameter, right on every edge that leads there."""
+        if low is not None:
+            with self.env.ignore_fresh_unbacked_symbols():
+                symbol = self.env.create_unbacked_symint().node.expr
+            self.env.constrain_symbol_range(symbol, low, int_oo)
+            self._bound[symbol] = value
+            self._expressions[value] = symbol
 
     def bind_dims(self, holder: Any, sizes) -> None:
         """Extents of `holder` (TensorInfo or Value) give a value to symbols that have none yet."""
@@ -173,7 +201,7 @@ class Symbols:
 
     def from_symbolic(self, x: Any) -> Any:
         """A SymInt, SymFloat or SymBool as a plain number or a runtime scalar."""
-        expr = self.env.replace(x.node.expr)
+        expr = self._simple(x.node.expr)
         if isinstance(x, torch.SymInt):
             if expr.is_Integer:
                 return int(expr)
@@ -198,7 +226,7 @@ class Symbols:
 
     def value_of(self, x: Any) -> Any:
         """A symbolic number as it stands in a node: a plain number or a Value."""
-        expr = x.node.expr
+        expr = self._simple(x.node.expr)
         if expr.is_number:
             return int(expr) if isinstance(x, torch.SymInt) else float(expr)
         if expr in (sympy.true, sympy.false):
@@ -326,12 +354,17 @@ class Symbols:
         expr = size.node.expr.xreplace(self.env.backed_var_to_val)
         return int(expr.xreplace({s: sympy.Integer(4) for s in expr.free_symbols}))
 
+    def _simple(self, expr: sympy.Basic) -> sympy.Basic:
+        """Clamps that the ranges make needless are removed: the last of at least one element is one."""
+        expr = self.env.replace(expr)
+        return self.env.simplify(expr) if expr.has(Max, Min) else expr
+
     # -- types ---------------------------------------------------------------------------
 
     def dim_type(self, size: Any) -> int | str | None:
         if not isinstance(size, torch.SymInt):
             return int(size)
-        expr = self.env.replace(size.node.expr)
+        expr = self._simple(size.node.expr)
         if expr.is_Integer:
             return int(expr)
         return dim_text(expr, self.names) if expr.free_symbols <= self.names.keys() else None

@@ -23,7 +23,7 @@ from .dispatch import DispatchRecorder
 from .exits import Exits
 from .graph import BOOL, INT, AtenNode, Block, HostNode, ScalarType, Span, TensorType, Value, dominates
 from .heap import Cell, Heap
-from .symbols import Symbols
+from .symbols import Extent, Symbols
 from .values import NeedDecision, RtBool, RtScalar
 from .views import TensorInfo, Views
 
@@ -247,7 +247,7 @@ class Recorder(Exits, lifting.Lifting):
 
     def new_handle(self, dtype: torch.dtype, shape: tuple, value: Value, device: Any = "cpu",
                    strides: tuple | None = None) -> FakeTensor:
-        """A handle of a fresh storage. dims: ints, SymInts, RtInts, or None for an extent known at run time."""
+        """A handle of a fresh storage. dims: ints, SymInts, RtInts, or an Extent or None for one known at run time."""
         sizes = tuple(self._size(d) for d in shape)
         if strides is None:
             fake = self.fake(torch.empty, (sizes,), {"dtype": dtype, "device": device})
@@ -258,6 +258,8 @@ class Recorder(Exits, lifting.Lifting):
     def _size(self, dim: Any) -> Any:
         if dim is None:
             return self.symbols.fresh_dim()
+        if isinstance(dim, Extent):
+            return self.symbols.fresh_dim(dim.least)
         return self.symbols.to_symbolic(dim) if isinstance(dim, RtScalar) else dim
 
     def from_value(self, value: Value, like: torch.Tensor) -> FakeTensor:

@@ -25,6 +25,14 @@ class Escape(BaseException):
         self.how = how  # "truth", "hash", "str", "index", ...
 
 
+class Thrown(Exception):
+    """An exception of the user's program that begins in the frame just pushed (generator.throw)."""
+
+    def __init__(self, error: BaseException):
+        super().__init__(repr(error))
+        self.error = error
+
+
 class NeedDecision(BaseException):
     """Native code asked for the truth of a runtime bool; the machine forks and calls it again."""
 

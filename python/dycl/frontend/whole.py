@@ -68,6 +68,8 @@ def _training(what: str) -> CaptureRefusal:
 def record_whole(recorder, name: str, args: tuple, kwargs: dict) -> Any:
     """The result of the call recorded as one node, or NotImplemented."""
     packet = getattr(aten, _PACKETS.get(name, name), None)
+    args = tuple(recorder.decide(a.node.expr) if isinstance(a, torch.SymBool) else a for a in args)
+    kwargs = {k: recorder.decide(a.node.expr) if isinstance(a, torch.SymBool) else a for k, a in kwargs.items()}
     op = _resolve(packet, args, kwargs)
     if op is None or op in _decompositions():
         return NotImplemented

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops decided at run time become back edges though their first iteration differs from the later ones."""
+
+import contextlib
+import contextvars
+import threading
+
+import torch
+from torch import nn
+
+import dycl
+
+from tests.frontend.harness import T, check
+
+
+class Cached(nn.Module):
+    """A decoder whose cache begins as None and grows by one row per step."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.query, self.key, self.out = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def step(self, x, cache):
+        key = self.key(x)
+        cache = key if cache is None else torch.cat([cache, key], dim=0)
+        scores = torch.softmax(self.query(x[-1:]) @ cache.T, dim=-1)
+        return self.out(scores @ cache), cache
+
+    def forward(self, x, limit):
+        cache, steps = None, 0
+        last = x
+        while True:
+            last, cache = self.step(last, cache)
+            steps += 1
+            if last.sum() > limit or steps >= 40:
+                break
+        return last, cache, steps
+
+
+def loops_back(program):
+    """No iteration beyond the peeled ones was unrolled."""
+    assert not program.report()["warnings"]
+    return program
+
+
+def test_a_cache_that_begins_as_none():
+    model = Cached()
+    inputs = [(torch.randn(3, 4, generator=torch.Generator().manual_seed(s)), T(limit))
+              for s, limit in ((0, 1e9), (1, -1e9), (2, 0.1))]
+    program = loops_back(dycl.compile(model, inputs[0]))
+    assert program.report()["blocks"] < 30
+    for args in inputs:
+        for a, b in zip(model(*args), program(*args)):
+            torch.testing.assert_close(a, b) if isinstance(a, torch.Tensor) else None
+            assert isinstance(a, torch.Tensor) or a == b
+
+
+def filled_once(x):
+    parts = []
+    k = 0
+    while x.sum() < 100:
+        if not parts:
+            parts.append(x * 2)
+            parts.append(x)
+        else:
+            parts[0] = parts[0] + x
+        x = x + parts[0] + parts[1]
+        k += 1
+    return x, k, len(parts)
+
+
+def test_a_list_that_the_first_iteration_fills():
+    check(filled_once, [(T(1, 2),), (T(100, 2),), (T(40, 20),)])
+    assert dycl.compile(filled_once, (T(1, 2),)).report()["blocks"] < 20
+
+
+def shrinking(x):
+    """Each round takes the last element off: the extent's bound must not be kept from the first round."""
+    count = 0
+    while x.shape[0] > 0 and x.sum() > 0:
+        x = x[:-1]
+        count += 1
+        if x.shape[0] == 2:
+            x = x * 2
+    return x, count
+
+
+def test_an_extent_that_shrinks():
+    check(shrinking, [(T(1, 1, 1, 1),), (T(1, 1, -5, 1),), (T(1, -1, 1, 2),), (T(-1, 0, 0, 0),)])
+
+
+def counting_down(x):
+    k = 5
+    total = x * 0
+    while total.sum() < 20 and k > -20:
+        total = total + x * k if k > 0 else total - x
+        k -= 2
+    return total, k
+
+
+def test_a_counter_that_falls_below_its_start():
+    check(counting_down, [(T(1, 1),), (T(10, 10),), (T(0, 0),), (T(-1, -2),)])
+
+
+def bound_in_a_cell(x):
+    outputs = None
+
+    def look():
+        return outputs.sum()
+
+    while x.sum() < 50:
+        outputs = x * 2
+        x = x + look()
+    return x
+
+
+def test_a_variable_of_a_closure_bound_in_the_loop():
+    check(bound_in_a_cell, [(T(1, 1),), (T(60, 1),), (T(20, 5),)])
+
+
+LEVEL = contextvars.ContextVar("level", default=3)
+LOCK = threading.Lock()
+
+
+@contextlib.contextmanager
+def level(x):
+    token = LEVEL.set(7)
+    try:
+        yield x * 2
+    except ValueError:
+        pass
+    finally:
+        LEVEL.reset(token)
+
+
+def in_context(x):
+    result = x
+    with LOCK, level(x) as y:
+        if x.sum() > 0:
+            result = result + y * LEVEL.get()
+            if x[0] > 1:
+                raise ValueError("too large")
+            result = result + 1
+        else:
+            result = result - y
+    return result + LEVEL.get()
+
+
+def test_context_variables_are_per_path():
+    """Also: an exception thrown into a context manager's generator, in one arm only."""
+    check(in_context, [(T(1, 1),), (T(2, 1),), (T(-1, -1),)])
+    assert LEVEL.get() == 3
+
+
+def thrown(x):
+    def numbers():
+        try:
+            yield x
+        except KeyError:
+            yield x + 10
+        yield x + 20
+
+    items = numbers()
+    a = next(items)
+    b = items.throw(KeyError()) if a.sum() > 0 else next(items)
+    return a + b
+
+
+def test_throw_into_a_generator():
+    check(thrown, [(T(1, 1),), (T(-1, -1),)])
+
+
+def left_set(x):
+    LEVEL.set(9)
+    return x * LEVEL.get()
+
+
+def test_a_context_variable_left_set_is_refused():
+    try:
+        dycl.compile(left_set, (T(1),))
+    except dycl.CompileError as error:
+        assert "context variable" in str(error)
+    else:
+        raise AssertionError("a state outside the program was lost")
