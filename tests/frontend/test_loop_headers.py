@@ -33,7 +33,7 @@ class Cached(nn.Module):
         while True:
             last, cache = self.step(last, cache)
             steps += 1
-            if last.sum() > limit or steps >= 40:
+            if last.sum() > limit or steps >= 150:
                 break
         return last, cache, steps
 
