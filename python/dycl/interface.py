@@ -69,7 +69,15 @@ class Interface:
             _match(value, template, name, found, self._given)
         for name, template in self.keywords.items():
             _match(kwargs[name], template, name, found, self._given)
+        self._check_apart(found)
         return [x.detach() for x in found], found
+
+    def _check_apart(self, found: list) -> None:
+        """An input that the program writes must not share memory with another: eager would write both."""
+        for k in self.written_inputs:
+            place = found[k].untyped_storage().data_ptr()
+            if any(j != k and x.numel() and x.untyped_storage().data_ptr() == place for j, x in enumerate(found)):
+                raise InputError("an argument that the program writes in place shares memory with another; pass a clone")
 
     def read_states(self) -> list | None:
         """The states' present values in the live module; None: the runtime keeps them."""
@@ -159,9 +167,13 @@ class _Entering:
     def __init__(self, inputs: Any):
         self.inputs = inputs
         self.handles = {id(h): k for k, h in enumerate(inputs.handles)}
+        self.met: set[int] = set()
 
     def __call__(self, x: Any) -> tuple:
+        if self.handles.get(id(x)) in self.met:
+            return ("same", self.handles[id(x)])
         if id(x) in self.handles:
+            self.met.add(self.handles[id(x)])
             example = self.inputs.examples[self.handles[id(x)]]
             shape = tuple(d if type(d) is int else None for d in x.shape)
             return ("tensor", str(example.dtype), shape)
@@ -185,6 +197,9 @@ def _match(value: Any, template: tuple, path: str, found: list, given: dict) -> 
     if kind == "tensor":
         _match_tensor(value, template, path)
         found.append(value)
+    elif kind == "same":
+        if value is not found[template[1]]:
+            raise InputError(f"{path}: at compile time one tensor was passed here and before; compile again for two")
     elif kind == "static":
         _match_static(value, template, path)
     elif kind == "live":

@@ -184,3 +184,35 @@ def numpy_numbers(x):
 
 def test_numpy_functions_of_numbers():
     check(numpy_numbers, [(T(1, 2),), (T(1, 20),), (T(0, 0.5),)])
+
+
+def two_arguments(q, k):
+    q.add_(1)
+    if q is k or q.sum() > 0:
+        return q @ k.t()
+    return q - k
+
+
+def test_one_tensor_passed_twice(tmp_path):
+    """It is one input: identity and writes are as in eager, and a call must pass one tensor twice as well."""
+    x = T([1, 2], [3, 4])
+    eager, compiled = x.clone(), x.clone()
+    program = dycl.compile(two_arguments, (x, x))
+    assert torch.allclose(two_arguments(eager, eager), program(compiled, compiled)) and torch.equal(eager, compiled)
+    with pytest.raises(ValueError, match="one tensor"):
+        program(x, x.clone())
+    program.save(tmp_path / "p.dycl")
+    loaded = dycl.load(tmp_path / "p.dycl")
+    y, z = x.clone(), x.clone()
+    assert torch.allclose(loaded(y, y), program(z, z)) and torch.equal(y, z)
+    with pytest.raises(ValueError, match="one tensor"):
+        loaded(x, x.clone())
+
+
+def test_written_arguments_that_share_memory_are_refused():
+    program = dycl.compile(two_arguments, (T([1, 2], [3, 4]), T([1, 2], [3, 4])))
+    x = T([1, 2], [3, 4])
+    with pytest.raises(ValueError, match="shares memory"):
+        program(x, x)
+    with pytest.raises(ValueError, match="shares memory"):
+        program(x, x[:].t())

@@ -170,7 +170,7 @@ class NotSaved(Exception):
 
 def to_json(template: tuple) -> Any:
     kind = template[0]
-    if kind in ("tensor", "array", "int", "float", "bool", "ref"):
+    if kind in ("tensor", "array", "int", "float", "bool", "ref", "same"):
         return list(template)
     if kind == "static":
         value = template[2]
@@ -199,7 +199,7 @@ def _key(key: Any) -> Any:
 
 def from_json(data: Any) -> tuple:
     kind = data[0]
-    if kind in ("tensor", "array", "int", "float", "bool", "ref"):
+    if kind in ("tensor", "array", "int", "float", "bool", "ref", "same"):
         return tuple(data)
     if kind == "static":
         value = data[2]
