@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.utils.checkpoint
 
 from . import iterators, policy, protocol, shims
 from .arrays import BoundArrayMethod, RtArray
@@ -62,12 +63,22 @@ def intercept(fn: Any):
             return _ignore
     if isinstance(fn, types.FunctionType) and fn.__module__ == "torch._dynamo.mutation_guard":
         return _patched_by_dynamo(fn)
-    if isinstance(fn, types.FunctionType) and hasattr(fn, "_torchdynamo_inline"):
-        return lambda m, s, args, kwargs: protocol.call(m, s, fn._torchdynamo_inline, args, kwargs)
+    inner = _wrapped_by_torch(fn) if isinstance(fn, types.FunctionType) and fn.__dict__ else None
+    if inner is not None:
+        return lambda m, s, args, kwargs: protocol.call(m, s, inner, args, kwargs)
     if isinstance(fn, types.MethodType) and fn.__name__ == "apply" and isinstance(fn.__self__, type) and issubclass(
             fn.__self__, torch.autograd.Function):
         return functools.partial(_autograd_apply, fn.__self__)
     return None
+
+
+def _wrapped_by_torch(fn: types.FunctionType) -> Any:
+    """The user's function inside torch.compile, torch.compiler.disable or torch.jit.script_if_tracing; else None."""
+    names = ("_torchdynamo_inline", "_torchdynamo_orig_callable")
+    found = next((fn.__dict__[n] for n in names if fn.__dict__.get(n) is not None), None)
+    if found is None and "__script_if_tracing_wrapper" in fn.__dict__:
+        found = fn.__dict__.get("__original_fn")
+    return found if found is not fn else None
 
 
 def _patched_by_dynamo(fn: types.FunctionType):
@@ -906,6 +917,13 @@ except ImportError:
 @handles(torch.manual_seed, torch.seed, torch.random.manual_seed)
 def _seed(m, s, args, kwargs):
     raise CaptureRefusal("torch.manual_seed inside the model", "seed before the run", kind="random.seed")
+
+
+@handles(torch.utils.checkpoint.checkpoint)
+def _checkpoint(m, s, args, kwargs):
+    """Recomputation is a matter of training."""
+    own = ("use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop")
+    return protocol.call(m, s, args[0], args[1:], {k: v for k, v in kwargs.items() if k not in own})
 
 
 def _autograd_apply(cls, m, s, args, kwargs):

@@ -93,8 +93,10 @@ class DispatchRecorder(TorchDispatchMode):
         return args[0]
 
     def _decomposed(self, func, args, kwargs):
+        from .onnx_vision import TAKEN_APART
+
         with self:
-            return _decompositions()[func](*args, **kwargs)
+            return (_decompositions().get(func) or TAKEN_APART[str(func)])(*args, **kwargs)
 
     def _write(self, func, args, kwargs):
         return inplace.run(self.recorder, func, args, kwargs)
@@ -191,7 +193,7 @@ def _kind(func) -> str:
     special = _SPECIAL.get(func)
     if special is not None:
         return special
-    if func in _decompositions():
+    if func in _decompositions() or func.namespace == "torchvision" and func.overloadpacket.__name__ == "roi_align":
         return "decomposed"
     if func.overloadpacket in _EMPTY and not any(a.alias_info for a in func._schema.arguments):
         return "empty"

@@ -171,11 +171,11 @@ class Loops:
         """No header fits: begin later, or unroll from the first arrival on."""
         entry.why = why
         peel = entry.peeled < self.m.options.max_peeled
-        if entry.mode == "try":
-            if peel:
-                return self._peel(state, entry)
+        if entry.mode == "try" and not peel:
             entry.mode = "unroll"
             return True
+        if entry.mode == "try" and self._rounds(state, entry) == 1:
+            return self._peel(state, entry)
         entry.mode = "peel" if peel else "unroll"
         self._discard(entry)
         again = entry.snapshot.fork()
@@ -187,6 +187,12 @@ class Loops:
         frame.loops[entry.header] = (entry, frame.iterations.get(entry.header, 0))
         self.m.push(again)
         return False
+
+    @staticmethod
+    def _rounds(state: State, entry: LoopEntry) -> int:
+        """Iterations since the entry."""
+        first = entry.snapshot.frames[-1].iterations.get(entry.header, 0)
+        return state.frames[-1].iterations.get(entry.header, 0) - first
 
     def _close(self, state: State, frame: Frame, entry: LoopEntry) -> bool:
         m = self.m

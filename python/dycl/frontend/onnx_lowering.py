@@ -19,7 +19,7 @@ import onnx
 import torch
 
 from . import onnx_torchlib
-from . import onnx_index, onnx_nn, onnx_pointwise, onnx_pool, onnx_reduce, onnx_rnn, onnx_shape  # noqa: F401
+from . import onnx_index, onnx_nn, onnx_pointwise, onnx_pool, onnx_reduce, onnx_rnn, onnx_shape, onnx_vision  # noqa: F401
 from .graph import AtenNode, ScalarType, Span, TensorType, Value
 from .onnx_decompose import NEEDS_DECOMPOSITION
 from .onnx_table import CONVERSIONS
@@ -148,7 +148,7 @@ def _convert(node: AtenNode, read: tuple[bool, ...]) -> Template:
         empty = [tape.constant(torch.empty(shape, dtype=dtype)) for dtype, shape in tape.outputs if _static(shape)]
         if len(empty) == len(node.outputs):
             return _template(tape, inputs, [e if r else None for e, r in zip(empty, read)], node.outputs)
-    own = CONVERSIONS.get(node.target)
+    own = CONVERSIONS.get(node.target) or onnx_vision.BY_NAME.get(str(node.target))
     try:
         results = own(tape, *args, **kwargs) if own else onnx_torchlib.call(tape, node.target, args, kwargs)
     except ConversionError:
