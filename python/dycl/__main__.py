@@ -25,6 +25,7 @@ EXAMPLES = """examples:
   dycl compile package.module:Model --input 1,10:i64 --input x.npy -o model.dycl
   dycl compile model.py:net:generate --input 1,16:i64 -o generate.dycl     (a method)
   dycl compile model.py:net --input N,64 --range N=1,32 -o model.dycl      (a dynamic dim)
+  dycl compile zoo:skipnet_rnn                      (a factory with an `inputs(seed)` of its own)
 """
 
 
@@ -37,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--input", action="append", default=[], metavar="SHAPE[:DTYPE]|FILE.npy",
                    help="an example input: a shape of random values, or an array; a letter is a dynamic dim")
     p.add_argument("--range", action="append", default=[], metavar="NAME=MIN,MAX", help="the range of a dynamic dim")
-    p.add_argument("-o", "--output", required=True)
+    p.add_argument("-o", "--output", help="the package; default: the name with .dycl")
     p.add_argument("--backend", default="ort")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--no-verify", action="store_true", help="do not compare with the model on the example")
@@ -56,8 +57,9 @@ def main(argv: list[str] | None = None) -> int:
 
 def run(args: argparse.Namespace) -> int:
     torch.manual_seed(args.seed)
-    model = load_model(args.model)
-    inputs, dims = [], {}
+    model, own_inputs = load_model(args.model)
+    args.output = args.output or args.model.rsplit(":", 1)[-1] + ".dycl"
+    inputs, dims = list(own_inputs(args.seed)) if own_inputs and not args.input else [], {}
     for k, text in enumerate(args.input):
         tensor, dynamic = example(text)
         inputs.append(tensor)
@@ -94,7 +96,8 @@ def _plain(report: dict) -> dict:
     return json.loads(json.dumps(report, default=str))
 
 
-def load_model(text: str) -> Any:
+def load_model(text: str) -> tuple[Any, Any]:
+    """The model, and the `inputs(seed)` of the factory that made it, if it has one."""
     where, _, rest = text.partition(":")
     name, _, method = rest.partition(":")
     if not name:
@@ -113,13 +116,15 @@ def load_model(text: str) -> Any:
     found = module
     for part in name.split("."):
         found = getattr(found, part)
+    own_inputs = None if method else getattr(found, "inputs", None)
+    own_inputs = own_inputs if callable(own_inputs) and hasattr(found, "__code__") else None
     if isinstance(found, type):
         found = found()
     elif callable(found) and not isinstance(found, torch.nn.Module) and found.__code__.co_argcount == 0:
         found = found()
     if isinstance(found, torch.nn.Module):
         found.eval()
-    return getattr(found, method) if method else found
+    return getattr(found, method) if method else found, own_inputs
 
 
 def example(text: str) -> tuple[torch.Tensor, dict[int, str]]:

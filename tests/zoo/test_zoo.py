@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every model of the zoo: compiled, equal to eager on inputs that take different paths, and really dynamic."""
+
+import math
+
+import pytest
+import torch
+
+import dycl
+import zoo
+from zoo.paths import distribution, path_of
+
+WORST = -4.7  # log10 of the largest error relative to the largest value, the paper's own worst
+# Pictures of 256 x 256 and large vocabularies cost seconds each; small models get more inputs.
+COMPARED = {"sdn_vgg16": 3, "sdn_wideresnet32_4": 2, "sdn_resnet56": 4, "sdn_mobilenet": 4,
+            "caption_resnext50": 3, "caption_googlenet": 3}
+COUNTED = {"sdn_vgg16": 10, "sdn_wideresnet32_4": 7, "sdn_resnet56": 10, "sdn_mobilenet": 12,
+           "caption_resnext50": 10, "caption_googlenet": 12}
+EXITS = {"sdn_wideresnet32_4": 3, "sdn_vgg16": 4, "sdn_resnet56": 4}  # of the few inputs counted here
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", list(zoo.MODELS))
+def test_model(name):
+    entry = zoo.MODELS[name]
+    eager, subject = entry.build(), entry.build()
+    program = dycl.compile(subject, entry.inputs(0), threads=1)
+    paths = set()
+    for seed in range(COMPARED.get(name, 5)):
+        with torch.no_grad():
+            expected = eager(*entry.inputs(seed))
+        actual = program(*entry.inputs(seed))
+        paths.add(path_of(eager, entry.inputs(seed)))
+        problem = difference(expected, actual)
+        assert problem is None or is_borderline(eager, entry.inputs(seed)), f"{name}, input {seed}: {problem}"
+    assert len(paths) >= 2, f"{name}: the inputs compared take one path only"
+
+
+@pytest.mark.parametrize("name", list(zoo.MODELS))
+def test_paths(name):
+    entry = zoo.MODELS[name]
+    count = COUNTED.get(name, 24)
+    taken = distribution(entry.build(), entry.inputs, range(100, 100 + count))
+    assert len(taken) >= EXITS.get(name, 5), taken
+    assert max(taken.values()) <= 0.6 * count, taken
+
+
+def test_building_twice_gives_the_same_model():
+    first, second = zoo.skipnet_rnn().state_dict(), zoo.skipnet_rnn().state_dict()
+    assert all(torch.equal(first[k], second[k]) for k in first)
+
+
+def test_difference_sees_what_it_should():
+    one = [torch.ones(3), 2]
+    assert difference(one, [torch.ones(3), 2]) is None
+    assert difference(one, [torch.ones(3) * (1 + 1e-4), 2])
+    assert difference(one, [torch.ones(3), 3])
+    assert difference(one, [torch.ones(4), 2])
+
+
+def difference(expected, actual):
+    """None if the values agree; a sentence otherwise."""
+    if isinstance(expected, torch.Tensor):
+        if not isinstance(actual, torch.Tensor) or expected.shape != actual.shape or expected.dtype != actual.dtype:
+            return f"{describe(expected)} expected, {describe(actual)} found"
+        if not expected.is_floating_point():
+            return None if torch.equal(expected, actual) else f"{expected} expected, {actual} found"
+        error = error_of(expected, actual)
+        return None if error <= WORST else f"error 10^{error:.2f}"
+    if isinstance(expected, (list, tuple)):
+        if type(expected) is not type(actual) or len(expected) != len(actual):
+            return f"{describe(expected)} expected, {describe(actual)} found"
+        return next((d for d in map(difference, expected, actual) if d), None)
+    if isinstance(expected, float):
+        return None if math.isclose(expected, actual, rel_tol=10**WORST) else f"{expected} expected, {actual} found"
+    return None if expected == actual else f"{expected} expected, {actual} found"
+
+
+def error_of(expected, actual):
+    if expected.numel() == 0:
+        return -math.inf
+    largest = float(expected.abs().max()) or 1.0
+    return math.log10(float((expected - actual).abs().max()) / largest + 1e-10)
+
+
+def describe(value):
+    return f"{type(value).__name__}{tuple(value.shape) if isinstance(value, torch.Tensor) else ''}"
+
+
+def is_borderline(model, args):
+    """Does eager itself decide otherwise if its input changes by a hundred-thousandth?"""
+    path = path_of(model, args)
+    for seed in range(8):
+        g = torch.Generator().manual_seed(seed)
+        near = [a * (1 + 1e-5 * torch.randn(a.shape, generator=g)) if torch.is_tensor(a) and a.is_floating_point() else a
+                for a in args]
+        if path_of(model, tuple(near)) != path:
+            return True
+    return False

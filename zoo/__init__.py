@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dynamic neural networks of the literature, written from their papers, with calibrated random weights.
+
+`zoo.MODELS` is the table: name -> Entry(build, inputs(seed), family, note). Each name is also a builder here, so
+`dycl compile zoo:skipnet_rnn` works. docs/zoo.md says which paper each comes from and which paths it takes.
+"""
+
+from zoo.registry import MODELS, Entry
+from zoo.blockdrop import blockdrop, blockdrop_110, blockdrop_32
+from zoo.ranet import ranet
+from zoo.shallow_deep import sdn_mobilenet, sdn_resnet56, sdn_vgg16, sdn_wideresnet32_4
+from zoo.skipnet import skipnet, skipnet_ff, skipnet_rnn
+
+__all__ = ["MODELS", "Entry", "blockdrop", "skipnet", *MODELS]
