@@ -19,6 +19,9 @@ namespace dycl::backends {
 struct BackendOptions {
   bool portable_only = false;  // no artifacts for this machine's CPU
   bool layouts = true;         // values may cross cuts in an engine's own layout
+  // The portable artifacts of an existing package: kept, and the start of what is made for this CPU. The
+  // program's weights are then those of that package; what folding left unused has no bytes.
+  const std::vector<SubDnnArtifacts>* portable = nullptr;
   bool small_programs = true;  // sub-DNNs that are cheaper than an engine's call may be computed without it
   // Told once for each thing worth knowing, e.g. that an optimisation was left out.
   std::function<void(std::string_view)> notice;

@@ -78,6 +78,8 @@ Result<void> check_taken(const ir::Program& program, const backends::Backend& ba
   return {};
 }
 
+}  // namespace
+
 void count(const ir::Program& program, CompileReport& report) {
   for (const ir::Function& function : program.functions) {
     if (function.kind == ir::FunctionKind::SubDnn) ++report.sub_dnns;
@@ -89,8 +91,6 @@ void count(const ir::Program& program, CompileReport& report) {
     }
   }
 }
-
-}  // namespace
 
 Result<CompileReport> compile(ir::Program program, const CompileOptions& options) {
   CompileReport report;

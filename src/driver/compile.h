@@ -42,6 +42,9 @@ struct CompileReport {
   std::vector<std::string> notices;
 };
 
+// Blocks, ops, sub-DNNs and calls of an outlined program.
+void count(const ir::Program& program, CompileReport& report);
+
 // Takes the program over: passes rewrite it.
 Result<CompileReport> compile(ir::Program program, const CompileOptions& options);
 

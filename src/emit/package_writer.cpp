@@ -108,7 +108,8 @@ void add_lines(std::uint32_t file, const std::string& text, const std::set<std::
 }
 
 void add_texts(const ir::Program& program, const PackageOptions& options, runtime::DebugInfo& debug) {
-  debug.ir_text = options.ir_text.empty() ? ir::print(program, {.spans = true}) : options.ir_text;
+  debug.hcfg_text = ir::print(program, {.spans = true});
+  debug.ir_text = options.ir_text.empty() ? debug.hcfg_text : options.ir_text;
   debug.sources = program.sources;
   std::vector<std::set<std::uint32_t>> wanted(program.sources.size());
   const auto want = [&](const SourceSpan& s) {

@@ -127,8 +127,9 @@ std::vector<std::uint8_t> write_debug_info(const runtime::DebugInfo& debug) {
   const auto decision_spans = spans(out, debug.decision_spans);
   const auto loop_spans = spans(out, debug.loop_spans);
   const auto names = texts(out, debug.register_names);
-  out.Finish(
-      fb::CreateDebugInfo(out, ir_text, sources, spans_of_code, lines, blocks, decision_spans, loop_spans, names));
+  const auto hcfg_text = out.CreateString(debug.hcfg_text);
+  out.Finish(fb::CreateDebugInfo(out, ir_text, sources, spans_of_code, lines, blocks, decision_spans, loop_spans, names,
+                                 hcfg_text));
   return finished(out);
 }
 

@@ -129,7 +129,8 @@ struct PlanSourceLine {
 };
 
 struct DebugInfo {
-  std::string ir_text;
+  std::string ir_text;    // before the passes
+  std::string hcfg_text;  // after them; "" in older packages
   std::vector<std::string> sources;
   std::vector<PlanSpan> spans;
   std::vector<PlanSourceLine> lines;

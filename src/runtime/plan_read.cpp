@@ -194,6 +194,7 @@ Result<DebugInfo> read_debug_info(ByteSpan section) {
   info.decision_spans = in.plain_spans(d.decision_spans());
   info.loop_spans = in.plain_spans(d.loop_spans());
   info.register_names = in.texts(d.register_names());
+  info.hcfg_text = in.text(d.hcfg_text());
   if (in.overdrawn()) return damaged(section::kDebug, "it names the same bytes again and again");
   return info;
 }

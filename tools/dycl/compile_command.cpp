@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "driver/compile.h"
 #include "driver/read_program.h"
+#include "driver/retarget.h"
 
 namespace dycl::tools {
 namespace {
@@ -19,6 +20,7 @@ struct Options {
   std::string source;
   std::string weights;
   std::vector<std::string> python_inputs;  // only forwarded
+  bool retarget = false;
   driver::CompileOptions compile;
 };
 
@@ -80,6 +82,21 @@ std::string to_text(const driver::CompileReport& report, const Options& options)
          std::to_string(report.weights) + " weights, " + time;
 }
 
+int finish(Console& console, const Options& options, const driver::CompileReport& report) {
+  console.stage("");
+  for (const std::string& notice : report.notices) console.notice(notice);
+  console.result(to_text(report, options), to_json(report, options));
+  return 0;
+}
+
+int retarget(Console& console, Options& options) {
+  if (options.compile.output.empty()) options.compile.output = options.source;
+  options.compile.progress = [&](std::string_view name) { console.stage(name); };
+  const auto report = driver::retarget(options.source, options.compile);
+  if (!report) return console.fail(report.error(), driver::render(report.error()));
+  return finish(console, options, *report);
+}
+
 int compile(Console& console, Options& options) {
   if (options.compile.output.empty())
     options.compile.output = std::filesystem::path(options.source).filename().replace_extension(".dycl");
@@ -92,10 +109,7 @@ int compile(Console& console, Options& options) {
   const std::vector<std::string> sources = program->sources;
   const auto report = driver::compile(std::move(program).value(), options.compile);
   if (!report) return console.fail(report.error(), driver::render(report.error(), sources));
-  console.stage("");
-  for (const std::string& notice : report->notices) console.notice(notice);
-  console.result(to_text(*report, options), to_json(*report, options));
-  return 0;
+  return finish(console, options, *report);
 }
 
 }  // namespace
@@ -108,10 +122,21 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
   command->add_option("-o,--output", options->compile.output, "The package; default: the source's name with .dycl");
   command->add_option("--backend", options->compile.backend, "The engine that runs the sub-DNNs")
       ->capture_default_str();
-  command->add_option("--weights", options->weights, "Weights of a .dyir; default: its name with .safetensors");
-  command->add_option("--skip-passes", options->compile.skip_passes, "Passes to leave out, by name")->delimiter(',');
-  command->add_option("--dump", options->compile.dump_folder, "Write the IR after every pass into this folder");
-  command->add_flag("--portable", options->compile.portable_only, "No artifacts for this machine's CPU");
+  CLI::Option* weights =
+      command->add_option("--weights", options->weights, "Weights of a .dyir; default: its name with .safetensors");
+  CLI::Option* skip = command->add_option("--skip-passes", options->compile.skip_passes, "Passes to leave out, by name")
+                          ->delimiter(',');
+  CLI::Option* dump =
+      command->add_option("--dump", options->compile.dump_folder, "Write the IR after every pass into this folder");
+  CLI::Option* portable =
+      command->add_flag("--portable", options->compile.portable_only, "No artifacts for this machine's CPU");
+  command
+      ->add_flag("--retarget", options->retarget,
+                 "The source is a package (.dycl): add artifacts for this machine; without -o in place")
+      ->excludes(weights)
+      ->excludes(skip)
+      ->excludes(dump)
+      ->excludes(portable);
   command->add_flag("--strip{false}", options->compile.debug_info, "Leave IR text and source lines out of the package");
   command->add_option("--input", options->python_inputs, "Python models: an example input, e.g. 1,3,32,32 or x.npy");
   add_output_options(*command, console);
@@ -121,8 +146,14 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
       "  dycl compile model.onnx -o model.dycl\n"
       "  dycl compile model.dyir --dump stages/ --json\n"
       "  dycl compile model.py:make_model --input 1,3,32,32 -o model.dycl\n"
+      "  dycl compile --retarget model.dycl\n"
       "`dycl compile file.py:factory --help` shows what the Python front end adds.");
   command->callback([options, command, arguments = std::move(arguments), &console, &action] {
+    if (options->retarget) {
+      if (command->remaining_size() != 0) throw CLI::ExtrasError(command->remaining());
+      action = [options, &console] { return retarget(console, *options); };
+      return;
+    }
     if (is_python(options->source)) {
       action = [&console, arguments] { return exec_front_end(console, arguments); };
       return;

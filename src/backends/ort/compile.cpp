@@ -11,6 +11,7 @@
 #include "backends/ort/anchors.h"
 #include "backends/ort/layouts.h"
 #include "backends/ort/optimize.h"
+#include "backends/ort/small_format.h"
 #include "backends/ort/small_lower.h"
 #include "backends/ort/target.h"
 #include "backends/ort/weight_layouts.h"
@@ -134,6 +135,9 @@ class Compilation {
 
  private:
   Result<void> export_all();
+  Result<Unit> unit_of(std::size_t index) const;
+  const Artifact* given_portable(const ir::Function& function) const;
+  bool has_bytes(const std::vector<std::string>& weights) const;
   Result<Artifact> portable(const Unit& unit);
   Result<void> agree_on_layouts(const Target& target);
   Result<std::optional<Artifact>> for_this_cpu(const Unit& unit, const Target& target);
@@ -149,14 +153,43 @@ class Compilation {
   std::vector<Unit> units_;
 };
 
-Result<void> Compilation::export_all() {
-  for (std::size_t i = 0; i < program_.functions.size(); ++i) {
-    const ir::Function& function = program_.functions[i];
-    if (function.kind != ir::FunctionKind::SubDnn) continue;
+// The portable artifact that the caller has already.
+const Artifact* Compilation::given_portable(const ir::Function& function) const {
+  if (!options_.portable) return nullptr;
+  for (const SubDnnArtifacts& sub_dnn : *options_.portable)
+    for (const Artifact& artifact : sub_dnn.artifacts)
+      if (sub_dnn.function == function.name && artifact.target == kPortableTarget && artifact.backend == "ort")
+        return &artifact;
+  return nullptr;
+}
+
+// From the function's ops; or from the model of a portable artifact, as optimised as it is.
+Result<Unit> Compilation::unit_of(std::size_t index) const {
+  const ir::Function& function = program_.functions[index];
+  const Artifact* given = given_portable(function);
+  const auto begins_with = [&](const char (&magic)[8]) {
+    return given->bytes.size() >= sizeof magic && std::memcmp(given->bytes.data(), magic, sizeof magic) == 0;
+  };
+  if (!given || begins_with(small::kMagic)) {
     DYCL_ASSIGN(ExportedModel exported, export_sub_dnn(program_, function, "w%"));
     DYCL_ASSIGN(std::vector<ir::Bytes> weights, bytes_of(program_, exported.weights));
     const PortFlags none = PortFlags::none(exported.model.graph);
-    units_.push_back({i, &function, std::move(exported.model), std::move(weights), none, none, {}});
+    return Unit{index, &function, std::move(exported.model), std::move(weights), none, none, {}};
+  }
+  DYCL_CHECK(!begins_with(kArtifactMagic), "a portable artifact with reordered weights");
+  DYCL_ASSIGN(onnx::Model model, onnx::read_model(ir::Bytes::copy_of(given->bytes.data(), given->bytes.size())));
+  DYCL_ASSIGN(std::vector<ir::Bytes> weights, bytes_of(program_, given->weights));
+  for (onnx::Tensor& tensor : model.graph.initializers)
+    if (tensor.external) tensor.external->location = tensor.name;  // the file that Optimizer writes for it
+  const PortFlags none = PortFlags::none(model.graph);
+  return Unit{index, &function, std::move(model), std::move(weights), none, none, {}};
+}
+
+Result<void> Compilation::export_all() {
+  for (std::size_t i = 0; i < program_.functions.size(); ++i) {
+    if (program_.functions[i].kind != ir::FunctionKind::SubDnn) continue;
+    DYCL_ASSIGN(Unit unit, unit_of(i));
+    units_.push_back(std::move(unit));
   }
   return {};
 }
@@ -206,7 +239,7 @@ void set_layouts(Artifact& artifact, const PortFlags& blocked, const Target& tar
 std::optional<Artifact> Compilation::small(const Unit& unit, const PortFlags& blocked, const Target& target) const {
   if (!options_.small_programs || std::count(blocked.outputs.begin(), blocked.outputs.end(), true) > 0) return std::nullopt;
   auto lowered = small::lower(program_, *unit.function, blocked.inputs, target.block);
-  if (!lowered) return std::nullopt;
+  if (!lowered || !has_bytes(lowered->weights)) return std::nullopt;
   Artifact artifact;
   artifact.backend = "ort";
   artifact.target = blocked.any() ? to_string(target) : kPortableTarget;
@@ -216,7 +249,12 @@ std::optional<Artifact> Compilation::small(const Unit& unit, const PortFlags& bl
   return artifact;
 }
 
+bool Compilation::has_bytes(const std::vector<std::string>& weights) const {
+  return bytes_of(program_, weights).ok();
+}
+
 Result<Artifact> Compilation::portable(const Unit& unit) {
+  if (const Artifact* given = given_portable(*unit.function)) return *given;
   const PortFlags plain = PortFlags::none(unit.model.graph);
   if (auto artifact = small(unit, plain, {})) return std::move(*artifact);
   DYCL_ASSIGN(onnx::Model model, optimize(unit, plain, Level::Extended));

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/retarget.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "backends/backend.h"
+#include "emit/package_writer.h"
+#include "ir/parse.h"
+#include "ir/verify.h"
+#include "runtime/container.h"
+#include "runtime/plan.h"
+
+namespace dycl::driver {
+namespace {
+
+namespace section = runtime::section;
+
+Error damaged(const std::string& what) { return {ErrorKind::InvalidPackage, "damaged package: " + what, {}, {}, {}}; }
+
+struct Package {
+  std::shared_ptr<const runtime::Container> container;
+  runtime::Plan plan;
+  std::vector<runtime::PlanWeight> weights;
+  runtime::DebugInfo debug;
+};
+
+Result<Package> open(const std::filesystem::path& path) {
+  DYCL_ASSIGN(auto container, runtime::Container::open(path));
+  for (const runtime::Section& s : container.sections()) DYCL_TRY(container.checked(s.name));
+  DYCL_ASSIGN(const auto plan_bytes, container.checked(section::kPlan));
+  DYCL_ASSIGN(auto plan, runtime::read_plan(plan_bytes));
+  DYCL_ASSIGN(const auto index_bytes, container.checked(section::kWeightIndex));
+  DYCL_ASSIGN(auto weights, runtime::read_weight_index(index_bytes));
+  DYCL_ASSIGN(const auto weight_bytes, container.checked(section::kWeights));
+  DYCL_TRY(runtime::check_weight_index(weights, weight_bytes.size()));
+  DYCL_ASSIGN(const auto artifacts, container.checked(section::kArtifacts));
+  DYCL_TRY(runtime::check_plan(plan, weights, artifacts.size()));
+  runtime::DebugInfo debug;
+  if (container.find(section::kDebug)) {
+    DYCL_ASSIGN(const auto bytes, container.checked(section::kDebug));
+    DYCL_ASSIGN(debug, runtime::read_debug_info(bytes));
+  }
+  if (debug.hcfg_text.empty())
+    return Error{ErrorKind::Missing,
+                 path.string() + " does not hold its program after the passes",
+                 "it was stripped or is from an older version; compile it again from its source",
+                 {},
+                 {}};
+  return Package{std::make_shared<runtime::Container>(std::move(container)), std::move(plan), std::move(weights),
+                 std::move(debug)};
+}
+
+ir::Type type_of(const runtime::PlanWeight& weight) {
+  std::vector<ir::Dim> dims;
+  for (const std::int64_t dim : weight.shape) dims.push_back(ir::Dim::of(dim));
+  return ir::Type::tensor(weight.dtype, std::move(dims));
+}
+
+// The program after the passes, with the weights that the package stores.
+Result<ir::Program> program_of(const Package& package) {
+  auto program = ir::parse(package.debug.hcfg_text, "the package's program", {.spans_from_text = false});
+  if (!program) return damaged("section debug: " + program.error().message);
+  if (const auto errors = ir::verify(*program); !errors.empty())
+    return damaged("section debug: " + errors.front().message);
+  const auto bytes = package.container->find(section::kWeights)->bytes;
+  for (const runtime::PlanWeight& weight : package.weights) {
+    const ir::Type type = type_of(weight);
+    const auto declared = program->weights.find(weight.name);
+    if (declared != program->weights.end() && declared->second.type != type)
+      return damaged("weight @" + weight.name + " has another type in its program");
+    program->weights[weight.name] = {type, {package.container, bytes.data() + weight.offset, weight.size}};
+  }
+  return program;
+}
+
+Result<std::vector<backends::SubDnnArtifacts>> artifacts_of(const Package& package, const ir::Program& program) {
+  const auto bytes = package.container->find(section::kArtifacts)->bytes;
+  std::vector<backends::SubDnnArtifacts> all;
+  for (const runtime::PlanSubDnn& sub_dnn : package.plan.sub_dnns) {
+    const ir::Function* function = program.find(sub_dnn.name);
+    if (!function || function->kind != ir::FunctionKind::SubDnn)
+      return damaged("its program has no sub-DNN @" + sub_dnn.name);
+    backends::SubDnnArtifacts made{sub_dnn.name, {}};
+    for (const runtime::PlanArtifact& a : sub_dnn.artifacts) {
+      backends::Artifact artifact;
+      artifact.backend = a.backend;
+      artifact.target = a.target;
+      const auto piece = bytes.subspan(a.offset, a.size);
+      artifact.bytes.assign(piece.begin(), piece.end());
+      for (const std::uint32_t weight : a.weights) artifact.weights.push_back(package.weights[weight].name);
+      artifact.input_layouts = a.input_layouts;
+      artifact.output_layouts = a.output_layouts;
+      made.artifacts.push_back(std::move(artifact));
+    }
+    all.push_back(std::move(made));
+  }
+  return all;
+}
+
+// The new artifacts first, then those for other machines, portable ones last.
+void add_kept(std::vector<backends::SubDnnArtifacts>& made, const std::vector<backends::SubDnnArtifacts>& before) {
+  std::vector<std::string> targets;
+  for (const auto& sub_dnn : made)
+    for (const auto& artifact : sub_dnn.artifacts) targets.push_back(artifact.target);
+  for (auto& sub_dnn : made) {
+    const auto old = std::find_if(before.begin(), before.end(),
+                                  [&](const auto& other) { return other.function == sub_dnn.function; });
+    if (old == before.end()) continue;
+    auto& list = sub_dnn.artifacts;
+    auto place =
+        std::find_if(list.begin(), list.end(), [](const auto& a) { return a.target == backends::kPortableTarget; });
+    for (const auto& artifact : old->artifacts)
+      if (std::find(targets.begin(), targets.end(), artifact.target) == targets.end())
+        place = list.insert(place, artifact) + 1;
+  }
+}
+
+// Files with the lines that the package keeps, and nothing on the others.
+std::map<std::string, std::string> source_texts(const runtime::DebugInfo& debug) {
+  std::map<std::string, std::string> texts;
+  std::map<std::string, std::uint32_t> next;
+  for (const runtime::PlanSourceLine& line : debug.lines) {
+    if (line.file >= debug.sources.size()) continue;
+    const std::string& name = debug.sources[line.file];
+    std::uint32_t& at = next.try_emplace(name, 1).first->second;
+    constexpr std::uint32_t kMostLines = 1'000'000;
+    if (line.line < at || line.line > kMostLines) continue;
+    texts[name] += std::string(line.line - at, '\n') + line.text + "\n";
+    at = line.line + 1;
+  }
+  return texts;
+}
+
+}  // namespace
+
+Result<CompileReport> retarget(const std::filesystem::path& path, const CompileOptions& options) {
+  CompileReport report;
+  DYCL_ASSIGN(const auto backend, backends::find_backend(options.backend));
+  DYCL_ASSIGN(const Package package, open(path));
+  DYCL_ASSIGN(ir::Program program, program_of(package));
+  DYCL_ASSIGN(const auto before, artifacts_of(package, program));
+  count(program, report);
+
+  backends::BackendOptions engine;
+  engine.portable = &before;
+  engine.notice = [&](std::string_view text) { report.notices.emplace_back(text); };
+  if (options.progress) options.progress("back end");
+  const auto start = std::chrono::steady_clock::now();
+  DYCL_ASSIGN(auto artifacts, backend->compile_program(program, engine));
+  add_kept(artifacts, before);
+  report.stages.push_back(
+      {"back end", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+  for (const auto& sub_dnn : artifacts) report.artifacts += sub_dnn.artifacts.size();
+  report.weights = program.weights.size();
+
+  emit::PackageOptions written;
+  written.producer = "dycl " DYCL_VERSION;
+  written.debug_info = options.debug_info;
+  written.ir_text = package.debug.ir_text;
+  written.source_texts = source_texts(package.debug);
+  if (options.progress) options.progress("package");
+  DYCL_TRY(emit::write_package(program, artifacts, written, options.output));
+  std::error_code ignored;
+  report.package_bytes = std::filesystem::file_size(options.output, ignored);
+  return report;
+}
+
+}  // namespace dycl::driver
