@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from .frontend.inputs import InputError
-from .frontend.structure import StaticObject, from_json, imported, rebuild, to_json
+from .frontend.structure import StaticObject, count_leaves, from_json, imported, rebuild, to_json
 
 
 @dataclasses.dataclass
@@ -255,6 +255,8 @@ def _numpy_leaves(leaves: Any, templates: tuple) -> Any:
     def walk(t: tuple) -> None:
         if t[0] in ("tensor", "array", "int", "float", "bool"):
             kinds.append(t[0])
+        elif t[0] == "rows":
+            kinds.extend(["list"] * count_leaves(t[2]))
         elif t[0] in ("tuple", "list", "set"):
             for u in t[2]:
                 walk(u)

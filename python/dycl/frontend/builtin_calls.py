@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 import torch.utils.checkpoint
 
 from . import iterators, policy, protocol, shims
@@ -28,6 +29,7 @@ from .diagnostics import CaptureRefusal
 from .graph import HostNode
 from .iterators import MGenerator, RtRange
 from .machine import PUSHED, Machine
+from .rtlist import ListMethod, RtList
 from .runtime_text import RtText
 from .state import State
 from .values import Thrown, RtFloat, RtInt, RtScalar
@@ -53,6 +55,8 @@ def intercept(fn: Any):
         return found
     if isinstance(fn, BoundSpecial):
         return fn.call
+    if isinstance(fn, ListMethod):
+        return functools.partial(_list_method, fn)
     if isinstance(fn, BoundArrayMethod):
         return lambda m, s, args, kwargs: m.arrays.method(fn, args, kwargs)
     if isinstance(fn, (np.ufunc, types.FunctionType, types.BuiltinFunctionType, type(np.argmax))):
@@ -143,6 +147,10 @@ def special_attribute(m: Machine, s: State, obj: Any, name: str) -> Any:
         return m.arrays.attribute(obj, name)
     if isinstance(obj, MGenerator):
         return BoundSpecial(obj, name)
+    if isinstance(obj, RtList):
+        if not hasattr([], name):
+            raise AttributeError(f"'list' object has no attribute '{name}'")
+        return ListMethod(obj, name)
     if isinstance(obj, RtText):
         raise CaptureRefusal(f"str.{name} of text that holds a number known only at run time", kind="escape.str",
                              because=obj)
@@ -175,6 +183,8 @@ def _tensor_attribute(m: Machine, s: State, t: torch.Tensor, name: str) -> Any:
     found = protocol.mro_lookup(torch.Tensor, name)
     if isinstance(found, types.FunctionType):
         return types.MethodType(found, t)
+    if isinstance(found, types.MethodDescriptorType) and name in vars(FakeTensor):
+        return found.__get__(t)  # torch's own, not the stand-in's
     return getattr(t, name)
 
 
@@ -238,6 +248,8 @@ def _bool(m, s, args, kwargs):
     x = args[0]
     if isinstance(x, RtScalar):
         return m.scalars.to_bool(x)
+    if isinstance(x, RtList):
+        return m.scalars.compare("gt", m.lists.length(x), 0)
     if isinstance(x, RtArray):
         x = x.tensor
     if m.is_tensor(x):
@@ -351,12 +363,63 @@ def _not(m, s, args, kwargs):
     return NotImplemented
 
 
+# ---- lists whose length is known only at run time ---------------------------------------------
+
+
+def _list_method(method, m, s, args, kwargs):
+    if method.name in ("index", "count", "remove", "reverse", "sort", "__contains__", "__iter__"):
+        shim = {"index": shims.list_index, "count": shims.list_count}.get(method.name)
+        if shim is not None:
+            return protocol.call(m, s, shim, (method.target, *args), kwargs)
+        if method.name == "__iter__":
+            return iterators.get_iter(m, s, method.target)
+        if method.name == "__contains__":
+            return protocol.contains(m, s, method.target, args[0], False)
+    result = m.lists.call(method, args, kwargs)
+    if result is NotImplemented:
+        return protocol.call_then(m, s, shims.extend_list, (method.target, *args), {}, protocol.push_none)
+    return result
+
+
+@handles(torch.cat, torch.concat, torch.concatenate)
+def _join_tensors(m, s, args, kwargs):
+    source = args[0] if args else kwargs.get("tensors")
+    if not isinstance(source, RtList):
+        return NotImplemented
+    axis = args[1] if len(args) > 1 else kwargs.get("dim", kwargs.get("axis", 0))
+    if isinstance(axis, RtScalar) or kwargs.get("out") is not None:
+        raise CaptureRefusal("torch.stack or torch.cat of a list whose length is known only at run time with this argument",
+                             kind="list.stack")
+    return m.lists.tensor(source, "cat", axis)
+
+
+@handles(torch.stack)
+def _stack_tensors(m, s, args, kwargs):
+    source = args[0] if args else kwargs.get("tensors")
+    if not isinstance(source, RtList):
+        return NotImplemented
+    axis = args[1] if len(args) > 1 else kwargs.get("dim", 0)
+    if isinstance(axis, RtScalar) or kwargs.get("out") is not None:
+        raise CaptureRefusal("torch.stack of a list whose length is known only at run time with this argument",
+                             kind="list.stack")
+    return m.lists.tensor(source, "stack", axis)
+
+
+@handles(torch.tensor, torch.as_tensor)
+def _tensor_of_list(m, s, args, kwargs):
+    if not args or not isinstance(args[0], RtList):
+        return NotImplemented
+    return m.lists.numbers(args[0], kwargs.get("dtype", args[1] if len(args) > 1 else None))
+
+
 # ---- containers and iteration -----------------------------------------------------------
 
 
 @handles(len)
 def _len(m, s, args, kwargs):
     (x,) = args
+    if isinstance(x, RtList):
+        return m.lists.length(x)
     if isinstance(x, RtArray):
         x = x.tensor
     if m.is_tensor(x):
@@ -422,6 +485,8 @@ def _from_iterable(native, shim, keeps=()):
         source = args[0]
         if isinstance(source, keeps) and type(source) is native and native is tuple:
             return source
+        if isinstance(source, RtList) and native in (list, tuple):
+            return m.lists.frozen(source, native is tuple)
         items = iterators.materialise(m, source)
         if items is None:
             return protocol.call(m, s, shim, (source,), {})

@@ -13,6 +13,7 @@ from typing import Any
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED, PUSHED, Machine
 from .state import Frame, State
+from .rtlist import RtList, RtListIter
 from .values import RtInt
 
 DONE = object()
@@ -110,7 +111,7 @@ class MGenerator:
         self.frame = frame.copy() if frame is not None else None
 
 
-OURS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator)
+OURS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator, RtListIter)
 
 
 def get_iter(m: Machine, s: State, obj: Any) -> Any:
@@ -121,6 +122,8 @@ def get_iter(m: Machine, s: State, obj: Any) -> Any:
         return obj
     if isinstance(obj, RtRange):
         return m.new(RtRangeIter(obj.start, obj.stop, obj.step))
+    if isinstance(obj, RtList):
+        return m.new(RtListIter(obj))
     if m.is_tensor(obj):
         return tensor_iter(m, obj)
     if protocol.python_method(obj, "__iter__") is not None:
@@ -173,6 +176,9 @@ def next_item(m: Machine, s: State, iterator: Any, exhausted, sent: Any = None) 
         return _next_range(m, iterator)
     if isinstance(iterator, RtTensorIter):
         return _next_row(m, iterator)
+    if isinstance(iterator, RtListIter):
+        found = m.lists.next(iterator)
+        return DONE if found is None else found[0]
     from . import protocol
 
     method = protocol.special_method(m, iterator, "__next__")

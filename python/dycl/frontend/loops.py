@@ -18,9 +18,10 @@ from typing import Any
 import torch
 
 from .diagnostics import CaptureRefusal
-from .graph import Block, Edge, Goto, Raise, TensorType
+from .graph import Block, Edge, Goto, ListType, Raise, TensorType
 from .iterators import RtRangeIter, SeqIter
-from .merge import Apart, Unifier
+from .merge import Apart, Unifier, _AliasGuard, _ListLeaf
+from .rtlist import RtList
 from .state import Frame, State
 from .values import RtInt, RtScalar
 
@@ -143,6 +144,7 @@ class Loops:
         start.block.exit = Goto(Edge(block, union.arguments(start, 0)))
         merged.known = dict(start.known)
         merged.lineage = start.lineage | {entry.token}
+        merged.stored = start.stored | state.stored
         frame = merged.frames[-1]
         frame.loops[entry.header] = (entry, frame.iterations.get(entry.header, 0))
         entry.mode, entry.block = "loop", block
@@ -211,6 +213,9 @@ class Loops:
                     or not self._within(a, b):
                 return self._generalise(state, entry)
             places[position] = k
+        if any(isinstance(merged._dycl.cell.note, _AliasGuard) and cell.note is None
+               for cell, _, _, _, merged in union.merged_cells):
+            return self._generalise(state, entry)  # memory shared in later iterations only
         values = union.arguments(state, 1)
         args = [values[places[k]] if k in places else p for k, p in enumerate(entry.block.params)]
         state.block.exit = Goto(Edge(entry.block, args))
@@ -230,6 +235,11 @@ class Loops:
         """The graph value behind a place of the template, without recording anything."""
         if isinstance(x, RtScalar):
             return x.value
+        if isinstance(x, _ListLeaf):
+            if not isinstance(x.source, RtList):
+                return None
+            values = self.m.heap.contents_in(template.overlay, x.source)[0]
+            return values[x.index] if values else None
         if hasattr(x, "_dycl"):
             info = x._dycl
             if info.parent is not None:
@@ -255,4 +265,6 @@ def _fits(merged: Any, header: Any) -> bool:
     if isinstance(merged, TensorType) and isinstance(header, TensorType):
         return merged.dtype == header.dtype and all(
             h is None or m == h for m, h in zip(merged.shape, header.shape)) and len(merged.shape) == len(header.shape)
+    if isinstance(merged, ListType) and isinstance(header, ListType):
+        return _fits(merged.element, header.element)
     return merged == header

@@ -25,6 +25,7 @@ from .heap import Heap, Overlay
 from .scalars import Scalars
 from .state import Frame, State
 from .arrays import Arrays, RtArray
+from .rtlist import Lists, RtList
 from .runtime_text import RtText
 from .values import Escape, NeedDecision, RtBool, RtScalar, Thrown
 
@@ -57,6 +58,7 @@ class Machine:
         self.recorder.decide = self._native_decide
         self.scalars = Scalars(self.recorder)
         self.arrays = Arrays(self)
+        self.lists = Lists(self)
         self.options = options
         self.decisions = decisions
         self.handlers = HANDLERS
@@ -281,6 +283,8 @@ class Machine:
         """bool(value) for values that need no user code; see opcodes for objects with __bool__."""
         if isinstance(value, RtScalar):
             return self.decide(self.scalars.to_bool(value))
+        if isinstance(value, RtList):
+            return self.lists.truth(value)
         if isinstance(value, RtArray):
             value = value.tensor
         if self.is_tensor(value):
@@ -454,7 +458,7 @@ class Machine:
 
     def has_runtime(self, tree: Any, depth: int = 4) -> bool:
         """Holds a runtime scalar, text, array or a tensor."""
-        if isinstance(tree, (RtScalar, RtText, RtArray, torch.Tensor)):
+        if isinstance(tree, (RtScalar, RtText, RtArray, RtList, torch.Tensor)):
             return True
         if depth and isinstance(tree, (list, tuple, set)):
             return any(self.has_runtime(x, depth - 1) for x in tree)
@@ -509,6 +513,8 @@ class Machine:
 
     def tolist(self, tensor: Any) -> Any:
         found = self.recorder.tolist(tensor)
+        if found is None and tensor.dim() == 1 and not tensor.dtype.is_complex:
+            return self.lists.from_tensor(tensor)
         if found is None:
             raise CaptureRefusal("tolist() of a tensor whose length is known only at run time",
                                  "iterate over the tensor itself", kind="tolist.dynamic")

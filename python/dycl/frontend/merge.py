@@ -20,10 +20,11 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from .arrays import RtArray
-from .graph import Block, Edge, Goto, ScalarType, TensorType, Value, common_dominator, dominates
+from .graph import Block, Edge, Goto, ListType, ScalarType, TensorType, Value, common_dominator, dominates
 from .heap import Cell, ContextCell, contents_of
 from .iterators import MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter
 from .runtime_text import RtText
+from .rtlist import EMPTY, RtList, RtListIter, cells_of, graph_lists, join, kind_of_element, leaf_types
 from .scalars import kind_of
 from .state import NULL, UNBOUND, Frame, State
 from .symbols import Extent
@@ -31,7 +32,7 @@ from .values import BY_KIND, RtScalar
 
 _IMMUTABLE = (str, bytes, type(None), torch.dtype, torch.device, torch.Size, range, frozenset, np.dtype, complex,
               torch.layout, torch.memory_format, type(Ellipsis), type(NotImplemented))
-_ITERATORS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator)
+_ITERATORS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator, RtListIter)
 _ABSENT = object()
 
 
@@ -128,6 +129,7 @@ class Unifier:
         self.contents: dict[int, Any] = {}
         self.touched: dict[int, Any] = {}
         self.merged_cells: list[tuple] = []  # (cell in a, handle in a, cell in b, handle in b, merged handle)
+        self.replaced: dict[int, Any] = {}  # lists that became RtLists, by id
         self.path: list[str] = []
         self.depth = 0  # the frame being compared
         self._differing()
@@ -193,6 +195,8 @@ class Unifier:
         merged.lineage = a.lineage
         self._check_aliases(merged)
         self._check_objects()
+        if self.replaced and not self.replaced.keys().isdisjoint(reachable(self.m, merged)[1]):
+            raise Apart("a list of different lengths", "it is referred to from a place that cannot be followed")
         return merged
 
     def arguments(self, state: State, side: int) -> list[Value]:
@@ -204,6 +208,8 @@ class Unifier:
     def _value(self, x: Any, param: Value) -> Value:
         if isinstance(x, Value):
             return x
+        if isinstance(x, _ListLeaf):
+            return graph_lists(self.m, x.source, x.kind)[x.index]
         if isinstance(x, torch.Tensor):
             return self.m.recorder.value_of(x)
         return self.m.scalars.value(x, param.type.kind)
@@ -267,6 +273,8 @@ class Unifier:
     def _different(self, a: Any, b: Any) -> Any:
         if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
             return self.tensors(a, b)
+        if isinstance(a, RtList) or isinstance(b, RtList):
+            return self.run_time_list(a, b)
         if type(a) is not type(b):
             self.apart(f"a {type(a).__name__} in one state, a {type(b).__name__} in the other")
         if isinstance(a, _IMMUTABLE):
@@ -301,6 +309,8 @@ class Unifier:
             if a.__name__ != b.__name__:
                 self.apart("different methods")
             owner = self.unify(a.__self__, b.__self__)
+            if isinstance(owner, RtList):
+                self.apart("a method of a list of different lengths")
             return a if owner is a.__self__ else getattr(owner, a.__name__)
         if isinstance(a, functools.partial):
             return functools.partial(self.unify(a.func, b.func), *self.tuples(a.args, b.args),
@@ -432,9 +442,15 @@ class Unifier:
             self.same_object(obj.tensor)
             return obj
         key = id(obj)
+        if key in self.replaced:
+            return self.replaced[key][1]
         heap = self.m.heap
         if isinstance(obj, (type, types.ModuleType, str, int, float, RtScalar)) or obj is None:
             return obj
+        if isinstance(obj, RtList):
+            return self.run_time_list(obj, obj) if key in self.diff and key not in self.contents else obj
+        if key in self.diff and self._lengths_differ(obj, obj):
+            return self.run_time_list(obj, obj)
         if not (self.m.is_born(obj) or key in heap.objects or _may_hold(obj)):
             return obj
         if key in self.touched or ("visited", key) in self.memo:
@@ -452,6 +468,8 @@ class Unifier:
         m = self.m
         if not (m.is_born(a) and m.is_born(b)):
             self.apart(f"different {type(a).__name__} objects")
+        if self._lengths_differ(a, b):
+            return self.run_time_list(a, b)
         if self.partner_a.setdefault(id(a), id(b)) != id(b) or self.partner_b.setdefault(id(b), id(a)) != id(a):
             self.apart("objects shared differently")
         self.memo[(id(a), id(b))] = a
@@ -468,6 +486,57 @@ class Unifier:
         heap = m.heap
         self._merge_contents(a, heap.contents_in(self.a.overlay, a), heap.contents_in(self.b.overlay, b))
         return a
+
+    def _lengths_differ(self, a: Any, b: Any) -> bool:
+        """Two lists made during capture that may become one of a length known at run time."""
+        if not (self.widen and type(a) is list and type(b) is list and self.m.is_born(a) and self.m.is_born(b)):
+            return False
+        heap = self.m.heap
+        return len(heap.contents_in(self.a.overlay, a)) != len(heap.contents_in(self.b.overlay, b))
+
+    def run_time_list(self, a: Any, b: Any) -> RtList:
+        """Lists of different lengths, or one whose length is known at run time already."""
+        key = ("merge", *self.point, "".join(self.path), "list")
+        frozen = next(x.frozen for x in (a, b) if isinstance(x, RtList)) if not type(a) is type(b) is list else False
+        if key in self.m.decisions.forbidden_merges:
+            self.apart("lists of different lengths")
+        sides = [self._list_side(x, overlay, frozen) for x, overlay in ((a, self.a.overlay), (b, self.b.overlay))]
+        kind = join(sides[0][1], sides[1][1])
+        if kind is None or any(side[1] is None for side in sides):
+            self.apart("lists of different lengths whose elements are of different kinds")
+        params = []
+        for k, type_ in enumerate(leaf_types(kind) if kind != EMPTY else []):
+            param = Value(ListType(type_), self.block)
+            self.requests.append((_ListLeaf(a, k, kind), _ListLeaf(b, k, kind), param))
+            params.append(param)
+        contents = (tuple(params), kind, sides[0][2] | sides[1][2])
+        if a is b and isinstance(a, RtList):
+            self.contents[id(a)] = contents
+            self.touched[id(a)] = a
+            return a
+        guard = next((x.guard for x in (a, b) if isinstance(x, RtList) and x.guard is not None), None)
+        merged = self.m.new(RtList(*contents, guard or _AliasGuard(self.m, key), frozen))
+        for cell in contents[2]:
+            if cell.note is None:
+                cell.note = merged.guard
+        for x in (a, b):
+            if self.replaced.setdefault(id(x), (x, merged))[1] is not merged:
+                self.apart("lists shared differently")
+        return merged
+
+    def _list_side(self, x: Any, overlay: Any, frozen: bool) -> tuple:
+        """(values, kind of the elements, storages of the elements) of a list in one state."""
+        if isinstance(x, RtList):
+            if x.frozen != frozen:
+                self.apart("a list in one state, a tuple in the other")
+            return self.m.heap.contents_in(overlay, x)
+        if type(x) is not (tuple if frozen else list) or type(x) is list and not self.m.is_born(x):
+            self.apart(f"a list in one state, a {type(x).__name__} in the other")
+        items = self.m.heap.contents_in(overlay, x) if type(x) is list else x
+        kind: tuple | None = EMPTY
+        for item in items:
+            kind = join(kind, kind_of_element(self.m, item))
+        return (), kind, frozenset(cells_of(self.m, tuple(items)))
 
     def _merge_contents(self, obj: Any, ca: Any, cb: Any) -> None:
         merged = self._contents(obj, ca, cb)
@@ -541,6 +610,8 @@ class Unifier:
             if ca[1] != cb[1]:
                 self.apart("iterators at different places")
             sequence = self.unify(ca[0], cb[0])
+            if isinstance(sequence, RtList):
+                self.apart("an iterator over a list of different lengths")
             return ca if sequence is ca[0] else (sequence, ca[1])
         if isinstance(obj, MGenerator):
             (fa, da), (fb, db) = ca, cb
@@ -591,6 +662,15 @@ class Unifier:
                         cell.note = guard
 
 
+class _ListLeaf:
+    """Leaf number `index` of the elements of a list, as a graph list."""
+
+    __slots__ = ("source", "index", "kind")
+
+    def __init__(self, source: Any, index: int, kind: tuple):
+        self.source, self.index, self.kind = source, index, kind
+
+
 class _AliasGuard:
     """The note of a storage whose aliases a merge has separated: writing to it starts capture anew."""
 
@@ -638,6 +718,8 @@ def reachable(m, state: State) -> tuple[set[int], set[int]]:
             _add_items(work, found, m.born, x)
         elif isinstance(x, RtArray):
             work.append(x.tensor)
+        elif isinstance(x, RtList):
+            found.update(id(cell) for cell in heap.contents_in(state.overlay, x)[2])
         elif isinstance(x, types.MethodType):
             work.append(x.__self__)
         elif isinstance(x, types.FunctionType):

@@ -17,6 +17,7 @@ from . import iterators, protocol
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED, PUSHED
 from .runtime_text import RtText, format_value
+from .rtlist import RtList
 from .state import NULL, UNBOUND
 from .values import RtScalar
 
@@ -508,6 +509,8 @@ def list_to_tuple(m, s, f, i):
 def list_append(m, s, f, i):
     value = f.stack.pop()
     target = f.stack[-i.arg]
+    if isinstance(target, RtList):
+        return m.lists.append(target, value)
     m.heap.touch(target)
     target.append(value)
 
@@ -533,7 +536,7 @@ def list_extend(m, s, f, i):
     source = f.stack[-1]
     target = f.stack[-i.arg - 1]
     items = iterators.materialise(m, source)
-    if items is None:
+    if items is None or isinstance(target, RtList):
         f.stack.pop()
         return protocol.call_then(m, s, m.shim("extend_list"), (target, source), {}, _drop_result)
     f.stack.pop()
@@ -550,7 +553,7 @@ def set_update(m, s, f, i):
     source = f.stack[-1]
     target = f.stack[-i.arg - 1]
     items = iterators.materialise(m, source)
-    if items is None:
+    if items is None or isinstance(target, RtList):
         f.stack.pop()
         return protocol.call_then(m, s, m.shim("extend_set"), (target, source), {}, _drop_result)
     f.stack.pop()

@@ -22,6 +22,7 @@ from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, TensorType, Value
 from .heap import Cell, ContextCell
 from .iterators import MGenerator
+from .rtlist import RtList
 from .runtime_text import RtText
 from .state import State
 from .structure import Flattener
@@ -45,6 +46,11 @@ class Outputs:
         self.inputs = inputs
         self.exceptions: dict[str, type] = {}
         self.ends: list[End] = []
+        self.changed: set = set()  # (id of the owner, name) of what some path leaves different
+        for state in machine.finished:
+            machine.activate(state)
+            self.changed |= {(id(owner), name) for owner, name, value, initial in self._written_attributes(state)
+                             if not self._unchanged(initial, value)}
         for state in machine.finished:
             machine.activate(state)
             kind, payload = state.finished
@@ -78,18 +84,48 @@ class Outputs:
             end.roots[id(root)] = recorder.value_of_info(root.info)
         writes = []
         for owner, name, value, initial in self._written_attributes(state):
+            if (id(owner), name) not in self.changed:
+                continue  # computed anew with the same contents: `self.scales = [s.to(x) for s in self.scales]`
             if isinstance(initial, torch.Tensor) and value is recorder.handle_of(initial):
                 continue  # the same tensor assigned back, as `self.total += x` does
             self._check_state(owner, name, initial, value)
             writes.append((owner, name, flattener.flatten(value, str(name))))
         end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
         end.template = (body, tuple((_Owner(owner), name, t) for owner, name, t in writes))
-        end.values = [self._value(leaf) for leaf in flattener.leaves]
+        end.values = [v for leaf in flattener.leaves for v in self._values(leaf)]
         return end
 
-    def _leaf(self, obj: Any) -> str | None:
+    def _unchanged(self, before: Any, after: Any) -> bool:
+        """The same object, or known to have the same contents in every call."""
+        if before is after:
+            return True
+        if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):
+            recorder = self.m.recorder
+            if after is recorder.handle_of(before):
+                return True
+            known = [recorder.static(t) for t in (before, after)]
+            if any(t is None for t in known):  # asked first: the shape of what a run computes may be one of run time
+                return False
+            if before.dtype != after.dtype or tuple(before.shape) != tuple(after.shape):
+                return False
+            with recorder.without_modes():
+                return torch.equal(*known)
+        if type(before) is not type(after):
+            return False
+        if isinstance(before, (list, tuple)):
+            return len(before) == len(after) and all(map(self._unchanged, before, after))
+        if type(before) is dict:
+            return list(before) == list(after) and all(self._unchanged(before[k], after[k]) for k in before)
+        return isinstance(before, (bool, int, str, torch.dtype, torch.device)) and before == after
+
+    def _values(self, leaf: Any) -> list[Value]:
+        return list(leaf.values) if isinstance(leaf, RtList) else [self._value(leaf)]
+
+    def _leaf(self, obj: Any) -> str | tuple | None:
         if isinstance(obj, torch.Tensor):
             return "tensor"
+        if isinstance(obj, RtList):
+            return ("rows", tuple if obj.frozen else list, row_template(obj.kind))
         if isinstance(obj, RtScalar):
             return obj.kind
         if isinstance(obj, RtArray):
@@ -278,25 +314,40 @@ class _Slots:
         kind = self.types[slot]
         if isinstance(kind, ScalarType):
             return m.recorder.host("const", [], kind, value={"int": 0, "float": 0.0, "bool": False}[kind.kind])
+        if isinstance(kind, ListType):
+            return m.recorder.host("list.new", [], kind)
         shape = tuple(d if isinstance(d, int) else 0 for d in kind.shape)
         with m.recorder.without_modes():
             zeros = torch.zeros(shape, dtype=kind.dtype)
         return m.recorder.value_of(m.recorder.constant_handle(zeros))
 
 
+def row_template(kind: tuple) -> tuple:
+    """The structure of an element of a list whose length is known only at run time."""
+    if kind[0] == "tuple":
+        return ("tuple", kind[1], tuple(row_template(k) for k in kind[2]))
+    return ("tensor",) if kind[0] == "tensor" else (kind[0],)
+
+
 def _kind(type_: Any) -> Any:
+    if isinstance(type_, ListType):
+        return ("list", _kind(type_.element))
     return (type_.dtype, len(type_.shape)) if isinstance(type_, TensorType) else type_
 
 
 def _alike(a: Any, b: Any) -> bool:
     if isinstance(a, TensorType) and isinstance(b, TensorType):
         return a.dtype == b.dtype and len(a.shape) == len(b.shape)
+    if isinstance(a, ListType) and isinstance(b, ListType):
+        return _alike(a.element, b.element)
     return a == b
 
 
 def _join(a: Any, b: Any) -> Any:
     if isinstance(a, TensorType):
         return TensorType(a.dtype, tuple(x if x == y else None for x, y in zip(a.shape, b.shape)))
+    if isinstance(a, ListType):
+        return ListType(_join(a.element, b.element))
     return a
 
 

@@ -18,6 +18,7 @@ import torch
 from . import bytecode, policy
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED, PUSHED, Machine
+from .rtlist import RtList
 from .runtime_text import Opaque, RtText
 from .state import UNBOUND, Frame, State
 from .values import RtFloat, RtInt, RtScalar
@@ -453,6 +454,8 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
         method = python_method(a, f"__i{op}__")
         if method is not None:
             return call(m, s, m.shim("augmented"), (a, b, method, op), {})
+    if isinstance(a, RtList) or isinstance(b, RtList):
+        return _list_binary(m, s, op, a, b, inplace)
     if m.is_array(a) or m.is_array(b):
         return m.arrays.binary(op, a, b, inplace)
     if isinstance(a, str) and op == "mod" and (m.is_tensor(b) or m.has_runtime(b)):
@@ -534,6 +537,24 @@ def _container_binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bo
     return m.new(_operator(op)(a, b))
 
 
+def _list_binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
+    """+ and += where one side's length is known only at run time."""
+    if op != "add":
+        raise CaptureRefusal(f"the operator {op} on a list whose length is known only at run time", kind="list.method")
+    if inplace and isinstance(a, RtList) and not a.frozen:
+        if isinstance(b, (list, tuple, RtList)):
+            m.lists.extend(a, b)
+            return a
+        return call(m, s, m.shim("extend_list"), (a, b), {})
+    if inplace and type(a) is list:
+        return call(m, s, m.shim("extend_list"), (a, b), {})
+    kinds = {tuple if isinstance(x, tuple) or isinstance(x, RtList) and x.frozen else list if isinstance(
+        x, (list, RtList)) else type(x) for x in (a, b)}
+    if len(kinds) > 1:
+        raise TypeError("can only concatenate lists with lists and tuples with tuples")
+    return m.lists.concat(a, b)
+
+
 def unary(m: Machine, s: State, op: str, x: Any) -> Any:
     if isinstance(x, RtScalar):
         return m.scalars.unary(op, x)
@@ -548,6 +569,8 @@ def unary(m: Machine, s: State, op: str, x: Any) -> Any:
 
 
 def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
+    if isinstance(a, RtList) or isinstance(b, RtList):
+        return _compare_containers(m, s, op, a, b)
     if m.is_array(a) or m.is_array(b):
         return m.arrays.compare(op, a, b)
     if m.is_tensor(a) or m.is_tensor(b):
@@ -571,7 +594,9 @@ def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
 
 
 def _compare_containers(m, s, op, a, b):
-    sequences = isinstance(a, (list, tuple)) and type(a) is type(b)
+    sequences = isinstance(a, (list, tuple, RtList)) and type_of(m, a) is type_of(m, b)
+    if not sequences and op in ("eq", "ne") and isinstance(a, RtList) != isinstance(b, RtList):
+        return op == "ne"
     if sequences and op in ("eq", "ne"):
         return call(m, s, m.shim("equal_sequences" if op == "eq" else "unequal_sequences"), (a, b), {})
     if sequences:
@@ -654,6 +679,10 @@ def _static_bound(m: Machine, bound: Any, length: int) -> Any:
 
 
 def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
+    if isinstance(container, RtList):
+        if isinstance(key, slice) and key.step == -1 and key.start is key.stop is None:
+            return call(m, s, m.shim("reversed_copy"), (container,), {})
+        return m.lists.get(container, key)
     if m.is_array(container):
         return m.arrays.get_item(container, key)
     if m.is_tensor(container):
@@ -692,6 +721,8 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
 
 
 def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
+    if isinstance(container, RtList):
+        return m.lists.set(container, key, value)
     if m.is_array(container):
         return m.arrays.set_item(container, key, value)
     if m.is_tensor(container):
@@ -715,6 +746,9 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
 
 
 def delete_item(m: Machine, s: State, container: Any, key: Any) -> Any:
+    if isinstance(container, RtList):
+        m.lists.pop(container, key)
+        return None
     method = python_method(container, "__delitem__")
     if method is not None:
         return call_then(m, s, method, (container, key), {}, _drop)
@@ -741,6 +775,8 @@ def is_instance(m: Machine, value: Any, kinds: Any) -> bool:
         return isinstance((x for x in ()), kinds)
     if m.is_array(value):
         return m.arrays.is_instance(value, kinds)
+    if isinstance(value, RtList):
+        return isinstance(() if value.frozen else [], kinds)
     return isinstance(value, kinds)
 
 
@@ -753,6 +789,8 @@ def type_of(m: Machine, value: Any) -> type:
         return torch.Tensor
     if m.is_array(value):
         return m.arrays.type_of(value)
+    if isinstance(value, RtList):
+        return tuple if value.frozen else list
     return type(value)
 
 

@@ -161,6 +161,8 @@ def _host(node: HostNode, x: list) -> Any:
     if op.startswith("rand."):
         return _random(op, x, dtype_of_name(attrs["dtype"]))
     kind, name = op.split(".")
+    if kind == "list":
+        return _list(name, x, attrs)
     if name == "not":
         return (not x[0]) if kind == "bool" else ~x[0]
     if len(x) == 2 and name in _BINARY:
@@ -168,6 +170,36 @@ def _host(node: HostNode, x: list) -> Any:
     if len(x) == 1 and name in _UNARY:
         return _UNARY[name](*x)
     raise NotImplementedError(op)
+
+
+def _list(name: str, x: list, attrs: dict) -> Any:
+    if name == "new":
+        return list(x)
+    if name == "append":
+        return [*x[0], x[1]]
+    if name == "get":
+        return x[0][x[1]]
+    if name in ("set", "insert", "pop"):
+        changed = list(x[0])
+        if name == "pop":
+            item = changed.pop(x[1])
+            return [changed, item]
+        if name == "set":
+            changed[x[1]] = x[2]
+        else:
+            changed.insert(x[1], x[2])
+        return changed
+    if name == "len":
+        return len(x[0])
+    if name == "concat":
+        return x[0] + x[1]
+    if name == "slice":
+        return x[0][x[1]:x[2]]
+    if name == "from_tensor":
+        return x[0].tolist()
+    if name == "to_tensor":
+        return torch.tensor(x[0], dtype=dtype_of_name(attrs["dtype"]))
+    return (torch.stack if name == "stack" else torch.cat)(x[0], attrs["axis"])
 
 
 def _random(op: str, x: list, dtype: torch.dtype) -> torch.Tensor:

@@ -67,6 +67,15 @@ def update_dict(target, iterable):
         target[key] = value
 
 
+def reversed_copy(items):
+    k = len(items) - 1
+    found = []
+    while k >= 0:
+        found.append(items[k])
+        k = k - 1
+    return found
+
+
 # ---- reductions -----------------------------------------------------------------------------
 
 

@@ -33,6 +33,14 @@ class Flattener:
 
     def flatten(self, obj: Any, path: str) -> tuple:
         kind = self.leaf(obj)
+        if isinstance(kind, tuple):  # ("rows", class, template of an element): a list of run-time length
+            if id(obj) in self.seen:
+                return ("ref", self.seen[id(obj)])
+            if kind[1] is list:
+                self.seen[id(obj)] = len(self.seen)
+                self.keep.append(obj)
+            self.leaves.append(obj)
+            return kind
         if kind is not None:
             if kind == "tensor":
                 if id(obj) in self.seen:
@@ -134,6 +142,15 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
             made.append(value)
         return value
     cls = template[1]
+    if kind == "rows":
+        slot = len(made)
+        if cls is list:
+            made.append(None)
+        columns = [next(leaves) for _ in range(count_leaves(template[2]))]
+        rows = [rebuild(template[2], iter(row), []) for row in zip(*columns)]
+        if cls is list:
+            made[slot] = rows
+        return rows if cls is list else tuple(rows)
     if kind == "list":
         result = cls()
         made.append(result)
@@ -161,6 +178,10 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
     return result
 
 
+def count_leaves(template: tuple) -> int:
+    return sum(map(count_leaves, template[2])) if template[0] == "tuple" else 1
+
+
 # ---- JSON -------------------------------------------------------------------------------------
 
 
@@ -184,6 +205,8 @@ def to_json(template: tuple) -> Any:
             return ["import", f"{obj.__module__}:{name}"]
         return ["lost", type(obj).__name__]
     cls = f"{template[1].__module__}:{template[1].__qualname__}"
+    if kind == "rows":
+        return [kind, cls, to_json(template[2])]
     if kind in ("tuple", "list", "set"):
         return [kind, cls, [to_json(t) for t in template[2]]]
     if kind == "dict":
@@ -213,6 +236,8 @@ def from_json(data: Any) -> tuple:
     if kind == "lost":
         return ("static", "NoneType", None)
     cls = imported(data[1])
+    if kind == "rows":
+        return (kind, cls, from_json(data[2]))
     if kind in ("tuple", "list", "set"):
         return (kind, cls, tuple(from_json(t) for t in data[2]))
     if kind == "dict":

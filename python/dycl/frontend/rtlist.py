@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lists whose length is known only at run time.
+
+A list that grows in a loop decided at run time (or differs between many arms) becomes an `RtList`: the loop's
+header gets one graph list per leaf of its elements. Elements are of one kind: a tensor of one dtype and rank, a
+number, or a tuple of such. An element is a copy of the tensor's value; a tensor that went into such a list, or came
+out of it, must not be written in place afterwards: eager Python would change both. Such a write starts capture anew
+with the list kept as it is, element by element (see `merge.Unifier.run_time_list`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .diagnostics import CaptureRefusal
+from .graph import INT, HostNode, ListType, ScalarType, TensorType, Value
+from .scalars import kind_of
+from .values import RtInt, RtScalar
+
+EMPTY = ("empty",)  # the kind of no element at all
+
+
+class RtList:
+    """Contents, per state: the graph lists, the kind of an element, the storages whose values are in it."""
+
+    __slots__ = ("values", "kind", "cells", "guard", "frozen", "__weakref__")
+
+    def __init__(self, values: tuple, kind: tuple, cells: frozenset, guard: Any, frozen: bool = False):
+        self.values, self.kind, self.cells = values, kind, cells
+        self.guard = guard  # called by a write to a storage whose value is in the list
+        self.frozen = frozen  # a tuple
+
+    def dycl_contents(self):
+        return (self.values, self.kind, self.cells)
+
+    def dycl_install(self, contents):
+        self.values, self.kind, self.cells = contents
+
+
+class RtListIter:
+    """Over an RtList; it may grow meanwhile."""
+
+    __slots__ = ("source", "index", "__weakref__")
+
+    def __init__(self, source: RtList):
+        self.source, self.index = source, 0
+
+    def dycl_contents(self):
+        return (self.source, self.index)
+
+    def dycl_install(self, contents):
+        self.source, self.index = contents
+
+
+class ListMethod:
+    """A bound method of an RtList."""
+
+    __slots__ = ("target", "name")
+
+    def __init__(self, target: RtList, name: str):
+        self.target, self.name = target, name
+
+
+# ---- kinds of elements ---------------------------------------------------------------------------
+
+
+def kind_of_element(m: Any, x: Any) -> tuple | None:
+    """("tensor", TensorType), ("int",), ("float",), ("bool",), ("tuple", class, kinds); None: no such element."""
+    scalar = kind_of(x)
+    if scalar is not None:
+        return (scalar,)
+    if isinstance(x, torch.Tensor):
+        handle = x if hasattr(x, "_dycl") else m.recorder.lift(x)
+        return ("tensor", m.recorder.type_of(handle), handle.device)
+    if isinstance(x, tuple) and not isinstance(x, torch.Size):
+        kinds = tuple(kind_of_element(m, y) for y in x)
+        return None if None in kinds else ("tuple", type(x), kinds)
+    return None
+
+
+def join(a: tuple | None, b: tuple | None) -> tuple | None:
+    if a is None or b is None or a == b or b == EMPTY:
+        return a if b is not None else None
+    if a == EMPTY:
+        return b
+    if a[0] != b[0]:
+        return None
+    if a[0] == "tensor":
+        if a[1].dtype != b[1].dtype or len(a[1].shape) != len(b[1].shape) or a[2] != b[2]:
+            return None
+        return ("tensor", TensorType(a[1].dtype, tuple(x if x == y else None for x, y in zip(a[1].shape, b[1].shape))), a[2])
+    if a[0] == "tuple" and a[1] is b[1] and len(a[2]) == len(b[2]):
+        kinds = tuple(map(join, a[2], b[2]))
+        return None if None in kinds else ("tuple", a[1], kinds)
+    return None
+
+
+def leaf_types(kind: tuple) -> list:
+    if kind[0] == "tuple":
+        return [t for k in kind[2] for t in leaf_types(k)]
+    return [kind[1]] if kind[0] == "tensor" else [ScalarType(kind[0])]
+
+
+def leaves(m: Any, x: Any, kind: tuple) -> list[Value]:
+    if kind[0] == "tuple":
+        return [v for y, k in zip(x, kind[2]) for v in leaves(m, y, k)]
+    return [m.recorder.value_of(x)] if kind[0] == "tensor" else [m.scalars.value(x, kind[0])]
+
+
+def cells_of(m: Any, x: Any) -> set:
+    if isinstance(x, tuple):
+        return {c for y in x for c in cells_of(m, y)}
+    if isinstance(x, torch.Tensor):
+        return {(x if hasattr(x, "_dycl") else m.recorder.lift(x))._dycl.cell}
+    return set()
+
+
+def graph_lists(m: Any, source: Any, kind: tuple) -> list[Value]:
+    """The graph lists of a list or an RtList in the present state, one per leaf of `kind`."""
+    if isinstance(source, RtList) and source.kind != EMPTY:
+        return list(source.values)
+    columns = [leaves(m, x, kind) for x in (() if isinstance(source, RtList) else list(source))]
+    return [m.recorder.host("list.new", [row[k] for row in columns], ListType(t))
+            for k, t in enumerate(leaf_types(kind))]
+
+
+# ---- operations ---------------------------------------------------------------------------------
+
+
+class Lists:
+    """What the machine does with RtLists."""
+
+    def __init__(self, machine: Any):
+        self.m = machine
+
+    def new(self, values: list, kind: tuple, like: RtList, frozen: bool = False) -> RtList:
+        return self.m.new(RtList(tuple(values), kind, like.cells, like.guard, frozen))
+
+    def from_tensor(self, tensor: Any) -> RtList:
+        """tolist() of a 1-d tensor."""
+        m = self.m
+        scalar = "bool" if tensor.dtype == torch.bool else "float" if tensor.dtype.is_floating_point else "int"
+        value = m.recorder.host("list.from_tensor", [m.recorder.value_of(tensor)], ListType(ScalarType(scalar)))
+        return m.new(RtList((value,), (scalar,), frozenset(), None))
+
+    def length(self, x: RtList) -> Any:
+        if x.kind == EMPTY:
+            return 0
+        return RtInt(self.m.recorder.host("list.len", [x.values[0]], INT), self.m.recorder.span)
+
+    def truth(self, x: RtList) -> bool:
+        length = self.length(x)
+        return bool(length) if isinstance(length, int) else self.m.decide(self.m.scalars.compare("gt", length, 0))
+
+    def get(self, x: RtList, key: Any) -> Any:
+        if isinstance(key, slice):
+            return self._slice(x, key)
+        self._check_index(x, key)
+        index = self._index(key)
+        return self._element(x, [self._host("list.get", [v, index], t) for v, t in zip(x.values, leaf_types(x.kind))])
+
+    def next(self, it: RtListIter) -> Any:
+        """The element at the iterator's place; None: past the end."""
+        m = self.m
+        length = self.length(it.source)
+        more = it.index < length if type(it.index) is int and type(length) is int else m.scalars.compare(
+            "lt", it.index, length)
+        if not (more if isinstance(more, bool) else m.decide(more)):
+            return None
+        index = m.scalars.value(it.index, "int")
+        item = self._element(it.source, [self._host("list.get", [v, index], t)
+                                         for v, t in zip(it.source.values, leaf_types(it.source.kind))])
+        m.heap.touch(it)
+        it.index = m.scalars.binary("add", it.index, 1) if isinstance(it.index, RtScalar) else it.index + 1
+        return (item,)
+
+    def set(self, x: RtList, key: Any, item: Any) -> None:
+        self._check_index(x, key)
+        index = self._index(key)
+        values = self._columns(x, item)
+        self._install(x, [self._host("list.set", [v, index, leaf], v.type) for v, leaf in zip(x.values, values)], item)
+
+    def append(self, x: RtList, item: Any) -> None:
+        values = self._columns(x, item)
+        lists = x.values if x.kind != EMPTY else graph_lists(self.m, [], kind_of_element(self.m, item))
+        self._install(x, [self._host("list.append", [v, leaf], self._wider(v, leaf)) for v, leaf in zip(lists, values)], item)
+
+    def call(self, method: ListMethod, args: tuple, kwargs: dict) -> Any:
+        x, name = method.target, method.name
+        if x.frozen and name not in ("__len__", "__getitem__"):
+            raise CaptureRefusal(f"tuple.{name} of a tuple whose length is known only at run time", kind="list.method")
+        if name == "append":
+            return self.append(x, args[0])
+        if name == "pop":
+            return self.pop(x, args[0] if args else -1)
+        if name == "insert":
+            values, index = self._columns(x, args[1]), self._index(args[0])
+            return self._install(x, [self._host("list.insert", [v, index, leaf], self._wider(v, leaf))
+                                     for v, leaf in zip(x.values, values)], args[1])
+        if name == "extend" and isinstance(args[0], (list, tuple, RtList)):
+            return self.extend(x, args[0])
+        if name == "extend":
+            return NotImplemented
+        if name == "copy":
+            return self.new(list(x.values), x.kind, x)
+        if name == "clear":
+            self.m.heap.touch(x)
+            x.values = tuple(self._host("list.new", [], ListType(t)) for t in leaf_types(x.kind))
+            return None
+        if name in ("__len__",):
+            return self.length(x)
+        if name == "__getitem__":
+            return self.get(x, args[0])
+        raise CaptureRefusal(f"list.{name} of a list whose length is known only at run time",
+                             "append to it, index it or iterate over it", kind="list.method")
+
+    def pop(self, x: RtList, key: Any) -> Any:
+        m = self.m
+        self._check_index(x, key)
+        index = self._index(key)
+        rest, popped = [], []
+        for v, t in zip(x.values, leaf_types(x.kind)):
+            outputs = [Value(v.type, m.recorder.block), Value(t, m.recorder.block)]
+            m.recorder.block.nodes.append(HostNode("list.pop", [v, index], outputs, {}, m.recorder.span))
+            rest.append(outputs[0])
+            popped.append(outputs[1])
+        m.heap.touch(x)
+        x.values = tuple(rest)
+        return self._element(x, popped)
+
+    def extend(self, x: RtList, other: Any) -> None:
+        joined = self.concat(x, other)
+        self.m.heap.touch(x)
+        x.values, x.kind, x.cells = joined.values, joined.kind, joined.cells
+
+    def concat(self, a: Any, b: Any) -> RtList:
+        """a + b; one of them may be a list or tuple."""
+        m = self.m
+        like = a if isinstance(a, RtList) else b
+        kind = join(self.kind(a), self.kind(b))
+        if kind is None:
+            raise self._mixed()
+        if kind == EMPTY:
+            return self.new([], EMPTY, like, like.frozen)
+        lists = [graph_lists(m, x, kind) for x in (a, b)]
+        values = [self._host("list.concat", [v, w], ListType(t)) for v, w, t in zip(*lists, leaf_types(kind))]
+        made = self.new(values, kind, like, like.frozen)
+        for x in (a, b):
+            if not isinstance(x, RtList):
+                made.cells |= self._guarded(made, tuple(x))
+            else:
+                made.cells |= x.cells
+        return made
+
+    def frozen(self, x: RtList, frozen: bool) -> RtList:
+        """tuple(x) or list(x)."""
+        return self.new(list(x.values), x.kind, x, frozen)
+
+    def kind(self, x: Any) -> tuple | None:
+        if isinstance(x, RtList):
+            return x.kind
+        kind: tuple | None = EMPTY
+        for item in x:
+            kind = join(kind, kind_of_element(self.m, item))
+        return kind
+
+    def tensor(self, x: RtList, how: str, axis: int) -> Any:
+        """torch.stack or torch.cat."""
+        m = self.m
+        if x.kind == EMPTY:
+            raise RuntimeError(f"{how} expects a non-empty TensorList")
+        if x.kind[0] != "tensor":
+            raise CaptureRefusal(f"torch.{how} of a list of {x.kind[0]}s whose length is known only at run time",
+                                 kind="list.stack")
+        nonempty = m.scalars.compare("gt", self.length(x), 0)
+        if nonempty is not True:
+            m.recorder.check(nonempty.value, f"{how} expects a non-empty list of tensors", "RuntimeError")
+        type_ = x.kind[1]
+        rank = len(type_.shape) + (how == "stack")
+        if not -rank <= axis < rank:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {axis})")
+        axis %= rank
+        shape = list(type_.shape)
+        if how == "stack":
+            shape.insert(axis, None)
+        else:
+            shape[axis] = None
+        value = m.recorder.host(f"list.{how}", [x.values[0]], TensorType(type_.dtype, tuple(shape)), axis=axis)
+        return self._handle(type_.dtype, shape, value, x.kind[2])
+
+    def numbers(self, x: RtList, dtype: torch.dtype | None) -> Any:
+        """torch.tensor of a list of numbers."""
+        from .constants import dtype_name
+
+        if x.kind[0] == "tensor" and not x.kind[1].shape:
+            made = self.tensor(x, "stack", 0)
+            return made if dtype in (None, made.dtype) else self.m.recorder.call(torch.Tensor.to, (made, dtype), {})
+        if x.kind[0] not in ("int", "float", "bool"):
+            raise CaptureRefusal("torch.tensor of a list whose length is known only at run time", "use torch.stack",
+                                 kind="list.stack")
+        dtype = dtype or {"int": torch.int64, "float": torch.get_default_dtype(), "bool": torch.bool}[x.kind[0]]
+        value = self._host("list.to_tensor", [x.values[0]], TensorType(dtype, (None,)), dtype=dtype_name(dtype))
+        return self._handle(dtype, [None], value, torch.device("cpu"))
+
+    # -- parts ---------------------------------------------------------------------------------
+
+    def _host(self, op: str, operands: list, type_: Any, **attrs: Any) -> Value:
+        return self.m.recorder.host(op, operands, type_, **attrs)
+
+    def _index(self, key: Any) -> Value:
+        if self.m.is_tensor(key):
+            key = self.m.tensor_item(key)
+        if kind_of(key) not in ("int", "bool"):
+            raise TypeError(f"list indices must be integers or slices, not {type(key).__name__}")
+        return self.m.scalars.value(key, "int")
+
+    def _check_index(self, x: RtList, key: Any) -> None:
+        if x.kind == EMPTY:
+            raise IndexError("list index out of range")
+        if self.m.in_try():
+            m, length = self.m, self.length(x)
+            if self.m.is_tensor(key):
+                key = m.tensor_item(key)
+            for bound in (m.scalars.compare("lt", key, length), m.scalars.compare("ge", key, m.scalars.unary("neg", length))):
+                if not (bound if isinstance(bound, bool) else m.decide(bound)):
+                    raise IndexError("list index out of range")
+
+    def _slice(self, x: RtList, key: slice) -> RtList:
+        if key.step not in (None, 1):
+            raise CaptureRefusal("a slice with a step of a list whose length is known only at run time",
+                                 "iterate with reversed() or by index", kind="list.slice")
+        if x.kind == EMPTY:
+            return self.new([], EMPTY, x, x.frozen)
+        start = self._index(key.start if key.start is not None else 0)
+        stop = self._index(key.stop if key.stop is not None else self.length(x))
+        return self.new([self._host("list.slice", [v, start, stop], v.type) for v in x.values], x.kind, x, x.frozen)
+
+    def _columns(self, x: RtList, item: Any) -> list[Value]:
+        kind = join(x.kind, kind_of_element(self.m, item))
+        if kind is None:
+            if x.guard is not None:
+                x.guard()  # begin anew with the elements kept apart
+            raise self._mixed()
+        return leaves(self.m, item, kind)
+
+    @staticmethod
+    def _mixed() -> CaptureRefusal:
+        return CaptureRefusal("elements of different kinds in a list whose length is known only at run time",
+                              "keep them in lists of their own", kind="list.mixed")
+
+    @staticmethod
+    def _wider(values: Value, leaf: Value) -> ListType:
+        have, new = values.type.element, leaf.type
+        if isinstance(have, TensorType):
+            return ListType(TensorType(have.dtype, tuple(x if x == y else None for x, y in zip(have.shape, new.shape))))
+        return values.type
+
+    def _guarded(self, x: RtList, item: Any) -> frozenset:
+        found = cells_of(self.m, item)
+        for cell in found:
+            if cell.note is None:
+                cell.note = x.guard
+        return frozenset(found)
+
+    def _install(self, x: RtList, values: list, item: Any) -> None:
+        self.m.heap.touch(x)
+        x.values = tuple(values)
+        x.kind = join(x.kind, kind_of_element(self.m, item))
+        x.cells = x.cells | self._guarded(x, item)
+
+    def _element(self, x: RtList, values: list[Value]) -> Any:
+        found = iter(values)
+
+        def build(kind: tuple) -> Any:
+            if kind[0] == "tuple":
+                return tuple.__new__(kind[1], [build(k) for k in kind[2]])
+            value = next(found)
+            if kind[0] != "tensor":
+                from .values import BY_KIND
+
+                return BY_KIND[kind[0]](value, self.m.recorder.span)
+            handle = self._handle(kind[1].dtype, list(kind[1].shape), value, kind[2])
+            handle._dycl.cell.note = x.guard
+            return handle
+
+        return build(x.kind)
+
+    def _handle(self, dtype: torch.dtype, shape: list, value: Value, device: Any) -> Any:
+        dims = [None if isinstance(d, str) else d for d in shape]
+        return self.m.recorder.new_handle(dtype, tuple(dims), value, device)

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lists that grow in loops decided at run time."""
+
+import torch
+from torch import nn
+
+import dycl
+from tests.frontend.harness import I, T, check
+
+
+def collected(x):
+    keep = []
+    while x.sum() > 0:
+        keep.append(x * 2)
+        x = x - 1
+    if len(keep) > 0:
+        return torch.stack(keep).sum(0), len(keep), keep
+    return x, 0, keep
+
+
+def pairs(x):
+    out = []
+    for i in range(int(x[0])):
+        out.append((x[1] * i, i))
+    total = x[1] * 0
+    for value, i in out:
+        total = total + value * i
+    return total, [v for v, _ in out], out[-1][1] if out else -1
+
+
+def suppressed(boxes, scores):
+    order = scores.argsort(descending=True)
+    keep = []
+    while order.numel() > 0:
+        i = order[0]
+        keep.append(i)
+        if order.numel() == 1:
+            break
+        distance = (boxes[order[1:]] - boxes[i]).abs().sum(1)
+        order = order[1:][distance > 1.0]
+    return torch.stack(keep)
+
+
+def grown_in_place(x):
+    """The element and the variable are one tensor: the list is kept element by element."""
+    out = []
+    while x.sum() < 10:
+        out.append(x)
+        x += 1
+    return out
+
+
+def positions(x):
+    found = torch.where(x > 0)[0].tolist()
+    total = 0
+    for k in found:
+        total += k
+    return total, len(found), found
+
+
+def edited(x):
+    stack = [x]
+    done = []
+    while stack:
+        top = stack.pop()
+        if top.sum() > 2:
+            stack.append(top - 1)
+            stack.extend([top * 0, top * 0 + 0.5])
+        else:
+            done.insert(0, top.sum().item())
+    done[0] = done[0] + 1
+    return torch.tensor(done), done[1:], done[-1], 0.0 in done, len(stack)
+
+
+def aliased(x):
+    first = []
+    second = first
+    while x.sum() > 0:
+        second.append(x)
+        x = x - 1
+    first += [x, x]
+    return len(second), torch.cat(first), tuple(first)
+
+
+def compared(x):
+    a, b = [], []
+    while x.sum() > 0:
+        a.append(int(x[0]))
+        if x[1] > 0:
+            b.append(int(x[0]))
+        x = x - 1
+    return a == b, a == [2, 1], b + a, sum(a), max(a) if a else None, list(reversed(a)), a[::-1], sorted(a)
+
+
+class Decoder(nn.Module):
+    """As seq2seq decoders are published: lists of outputs, concatenated at the end."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.embed, self.cell, self.out = nn.Embedding(7, 5), nn.GRUCell(5, 5), nn.Linear(5, 7)
+
+    def forward(self, hidden, limit):
+        token = torch.zeros(1, dtype=torch.long)
+        scores, tokens = [], []
+        while len(tokens) < 120:
+            hidden = self.cell(self.embed(token), hidden)
+            logits = self.out(hidden)
+            token = logits.argmax(-1)
+            scores.append(logits.max(-1).values)
+            tokens.append(token.item())
+            if scores[-1] > limit or token.item() == 0 and len(tokens) > 3:
+                break
+        return torch.cat(scores), tokens
+
+
+def test_elements_are_stacked_and_returned():
+    program = check(collected, [(T(3, 3),), (T(-1, -1),), (T(7, 7),)])
+    assert program.report()["blocks"] < 15 and not program.report()["warnings"]
+    longest = collected(torch.full((2,), 150.0)), program(torch.full((2,), 150.0))
+    assert longest[0][1] == longest[1][1] == 150
+
+
+def test_elements_that_are_tuples():
+    check(pairs, [(T(3, 2),), (T(0, 2),), (T(5, 1),)])
+
+
+def test_non_maximum_suppression():
+    boxes = [(torch.rand(6, 4, generator=torch.Generator().manual_seed(s)) * 2,
+              torch.rand(6, generator=torch.Generator().manual_seed(s + 100))) for s in range(5)]
+    program = check(suppressed, boxes)
+    assert program.report()["blocks"] < 15
+
+
+def test_a_tensor_written_after_it_was_appended():
+    check(grown_in_place, [(T(1, 1),), (T(0, 0),), (T(9, 9),)])
+
+
+def test_tolist_of_unknown_length():
+    check(positions, [(T(1, -1, 2),), (T(-1, -1, -2),), (T(0, 0, 1),)], paths=1)
+
+
+def test_lists_as_stacks():
+    check(edited, [(T(1, 1),), (T(2, 2),), (T(3, 1),)])
+
+
+def test_two_names_of_one_list():
+    check(aliased, [(T(1, 1),), (T(3, 2),), (T(-1, 0),)])
+
+
+def test_lists_compared_and_reduced():
+    check(compared, [(T(2, 2),), (T(3, 1),), (T(-1, 0),), (T(2, 1),)])
+
+
+def test_a_decoder_that_appends():
+    hidden = [torch.randn(1, 5, generator=torch.Generator().manual_seed(s)) for s in range(4)]
+    program = check(Decoder, [(h, T(limit)) for h, limit in zip(hidden, (9.0, 0.1, 0.4, 9.0))])
+    assert not program.report()["warnings"]
+
+
+def test_saved_lists(tmp_path):
+    program = dycl.compile(collected, (T(3, 3),))
+    program.save(tmp_path / "lists.dycl")
+    total, count, keep = dycl.load(tmp_path / "lists.dycl")(T(4, 4))
+    assert count == 4 and len(keep) == 4
+    torch.testing.assert_close(total, T(20, 20))
+
+
+def mixed(x, n):
+    """An element of another kind in some iterations: kept apart, with a bound."""
+    out = []
+    k = 0
+    while k < int(n):
+        out.append(x if k % 2 else k)
+        k += 1
+    return len(out)
+
+
+def test_elements_of_different_kinds():
+    check(mixed, [(T(1), I(3)), (T(1), I(0)), (T(1), I(6))])
