@@ -6,9 +6,15 @@
 """
 
 from zoo.registry import MODELS, Entry
+from zoo.act import adaptive_computation_time
 from zoo.blockdrop import blockdrop, blockdrop_110, blockdrop_32
+from zoo.captioning import caption_googlenet, caption_resnext50
+from zoo.early_exit_decoder import early_exit_decoder
+from zoo.mixture import mixture_of_experts
+from zoo.nmt import nmt
 from zoo.ranet import ranet
 from zoo.shallow_deep import sdn_mobilenet, sdn_resnet56, sdn_vgg16, sdn_wideresnet32_4
 from zoo.skipnet import skipnet, skipnet_ff, skipnet_rnn
+from zoo.tree_lstm import tree_lstm
 
 __all__ = ["MODELS", "Entry", "blockdrop", "skipnet", *MODELS]

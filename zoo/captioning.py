@@ -218,6 +218,20 @@ class Captioner(nn.Module):
         self.decoder.fc.bias.data[self.word_map["<end>"]] = value
 
 
+def _centre(decoder, features):
+    """What all pictures have in common is taken out where the decoder reads them; the rest gets the size of one."""
+    mean = features.mean((0, 1))
+    with torch.no_grad():
+        for linear, seen in ((decoder.init_h, features.mean(1)), (decoder.init_c, features.mean(1)),
+                             (decoder.attention.encoder_att, features.flatten(0, 1))):
+            linear.weight.div_((seen @ linear.weight.T).std(0).mean())
+            linear.bias.copy_(-(linear.weight @ mean))
+        cell, words = decoder.decode_step, decoder.embedding.embedding_dim
+        reads = cell.weight_ih[:, words:]
+        reads.div_((features.mean(1) @ reads.T).std(0).mean())
+        cell.bias_ih.sub_(reads @ (0.5 * mean))  # the gate lets about half of it through
+
+
 def _captioner(name, backbone, encoder_dim):
     def make():
         net = Captioner(backbone(), encoder_dim)
@@ -225,10 +239,10 @@ def _captioner(name, backbone, encoder_dim):
             if isinstance(m, nn.Conv2d):
                 nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
             elif isinstance(m, nn.Linear):
-                nn.init.normal_(m.weight, 0, 1.5 / math.sqrt(m.in_features))
+                nn.init.normal_(m.weight, 0, 1 / math.sqrt(m.in_features))
             elif isinstance(m, nn.LSTMCell):
                 for p in m.parameters():
-                    nn.init.normal_(p, 0, 1.5 / math.sqrt(m.input_size))
+                    nn.init.normal_(p, 0, 1 / math.sqrt(m.hidden_size))
             elif isinstance(m, Bottleneck):
                 nn.init.constant_(m.bn3.weight, 0.5)
         return net
@@ -236,6 +250,7 @@ def _captioner(name, backbone, encoder_dim):
     net = seeded(make)
     batch = data.pictures(range(9000, 9008), 96)
     settle(net, lambda: net.encoder.backbone(batch))
+    _centre(net.decoder, net.encoder(batch).detach().flatten(1, 2))
     net.set_end_bias(constants(name).get("end", 0.0))
     return net
 

@@ -39,6 +39,7 @@ nb::dict export_report(const driver::CompileReport& report) {
   result["artifacts"] = report.artifacts;
   result["weights"] = report.weights;
   result["package_bytes"] = report.package_bytes;
+  result["engine_seconds"] = report.engine_seconds;
   result["notices"] = nb::cast(report.notices);
   return result;
 }

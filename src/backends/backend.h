@@ -23,6 +23,7 @@ struct BackendOptions {
   // program's weights are then those of that package; what folding left unused has no bytes.
   const std::vector<SubDnnArtifacts>* portable = nullptr;
   bool small_programs = true;  // sub-DNNs that are cheaper than an engine's call may be computed without it
+  double* engine_seconds = nullptr;  // if given, grows by the time spent inside the engine's own library
   // Told once for each thing worth knowing, e.g. that an optimisation was left out.
   std::function<void(std::string_view)> notice;
 };

@@ -110,6 +110,7 @@ Result<CompileReport> compile(ir::Program program, const CompileOptions& options
 
   backends::BackendOptions engine;
   engine.portable_only = options.portable_only;
+  engine.engine_seconds = &report.engine_seconds;
   engine.notice = [&](std::string_view text) { report.notices.emplace_back(text); };
   DYCL_ASSIGN(const auto artifacts, stages.run("back end", [&] { return backend->compile_program(program, engine); }));
   for (const auto& sub_dnn : artifacts) report.artifacts += sub_dnn.artifacts.size();

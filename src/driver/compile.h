@@ -39,6 +39,7 @@ struct CompileReport {
   std::vector<passes::PassTiming> passes;
   std::size_t blocks = 0, ops = 0, sub_dnns = 0, calls = 0, artifacts = 0, weights = 0;
   std::uint64_t package_bytes = 0;
+  double engine_seconds = 0;  // of the back end's stage: inside the engine's own library
   std::vector<std::string> notices;
 };
 

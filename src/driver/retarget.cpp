@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <set>
 
 #include "backends/backend.h"
 #include "emit/package_writer.h"
@@ -100,19 +102,19 @@ Result<std::vector<backends::SubDnnArtifacts>> artifacts_of(const Package& packa
 
 // The new artifacts first, then those for other machines, portable ones last.
 void add_kept(std::vector<backends::SubDnnArtifacts>& made, const std::vector<backends::SubDnnArtifacts>& before) {
-  std::vector<std::string> targets;
+  std::set<std::string> targets;
   for (const auto& sub_dnn : made)
-    for (const auto& artifact : sub_dnn.artifacts) targets.push_back(artifact.target);
+    for (const auto& artifact : sub_dnn.artifacts) targets.insert(artifact.target);
+  std::map<std::string, const backends::SubDnnArtifacts*> by_name;
+  for (const auto& sub_dnn : before) by_name.emplace(sub_dnn.function, &sub_dnn);
   for (auto& sub_dnn : made) {
-    const auto old = std::find_if(before.begin(), before.end(),
-                                  [&](const auto& other) { return other.function == sub_dnn.function; });
-    if (old == before.end()) continue;
+    const auto old = by_name.find(sub_dnn.function);
+    if (old == by_name.end()) continue;
     auto& list = sub_dnn.artifacts;
     auto place =
         std::find_if(list.begin(), list.end(), [](const auto& a) { return a.target == backends::kPortableTarget; });
-    for (const auto& artifact : old->artifacts)
-      if (std::find(targets.begin(), targets.end(), artifact.target) == targets.end())
-        place = list.insert(place, artifact) + 1;
+    for (const auto& artifact : old->second->artifacts)
+      if (!targets.contains(artifact.target)) place = list.insert(place, artifact) + 1;
   }
 }
 
@@ -144,6 +146,7 @@ Result<CompileReport> retarget(const std::filesystem::path& path, const CompileO
 
   backends::BackendOptions engine;
   engine.portable = &before;
+  engine.engine_seconds = &report.engine_seconds;
   engine.notice = [&](std::string_view text) { report.notices.emplace_back(text); };
   if (options.progress) options.progress("back end");
   const auto start = std::chrono::steady_clock::now();

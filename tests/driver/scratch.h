@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -16,8 +17,9 @@ struct Scratch {
 
   Scratch() {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder = std::filesystem::temp_directory_path() /
-             ("dycl_" + std::string(test->name()) + "_" + std::to_string(::getpid()));
+    std::string name = test->name();
+    std::replace(name.begin(), name.end(), '/', '_');  // of a parameterised test
+    folder = std::filesystem::temp_directory_path() / ("dycl_" + name + "_" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder);
   }
   ~Scratch() { std::filesystem::remove_all(folder); }

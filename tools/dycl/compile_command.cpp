@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 
@@ -69,6 +70,7 @@ nlohmann::json to_json(const driver::CompileReport& report, const Options& optio
           {"artifacts", report.artifacts},
           {"weights", report.weights},
           {"stages", stages},
+          {"engine_seconds", report.engine_seconds},
           {"notices", report.notices}};
 }
 
@@ -103,12 +105,15 @@ int compile(Console& console, Options& options) {
   console.stage("read");
   driver::ReadOptions read;
   if (!options.weights.empty()) read.weights = options.weights;
+  const auto start = std::chrono::steady_clock::now();
   auto program = driver::read_program(options.source, read);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!program) return console.fail(program.error(), driver::render(program.error()));
   options.compile.progress = [&](std::string_view name) { console.stage(name); };
   const std::vector<std::string> sources = program->sources;
-  const auto report = driver::compile(std::move(program).value(), options.compile);
+  auto report = driver::compile(std::move(program).value(), options.compile);
   if (!report) return console.fail(report.error(), driver::render(report.error(), sources));
+  report->stages.insert(report->stages.begin(), {"read", seconds});
   return finish(console, options, *report);
 }
 

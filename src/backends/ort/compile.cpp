@@ -129,7 +129,12 @@ struct Unit {
 class Compilation {
  public:
   Compilation(ir::Program& program, const BackendOptions& options, const Optimizer& optimizer)
-      : program_(program), options_(options), optimizer_(optimizer), store_(program) {}
+      : program_(program), options_(options), optimizer_(optimizer), store_(program) {
+    if (!options.portable) return;
+    for (const SubDnnArtifacts& sub_dnn : *options.portable)
+      for (const Artifact& artifact : sub_dnn.artifacts)
+        if (artifact.target == kPortableTarget && artifact.backend == "ort") given_.emplace(sub_dnn.function, &artifact);
+  }
 
   Result<std::vector<SubDnnArtifacts>> run();
 
@@ -150,17 +155,14 @@ class Compilation {
   const BackendOptions& options_;
   const Optimizer& optimizer_;
   WeightStore store_;
+  std::map<std::string, const Artifact*> given_;  // portable ones that the caller has, by sub-DNN
   std::vector<Unit> units_;
 };
 
 // The portable artifact that the caller has already.
 const Artifact* Compilation::given_portable(const ir::Function& function) const {
-  if (!options_.portable) return nullptr;
-  for (const SubDnnArtifacts& sub_dnn : *options_.portable)
-    for (const Artifact& artifact : sub_dnn.artifacts)
-      if (sub_dnn.function == function.name && artifact.target == kPortableTarget && artifact.backend == "ort")
-        return &artifact;
-  return nullptr;
+  const auto found = given_.find(function.name);
+  return found == given_.end() ? nullptr : found->second;
 }
 
 // From the function's ops; or from the model of a portable artifact, as optimised as it is.
@@ -353,7 +355,9 @@ class OrtBackend final : public Backend {
   Result<std::vector<SubDnnArtifacts>> compile_program(ir::Program& program,
                                                        const BackendOptions& options) const override {
     DYCL_ASSIGN(const Optimizer optimizer, Optimizer::create());
-    return Compilation(program, options, optimizer).run();
+    auto made = Compilation(program, options, optimizer).run();
+    if (options.engine_seconds) *options.engine_seconds += optimizer.seconds_in_engine();
+    return made;
   }
 };
 

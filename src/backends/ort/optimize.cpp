@@ -5,6 +5,7 @@
 #include "backends/ort/optimize.h"
 
 #include <unistd.h>
+#include <chrono>
 
 #include <cstdlib>
 #include <filesystem>
@@ -29,8 +30,8 @@ class Folder {
       pattern = (base / "dycl-XXXXXX").string();
       if (::mkdtemp(pattern.data())) return Folder(pattern);
     }
-    return Error{ErrorKind::Missing, "cannot make a temporary folder " + pattern, "set TMPDIR to a writable folder", {},
-                 {}};
+    return Error{
+        ErrorKind::Missing, "cannot make a temporary folder " + pattern, "set TMPDIR to a writable folder", {}, {}};
   }
   Folder(Folder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
   Folder& operator=(Folder&&) = delete;
@@ -86,14 +87,12 @@ Result<Handle<OrtSessionOptions>> saving_options(const OrtApi& api, const Folder
   DYCL_TRY(check(api, api.SetOptimizedModelFilePath(raw, (folder / "optimized.onnx").c_str()), "session options"));
   // Only the graph is wanted, not what kernels would pack for themselves.
   DYCL_TRY(check(api, api.AddSessionConfigEntry(raw, "session.disable_prepacking", "1"), "session options"));
-  DYCL_TRY(check(api,
-                 api.AddSessionConfigEntry(raw, "session.optimized_model_external_initializers_file_name",
-                                           "tensors.bin"),
-                 "session options"));
-  DYCL_TRY(check(api,
-                 api.AddSessionConfigEntry(
-                     raw, "session.optimized_model_external_initializers_min_size_in_bytes", "4096"),
-                 "session options"));
+  DYCL_TRY(check(
+      api, api.AddSessionConfigEntry(raw, "session.optimized_model_external_initializers_file_name", "tensors.bin"),
+      "session options"));
+  DYCL_TRY(check(
+      api, api.AddSessionConfigEntry(raw, "session.optimized_model_external_initializers_min_size_in_bytes", "4096"),
+      "session options"));
   return options;
 }
 
@@ -130,9 +129,12 @@ Result<onnx::Model> Optimizer::optimize(const onnx::Model& model, const std::vec
   DYCL_TRY(give_weights(api, options.get(), weights));
   const std::string bytes = onnx::write_model(model);
   OrtSession* session = nullptr;
-  DYCL_TRY(check(api, api.CreateSessionFromArray(environment_.get(), bytes.data(), bytes.size(), options.get(), &session),
-                 "optimise"));
-  api.ReleaseSession(session);
+  const auto start = std::chrono::steady_clock::now();
+  OrtStatus* status =
+      api.CreateSessionFromArray(environment_.get(), bytes.data(), bytes.size(), options.get(), &session);
+  if (session) api.ReleaseSession(session);
+  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  DYCL_TRY(check(api, status, "optimise"));
   return read_back(folder);
 }
 

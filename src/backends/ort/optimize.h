@@ -22,12 +22,14 @@ class Optimizer {
   Result<onnx::Model> optimize(const onnx::Model& model, const std::vector<ir::Bytes>& weights, Level level) const;
 
   const Library& engine() const { return *library_; }
+  double seconds_in_engine() const { return seconds_; }  // of all optimisations so far
 
  private:
   Optimizer() = default;
 
   const Library* library_ = nullptr;
   Handle<OrtEnv> environment_;
+  mutable double seconds_ = 0;
 };
 
 }  // namespace dycl::backends::ort
