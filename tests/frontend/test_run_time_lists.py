@@ -178,3 +178,30 @@ def mixed(x, n):
 
 def test_elements_of_different_kinds():
     check(mixed, [(T(1), I(3)), (T(1), I(0)), (T(1), I(6))])
+
+
+def split_and_padded(x):
+    sizes = torch.where(x > 0)[0].tolist()
+    whole = torch.arange(10.0)[: int(sum(sizes))]
+    parts = whole.split(sizes)
+    if len(parts) == 0:
+        return whole
+    return [p.sum() for p in parts], nn.utils.rnn.pad_sequence(list(parts), batch_first=True)
+
+
+def test_split_by_sizes_of_run_time():
+    check(split_and_padded, [(T(-1, 2, 3),), (T(-1, -1, 3),), (T(0, -1, -1),)])
+
+
+def two_beginnings(x):
+    out = []
+    for i in range(2):
+        counts = [] if x[i, 0] == 0 else [0]
+        counts.extend(torch.where(x[i] > 0)[0].tolist())
+        out.append({"counts": counts})
+    return out
+
+
+def test_lists_that_begin_differently():
+    rows = [[[0.0, 1, 1], [1, 0, 1]], [[1, 1, 1], [0, 0, 1]], [[0, 0, 0], [0, 0, 0]]]
+    check(two_beginnings, [(torch.tensor(r, dtype=torch.float32),) for r in rows])

@@ -412,6 +412,22 @@ def _tensor_of_list(m, s, args, kwargs):
     return m.lists.numbers(args[0], kwargs.get("dtype", args[1] if len(args) > 1 else None))
 
 
+@handles(torch._C._nn.pad_sequence)
+def _pad_sequence(m, s, args, kwargs):
+    if not args or not isinstance(args[0], RtList):
+        return NotImplemented
+    return protocol.call(m, s, shims.pad_list, args, kwargs)
+
+
+@handles(torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)
+def _split(m, s, args, kwargs):
+    sizes = args[1] if len(args) > 1 else kwargs.get("split_size_or_sections", kwargs.get("split_size"))
+    if not isinstance(sizes, RtList):
+        return NotImplemented
+    dim = args[2] if len(args) > 2 else kwargs.get("dim", 0)
+    return protocol.call(m, s, shims.split_by, (args[0], sizes, dim), {})
+
+
 # ---- containers and iteration -----------------------------------------------------------
 
 

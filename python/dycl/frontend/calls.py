@@ -10,6 +10,7 @@ here; the rest runs under the recording modes.
 from __future__ import annotations
 
 import contextlib
+import re
 import operator
 import types
 from typing import Any, Callable
@@ -46,7 +47,7 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
         return building.BUILDERS[name](recorder, fn, args, kwargs)
     entering = _Entering(recorder)
     args, kwargs = entering(args), entering(kwargs)
-    with _as_refusals(fn, entering.symbolic):
+    with _as_refusals(fn, entering.symbolic, recorder):
         return leave(recorder, _perform(recorder, fn, name, native, args, kwargs))
 
 
@@ -65,21 +66,24 @@ def _perform(recorder, fn: Callable, name: str, native: bool, args: tuple, kwarg
     return _run(recorder, fn, _decided(recorder, args), _decided(recorder, kwargs))
 
 
+_SYMBOL = re.compile(r"\b[us]\d+\b")  # torch's name of a symbolic extent
+
+
 @contextlib.contextmanager
-def _as_refusals(fn: Callable, symbolic: bool):
+def _as_refusals(fn: Callable, symbolic: bool, recorder: Any):
     """Errors that eager torch would not have raised must not look like the user's."""
     try:
         yield
     except (*_FAKE_ERRORS, NotImplementedError) as error:
         raise _refusal(fn, error) from error
     except RuntimeError as error:
-        if any(text in str(error) for text in _UNREADABLE):
-            raise _refusal(fn, error) from error
+        if any(text in str(error) for text in _UNREADABLE) or _SYMBOL.search(str(error)) and not recorder.symbols.answered:
+            raise _refusal(fn, error) from error  # not the answer to a question about extents: eager might go on
         if "does not require grad" in str(error):
             raise _no_gradients() from error
         raise
     except (TypeError, IndexError, ValueError) as error:
-        if symbolic:  # torch may just not take a symbolic number there
+        if symbolic or _SYMBOL.search(str(error)) and not recorder.symbols.answered:  # torch may just not take a symbolic number there
             raise _refusal(fn, error) from error
         raise
 
@@ -109,7 +113,7 @@ def attribute(recorder, tensor: torch.Tensor, name: str) -> Any:
     handle = enter(recorder, tensor)
     if name in ("shape", "dtype", "device", "ndim", "layout", "requires_grad", "is_cuda", "names"):
         return leave(recorder, getattr(handle, name))
-    with _as_refusals(getattr, False):
+    with _as_refusals(getattr, False, recorder):
         return leave(recorder, recorder.native(getattr, (handle, name), {}))
 
 

@@ -244,10 +244,8 @@ class Unifier:
         if len(fa.handled) != len(fb.handled):
             raise Apart(name, "different exceptions are being handled")
         new.handled = [self.unify(x, y) for x, y in zip(fa.handled, fb.handled)]
+        # States of different entries into a loop: the merged one enters it anew at its next arrival.
         new.loops = {h: e for h, e in fa.loops.items() if h in info.loops_of[pc] and fb.loops.get(h, (None,))[0] is e[0]}
-        for h in info.loops_of[pc]:
-            if (fa.loops.get(h) or fb.loops.get(h)) and h not in new.loops:
-                new.loops[h] = (None, fa.iterations.get(h, 0))
         return new
 
     # -- values --------------------------------------------------------------------------------

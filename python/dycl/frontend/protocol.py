@@ -197,6 +197,9 @@ def construct_default(m: Machine, s: State, cls: type, args: tuple, kwargs: dict
 def native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Calls code that runs outside the machine."""
     policy.check_native(m, fn)
+    if any(isinstance(x, RtList) for x in (*args, *kwargs.values())):
+        raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a list whose length is known only at run time",
+                             "use torch.stack or torch.cat, or a loop over the list", kind="list.native")
     if policy.is_torch(fn) or m.has_tensor(args) or m.has_tensor(kwargs):
         try:
             return m.recorder.call(fn, args, kwargs)

@@ -76,6 +76,33 @@ def reversed_copy(items):
     return found
 
 
+def split_by(x, sizes, dim):
+    total = 0
+    for n in sizes:
+        total = total + n
+    if total != x.shape[dim]:
+        raise RuntimeError("split_with_sizes expects split_sizes to sum exactly to the extent of the dim")
+    found = []
+    start = 0
+    for n in sizes:
+        found.append(x.narrow(dim, start, n))
+        start = start + n
+    return tuple(found)
+
+
+def pad_list(items, batch_first=False, padding_value=0.0, padding_side="right"):
+    longest = 0
+    for x in items:
+        if x.shape[0] > longest:
+            longest = x.shape[0]
+    rows = []
+    for x in items:
+        padding = torch.full((longest - x.shape[0], *x.shape[1:]), padding_value, dtype=x.dtype, device=x.device)
+        rows.append(torch.cat([x, padding] if padding_side == "right" else [padding, x]))
+    found = torch.stack(rows)
+    return found if batch_first else found.transpose(0, 1)
+
+
 # ---- reductions -----------------------------------------------------------------------------
 
 

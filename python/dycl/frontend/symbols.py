@@ -85,6 +85,7 @@ class Symbols:
         self.ranges: dict[str, tuple[int, int]] = {}
         self.guards: dict[str, None] = {}  # texts over declared names, in order of discovery
         self.assumed_not_one: list = []  # extents of the present call that only its memory layout depends on
+        self.answered = False  # a question of the present call was decided at run time
         self._asked_from = ""  # the C++ file that asks the present question
         self._bound: dict[sympy.Symbol, Value] = {}  # symbol -> scalar value
         self._dims: dict[sympy.Symbol, tuple[Any, int]] = {}  # symbol -> (TensorInfo or Value, axis)
@@ -263,9 +264,10 @@ class Symbols:
             static = self.env._maybe_evaluate_static(expr, size_oblivious=True)
         if static is not None:
             return static
-        if fallback is not None:
+        clipped = _compares_with_one(expr) and expr.has(Min)  # the first element, if there is one: 0 or 1
+        if fallback is not None and not clipped:
             return sympy.sympify(fallback)
-        if self._asked_from.endswith("c10/core/SymInt.h") and _compares_with_one(expr):
+        if self._asked_from.endswith("c10/core/SymInt.h") and _compares_with_one(expr) and not clipped:
             # Contiguity and broadcasting. Not 1 is right for the shape (what is broadcast is checked to be
             # equal then); whether memory is shared may depend on it, see Recorder.may_share.
             self.assumed_not_one.append(expr.args[0])
@@ -278,6 +280,7 @@ class Symbols:
                                  "torch takes a plain Python number here", kind="native.number")
         with self.recorder.unswallowed():
             answer = self.recorder.decide(expr)
+        self.answered = True
         self._note_fact(expr if answer else sympy.Not(expr))
         return sympy.true if answer else sympy.false
 

@@ -100,6 +100,7 @@ class Recorder(Exits, lifting.Lifting):
         self._depth += 1
         if self._depth == 1:
             self._asked = 0
+            self.symbols.answered = False
             self.serial += 1
         try:
             result = body()
