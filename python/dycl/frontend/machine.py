@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import os
 import re
 import types
 from typing import Any
@@ -203,6 +204,7 @@ class Machine:
         except Exception as error:  # an exception of the user's program
             if len(state.frames) > depth:
                 raise
+            refuse_own_error(error)
             self._commit(state)
             return self.unwind(state, error)
         self._commit(state)
@@ -550,6 +552,32 @@ def _producer(value: Any) -> Any:
         if value in node.outputs:
             return node
     return None
+
+
+_STAND_INS = re.compile(r"\b(Rt(Int|Float|Bool|Text|Array|List|Range|Scalar)|MGenerator|SeqIter|NativeIter|FakeTensor|"
+                        r"Sym(Int|Float|Bool)|TensorInfo|BoundSpecial|ListMethod|Opaque)\b")
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def refuse_own_error(error: Exception) -> None:
+    """An exception that only our stand-ins or our own code can have caused is not one of the user's program."""
+    if not isinstance(error, (TypeError, AttributeError, NameError, ValueError)) or not all(
+            isinstance(x, str) for x in error.args):
+        return
+    text = " ".join(error.args)
+    own = _STAND_INS.search(text) is not None
+    if isinstance(error, NameError) and not own:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        code = trace.tb_frame.f_code if trace is not None else None
+        own = code is not None and code.co_filename.startswith(_HERE) and getattr(error, "name", None) in (
+            code.co_names + code.co_varnames)
+    if isinstance(error, AttributeError) and not own:
+        own = (type(getattr(error, "obj", None)).__module__ or "").startswith("dycl.")
+    if own:
+        raise CaptureRefusal(f"a step that cannot be followed with values known only at run time "
+                             f"({type(error).__name__}: {text[:200]})", kind="internal") from error
 
 
 def user_stack(state: State) -> list[tuple[Span, str]]:
