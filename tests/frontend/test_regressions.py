@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults found by generated programs and real models, each as small as it gets."""
 
+import collections
 import itertools
 
 import numpy as np
@@ -216,3 +217,61 @@ def test_written_arguments_that_share_memory_are_refused():
         program(x, x)
     with pytest.raises(ValueError, match="shares memory"):
         program(x, x[:].t())
+
+
+@torch.jit.script_if_tracing
+def scripted_if_tracing(x):
+    return x * 2 if x.sum() > 0 else x - 1
+
+
+@torch.compiler.disable
+def not_compiled(x):
+    return x + 1 if x[0] > 0 else x
+
+
+def wrapped_functions(x):
+    y = torch.utils.checkpoint.checkpoint(scripted_if_tracing, x, use_reentrant=False)
+    return not_compiled(y)
+
+
+def test_functions_wrapped_by_torch():
+    check(wrapped_functions, [(T(1, 2),), (T(-1, -2),), (T(-1, 2),)])
+
+
+class Anchors(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scales = [torch.tensor([1.0, 2.0]), torch.tensor([3.0])]
+        self.kind = "f"
+
+    def forward(self, x):
+        self.scales = [s.to(x.dtype) for s in self.scales]
+        self.kind = "f" if x.dtype == torch.float32 else "d"
+        return x * self.scales[0] if x.sum() > 0 else x + self.scales[1]
+
+
+def test_attributes_assigned_what_they_hold():
+    check(Anchors, [(T(1, 2),), (T(-1, -2),)])
+
+
+def containers_in_containers(x):
+    found, row, table = [], [x], {"k": x}
+    for i in range(2):
+        found.append({"a": x * i, "b": x})
+    for k in range(2):
+        found[k]["a"] = found[k]["a"] + 1
+    found.insert(0, table)
+    table["k"] = x * 2
+    queue, ordered = collections.deque([row]), collections.OrderedDict()
+    queue.append(row)
+    ordered["r"] = row
+    ordered.setdefault("s", row)
+    row.append(x + 1)
+    if x.sum() > 0:
+        queue[1].append(x)
+        found.append(table)
+    return found, list(queue), ordered
+
+
+def test_a_container_put_into_another_stays_itself():
+    check(containers_in_containers, [(T(1, 2),), (T(-1, -2),)])

@@ -50,7 +50,7 @@ def find_packages() -> None:
     if str(PACKAGES) not in sys.path:
         sys.path.append(str(PACKAGES))
     # torchvision's wheel is built for CUDA and its library does not load beside torch for CPUs; its Python part does,
-    # if the operators it decorates exist. No model here calls them.
+    # if the operators it decorates exist: these do what the library's do.
     global _operators
     try:
         torch.ops.torchvision.nms
@@ -58,9 +58,39 @@ def find_packages() -> None:
         _operators = torch.library.Library("torchvision", "DEF")
         _operators.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
         _operators.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        _operators.define("roi_align(Tensor input, Tensor rois, float spatial_scale, int pooled_height, int pooled_width, "
+                          "int sampling_ratio, bool aligned) -> Tensor")
+        _operators.impl("nms", _nms, "CPU")
+        _operators.impl("roi_align", _roi_align, "CPU")
+        _operators.impl("roi_align", lambda x, rois, scale, h, w, ratio, aligned: x.new_empty(rois.shape[0], x.shape[1], h, w), "Meta")
 
 
 _operators: Any = None
+
+
+def with_torchvision_operators() -> None:
+    """Detection models ask whether the library was loaded."""
+    import torchvision.extension
+
+    torchvision.extension._has_ops = sys.modules["torchvision.ops.roi_align"]._has_ops = lambda: True
+
+
+def _nms(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Tensor:
+    left = scores.sort(stable=True, descending=True).indices.tolist()
+    area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    kept: list[int] = []
+    while left:
+        k, left = left[0], left[1:]
+        kept.append(k)
+        others = boxes[left]
+        corner = torch.minimum(boxes[k, 2:], others[:, 2:]) - torch.maximum(boxes[k, :2], others[:, :2])
+        common = corner.clamp(min=0).prod(1)
+        left = [j for j, o in zip(left, (common / (area[k] + area[left] - common)).tolist()) if not o > threshold]
+    return torch.tensor(kept, dtype=torch.int64)
+
+
+def _roi_align(x, rois, scale, height, width, ratio, aligned):
+    return sys.modules["torchvision.ops.roi_align"]._roi_align.__wrapped__(x, rois, scale, height, width, ratio, aligned)
 
 
 def seeded(seed: int = 0) -> torch.Generator:

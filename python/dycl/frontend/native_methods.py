@@ -146,8 +146,21 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
         protocol.touch_attributes(m, owner)
     if isinstance(owner, iterators.OURS):
         raise CaptureRefusal(f"the iterator method {name}", kind="iterator")
-    result = protocol.native(m, s, fn, full, kwargs)
+    if isinstance(owner, collections.deque) and name in ("extend", "extendleft") and args:
+        items = iterators.materialise(m, args[0])
+        if items is None:
+            raise CaptureRefusal(f"deque.{name} by a generator", "make a list of it first", kind="iterator")
+        full = (*full[:-1], items)
+    if isinstance(owner, _MUTABLE) and name in _CARRIERS:  # what is put in must stay the object it is
+        result = fn(*full, **kwargs)
+    else:
+        result = protocol.native(m, s, fn, full, kwargs)
     return m.new_if_mutable(result) if name in ("copy", "split", "fromkeys") else result
+
+
+_CARRIERS = {"append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "clear", "copy", "update",
+             "setdefault", "__setitem__", "__delitem__", "reverse", "rotate", "add", "discard", "keys", "values", "items", "get",
+             "__getitem__", "__len__", "__iter__", "move_to_end"}
 
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))
