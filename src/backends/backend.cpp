@@ -4,6 +4,9 @@
 #ifdef DYCL_WITH_ORT
 #include "backends/ort/compile.h"
 #endif
+#ifdef DYCL_WITH_OPENVINO
+#include "backends/openvino/compile.h"
+#endif
 
 namespace dycl::backends {
 namespace {
@@ -19,6 +22,9 @@ const std::vector<Entry>& table() {
   static const std::vector<Entry> entries = {
 #ifdef DYCL_WITH_ORT
       {"ort", ort::make_backend},
+#endif
+#ifdef DYCL_WITH_OPENVINO
+      {"openvino", openvino::make_backend},
 #endif
   };
   return entries;
@@ -38,8 +44,11 @@ Result<std::unique_ptr<Backend>> find_backend(std::string_view name) {
     if (name == entry.name) return entry.make();
     known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
-  return Error{ErrorKind::Missing, "there is no back end '" + std::string(name) + "' in this build",
-               known.empty() ? "build with -DDYCL_WITH_ORT=ON" : "choose one of: " + known, {}, {}};
+  return Error{ErrorKind::Missing,
+               "there is no back end '" + std::string(name) + "' in this build",
+               known.empty() ? "build with -DDYCL_WITH_ORT=ON" : "choose one of: " + known,
+               {},
+               {}};
 }
 
 }  // namespace dycl::backends

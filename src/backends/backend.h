@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,15 +19,26 @@
 namespace dycl::backends {
 
 struct BackendOptions {
+  // Names of the sub-DNNs to compile; nullopt: all. What is left out is another back
+  // end's, so that no layout of one's own may reach it.
+  std::optional<std::set<std::string>> only;
   bool portable_only = false;  // no artifacts for this machine's CPU
   bool layouts = true;         // values may cross cuts in an engine's own layout
   // The portable artifacts of an existing package: kept, and the start of what is made for this CPU. The
   // program's weights are then those of that package; what folding left unused has no bytes.
   const std::vector<SubDnnArtifacts>* portable = nullptr;
-  bool small_programs = true;  // sub-DNNs that are cheaper than an engine's call may be computed without it
+  bool small_programs = true;        // sub-DNNs that are cheaper than an engine's call may be computed without it
   double* engine_seconds = nullptr;  // if given, grows by the time spent inside the engine's own library
   // Told once for each thing worth knowing, e.g. that an optimisation was left out.
   std::function<void(std::string_view)> notice;
+
+  bool wants(const ir::Function& function) const { return !only || only->count(function.name) != 0; }
+};
+
+// An op that a back end cannot take, or would compute in another way than the reference.
+struct Refusal {
+  const ir::Op* op = nullptr;  // nullptr: the sub-DNN's interface
+  std::string reason;          // a clause: "it has further results"
 };
 
 class Backend {
@@ -34,11 +47,15 @@ class Backend {
 
   virtual std::string_view name() const = 0;
 
-  // The ops of `sub_dnn` this back end cannot take; empty means it takes all.
-  // An unknown op is a refusal, never a failure.
-  virtual std::vector<const ir::Op*> refuse(const ir::Program& program, const ir::Function& sub_dnn) const = 0;
+  // What makes this back end refuse `sub_dnn`; empty means it takes it. An unknown op
+  // is a refusal, never a failure.
+  virtual std::vector<Refusal> refuse(const ir::Program& program, const ir::Function& sub_dnn) const = 0;
 
-  // Compiles every sub-DNN of an outlined program, in the program's order. All at
+  // The engine and the machine it would compile for, as a key ("ort-1.31.1/x86_64/avx2...");
+  // an Error with the command that installs it, if it is not there.
+  virtual Result<std::string> engine() const = 0;
+
+  // Compiles the sub-DNNs of an outlined program, in the program's order. All at
   // once, because layouts of values that cross cuts are agreed between them. May add
   // weights to the program (folded or reordered ones that artifacts name); changes
   // nothing else. The vendor library's errors come back as an Error.
@@ -46,7 +63,8 @@ class Backend {
                                                                const BackendOptions& options) const = 0;
 };
 
-// The back end of that name ("ort"), or an Error that lists those there are.
+// The back end of that name ("ort"), or an Error that lists those there are. Whether its engine is
+// installed is a question to engine().
 Result<std::unique_ptr<Backend>> find_backend(std::string_view name);
 
 // Every back end that this build has.

@@ -70,9 +70,11 @@ Result<void> check_taken(const ir::Program& program, const backends::Backend& ba
     const auto refused = backend.refuse(program, function);
     if (refused.empty()) continue;
     return Error{ErrorKind::Unsupported,
-                 "the back end '" + std::string(backend.name()) + "' cannot take the op " + refused.front()->name,
+                 "the back end '" + std::string(backend.name()) + "' cannot take " +
+                     (refused.front().op ? "the op " + refused.front().op->name : "@" + function.name) + ": " +
+                     refused.front().reason,
                  "choose another back end, or write this step with other ops",
-                 refused.front()->span,
+                 refused.front().op ? refused.front().op->span : function.span,
                  {}};
   }
   return {};

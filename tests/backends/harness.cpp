@@ -40,8 +40,8 @@ std::uint64_t count_of(const std::int64_t* shape, std::int32_t rank) {
   return count;
 }
 
-std::int32_t host_adopt(dycl_plugin_tensor* output, std::int32_t rank, const std::int64_t* shape, void* data, void* owner,
-                        void (*release)(void*)) {
+std::int32_t host_adopt(dycl_plugin_tensor* output, std::int32_t rank, const std::int64_t* shape, void* data,
+                        void* owner, void (*release)(void*)) {
   Buffer* buffer = buffer_of(output);
   buffer->shape.assign(shape, shape + rank);
   buffer->owner = owner;
@@ -152,9 +152,7 @@ ir::ValueId SubDnn::input(ir::Type type) {
   return value;
 }
 
-ir::ValueId SubDnn::constant(const Tensor& t) {
-  return op("const", {}, type_of(t), {{"value", t}});
-}
+ir::ValueId SubDnn::constant(const Tensor& t) { return op("const", {}, type_of(t), {{"value", t}}); }
 
 ir::ValueId SubDnn::weight(const std::string& name, const Tensor& t) {
   if (!program_.weights.count(name))
@@ -203,8 +201,9 @@ struct PluginRun::Session {
   }
 };
 
-const dycl_plugin* load_plugin() {
-  void* handle = ::dlopen(DYCL_TEST_ORT_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+const dycl_plugin* load_plugin(const std::string& backend) {
+  const std::string path = DYCL_TEST_PLUGINS "/libdycl_plugin_" + backend + ".so";
+  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return nullptr;
   const auto entry = reinterpret_cast<dycl_plugin_entry_fn>(::dlsym(handle, "dycl_plugin_entry"));
   return entry ? entry(DYCL_PLUGIN_ABI) : nullptr;
@@ -214,7 +213,7 @@ Result<std::unique_ptr<PluginRun>> PluginRun::create(const ir::Program& program,
                                                      const std::vector<backends::SubDnnArtifacts>& artifacts,
                                                      const Options& options) {
   std::unique_ptr<PluginRun> run(new PluginRun);
-  run->plugin_ = load_plugin();
+  run->plugin_ = load_plugin(options.backend);
   if (!run->plugin_) return Error{ErrorKind::Missing, "no plug-in", {}, {}, {}};
   dycl_engine_options engine_options{};
   engine_options.struct_size = sizeof engine_options;
@@ -236,7 +235,8 @@ Result<void> PluginRun::load(const ir::Program& program, const backends::SubDnnA
   const backends::Artifact* chosen = nullptr;
   for (const auto& artifact : artifacts.artifacts) {
     const bool portable = artifact.target == backends::kPortableTarget;
-    if (!portable && (!options.prefer_cpu_target || !plugin_->accepts_target(engine_, artifact.target.c_str()))) continue;
+    if (!portable && (!options.prefer_cpu_target || !plugin_->accepts_target(engine_, artifact.target.c_str())))
+      continue;
     chosen = &artifact;
     break;
   }
@@ -340,6 +340,15 @@ PluginRun::Call PluginRun::prepare(const std::string& function, std::vector<std:
   return call;
 }
 
+Result<dycl_context*> PluginRun::new_context(const std::string& function) {
+  dycl_context* context = nullptr;
+  const auto status = plugin_->create_context(sessions_.at(function)->session, &context);
+  if (status != DYCL_PLUGIN_OK) return failure(plugin_, status);
+  return context;
+}
+
+void PluginRun::drop_context(dycl_context* context) { plugin_->destroy_context(context); }
+
 Result<void> PluginRun::call(const Call& call) {
   const auto status = plugin_->run(call.session, call.context, call.in.data(), call.out.data());
   if (status != DYCL_PLUGIN_OK) return failure(plugin_, status);
@@ -351,7 +360,9 @@ std::vector<std::uint8_t> PluginRun::bytes(const std::shared_ptr<Buffer>& buffer
   return {data, data + buffer->tensor.bytes};
 }
 
-std::uint8_t PluginRun::first_byte(const Call& call) { return *static_cast<const std::uint8_t*>(call.out.back()->data); }
+std::uint8_t PluginRun::first_byte(const Call& call) {
+  return *static_cast<const std::uint8_t*>(call.out.back()->data);
+}
 
 Result<std::vector<Tensor>> PluginRun::run(const std::string& function, const std::vector<Tensor>& inputs) {
   std::vector<std::shared_ptr<Buffer>> buffers;
@@ -365,11 +376,13 @@ Result<std::vector<Tensor>> PluginRun::run(const std::string& function, const st
 }
 
 Result<std::vector<Tensor>> compile_and_run(ir::Program program, const std::string& function,
-                                            const std::vector<Tensor>& inputs,
-                                            const backends::BackendOptions& options) {
-  DYCL_ASSIGN(const auto backend, backends::find_backend("ort"));
+                                            const std::vector<Tensor>& inputs, const backends::BackendOptions& options,
+                                            const std::string& name) {
+  DYCL_ASSIGN(const auto backend, backends::find_backend(name));
   DYCL_ASSIGN(const auto artifacts, backend->compile_program(program, options));
-  DYCL_ASSIGN(const auto run, PluginRun::create(program, artifacts, {}));
+  PluginRun::Options run_options;
+  run_options.backend = name;
+  DYCL_ASSIGN(const auto run, PluginRun::create(program, artifacts, run_options));
   return run->run(function, inputs);
 }
 

@@ -20,7 +20,8 @@ template <typename T>
 Tensor tensor(DType dtype, std::vector<std::int64_t> shape, const std::vector<T>& elements) {
   Tensor t{dtype, std::move(shape), {}};
   t.bytes.resize(elements.size() * sizeof(T));
-  if (!elements.empty()) std::copy_n(reinterpret_cast<const std::uint8_t*>(elements.data()), t.bytes.size(), t.bytes.data());
+  if (!elements.empty())
+    std::copy_n(reinterpret_cast<const std::uint8_t*>(elements.data()), t.bytes.size(), t.bytes.data());
   return t;
 }
 Tensor f32(std::vector<std::int64_t> shape, std::vector<float> elements);
@@ -59,6 +60,7 @@ ir::Program empty_program();
 class PluginRun {
  public:
   struct Options {
+    std::string backend = "ort";  // whose plug-in
     int threads = 1;
     bool prefer_cpu_target = true;  // take artifacts for this CPU where there are any
   };
@@ -88,6 +90,9 @@ class PluginRun {
   Call prepare(const std::string& function, std::vector<std::shared_ptr<Buffer>> inputs,
                std::vector<std::shared_ptr<Buffer>> reuse = {});
   Result<void> call(const Call& call);
+  // For calls on threads of their own: give it to Call::context, and drop it before this object goes.
+  Result<dycl_context*> new_context(const std::string& function);
+  void drop_context(dycl_context* context);
   static std::vector<std::uint8_t> bytes(const std::shared_ptr<Buffer>& buffer);
   static std::uint8_t first_byte(const Call& call);  // of the last result
 
@@ -101,11 +106,12 @@ class PluginRun {
   std::map<std::string, std::unique_ptr<Session>> sessions_;
 };
 
-const dycl_plugin* load_plugin();
+const dycl_plugin* load_plugin(const std::string& backend = "ort");
 
-// Compiles with back end `ort` and runs @function of `program` once.
+// Compiles with a back end and runs @function of `program` once.
 Result<std::vector<Tensor>> compile_and_run(ir::Program program, const std::string& function,
                                             const std::vector<Tensor>& inputs,
-                                            const backends::BackendOptions& options = {});
+                                            const backends::BackendOptions& options = {},
+                                            const std::string& backend = "ort");
 
 }  // namespace dycl::test

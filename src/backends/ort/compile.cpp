@@ -189,7 +189,7 @@ Result<Unit> Compilation::unit_of(std::size_t index) const {
 
 Result<void> Compilation::export_all() {
   for (std::size_t i = 0; i < program_.functions.size(); ++i) {
-    if (program_.functions[i].kind != ir::FunctionKind::SubDnn) continue;
+    if (program_.functions[i].kind != ir::FunctionKind::SubDnn || !options_.wants(program_.functions[i])) continue;
     DYCL_ASSIGN(Unit unit, unit_of(i));
     units_.push_back(std::move(unit));
   }
@@ -266,9 +266,12 @@ Result<Artifact> Compilation::portable(const Unit& unit) {
 // Asks the optimiser what it would make of each port in blocked form, and gives a
 // class of ports that form where it saves more conversions than it costs.
 Result<void> Compilation::agree_on_layouts(const Target& target) {
-  const std::vector<LayoutClass> classes = blockable_classes(program_, target.block);
+  std::vector<LayoutClass> classes = blockable_classes(program_, target.block);
   std::map<std::size_t, Unit*> by_function;
   for (Unit& unit : units_) by_function[unit.index] = &unit;
+  std::erase_if(classes, [&](const LayoutClass& ports) {  // another back end's sub-DNN takes plain tensors
+    return std::any_of(ports.begin(), ports.end(), [&](const Port& port) { return !by_function.count(port.function); });
+  });
   auto flag = [](PortFlags& flags, const Port& port) {
     return port.is_result ? flags.outputs[port.index] : flags.inputs[port.index];
   };
@@ -350,7 +353,12 @@ class OrtBackend final : public Backend {
  public:
   std::string_view name() const override { return "ort"; }
 
-  std::vector<const ir::Op*> refuse(const ir::Program&, const ir::Function&) const override { return {}; }
+  std::vector<Refusal> refuse(const ir::Program&, const ir::Function&) const override { return {}; }
+
+  Result<std::string> engine() const override {
+    DYCL_ASSIGN(const Library* opened, library());
+    return to_string(this_target(opened->version));
+  }
 
   Result<std::vector<SubDnnArtifacts>> compile_program(ir::Program& program,
                                                        const BackendOptions& options) const override {

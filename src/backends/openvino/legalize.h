@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes ops that OpenVINO computes differently when a NaN arrives in terms of ops that it
+// computes as the reference does. All operands are f32 (takes.h).
+//
+//   Relu(x)          becomes  Max(0, x)          its maximum hands on a NaN on the right
+//   Greater(a, b)    becomes  Less(b, a)
+//   Exp(x)           becomes  Where(IsNaN(x), x, Exp(x))
+//   Softmax(x)       becomes  Softmax(x) + ReduceSum(Where(IsNaN(x), x, 0))
+#pragma once
+
+#include "import/onnx/proto.h"
+
+namespace dycl::backends::openvino {
+
+void legalize(onnx::Graph& graph);
+
+}  // namespace dycl::backends::openvino
