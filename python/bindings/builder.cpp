@@ -262,6 +262,10 @@ void bind_function(nb::module_& module) {
       [](FunctionBuilder& self, std::int64_t block, nb::object span) { self.block(block).span = import_span(span); },
       nb::arg("block"), nb::arg("span"));
   c.def(
+      "set_exit_span",
+      [](FunctionBuilder& self, std::int64_t block, nb::object span) { self.block(block).exit_span = import_span(span); },
+      nb::arg("block"), nb::arg("span"), "Where the condition, return or raise at the end of the block is written.");
+  c.def(
       "set_span", [](FunctionBuilder& self, nb::object span) { self.function().span = import_span(span); },
       nb::arg("span"));
   c.def(

@@ -145,13 +145,22 @@ def check_example(program: Any, model: Any, args: tuple, kwargs: dict) -> None:
             "the check, at your own risk", kind="verify")
 
 
-def verify(program: Any, model: Any, inputs: list, rtol: float, atol: float) -> dict:
-    """{"inputs", "mismatches": [(number, text)], "log10_error"}."""
+def verify(program: Any, model: Any, inputs: list, rtol: float, atol: float, drive: bool, budget: int) -> dict:
+    """{"inputs", "mismatches": [(number, text)], "log10_error", "arms"}."""
+    from .drive import drive as drive_arms
+
     if model is None:
         raise ValueError("a loaded program has no model beside it; compile it here to verify")
-    worst, mismatches = [0.0], []
+    worst, mismatches, flat = [0.0], [], []
     for number, given in enumerate(inputs):
         args = given if isinstance(given, tuple) else (given,)
         for text in compare(program, model, args, {}, rtol, atol, worst):
             mismatches.append((number, text))
-    return {"inputs": len(inputs), "mismatches": mismatches, "log10_error": math.log10(worst[0] + 1e-10)}
+        flat.append((program._interface.collect(copy.deepcopy(args), {})[0], program._interface.read_states() or []))
+    report: dict = {"inputs": len(inputs), "mismatches": mismatches}
+    if program._graph is not None and not program._interface.random:
+        report["arms"] = drive_arms(program, flat, rtol, atol, budget if drive else len(flat))
+        worst[0] = max(worst[0], report["arms"].pop("error"))
+        mismatches += report["arms"].pop("mismatches")
+    report["log10_error"] = math.log10(worst[0] + 1e-10)
+    return report

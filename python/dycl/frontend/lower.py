@@ -183,6 +183,8 @@ class _Lowering:
                 self.host(node)
             else:
                 self.tensor(node)
+        if block.exit_span is not None:
+            self.function.set_exit_span(self.block, self.span(block.exit_span))
         self.exit(block)
 
     def exit(self, block: Block) -> None:

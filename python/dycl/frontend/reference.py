@@ -93,7 +93,8 @@ def check_type(type: Any, value: Any, node: Any, symbols: dict[str, int]) -> Non
         assert value.__class__.__name__ == type.kind, (node, value)
 
 
-def run_graph(graph: Graph, inputs: list, steps: int = 100_000) -> list:
+def run_graph(graph: Graph, inputs: list, steps: int = 100_000, decide: Any = None) -> list:
+    """`decide(block, truth)`: the arm to take at a branch, whatever its condition says."""
     env = dict(zip(graph.inputs + [v for _, v in graph.states], inputs))
     symbols = symbols_of(graph.inputs, inputs)
     block = graph.entry
@@ -104,18 +105,19 @@ def run_graph(graph: Graph, inputs: list, steps: int = 100_000) -> list:
             return [look(env, v) for v in exit.values]
         if isinstance(exit, Raise):
             raise ProgramRaised(exit.type, exit.message.format(*[look(env, v) for v in exit.args]))
-        edge = _taken(exit, env)
+        edge = _taken(block, exit, env, decide)
         values = [look(env, v) for v in edge.args]
         env.update(zip(edge.target.params, values))
         block = edge.target
     raise RuntimeError("too many steps")
 
 
-def _taken(exit: Any, env: dict):
+def _taken(block: Any, exit: Any, env: dict, decide: Any):
     if isinstance(exit, Goto):
         return exit.edge
     if isinstance(exit, Branch):
-        return exit.if_true if look(env, exit.condition) else exit.if_false
+        truth = bool(look(env, exit.condition))
+        return exit.if_true if (truth if decide is None else decide(block, truth)) else exit.if_false
     assert isinstance(exit, Switch)
     chosen = dict(zip(exit.cases, exit.targets))
     return chosen.get(look(env, exit.selector), exit.otherwise)
