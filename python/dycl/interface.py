@@ -36,6 +36,7 @@ class Interface:
     unsaved: str = ""
     kept: bool = False  # loaded from a file
     containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
+    choices: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> the values an attribute may have
     _given: dict = dataclasses.field(default_factory=dict)  # path -> the container of the present call
 
     @classmethod
@@ -45,12 +46,13 @@ class Interface:
         written = [order[id(root.handle)] for root in outputs.written_inputs]
         random = any(getattr(n, "op", "").startswith("rand.") for b in graph.reachable_blocks() for n in b.nodes)
         entering = _Entering(inputs)
-        result = cls([entering(a) for a in inputs.args], {k: entering(v) for k, v in inputs.kwargs.items()},
+        result = cls([entering(a) for a in inputs.given[0]], {k: entering(v) for k, v in inputs.given[1].items()},
                      outputs.variants, outputs.slots_of, written, inputs.states, outputs.exceptions,
                      dict(captured.inputs.m.recorder.symbols.ranges), list(graph.input_names), inputs.argument_names,
                      captured.guards, random)
         result.containers = {key: path for key, (_, path) in inputs.objects.items()}
         result._kept = inputs.objects  # keeps those ids alive
+        result.choices = {(id(owner), key): inputs.choices[name] for name, kind, owner, key in inputs.states if kind == "choice"}
         for name, kind, owner, key in inputs.states:
             value = result._state(kind, owner, key)
             result.initials[name] = value.detach().clone() if isinstance(value, torch.Tensor) else value
@@ -94,6 +96,8 @@ class Interface:
         if kind == "kept":
             return self.initials[key]
         value = (owner if isinstance(owner, dict) else owner.__dict__)[key]
+        if kind == "choice":
+            return _number_of(value, self.choices[id(owner), key], f"{type(owner).__name__}.{key}")
         return value.detach() if isinstance(value, torch.Tensor) else value
 
     def give_back(self, outputs: list, new_states: list, originals: list) -> Any:
@@ -126,6 +130,10 @@ class Interface:
                 owner.copy_(value)
         elif kind == "kept":
             self.initials[key] = value
+        elif kind == "choice":
+            table, values = owner if isinstance(owner, dict) else owner.__dict__, self.choices[id(owner), key]
+            if not _same(table[key], values[int(value)]):
+                table[key] = values[int(value)]
         else:
             (owner if isinstance(owner, dict) else owner.__dict__)[key] = value
 
@@ -246,6 +254,27 @@ def _match_static(value: Any, template: tuple, path: str) -> None:
     same = type(value).__name__ == template[1] and (value == want or value != value and want != want)
     if not same:
         raise InputError(f"{path}: {value!r}, but the program was compiled for {want!r}; compile again for it")
+
+
+def _number_of(value: Any, values: list, what: str) -> int:
+    for k, known in enumerate(values):
+        if _same(value, known):
+            return k
+    raise InputError(f"{what}: has another value than while compiling; compile again")
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+        return a.dtype == b.dtype and a.shape == b.shape and torch.equal(a, b)
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(_same(a[k], b[k]) for k in a)
+    return _equal(a, b)
 
 
 def _numpy_leaves(leaves: Any, templates: tuple) -> Any:

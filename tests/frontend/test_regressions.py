@@ -275,3 +275,46 @@ def containers_in_containers(x):
 
 def test_a_container_put_into_another_stays_itself():
     check(containers_in_containers, [(T(1, 2),), (T(-1, -2),)])
+
+
+class FirstCallDiffers(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cache, self.mode = None, "a"
+
+    def forward(self, x):
+        first = self.cache is None
+        if first:
+            self.cache = [torch.arange(2.0) + 1, 3]
+        mode = self.mode
+        self.mode = {"a": "b", "b": "c", "c": "a"}[mode] if x.sum() > 0 else mode
+        bias = {"a": 1, "b": 2, "c": 3}[mode]
+        return x * self.cache[0] + bias if x.sum() > 0 else x - self.cache[1] - (10 if first else bias)
+
+
+def test_attributes_that_hold_one_of_a_few_values(tmp_path):
+    """A cache filled by the first call, a mode by name: each value is known, which one is a number of run time."""
+    inputs = [(T(1, 2),), (T(-1, -2),), (T(1, 2),), (T(1, 2),), (T(1, 2),), (T(-1, -2),)]
+    check(FirstCallDiffers, inputs)
+    check(FirstCallDiffers, inputs[1:])
+    dycl.compile(FirstCallDiffers().eval(), inputs[0]).save(tmp_path / "p.dycl")
+    loaded, eager = dycl.load(tmp_path / "p.dycl"), FirstCallDiffers()
+    for args in inputs:
+        assert torch.equal(loaded(*args), eager(*args))
+    model = FirstCallDiffers().eval()
+    program = dycl.compile(model, inputs[0])
+    model.mode = "unknown"
+    with pytest.raises(ValueError, match="another value"):
+        program(*inputs[0])
+
+
+def shapes_in_texts(x):
+    kept = x[x > 0]
+    if list(kept.shape) == [0]:
+        raise AssertionError(f"{(kept.shape[0], 2)} but {kept.size()}")
+    print(f"{(kept.shape[0],)} {list(kept.shape)} {kept.shape}")
+    return kept
+
+
+def test_containers_of_numbers_in_texts():
+    check(shapes_in_texts, [(T(1, 2, 3),), (T(-1, 2, 3),), (T(-1, -2, -3),)])

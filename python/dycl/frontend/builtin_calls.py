@@ -622,6 +622,15 @@ def _same(m, s, args, kwargs):
     return protocol.same_object(m, a, b)
 
 
+@handles(shims.put_choice)
+def _put_choice(m, s, args, kwargs):
+    """The value that an attribute has when the program starts: neither read nor written by it."""
+    owner, name, value = args
+    m.heap.touch(owner)
+    (owner if isinstance(owner, dict) else owner.__dict__)[name] = value
+    return None
+
+
 @handles(shims.plain_binary)
 def _plain_binary(m, s, args, kwargs):
     op, a, b = args

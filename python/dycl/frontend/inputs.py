@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from . import shims
 from .diagnostics import CaptureRefusal
 from .graph import BOOL, FLOAT, INT, Value
 
@@ -41,6 +42,7 @@ class Inputs:
         self.args = tuple(self._enter(a, names[k]) for k, a in enumerate(args))
         self.kwargs = {k: self._enter(v, k) for k, v in kwargs.items()}
         self.arity = len(args), tuple(kwargs)
+        self.given = self.args, self.kwargs
         self._declare_states()
 
     def _enter(self, x: Any, path: str) -> Any:
@@ -113,10 +115,17 @@ class Inputs:
         """What earlier attempts found to be read and written: a runtime value from the start."""
         m = self.m
         self.states: list[tuple[str, str, Any, Any]] = []  # (name, kind, owner, key)
+        choices: list = []  # (number, owner, key, values)
+        self.choices: dict[str, list] = {}  # name -> the values that a choice stands for
         for (kind, _, key), (name, owner, example) in m.decisions.states.items():
             if kind == "tensor":
                 _, value = m.recorder.declare_state(owner, name)
                 self.states.append((name, "tensor", owner, None))
+            elif kind == "choice":
+                value = Value(INT, None, name)
+                choices.append((m.scalars.wrap(value), owner, key, example))
+                self.choices[name] = example
+                self.states.append((name, "choice", owner, key))
             elif isinstance(example, torch.Tensor):
                 handle, value = m.recorder.input_tensor(example, name, None)
                 m.recorder.roots[-1].kind = "attribute"
@@ -129,6 +138,9 @@ class Inputs:
                 self._put(owner, key, runtime)
                 self.states.append((name, scalar.kind, owner, key))
             m.graph.states.append((name, value))
+        if choices:
+            self.callable, self.args, self.kwargs, self.given = shims.call_with_choices, (
+                self.callable, self.args, self.kwargs, choices), {}, (self.args, self.kwargs)
 
     def _put(self, owner: Any, key: Any, value: Any) -> None:
         """Writes the runtime value where the program will read it, in every state of the capture."""

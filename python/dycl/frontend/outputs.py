@@ -19,7 +19,7 @@ import torch
 from . import policy
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
-from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, TensorType, Value
+from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, TensorType, Value, successors
 from .heap import Cell, ContextCell
 from .iterators import MGenerator
 from .rtlist import RtList
@@ -88,6 +88,8 @@ class Outputs:
                 continue  # computed anew with the same contents: `self.scales = [s.to(x) for s in self.scales]`
             if isinstance(initial, torch.Tensor) and value is recorder.handle_of(initial):
                 continue  # the same tensor assigned back, as `self.total += x` does
+            if ("choice", id(owner), name) in m.decisions.states:
+                continue
             self._check_state(owner, name, initial, value)
             writes.append((owner, name, flattener.flatten(value, str(name))))
         end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
@@ -103,7 +105,7 @@ class Outputs:
             recorder = self.m.recorder
             if after is recorder.handle_of(before):
                 return True
-            known = [recorder.static(t) for t in (before, after)]
+            known = [self._static(t) for t in (before, after)]
             if any(t is None for t in known):  # asked first: the shape of what a run computes may be one of run time
                 return False
             if before.dtype != after.dtype or tuple(before.shape) != tuple(after.shape):
@@ -184,9 +186,67 @@ class Outputs:
             raise Restart(f"{label} is a state")
         if isinstance(owner, dict) and _is_library_cache(owner):
             return
+        if isinstance(name, str) and name != "*":
+            values = [self._known(initial), self._known(value)]
+            if _UNKNOWN not in values:
+                label = _unique(f"{type(owner).__name__}.{name}", m.decisions.states)
+                m.decisions.states[("choice", id(owner), name)] = (label, owner, values)
+                raise Restart(f"{label} is one of a few values")
         raise CaptureRefusal(
             f"the attribute {type(owner).__name__}.{name} (a {type(initial).__name__}) is read and changed by the model: "
             "a state between calls that is neither a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
+
+    def _known(self, value: Any) -> Any:
+        """A value that is the same in every call, with real tensors; or _UNKNOWN."""
+        if isinstance(value, torch.Tensor):
+            real = self._static(value)
+            return _UNKNOWN if real is None else real.detach().clone()
+        if value is None or isinstance(value, (bool, int, float, str, torch.dtype, torch.device)):
+            return value
+        if type(value) in (list, tuple):
+            items = [self._known(x) for x in value]
+            return _UNKNOWN if any(x is _UNKNOWN for x in items) else type(value)(items)
+        if type(value) is dict and all(isinstance(k, (str, int)) for k in value):
+            items = {k: self._known(x) for k, x in value.items()}
+            return _UNKNOWN if any(x is _UNKNOWN for x in items.values()) else items
+        return _UNKNOWN if self.m.is_born(value) or self.m.has_runtime(value) else value
+
+    def _static(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """The contents of a tensor if they are known, be it that equal ones met at a join."""
+        recorder, seen, found = self.m.recorder, set(), None
+        work = [recorder.value_of(tensor)]
+        while work:
+            value = work.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            real = recorder.static_value(value)
+            if real is None:
+                if value.block is None or value not in value.block.params:
+                    return None
+                work += self._incoming(value)
+                continue
+            with recorder.without_modes():
+                if found is not None and not (found.dtype == real.dtype and found.shape == real.shape and torch.equal(found, real)):
+                    return None
+            found = real
+        return found
+
+    def _incoming(self, param: Value) -> list[Value]:
+        k = param.block.params.index(param)
+        return [edge.args[k] for block in self.m.graph.reachable_blocks() for edge in successors(block) if edge.target is param.block]
+
+    def _choice(self, name: str, values: list, current: Any) -> Value:
+        """The number of the value that an attribute holds at an end of the program."""
+        for k, value in enumerate(values):
+            if self._unchanged(value, current):
+                return self.m.scalars.value(k)
+        known = self._known(current)
+        if known is _UNKNOWN or len(values) == _MOST_CHOICES:
+            raise CaptureRefusal(f"the attribute {name} is read and changed by the model: a state between calls that is neither "
+                                 "a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
+        values.append(known)
+        raise Restart(f"{name} has one more value")
 
     def _states(self) -> None:
         """Buffers written in place must be states: begin anew if they were taken as constants."""
@@ -250,6 +310,9 @@ class Outputs:
                 values.append(m.recorder.value_of_info(root.info))
                 continue
             current = (owner if isinstance(owner, dict) else owner.__dict__).get(key)
+            if kind == "choice":
+                values.append(self._choice(name, self.inputs.choices[name], current))
+                continue
             if isinstance(current, RtScalar) and current.kind == initial.type.kind if isinstance(
                     initial.type, ScalarType) else isinstance(current, torch.Tensor):
                 values.append(self._value(current))
@@ -259,6 +322,10 @@ class Outputs:
                 raise CaptureRefusal(f"the attribute {name} changes its type from call to call",
                                      "keep its type, or make it an argument and a result", kind="state.type")
         return values
+
+
+_UNKNOWN = object()
+_MOST_CHOICES = 6
 
 
 def _is_library_cache(table: dict) -> bool:

@@ -80,5 +80,24 @@ def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
         if static is None:
             return RtText((Opaque("tensor", machine.recorder.span),))
         value = static
+    if machine.has_runtime(value) and not spec:
+        return RtText.join(_pieces(machine, value))
     value = {0: lambda v: v, 1: str, 2: repr, 3: ascii}[conversion](value)
     return format(value, spec)
+
+
+def _pieces(machine, value: Any) -> list:
+    """repr(value) of a container that holds values of run time."""
+    if isinstance(value, RtText):
+        return ["'", *value.parts, "'"]
+    if isinstance(value, RtScalar):
+        return [value]
+    if not machine.has_runtime(value):
+        return [repr(value)]
+    if type(value).__name__ == "RtSize":
+        return ["torch.Size(", *_pieces(machine, list(value)), ")"]
+    if type(value) in (list, tuple):
+        opening, closing = ("[", "]") if type(value) is list else ("(", ",)" if len(value) == 1 else ")")
+        inside = [piece for k, x in enumerate(value) for piece in ([", "] if k else []) + _pieces(machine, x)]
+        return [opening, *inside, closing]
+    return [Opaque(type(value).__name__, machine.recorder.span)]

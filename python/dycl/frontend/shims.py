@@ -16,6 +16,21 @@ def call_entry(fn, args, kwargs):
     return fn(*args, **kwargs)
 
 
+def call_with_choices(fn, args, kwargs, choices):
+    """Begins with attributes that hold one of a few known values, by numbers known only at run time."""
+    for number, owner, name, values in choices:
+        place = 0
+        while place < len(values) - 1 and number != place:
+            place = place + 1
+        put_choice(owner, name, values[place])
+    return fn(*args, **kwargs)
+
+
+def put_choice(owner, name, value):
+    """Answered by the machine."""
+    raise NotImplementedError
+
+
 # ---- containers from iterables -----------------------------------------------------------
 
 
