@@ -47,6 +47,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     report["times"] = times | report.get("times", {})
     report["warnings"] = captured.warnings
     program = CompiledProgram(engine, interface, model, report)
+    program._graph = captured.graph
     if verify:
         say("verify")
         program._verify_example(args, dict(kwargs or {}))
@@ -64,6 +65,7 @@ class CompiledProgram:
 
     def __init__(self, engine: Any, interface: Interface, model: Any, report: dict):
         self._engine, self._interface, self._model, self._report = engine, interface, model, report
+        self._graph: Any = None  # as captured; a loaded program has none
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         interface = self._interface
@@ -76,15 +78,27 @@ class CompiledProgram:
         """Writes the package: one file that runs without Python."""
         self._engine.save(os.fspath(path))
 
+    def emit_onnx(self, path: str | os.PathLike) -> list[str]:
+        """Writes the whole program as one ONNX model with If and Loop, for other runtimes; see docs/emit.md.
+
+        Returns notices: what the model does not do as the program does. Refuses with CompileError what ONNX
+        cannot say (random numbers, functions of the host)."""
+        return self._engine.emit_onnx(os.fspath(path))
+
     def report(self) -> dict:
         """What was compiled: stages and times, blocks, sub-DNNs, warnings."""
         return self._report
 
-    def verify(self, inputs: list, rtol: float = 1e-4, atol: float = 1e-5) -> dict:
-        """Runs model and program side by side on a list of argument tuples; see dycl.verify."""
+    def verify(self, inputs: list, rtol: float = 1e-4, atol: float = 1e-5, drive: bool = False,
+               budget: int = 1000) -> dict:
+        """Runs model and program side by side on a list of argument tuples.
+
+        Returns {"inputs", "mismatches", "log10_error", "arms"}; "arms" says how many arms of the program's
+        branches these inputs took and which they never took. With `drive`, the captured graph and the program
+        are forced through the arms that remain (at most `budget` runs) and compared there too."""
         from .verify import verify
 
-        return verify(self, self._model, inputs, rtol, atol)
+        return verify(self, self._model, inputs, rtol, atol, drive, budget)
 
     def _verify_example(self, args: tuple, kwargs: dict) -> None:
         from .verify import check_example
