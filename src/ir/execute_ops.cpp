@@ -44,6 +44,7 @@ Result<void> Execution::step(const Op& op) {
     if (!error.span.known() || error.span == function_.span) error.span = op.span.known() ? op.span : error.span;
     return error;
   }
+  if (options_.observer) options_.observer->executed(op, *results);
   for (std::size_t i = 0; i < op.results.size(); ++i) DYCL_TRY(set(op.results[i], std::move((*results)[i]), op.span));
   return {};
 }

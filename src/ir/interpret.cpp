@@ -117,6 +117,7 @@ Result<RunOutcome> Execution::run(std::span<const HostValue> arguments) {
     if (const auto* result = std::get_if<Return>(&exit)) return finish(*result);
     if (const auto* failure = std::get_if<Raise>(&exit)) return raised(function_.blocks[block], *failure);
     DYCL_ASSIGN(const Edge* edge, choose({block}));
+    if (options_.observer) options_.observer->followed(*edge);
     DYCL_TRY(follow({block}, *edge));
     block = edge->target.index;
   }

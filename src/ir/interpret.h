@@ -44,13 +44,22 @@ struct RunTrace {
   std::string printed;
 };
 
+// Watches a run: every op after it was computed, every edge before its arguments are passed on.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  virtual void executed(const Op& op, std::span<const HostValue> results) = 0;
+  virtual void followed(const Edge& edge) = 0;
+};
+
 struct RunOptions {
   std::int64_t loop_limit = 1'000'000;      // for loops without a limit of their own
   std::vector<std::uint32_t> forced;        // outcomes of the first decisions, instead of evaluating them
   std::map<std::string, HostValue> states;  // present values; those not named: initial
   std::uint64_t seed = 0;                   // of rand.*
   std::map<std::string, HostFunction> host_functions;
-  RunTrace* trace = nullptr;  // filled if given
+  RunTrace* trace = nullptr;        // filled if given
+  RunObserver* observer = nullptr;  // told if given; sub-DNNs that are called are one op
 };
 
 struct RunOutcome {

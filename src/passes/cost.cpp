@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
 namespace dycl::passes {
 namespace {
@@ -29,8 +30,53 @@ constexpr std::array kLight = std::to_array<std::string_view>({
 // clang-format on
 static_assert(std::ranges::is_sorted(kLight));
 
+constexpr double kUnknown = 1e9;
+
+double count_of(const ir::Type& type) {
+  if (!type.is_tensor() || !type.shape) return kUnknown;
+  double count = 1;
+  for (const ir::Dim& dim : *type.shape) {
+    if (!dim.is_known()) return kUnknown;
+    count *= static_cast<double>(dim.value);
+  }
+  return count;
+}
+
+// The extents of an operand; empty where they are not known.
+std::vector<double> extents_of(const ir::Function& function, const ir::Op& op, std::size_t operand) {
+  std::vector<double> extents;
+  if (operand >= op.operands.size() || !op.operands[operand].present()) return extents;
+  const ir::Type& type = function.type_of(op.operands[operand]);
+  if (count_of(type) >= kUnknown) return extents;
+  for (const ir::Dim& dim : *type.shape) extents.push_back(static_cast<double>(dim.value));
+  return extents;
+}
+
 }  // namespace
 
 bool is_heavy(const ir::Op& op) { return op.is_tensor_op() && !std::ranges::binary_search(kLight, op.name); }
+
+double work_of(const ir::Function& function, const ir::Op& op) {
+  if (!is_heavy(op) || op.results.empty() || !op.results[0].present()) return 0;
+  const double results = count_of(function.type_of(op.results[0]));
+  const std::vector<double> first = extents_of(function, op, 0), second = extents_of(function, op, 1);
+  if (results >= kUnknown || first.empty() || second.empty()) return kUnknown;
+  if (op.name == "Conv" && second[0] > 0) {
+    double weights = 1;
+    for (const double extent : second) weights *= extent;
+    return results * weights / second[0];  // per result: one filter
+  }
+  if (op.name == "MatMul" || op.name == "Gemm") return results * first.back();
+  if (op.name == "LSTM" || op.name == "GRU" || op.name == "RNN") {
+    double weights = 0;
+    for (const std::size_t operand : {1, 2}) {
+      double count = 1;
+      for (const double extent : extents_of(function, op, operand)) count *= extent;
+      weights += count;
+    }
+    return weights * first[0] * (first.size() > 1 ? first[1] : 1);
+  }
+  return kUnknown;
+}
 
 }  // namespace dycl::passes

@@ -7,6 +7,7 @@
 
 #include "ir/verify.h"
 #include "passes/constant_outputs.h"
+#include "passes/copy_tails.h"
 #include "passes/cse.h"
 #include "passes/drop_dead.h"
 #include "passes/drop_unreachable.h"
@@ -45,6 +46,7 @@ constexpr std::array kPipeline = std::to_array<PassEntry>({
     {"sink", "moves heavy tensor work into the only arm that uses it", sink},
     {"fold_predicates", "computes conditions with their tensors", fold_predicates},
     {"cse", "makes constants of conditions one", cse},
+    {"copy_tails", "copies a join's heavy work into the arms before it", copy_tails},
     {"drop_dead", "removes what folding left unused", drop_dead},
     {"outline", "moves tensor ops into sub-DNN functions", outline},
     {"identity_outputs", "takes handed-through results out of sub-DNNs", identity_outputs},

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "backends/ort/evaluator.h"
+#include "backends/ort/small_lower.h"
 #include "harness.h"
 #include "ir/host_value.h"
 #include "ir/tensor_evaluator.h"
@@ -57,6 +58,26 @@ std::vector<Case> cases() {
       {"CastToInt", "Cast", {a}, {shaped(DType::I64, {2, 3})}, {{"to", n(7)}}},
       {"CastToBool", "Cast", {ints}, {b23}, {{"to", n(9)}}},
       {"Gather", "Gather", {a, i64({2}, {1, 0})}, {f23}, {{"axis", n(0)}}},
+      {"GatherOne", "Gather", {a, i64({}, {-1})}, {shaped(DType::F32, {2})}, {{"axis", n(1)}}},
+      {"AveragePoolOfAll",
+       "AveragePool",
+       {random_f32({2, 3, 4, 5}, 9)},
+       {shaped(DType::F32, {2, 3, 1, 1})},
+       {{"kernel_shape", std::vector<std::int64_t>{4, 5}}, {"strides", std::vector<std::int64_t>{4, 5}}}},
+      {"AveragePoolOfHalves",
+       "AveragePool",
+       {random_f32({2, 3, 4, 4}, 9)},
+       {shaped(DType::F32, {2, 3, 2, 2})},
+       {{"kernel_shape", std::vector<std::int64_t>{2, 2}}, {"strides", std::vector<std::int64_t>{2, 2}}}},
+      {"ConvOfOnePixel",
+       "Conv",
+       {random_f32({2, 3, 1, 1}, 10), random_f32({4, 3, 1, 1}, 11), random_f32({4}, 12)},
+       {shaped(DType::F32, {2, 4, 1, 1})}},
+      {"ConvOfOnePixelPadded",
+       "Conv",
+       {random_f32({2, 3, 1, 1}, 10), random_f32({4, 3, 3, 3}, 11)},
+       {shaped(DType::F32, {2, 4, 1, 1})},
+       {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}},
       {"Slice", "Slice", {a, i64({1}, {1}), i64({1}, {3}), i64({1}, {1})}, {shaped(DType::F32, {2, 2})}},
       {"Squeeze", "Squeeze", {random_f32({1, 3}, 8), i64({1}, {0})}, {shaped(DType::F32, {3})}},
       {"Unsqueeze", "Unsqueeze", {row, i64({1}, {0})}, {shaped(DType::F32, {1, 3})}},
@@ -131,6 +152,40 @@ TEST_P(Conformance, AllAgree) {
 
 INSTANTIATE_TEST_SUITE_P(Ops, Conformance, testing::ValuesIn(cases()),
                          [](const auto& one) { return one.param.name; });
+
+// One step of a recurrence, as gates have it: with and without states and bias.
+TEST(SmallPrograms, StepOfAnLstm) {
+  for (const bool with_states : {true, false})
+    for (const bool with_bias : {true, false}) {
+      const auto program = [&] {
+        ir::Program made = empty_program();
+        SubDnn s(made, "s0");
+        const ir::Type state = shaped(DType::F32, {1, 1, 5});
+        const auto x = s.input(shaped(DType::F32, {1, 1, 3}));
+        std::vector<ir::ValueId> operands = {x, s.weight("w", random_f32({1, 20, 3}, 1)),
+                                             s.weight("r", random_f32({1, 20, 5}, 2))};
+        operands.push_back(with_bias ? s.weight("b", random_f32({1, 40}, 3)) : ir::ValueId{});
+        operands.emplace_back();  // lengths
+        if (with_states) {
+          operands.push_back(s.input(state));
+          operands.push_back(s.input(state));
+        }
+        s.returns(s.op("LSTM", operands, {shaped(DType::F32, {1, 1, 1, 5}), state, state}, {{"hidden_size", n(5)}}));
+        return made;
+      };
+      std::vector<Tensor> inputs = {random_f32({1, 1, 3}, 4)};
+      if (with_states) inputs.insert(inputs.end(), {random_f32({1, 1, 5}, 5), random_f32({1, 1, 5}, 6)});
+      const ir::Program small = program();
+      EXPECT_TRUE(backends::ort::small::lower(small, small.functions.back(), {}, 16).has_value());
+      backends::BackendOptions engine_only;
+      engine_only.small_programs = false;
+      const auto expected = compile_and_run(program(), "s0", inputs, engine_only);
+      const auto actual = compile_and_run(program(), "s0", inputs);
+      ASSERT_TRUE(expected.ok() && actual.ok());
+      ASSERT_EQ(actual->size(), 3U);
+      for (std::size_t i = 0; i < 3; ++i) expect_close(ir::Tensor::of((*actual)[i]), ir::Tensor::of((*expected)[i]));
+    }
+}
 
 TEST(OrtEvaluator, RefusesWhatItDoesNotKnow) {
   auto ort = backends::ort::make_evaluator();

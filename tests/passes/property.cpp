@@ -18,6 +18,7 @@
 #include "ir/interpret.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "passes/copy_tails.h"
 #include "passes/outline.h"
 #include "passes/pipeline.h"
 
@@ -169,6 +170,11 @@ class Property {
     if (const auto rough = blurred(program))
       for (const auto& trial : {Names{"propagate_shapes"}, Names{}})
         failed += !passes_trial(seed, *rough, trial, arguments, then);
+    // Generated tensors are small, so that no join would be worth a copy: here every one is.
+    ir::Program copied = program;
+    changes_["copy_tails"] += passes::copy_tails(copied, 0);
+    for (const auto& trial : {Names{"drop_dead"}, Names{}})
+      failed += !passes_trial(seed, copied, trial, arguments, then);
     ir::Program outlined = program;
     passes::outline(outlined);
     const ir::Program idle = with_idle_outputs(std::move(outlined));

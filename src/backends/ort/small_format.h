@@ -29,6 +29,8 @@ enum class Opcode : std::int64_t {
   ArgMax = 7,       // outer, middle, inner, last of equals; in, out (i64)
   Cast = 8,         // from dtype, to dtype, count; in, out
   Copy = 9,         // bytes; in, out
+  Pick = 10,        // element bytes, outer, middle, inner, which of the middle; in, out
+  LstmCell = 11,    // hidden extent; the four gates' sums (input, output, forget, cell), old cell, out: hidden, cell
 };
 
 enum class UnaryFunction : std::int64_t { Relu, Sigmoid, Tanh, Exp, Log, Neg, Abs, Sqrt, Not, Count };

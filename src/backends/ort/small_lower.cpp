@@ -110,6 +110,13 @@ class Lowering {
   void arg_max(const ir::Op& op);
   void softmax(const ir::Op& op);
   void alias(const ir::Op& op);
+  void average_pool(const ir::Op& op);
+  void pointwise_conv(const ir::Op& op);
+  void gather(const ir::Op& op);
+  void lstm(const ir::Op& op);
+  std::vector<float> constant_floats(ir::ValueId value) const;
+  Located literal_of(const std::vector<float>& elements);
+  Located scratch_of(std::int64_t floats);
   void cast(const ir::Op& op);
   std::vector<std::int64_t> axes_of(const ir::Op& op, std::size_t rank) const;
   void count_uses();
@@ -120,6 +127,7 @@ class Lowering {
   int block_;
   std::map<std::uint32_t, Located> values_;
   std::map<std::uint32_t, const ir::TensorLiteral*> literal_of_;
+  std::map<std::uint32_t, std::string> weight_of_;
   std::map<std::uint32_t, int> uses_, returns_;
   std::map<std::string, std::int64_t> weight_index_;
   std::vector<std::string> weights_;
@@ -152,8 +160,8 @@ Located Lowering::result(const ir::Op& op) {
   return out;
 }
 
-void Lowering::emit(Opcode opcode, const std::vector<std::int64_t>& numbers, std::initializer_list<const Located*> places,
-                    std::int64_t work) {
+void Lowering::emit(Opcode opcode, const std::vector<std::int64_t>& numbers,
+                    std::initializer_list<const Located*> places, std::int64_t work) {
   words_.push_back(static_cast<std::int64_t>(opcode));
   words_.insert(words_.end(), numbers.begin(), numbers.end());
   for (const Located* place : places) {
@@ -184,20 +192,22 @@ void Lowering::weight(const ir::Op& op) {
   const auto* name = attr ? std::get_if<std::string>(attr) : nullptr;
   require(name && program_.weights.count(*name) && op.results.size() == 1);
   Located value = located(op.results[0]);
-  require(dims_of(program_.weights.at(*name).type) == value.dims && program_.weights.at(*name).type.dtype == value.dtype);
+  require(dims_of(program_.weights.at(*name).type) == value.dims &&
+          program_.weights.at(*name).type.dtype == value.dtype);
   const auto [it, is_new] = weight_index_.try_emplace(*name, static_cast<std::int64_t>(weights_.size()));
   if (is_new) weights_.push_back(*name);
   value.place = Place::Weight;
   value.index = it->second;
   values_[op.results[0].index] = value;
+  weight_of_[op.results[0].index] = *name;
 }
 
 bool Lowering::unary(const ir::Op& op) {
   static const std::map<std::string, std::pair<UnaryFunction, std::int64_t>> table = {
-      {"Relu", {UnaryFunction::Relu, 1}},   {"Sigmoid", {UnaryFunction::Sigmoid, 12}},
-      {"Tanh", {UnaryFunction::Tanh, 16}},  {"Exp", {UnaryFunction::Exp, 8}},
-      {"Log", {UnaryFunction::Log, 8}},     {"Neg", {UnaryFunction::Neg, 1}},
-      {"Abs", {UnaryFunction::Abs, 1}},     {"Sqrt", {UnaryFunction::Sqrt, 2}},
+      {"Relu", {UnaryFunction::Relu, 1}},  {"Sigmoid", {UnaryFunction::Sigmoid, 12}},
+      {"Tanh", {UnaryFunction::Tanh, 16}}, {"Exp", {UnaryFunction::Exp, 8}},
+      {"Log", {UnaryFunction::Log, 8}},    {"Neg", {UnaryFunction::Neg, 1}},
+      {"Abs", {UnaryFunction::Abs, 1}},    {"Sqrt", {UnaryFunction::Sqrt, 2}},
       {"Not", {UnaryFunction::Not, 1}}};
   const auto it = table.find(op.name);
   if (it == table.end()) return false;
@@ -258,7 +268,8 @@ bool Lowering::binary(const ir::Op& op) {
 }
 
 void Lowering::gemm(const ir::Op& op) {
-  for (const auto& [key, value] : op.attrs) require(key == "transA" || key == "transB" || key == "alpha" || key == "beta");
+  for (const auto& [key, value] : op.attrs)
+    require(key == "transA" || key == "transB" || key == "alpha" || key == "beta");
   require(int_attr(op, "transA", 0) == 0);
   const bool transposed = int_attr(op, "transB", 0) != 0;
   const Located a = operand(op, 0), b = operand(op, 1);
@@ -272,10 +283,14 @@ void Lowering::gemm(const ir::Op& op) {
   std::int64_t bias = 0;
   if (has_bias) {
     require(c.dtype == DType::F32);
-    if (c.count() == 1) bias = 1;
-    else if (c.dims == Dims{n} || c.dims == Dims({1, n})) bias = 2;
-    else if (c.dims == Dims({m, n})) bias = 3;
-    else throw NotSmall{};
+    if (c.count() == 1)
+      bias = 1;
+    else if (c.dims == Dims{n} || c.dims == Dims({1, n}))
+      bias = 2;
+    else if (c.dims == Dims({m, n}))
+      bias = 3;
+    else
+      throw NotSmall{};
   }
   emit(Opcode::Gemm,
        {m, n, k, transposed ? 1 : 0, bias, bits_of(float_attr(op, "alpha", 1.0)), bits_of(float_attr(op, "beta", 1.0))},
@@ -354,6 +369,149 @@ void Lowering::pool(const ir::Op& op) {
        in.count() / 4 + outer);
 }
 
+// One window that covers everything is the mean.
+void Lowering::average_pool(const ir::Op& op) {
+  const Located& in = operand(op, 0, true);
+  require(op.operands.size() == 1 && in.dims.size() == 4 && op.results.size() == 1);
+  for (const auto& [key, value] : op.attrs) {
+    const auto* ints = std::get_if<std::vector<std::int64_t>>(&value);
+    if (key == "kernel_shape")
+      require(ints && *ints == Dims({in.dims[2], in.dims[3]}));
+    else if (key == "pads")
+      require(ints && std::ranges::all_of(*ints, [](std::int64_t pad) { return pad == 0; }));
+    else if (key == "dilations")
+      require(ints && std::ranges::all_of(*ints, [](std::int64_t d) { return d == 1; }));
+    else
+      require(key == "strides" || key == "count_include_pad" || key == "ceil_mode");
+  }
+  require(op.attr("kernel_shape") != nullptr && located(op.results[0]).dims == Dims({in.dims[0], in.dims[1], 1, 1}));
+  pool(op);
+}
+
+// A convolution with a 1x1 kernel of a 1x1 image is a product.
+void Lowering::pointwise_conv(const ir::Op& op) {
+  const Located in = operand(op, 0), weights = operand(op, 1);
+  require(in.dims.size() == 4 && in.dims[2] == 1 && in.dims[3] == 1 && weights.dims.size() == 4);
+  require(int_attr(op, "group", 1) == 1 && weights.dims[1] == in.dims[1] && weights.dims[2] == 1 &&
+          weights.dims[3] == 1);
+  for (const auto& [key, value] : op.attrs) {
+    const auto* ints = std::get_if<std::vector<std::int64_t>>(&value);
+    if (key == "pads")
+      require(ints && std::ranges::all_of(*ints, [](std::int64_t pad) { return pad == 0; }));
+    else
+      require(key == "kernel_shape" || key == "strides" || key == "dilations" || key == "group");
+  }
+  const bool has_bias = op.operands.size() > 2 && op.operands[2].present();
+  const Located bias = has_bias ? operand(op, 2) : Located{};
+  const Located out = result(op);
+  const std::int64_t m = in.dims[0], n = weights.dims[0], k = in.dims[1];
+  require(in.dtype == DType::F32 && weights.dtype == DType::F32 && out.dims == Dims({m, n, 1, 1}) && m * n * k > 0);
+  require(!has_bias || (bias.dtype == DType::F32 && bias.dims == Dims{n}));
+  emit(Opcode::Gemm, {m, n, k, 1, has_bias ? 2 : 0, bits_of(1.0), bits_of(1.0)},
+       {&in, &weights, has_bias ? &bias : nullptr, &out}, m * n * k / 2 + m * n);
+}
+
+// One element of an axis, known now.
+void Lowering::gather(const ir::Op& op) {
+  const Located in = operand(op, 0);
+  require(op.operands.size() == 2 && op.operands[1].present());
+  const auto index = literal_of_.find(op.operands[1].index);
+  require(index != literal_of_.end() && index->second->dtype == DType::I64 && index->second->bytes.size() == 8);
+  std::int64_t which = 0, axis = int_attr(op, "axis", 0);
+  std::memcpy(&which, index->second->bytes.data(), sizeof which);
+  const auto rank = static_cast<std::int64_t>(in.dims.size());
+  if (axis < 0) axis += rank;
+  require(axis >= 0 && axis < rank);
+  std::int64_t outer = 1, inner = 1;
+  for (std::int64_t d = 0; d < axis; ++d) outer *= in.dims[static_cast<std::size_t>(d)];
+  for (std::int64_t d = axis + 1; d < rank; ++d) inner *= in.dims[static_cast<std::size_t>(d)];
+  const std::int64_t middle = in.dims[static_cast<std::size_t>(axis)];
+  if (which < 0) which += middle;
+  const Located out = result(op);
+  require(which >= 0 && which < middle && out.dtype == in.dtype && out.count() == outer * inner);
+  emit(Opcode::Pick, {static_cast<std::int64_t>(size_of(in.dtype)), outer, middle, inner, which}, {&in, &out},
+       out.count());
+}
+
+std::vector<float> Lowering::constant_floats(ir::ValueId value) const {
+  const std::uint8_t* data = nullptr;
+  std::size_t size = 0;
+  if (const auto literal = literal_of_.find(value.index); literal != literal_of_.end()) {
+    data = literal->second->bytes.data();
+    size = literal->second->bytes.size();
+  } else if (const auto weight = weight_of_.find(value.index); weight != weight_of_.end()) {
+    data = program_.weights.at(weight->second).bytes.data;
+    size = program_.weights.at(weight->second).bytes.size;
+  }
+  require(data != nullptr);
+  std::vector<float> floats(size / sizeof(float));
+  std::memcpy(floats.data(), data, floats.size() * sizeof(float));
+  return floats;
+}
+
+Located Lowering::literal_of(const std::vector<float>& elements) {
+  literals_.resize((literals_.size() + 7) / 8 * 8);
+  Located out{Place::Literal,
+              static_cast<std::int64_t>(literals_.size()),
+              DType::F32,
+              {static_cast<std::int64_t>(elements.size())},
+              false};
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(elements.data());
+  literals_.insert(literals_.end(), bytes, bytes + elements.size() * sizeof(float));
+  return out;
+}
+
+Located Lowering::scratch_of(std::int64_t floats) {
+  const Located out{Place::Scratch, scratch_, DType::F32, {floats}, false};
+  scratch_ += (floats * 4 + 63) / 64 * 64;
+  return out;
+}
+
+// One step of one sequence. The two biases are added to each other first, as engines do.
+void Lowering::lstm(const ir::Op& op) {
+  const auto has = [&](std::size_t i) { return i < op.operands.size() && op.operands[i].present(); };
+  for (const auto& [key, value] : op.attrs)
+    require(key == "hidden_size" ||
+            (key == "direction" && std::get_if<std::string>(&value) && std::get<std::string>(value) == "forward"));
+  const Located x = operand(op, 0), w = operand(op, 1), r = operand(op, 2);
+  const std::int64_t hidden = int_attr(op, "hidden_size", 0);
+  require(hidden > 0 && !has(4) && !has(7) && x.dims.size() == 3 && x.dims[0] == 1 && x.dims[1] == 1);
+  const std::int64_t inputs = x.dims[2];
+  require(inputs > 0 && w.dims == Dims({1, 4 * hidden, inputs}) && r.dims == Dims({1, 4 * hidden, hidden}));
+  require(x.dtype == DType::F32 && w.dtype == DType::F32 && r.dtype == DType::F32);
+  const Dims state = {1, 1, hidden};
+  for (const std::size_t i : {5, 6})
+    require(!has(i) || (operand(op, i).dims == state && operand(op, i).dtype == DType::F32));
+
+  std::vector<float> bias(static_cast<std::size_t>(4 * hidden), 0.0F);
+  if (has(3)) {
+    const std::vector<float> both = constant_floats(op.operands[3]);
+    require(both.size() == 2 * bias.size());
+    for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = both[i] + both[bias.size() + i];
+  }
+  const Located sum = literal_of(bias);
+  Located gates = scratch_of(4 * hidden);
+  emit(Opcode::Gemm, {1, 4 * hidden, inputs, 1, 2, bits_of(1.0), bits_of(1.0)}, {&x, &w, &sum, &gates},
+       2 * hidden * inputs);
+  if (has(5)) {
+    const Located h = operand(op, 5), all = scratch_of(4 * hidden);
+    emit(Opcode::Gemm, {1, 4 * hidden, hidden, 1, 2, bits_of(1.0), bits_of(1.0)}, {&h, &r, &gates, &all},
+         2 * hidden * hidden);
+    gates = all;
+  }
+  const Located cell = has(6) ? operand(op, 6) : literal_of(std::vector<float>(static_cast<std::size_t>(hidden), 0.0F));
+  const Located both = scratch_of(2 * hidden);
+  emit(Opcode::LstmCell, {hidden}, {&gates, &cell, &both}, 64 * hidden);
+  for (std::size_t i = 0; i < op.results.size(); ++i) {
+    if (!op.results[i].present()) continue;
+    Located out = located(op.results[i]);
+    require(out.dtype == DType::F32 && out.count() == hidden);
+    out.place = Place::Scratch;
+    out.index = both.index + (i == 2 ? hidden * 4 : 0);
+    values_[op.results[i].index] = out;
+  }
+}
+
 void Lowering::softmax(const ir::Op& op) {
   const Located in = operand(op, 0), out = result(op);
   require(in.dtype == DType::F32 && !in.dims.empty() && in.dims == out.dims && in.dims.back() > 0);
@@ -395,8 +553,8 @@ void Lowering::alias(const ir::Op& op) {
 void Lowering::cast(const ir::Op& op) {
   const Located in = operand(op, 0), out = result(op);
   require(in.dims == out.dims && int_attr(op, "to", 0) == static_cast<std::int64_t>(out.dtype));
-  emit(Opcode::Cast, {static_cast<std::int64_t>(in.dtype), static_cast<std::int64_t>(out.dtype), in.count()}, {&in, &out},
-       in.count());
+  emit(Opcode::Cast, {static_cast<std::int64_t>(in.dtype), static_cast<std::int64_t>(out.dtype), in.count()},
+       {&in, &out}, in.count());
 }
 
 void Lowering::op(const ir::Op& op) {
@@ -407,6 +565,10 @@ void Lowering::op(const ir::Op& op) {
   if (name == "Gemm") return gemm(op);
   if (name == "MatMul") return matmul(op);
   if (name == "GlobalAveragePool") return pool(op);
+  if (name == "AveragePool") return average_pool(op);
+  if (name == "Conv") return pointwise_conv(op);
+  if (name == "Gather") return gather(op);
+  if (name == "LSTM") return lstm(op);
   if (name == "ReduceSum") return reduce(op, ReduceFunction::Sum);
   if (name == "ReduceMean") return reduce(op, ReduceFunction::Mean);
   if (name == "ReduceMax") return reduce(op, ReduceFunction::Max);

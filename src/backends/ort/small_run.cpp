@@ -171,7 +171,8 @@ void gemm(const GemmSizes& s, const float* a, const float* b, const float* c, fl
 float reduce_line(ReduceFunction function, const float* x, std::int64_t n, std::int64_t stride) {
   if (function == ReduceFunction::Sum || function == ReduceFunction::Mean) {
     float sum = 0;
-    if (stride == 1) sum = sum_of(x, n);
+    if (stride == 1)
+      sum = sum_of(x, n);
     else
       for (std::int64_t i = 0; i < n; ++i) sum += x[i * stride];
     return function == ReduceFunction::Mean ? sum / static_cast<float>(n) : sum;
@@ -205,8 +206,7 @@ void blocked_mean(std::int64_t groups, std::int64_t spatial, const float* x, flo
         for (int k = 0; k < kBlock; ++k) sums[w][k] += at[(s + w) * kBlock + k];
     for (; s < spatial; ++s)
       for (int k = 0; k < kBlock; ++k) sums[0][k] += at[s * kBlock + k];
-    for (int k = 0; k < kBlock; ++k)
-      y[g * kBlock + k] = (sums[0][k] + sums[1][k]) / static_cast<float>(spatial);
+    for (int k = 0; k < kBlock; ++k) y[g * kBlock + k] = (sums[0][k] + sums[1][k]) / static_cast<float>(spatial);
   }
 }
 
@@ -237,6 +237,25 @@ void arg_max(const std::int64_t* n, const float* x, std::int64_t* y) {
     }
 }
 
+void pick(const std::int64_t* n, const std::uint8_t* x, std::uint8_t* y) {
+  const auto line = static_cast<std::size_t>(n[0] * n[3]);
+  const auto outer = static_cast<std::size_t>(n[1]), middle = static_cast<std::size_t>(n[2]);
+  if (line == 0) return;
+  for (std::size_t o = 0; o < outer; ++o)
+    std::memcpy(y + o * line, x + (o * middle + static_cast<std::size_t>(n[4])) * line, line);
+}
+
+float sigmoid(float v) { return 1.0F / (1.0F + std::exp(-v)); }
+
+void lstm_cell(std::int64_t hidden, const float* gates, const float* cell, float* out) {
+  const float *in = gates, *shown = gates + hidden, *kept = gates + 2 * hidden, *fresh = gates + 3 * hidden;
+  for (std::int64_t i = 0; i < hidden; ++i) {
+    const float next = sigmoid(kept[i]) * cell[i] + sigmoid(in[i]) * std::tanh(fresh[i]);
+    out[i] = sigmoid(shown[i]) * std::tanh(next);
+    out[hidden + i] = next;
+  }
+}
+
 std::int64_t to_integer(float v) {
   constexpr float kLimit = 9223372036854775808.0F;
   return v >= -kLimit && v < kLimit ? static_cast<std::int64_t>(v) : std::numeric_limits<std::int64_t>::min();
@@ -247,9 +266,12 @@ std::int64_t to_integer(std::uint8_t v) { return v; }
 template <typename From>
 void cast_from(const From* x, DType to, void* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
-    if (to == DType::F32) static_cast<float*>(out)[i] = static_cast<float>(x[i]);
-    else if (to == DType::I64) static_cast<std::int64_t*>(out)[i] = to_integer(x[i]);
-    else static_cast<std::uint8_t*>(out)[i] = x[i] != From{} ? 1 : 0;
+    if (to == DType::F32)
+      static_cast<float*>(out)[i] = static_cast<float>(x[i]);
+    else if (to == DType::I64)
+      static_cast<std::int64_t*>(out)[i] = to_integer(x[i]);
+    else
+      static_cast<std::uint8_t*>(out)[i] = x[i] != From{} ? 1 : 0;
   }
 }
 
@@ -355,7 +377,8 @@ Result<void> SmallProgram::Reader::binary(Step& step) {
   const auto function = static_cast<BinaryFunction>(step.numbers[0]);
   const auto dtype = dtype_of_code(static_cast<int>(step.numbers[1]));
   const bool is_bool = dtype == DType::Bool;
-  if (!dtype || (!is_bool && *dtype != DType::F32 && *dtype != DType::I64)) return damaged("a dtype it cannot compute with");
+  if (!dtype || (!is_bool && *dtype != DType::F32 && *dtype != DType::I64))
+    return damaged("a dtype it cannot compute with");
   const bool takes_bool = function >= BinaryFunction::And || function == BinaryFunction::Equal;
   if (is_bool ? !takes_bool : function >= BinaryFunction::And) return damaged("a function of another dtype");
   if (*dtype == DType::I64 && function == BinaryFunction::Div) return damaged("a division of integers");
@@ -406,7 +429,7 @@ Result<void> SmallProgram::Reader::reduction(Step& step, std::size_t result_size
 
 Result<SmallProgram::Step> SmallProgram::Reader::step() {
   Step step;
-  DYCL_ASSIGN(const std::int64_t code, number(1, 9));
+  DYCL_ASSIGN(const std::int64_t code, number(1, 11));
   step.opcode = static_cast<Opcode>(code);
   const std::pair<std::int64_t, std::int64_t> extent = {0, kMaxCount}, positive = {1, kMaxCount};
   switch (step.opcode) {
@@ -456,11 +479,30 @@ Result<SmallProgram::Step> SmallProgram::Reader::step() {
       DYCL_ASSIGN(step.out, where(static_cast<std::size_t>(step.numbers[2]) * sizes[1], sizes[1], true));
       break;
     }
-    case Opcode::Copy:
+    case Opcode::Copy: {
       DYCL_TRY(numbers(step, {{0, kMaxCount * 8}}));
       DYCL_ASSIGN(step.a, where(static_cast<std::size_t>(step.numbers[0]), 1, false));
       DYCL_ASSIGN(step.out, where(static_cast<std::size_t>(step.numbers[0]), 1, true));
       break;
+    }
+    case Opcode::Pick: {
+      DYCL_TRY(numbers(step, {{1, 8}, extent, positive, extent, extent}));
+      if (step.numbers[4] >= step.numbers[2]) return damaged("a step reaches beyond a tensor");
+      const auto size = static_cast<std::size_t>(step.numbers[0]);
+      DYCL_ASSIGN(const std::size_t in, count(step, {1, 2, 3}));
+      DYCL_ASSIGN(const std::size_t out, count(step, {1, 3}));
+      DYCL_ASSIGN(step.a, where(in * size, 1, false));
+      DYCL_ASSIGN(step.out, where(out * size, 1, true));
+      break;
+    }
+    case Opcode::LstmCell: {
+      DYCL_TRY(numbers(step, {{1, kMaxCount / 4}}));
+      const auto hidden = static_cast<std::size_t>(step.numbers[0]);
+      DYCL_ASSIGN(step.a, where(hidden * 16, 4, false));
+      DYCL_ASSIGN(step.b, where(hidden * 4, 4, false));
+      DYCL_ASSIGN(step.out, where(hidden * 8, 4, true));
+      break;
+    }
   }
   return step;
 }
@@ -506,7 +548,8 @@ struct SmallProgram::Memory {
       case Place::Weight: return weights[w.index];
       case Place::Scratch: return scratch + w.index;
       case Place::Literal: return literals + w.index;
-      case Place::Output: case Place::None: return nullptr;
+      case Place::Output:
+      case Place::None: return nullptr;
     }
     return nullptr;
   }
@@ -547,10 +590,13 @@ void SmallProgram::execute(const Step& step, const Memory& memory) {
     case Opcode::Copy:
       if (n[0] > 0) std::memcpy(out, a, static_cast<std::size_t>(n[0]));
       return;
+    case Opcode::Pick: return pick(n, static_cast<const std::uint8_t*>(a), static_cast<std::uint8_t*>(out));
+    case Opcode::LstmCell: return lstm_cell(n[0], x, static_cast<const float*>(memory.read(step.b)), y);
   }
 }
 
-void SmallProgram::run(const void* const* inputs, void* const* outputs, const void* const* weights, void* scratch) const {
+void SmallProgram::run(const void* const* inputs, void* const* outputs, const void* const* weights,
+                       void* scratch) const {
   const Memory memory{inputs, outputs, weights, static_cast<std::uint8_t*>(scratch), literals_.data()};
   for (const Step& step : steps_) execute(step, memory);
 }
