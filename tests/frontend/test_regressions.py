@@ -318,3 +318,45 @@ def shapes_in_texts(x):
 
 def test_containers_of_numbers_in_texts():
     check(shapes_in_texts, [(T(1, 2, 3),), (T(-1, 2, 3),), (T(-1, -2, -3),)])
+
+
+class Setting:
+    state = 1
+
+    def __init__(self, value):
+        self.value = value
+
+    def __enter__(self):
+        self.old = Setting.state
+        Setting.state = self.value
+
+    def __exit__(self, *_):
+        Setting.state = self.old
+
+
+def with_settings(x):
+    with Setting(2):
+        y = x * Setting.state if x.sum() > 0 else x - Setting.state
+        with Setting(5):
+            y = y + Setting.state
+    return y + Setting.state
+
+
+def test_class_attributes_set_and_put_back():
+    check(with_settings, [(T(1, 2),), (T(-1, -2),)])
+    assert Setting.state == 1
+
+
+class GrowingState(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.memory = torch.zeros(0)
+
+    def forward(self, x):
+        self.memory = torch.cat([self.memory, x]) if self.memory.numel() else x + 1
+        return self.memory.sum()
+
+
+def test_a_tensor_attribute_that_changes_shape_is_refused():
+    with pytest.raises(dycl.CompileError, match="memory"):
+        dycl.compile(GrowingState().eval(), (T(1, 2),))

@@ -115,7 +115,9 @@ def install(obj: Any, contents: Any) -> None:
             del obj.cell_contents
     else:
         values, held = contents
-        if values is not None:
+        if isinstance(obj, type):
+            _install_class(obj, values)
+        elif values is not None:
             mine = object.__getattribute__(obj, "__dict__")
             mine.clear()
             mine.update(values)
@@ -124,6 +126,17 @@ def install(obj: Any, contents: Any) -> None:
                 object.__setattr__(obj, name, held[name])
             elif _has_slot(obj, name):
                 object.__delattr__(obj, name)
+
+
+def _install_class(cls: type, values: dict) -> None:
+    """A class's attributes can only be set one by one."""
+    now = dict(vars(cls))
+    for name in now:
+        if name not in values:
+            type.__delattr__(cls, name)
+    for name, value in values.items():
+        if name not in now or now[name] is not value:
+            type.__setattr__(cls, name, value)
 
 
 _slots_cache: dict[type, tuple[str, ...]] = {}

@@ -88,6 +88,9 @@ class Outputs:
                 continue  # computed anew with the same contents: `self.scales = [s.to(x) for s in self.scales]`
             if isinstance(initial, torch.Tensor) and value is recorder.handle_of(initial):
                 continue  # the same tensor assigned back, as `self.total += x` does
+            if isinstance(owner, type):
+                raise CaptureRefusal(f"the class attribute {owner.__name__}.{name} is left changed by the model",
+                                     "make it an attribute of the module", kind="class-attribute")
             if ("choice", id(owner), name) in m.decisions.states:
                 continue
             self._check_state(owner, name, initial, value)
@@ -316,12 +319,19 @@ class Outputs:
             if isinstance(current, RtScalar) and current.kind == initial.type.kind if isinstance(
                     initial.type, ScalarType) else isinstance(current, torch.Tensor):
                 values.append(self._value(current))
+                if isinstance(initial.type, TensorType) and not _fits(values[-1].type, initial.type):
+                    raise CaptureRefusal(f"the tensor attribute {name} changes its shape or dtype from call to call",
+                                         "keep its shape, or pass it in and return it", kind="state.type")
             elif isinstance(initial.type, ScalarType) and type(current).__name__ == initial.type.kind:
                 values.append(m.scalars.value(current))
             else:
                 raise CaptureRefusal(f"the attribute {name} changes its type from call to call",
                                      "keep its type, or make it an argument and a result", kind="state.type")
         return values
+
+
+def _fits(type: TensorType, declared: TensorType) -> bool:
+    return type.dtype == declared.dtype and tuple(type.shape) == tuple(declared.shape)
 
 
 _UNKNOWN = object()
@@ -444,6 +454,8 @@ def _changes(obj: Any, before: Any, after: Any, stored: set):
                 yield obj, "+", list(after[len(before):]), list(before)
             return
         yield obj, "*", list(after), list(before)
+        return
+    if isinstance(obj, set) and set(before) == set(after):
         return
     raise CaptureRefusal(f"a {type(obj).__name__} from outside is changed by the model",
                          "return the new value instead", kind="write-back")

@@ -411,7 +411,9 @@ def store_default(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
                 m.note_store(obj.__dict__[table], name)
         torch.nn.Module.__setattr__(obj, name, value)
     elif isinstance(obj, type):
-        raise CaptureRefusal(f"the class attribute {obj.__name__}.{name} is written", kind="class-attribute")
+        if isinstance(mro_lookup(obj, name), (types.FunctionType, property, types.MemberDescriptorType)) or name.startswith("__"):
+            raise CaptureRefusal(f"the class attribute {obj.__name__}.{name} is written", kind="class-attribute")
+        type.__setattr__(obj, name, value)
     else:
         object.__setattr__(obj, name, value)
     return None
@@ -681,6 +683,15 @@ def _static_bound(m: Machine, bound: Any, length: int) -> Any:
     return m.decide_value(bound, range(-length + 1, length), "a slice bound")
 
 
+def slice_bounds(m: Machine, key: Any) -> Any:
+    """A subscript whose slices are bounded by numbers: x[:n] with a tensor n of one element."""
+    if isinstance(key, tuple) and any(isinstance(k, slice) for k in key):
+        return tuple(slice_bounds(m, k) for k in key)
+    if isinstance(key, slice) and any(m.is_tensor(x) for x in (key.start, key.stop, key.step)):
+        return slice(*(m.tensor_item(x) if m.is_tensor(x) else x for x in (key.start, key.stop, key.step)))
+    return key
+
+
 def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if isinstance(container, RtList):
         if isinstance(key, slice) and key.step == -1 and key.start is key.stop is None:
@@ -693,7 +704,7 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
             n = container.shape[0]
             if not (m.decide(m.scalars.compare("lt", key, n)) and m.decide(m.scalars.compare("ge", key, -n))):
                 raise IndexError(f"index out of bounds for dimension 0 with size {n}")
-        return m.recorder.call(operator.getitem, (container, key), {})
+        return m.recorder.call(operator.getitem, (container, slice_bounds(m, key)), {})
     if isinstance(container, torch.nn.ModuleList | torch.nn.Sequential | torch.nn.ParameterList):
         if isinstance(key, RtScalar) or m.is_tensor(key):
             key = static_index(m, key, len(container))
@@ -729,7 +740,7 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
     if m.is_array(container):
         return m.arrays.set_item(container, key, value)
     if m.is_tensor(container):
-        m.recorder.call(operator.setitem, (container, key, value), {})
+        m.recorder.call(operator.setitem, (container, slice_bounds(m, key), value), {})
         return None
     method = python_method(container, "__setitem__")
     if method is not None:
