@@ -244,6 +244,12 @@ class DYCL_API Run {
   Result<std::span<const Value>> run_with_states(std::span<const Value> arguments, std::span<const Value> states);
   std::span<const Value> new_states() const;
 
+  // Hands over the memory of a tensor among the last results or new states, so that it need not be copied: the
+  // caller frees it with std::free, and the Run makes new memory for its next run. The views stay good as long as that
+  // memory. Null: the elements are not the result's alone (an argument passed through, a weight, a kept state, a result
+  // listed twice) or an engine's; copy them.
+  void* detach(const Tensor& result);
+
   // The states kept in this Run. set_state copies.
   Result<Value> state(std::string_view name) const;
   Result<void> set_state(std::string_view name, const Value& value);
@@ -251,6 +257,9 @@ class DYCL_API Run {
 
   void set_seed(std::uint64_t seed);        // of rand.* ops; the generator otherwise goes on from run to run
   void set_loop_limit(std::int64_t limit);  // for loops without a limit of their own; 0: the default, 1,000,000
+  // Asked every 20 ms or so of a run, between its steps (a sub-DNN that runs is not cut short): false ends the
+  // run with an error of type "Interrupted". Null: never.
+  void set_poll(std::function<bool()> keep_going);
   void set_print(std::function<void(std::string_view)> print);  // gets text with its newline; default: stdout
 
   // For verification. While tracing, every decision is recorded; trace() is that of the last run,

@@ -37,6 +37,12 @@ nb::object export_span(const SourceSpan& span, const std::vector<std::string>& s
   return nb::make_tuple(file, span.line, span.column, span.end_line, span.end_column);
 }
 
+bool is_main_thread() {
+  static const auto main =
+      nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  return PyThread_get_thread_ident() == main;
+}
+
 // One caller of a program, with the Python callbacks it was given.
 struct Runner {
   std::shared_ptr<const runtime::Program> program;
@@ -44,7 +50,21 @@ struct Runner {
   std::exception_ptr callback_failure;  // a Python exception must not cross the runtime
   std::mutex busy;
 
-  Runner(std::shared_ptr<const runtime::Program> p, runtime::Run r) : program(std::move(p)), run(std::move(r)) {}
+  bool on_main_thread = false;  // where Python looks at signals
+
+  Runner(std::shared_ptr<const runtime::Program> p, runtime::Run r) : program(std::move(p)), run(std::move(r)) {
+    run.set_poll([this] { return !on_main_thread || !interrupted(); });
+  }
+
+ private:
+  // A signal's handler raised (Ctrl-C: KeyboardInterrupt): the run ends, and `run` raises it.
+  bool interrupted() {
+    nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() == 0) return false;
+    if (!callback_failure) callback_failure = std::make_exception_ptr(nb::python_error());
+    PyErr_Clear();
+    return true;
+  }
 };
 
 [[noreturn]] void raise_run_error(const Runner& runner, const Error& error) { raise(error, runner.program->sources()); }
@@ -59,6 +79,7 @@ nb::object run(Runner& self, nb::sequence arguments, nb::object states, const st
   const bool explicit_states = !states.is_none();
   if (explicit_states) given_states = ImportedValues(nb::cast<nb::sequence>(states), self.program->states());
   self.callback_failure = nullptr;
+  self.on_main_thread = is_main_thread();
   auto results = [&] {
     nb::gil_scoped_release release;
     return explicit_states ? self.run.run_with_states(inputs.values(), given_states.values())
@@ -67,9 +88,9 @@ nb::object run(Runner& self, nb::sequence arguments, nb::object states, const st
   if (self.callback_failure) std::rethrow_exception(self.callback_failure);
   if (!results) raise_run_error(self, results.error());
 
-  nb::list outputs = export_values(*results, framework);
+  nb::list outputs = export_values(*results, framework, &self.run);
   if (!explicit_states) return outputs;
-  return nb::make_tuple(outputs, export_values(self.run.new_states(), framework));
+  return nb::make_tuple(outputs, export_values(self.run.new_states(), framework, &self.run));
 }
 
 // Runs Python code inside a run: takes the GIL, and keeps an exception for later.

@@ -183,11 +183,10 @@ HostTensor import_any(nb::handle object, const char* what) {
 struct Export {
   dlpack::Managed managed{};
   std::vector<std::int64_t> shape, strides;
-  std::unique_ptr<std::uint8_t[]> elements;
+  Elements elements;
 
-  Export(DType dtype, std::span<const std::int64_t> extents, const void* data, std::size_t bytes)
-      : shape(extents.begin(), extents.end()), strides(extents.size()), elements(new std::uint8_t[bytes ? bytes : 1]) {
-    if (bytes) std::memcpy(elements.get(), data, bytes);
+  Export(DType dtype, std::span<const std::int64_t> extents, Elements given)
+      : shape(extents.begin(), extents.end()), strides(extents.size()), elements(std::move(given)) {
     std::int64_t stride = 1;
     for (std::size_t i = shape.size(); i-- > 0;) {
       strides[i] = stride;
@@ -202,24 +201,22 @@ struct Export {
   }
 };
 
-nb::object export_to_torch(DType dtype, std::span<const std::int64_t> shape, const void* data, std::size_t bytes) {
+nb::object export_to_torch(DType dtype, std::span<const std::int64_t> shape, Elements elements) {
   static const nb::object* tensor_type = new nb::object(nb::module_::import_("torch").attr("Tensor"));
   const dlpack::ExchangeApi* api = exchange_api(*tensor_type);
   if (!api || !api->to_object)
     throw nb::type_error("this torch has no DLPack exchange table; torch 2.10 or later is needed");
-  auto tensor = std::make_unique<Export>(dtype, shape, data, bytes);
+  auto tensor = std::make_unique<Export>(dtype, shape, std::move(elements));
   void* object = nullptr;
   if (api->to_object(&tensor.release()->managed, &object) != 0) nb::raise_python_error();
   return nb::steal(static_cast<PyObject*>(object));
 }
 
-nb::object export_to_numpy(DType dtype, std::span<const std::int64_t> shape, const void* data, std::size_t bytes) {
-  std::unique_ptr<std::uint8_t[]> elements(new std::uint8_t[bytes ? bytes : 1]);
-  if (bytes) std::memcpy(elements.get(), data, bytes);
+nb::object export_to_numpy(DType dtype, std::span<const std::int64_t> shape, Elements elements) {
   dlpack::Tensor type{};
   set_dlpack_dtype(dtype, type);
   void* address = elements.get();
-  nb::capsule owner(elements.release(), [](void* p) noexcept { delete[] static_cast<std::uint8_t*>(p); });
+  nb::capsule owner(elements.release(), [](void* p) noexcept { std::free(p); });
   const std::vector<std::size_t> extents(shape.begin(), shape.end());
   return nb::cast(nb::ndarray<nb::numpy>(address, extents.size(), extents.data(), owner, nullptr,
                                          nb::dlpack::dtype{type.code, type.bits, type.lanes}));
@@ -237,10 +234,17 @@ HostTensor import_tensor(nb::handle object, const char* what) {
   return import_any(object, what);
 }
 
-nb::object export_tensor(DType dtype, std::span<const std::int64_t> shape, const void* data, std::size_t bytes,
+Elements copy_elements(const void* data, std::size_t bytes) {
+  Elements elements(std::malloc(bytes ? bytes : 1));
+  if (!elements) throw std::bad_alloc();
+  if (bytes) std::memcpy(elements.get(), data, bytes);
+  return elements;
+}
+
+nb::object export_tensor(DType dtype, std::span<const std::int64_t> shape, Elements elements,
                          const std::string& framework) {
-  if (framework == "torch") return export_to_torch(dtype, shape, data, bytes);
-  if (framework == "numpy") return export_to_numpy(dtype, shape, data, bytes);
+  if (framework == "torch") return export_to_torch(dtype, shape, std::move(elements));
+  if (framework == "numpy") return export_to_numpy(dtype, shape, std::move(elements));
   throw nb::value_error("framework: 'torch' or 'numpy'");
 }
 

@@ -7,6 +7,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,8 +35,15 @@ bool is_tensor(nanobind::handle object);
 // Raises TypeError, naming `what`, for anything that is no tensor of a known dtype.
 HostTensor import_tensor(nanobind::handle object, const char* what);
 
-// A copy of the elements as a tensor of `framework` ("torch" or "numpy").
-nanobind::object export_tensor(DType dtype, std::span<const std::int64_t> shape, const void* data, std::size_t bytes,
+// Memory of a tensor that Python takes over.
+struct FreeElements {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Elements = std::unique_ptr<void, FreeElements>;
+Elements copy_elements(const void* data, std::size_t bytes);
+
+// The elements as a tensor of `framework` ("torch" or "numpy").
+nanobind::object export_tensor(DType dtype, std::span<const std::int64_t> shape, Elements elements,
                                const std::string& framework);
 
 }  // namespace dycl::bindings

@@ -55,24 +55,30 @@ runtime::Value ImportedValues::import(nb::handle value, const runtime::Type* typ
   return Value::of(runtime::Tensor{tensor.data, tensor.dtype, tensor.shape});
 }
 
-nb::object export_value(const runtime::Value& value, const std::string& framework) {
+nb::object export_value(const runtime::Value& value, const std::string& framework, runtime::Run* run) {
   using Kind = runtime::Value::Kind;
   switch (value.kind) {
     case Kind::None: return nb::none();
     case Kind::Bool: return nb::bool_(value.boolean);
     case Kind::Int: return nb::int_(value.integer);
     case Kind::Float: return nb::float_(value.floating);
-    case Kind::Tensor:
-      return export_tensor(value.tensor.dtype, value.tensor.shape, value.tensor.data, value.tensor.byte_size(),
+    case Kind::Tensor: {
+      const runtime::Tensor& tensor = value.tensor;
+      const std::size_t bytes = tensor.byte_size();
+      // Taking a small tensor's memory away costs the next run more than copying it.
+      constexpr std::size_t kWorthTaking = std::size_t{64} << 10;
+      Elements taken(run && bytes >= kWorthTaking ? run->detach(tensor) : nullptr);
+      return export_tensor(tensor.dtype, tensor.shape, taken ? std::move(taken) : copy_elements(tensor.data, bytes),
                            framework);
-    case Kind::List: return export_values(value.elements, framework);
+    }
+    case Kind::List: return export_values(value.elements, framework, run);
   }
   return nb::none();
 }
 
-nb::list export_values(std::span<const runtime::Value> values, const std::string& framework) {
+nb::list export_values(std::span<const runtime::Value> values, const std::string& framework, runtime::Run* run) {
   nb::list result;
-  for (const runtime::Value& value : values) result.append(export_value(value, framework));
+  for (const runtime::Value& value : values) result.append(export_value(value, framework, run));
   return result;
 }
 

@@ -33,9 +33,11 @@ class ImportedValues {
   std::deque<HostTensor> tensors_;
 };
 
-// A copy of `value` as an object of `framework` ("torch" or "numpy").
-nanobind::object export_value(const runtime::Value& value, const std::string& framework);
-nanobind::list export_values(std::span<const runtime::Value> values, const std::string& framework);
+// `value` as an object of `framework` ("torch" or "numpy"). The memory of a large tensor is taken over from `run`, whose
+// result it must be; otherwise elements are copied.
+nanobind::object export_value(const runtime::Value& value, const std::string& framework, runtime::Run* run = nullptr);
+nanobind::list export_values(std::span<const runtime::Value> values, const std::string& framework,
+                             runtime::Run* run = nullptr);
 
 // Calls a Python function for `host_call`; an exception becomes an Error with its type.
 Result<void> call_host_function(const std::string& name, nanobind::handle function,

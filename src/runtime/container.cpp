@@ -103,6 +103,14 @@ MappedFile::~MappedFile() {
   if (data_) ::munmap(const_cast<std::uint8_t*>(data_), size_);
 }
 
+void MappedFile::release_pages(std::span<const std::uint8_t> piece) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(piece.data()) + page - 1) / page * page;
+  const auto end = reinterpret_cast<std::uintptr_t>(piece.data() + piece.size()) / page * page;
+  // A read-only mapping of a file: nothing is lost. A failure costs memory only.
+  if (begin < end) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 

@@ -72,6 +72,8 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
 
   std::span<const std::uint8_t> bytes() const { return {data_, size_}; }
+  // Gives back the memory of pages that were read; they come again when they are read again.
+  static void release_pages(std::span<const std::uint8_t> piece);
 
  private:
   MappedFile(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}

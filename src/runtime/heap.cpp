@@ -204,6 +204,15 @@ void Heap::recycle(TensorObject* t) {
   free_dynamic_ = t;
 }
 
+void* Heap::detach(TensorObject* t) {
+  if (!t->memory || t->view.data != t->memory) return nullptr;
+  drop_engine_slot(t);
+  t->capacity = 0;
+  t->view.data = nullptr;
+  t->epoch = ~epoch_;  // memory anew next time
+  return std::exchange(t->memory, nullptr);
+}
+
 ListObject* Heap::acquire_list(SlotKind elements) {
   ListObject* l = free_lists_;
   if (l) {

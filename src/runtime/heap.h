@@ -93,6 +93,9 @@ class Heap {
   // False if the extents are not a shape or contradict tensor->expected.
   bool accepts_shape(const TensorObject* tensor, std::int64_t rank, const std::int64_t* shape) const;
 
+  // Takes the elements' memory away from a tensor that has its own; the caller frees it. Null: it has none of its own.
+  void* detach(TensorObject* t);
+
   ListObject* acquire_list(SlotKind elements);
 
   static void retain(TensorObject* t) { ++t->refs; }

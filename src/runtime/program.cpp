@@ -127,6 +127,18 @@ Result<void> find_host_functions(Parts& p) {
   return {};
 }
 
+// A program of several engines has targets that join a key of each, "a-1/x & b-2/y": the one
+// that begins with the back end's name.
+std::string key_of(const std::string& target, const std::string& backend) {
+  constexpr std::string_view kAnd = " & ";
+  for (std::size_t begin = 0; begin <= target.size();) {
+    const std::size_t end = std::min(target.find(kAnd, begin), target.size());
+    if (target.compare(begin, backend.size() + 1, backend + "-") == 0) return target.substr(begin, end - begin);
+    begin = end + kAnd.size();
+  }
+  return target;
+}
+
 // Why a target cannot be used here; empty if it can.
 std::string obstacle(Parts& p, const std::string& target) {
   std::set<std::string> asked;
@@ -136,10 +148,19 @@ std::string obstacle(Parts& p, const std::string& target) {
       auto engine = p.engines.get(a.backend, p.options);
       if (!engine) return engine.error().message;
       const dycl_plugin* plugin = p.engines.plugin_of(a.backend);
-      if (!plugin->accepts_target(*engine, target.c_str())) return plugin->last_error();
+      if (!plugin->accepts_target(*engine, key_of(target, a.backend).c_str())) return plugin->last_error();
     }
   }
   return {};
+}
+
+// Two engines have two pools of threads: where the caller did not say, neither may spin on
+// a core that the other needs.
+void settle_spinning(Parts& p) {
+  std::set<std::string> backends;
+  for (const PlanSubDnn& function : p.plan.sub_dnns)
+    for (const PlanArtifact& a : function.artifacts) backends.insert(a.backend);
+  if (backends.size() > 1 && p.options.spinning < 0) p.options.spinning = 0;
 }
 
 Result<void> choose_target(Parts& p) {
@@ -294,8 +315,12 @@ Result<std::shared_ptr<const Program>> Program::load(const std::filesystem::path
     p.bindings = symbol_bindings(p.plan);
     describe_interface(p);
     DYCL_TRY(find_host_functions(p));
+    settle_spinning(p);
     DYCL_TRY(choose_target(p));
     DYCL_TRY(load_sub_dnns(p));
+    // Engines have made of models and weights what they need; what they still read in place comes back.
+    for (const auto name : {section::kArtifacts, section::kWeights})
+      if (const Section* s = p.container.find(name)) MappedFile::release_pages(s->bytes);
     count_calls(p);
     return {};
   };

@@ -186,6 +186,24 @@ Result<std::span<const Value>> Run::run_with_states(std::span<const Value> argum
 
 std::span<const Value> Run::new_states() const { return parts_->new_states; }
 
+TensorObject* Run::Parts::sole_result(SlotKind kind, Slot slot, const void* data) const {
+  if (kind == SlotKind::Tensor && slot.tensor && slot.tensor->view.data == data)
+    return slot.tensor->refs == 1 ? slot.tensor : nullptr;
+  if (kind != SlotKind::List || !slot.list || slot.list->refs != 1) return nullptr;
+  for (const Slot& item : slot.list->items)
+    if (TensorObject* found = sole_result(slot.list->elements, item, data)) return found;
+  return nullptr;
+}
+
+void* Run::detach(const Tensor& result) {
+  Parts& p = *parts_;
+  if (!result.data) return nullptr;
+  for (std::size_t i = 0; i < p.results.size(); ++i)
+    if (TensorObject* t = p.sole_result(p.shared.slot_of(p.plan.outputs[i].type), p.results[i], result.data))
+      return p.heap.detach(t);
+  return nullptr;
+}
+
 namespace {
 
 std::optional<std::size_t> state_named(const Plan& plan, std::string_view name) {
@@ -231,6 +249,8 @@ void Run::reset_states() {
 void Run::set_seed(std::uint64_t seed) { parts_->random.reseed(seed); }
 
 void Run::set_loop_limit(std::int64_t limit) { parts_->set_loop_limit(limit); }
+
+void Run::set_poll(std::function<bool()> keep_going) { parts_->keep_going = std::move(keep_going); }
 
 void Run::set_print(std::function<void(std::string_view)> print) { parts_->print_to = std::move(print); }
 void Run::set_trace(bool on) { parts_->tracing = on; }

@@ -9,6 +9,7 @@
 // Registers own what they hold. Between runs all but constants are empty.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -101,6 +102,7 @@ struct Run::Parts {
   }
   scalar::Scalar scalar_in(std::uint32_t operand) const;
 
+  bool poll();  // false: the caller wants the run to end, error set
   bool fail(const char* type, std::string message);
   bool fault(scalar::Fault f);
   bool undefined(std::uint32_t operand);
@@ -130,6 +132,8 @@ struct Run::Parts {
   // ---- around a run (run.cpp) -----------------------------------------------------------
   Result<std::span<const Value>> run();
   void finish_run();
+  // The result, or element of a result, whose elements lie at `data` and that nobody else holds.
+  TensorObject* sole_result(SlotKind kind, Slot slot, const void* data) const;
   void set_loop_limit(std::int64_t limit);
   void forget_results();
   void clear_registers();
@@ -158,6 +162,9 @@ struct Run::Parts {
   std::vector<Value> host_arguments, host_results;
   Random random;
   std::function<void(std::string_view)> print_to;
+  std::function<bool()> keep_going;  // the caller's poll
+  std::chrono::steady_clock::time_point next_poll;
+  std::uint32_t back_edges = 0;
   Error error;
   std::uint32_t failed_at = kNowhere;  // position of the instruction that failed
   std::int64_t failed_loop = -1;       // or the loop that ran too long

@@ -87,6 +87,9 @@ bool Run::Parts::walk_code() {
           error.help = "raise the loop limit if that is intended";
           return stop(at);
         }
+        // Loops of scalars are fast: the clock is looked at every so often.
+        if (keep_going && (++back_edges & 63U) == 0 && !poll()) [[unlikely]]
+          return stop(at);
         break;
       case Opcode::Return:
         if (!take_results(at)) return stop(at);
@@ -136,7 +139,10 @@ bool Run::Parts::walk_code() {
       case Opcode::RandInt: DYCL_DO(rand(at, static_cast<Opcode>(opcode_number(*at))));
       case Opcode::Print: DYCL_DO(print(at));
       case Opcode::Check: DYCL_DO(check(at));
-      case Opcode::Call: DYCL_DO(call_sub_dnn<kWatched>(at));
+      case Opcode::Call:
+        if (keep_going && !poll()) [[unlikely]]
+          return stop(at);
+        DYCL_DO(call_sub_dnn<kWatched>(at));
       case Opcode::HostCall: DYCL_DO(host_call(at));
 
 #define DYCL_SCALAR_CASE(id, name, operands, result, compute)                    \
@@ -327,6 +333,14 @@ std::string Run::Parts::formatted(std::uint32_t string, std::uint32_t count, con
   std::vector<scalar::Scalar> values;
   for (std::uint32_t i = 0; i < count; ++i) values.push_back(scalar_in(operands[i]));
   return format_message(plan.strings[string], values);
+}
+
+bool Run::Parts::poll() {
+  constexpr std::chrono::milliseconds kInterval(20);
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_poll) return true;
+  next_poll = now + kInterval;
+  return keep_going() || fail("Interrupted", "the run was stopped by its caller");
 }
 
 bool Run::Parts::fail(const char* type, std::string message) {

@@ -371,5 +371,89 @@ TEST(Profiles, CountCalls) {
   EXPECT_GT(run.profile()[0].nanoseconds, 0U);
 }
 
+TEST(Results, CanBeTakenOver) {
+  auto run = must_create(must_load(kDoubling, kDouble));
+  const Floats x({2}, {1, 2});
+  std::vector<void*> taken;
+  for (int i = 0; i < 3; ++i) {
+    auto out = run.run({x, Value::of(std::int64_t{1})});
+    ASSERT_TRUE(out) << out.error().message;
+    const runtime::Tensor result = (*out)[0].tensor;
+    void* memory = run.detach(result);
+    ASSERT_EQ(memory, result.data);
+    EXPECT_EQ(run.detach(result), nullptr) << "taken twice";
+    EXPECT_EQ(floats_of((*out)[0]), (std::vector<float>{2, 4})) << "the view stays good";
+    taken.push_back(memory);
+  }
+  for (void* memory : taken) EXPECT_EQ(static_cast<float*>(memory)[1], 4.0F);
+  for (void* memory : taken) std::free(memory);
+  // An argument passed through is the caller's.
+  auto out = run.run({x, Value::of(std::int64_t{0})});
+  ASSERT_TRUE(out);
+  EXPECT_EQ((*out)[0].tensor.data, x.values.data());
+  EXPECT_EQ(run.detach((*out)[0].tensor), nullptr);
+}
+
+TEST(Results, OfSymbolicAndUnknownShapesCanBeTakenOver) {
+  auto run = must_create(must_load(R"(symbol N in [1, 8]
+func @main(%x: f32[N]) -> (list<f32[N]>, f32[?]) {
+^entry:
+  %y, %p = call @both(%x)
+  %l = list.new %y, %x
+  return %l, %p
+}
+subdnn @both(%x: f32[N]) -> (f32[N], f32[?]) {
+^entry:
+  %y = Add %x, %x : f32[N]
+  %p = Relu %x : f32[?]
+  return %y, %p
+}
+)",
+                                   {{"both", "add 1 0 0 positive 2 0 out 1 out 2"}}));
+  for (const int n : {2, 5, 2, 2}) {
+    const Floats x({n}, std::vector<float>(static_cast<std::size_t>(n), 3.0F));
+    auto out = run.run({x});
+    ASSERT_TRUE(out) << out.error().message;
+    const Value& list = (*out)[0];
+    void* element = run.detach(list.elements[0].tensor);
+    ASSERT_NE(element, nullptr);
+    EXPECT_EQ(run.detach(list.elements[1].tensor), nullptr);
+    void* unknown = run.detach((*out)[1].tensor);
+    ASSERT_NE(unknown, nullptr);
+    EXPECT_EQ(static_cast<float*>(element)[n - 1], 6.0F);
+    EXPECT_EQ(static_cast<float*>(unknown)[n - 1], 3.0F);
+    std::free(element);
+    std::free(unknown);
+  }
+}
+
+TEST(Polls, EndARun) {
+  auto run = must_create(must_load(R"(func @main(%n: int) -> (int) {
+^entry:
+  %zero = const 0
+  %one = const 1
+  goto ^head(%zero)
+^head(%i: int) limit 1000000000000:
+  %more = int.lt %i, %n
+  branch %more, ^body, ^done
+^body:
+  %i.1 = int.add %i, %one
+  goto ^head(%i.1)
+^done:
+  return %i
+}
+)"));
+  int asked = 0;
+  run.set_poll([&] { return ++asked < 3; });
+  const auto stopped = run.run({Value::of(std::int64_t{900'000'000'000})});
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().type, "Interrupted");
+  EXPECT_EQ(asked, 3);
+  run.set_poll(nullptr);
+  const auto again = run.run({Value::of(std::int64_t{5})});
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ((*again)[0].integer, 5);
+}
+
 }  // namespace
 }  // namespace dycl::testing

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How calls go: no copies of large tensors, the GIL free, many threads, Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy
+import pytest
+import torch
+
+from dycl import _native
+
+N = 1 << 18  # 1 MiB of f32
+
+
+def load(tmp_path, text, name="p", **options):
+    (tmp_path / f"{name}.dyir").write_text(text)
+    _native.compile_program(_native.read_program(tmp_path / f"{name}.dyir"), tmp_path / f"{name}.dycl")
+    return _native.Program.load(tmp_path / f"{name}.dycl", threads=1, **options)
+
+
+def large(tmp_path):
+    return load(tmp_path, f"""func @main(%x: f32[{N}]) -> (f32[{N}], f32[{N}]) {{
+^entry:
+  %y = Neg %x : f32[{N}]
+  return %y, %x
+}}
+""")
+
+
+SLOW = """func @main(%x: f32[], %n: int) -> (f32[], int) {
+^entry:
+  %zero = const 0
+  goto ^head(%zero, %x)
+^head(%i: int, %h: f32[]) limit 100000000:
+  %more = int.lt %i, %n
+  branch %more, ^body, ^done
+^body:
+  %one = const 1
+  %i.1 = int.add %i, %one
+  %h.1 = Sin %h : f32[]
+  goto ^head(%i.1, %h.1)
+^done:
+  return %h, %i
+}
+"""
+
+# The same without a tensor op.
+SLOW_SCALARS = SLOW.replace("  %h.1 = Sin %h : f32[]\n", "").replace("%i.1, %h.1", "%i.1, %h")
+
+
+@pytest.mark.parametrize("make", [lambda n: torch.randn(n), lambda n: numpy.random.rand(n).astype(numpy.float32)])
+def test_arguments_are_read_in_place(tmp_path, make):
+    """A host function sees the caller's own memory."""
+    seen = []
+    program = load(tmp_path, f"""func @main(%x: f32[{N}]) -> (int) {{
+^entry:
+  %n = host_call %x {{name="look"}} : int
+  return %n
+}}
+""", host_functions={"look": lambda t: seen.append(t.sum().item()) or 1})
+    x = make(N)
+    run = _native.Run(program)
+    run.run([x])
+    x[:] = 2.0
+    run.run([x])
+    assert seen[1] == 2.0 * N and seen[0] != seen[1]
+
+
+def test_large_results_are_handed_over_not_copied(tmp_path):
+    run = _native.Run(large(tmp_path))
+    x = torch.randn(N)
+    address, kept = set(), []
+    for framework in ("torch", "numpy", "torch"):
+        y, passed = run.run([x], framework=framework)
+        kept.append(y)
+        array = numpy.asarray(y)
+        address.add(array.ctypes.data)
+        assert array.ctypes.data % 64 == 0, "not the runtime's memory"
+        numpy.testing.assert_array_equal(array, -x.numpy())
+        numpy.testing.assert_array_equal(numpy.asarray(passed), x.numpy())
+        passed[:] = 0  # a copy: the caller's argument stays
+        assert x.abs().sum() > 0
+        array.flags.writeable and array.fill(1.0)
+    assert len(address) == 3, "two results share memory"
+    assert all((numpy.asarray(y) == 1.0).all() for y in kept)
+    del run
+    assert kept[0].sum() == N
+
+
+def test_a_result_listed_twice_or_kept_as_state_is_nobodys_alone(tmp_path):
+    builder = _native.ProgramBuilder()
+    builder.add_weight("zero", torch.zeros(N))
+    builder.add_state("s", f"f32[{N}]", "zero")
+    main = builder.new_function("main")
+    x, s = main.add_param("x", f"f32[{N}]"), main.add_param("s", f"f32[{N}]", "s")
+    main.add_result(f"f32[{N}]")
+    main.add_result(f"f32[{N}]")
+    main.add_result(f"f32[{N}]", state="s")
+    block = main.add_block("entry")
+    (y,) = main.op(block, "Add", [x, s], [f"f32[{N}]"])
+    main.return_(block, [y, y, y])
+    _native.compile_program(builder, tmp_path / "s.dycl")
+    run = _native.Run(_native.Program.load(tmp_path / "s.dycl", threads=1))
+    for k in range(1, 4):
+        a, b = run.run([torch.ones(N)])
+        assert a.data_ptr() != b.data_ptr() and a[0] == b[0] == k
+        a.fill_(-7)  # must not reach the state
+    assert run.state("s")[0] == 3
+
+
+def test_the_gil_is_free_while_a_program_runs(tmp_path):
+    run = _native.Run(load(tmp_path, SLOW))
+    ticks, stop = [], threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    begin = time.perf_counter()
+    run.run([torch.tensor(1.0), 300_000])
+    end = time.perf_counter()
+    stop.set()
+    thread.join()
+    assert sum(begin < t < end for t in ticks) >= 3, f"{end - begin:.3f} s without a tick"
+
+
+def test_threads_run_at_once_and_a_shared_run_is_refused(tmp_path):
+    program = load(tmp_path, SLOW)
+    shared, refused, wrong = _native.Run(program), [], []
+    # How far two threads are inside runs at the same time, whatever the number of cores.
+    inside, together = [0], [0]
+    lock = threading.Lock()
+
+    def work(run, n):
+        with lock:
+            inside[0] += 1
+            together[0] = max(together[0], inside[0])
+        try:
+            if run.run([torch.tensor(1.0), n])[1] != n:
+                wrong.append(n)
+        except RuntimeError as error:
+            refused.append(str(error))
+        with lock:
+            inside[0] -= 1
+
+    for runs in ([_native.Run(program) for _ in range(4)], [shared] * 4):
+        threads = [threading.Thread(target=work, args=(run, 100_000 + k)) for k, run in enumerate(runs)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if runs[0] is not shared:
+            assert not refused and together[0] > 1
+    assert not wrong and all("one Run per thread" in text for text in refused)
+
+
+@pytest.mark.parametrize("text", [SLOW, SLOW_SCALARS], ids=["calls", "scalars"])
+def test_ctrl_c_stops_a_run(tmp_path, text):
+    load(tmp_path, text)
+    script = textwrap.dedent(f"""
+        import torch
+        from dycl import _native
+        run = _native.Run(_native.Program.load({str(tmp_path / "p.dycl")!r}, threads=1))
+        assert run.run([torch.tensor(1.0), 3])[1] == 3
+        print("ready", flush=True)
+        try:
+            run.run([torch.tensor(1.0), 99_999_999])
+        except KeyboardInterrupt:
+            assert run.run([torch.tensor(1.0), 3])[1] == 3
+            print("stopped", flush=True)
+    """)
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        said = process.stdout.read()
+        took = time.monotonic() - begin
+        assert process.wait() == 0
+    if said == "" and text is SLOW_SCALARS:
+        pytest.skip("the loop was over before the signal")
+    assert said == "stopped\n" and took < 10
