@@ -66,6 +66,21 @@ def _bag_length(recorder, indices, offsets, include_last_offset: bool) -> int | 
     return max(lengths) if len(lengths) == 1 and starts[0] == 0 and max(lengths) > 0 else None
 
 
+def _diff(recorder, input, n=1, dim=-1, prepend=None, append=None, out=None) -> Any:
+    """torch slices by plain integers only."""
+    if not recorder.is_symbolic((input, prepend, append)) or out is not None or not isinstance(n, int):
+        return NotImplemented
+
+    def compute():
+        x = torch.cat([t for t in (prepend, input, append) if t is not None], dim)
+        for _ in range(n):
+            later, earlier = x.narrow(dim, 1, x.shape[dim] - 1), x.narrow(dim, 0, x.shape[dim] - 1)
+            x = torch.logical_xor(later, earlier) if x.dtype == torch.bool else later - earlier
+        return x
+
+    return recorder.native(compute, (), {})
+
+
 def _fill_diagonal(recorder, tensor, fill_value, wrap=False) -> Any:
     """torch writes through a view by strides, which cannot be traced; a diagonal can."""
     sizes = tensor.shape
@@ -82,4 +97,4 @@ def _fill_diagonal(recorder, tensor, fill_value, wrap=False) -> Any:
     return recorder.native(compute, (), {})
 
 
-_COMPOSED: dict[str, Callable] = {"fill_diagonal_": _fill_diagonal,"linspace": _linspace, "embedding_bag": _embedding_bag}
+_COMPOSED: dict[str, Callable] = {"diff": _diff, "fill_diagonal_": _fill_diagonal,"linspace": _linspace, "embedding_bag": _embedding_bag}
