@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from .frontend.inputs import InputError
-from .frontend.structure import StaticObject, count_leaves, from_json, imported, rebuild, to_json
+from .frontend.structure import Slot, StaticObject, count_leaves, from_json, imported, rebuild, to_json
 
 
 @dataclasses.dataclass
@@ -37,6 +37,7 @@ class Interface:
     kept: bool = False  # loaded from a file
     containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
     choices: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> the values an attribute may have
+    _chosen: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> which value the present call leaves
     _given: dict = dataclasses.field(default_factory=dict)  # path -> the container of the present call
 
     @classmethod
@@ -95,7 +96,10 @@ class Interface:
             return owner.detach()
         if kind == "kept":
             return self.initials[key]
-        value = (owner if isinstance(owner, dict) else owner.__dict__)[key]
+        value = (owner if isinstance(owner, dict) else owner.__dict__)[key[0] if kind == "slot" else key]
+        if kind == "slot":
+            slot = self.choices[id(owner), key[0]][key[1]]
+            return value.detach() if slot.fits(value) else slot.empty()
         if kind == "choice":
             return _number_of(value, self.choices[id(owner), key], f"{type(owner).__name__}.{key}")
         return value.detach() if isinstance(value, torch.Tensor) else value
@@ -131,9 +135,13 @@ class Interface:
         elif kind == "kept":
             self.initials[key] = value
         elif kind == "choice":
-            table, values = owner if isinstance(owner, dict) else owner.__dict__, self.choices[id(owner), key]
-            if not _same(table[key], values[int(value)]):
-                table[key] = values[int(value)]
+            table, chosen = owner if isinstance(owner, dict) else owner.__dict__, self.choices[id(owner), key][int(value)]
+            self._chosen[id(owner), key] = int(value)
+            if not isinstance(chosen, Slot) and not _same(table[key], chosen):
+                table[key] = chosen
+        elif kind == "slot":
+            if self._chosen[id(owner), key[0]] == key[1]:
+                (owner if isinstance(owner, dict) else owner.__dict__)[key[0]] = value
         else:
             (owner if isinstance(owner, dict) else owner.__dict__)[key] = value
 
@@ -258,7 +266,7 @@ def _match_static(value: Any, template: tuple, path: str) -> None:
 
 def _number_of(value: Any, values: list, what: str) -> int:
     for k, known in enumerate(values):
-        if _same(value, known):
+        if known.fits(value) if isinstance(known, Slot) else _same(value, known):
             return k
     raise InputError(f"{what}: has another value than while compiling; compile again")
 
@@ -274,6 +282,8 @@ def _same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(_same, a, b))
     if isinstance(a, dict):
         return list(a) == list(b) and all(_same(a[k], b[k]) for k in a)
+    if plain_object(a):
+        return _same(vars(a), vars(b))
     return _equal(a, b)
 
 

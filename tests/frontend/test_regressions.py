@@ -277,16 +277,21 @@ def test_a_container_put_into_another_stays_itself():
     check(containers_in_containers, [(T(1, 2),), (T(-1, -2),)])
 
 
+class Plan:
+    def __init__(self, scale):
+        self.scale = scale
+
+
 class FirstCallDiffers(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.cache, self.mode = None, "a"
+        self.cache, self.mode, self.plan = None, "a", None
 
     def forward(self, x):
         first = self.cache is None
         if first:
-            self.cache = [torch.arange(2.0) + 1, 3]
-        mode = self.mode
+            self.cache, self.plan = [torch.arange(2.0) + 1, 3], Plan(1.0)
+        x, mode = x * self.plan.scale, self.mode
         self.mode = {"a": "b", "b": "c", "c": "a"}[mode] if x.sum() > 0 else mode
         bias = {"a": 1, "b": 2, "c": 3}[mode]
         return x * self.cache[0] + bias if x.sum() > 0 else x - self.cache[1] - (10 if first else bias)
@@ -347,16 +352,45 @@ def test_class_attributes_set_and_put_back():
     assert Setting.state == 1
 
 
+class Neuron(torch.nn.Module):
+    """As spiking layers do: the membrane is a number, or empty, before the first call."""
+
+    def __init__(self):
+        super().__init__()
+        self.v, self.name = 0.0, "rest"
+        self.register_buffer("trace", torch.zeros(0))
+
+    def forward(self, x):
+        if self.trace.shape != x.shape:
+            self.trace = torch.zeros_like(x)
+        self.trace = self.trace * 0.5 + x
+        self.v = self.v + x
+        if self.v.sum() > 3:
+            self.v = 0.0
+            return x + self.trace
+        return self.v * 2
+
+
+def test_tensor_attributes_that_are_something_else_at_first(tmp_path):
+    inputs = [(T(1, 1),), (T(0.5, 1),), (T(2, 2),), (T(-1, -2),), (T(4, 4),)]
+    check(Neuron, inputs)
+    check(Neuron, inputs[2:])
+    dycl.compile(Neuron().eval(), inputs[0]).save(tmp_path / "p.dycl")
+    loaded, eager = dycl.load(tmp_path / "p.dycl"), Neuron()
+    for args in inputs:
+        assert torch.allclose(loaded(*args), eager(*args))
+
+
 class GrowingState(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.memory = torch.zeros(0)
 
     def forward(self, x):
-        self.memory = torch.cat([self.memory, x]) if self.memory.numel() else x + 1
+        self.memory = torch.cat([self.memory, x])
         return self.memory.sum()
 
 
-def test_a_tensor_attribute_that_changes_shape_is_refused():
+def test_a_tensor_attribute_that_grows_is_refused():
     with pytest.raises(dycl.CompileError, match="memory"):
         dycl.compile(GrowingState().eval(), (T(1, 2),))

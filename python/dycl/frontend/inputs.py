@@ -16,6 +16,7 @@ import torch
 from . import shims
 from .diagnostics import CaptureRefusal
 from .graph import BOOL, FLOAT, INT, Value
+from .structure import Slot
 
 _STATIC = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device, torch.Size, type(Ellipsis), range,
            slice)
@@ -123,9 +124,11 @@ class Inputs:
                 self.states.append((name, "tensor", owner, None))
             elif kind == "choice":
                 value = Value(INT, None, name)
-                choices.append((m.scalars.wrap(value), owner, key, example))
                 self.choices[name] = example
                 self.states.append((name, "choice", owner, key))
+                m.graph.states.append((name, value))
+                choices.append((m.scalars.wrap(value), owner, key, [self._slot(name, k, x, owner, key) for k, x in enumerate(example)]))
+                continue
             elif isinstance(example, torch.Tensor):
                 handle, value = m.recorder.input_tensor(example, name, None)
                 m.recorder.roots[-1].kind = "attribute"
@@ -141,6 +144,17 @@ class Inputs:
         if choices:
             self.callable, self.args, self.kwargs, self.given = shims.call_with_choices, (
                 self.callable, self.args, self.kwargs, choices), {}, (self.args, self.kwargs)
+
+    def _slot(self, name: str, number: int, x: Any, owner: Any, key: Any) -> Any:
+        """What the attribute is if it holds alternative `number`: a known value, or the tensor of a state."""
+        if not isinstance(x, Slot):
+            return x
+        m, label = self.m, f"{name}.{number}"
+        handle, value = m.recorder.input_tensor(x.empty(), label, None)
+        m.recorder.roots[-1].kind = "attribute"
+        self.states.append((label, "slot", owner, (key, number)))
+        m.graph.states.append((label, value))
+        return handle
 
     def _put(self, owner: Any, key: Any, value: Any) -> None:
         """Writes the runtime value where the program will read it, in every state of the capture."""

@@ -25,7 +25,7 @@ from .iterators import MGenerator
 from .rtlist import RtList
 from .runtime_text import RtText
 from .state import State
-from .structure import Flattener
+from .structure import Flattener, Slot, plain_object
 from .values import RtScalar
 
 
@@ -121,7 +121,9 @@ class Outputs:
             return len(before) == len(after) and all(map(self._unchanged, before, after))
         if type(before) is dict:
             return list(before) == list(after) and all(self._unchanged(before[k], after[k]) for k in before)
-        return isinstance(before, (bool, int, str, torch.dtype, torch.device)) and before == after
+        if plain_object(before):
+            return self._unchanged(vars(before), vars(after))
+        return isinstance(before, (bool, int, float, str, torch.dtype, torch.device)) and before == after
 
     def _values(self, leaf: Any) -> list[Value]:
         return list(leaf.values) if isinstance(leaf, RtList) else [self._value(leaf)]
@@ -189,15 +191,28 @@ class Outputs:
             raise Restart(f"{label} is a state")
         if isinstance(owner, dict) and _is_library_cache(owner):
             return
-        if isinstance(name, str) and name != "*":
-            values = [self._known(initial), self._known(value)]
-            if _UNKNOWN not in values:
-                label = _unique(f"{type(owner).__name__}.{name}", m.decisions.states)
-                m.decisions.states[("choice", id(owner), name)] = (label, owner, values)
-                raise Restart(f"{label} is one of a few values")
+        self._begin_choice(owner, name, initial, value)
         raise CaptureRefusal(
             f"the attribute {type(owner).__name__}.{name} (a {type(initial).__name__}) is read and changed by the model: "
             "a state between calls that is neither a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
+
+    def _begin_choice(self, owner: Any, name: Any, initial: Any, value: Any) -> None:
+        """Begins anew with the attribute as one of a few values, if both are known or tensors of a known shape."""
+        if not isinstance(name, str) or name == "*":
+            return
+        values = [self._alternative(initial), self._alternative(value)]
+        if not any(v is _UNKNOWN for v in values):
+            states = self.m.decisions.states
+            states.pop(("attribute", id(owner), name), None)
+            label = _unique(f"{type(owner).__name__}.{name}" if not isinstance(owner, dict) else name, states)
+            states[("choice", id(owner), name)] = (label, owner, values)
+            raise Restart(f"{label} is one of a few values")
+
+    def _alternative(self, value: Any) -> Any:
+        known = self._known(value)
+        if known is _UNKNOWN and isinstance(value, torch.Tensor) and all(type(d) is int for d in value.shape):
+            return Slot(value.dtype, tuple(value.shape))
+        return known
 
     def _known(self, value: Any) -> Any:
         """A value that is the same in every call, with real tensors; or _UNKNOWN."""
@@ -212,6 +227,13 @@ class Outputs:
         if type(value) is dict and all(isinstance(k, (str, int)) for k in value):
             items = {k: self._known(x) for k, x in value.items()}
             return _UNKNOWN if any(x is _UNKNOWN for x in items.values()) else items
+        if self.m.is_born(value) and plain_object(value):
+            known = {k: self._known(x) for k, x in vars(value).items()}
+            if any(x is _UNKNOWN for x in known.values()):
+                return _UNKNOWN
+            made = object.__new__(type(value))
+            made.__dict__.update(known)
+            return made
         return _UNKNOWN if self.m.is_born(value) or self.m.has_runtime(value) else value
 
     def _static(self, tensor: torch.Tensor) -> torch.Tensor | None:
@@ -239,12 +261,12 @@ class Outputs:
         k = param.block.params.index(param)
         return [edge.args[k] for block in self.m.graph.reachable_blocks() for edge in successors(block) if edge.target is param.block]
 
-    def _choice(self, name: str, values: list, current: Any) -> Value:
+    def _choice(self, name: str, values: list, current: Any) -> int:
         """The number of the value that an attribute holds at an end of the program."""
         for k, value in enumerate(values):
-            if self._unchanged(value, current):
-                return self.m.scalars.value(k)
-        known = self._known(current)
+            if value.fits(current) if isinstance(value, Slot) else self._unchanged(value, current):
+                return k
+        known = self._alternative(current)
         if known is _UNKNOWN or len(values) == _MOST_CHOICES:
             raise CaptureRefusal(f"the attribute {name} is read and changed by the model: a state between calls that is neither "
                                  "a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
@@ -307,24 +329,32 @@ class Outputs:
     def _state_values(self, end: End) -> list[Value]:
         """The new value of each declared state, in order."""
         m, values = self.m, []
+        chosen: dict = {}
         for (name, kind, owner, key), (_, initial) in zip(self.inputs.states, m.graph.states):
             if kind == "tensor":
                 root = next(r for r in m.recorder.roots if r.real is owner)
                 values.append(m.recorder.value_of_info(root.info))
                 continue
-            current = (owner if isinstance(owner, dict) else owner.__dict__).get(key)
+            attribute = key[0] if kind == "slot" else key
+            current = (owner if isinstance(owner, dict) else owner.__dict__).get(attribute)
             if kind == "choice":
-                values.append(self._choice(name, self.inputs.choices[name], current))
+                chosen[id(owner), key] = number = self._choice(name, self.inputs.choices[name], current)
+                values.append(m.scalars.value(number))
+                continue
+            if kind == "slot":
+                values.append(self._value(current) if chosen[id(owner), attribute] == key[1] else initial)
                 continue
             if isinstance(current, RtScalar) and current.kind == initial.type.kind if isinstance(
                     initial.type, ScalarType) else isinstance(current, torch.Tensor):
                 values.append(self._value(current))
                 if isinstance(initial.type, TensorType) and not _fits(values[-1].type, initial.type):
+                    self._begin_choice(owner, key, m.decisions.states[("attribute", id(owner), key)][2], current)
                     raise CaptureRefusal(f"the tensor attribute {name} changes its shape or dtype from call to call",
                                          "keep its shape, or pass it in and return it", kind="state.type")
             elif isinstance(initial.type, ScalarType) and type(current).__name__ == initial.type.kind:
                 values.append(m.scalars.value(current))
             else:
+                self._begin_choice(owner, key, m.decisions.states[("attribute", id(owner), key)][2], current)
                 raise CaptureRefusal(f"the attribute {name} changes its type from call to call",
                                      "keep its type, or make it an argument and a result", kind="state.type")
         return values

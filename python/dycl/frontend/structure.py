@@ -189,6 +189,26 @@ class NotSaved(Exception):
     """A structure that cannot be written to a file."""
 
 
+def plain_object(x: Any) -> bool:
+    """An instance of a class written in Python whose attributes are all there is to it."""
+    cls = type(x)
+    return bool(cls.__flags__ & (1 << 9)) and hasattr(x, "__dict__") and object in cls.__bases__ and not isinstance(
+        x, (torch.nn.Module, type)) and not hasattr(cls, "__slots__")
+
+
+class Slot:
+    """Among the values that an attribute may have: any tensor of this dtype and shape."""
+
+    def __init__(self, dtype: torch.dtype, shape: tuple):
+        self.dtype, self.shape = dtype, tuple(shape)
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor) and value.dtype == self.dtype and tuple(value.shape) == self.shape
+
+    def empty(self) -> torch.Tensor:
+        return torch.zeros(self.shape, dtype=self.dtype)
+
+
 def to_json(template: tuple) -> Any:
     kind = template[0]
     if kind in ("tensor", "array", "int", "float", "bool", "ref", "same"):
