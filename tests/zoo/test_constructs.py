@@ -66,3 +66,46 @@ def test_an_attribute_of_unknown_shape_is_assigned_after_eager_did():
     program = dycl.compile(model, (torch.tensor([1, 2, 3, 3]),))
     assert program(torch.tensor([5, 0, 5, 5])) == 4
     assert model.load.tolist() == [1, 0, 0, 0, 0, 3]
+
+
+class Stage(nn.Module):
+    """A module that says in __init__ which method its forward is."""
+
+    def __init__(self, before, after, answers):
+        super().__init__()
+        self.linear = nn.Linear(before, after)
+        if not answers:
+            self.forward = self.only_forward
+
+    def forward(self, x):
+        x = torch.tanh(self.linear(x))
+        return x, 1, x.sum()
+
+    def only_forward(self, x):
+        return torch.tanh(self.linear(x)), 0, None
+
+
+class Stages(nn.Module):
+    """A loop over modules whose first iterations cannot leave it: it is begun anew later, at the right module."""
+
+    def __init__(self):
+        super().__init__()
+        self.stages = nn.ModuleList([Stage(4, 5, 0), Stage(5, 6, 0), Stage(6, 7, 1), Stage(7, 8, 1), Stage(8, 8, 0)])
+
+    def forward(self, x):
+        for stage in self.stages:
+            x, is_output, output = stage(x)
+            if is_output and output > 0.5:
+                return x, output
+        return x, torch.zeros(())
+
+
+def test_a_loop_begun_anew_goes_on_with_the_next_module():
+    torch.manual_seed(0)
+    model, widths = Stages(), set()
+    program = dycl.compile(model, (torch.randn(1, 4),))
+    for seed in range(12):
+        x = torch.randn(1, 4, generator=torch.Generator().manual_seed(seed))
+        torch.testing.assert_close(program(x), model(x))
+        widths.add(model(x)[0].shape[1])
+    assert widths == {7, 8}

@@ -162,6 +162,7 @@ class Loops:
         frame = state.frames[-1]
         frame.loops[entry.header] = (later, frame.iterations.get(entry.header, 0))
         state.lineage |= {later.token}
+        self.m.heap.save()  # iterators and lists as they are now, not as they were at the last switch of states
         later.snapshot = state.fork()
         block = Block(state.block, entry.span, "loop")
         state.block.exit = Goto(Edge(block))
