@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from .frontend.inputs import InputError
-from .frontend.structure import Slot, StaticObject, from_json, imported, plain_object, rebuild, to_json
+from .frontend.structure import Slot, StaticObject, count_leaves, from_json, imported, plain_object, rebuild, to_json
 
 
 @dataclasses.dataclass

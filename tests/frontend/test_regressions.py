@@ -394,3 +394,18 @@ class GrowingState(torch.nn.Module):
 def test_a_tensor_attribute_that_grows_is_refused():
     with pytest.raises(dycl.CompileError, match="memory"):
         dycl.compile(GrowingState().eval(), (T(1, 2),))
+
+
+def neighbours(x):
+    up, down = torch.nextafter(x, torch.tensor(torch.inf)), torch.nextafter(x, torch.tensor(-torch.inf))
+    return (up, down) if x[0] > 0 else (torch.nextafter(x.double(), x.double() + 1), up, down)
+
+
+def test_nextafter_is_exact():
+    """Neighbours of powers of two, of numbers just below them, of zero and of subnormal numbers."""
+    values = [1.0, 2.0, 0.5, 1.9999999, 3.3, 1e-38, 1.2e-38, 1e-45, 0.0, 3.4028235e38, 1234.567, 2.0**-126]
+    x = torch.tensor(values + [-v for v in values])
+    program = dycl.compile(neighbours, (x,))
+    for given in (x, -x):
+        for ours, theirs in zip(program(given), neighbours(given)):
+            assert torch.equal(ours, theirs)

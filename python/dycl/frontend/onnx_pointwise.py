@@ -413,6 +413,24 @@ for _torch, _onnx in (("maximum", "Max"), ("minimum", "Min"), ("max.other", "Max
     converts(_torch)(lambda t, a, b, _onnx=_onnx: extreme(t, _onnx, *_pair(t, a, b)))
 
 
+@converts("nextafter")
+def nextafter(t, self, other):
+    """A little more than half a unit in the last place is added: the sum rounds to the neighbour."""
+    x, y = _pair(t, self, other)
+    dtype = x.torch_dtype
+    if dtype not in (torch.float32, torch.float64):
+        raise ConversionError("nextafter of this dtype")
+    info = torch.finfo(dtype)
+    half = t.constant(info.eps / 2 * (1 + 2.0**-20), dtype)
+    smallest = t.constant(info.smallest_normal * info.eps, dtype)
+    step = t.op("Max", t.op("Mul", t.op("Abs", x), half), smallest)
+    moved = t.op("Where", t.op("Less", x, y), t.op("Add", x, step), t.op("Sub", x, step))
+    largest = t.op("Mul", t.op("Sign", x), t.constant(info.max, dtype))
+    moved = t.op("Where", t.op("IsInf", x), largest, moved)
+    result = t.op("Where", t.op("Equal", x, y), y, moved)
+    return t.op("Where", isnan(t, y), y, result)
+
+
 def _without_nan(name):
     def convert(t, self, other):
         a, b = _pair(t, self, other)
