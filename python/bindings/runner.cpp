@@ -79,6 +79,7 @@ nb::object run(Runner& self, nb::sequence arguments, nb::object states, const st
   const bool explicit_states = !states.is_none();
   if (explicit_states) given_states = ImportedValues(nb::cast<nb::sequence>(states), self.program->states());
   self.callback_failure = nullptr;
+  (void)take_host_failure();
   self.on_main_thread = is_main_thread();
   auto results = [&] {
     nb::gil_scoped_release release;
@@ -86,6 +87,8 @@ nb::object run(Runner& self, nb::sequence arguments, nb::object states, const st
                            : self.run.run(inputs.values());
   }();
   if (self.callback_failure) std::rethrow_exception(self.callback_failure);
+  const std::exception_ptr host_failure = take_host_failure();
+  if (!results && host_failure) std::rethrow_exception(host_failure);
   if (!results) raise_run_error(self, results.error());
 
   nb::list outputs = export_values(*results, framework, &self.run);
@@ -142,11 +145,11 @@ std::filesystem::path module_folder() {
 }
 
 // Python functions for `host_call`: arguments as tensors of `framework`, results by their types.
-runtime::HostFunction import_host_function(const std::string& name, nb::object function) {
-  return [name, function = share(std::move(function))](std::span<const runtime::Value> arguments,
-                                                       std::span<runtime::Value> results) -> Result<void> {
+runtime::HostFunction import_host_function(nb::object function) {
+  return [function = share(std::move(function))](std::span<const runtime::Value> arguments,
+                                                 std::span<runtime::Value> results) -> Result<void> {
     nb::gil_scoped_acquire gil;
-    return call_host_function(name, *function, arguments, results);
+    return call_host_function(*function, arguments, results);
   };
 }
 
@@ -168,7 +171,7 @@ std::shared_ptr<const runtime::Program> load(
   options.engine_options = engine_options;
   for (auto [name, function] : host_functions) {
     const auto text = nb::cast<std::string>(name);
-    options.host_functions[text] = import_host_function(text, nb::borrow(function));
+    options.host_functions[text] = import_host_function(nb::borrow(function));
   }
   if (!notice.is_none())
     options.notice = [notice = share(notice)](std::string_view text) {

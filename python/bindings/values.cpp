@@ -12,18 +12,21 @@ namespace dycl::bindings {
 namespace {
 
 // The Python exception that is set, as an error of the run.
-Error error_of(const nb::python_error& failure, const std::string& function) {
+Error error_of(const nb::python_error& failure) {
   Error error;
   error.kind = ErrorKind::RuntimeFailure;
   error.type = nb::cast<std::string>(failure.type().attr("__name__"));
-  error.message = "host function '" + function + "': " + nb::str(failure.value()).c_str();
+  error.message = nb::str(failure.value()).c_str();
   return error;
 }
 
 // Results of host functions live until the next call on this thread: the runtime copies them before.
 thread_local std::unique_ptr<ImportedValues> host_results;
+thread_local std::exception_ptr host_failure;  // NOLINT
 
 }  // namespace
+
+std::exception_ptr take_host_failure() { return std::exchange(host_failure, nullptr); }
 
 ImportedValues::ImportedValues(nb::sequence values, const std::vector<runtime::Port>& ports) {
   std::size_t index = 0;
@@ -82,7 +85,7 @@ nb::list export_values(std::span<const runtime::Value> values, const std::string
   return result;
 }
 
-Result<void> call_host_function(const std::string& name, nb::handle function, std::span<const runtime::Value> arguments,
+Result<void> call_host_function(nb::handle function, std::span<const runtime::Value> arguments,
                                 std::span<runtime::Value> results) {
   try {
     const nb::object returned = function(*nb::tuple(export_values(arguments, "torch")));
@@ -90,17 +93,14 @@ Result<void> call_host_function(const std::string& name, nb::handle function, st
     nb::sequence items = several ? nb::cast<nb::sequence>(returned) : nb::cast<nb::sequence>(nb::make_tuple(returned));
     host_results = std::make_unique<ImportedValues>(items, std::vector<runtime::Port>{});
     if (host_results->values().size() != results.size())
-      return Error{ErrorKind::RuntimeFailure,
-                   "host function '" + name + "' returned another number of values than declared",
-                   {},
-                   {},
-                   {}};
+      return Error{ErrorKind::RuntimeFailure, "it returned another number of values than declared", {}, {}, {}};
     std::copy(host_results->values().begin(), host_results->values().end(), results.begin());
     return {};
   } catch (const nb::python_error& failure) {
-    return error_of(failure, name);
+    host_failure = std::current_exception();
+    return error_of(failure);
   } catch (const std::exception& failure) {
-    return Error{ErrorKind::RuntimeFailure, "host function '" + name + "': " + failure.what(), {}, {}, {}};
+    return Error{ErrorKind::RuntimeFailure, failure.what(), {}, {}, {}};
   }
 }
 

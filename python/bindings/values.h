@@ -6,6 +6,7 @@
 #include <nanobind/nanobind.h>
 
 #include <deque>
+#include <exception>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,14 +34,17 @@ class ImportedValues {
   std::deque<HostTensor> tensors_;
 };
 
-// `value` as an object of `framework` ("torch" or "numpy"). The memory of a large tensor is taken over from `run`, whose
-// result it must be; otherwise elements are copied.
+// `value` as an object of `framework` ("torch" or "numpy"). The memory of a large tensor is taken over from `run`,
+// whose result it must be; otherwise elements are copied.
 nanobind::object export_value(const runtime::Value& value, const std::string& framework, runtime::Run* run = nullptr);
 nanobind::list export_values(std::span<const runtime::Value> values, const std::string& framework,
                              runtime::Run* run = nullptr);
 
 // Calls a Python function for `host_call`; an exception becomes an Error with its type.
-Result<void> call_host_function(const std::string& name, nanobind::handle function,
-                                std::span<const runtime::Value> arguments, std::span<runtime::Value> results);
+// A Python exception of a host function on this thread since the last call, to be raised when the run has ended.
+std::exception_ptr take_host_failure();
+
+Result<void> call_host_function(nanobind::handle function, std::span<const runtime::Value> arguments,
+                                std::span<runtime::Value> results);
 
 }  // namespace dycl::bindings

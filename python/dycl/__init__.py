@@ -9,6 +9,7 @@
 from .api import CompiledProgram, compile, load
 from .frontend.diagnostics import CompileError
 from .frontend.inputs import InputError
+from .host_functions import host_function
 
-__all__ = ["CompileError", "CompiledProgram", "InputError", "compile", "load"]
+__all__ = ["CompileError", "CompiledProgram", "InputError", "compile", "host_function", "load"]
 __version__ = "0.1.0"

@@ -54,9 +54,10 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     return program
 
 
-def load(path: str | os.PathLike, *, threads: int = 0) -> "CompiledProgram":
-    """A saved program. Classes of its inputs and outputs are imported by name."""
-    engine = engines.NativeEngine.load(os.fspath(path), threads)
+def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | None = None) -> "CompiledProgram":
+    """A saved program. Classes of its inputs and outputs are imported by name. `host_functions`: by name, beside those
+    marked with @dycl.host_function in this process."""
+    engine = engines.NativeEngine.load(os.fspath(path), threads, host_functions)
     return CompiledProgram(engine, Interface.from_json(engine.metadata()), None, {})
 
 

@@ -12,12 +12,14 @@ import json
 import os
 import shutil
 import tempfile
+import threading
 import time
 import weakref
 from typing import Any, Callable
 
 import torch
 
+from . import host_functions
 from .frontend.diagnostics import CompileError
 from .frontend.lower import LoweringRefusal, lower_graph
 
@@ -62,16 +64,27 @@ class NativeEngine:
     """A package, loaded by the C++ runtime."""
 
     def __init__(self, path: str, program: Any, folder: str | None):
-        from . import _native
-
         self.path, self.program = path, program
-        self.run_ = _native.Run(program)
-        self.run_.set_print(_print)
+        self._local = threading.local()  # a Run per thread, unless the Run keeps the program's states
+        self._first = self._new_run()
+        self._busy = threading.Lock()
         self.builder: Any = None  # the program before the passes, if it was compiled here
         self.order: list[int] = []  # the program's states, by their position among the interface's
         self.back: list[int] = []
         if folder is not None:
             weakref.finalize(self, shutil.rmtree, folder, True)
+
+    def _new_run(self) -> Any:
+        from . import _native
+
+        run = self._local.run = _native.Run(self.program)
+        run.set_print(_print)
+        return run
+
+    @property
+    def run_(self) -> Any:
+        """This thread's Run."""
+        return getattr(self._local, "run", None) or self._new_run()
 
     @classmethod
     def compile(cls, builder: Any, backend: str, threads: int, say: Callable) -> tuple["NativeEngine", dict]:
@@ -81,7 +94,7 @@ class NativeEngine:
         path = os.path.join(folder, "program.dycl")
         try:
             report = _native.compile_program(builder, path, backend=backend, progress=say)
-            engine = cls(path, _native.Program.load(path, threads=threads), folder)
+            engine = cls(path, _native.Program.load(path, threads=threads, host_functions=host_functions.table()), folder)
             engine.builder = builder
             return engine, dict(report)
         except Exception:
@@ -89,15 +102,19 @@ class NativeEngine:
             raise
 
     @classmethod
-    def load(cls, path: str, threads: int) -> "NativeEngine":
+    def load(cls, path: str, threads: int, functions: dict | None = None) -> "NativeEngine":
         from . import _native
 
-        return cls(path, _native.Program.load(path, threads=threads), None)
+        table = host_functions.table(functions)
+        return cls(path, _native.Program.load(path, threads=threads, host_functions=table), None)
 
     def run(self, inputs: list, states: list, exceptions: dict) -> tuple[list, list]:
         from . import _native
 
         try:
+            if states is None and self.program.states:
+                with self._busy:  # one Run keeps the states: its callers take turns
+                    return self._first.run(inputs), []
             if states is None:
                 return self.run_.run(inputs), []
             outputs, after = self.run_.run(inputs, [states[k] for k in self.order])

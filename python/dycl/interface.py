@@ -9,6 +9,7 @@ states (buffers, attributes) of the live module, and inputs that the program cha
 from __future__ import annotations
 
 import dataclasses
+import threading
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class Interface:
     containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
     choices: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> the values an attribute may have
     _chosen: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> which value the present call leaves
-    _given: dict = dataclasses.field(default_factory=dict)  # path -> the container of the present call
+    _call: Any = dataclasses.field(default_factory=threading.local)  # .given: path -> the container of this thread's call
 
     @classmethod
     def of(cls, captured: Any) -> "Interface":
@@ -67,11 +68,11 @@ class Interface:
             raise InputError(f"the program takes {len(self.arguments)} positional arguments and the keywords "
                              f"{sorted(self.keywords)}; given {len(args)} and {sorted(kwargs)}; compile it with these")
         found: list = []
-        self._given = {}
+        given = self._call.given = {}
         for value, template, name in zip(args, self.arguments, self.argument_names):
-            _match(value, template, name, found, self._given)
+            _match(value, template, name, found, given)
         for name, template in self.keywords.items():
-            _match(kwargs[name], template, name, found, self._given)
+            _match(kwargs[name], template, name, found, given)
         self._check_apart(found)
         return [x.detach() for x in found], found
 
@@ -125,7 +126,7 @@ class Interface:
             value = rebuild(template, leaves, made)
             if (id(owner.obj), name) not in state_keys:
                 path = self.containers.get(id(owner.obj))
-                _write(owner.obj if path is None else self._given[path], name, value)
+                _write(owner.obj if path is None else self._call.given[path], name, value)
         return result
 
     def _write_state(self, kind: str, owner: Any, key: Any, value: Any) -> None:

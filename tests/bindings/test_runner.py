@@ -185,11 +185,14 @@ def test_host_functions(tmp_path):
     def fails(t):
         raise KeyError("missing")
 
-    with pytest.raises(_native.RunError) as caught:
+    with pytest.raises(KeyError, match="missing"):
         load(fails).run([torch.ones(2)])
-    assert caught.value.type == "KeyError"
-    with pytest.raises(_native.RunError):
+    with pytest.raises(_native.RunError, match="another number of values"):
         load(lambda t: t).run([torch.ones(2)])
+    with pytest.raises(_native.RunError, match="mine"):
+        load(lambda t: (t, 1.5)).run([torch.ones(2)])
+    with pytest.raises(_native.CompileError, match="mine, which is not registered"):
+        _native.Program.load(tmp_path / "h.dycl")
 
 
 def test_threads_share_a_program_but_not_a_run(package):

@@ -23,7 +23,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 import torch.utils.checkpoint
 
-from . import iterators, policy, protocol, shims
+from ..host_functions import HostFunction
+from . import host_calls, iterators, policy, protocol, shims
 from .arrays import BoundArrayMethod, RtArray
 from .diagnostics import CaptureRefusal
 from .graph import HostNode
@@ -55,6 +56,8 @@ def intercept(fn: Any):
         return found
     if isinstance(fn, BoundSpecial):
         return fn.call
+    if isinstance(fn, HostFunction):
+        return functools.partial(host_calls.call, fn)
     if isinstance(fn, ListMethod):
         return functools.partial(_list_method, fn)
     if isinstance(fn, BoundArrayMethod):

@@ -158,6 +158,11 @@ def _host(node: HostNode, x: list) -> Any:
     if op == "print":
         print(attrs["format"].format(*x), end="")
         return None
+    if op == "host_call":
+        from ..host_functions import registered
+
+        results = registered[attrs["name"]].for_runtime(*[v.clone() if isinstance(v, torch.Tensor) else v for v in x])
+        return results[0] if len(node.outputs) == 1 and len(results) == 1 else results
     if op == "select":
         return x[1] if x[0] else x[2]
     if op.startswith("rand."):
