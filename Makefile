@@ -28,6 +28,9 @@ test-sanitize: setup
 fuzz-capture: setup
 	@.venv/bin/python -m tests.frontend.fuzz --count 20000 --seed 1 --jobs $$(nproc)
 
+paper: setup
+	@.venv/bin/python bench/paper.py $(if $(QUICK),--quick)
+
 bench: setup
 	@.venv/bin/python bench/run.py
 

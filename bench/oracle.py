@@ -22,14 +22,12 @@ import workload
 
 
 def race(folder: Path, packages: list[Path], inputs: list[Path], threads: int, seconds: float, profile: bool = False,
-         backends: tuple = (), rounds: int = 1000, limit: float = 600) -> list[dict]:
+         rounds: int = 1000, limit: float = 600) -> list[dict]:
     """The lines of dycl-race: the header, then one per input."""
     command = [str(workload.BUILD / "bin" / "dycl-race"), "--program", str(folder / "program.dyir"), "--threads", str(threads),
                "--seconds", str(seconds), "--rounds", str(rounds)]
     for package in packages:
         command += ["--package", str(package)]
-    for backend in backends:
-        command += ["--oracle-backend", backend]
     command += ["--profile"] if profile else []
     done = subprocess.run(command + [str(x) for x in inputs], capture_output=True, text=True, timeout=limit)
     if done.returncode:
@@ -39,14 +37,15 @@ def race(folder: Path, packages: list[Path], inputs: list[Path], threads: int, s
 
 def compare(lines: list[dict], ours: str, clock: str) -> dict:
     """Ratios of `ours` and of the control against the best oracle of each input."""
-    pairs, control, micros = [], [], []
+    pairs, control, micros, engines = [], [], [], []
     for line in lines[1:]:
         times = {r["name"]: r[clock] for r in line["racers"]}
         best = min((n for n in times if n.startswith("oracle:")), key=lambda n: sorted(times[n])[len(times[n]) // 2])
         pairs.append(stats.ratios(times[ours], times[best]))
         control.append(stats.ratios(times["control:ort"], times["oracle:ort"]))
         micros.append(sorted(times[best])[len(times[best]) // 2])
-    return {"ours": stats.summary(pairs), "control": stats.summary(control), "oracle_micros": micros}
+        engines.append(best.split(":")[1])
+    return {"best_oracle": engines, "ours": stats.summary(pairs), "control": stats.summary(control), "oracle_micros": micros}
 
 
 def against(lines: list[dict], a: str, b: str, clock: str) -> dict:
@@ -55,13 +54,6 @@ def against(lines: list[dict], a: str, b: str, clock: str) -> dict:
         times = {r["name"]: r[clock] for r in line["racers"]}
         pairs.append(stats.ratios(times[a], times[b]))
     return stats.summary(pairs)
-
-
-def other_backends() -> list[str]:
-    """Engines beside ONNX Runtime that may compile the oracle."""
-    from dycl import _native
-
-    return [b for b in _native.backends() if b == "openvino"]
 
 
 def main() -> int:
@@ -75,7 +67,6 @@ def main() -> int:
     p.add_argument("--folder", type=Path, help="keeps the captured programs here and reuses them")
     p.add_argument("--backend", default="ort")
     p.add_argument("--skip", action="append", default=[], help="a pass to skip")
-    p.add_argument("--oracle-backend", action="append", default=[])
     args = p.parse_args()
     for name in args.models:
         base = args.folder or Path(tempfile.mkdtemp(prefix="dycl-oracle-"))
@@ -87,8 +78,7 @@ def main() -> int:
         skips = [w for s in args.skip for w in ("--skip-passes", s)]
         subprocess.run([str(workload.BUILD / "bin" / "dycl"), "compile", str(folder / "program.dyir"), "-o", str(package),
                         "--backend", args.backend, "--quiet", *skips], check=True)
-        lines = race(folder, [package], [folder / f"x{s}.npz" for s in seeds], args.threads, args.seconds, args.profile,
-                     tuple(args.oracle_backend))
+        lines = race(folder, [package], [folder / f"x{s}.npz" for s in seeds], args.threads, args.seconds, args.profile)
         report(name, lines, str(package), "cpu" if args.threads == 1 else "wall", args.profile)
     return 0
 

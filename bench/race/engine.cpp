@@ -11,8 +11,10 @@ namespace {
 using backends::ort::check;
 using backends::ort::own;
 
+}  // namespace
+
 // Weights inside, like a file from an exporter: nothing is shared with anybody.
-Result<std::string> model_bytes(const ir::Program& path) {
+Result<std::string> onnx_bytes(const ir::Program& path) {
   DYCL_ASSIGN(backends::ExportedModel exported, backends::export_sub_dnn(path, path.main(), "weights"));
   std::size_t next = 0;
   for (onnx::Tensor& tensor : exported.model.graph.initializers) {
@@ -22,8 +24,6 @@ Result<std::string> model_bytes(const ir::Program& path) {
   }
   return onnx::write_model(exported.model);
 }
-
-}  // namespace
 
 Result<Engine> Engine::create(int threads) {
   Engine engine;
@@ -51,7 +51,7 @@ Result<Engine::Session> Engine::load(const ir::Program& path, std::vector<ir::Te
     DYCL_TRY(check(api, api.SetIntraOpNumThreads(options, 1), "options"));
     DYCL_TRY(check(api, api.SetInterOpNumThreads(options, 1), "options"));
   }
-  DYCL_ASSIGN(const std::string bytes, model_bytes(path));
+  DYCL_ASSIGN(const std::string bytes, onnx_bytes(path));
   OrtSession* session = nullptr;
   DYCL_TRY(check(api, api.CreateSessionFromArray(environment_.get(), bytes.data(), bytes.size(), options, &session),
                  "load"));
@@ -94,7 +94,7 @@ Result<void> Engine::Session::run() {
 }
 
 Result<void> write_onnx(const ir::Program& path, const std::string& file) {
-  DYCL_ASSIGN(const std::string bytes, model_bytes(path));
+  DYCL_ASSIGN(const std::string bytes, onnx_bytes(path));
   std::ofstream out(file, std::ios::binary);
   if (!out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())))
     return Error{ErrorKind::Missing, "cannot write " + file, {}, {}, {}};

@@ -47,7 +47,8 @@ class Engine {
   int threads_ = 1;
 };
 
-// The same sub-DNN as an ONNX file with its weights inside.
+// The same sub-DNN as an ONNX model with its weights inside.
+Result<std::string> onnx_bytes(const ir::Program& path);
 Result<void> write_onnx(const ir::Program& path, const std::string& file);
 
 }  // namespace dycl::bench

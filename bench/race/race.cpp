@@ -4,8 +4,8 @@
 //   dycl-race --program p.dyir --package p.dycl [--package other.dycl] x0.npz x1.npz --seconds 2 --threads 1
 //
 // For each input the executed path becomes one static graph (path.h), compiled whole: by plain ONNX Runtime
-// (twice: the second is the A/A control) and by each back end of --oracle-backend. Every racer is checked against the
-// reference interpreter first. Then rounds: each racer in turn, once to warm up, then a batch that is timed. The
+// (twice: the second is the A/A control) and by plain OpenVINO where the build has it. Every racer is checked against
+// the reference interpreter first. Then rounds: each racer in turn, once to warm up, then a batch that is timed. The
 // raw times per round go out as JSON; bench/stats.py makes paired ratios of them.
 #include <time.h>
 
@@ -23,10 +23,10 @@
 #include <set>
 
 #include "backends/ort/evaluator.h"
-#include "driver/compile.h"
 #include "driver/read_program.h"
 #include "dycl/runtime.h"
 #include "engine.h"
+#include "openvino.h"
 #include "passes/pipeline.h"
 #include "path.h"
 #include "support/npy.h"
@@ -37,8 +37,8 @@ namespace {
 using nlohmann::json;
 
 struct Options {
-  std::string program, write, folder;
-  std::vector<std::string> packages, inputs, oracle_backends;
+  std::string program, write;
+  std::vector<std::string> packages, inputs;
   int threads = 1, rounds = 1000;
   double seconds = 2;
   bool profile = false;
@@ -142,6 +142,13 @@ double distance(const ir::HostValue& a, const ir::HostValue& b) {
   return worst / largest;
 }
 
+double distance_of(const std::vector<ir::Tensor>& a, const std::vector<ir::Tensor>& b) {
+  double worst = 0;
+  for (std::size_t i = 0; i < b.size(); ++i)
+    worst = std::max(worst, distance(ir::HostValue::of(a[i]), ir::HostValue::of(b[i])));
+  return worst;
+}
+
 struct Loaded {
   std::string file;
   std::shared_ptr<const runtime::Program> program;
@@ -161,20 +168,6 @@ Result<Loaded> load(const std::string& file, const Options& options) {
   loaded.run = std::make_unique<runtime::Run>(std::move(run));
   loaded.load_ms = 1e3 * (seconds_of(CLOCK_MONOTONIC) - start);
   return loaded;
-}
-
-// The path as a package of its own: one sub-DNN of another engine.
-Result<Loaded> load_path(const Path& path, const std::string& backend, const std::string& file,
-                         const Options& options) {
-  ir::Program whole = path.program;
-  whole.main().kind = ir::FunctionKind::Host;
-  whole.main().name = "main";
-  driver::CompileOptions compile;
-  compile.backend = backend;
-  compile.output = file;
-  compile.debug_info = false;
-  DYCL_TRY(driver::compile(std::move(whole), compile));
-  return load(file, options);
 }
 
 Result<Times> timed(const Racer& racer) {
@@ -261,10 +254,6 @@ Result<json> race_input(const Options& options, const std::string& input, const 
 
   std::vector<runtime::Value> values;
   for (const ir::HostValue& argument : arguments) values.push_back(to_value(argument));
-  std::vector<runtime::Value> path_values;
-  std::vector<ir::HostValue> path_inputs;
-  for (const ir::Tensor& tensor : path.inputs) path_inputs.push_back(ir::HostValue::of(tensor));
-  for (const ir::HostValue& value : path_inputs) path_values.push_back(to_value(value));
 
   std::vector<Racer> racers;
   for (Loaded& package : packages) {
@@ -283,23 +272,19 @@ Result<json> race_input(const Options& options, const std::string& input, const 
     out["load_ms"][name] = 1e3 * (seconds_of(CLOCK_MONOTONIC) - start);
     Engine::Session* racing = sessions.back().get();
     DYCL_TRY(racing->run());
-    double worst = 0;
-    for (std::size_t i = 0; i < path.expected.size(); ++i)
-      worst = std::max(worst, distance(ir::HostValue::of(racing->outputs()[i]), ir::HostValue::of(path.expected[i])));
-    out["errors"][name] = worst;
+    out["errors"][name] = distance_of(racing->outputs(), path.expected);
     racers.emplace_back(name, [racing] { return racing->run(); });
   }
-  std::vector<std::unique_ptr<Loaded>> others;
-  for (const std::string& backend : options.oracle_backends) {
-    const std::string file = options.folder + "/path-" + backend + ".dycl";
-    DYCL_ASSIGN(Loaded loaded, load_path(path, backend, file, options));
-    others.push_back(std::make_unique<Loaded>(std::move(loaded)));
-    Loaded* racing = others.back().get();
-    DYCL_TRY(racing->run->run(path_values));
-    racers.emplace_back("oracle:" + backend, [racing, &path_values]() -> Result<void> {
-      DYCL_TRY(racing->run->run(path_values));
-      return {};
-    });
+  std::unique_ptr<OpenVinoSession> other;
+  if (OpenVinoSession::is_built()) {
+    auto loaded = OpenVinoSession::load(path.program, path.inputs, path.expected, options.threads);
+    if (loaded && (*loaded)->run()) {
+      other = std::move(*loaded);
+      out["errors"]["oracle:openvino"] = distance_of(other->outputs(), path.expected);
+      racers.emplace_back("oracle:openvino", [&other] { return other->run(); });
+    } else if (!loaded) {
+      out["refused"]["oracle:openvino"] = loaded.error().message;
+    }
   }
   DYCL_TRY(race(racers, options));
   for (const Racer& racer : racers) out["racers"].push_back(times_json(racer));
@@ -358,17 +343,14 @@ int main(int argc, char** argv) {
   CLI::App app("Packages against the oracle of each input; JSON lines on standard output");
   app.add_option("--program", options.program, "The program before the passes (.dyir)")->required();
   app.add_option("--package", options.packages, "A package of it; several may race");
-  app.add_option("--oracle-backend", options.oracle_backends, "The oracle by another back end as well");
   app.add_option("--threads", options.threads)->capture_default_str();
   app.add_option("--seconds", options.seconds, "For the rounds of one input; 0: only write")->capture_default_str();
   app.add_option("--rounds", options.rounds, "At most")->capture_default_str();
   app.add_option("--write", options.write, "A folder for the oracles as ONNX files");
-  app.add_option("--folder", options.folder, "A folder for packages of oracles");
   app.add_flag("--profile", options.profile, "Time per sub-DNN as well");
   app.add_option("inputs", options.inputs,
                  ".npz files, one per input: arguments in order; none: the engine's own time to load the sub-DNNs");
   CLI11_PARSE(app, argc, argv);
-  if (options.folder.empty()) options.folder = std::filesystem::path(options.program).parent_path();
   const auto result = dycl::bench::run(options);
   if (result) return 0;
   std::cerr << dycl::driver::render(result.error()) << "\n";

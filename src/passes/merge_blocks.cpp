@@ -27,6 +27,7 @@ void append(ir::Function& function, Substitution& reads_as, ir::Block& into, ir:
   into.body.insert(into.body.end(), std::make_move_iterator(from.body.begin()),
                    std::make_move_iterator(from.body.end()));
   into.exit = std::move(from.exit);
+  into.exit_span = from.exit_span.known() ? from.exit_span : from.span;
 }
 
 int merge_blocks(ir::Function& function) {

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RQ1: does the compiled program answer as eager does? And a model traced along one path?
+
+For each input the captured graph is run op by op with torch (`dycl.frontend.reference`: eager's own arithmetic; its
+results are compared with the model's too), which tells eager's decisions. Then
+
+ (a) forced: our program takes exactly these decisions, and all results are compared; each arm of each decision that no input
+     took is driven once by turning that decision round in both (`dycl.drive`);
+ (b) free: our program decides for itself. A run that decides otherwise is a flip; it is listed with eager's margin, the
+     distance of the two sides of the comparison that decided.
+
+Errors are relative: max|difference| / max|value|, per tensor.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable
+
+import torch
+
+FAR = float("inf")
+TOLERANCE = 10**-4.7  # the paper's worst error; relative here
+
+
+def error(ours: Any, theirs: Any) -> float:
+    """The largest relative difference of floating tensors; infinite where anything else differs."""
+    if isinstance(theirs, torch.Tensor):
+        if not isinstance(ours, torch.Tensor) or ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+            return FAR
+        if not theirs.is_floating_point():
+            return 0.0 if torch.equal(ours, theirs) else FAR
+        if theirs.numel() == 0:
+            return 0.0
+        if not torch.equal(torch.isfinite(ours), torch.isfinite(theirs)):
+            return FAR
+        good = torch.isfinite(theirs)
+        scale = theirs[good].abs().max().item() if good.any() else 0.0
+        worst = (ours[good].double() - theirs[good].double()).abs().max().item() if good.any() else 0.0
+        return worst / scale if scale > 0 else (0.0 if worst == 0 else FAR)
+    if isinstance(theirs, float):
+        return 0.0 if ours == theirs or ours != ours and theirs != theirs else abs(ours - theirs) / max(abs(theirs), 1e-30)
+    if isinstance(theirs, (list, tuple)):
+        if type(ours) is not type(theirs) or len(ours) != len(theirs):
+            return FAR
+        return max((error(a, b) for a, b in zip(ours, theirs)), default=0.0)
+    if isinstance(theirs, dict):
+        return FAR if list(ours) != list(theirs) else max((error(ours[k], theirs[k]) for k in theirs), default=0.0)
+    if hasattr(theirs, "__dict__") and not callable(theirs):
+        return error(vars(ours), vars(theirs)) if type(ours) is type(theirs) else FAR
+    return 0.0 if type(ours) is type(theirs) and bool(ours == theirs) else FAR
+
+
+class Decision:
+    """One branch or switch that eager passed."""
+
+    __slots__ = ("block", "place", "arm", "arms", "env")
+
+    def __init__(self, block: Any, arm: int, arms: int, env: dict):
+        self.block, self.arm, self.arms, self.env = block, arm, arms, env
+        span = block.exit_span or block.span
+        self.place = (span.file, span.line, span.column) if span else None
+
+
+def run_reference(graph: Any, inputs: list, choose: Callable[[int, int], int] | None = None) -> tuple[list, list[Decision]]:
+    """Results and decisions; choose(number, arm) may overrule an arm. Arms as the runtime counts them."""
+    from dycl.frontend import reference as r
+
+    env = dict(zip(graph.inputs + [v for _, v in graph.states], inputs))
+    symbols = r.symbols_of(graph.inputs, inputs)
+    block, taken = graph.entry, []
+    while True:
+        r.run_block(block, env, symbols)
+        exit = block.exit
+        if isinstance(exit, r.Return):
+            return [r.look(env, v) for v in exit.values], taken
+        if isinstance(exit, r.Raise):
+            raise r.ProgramRaised(exit.type, exit.message)
+        if isinstance(exit, r.Goto):
+            edge = exit.edge
+        else:
+            if isinstance(exit, r.Branch):
+                edges = [exit.if_false, exit.if_true]
+                arm = int(bool(r.look(env, exit.condition)))
+            else:
+                edges = [*exit.targets, exit.otherwise]
+                selector = r.look(env, exit.selector)
+                arm = exit.cases.index(selector) if selector in exit.cases else len(exit.cases)
+            if choose is not None:
+                arm = choose(len(taken), arm)
+            taken.append(Decision(block, arm, len(edges), env))
+            edge = edges[arm]
+        values = [r.look(env, v) for v in edge.args]
+        env = dict(env)
+        env.update(zip(edge.target.params, values))
+        block = edge.target
+
+
+class Alignment:
+    """Which of eager's decisions is which of the program's.
+
+    Passes drop decisions whose outcome is known and may swap the arms of a branch, but keep their order. A decision of
+    the program belongs to the next one of eager's at the same place in the source; whether its arms are
+    swapped is learnt from runs in which both agree.
+    """
+
+    def __init__(self, program: Any):
+        self.places = []
+        for _, _, span in program.decisions:
+            self.places.append(None if span is None else (span[0], span[1], span[2]))
+        self.swapped: dict[int, bool] = {}
+
+    def pair(self, trace: list, taken: list[Decision]) -> list[tuple[int, int, Decision]] | None:
+        """[(decision, arm, eager's)] of a whole run, or None if they do not go together."""
+        pairs, at = [], 0
+        for decision, arm in trace:
+            while at < len(taken) and taken[at].place != self.places[decision]:
+                at += 1
+            if at == len(taken):
+                return None
+            pairs.append((decision, arm, taken[at]))
+            at += 1
+        return pairs
+
+    def first_difference(self, trace: list, taken: list[Decision]) -> tuple[bool, Decision | None]:
+        """(whether the program decided otherwise, where eager first did not)."""
+        at = 0
+        for decision, arm in trace:
+            while at < len(taken) and taken[at].place != self.places[decision]:
+                at += 1
+            if at == len(taken):
+                return True, None
+            if arm != self.arm(decision, taken[at]):
+                return True, taken[at]
+            at += 1
+        return False, None
+
+    def learn(self, pairs: list) -> None:
+        for decision, arm, theirs in pairs:
+            if theirs.arms == 2:
+                self.swapped.setdefault(decision, arm != theirs.arm)
+
+    def arm(self, decision: int, theirs: Decision) -> int:
+        return 1 - theirs.arm if theirs.arms == 2 and self.swapped.get(decision, False) else theirs.arm
+
+    def decider(self, taken: list[Decision], failures: list) -> Callable[[int, int], int]:
+        position = [0]
+
+        def decide(decision: int, arm: int) -> int:
+            at = position[0]
+            while at < len(taken) and taken[at].place != self.places[decision]:
+                at += 1
+            if at == len(taken):
+                failures.append(decision)
+                return arm
+            position[0] = at + 1
+            return self.arm(decision, taken[at])
+
+        return decide
+
+
+_COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
+
+
+def margin(decision: Decision) -> float | None:
+    """How far eager was from deciding otherwise: the distance of the two sides of the comparison."""
+    from dycl.frontend import reference as r
+
+    makers: dict = {}
+    block = decision.block
+    while block is not None:
+        for node in block.nodes:
+            for output in node.outputs:
+                makers.setdefault(output, node)
+        block = block.idom
+    exit = decision.block.exit
+    pending, seen, found = [exit.condition if isinstance(exit, r.Branch) else exit.selector], set(), []
+    while pending:
+        value = pending.pop()
+        if value in seen or value not in makers:
+            continue
+        seen.add(value)
+        node = makers[value]
+        name = node.op.split(".")[-1] if isinstance(node, r.HostNode) else node.target._schema.name.split("::")[-1]
+        sides = list(node.operands) if isinstance(node, r.HostNode) else [a for a in node.args]
+        if name in _COMPARISONS and len(sides) >= 2:
+            a, b = (r.look(decision.env, s) for s in sides[:2])
+            distance = abs(torch.as_tensor(a, dtype=torch.float64) - torch.as_tensor(b, dtype=torch.float64))
+            found.append(float(distance.min()))
+            continue
+        if name == "argmax":
+            x = r.look(decision.env, sides[0]).flatten().double()
+            if x.numel() > 1:
+                top = torch.topk(x, 2).values
+                found.append(float(top[0] - top[1]))
+            continue
+        if len(seen) < 200:
+            pending += [s for s in sides if isinstance(s, r.Value)]
+    return min(found) if found else None
+
+
+def check(model: Any, program: Any, inputs: Callable[[int], tuple], seeds, traced: Callable | None,
+          tick: Callable[[int], None] = lambda n: None) -> dict:
+    """The table row of one model."""
+    from dycl.drive import drive
+
+    engine, interface = program._engine, program._interface
+    run, graph = engine.run_, program._graph
+    alignment = Alignment(engine.program)
+    forced_errors, free_errors, flips, mismatches, traced_wrong = [], [], [], [], 0
+    paths: dict[tuple, int] = {}
+
+    def ours(args: tuple) -> Any:
+        return program(*args)
+
+    def one(seed: int, args: tuple) -> None:
+        nonlocal traced_wrong
+        with torch.no_grad():
+            expected = model(*args)
+        flat = [x.clone() if isinstance(x, torch.Tensor) else x for x in interface.collect(args, {})[0]]
+        reference, taken = run_reference(graph, flat + list(interface.read_states() or []))
+        paths[tuple((d.block.id, d.arm) for d in taken)] = seed
+        run.set_decider(None)
+        run.set_trace(True)
+        free = ours(args)
+        trace = list(run.trace)
+        run.set_trace(False)
+        pairs = alignment.pair(trace, taken)
+        e = error(free, expected)
+        if pairs is not None and e < TOLERANCE:
+            alignment.learn(pairs)
+        flipped, place = alignment.first_difference(trace, taken)
+        if flipped:
+            flips.append({"seed": seed, "margin": margin(place) if place else None,
+                          "line": place.place[1] if place and place.place else None})
+        else:
+            free_errors.append(e)
+            if not e < TOLERANCE:
+                mismatches.append({"seed": seed, "kind": "free", "error": e})
+        failures: list = []
+        run.set_decider(alignment.decider(taken, failures))
+        got = ours(args)
+        run.set_decider(None)
+        e = FAR if failures else error(got, expected)
+        forced_errors.append(e)
+        if not e < TOLERANCE:
+            mismatches.append({"seed": seed, "kind": "forced", "error": e})
+        if traced is not None:
+            traced_wrong += not error(traced(args), expected) < TOLERANCE
+
+    for number, seed in enumerate(seeds):
+        one(seed, inputs(seed))
+        tick(number + 1)
+    flat = [(interface.collect(inputs(seed), {})[0], interface.read_states() or []) for seed in list(seeds)[:20]]
+    arms = drive(program, flat, TOLERANCE, 0.0, 2000)
+    mismatches += [{"seed": int(seeds[k]), "kind": text, "error": arms["error"]} for k, text in arms["mismatches"]]
+    worst = max(forced_errors + free_errors, default=0.0)
+    return {"inputs": len(forced_errors), "paths": len(paths), "mismatches": mismatches, "flips": flips,
+            "log10_error": math.log10(worst) if worst > 0 else None, "arms": arms["total"], "arms_taken": arms["taken"],
+            "arms_driven": arms["driven"], "arms_never": arms["never"], "traced_wrong": traced_wrong if traced else None}

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The peers of RQ1 and RQ3: eager, torch.compile, a traced model, and ONNX Runtime on one file with If and Loop."""
+
+from __future__ import annotations
+
+import io
+import random
+import statistics
+import time
+import warnings
+from typing import Any, Callable
+
+import torch
+
+
+def traced(model: Any, args: tuple) -> Callable | None:
+    """torch.onnx of the path that `args` takes, run by ONNX Runtime; None where it cannot be exported.
+
+    The answer has eager's structure where that is a plain tuple of tensors or a tensor; other parts are those of the
+    traced call, as a deployed trace would have them.
+    """
+    import onnxruntime
+
+    flat_in, _ = torch.utils._pytree.tree_flatten(args)
+    if not all(isinstance(x, torch.Tensor) for x in flat_in):
+        return None
+    buffer = io.BytesIO()
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        example, shape = torch.utils._pytree.tree_flatten(model(*args))
+
+        class Path(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.model = model
+
+            def forward(self, *xs):
+                leaves = torch.utils._pytree.tree_flatten(self.model(*xs))[0]
+                return tuple(x for x in leaves if isinstance(x, torch.Tensor))
+
+        try:
+            torch.onnx.export(Path().eval(), args, buffer, dynamo=False, opset_version=17)
+        except Exception:
+            return None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    session = onnxruntime.InferenceSession(buffer.getvalue(), options)
+    names = [i.name for i in session.get_inputs()]
+
+    def run(given: tuple) -> Any:
+        leaves = torch.utils._pytree.tree_flatten(given)[0]
+        feeds = {n: x.numpy() for n, x in zip([f"{n}" for n in names], leaves)}
+        made = iter([torch.from_numpy(y) for y in session.run(None, feeds)])
+        return torch.utils._pytree.tree_unflatten([next(made) if isinstance(x, torch.Tensor) else x for x in example], shape)
+
+    return run
+
+
+def rounds(racers: dict[str, Callable[[tuple], Any]], inputs: list[tuple], seconds: float, clock: str) -> list[dict]:
+    """Interleaved times in microseconds: one {racer: [times]} per input; each racer is warmed before it is timed."""
+    now = time.process_time_ns if clock == "cpu" else time.perf_counter_ns
+    results = []
+    for args in inputs:
+        times: dict[str, list[float]] = {name: [] for name in racers}
+        names, batch = list(racers), {}
+        for name in names:
+            racers[name](args)
+            start = time.perf_counter()
+            racers[name](args)
+            batch[name] = max(1, min(50, int(500e-6 / max(time.perf_counter() - start, 1e-6))))
+        end, turn, last, generator = time.perf_counter() + seconds, 0, None, random.Random(1)
+        while turn < 3 or time.perf_counter() < end:
+            generator.shuffle(names)
+            while len(names) > 1 and names[0] == last:  # who follows itself finds its caches warm
+                generator.shuffle(names)
+            last = names[-1]
+            for name in names:
+                racers[name](args)
+                start = now()
+                for _ in range(batch[name]):
+                    racers[name](args)
+                times[name].append((now() - start) / 1e3 / batch[name])
+            turn += 1
+        results.append(times)
+    return results
+
+
+def inductor(model: Any, inputs: list[tuple], limit: float) -> tuple[Callable | None, dict]:
+    """torch.compile with its defaults, warmed on the inputs; what Dynamo counted and how long it took."""
+    import torch._dynamo as dynamo
+    from torch._dynamo.utils import counters
+
+    dynamo.reset()
+    counters.clear()
+    compiled = torch.compile(model)
+    start, warmed = time.perf_counter(), 0
+    try:
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for args in inputs:
+                compiled(*args)
+                warmed += 1
+                if time.perf_counter() - start > limit:
+                    break
+    except Exception as problem:
+        return None, {"failed": f"{type(problem).__name__}: {str(problem)[:200]}"}
+    facts = {"seconds": time.perf_counter() - start, "warmed_inputs": warmed,
+             "graphs": int(counters["stats"].get("unique_graphs", 0)), "breaks": int(sum(counters["graph_break"].values())),
+             "recompile_limit": int(sum(v for k, v in counters["recompile_limit"].items()))
+             + int(sum(v for k, v in counters["unimplemented"].items() if "limit" in str(k)))}
+
+    def run(args: tuple) -> Any:
+        with torch.no_grad():
+            return compiled(*args)
+
+    return run, facts
+
+
+def median(values: list[float]) -> float:
+    return statistics.median(values)
