@@ -13,6 +13,7 @@ import torch
 
 from .frontend.diagnostics import CompileError
 from .frontend.inputs import InputError
+from .frontend.structure import plain_object
 
 
 def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list) -> list[str]:
@@ -44,7 +45,7 @@ def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list
         if list(a) != list(b):
             return [f"{path}: keys {list(a)} against {list(b)}"]
         return [d for k in a for d in differences(a[k], b[k], f"{path}[{k!r}]", rtol, atol, worst)]
-    if hasattr(a, "__dict__") and not callable(a):
+    if hasattr(a, "__dict__") and (not callable(a) or plain_object(a)):
         return differences(vars(a), vars(b), path, rtol, atol, worst)
     if hasattr(a, "shape") and hasattr(a, "dtype"):
         return [] if a.shape == b.shape and bool((abs(a - b) <= atol + rtol * abs(a)).all()) else [f"{path}: arrays differ"]
