@@ -32,6 +32,10 @@ struct BackendOptions {
   // Told once for each thing worth knowing, e.g. that an optimisation was left out.
   std::function<void(std::string_view)> notice;
 
+  // Told of a sub-DNN that the engine failed on, which is then left out of the result;
+  // if it is empty, such a failure is the whole compilation's.
+  std::function<void(const ir::Function&, const Error&)> failed;
+
   bool wants(const ir::Function& function) const { return !only || only->count(function.name) != 0; }
 };
 

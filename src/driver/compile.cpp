@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
-#include "backends/backend.h"
+#include "backends/auto.h"
+#include "backends/mixed.h"
 #include "emit/package_writer.h"
 #include "ir/print.h"
 #include "passes/pipeline.h"
@@ -63,21 +65,47 @@ Result<void> run_passes(ir::Program& program, const CompileOptions& options, Com
   return {};
 }
 
-// An op the engine can't take is the user's to know about, not the engine's to fail on.
-Result<void> check_taken(const ir::Program& program, const backends::Backend& backend) {
-  for (const ir::Function& function : program.functions) {
-    if (function.kind != ir::FunctionKind::SubDnn) continue;
-    const auto refused = backend.refuse(program, function);
-    if (refused.empty()) continue;
-    return Error{ErrorKind::Unsupported,
-                 "the back end '" + std::string(backend.name()) + "' cannot take " +
-                     (refused.front().op ? "the op " + refused.front().op->name : "@" + function.name) + ": " +
-                     refused.front().reason,
-                 "choose another back end, or write this step with other ops",
-                 refused.front().op ? refused.front().op->span : function.span,
-                 {}};
+constexpr const char* kAuto = "auto";
+
+// What auto measured, for `dycl inspect`.
+std::string to_json(const backends::AutoReport& report, const CompileOptions& options) {
+  nlohmann::json sub_dnns = nlohmann::json::array();
+  for (const backends::SubDnnChoice& one : report.sub_dnns) {
+    nlohmann::json candidates = nlohmann::json::array();
+    for (const backends::Candidate& c : one.candidates) {
+      nlohmann::json entry = {{"backend", c.backend}};
+      if (c.dropped.empty()) {
+        entry["micros"] = c.micros;
+        entry["plain_micros"] = c.plain_micros;
+      } else {
+        entry["dropped"] = c.dropped;
+      }
+      candidates.push_back(entry);
+    }
+    sub_dnns.push_back(
+        {{"name", one.function}, {"chosen", one.chosen}, {"calls", one.weight}, {"candidates", candidates}});
   }
-  return {};
+  return nlohmann::json({{"summary", report.summary},
+                         {"threads", options.threads},
+                         {"ort_micros", report.ort_micros},
+                         {"chosen_micros", report.chosen_micros},
+                         {"sub_dnns", sub_dnns}})
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Who compiles what; says why where that was measured.
+Result<backends::Assignment> assign(ir::Program& program, const CompileOptions& options,
+                                    const backends::BackendOptions& engine) {
+  if (options.backend != kAuto) return backends::assign_all(program, options.backend, engine);
+  backends::AutoReport report;
+  DYCL_ASSIGN(auto assignment, backends::choose_backends(program, engine, {options.threads, options.budget}, report));
+  engine.notice("auto: " + report.summary);
+  for (const backends::SubDnnChoice& one : report.sub_dnns)
+    for (const backends::Candidate& c : one.candidates)
+      if (c.dropped.rfind("differs", 0) == 0)
+        engine.notice("auto: " + c.backend + " is left out for @" + one.function + ": it " + c.dropped);
+  program.metadata["auto"] = to_json(report, options);
+  return assignment;
 }
 
 }  // namespace
@@ -98,7 +126,8 @@ Result<CompileReport> compile(ir::Program program, const CompileOptions& options
   CompileReport report;
   Stages stages(options, report);
   if (options.output.empty()) return Error{ErrorKind::InvalidInput, "no output path for the package", {}, {}, {}};
-  DYCL_ASSIGN(const auto backend, backends::find_backend(options.backend));
+  DYCL_ASSIGN(const auto known, backends::find_backend(options.backend == kAuto ? "ort" : options.backend));
+  DYCL_TRY(known->engine());
 
   emit::PackageOptions package;
   package.producer = "dycl " DYCL_VERSION;
@@ -108,14 +137,16 @@ Result<CompileReport> compile(ir::Program program, const CompileOptions& options
 
   DYCL_TRY(stages.run("passes", [&] { return run_passes(program, options, report); }));
   count(program, report);
-  DYCL_TRY(check_taken(program, *backend));
 
   backends::BackendOptions engine;
   engine.portable_only = options.portable_only;
   engine.engine_seconds = &report.engine_seconds;
   engine.notice = [&](std::string_view text) { report.notices.emplace_back(text); };
-  DYCL_ASSIGN(const auto artifacts, stages.run("back end", [&] { return backend->compile_program(program, engine); }));
+  DYCL_ASSIGN(auto assignment, stages.run("choose engines", [&] { return assign(program, options, engine); }));
+  DYCL_ASSIGN(const auto artifacts,
+              stages.run("back end", [&] { return backends::compile_assigned(program, assignment, engine); }));
   for (const auto& sub_dnn : artifacts) report.artifacts += sub_dnn.artifacts.size();
+  for (const auto& [function, backend] : assignment) ++report.engines[backend];
   report.weights = program.weights.size();
 
   DYCL_TRY(stages.run("package", [&] { return emit::write_package(program, artifacts, package, options.output); }));

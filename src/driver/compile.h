@@ -18,7 +18,9 @@
 namespace dycl::driver {
 
 struct CompileOptions {
-  std::string backend = "ort";
+  std::string backend = "ort";                           // or "auto": chosen per sub-DNN by measuring
+  int threads = 1;                                       // of use, for what auto measures
+  double budget = 20;                                    // seconds that auto may spend on candidates
   std::filesystem::path output;                          // the package
   std::vector<std::string> skip_passes;                  // by name
   std::filesystem::path dump_folder;                     // IR text after every pass goes here; empty: nowhere
@@ -39,7 +41,8 @@ struct CompileReport {
   std::vector<passes::PassTiming> passes;
   std::size_t blocks = 0, ops = 0, sub_dnns = 0, calls = 0, artifacts = 0, weights = 0;
   std::uint64_t package_bytes = 0;
-  double engine_seconds = 0;  // of the back end's stage: inside the engine's own library
+  double engine_seconds = 0;                   // of the back end's stage: inside the engine's own library
+  std::map<std::string, std::size_t> engines;  // sub-DNNs per back end
   std::vector<std::string> notices;
 };
 

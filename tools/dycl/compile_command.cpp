@@ -69,6 +69,7 @@ nlohmann::json to_json(const driver::CompileReport& report, const Options& optio
           {"calls", report.calls},
           {"artifacts", report.artifacts},
           {"weights", report.weights},
+          {"engines", report.engines},
           {"stages", stages},
           {"engine_seconds", report.engine_seconds},
           {"notices", report.notices}};
@@ -125,8 +126,16 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
   command->add_option("source", options->source, "model.onnx, model.dyir, file.py:factory or module:factory")
       ->required();
   command->add_option("-o,--output", options->compile.output, "The package; default: the source's name with .dycl");
-  command->add_option("--backend", options->compile.backend, "The engine that runs the sub-DNNs")
+  command
+      ->add_option("--backend", options->compile.backend,
+                   "The engine that runs the sub-DNNs: ort, openvino, or auto (measured per sub-DNN)")
       ->capture_default_str();
+  command->add_option("--threads", options->compile.threads, "Threads of use, for what auto measures")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--budget", options->compile.budget, "Seconds that auto may spend on measuring")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   CLI::Option* weights =
       command->add_option("--weights", options->weights, "Weights of a .dyir; default: its name with .safetensors");
   CLI::Option* skip = command->add_option("--skip-passes", options->compile.skip_passes, "Passes to leave out, by name")

@@ -85,7 +85,9 @@ class OpenVinoBackend final : public Backend {
         if (error.kind == ErrorKind::RuntimeFailure) error.kind = ErrorKind::Unsupported;
         error.message = "sub-DNN @" + function.name + ": " + error.message;
         error.span = function.span;
-        return error;
+        if (!options.failed || error.kind != ErrorKind::Unsupported) return error;
+        options.failed(function, error);
+        continue;
       }
       all.push_back({function.name, {}});
       if (*blob) all.back().artifacts.push_back(std::move(**blob));

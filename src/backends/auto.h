@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses a back end for each sub-DNN by measuring. ONNX Runtime takes everything and is where
+// one starts; a sub-DNN of known shapes is also compiled by every other back
+// end that takes it, compared with the reference on drawn operands (beyond the tolerance it is dropped and
+// named), and timed by turns in the threads of use.
+//
+// What is minimised is the program's total, each call site counted (those in loops kLoopWeight
+// times). ONNX Runtime's sub-DNNs exchange tensors in a blocked layout; one that goes to another
+// engine takes its neighbours' layout with it, so the cost of a sub-DNN in ONNX Runtime depends on who
+// has the sub-DNNs it shares values with: it is timed in both forms. The search starts from one
+// engine for all and flips single sub-DNNs and whole groups of neighbours as long as the
+// total falls. A mixture must gain kMinGain (two engines have two thread pools), else
+// ONNX Runtime keeps all.
+//
+// Sub-DNNs are tried in order of the time they take, until the budget is spent.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/mixed.h"
+
+namespace dycl::backends {
+
+inline constexpr double kLoopWeight = 8;
+inline constexpr double kMinGain = 0.03;         // with one thread
+inline constexpr double kMinGainThreaded = 0.1;  // with more: a mixture's pools do not spin
+
+struct AutoOptions {
+  int threads = 1;
+  double budget = 20;  // seconds of compiling and measuring candidates
+};
+
+// What one back end did with one sub-DNN.
+struct Candidate {
+  std::string backend;
+  double micros = 0;        // of a call
+  double plain_micros = 0;  // the same with all its values in plain layout
+  std::string dropped;      // why it was not in the choice; empty: it was
+};
+
+struct SubDnnChoice {
+  std::string function, chosen;
+  double weight = 0;  // calls per run that are counted
+  std::vector<Candidate> candidates;
+};
+
+struct AutoReport {
+  std::vector<SubDnnChoice> sub_dnns;
+  double ort_micros = 0, chosen_micros = 0;  // the program's totals, as far as measured
+  std::string summary;                       // one sentence
+};
+
+Result<Assignment> choose_backends(const ir::Program& program, const BackendOptions& options, const AutoOptions& limits,
+                                   AutoReport& report);
+
+}  // namespace dycl::backends

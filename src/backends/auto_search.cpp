@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/auto_search.h"
+
+#include <algorithm>
+
+namespace dycl::backends {
+
+Search::Search(const std::vector<CostedSubDnn>& sub_dnns, std::size_t class_count)
+    : units_(sub_dnns), members_(class_count) {
+  for (std::size_t u = 0; u < units_.size(); ++u)
+    for (const std::size_t c : units_[u].classes) members_[c].insert(u);
+}
+
+double Search::total(const Choice& choice) const {
+  std::vector<bool> kept(members_.size(), true);
+  for (std::size_t c = 0; c < members_.size(); ++c)
+    for (const std::size_t u : members_[c]) kept[c] = kept[c] && choice[u] == kOrt;
+  double sum = 0;
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const CostedSubDnn& unit = units_[u];
+    if (choice[u] != kOrt) {
+      sum += unit.weight * unit.others.at(choice[u]);
+      continue;
+    }
+    double share = 1;  // of its blocked ports that stay so
+    if (!unit.classes.empty()) {
+      const auto staying = std::count_if(unit.classes.begin(), unit.classes.end(), [&](auto c) { return kept[c]; });
+      share = static_cast<double>(staying) / static_cast<double>(unit.classes.size());
+    }
+    sum += unit.weight * (unit.plain + (unit.blocked - unit.plain) * share);
+  }
+  return sum;
+}
+
+Search::Choice Search::best(const std::vector<std::string>& engines) const {
+  Choice winner(units_.size(), kOrt);
+  for (const std::string& start : engines) {
+    Choice choice(units_.size(), kOrt);
+    for (std::size_t u = 0; u < units_.size(); ++u)
+      if (units_[u].others.count(start)) choice[u] = start;
+    improve(choice, engines);
+    if (total(choice) < total(winner)) winner = choice;
+  }
+  return winner;
+}
+
+bool Search::try_move(Choice& choice, const std::set<std::size_t>& group, const std::string& engine) const {
+  Choice changed = choice;
+  for (const std::size_t u : group)
+    if (engine == kOrt || units_[u].others.count(engine)) changed[u] = engine;
+  if (changed == choice || total(changed) >= total(choice) * (1 - 1e-9)) return false;
+  choice = std::move(changed);
+  return true;
+}
+
+void Search::improve(Choice& choice, const std::vector<std::string>& engines) const {
+  constexpr int kMaxSweeps = 20;
+  bool moved = true;
+  for (int sweep = 0; moved && sweep < kMaxSweeps; ++sweep) {
+    moved = false;
+    for (const std::string& engine : engines) {
+      for (std::size_t u = 0; u < units_.size(); ++u) moved = try_move(choice, {u}, engine) || moved;
+      for (const auto& group : members_) moved = try_move(choice, group, engine) || moved;
+    }
+  }
+}
+
+}  // namespace dycl::backends
