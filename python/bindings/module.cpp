@@ -5,6 +5,7 @@
 #include "attributes.h"
 #include "builder.h"
 #include "compiler.h"
+#include "emitter.h"
 #include "errors.h"
 #include "interpreter.h"
 #include "runner.h"
@@ -15,6 +16,7 @@ NB_MODULE(_native, module) {
   dycl::bindings::bind_attributes(module);
   dycl::bindings::bind_builder(module);
   dycl::bindings::bind_compiler(module);
+  dycl::bindings::bind_emitter(module);
   dycl::bindings::bind_interpreter(module);
   dycl::bindings::bind_runner(module);
 }

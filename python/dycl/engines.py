@@ -129,6 +129,16 @@ class NativeEngine:
             os.fsync(file.fileno())
         os.replace(temporary, path)
 
+    def emit_onnx(self, path: str) -> list[str]:
+        from . import _native
+
+        try:
+            if self.builder is not None:
+                return list(_native.program_to_onnx(self.builder, path))
+            return list(_native.package_to_onnx(self.path, path))
+        except _native.CompileError as error:
+            raise CompileError(str(error), kind="emit") from None
+
     def metadata(self) -> dict:
         return json.loads(json.loads(self.program.metadata).get("metadata", {}).get("python", "{}"))
 

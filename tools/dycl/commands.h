@@ -16,5 +16,6 @@ namespace dycl::tools {
 void add_compile_command(CLI::App& app, Console& console, Action& action, std::vector<std::string> arguments);
 void add_opt_command(CLI::App& app, Console& console, Action& action);
 void add_inspect_command(CLI::App& app, Console& console, Action& action);
+void add_emit_command(CLI::App& app, Console& console, Action& action);
 
 }  // namespace dycl::tools

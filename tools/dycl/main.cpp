@@ -32,5 +32,6 @@ int main(int argc, char** argv) {
   add_bench_command(app, console, action);
   add_inspect_command(app, console, action);
   add_opt_command(app, console, action);
+  add_emit_command(app, console, action);
   return run_application(argc, argv, app, action);
 }

@@ -35,40 +35,6 @@ class Exporter {
   std::map<std::string, std::string> weight_names_;     // program weight -> wN
 };
 
-Result<onnx::Attribute> to_onnx(const std::string& key, const ir::Attr& attr) {
-  using Kind = onnx::Attribute::Kind;
-  onnx::Attribute a;
-  a.name = key;
-  if (const auto* i = std::get_if<std::int64_t>(&attr)) {
-    a.kind = Kind::Int;
-    a.i = *i;
-  } else if (const auto* b = std::get_if<bool>(&attr)) {
-    a.kind = Kind::Int;
-    a.i = *b ? 1 : 0;
-  } else if (const auto* f = std::get_if<double>(&attr)) {
-    a.kind = Kind::Float;
-    a.f = static_cast<float>(*f);
-  } else if (const auto* s = std::get_if<std::string>(&attr)) {
-    a.kind = Kind::String;
-    a.s = *s;
-  } else if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&attr)) {
-    a.kind = Kind::Ints;
-    a.ints = *ints;
-  } else if (const auto* floats = std::get_if<std::vector<double>>(&attr)) {
-    a.kind = Kind::Floats;
-    a.floats.assign(floats->begin(), floats->end());
-  } else if (const auto* strings = std::get_if<std::vector<std::string>>(&attr)) {
-    a.kind = Kind::Strings;
-    a.strings = *strings;
-  } else if (const auto* t = std::get_if<ir::TensorLiteral>(&attr)) {
-    a.kind = Kind::Tensor;
-    a.tensor.push_back({{}, t->dtype, t->shape, ir::Bytes::copy_of(t->bytes.data(), t->bytes.size()), {}});
-  } else {
-    return Error{ErrorKind::InvalidModel, "attribute '" + key + "' has no ONNX form", {}, {}, {}};
-  }
-  return a;
-}
-
 // ONNX models state the version of every domain they use. Contrib domains have only 1.
 void note_domain(onnx::Model& model, const std::string& domain) {
   model.opsets.emplace(domain, domain.empty() ? onnx::kOpset : 1);
@@ -139,7 +105,7 @@ Result<void> Exporter::node(const ir::Op& op) {
   }
   while (!n.inputs.empty() && n.inputs.back().empty()) n.inputs.pop_back();
   for (const auto& [key, attr] : op.attrs) {
-    DYCL_ASSIGN(onnx::Attribute a, to_onnx(key, attr));
+    DYCL_ASSIGN(onnx::Attribute a, attribute_of(key, attr));
     n.attributes.push_back(std::move(a));
   }
   for (const ir::ValueId result : op.results) {
@@ -208,6 +174,40 @@ Result<ExportedModel> Exporter::run() {
 }
 
 }  // namespace
+
+Result<onnx::Attribute> attribute_of(const std::string& key, const ir::Attr& attr) {
+  using Kind = onnx::Attribute::Kind;
+  onnx::Attribute a;
+  a.name = key;
+  if (const auto* i = std::get_if<std::int64_t>(&attr)) {
+    a.kind = Kind::Int;
+    a.i = *i;
+  } else if (const auto* b = std::get_if<bool>(&attr)) {
+    a.kind = Kind::Int;
+    a.i = *b ? 1 : 0;
+  } else if (const auto* f = std::get_if<double>(&attr)) {
+    a.kind = Kind::Float;
+    a.f = static_cast<float>(*f);
+  } else if (const auto* s = std::get_if<std::string>(&attr)) {
+    a.kind = Kind::String;
+    a.s = *s;
+  } else if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&attr)) {
+    a.kind = Kind::Ints;
+    a.ints = *ints;
+  } else if (const auto* floats = std::get_if<std::vector<double>>(&attr)) {
+    a.kind = Kind::Floats;
+    a.floats.assign(floats->begin(), floats->end());
+  } else if (const auto* strings = std::get_if<std::vector<std::string>>(&attr)) {
+    a.kind = Kind::Strings;
+    a.strings = *strings;
+  } else if (const auto* t = std::get_if<ir::TensorLiteral>(&attr)) {
+    a.kind = Kind::Tensor;
+    a.tensor.push_back({{}, t->dtype, t->shape, ir::Bytes::copy_of(t->bytes.data(), t->bytes.size()), {}});
+  } else {
+    return Error{ErrorKind::InvalidModel, "attribute '" + key + "' has no ONNX form", {}, {}, {}};
+  }
+  return a;
+}
 
 onnx::ValueInfo value_info(std::string name, const ir::Type& type) {
   onnx::ValueInfo info;

@@ -29,5 +29,6 @@ Result<ExportedModel> export_sub_dnn(const ir::Program& program, const ir::Funct
                                      const std::string& weight_location);
 
 onnx::ValueInfo value_info(std::string name, const ir::Type& type);
+Result<onnx::Attribute> attribute_of(const std::string& key, const ir::Attr& attr);
 
 }  // namespace dycl::backends

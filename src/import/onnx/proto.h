@@ -79,6 +79,7 @@ struct ValueInfo {
   std::string name;
   std::optional<DType> dtype;                   // nullopt: no tensor type stated
   std::optional<std::vector<Dimension>> shape;  // nullopt: rank not stated
+  bool sequence = false;                        // a sequence of such tensors; written, not read
 };
 
 struct Graph {

@@ -71,13 +71,9 @@ void node(pbf_writer& parent, const Node& n) {
   for (const auto& [key, value] : n.metadata) entry(out, field::node::kMetadata, key, value);
 }
 
-void value_info(pbf_writer& parent, field::Tag tag, const ValueInfo& info) {
-  pbf_writer out(parent, tag);
-  out.add_string(field::value_info::kName, info.name);
-  if (!info.dtype) return;
-  pbf_writer type(out, field::value_info::kType);
-  pbf_writer tensor_type(type, field::type::kTensor);
-  tensor_type.add_int32(field::type::kElemType, static_cast<int>(*info.dtype));
+void tensor_type(pbf_writer& type, const ValueInfo& info) {
+  pbf_writer out(type, field::type::kTensor);
+  out.add_int32(field::type::kElemType, static_cast<int>(*info.dtype));
   if (!info.shape) return;
   // As bytes: a nested writer leaves out an empty message, but here one has a meaning
   // (a dim that is not known, a tensor without dims).
@@ -86,11 +82,24 @@ void value_info(pbf_writer& parent, field::Tag tag, const ValueInfo& info) {
   for (const Dimension& dim : *info.shape) {
     std::string one;
     pbf_writer fields(one);
-    if (dim.value >= 0) fields.add_int64(field::shape::kDimValue, dim.value);
-    else if (!dim.param.empty()) fields.add_string(field::shape::kDimParam, dim.param);
+    if (dim.value >= 0)
+      fields.add_int64(field::shape::kDimValue, dim.value);
+    else if (!dim.param.empty())
+      fields.add_string(field::shape::kDimParam, dim.param);
     dims.add_message(field::shape::kDim, one);
   }
-  tensor_type.add_message(field::type::kShape, shape);
+  out.add_message(field::type::kShape, shape);
+}
+
+void value_info(pbf_writer& parent, field::Tag tag, const ValueInfo& info) {
+  pbf_writer out(parent, tag);
+  out.add_string(field::value_info::kName, info.name);
+  if (!info.dtype) return;
+  pbf_writer type(out, field::value_info::kType);
+  if (!info.sequence) return tensor_type(type, info);
+  pbf_writer sequence(type, field::type::kSequence);
+  pbf_writer element(sequence, field::type::kElement);
+  tensor_type(element, info);
 }
 
 void graph_fields(pbf_writer& out, const Graph& g) {

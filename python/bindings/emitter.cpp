@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emitter.h"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "builder.h"
+#include "emit/emit.h"
+#include "errors.h"
+
+namespace nb = nanobind;
+
+namespace dycl::bindings {
+namespace {
+
+using Notices = std::vector<std::string>;
+
+Notices package_to_onnx(const std::filesystem::path& package, const std::filesystem::path& model) {
+  auto report = [&] {
+    nb::gil_scoped_release release;
+    return emit::emit_onnx(package, model);
+  }();
+  if (!report) raise_compile_error(report.error());
+  return std::move(report->notices);
+}
+
+Notices program_to_onnx(const ProgramBuilder& builder, const std::filesystem::path& model) {
+  auto report = [&] {
+    ir::Program copy = *builder.program;
+    nb::gil_scoped_release release;
+    return emit::emit_onnx(std::move(copy), model);
+  }();
+  if (!report) raise_compile_error(report.error(), builder.program->sources);
+  return std::move(report->notices);
+}
+
+}  // namespace
+
+void bind_emitter(nb::module_& module) {
+  module.def("package_to_onnx", &package_to_onnx, nb::arg("package"), nb::arg("model"),
+             "Writes a package's program as one ONNX model; returns notices.");
+  module.def("program_to_onnx", &program_to_onnx, nb::arg("program"), nb::arg("model"),
+             "Writes a ProgramBuilder's program as one ONNX model; returns notices.");
+}
+
+}  // namespace dycl::bindings

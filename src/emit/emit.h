@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// A compiled program in other forms: what `dycl emit` and the Python binding call.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "emit/onnx_writer.h"
+#include "ir/program.h"
+#include "support/result.h"
+
+namespace dycl::emit {
+
+// The package's program as one ONNX model. Where the engine folded weights, their sub-DNNs are written as the
+// engine optimised them, portably, and a notice says so.
+Result<OnnxReport> emit_onnx(const std::filesystem::path& package, const std::filesystem::path& model);
+
+// The same for a program that was not compiled yet: passes run first.
+Result<OnnxReport> emit_onnx(ir::Program program, const std::filesystem::path& model);
+
+}  // namespace dycl::emit
