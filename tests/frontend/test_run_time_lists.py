@@ -205,3 +205,33 @@ def two_beginnings(x):
 def test_lists_that_begin_differently():
     rows = [[[0.0, 1, 1], [1, 0, 1]], [[1, 1, 1], [0, 0, 1]], [[0, 0, 0], [0, 0, 0]]]
     check(two_beginnings, [(torch.tensor(r, dtype=torch.float32),) for r in rows])
+
+
+def grown_tuple(x):
+    states = ()
+    sizes = ()
+    while x.sum() > 0:
+        states += (x,)
+        sizes = sizes + (len(states), x.shape[0])
+        x = x - 1
+    if len(states) > 1:
+        return states[-1] + states[0], states, sizes[1:]
+    return x, states, sizes
+
+
+def test_tuples_that_grow():
+    program = check(grown_tuple, [(T(3, 3),), (T(1, 0),), (T(-1, 0),), (T(6, 1),)])
+    assert program.report()["blocks"] < 12
+
+
+def used_natively(x):
+    """What needs the elements one by one makes the list static again."""
+    out = []
+    while x.sum() > 0:
+        out.append(x)
+        x = x - 1
+    return torch.block_diag(*out), torch.broadcast_tensors(*out) if out else ()
+
+
+def test_lists_that_native_code_needs():
+    check(used_natively, [(T(3, 3),), (T(1, 0),), (T(-1, 0),)], max_unrolled_iterations=8)

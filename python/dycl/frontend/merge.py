@@ -346,6 +346,8 @@ class Unifier:
 
     def tuples(self, a: tuple, b: tuple) -> tuple:
         if len(a) != len(b):
+            if self.widen and type(a) is tuple and type(b) is tuple:
+                return self.run_time_list(a, b)
             self.apart("tuples of different lengths")
         items = self.each(a, b)
         if all(x is y for x, y in zip(items, a)):
@@ -495,7 +497,7 @@ class Unifier:
     def run_time_list(self, a: Any, b: Any) -> RtList:
         """Lists of different lengths, or one whose length is known at run time already."""
         key = ("merge", *self.point, "".join(self.path), "list")
-        frozen = next(x.frozen for x in (a, b) if isinstance(x, RtList)) if not type(a) is type(b) is list else False
+        frozen = any(type(x) is tuple or isinstance(x, RtList) and x.frozen for x in (a, b))
         if key in self.m.decisions.forbidden_merges:
             self.apart("lists of different lengths")
         sides = [self._list_side(x, overlay, frozen) for x, overlay in ((a, self.a.overlay), (b, self.b.overlay))]
@@ -518,7 +520,7 @@ class Unifier:
             if cell.note is None:
                 cell.note = merged.guard
         for x in (a, b):
-            if self.replaced.setdefault(id(x), (x, merged))[1] is not merged:
+            if type(x) is not tuple and self.replaced.setdefault(id(x), (x, merged))[1] is not merged:
                 self.apart("lists shared differently")
         return merged
 

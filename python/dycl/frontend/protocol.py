@@ -197,9 +197,11 @@ def construct_default(m: Machine, s: State, cls: type, args: tuple, kwargs: dict
 def native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Calls code that runs outside the machine."""
     policy.check_native(m, fn)
-    if any(isinstance(x, RtList) for x in (*args, *kwargs.values())):
-        raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a list whose length is known only at run time",
-                             "use torch.stack or torch.cat, or a loop over the list", kind="list.native")
+    found = next((x for x in (*args, *kwargs.values()) if isinstance(x, RtList)), None)
+    if found is not None:
+        m.lists.refuse(found, CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a list whose length is known only at run time",
+                                             "use torch.stack or torch.cat, or a loop over the list",
+                                             kind="list.native"))
     if policy.is_torch(fn) or m.has_tensor(args) or m.has_tensor(kwargs):
         try:
             return m.recorder.call(fn, args, kwargs)
@@ -545,7 +547,8 @@ def _container_binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bo
 def _list_binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
     """+ and += where one side's length is known only at run time."""
     if op != "add":
-        raise CaptureRefusal(f"the operator {op} on a list whose length is known only at run time", kind="list.method")
+        m.lists.refuse(a if isinstance(a, RtList) else b, CaptureRefusal(
+            f"the operator {op} on a list whose length is known only at run time", kind="list.method"))
     if inplace and isinstance(a, RtList) and not a.frozen:
         if isinstance(b, (list, tuple, RtList)):
             m.lists.extend(a, b)

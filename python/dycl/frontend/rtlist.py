@@ -135,6 +135,12 @@ class Lists:
     def __init__(self, machine: Any):
         self.m = machine
 
+    def refuse(self, x: RtList, refusal: CaptureRefusal) -> None:
+        """Begins anew with the elements kept apart, if the list became one of run time by a merge of states."""
+        if x.guard is not None:
+            x.guard()
+        raise refusal
+
     def new(self, values: list, kind: tuple, like: RtList, frozen: bool = False) -> RtList:
         return self.m.new(RtList(tuple(values), kind, like.cells, like.guard, frozen))
 
@@ -190,7 +196,8 @@ class Lists:
     def call(self, method: ListMethod, args: tuple, kwargs: dict) -> Any:
         x, name = method.target, method.name
         if x.frozen and name not in ("__len__", "__getitem__"):
-            raise CaptureRefusal(f"tuple.{name} of a tuple whose length is known only at run time", kind="list.method")
+            self.refuse(x, CaptureRefusal(f"tuple.{name} of a tuple whose length is known only at run time",
+                                          kind="list.method"))
         if name == "append":
             return self.append(x, args[0])
         if name == "pop":
@@ -213,8 +220,8 @@ class Lists:
             return self.length(x)
         if name == "__getitem__":
             return self.get(x, args[0])
-        raise CaptureRefusal(f"list.{name} of a list whose length is known only at run time",
-                             "append to it, index it or iterate over it", kind="list.method")
+        self.refuse(x, CaptureRefusal(f"list.{name} of a list whose length is known only at run time",
+                                      "append to it, index it or iterate over it", kind="list.method"))
 
     def pop(self, x: RtList, key: Any) -> Any:
         m = self.m
@@ -241,7 +248,7 @@ class Lists:
         like = a if isinstance(a, RtList) else b
         kind = join(self.kind(a), self.kind(b))
         if kind is None:
-            raise self._mixed()
+            self.refuse(like, self._mixed())
         if kind == EMPTY:
             return self.new([], EMPTY, like, like.frozen)
         lists = [graph_lists(m, x, kind) for x in (a, b)]
@@ -272,8 +279,8 @@ class Lists:
         if x.kind == EMPTY:
             raise RuntimeError(f"{how} expects a non-empty TensorList")
         if x.kind[0] != "tensor":
-            raise CaptureRefusal(f"torch.{how} of a list of {x.kind[0]}s whose length is known only at run time",
-                                 kind="list.stack")
+            self.refuse(x, CaptureRefusal(f"torch.{how} of a list of {x.kind[0]}s whose length is known only at run time",
+                                          kind="list.stack"))
         nonempty = m.scalars.compare("gt", self.length(x), 0)
         if nonempty is not True:
             m.recorder.check(nonempty.value, f"{how} expects a non-empty list of tensors", "RuntimeError")
@@ -298,8 +305,8 @@ class Lists:
             made = self.tensor(x, "stack", 0)
             return made if dtype in (None, made.dtype) else self.m.recorder.call(torch.Tensor.to, (made, dtype), {})
         if x.kind[0] not in ("int", "float", "bool"):
-            raise CaptureRefusal("torch.tensor of a list whose length is known only at run time", "use torch.stack",
-                                 kind="list.stack")
+            self.refuse(x, CaptureRefusal("torch.tensor of a list whose length is known only at run time",
+                                          "use torch.stack", kind="list.stack"))
         dtype = dtype or {"int": torch.int64, "float": torch.get_default_dtype(), "bool": torch.bool}[x.kind[0]]
         value = self._host("list.to_tensor", [x.values[0]], TensorType(dtype, (None,)), dtype=dtype_name(dtype))
         return self._handle(dtype, [None], value, torch.device("cpu"))
@@ -329,8 +336,8 @@ class Lists:
 
     def _slice(self, x: RtList, key: slice) -> RtList:
         if key.step not in (None, 1):
-            raise CaptureRefusal("a slice with a step of a list whose length is known only at run time",
-                                 "iterate with reversed() or by index", kind="list.slice")
+            self.refuse(x, CaptureRefusal("a slice with a step of a list whose length is known only at run time",
+                                          "iterate with reversed() or by index", kind="list.slice"))
         if x.kind == EMPTY:
             return self.new([], EMPTY, x, x.frozen)
         start = self._index(key.start if key.start is not None else 0)
@@ -340,9 +347,7 @@ class Lists:
     def _columns(self, x: RtList, item: Any) -> list[Value]:
         kind = join(x.kind, kind_of_element(self.m, item))
         if kind is None:
-            if x.guard is not None:
-                x.guard()  # begin anew with the elements kept apart
-            raise self._mixed()
+            self.refuse(x, self._mixed())
         return leaves(self.m, item, kind)
 
     @staticmethod
