@@ -68,6 +68,19 @@ def end_bias(name: str, model) -> float:
     return float(f"{max(biases, key=evenness):.6g}")
 
 
+def exit_scale(name: str, model, share: float = 0.2) -> float:
+    """One scale for the logits of all exits of all tokens, so that a share of them is confident."""
+    with torch.no_grad():
+        features = torch.cat([model.exit_features(*MODELS[name].inputs(s)) for s in SEEDS[:12]])
+        logits = features @ model.lm_head.weight.T
+        low, high = torch.full((len(logits),), 1e-3), torch.full((len(logits),), 1e3)
+        for _ in range(40):
+            middle = (low * high).sqrt()
+            sure = torch.softmax(middle[:, None] * logits, 1).amax(1) >= model.confidence_threshold
+            low, high = torch.where(sure, low, middle), torch.where(sure, middle, high)
+    return float(f"{10.0 * high.quantile(share):.6g}")
+
+
 def _scale_for(logits: torch.Tensor, threshold: float) -> float:
     low, high = 1e-6, 1e6
     for _ in range(80):
@@ -88,6 +101,8 @@ def main(names: list[str]) -> int:
         model = MODELS[name].build()
         if hasattr(model, "exit_heads"):
             found = exit_constants(name, model.all_outputs, model.exit_heads(), model.confidence_threshold)
+        elif hasattr(model, "exit_features"):
+            found = {"scale": exit_scale(name, model)}
         elif hasattr(model, "end_margins"):
             found = {"end": end_bias(name, model)}
         else:

@@ -54,21 +54,21 @@ class Block(nn.Module):
 
 
 class EarlyExitDecoder(nn.Module):
-    def __init__(self, vocab_size=32128, dim=512, heads=8, hidden=1024, layers=8, max_new_tokens=6, threshold=0.5):
+    def __init__(self, vocab_size=32128, dim=512, heads=8, hidden=1024, layers=8, max_new_tokens=4, threshold=0.5):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, dim)
         self.positions = nn.Embedding(64, dim)
         self.blocks = nn.ModuleList(Block(dim, heads, hidden) for _ in range(layers))
         self.norm = nn.LayerNorm(dim)
+        self.lm_head = nn.Linear(dim, vocab_size, bias=False)
         self.max_new_tokens = max_new_tokens
         self.confidence_threshold = threshold
-        self.scale = 1.0
         for m in self.modules():
             if isinstance(m, nn.Linear):
                 nn.init.normal_(m.weight, 0, 1 / math.sqrt(m.in_features))
 
     def logits(self, x):
-        return F.linear(self.norm(x[:, -1]), self.embedding.weight) * self.scale
+        return self.lm_head(self.norm(x[:, -1]))
 
     def prefill(self, tokens):
         length = tokens.size(1)
@@ -105,13 +105,25 @@ class EarlyExitDecoder(nn.Module):
             used.append(layers)
         return torch.stack(generated, dim=1), used
 
+    def exit_features(self, tokens):
+        """What the last layer reads after every layer of every token, if none exits."""
+        token, cache = self.prefill(tokens)
+        features = []
+        for n in range(self.max_new_tokens - 1):
+            x = self.embedding(token[:, None]) + self.positions.weight[tokens.size(1) + n]
+            for i, block in enumerate(self.blocks):
+                x, cache[i] = block(x, cache[i])
+                features.append(self.norm(x[:, -1]))
+            token = self.logits(x).argmax(-1)
+        return torch.cat(features)
+
 
 def prompt(seed):
     return (data.sentence(seed, 8, 32128),)
 
 
-@model("early exit", prompt, "for each of up to six tokens, after which of eight layers it leaves")
+@model("early exit", prompt, "for each of up to four tokens, after which of eight layers it leaves")
 def early_exit_decoder():
     net = seeded(EarlyExitDecoder)
-    net.scale = constants("early_exit_decoder").get("scale", 0.3)
+    net.lm_head.weight.data.mul_(constants("early_exit_decoder").get("scale", 10.0))
     return net

@@ -73,7 +73,7 @@ class Stage(nn.Module):
 
     def __init__(self, before, after, answers):
         super().__init__()
-        self.linear = nn.Linear(before, after)
+        self.linear = nn.Linear(before, after, bias=False)
         if not answers:
             self.forward = self.only_forward
 
@@ -95,7 +95,7 @@ class Stages(nn.Module):
     def forward(self, x):
         for stage in self.stages:
             x, is_output, output = stage(x)
-            if is_output and output > 0.5:
+            if is_output and output > 0:
                 return x, output
         return x, torch.zeros(())
 
@@ -105,7 +105,35 @@ def test_a_loop_begun_anew_goes_on_with_the_next_module():
     model, widths = Stages(), set()
     program = dycl.compile(model, (torch.randn(1, 4),))
     for seed in range(12):
-        x = torch.randn(1, 4, generator=torch.Generator().manual_seed(seed))
+        x = 3 * torch.randn(1, 4, generator=torch.Generator().manual_seed(seed))
         torch.testing.assert_close(program(x), model(x))
         widths.add(model(x)[0].shape[1])
     assert widths == {7, 8}
+
+
+class Decode(nn.Module):
+    """Steps of one cell, unrolled: what every step does with constant weights is done once."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTMCell(64, 64)
+
+    def forward(self, x):
+        h = c = x
+        for _ in range(8):
+            h, c = self.cell(x, (h, c))
+            if h.sum() > 3:
+                break
+        return h
+
+
+def test_the_steps_of_a_cell_are_one_artifact():
+    torch.manual_seed(0)
+    model = Decode()
+    program = dycl.compile(model, (torch.randn(1, 64),))
+    report = program.report()
+    assert report["calls"] == 8 and report["artifacts"] <= 3, report
+    assert report["weights"] <= 6, report
+    for seed in range(4):
+        x = torch.randn(1, 64, generator=torch.Generator().manual_seed(seed))
+        torch.testing.assert_close(program(x), model(x))

@@ -19,12 +19,14 @@ _SMALL = 1 << 20  # bytes
 
 
 def fold_constants(graph: Graph) -> int:
-    """Returns the number of nodes computed."""
+    """Returns the number of nodes computed. The same work in several places (the transpose of a cell's weight in every
+    unrolled step) is done once and gives one tensor, so that what reads it stays the same program."""
     folded = 0
+    known: dict[tuple, tuple] = {}
     for block in graph.reachable_blocks():
         kept = []
         for node in block.nodes:
-            if isinstance(node, AtenNode) and _fold(node):
+            if isinstance(node, AtenNode) and _fold(node, known):
                 folded += 1
             else:
                 kept.append(node)
@@ -32,30 +34,53 @@ def fold_constants(graph: Graph) -> int:
     return folded
 
 
-def _fold(node: AtenNode) -> bool:
+def _fold(node: AtenNode, known: dict[tuple, tuple]) -> bool:
     values = inputs_of(node)
     if any(v.constant is None for v in values) or not _foldable(node):
         return False
     allowed = max([_SMALL, *(_bytes(v.constant) for v in values)])
     if any(_expected_bytes(v) > allowed for v in node.outputs):
         return False
-    try:
-        with torch.no_grad():
-            results = node.target(*_concrete(node.args), **_concrete(node.kwargs))
-    except Exception:  # whatever torch says belongs to the run, where the user's program would meet it
-        return False
-    results = list(results) if isinstance(results, (list, tuple)) else [results]
-    if "empty" in node.target._schema.name:  # memory as found would differ from run to run
-        results = [torch.zeros_like(r) for r in results]
-    if len(results) != len(node.outputs) or not all(isinstance(r, torch.Tensor) for r in results):
+    key = (node.target, _key(node.args), _key(node.kwargs))
+    if key not in known:
+        known[key] = (_computed(node), values)  # the operands live on: their addresses are in the key
+    results = known[key][0]
+    if len(results) != len(node.outputs):
         return False
     for value, result in zip(node.outputs, results):
         if result.dtype != value.type.dtype or not _agrees(result, value.type.shape):
             return False
     for value, result in zip(node.outputs, results):
-        value.constant = result.detach().contiguous()
+        value.constant = result
         value.block = None
     return True
+
+
+def _computed(node: AtenNode) -> list[torch.Tensor]:
+    """The node's results; none if it can't be computed now."""
+    try:
+        with torch.no_grad():
+            results = node.target(*_concrete(node.args), **_concrete(node.kwargs))
+    except Exception:  # whatever torch says belongs to the run, where the user's program would meet it
+        return []
+    results = list(results) if isinstance(results, (list, tuple)) else [results]
+    if not all(isinstance(r, torch.Tensor) for r in results):
+        return []
+    if "empty" in node.target._schema.name:  # memory as found would differ from run to run
+        results = [torch.zeros_like(r) for r in results]
+    return [r.detach().contiguous() for r in results]
+
+
+def _key(argument) -> tuple:
+    """Equal for arguments that hold the same tensors and equal numbers."""
+    if isinstance(argument, Value):
+        t = argument.constant
+        return ("tensor", id(t)) if not t.numel() else ("tensor", t.data_ptr(), t.dtype, tuple(t.shape), t.stride())
+    if isinstance(argument, (list, tuple)):
+        return ("list", *map(_key, argument))
+    if isinstance(argument, dict):
+        return ("dict", *((k, _key(v)) for k, v in sorted(argument.items())))
+    return (type(argument).__name__, repr(argument))
 
 
 def _foldable(node: AtenNode) -> bool:
