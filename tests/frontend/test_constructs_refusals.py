@@ -195,7 +195,7 @@ def numpy_random(x):
 
 @case(POS, NEG, refuse="time|clock")
 def clock(x):
-    return x * time.time()
+    return x * time.time_ns()
 
 
 @case(POS, NEG, paths=1, may_refuse="open|file|input")

@@ -3,6 +3,7 @@
 
 import collections
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -409,3 +410,39 @@ def test_nextafter_is_exact():
     for given in (x, -x):
         for ours, theirs in zip(program(given), neighbours(given)):
             assert torch.equal(ours, theirs)
+
+
+def with_time_limit(x):
+    start, rounds = time.time(), 0
+    while x.sum() < 10:
+        x = x * 2
+        rounds += 1
+        if time.time() - start > 60:
+            break
+    return x, rounds
+
+
+def test_clocks_are_read_when_the_program_runs():
+    program = check(with_time_limit, [(T(1, 2),), (T(9, 9),)])
+    assert program.report()["blocks"] < 30
+
+
+def overlapping(x):
+    chunks = x.as_strided((2, 4, 3), (12, 2, 1))
+    turned = x.t().as_strided((3, 5), (2, 1), 1)
+    return (chunks, turned) if x.sum() > 0 else x.as_strided((4,), (7,))
+
+
+def strided_write(x):
+    y = x.clone()
+    y.as_strided((2,), (5,)).fill_(0)
+    return y if x.sum() > 0 else x[1:].as_strided((2,), (1,))
+
+
+def test_as_strided():
+    x = torch.arange(24.0).reshape(4, 6) + 1
+    check(overlapping, [(x,), (-x,)])
+    with pytest.raises(dycl.CompileError, match="as_strided"):
+        dycl.compile(strided_write, (x,))
+    with pytest.raises(dycl.CompileError, match="as_strided"):
+        dycl.compile(lambda x: x[1:].as_strided((2,), (1,)), (x,))

@@ -14,6 +14,7 @@ import functools
 import itertools
 import math
 import operator
+import time
 import types
 import warnings
 from typing import Any
@@ -24,6 +25,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 import torch.utils.checkpoint
 
 from ..host_functions import HostFunction
+from .. import host_functions
 from . import host_calls, iterators, policy, protocol, shims
 from .arrays import BoundArrayMethod, RtArray
 from .diagnostics import CaptureRefusal
@@ -1010,6 +1012,21 @@ except ImportError:
 @handles(torch.manual_seed, torch.seed, torch.random.manual_seed)
 def _seed(m, s, args, kwargs):
     raise CaptureRefusal("torch.manual_seed inside the model", "seed before the run", kind="random.seed")
+
+
+def _clock(function):
+    """A clock is read when the program runs: a host function under the clock's own name."""
+    name = f"time.{function.__name__}"
+
+    def call(m, s, args, kwargs):
+        known = host_functions.registered.get(name) or host_functions.host_function(function, name=name, results=float)
+        return host_calls.call(known, m, s, (), {})
+
+    return call
+
+
+for _fn in (time.time, time.perf_counter, time.monotonic, time.process_time):
+    handles(_fn)(_clock(_fn))
 
 
 @handles(torch.utils.checkpoint.checkpoint)

@@ -69,6 +69,8 @@ class DispatchRecorder(TorchDispatchMode):
         except ValueError as error:
             raise RuntimeError(f"view size is not compatible with input tensor's size and stride: {error}") from error
         source = args[0]
+        if func.overloadpacket is aten.as_strided:
+            source = self._in_memory_order(source)
         info = source._dycl
         outputs = result if isinstance(result, (list, tuple)) else [result]
         for index, output in enumerate(outputs):
@@ -76,6 +78,21 @@ class DispatchRecorder(TorchDispatchMode):
                 continue
             self.recorder.adopt_view(output, info, step_of(func, args, kwargs, index, output, info.sizes))
         return result
+
+    def _in_memory_order(self, source):
+        """The tensor with its dims as they lie in memory: what as_strided's strides are about."""
+        sizes, strides = source.shape, source.stride()
+        whole = not self.recorder.is_symbolic(source) and source.storage_offset() == 0 and (
+            source.untyped_storage().nbytes() == source.numel() * source.element_size())
+        order = sorted(range(source.dim()), key=lambda d: (-strides[d], sizes[d] == 1)) if whole else []
+        expected = 1
+        for d in reversed(order):
+            whole = whole and (sizes[d] == 1 or strides[d] == expected)
+            expected *= sizes[d]
+        if not whole:
+            raise CaptureRefusal("as_strided of a tensor that is not the whole of its memory", "use slices, unfold or indexing",
+                                 kind="tensor.strides")
+        return source if order == list(range(source.dim())) else self._view(aten.permute.default, (source, order), {})
 
     def _squeeze(self, func, args, kwargs):
         """Only dims whose extent is known to be 1 go; that the others are not 1 is checked."""

@@ -149,7 +149,7 @@ class Inputs:
         """What the attribute is if it holds alternative `number`: a known value, or the tensor of a state."""
         if not isinstance(x, Slot):
             return x
-        m, label = self.m, f"{name}.{number}"
+        m, label = self.m, f"{name}_value{number}"
         handle, value = m.recorder.input_tensor(x.empty(), label, None)
         m.recorder.roots[-1].kind = "attribute"
         self.states.append((label, "slot", owner, (key, number)))

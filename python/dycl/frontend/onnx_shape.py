@@ -510,3 +510,12 @@ def diagonal_view(t, self, offset=0, dim1=0, dim2=1):
 @converts("diag")
 def diag(t, self, diagonal=0):
     return diag_embed(t, self, diagonal) if self.rank == 1 else diagonal_view(t, self, diagonal)
+
+
+@converts("as_strided")
+def as_strided(t, self, size, stride, storage_offset=None):
+    """Of a tensor in the order of its memory (capture sees to that): elements by their place."""
+    places = torch.tensor(static(storage_offset or 0, "the offset"))
+    for n, step in zip(static(list(size), "the size"), static(list(stride), "the stride")):
+        places = places.unsqueeze(-1) + torch.arange(n) * step
+    return t.op("Gather", reshape(t, self, [-1]), t.constant(places.contiguous()), axis=0)
