@@ -230,8 +230,25 @@ def used_natively(x):
     while x.sum() > 0:
         out.append(x)
         x = x - 1
-    return torch.block_diag(*out), torch.broadcast_tensors(*out) if out else ()
+    return (torch.block_diag(*out), torch.broadcast_tensors(*out)) if out else ()
 
 
 def test_lists_that_native_code_needs():
     check(used_natively, [(T(3, 3),), (T(1, 0),), (T(-1, 0),)], max_unrolled_iterations=8)
+
+
+def spread(x):
+    out = []
+    while x.sum() > 0:
+        out.append(x)
+        x = x - 1
+    both = [*out, x, *out]
+    fixed = (x, *out)
+    if len(out) == 2:
+        a, b = out
+        return a * b, both, fixed
+    return x, both, fixed
+
+
+def test_lists_in_displays_and_unpacked():
+    check(spread, [(T(2, 2),), (T(1, 0),), (T(-1, 0),), (T(3, 3),)])

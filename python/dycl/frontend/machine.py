@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import linecache
 import os
 import re
 import types
@@ -559,25 +560,39 @@ _STAND_INS = re.compile(r"\b(Rt(Int|Float|Bool|Text|Array|List|Range|Scalar)|MGe
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
+_SHAPES_OF_TORCH = tuple(os.path.join(os.path.dirname(torch.__file__), part) for part in (
+    "_refs", "_decomp", "_meta_registrations.py", "_prims", "_subclasses", os.path.join("fx", "experimental")))
+_RECORDING = {f"{name}.py" for name in (
+    "aliases", "building", "calls", "composed", "constants", "dispatch", "exits", "graph", "indexing", "inplace", "lifting",
+    "loops", "merge", "reach", "symbol_lowering", "symbol_text", "symbols", "views", "whole", "whole_shapes")}
+
+
 def refuse_own_error(error: Exception) -> None:
     """An exception that only our stand-ins or our own code can have caused is not one of the user's program."""
-    if not isinstance(error, (TypeError, AttributeError, NameError, ValueError)) or not all(
-            isinstance(x, str) for x in error.args):
-        return
-    text = " ".join(error.args)
-    own = _STAND_INS.search(text) is not None
-    if isinstance(error, NameError) and not own:
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        code = trace.tb_frame.f_code if trace is not None else None
-        own = code is not None and code.co_filename.startswith(_HERE) and getattr(error, "name", None) in (
-            code.co_names + code.co_varnames)
+    texts = [x for x in error.args if isinstance(x, str)]
+    own = isinstance(error, (TypeError, AttributeError, NameError, ValueError)) and len(texts) == len(error.args) \
+        and _STAND_INS.search(" ".join(texts)) is not None
+    if not own and not isinstance(error, StopIteration):
+        own = _failed_in_recording(error)
     if isinstance(error, AttributeError) and not own:
         own = (type(getattr(error, "obj", None)).__module__ or "").startswith("dycl.")
     if own:
         raise CaptureRefusal(f"a step that cannot be followed with values known only at run time "
-                             f"({type(error).__name__}: {text[:200]})", kind="internal") from error
+                             f"({type(error).__name__}: {' '.join(texts)[:200]})", kind="internal") from error
+
+
+def _failed_in_recording(error: Exception) -> bool:
+    """Whether the innermost line is one of our recording code, or of what torch runs in place of its kernels, and no
+    `raise`: a failure nobody meant."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return False
+    path = trace.tb_frame.f_code.co_filename
+    folder, name = os.path.split(path)
+    inner = folder + os.sep == _HERE and name in _RECORDING or path.startswith(_SHAPES_OF_TORCH)
+    return inner and not linecache.getline(path, trace.tb_lineno).lstrip().startswith("raise")
 
 
 def user_stack(state: State) -> list[tuple[Span, str]]:

@@ -502,7 +502,8 @@ def format_value_op(m, s, f, i):
 
 @op("LIST_TO_TUPLE")
 def list_to_tuple(m, s, f, i):
-    f.stack.append(tuple(f.stack.pop()))
+    items = f.stack.pop()
+    f.stack.append(m.lists.frozen(items, True) if isinstance(items, RtList) else tuple(items))
 
 
 @op("LIST_APPEND")
@@ -535,6 +536,10 @@ def map_add(m, s, f, i):
 def list_extend(m, s, f, i):
     source = f.stack[-1]
     target = f.stack[-i.arg - 1]
+    if isinstance(source, RtList) and isinstance(target, (list, RtList)):  # a display: nobody else knows the target
+        f.stack.pop()
+        f.stack[-i.arg] = m.lists.concat(target, source) if target else m.lists.frozen(source, False)
+        return None
     items = iterators.materialise(m, source)
     if items is None or isinstance(target, RtList):
         f.stack.pop()
@@ -552,6 +557,10 @@ def _drop_result(m, s, value):
 def set_update(m, s, f, i):
     source = f.stack[-1]
     target = f.stack[-i.arg - 1]
+    if isinstance(source, RtList) and isinstance(target, (list, RtList)):  # a display: nobody else knows the target
+        f.stack.pop()
+        f.stack[-i.arg] = m.lists.concat(target, source) if target else m.lists.frozen(source, False)
+        return None
     items = iterators.materialise(m, source)
     if items is None or isinstance(target, RtList):
         f.stack.pop()
@@ -575,6 +584,15 @@ def dict_update(m, s, f, i):
 
 @op("UNPACK_SEQUENCE")
 def unpack_sequence(m, s, f, i):
+    if isinstance(f.stack[-1], RtList):
+        source = f.stack[-1]
+        length = m.lists.length(source)
+        fits = length == i.arg if isinstance(length, int) else m.decide(m.scalars.compare("eq", length, i.arg))
+        if not fits:
+            raise ValueError(f"not enough or too many values to unpack (expected {i.arg})")
+        f.stack.pop()
+        f.stack.extend(reversed([m.lists.get(source, k) for k in range(i.arg)]))
+        return None
     items = iterators.materialise(m, f.stack[-1])
     if items is None:
         source = f.stack.pop()
@@ -594,6 +612,7 @@ def _retry(m, s, value):
 
 @op("UNPACK_EX")
 def unpack_ex(m, s, f, i):
+    _refuse_spread(m, f.stack[-1])
     items = iterators.materialise(m, f.stack[-1])
     if items is None:
         source = f.stack.pop()
@@ -635,10 +654,17 @@ def call(m, s, f, i):
     return push_result(f, protocol.call(m, s, fn, tuple(args), kwargs))
 
 
+def _refuse_spread(m, source):
+    if isinstance(source, RtList):
+        m.lists.refuse(source, CaptureRefusal("a list whose length is known only at run time is spread over arguments",
+                                              "pass the list itself, or torch.stack of it", kind="list.native"))
+
+
 @op("CALL_FUNCTION_EX")
 def call_function_ex(m, s, f, i):
     kwargs = f.stack[-1] if i.arg & 1 else {}
     args = f.stack[-2] if i.arg & 1 else f.stack[-1]
+    _refuse_spread(m, args)
     items = iterators.materialise(m, args)
     if items is None:
         position = -2 if i.arg & 1 else -1
