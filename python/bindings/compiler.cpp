@@ -40,6 +40,8 @@ nb::dict export_report(const driver::CompileReport& report) {
   result["weights"] = report.weights;
   result["package_bytes"] = report.package_bytes;
   result["engine_seconds"] = report.engine_seconds;
+  result["engine_calls"] = report.engine_calls;
+  result["engines"] = nb::cast(report.engines);
   result["notices"] = nb::cast(report.notices);
   return result;
 }
@@ -47,9 +49,13 @@ nb::dict export_report(const driver::CompileReport& report) {
 nb::dict compile_program(const ProgramBuilder& builder, const std::filesystem::path& path, const std::string& backend,
                          const std::vector<std::string>& skip_passes,
                          const std::optional<std::filesystem::path>& dump_folder, bool portable_only, bool debug_info,
-                         const std::map<std::string, std::string>& source_texts, nb::object progress) {
+                         const std::map<std::string, std::string>& source_texts, nb::object progress, int threads,
+                         double budget, bool use_cache) {
   driver::CompileOptions options;
   options.backend = backend;
+  options.threads = threads;
+  options.budget = budget;
+  options.use_cache = use_cache;
   options.output = path;
   options.skip_passes = skip_passes;
   if (dump_folder) options.dump_folder = *dump_folder;
@@ -103,8 +109,10 @@ void bind_compiler(nb::module_& module) {
              nb::arg("backend") = "ort", nb::arg("skip_passes") = std::vector<std::string>(),
              nb::arg("dump_folder") = nb::none(), nb::arg("portable_only") = false, nb::arg("debug_info") = true,
              nb::arg("source_texts") = std::map<std::string, std::string>(), nb::arg("progress") = nb::none(),
+             nb::arg("threads") = 1, nb::arg("budget") = 20.0, nb::arg("use_cache") = true,
              "Compiles a ProgramBuilder's program into a package and returns a report (dict). source_texts: by name "
-             "of source; the lines that spans name are kept for run-time errors. progress(stage).");
+             "of source; the lines that spans name are kept for run-time errors. progress(stage). threads and budget "
+             "(seconds) are for backend \"auto\", which measures.");
   module.def("backends", &backends::backend_names, "Names of the back ends in this build.");
   module.def("read_program", &read_program, nb::arg("path"), "A ProgramBuilder from .dyir or .onnx.");
   module.def(

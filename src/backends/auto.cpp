@@ -150,7 +150,6 @@ class Measuring {
   Measuring(const ir::Program& program, const BackendOptions& options, const AutoOptions& limits, AutoReport& report)
       : program_(program), options_(options), limits_(limits), report_(report) {
     options_.notice = nullptr;
-    options_.engine_seconds = nullptr;
   }
 
   Result<Assignment> run();

@@ -18,6 +18,8 @@
 
 namespace dycl::backends {
 
+class Cache;
+
 struct BackendOptions {
   // Names of the sub-DNNs to compile; nullopt: all. What is left out is another back
   // end's, so that no layout of one's own may reach it.
@@ -27,8 +29,10 @@ struct BackendOptions {
   // The portable artifacts of an existing package: kept, and the start of what is made for this CPU. The
   // program's weights are then those of that package; what folding left unused has no bytes.
   const std::vector<SubDnnArtifacts>* portable = nullptr;
-  bool small_programs = true;        // sub-DNNs that are cheaper than an engine's call may be computed without it
-  double* engine_seconds = nullptr;  // if given, grows by the time spent inside the engine's own library
+  bool small_programs = true;           // sub-DNNs that are cheaper than an engine's call may be computed without it
+  const Cache* cache = nullptr;         // what engines made before; nullptr: none
+  std::size_t* engine_calls = nullptr;  // if given, grows by one each time an engine compiles
+  double* engine_seconds = nullptr;     // if given, grows by the time spent inside the engine's own library
   // Told once for each thing worth knowing, e.g. that an optimisation was left out.
   std::function<void(std::string_view)> notice;
 

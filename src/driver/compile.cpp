@@ -4,8 +4,10 @@
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "backends/auto.h"
+#include "backends/cache.h"
 #include "backends/mixed.h"
 #include "emit/package_writer.h"
 #include "ir/print.h"
@@ -67,6 +69,7 @@ Result<void> run_passes(ir::Program& program, const CompileOptions& options, Com
 
 constexpr const char* kAuto = "auto";
 
+#ifdef DYCL_WITH_ORT
 // What auto measured, for `dycl inspect`.
 std::string to_json(const backends::AutoReport& report, const CompileOptions& options) {
   nlohmann::json sub_dnns = nlohmann::json::array();
@@ -93,20 +96,69 @@ std::string to_json(const backends::AutoReport& report, const CompileOptions& op
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Who compiles what; says why where that was measured.
-Result<backends::Assignment> assign(ir::Program& program, const CompileOptions& options,
-                                    const backends::BackendOptions& engine) {
-  if (options.backend != kAuto) return backends::assign_all(program, options.backend, engine);
-  backends::AutoReport report;
-  DYCL_ASSIGN(auto assignment, backends::choose_backends(program, engine, {options.threads, options.budget}, report));
-  engine.notice("auto: " + report.summary);
-  for (const backends::SubDnnChoice& one : report.sub_dnns)
-    for (const backends::Candidate& c : one.candidates)
-      if (c.dropped.rfind("differs", 0) == 0)
-        engine.notice("auto: " + c.backend + " is left out for @" + one.function + ": it " + c.dropped);
-  program.metadata["auto"] = to_json(report, options);
+// A choice that was measured before, for the same program, weights, engines and limits.
+class KnownChoice {
+ public:
+  KnownChoice(const ir::Program& program, const CompileOptions& options, const backends::Cache* cache)
+      : cache_(cache), key_("auto") {
+    if (!cache) return;
+    for (const std::string& name : backends::backend_names()) {
+      const auto backend = backends::find_backend(name);
+      const auto engine = (*backend)->engine();
+      key_.add(engine ? *engine : name + " is missing");
+    }
+    key_.add(std::to_string(options.threads) + " " + std::to_string(options.budget) +
+             (options.portable_only ? " p" : ""));
+    key_.add(ir::print(program));
+    for (const auto& [name, weight] : program.weights) key_.add(name).add(weight.bytes.data, weight.bytes.size);
+  }
+
+  std::optional<std::string> get() const {
+    const auto bytes = cache_ ? cache_->get(key_) : std::nullopt;
+    return bytes ? std::optional(std::string(bytes->begin(), bytes->end())) : std::nullopt;
+  }
+  void put(const std::string& text) const {
+    if (cache_) cache_->put(key_, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  }
+
+ private:
+  const backends::Cache* cache_;
+  backends::CacheKey key_;
+};
+
+// Says what was chosen and why, and keeps it in the package.
+Result<backends::Assignment> measure(ir::Program& program, const CompileOptions& options,
+                                     const backends::BackendOptions& engine) {
+  const KnownChoice known(program, options, engine.cache);
+  std::optional<std::string> text = known.get();
+  const bool before = text.has_value();
+  if (!text) {
+    backends::AutoReport report;
+    DYCL_TRY(backends::choose_backends(program, engine, {options.threads, options.budget}, report));
+    text = to_json(report, options);
+    known.put(*text);
+  }
+  const auto choice = nlohmann::json::parse(*text);
+  engine.notice("auto: " + choice["summary"].get<std::string>() + (before ? " (measured before)" : ""));
+  backends::Assignment assignment;
+  for (const auto& one : choice["sub_dnns"]) {
+    const std::string function = one["name"];
+    assignment[function] = one["chosen"];
+    for (const auto& candidate : one["candidates"]) {
+      const std::string dropped = candidate.value("dropped", "");
+      if (dropped.rfind("differs", 0) != 0) continue;
+      engine.notice("auto: " + candidate["backend"].get<std::string>() + " is left out for @" + function + ": it " +
+                    dropped);
+    }
+  }
+  program.metadata["auto"] = *text;
   return assignment;
 }
+#else  // auto starts from ONNX Runtime; compile() has asked for it before
+Result<backends::Assignment> measure(ir::Program&, const CompileOptions&, const backends::BackendOptions&) {
+  return Error{ErrorKind::Missing, "auto needs ONNX Runtime", "build with -DDYCL_WITH_ORT=ON", {}, {}};
+}
+#endif
 
 }  // namespace
 
@@ -141,8 +193,14 @@ Result<CompileReport> compile(ir::Program program, const CompileOptions& options
   backends::BackendOptions engine;
   engine.portable_only = options.portable_only;
   engine.engine_seconds = &report.engine_seconds;
+  engine.engine_calls = &report.engine_calls;
+  const auto cache = options.use_cache ? backends::Cache::of_user() : std::nullopt;
+  engine.cache = cache ? &*cache : nullptr;
   engine.notice = [&](std::string_view text) { report.notices.emplace_back(text); };
-  DYCL_ASSIGN(auto assignment, stages.run("choose engines", [&] { return assign(program, options, engine); }));
+  DYCL_ASSIGN(auto assignment, stages.run("choose engines", [&] {
+    return options.backend == kAuto ? measure(program, options, engine)
+                                    : backends::assign_all(program, options.backend, engine);
+  }));
   DYCL_ASSIGN(const auto artifacts,
               stages.run("back end", [&] { return backends::compile_assigned(program, assignment, engine); }));
   for (const auto& sub_dnn : artifacts) report.artifacts += sub_dnn.artifacts.size();

@@ -25,6 +25,7 @@ struct CompileOptions {
   std::vector<std::string> skip_passes;                  // by name
   std::filesystem::path dump_folder;                     // IR text after every pass goes here; empty: nowhere
   bool portable_only = false;                            // no artifacts for this machine's CPU
+  bool use_cache = true;                                 // what engines made before (backends/cache.h)
   bool debug_info = true;                                // keep IR text and source lines in the package
   std::map<std::string, std::string> source_texts;       // by name in Program::sources
   std::function<void(std::string_view stage)> progress;  // at the start of each stage
@@ -42,6 +43,7 @@ struct CompileReport {
   std::size_t blocks = 0, ops = 0, sub_dnns = 0, calls = 0, artifacts = 0, weights = 0;
   std::uint64_t package_bytes = 0;
   double engine_seconds = 0;                   // of the back end's stage: inside the engine's own library
+  std::size_t engine_calls = 0;                // how often an engine compiled; 0: all came from the cache
   std::map<std::string, std::size_t> engines;  // sub-DNNs per back end
   std::vector<std::string> notices;
 };

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "backends/backend.h"
+#include "backends/cache.h"
 #include "emit/package_writer.h"
 #include "ir/parse.h"
 #include "ir/verify.h"
@@ -100,6 +101,20 @@ Result<std::vector<backends::SubDnnArtifacts>> artifacts_of(const Package& packa
   return all;
 }
 
+// Layouts and targets are agreed between all sub-DNNs, so one back end must have made them all.
+Result<void> check_backend(const std::vector<backends::SubDnnArtifacts>& artifacts, const std::string& backend) {
+  for (const auto& sub_dnn : artifacts)
+    for (const auto& artifact : sub_dnn.artifacts)
+      if (artifact.backend != backend)
+        return Error{ErrorKind::Unsupported,
+                     "sub-DNN @" + sub_dnn.function + " is of the back end '" + artifact.backend +
+                         "'; only packages that are all of '" + backend + "' can be retargeted",
+                     "compile it again from its source",
+                     {},
+                     {}};
+  return {};
+}
+
 // The new artifacts first, then those for other machines, portable ones last.
 void add_kept(std::vector<backends::SubDnnArtifacts>& made, const std::vector<backends::SubDnnArtifacts>& before) {
   std::set<std::string> targets;
@@ -142,11 +157,15 @@ Result<CompileReport> retarget(const std::filesystem::path& path, const CompileO
   DYCL_ASSIGN(const Package package, open(path));
   DYCL_ASSIGN(ir::Program program, program_of(package));
   DYCL_ASSIGN(const auto before, artifacts_of(package, program));
+  DYCL_TRY(check_backend(before, options.backend));
   count(program, report);
 
   backends::BackendOptions engine;
   engine.portable = &before;
   engine.engine_seconds = &report.engine_seconds;
+  engine.engine_calls = &report.engine_calls;
+  const auto cache = options.use_cache ? backends::Cache::of_user() : std::nullopt;
+  engine.cache = cache ? &*cache : nullptr;
   engine.notice = [&](std::string_view text) { report.notices.emplace_back(text); };
   if (options.progress) options.progress("back end");
   const auto start = std::chrono::steady_clock::now();

@@ -2,6 +2,7 @@
 // Programs of several engines: who takes what, that results stay the same, and how auto chooses.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -81,7 +82,8 @@ func @main(%x: f32[1,16,6,6], %ids: i64[2]) -> (f32[1,16,6,6], i64[2], f32[]) {
 
 ir::Program program() {
   std::string text = kProgram, weights;
-  for (int i = 0; i < 256; ++i) weights += (i ? "," : "") + std::to_string(static_cast<float>((i * 37) % 101) / 100.0F - 0.4F);
+  for (int i = 0; i < 256; ++i)
+    weights += (i ? "," : "") + std::to_string(static_cast<float>((i * 37) % 101) / 100.0F - 0.4F);
   text.replace(text.find("WEIGHTS"), 7, weights);
   auto parsed = ir::parse(text, "test");
   EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
@@ -167,6 +169,26 @@ TEST(Mixed, AutoSaysWhatItMeasured) {
   const auto measured = nlohmann::json::parse(metadata["metadata"]["auto"].get<std::string>());
   EXPECT_EQ(measured["sub_dnns"].size(), chosen.report.sub_dnns);
   for (const auto& one : measured["sub_dnns"]) EXPECT_FALSE(one["candidates"].empty() && has_openvino()) << one;
+}
+
+// A second compilation asks no engine, and auto does not measure again.
+TEST(Mixed, ASecondCompilationSpendsNoEngineTime) {
+  for (const char* backend : {"ort", "openvino", "auto"}) {
+    if (std::string(backend) == "openvino" && !has_openvino()) continue;
+    const auto folder = std::filesystem::path(testing::TempDir()) / "mixed_cache";
+    std::filesystem::remove_all(folder);
+    ::setenv("DYCL_CACHE_DIR", folder.c_str(), 1);
+    const Outcome first = compile_and_run(backend), second = compile_and_run(backend);
+    EXPECT_GT(first.report.engine_calls, 0U) << backend;
+    EXPECT_EQ(second.report.engine_calls, 0U) << backend;
+    EXPECT_EQ(second.report.engine_seconds, 0) << backend;
+    EXPECT_EQ(first.report.engines, second.report.engines) << backend;
+    expect_alike(first, second);
+    if (std::string(backend) == "auto") {
+      EXPECT_NE(second.report.notices[0].find("measured before"), std::string::npos);
+    }
+    std::filesystem::remove_all(folder);
+  }
 }
 
 TEST(Mixed, AnUnknownBackEndIsNamed) {

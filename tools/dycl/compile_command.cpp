@@ -70,6 +70,7 @@ nlohmann::json to_json(const driver::CompileReport& report, const Options& optio
           {"artifacts", report.artifacts},
           {"weights", report.weights},
           {"engines", report.engines},
+          {"engine_calls", report.engine_calls},
           {"stages", stages},
           {"engine_seconds", report.engine_seconds},
           {"notices", report.notices}};
@@ -133,6 +134,8 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
   command->add_option("--threads", options->compile.threads, "Threads of use, for what auto measures")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  command->add_flag("--no-cache{false}", options->compile.use_cache,
+                    "Let engines compile again what they compiled before");
   command->add_option("--budget", options->compile.budget, "Seconds that auto may spend on measuring")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);

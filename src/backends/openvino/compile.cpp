@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/openvino/compile.h"
 
+#include <chrono>
+
+#include "backends/cache.h"
 #include "backends/onnx/export.h"
 #include "backends/openvino/legalize.h"
 #include "backends/openvino/model.h"
@@ -44,18 +47,41 @@ Result<std::vector<GivenWeight>> weights_of(const ir::Program& program, const Ar
   return weights;
 }
 
-// What OpenVINO made of the portable form; also the test that it can.
+// What OpenVINO made of the portable form; also the test that it can. From the cache
+// comes the same, without asking it.
+Result<std::vector<std::uint8_t>> compiled_bytes(const Core& core, const ir::Program& program, const Artifact& portable,
+                                                 const BackendOptions& options) {
+  DYCL_ASSIGN(const std::vector<GivenWeight> weights, weights_of(program, portable));
+  std::uint64_t total = 0;
+  for (const GivenWeight& weight : weights) total += weight.bytes;
+  const bool wants_blob = !options.portable_only && total <= kMaxBlobWeights;
+  CacheKey key("openvino");
+  key.add(target_key(core.library->version)).add(wants_blob ? "blob" : "check");
+  key.add(portable.bytes.data(), portable.bytes.size());
+  for (const GivenWeight& weight : weights) key.add(weight.data, weight.bytes);
+  if (options.cache)
+    if (auto found = options.cache->get(key)) return std::move(*found);
+  if (options.engine_calls) ++*options.engine_calls;
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::uint8_t> bytes;
+  DYCL_ASSIGN(const CompiledHandle model, load_artifact(core, portable.bytes, weights));
+  if (wants_blob) {
+    DYCL_ASSIGN(bytes, export_blob(core, model));
+  }
+  if (options.engine_seconds)
+    *options.engine_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (options.cache) options.cache->put(key, bytes);
+  return bytes;
+}
+
 Result<std::optional<Artifact>> compiled(const Core& core, const ir::Program& program, const Artifact& portable,
                                          const BackendOptions& options) {
-  DYCL_ASSIGN(const std::vector<GivenWeight> weights, weights_of(program, portable));
-  std::uint64_t bytes = 0;
-  for (const GivenWeight& weight : weights) bytes += weight.bytes;
-  DYCL_ASSIGN(const CompiledHandle model, load_artifact(core, portable.bytes, weights));
-  if (options.portable_only || bytes > kMaxBlobWeights) return std::optional<Artifact>();
+  DYCL_ASSIGN(std::vector<std::uint8_t> bytes, compiled_bytes(core, program, portable, options));
+  if (bytes.empty()) return std::optional<Artifact>();
   Artifact artifact;
   artifact.backend = "openvino";
   artifact.target = target_key(core.library->version);
-  DYCL_ASSIGN(artifact.bytes, export_blob(core, model));
+  artifact.bytes = std::move(bytes);
   return std::optional(std::move(artifact));
 }
 

@@ -11,6 +11,7 @@
 #include "backends/ort/anchors.h"
 #include "backends/ort/layouts.h"
 #include "backends/ort/optimize.h"
+#include "backends/ort/optimized_models.h"
 #include "backends/ort/small_format.h"
 #include "backends/ort/small_lower.h"
 #include "backends/ort/target.h"
@@ -199,7 +200,11 @@ Result<void> Compilation::export_all() {
 Result<onnx::Model> Compilation::optimize(const Unit& unit, const PortFlags& anchors, Level level) const {
   onnx::Model model = unit.model;
   add_anchors(model.graph, anchors);
+  const OptimizedModels known(options_.cache, optimizer_.engine().version, level, model, unit.weights);
+  if (auto found = known.get()) return std::move(*found);
+  if (options_.engine_calls) ++*options_.engine_calls;
   Result<onnx::Model> optimized = optimizer_.optimize(model, unit.weights, level);
+  if (optimized) known.put(*optimized);
   if (optimized) return optimized;
   Error error = std::move(optimized).error();
   error.kind = ErrorKind::Unsupported;
