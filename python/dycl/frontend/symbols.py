@@ -92,6 +92,7 @@ class Symbols:
         self._lowered: dict[sympy.Basic, Value] = {}
         self._expressions: dict[Value, sympy.Expr] = {}  # int value -> what it is, where known
         self._producers: dict[Value, tuple[str, list[Value]]] = {}
+        self._free_symbols: dict[sympy.Basic, frozenset] = {}
         self._facts: dict[sympy.Symbol, dict[sympy.Basic, Block]] = {}  # what holds below a block, by symbol
 
     def any(self) -> bool:
@@ -288,15 +289,21 @@ class Symbols:
         """The answer that follows from ranges and from what was checked or decided on the way here."""
         static = self.env._maybe_evaluate_static(expr)
         if static is None and self._facts:
-            block, symbols = self.recorder.block, expr.free_symbols
+            block, symbols = self.recorder.block, self._free(expr)
             facts = {fact for symbol in symbols for fact, where in self._facts.get(symbol, {}).items()
-                     if fact.free_symbols <= symbols and dominates(where, block)}
+                     if self._free(fact) <= symbols and dominates(where, block)}
             if facts:
                 static = self.env._maybe_evaluate_static(expr, axioms=tuple(sorted(facts, key=str)))
         return static
 
+    def _free(self, expr: sympy.Basic) -> frozenset:
+        found = self._free_symbols.get(expr)
+        if found is None:
+            found = self._free_symbols[expr] = frozenset(expr.free_symbols)
+        return found
+
     def _note_fact(self, fact: sympy.Basic) -> None:
-        for symbol in fact.free_symbols:
+        for symbol in self._free(fact):
             self.recorder.remember(self._facts.setdefault(symbol, {}), fact, self.recorder.block)
 
     def unconditional(self) -> bool:
