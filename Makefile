@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make demo` and `make test` do all their own set-up on a bare Debian 12 machine
 # and are incremental afterwards. `make help` lists everything.
-.PHONY: help setup demo test test-sanitize fuzz-capture bench format tidy clean
+.PHONY: help setup demo test test-sanitize fuzz-capture bench format tidy clean artifact
 
 help:
 	@echo 'make setup          Debian packages, .venv, C++ build; .venv/bin/dycl and `import dycl` work afterwards'
@@ -10,6 +10,7 @@ help:
 	@echo 'make test-sanitize  all C++ tests under ASan/UBSan and under TSan'
 	@echo 'make fuzz-capture   20,000 generated Python programs: eager against compiled'
 	@echo 'make bench          the measurements of bench/'
+	@echo 'make artifact DIR=d the published artifact of the paper, checked out in d, against eager'
 	@echo 'make format tidy    clang-format in place; clang-tidy over src/'
 	@echo 'make clean          remove build/ (.venv and .setup stay)'
 
@@ -42,6 +43,9 @@ tidy:
 	@command -v clang-tidy >/dev/null || { echo 'clang-tidy is missing: sudo apt-get install clang-tidy' >&2; exit 1; }
 	@cmake --preset dev >/dev/null && cmake --build build/dev --target dycl_plan_header >/dev/null
 	@git ls-files 'src/*.cpp' 'tools/*.cpp' | grep -v -e backends/ort -e backends/openvino | xargs -P $$(nproc) -n 1 clang-tidy --quiet -p build/dev
+
+artifact: setup
+	@.venv/bin/python scripts/artifact.py "$(DIR)"
 
 clean:
 	@rm -rf build

@@ -17,7 +17,7 @@ from zoo.weights import CONSTANTS
 SEEDS = range(10_000, 10_032)  # tests and benchmarks use small seeds
 
 
-def exit_constants(name: str, run, heads, threshold: float) -> dict:
+def exit_constants(inputs, seeds, run, heads, threshold: float) -> dict:
     """For each exit a scale and a bias of its last layer, so that the inputs spread evenly over the exits.
 
     The confidence of an exit grows with the scale of its logits, so for each input there is one scale at which it would
@@ -26,11 +26,11 @@ def exit_constants(name: str, run, heads, threshold: float) -> dict:
     features: list[list[torch.Tensor]] = [[] for _ in heads]
     hooks = [h.register_forward_pre_hook(lambda m, a, k=k: features[k].append(a[0].flatten(1))) for k, h in enumerate(heads)]
     with torch.no_grad():
-        for seed in SEEDS:
-            run(*MODELS[name].inputs(seed))
+        for seed in seeds:
+            run(*inputs(seed))
     for hook in hooks:
         hook.remove()
-    left = list(range(len(SEEDS)))
+    left = list(range(len(seeds)))
     scales, biases = [], []
     for k, head in enumerate(heads):
         logits = torch.cat(features[k]) @ head.weight.detach().T
@@ -100,7 +100,7 @@ def main(names: list[str]) -> int:
         _write(stored)
         model = MODELS[name].build()
         if hasattr(model, "exit_heads"):
-            found = exit_constants(name, model.all_outputs, model.exit_heads(), model.confidence_threshold)
+            found = exit_constants(MODELS[name].inputs, SEEDS, model.all_outputs, model.exit_heads(), model.confidence_threshold)
         elif hasattr(model, "exit_features"):
             found = {"scale": exit_scale(name, model)}
         elif hasattr(model, "end_margins"):

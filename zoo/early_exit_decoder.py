@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A transformer decoder that leaves early (Schuster et al.: "Confident Adaptive Language Modeling", NeurIPS 2022): each token
 runs through layers until the softmax over the vocabulary is sure; the keys and values of the layers it skipped are made from
-the state it left with. A decoder of the size of T5 small (8 layers, 512 wide, vocabulary 32128), with a KV cache.
+the state it left with. A decoder of the width and depth of T5 small (8 layers, 512 wide), with a KV cache.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Block(nn.Module):
 
 
 class EarlyExitDecoder(nn.Module):
-    def __init__(self, vocab_size=32128, dim=512, heads=8, hidden=1024, layers=8, max_new_tokens=4, threshold=0.5):
+    def __init__(self, vocab_size=8192, dim=512, heads=8, hidden=1024, layers=8, max_new_tokens=4, threshold=0.5):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, dim)
         self.positions = nn.Embedding(64, dim)
@@ -119,7 +119,7 @@ class EarlyExitDecoder(nn.Module):
 
 
 def prompt(seed):
-    return (data.sentence(seed, 8, 32128),)
+    return (data.sentence(seed, 8, 8192),)
 
 
 @model("early exit", prompt, "for each of up to four tokens, after which of eight layers it leaves")

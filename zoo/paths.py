@@ -13,9 +13,12 @@ import torch
 FOLDER = str(Path(__file__).parent)
 
 
-def path_of(model: torch.nn.Module, args: tuple) -> str:
-    """A digest of what eager executes; equal for two inputs exactly if they take the same path."""
-    names = {id(m): name for name, m in model.named_modules()}
+def path_of(call, args: tuple, folder: str | None = None) -> str:
+    """A digest of what eager executes of the code in a folder (the zoo's); equal for two inputs exactly if they take the
+    same path. `call` is a module or a method of one."""
+    model = getattr(call, "__self__", call)
+    names = {id(m): name for name, m in model.named_modules()} if isinstance(model, torch.nn.Module) else {}
+    folder = folder or FOLDER
     digest = hashlib.sha1()
 
     def lines(frame, event, _):
@@ -24,7 +27,7 @@ def path_of(model: torch.nn.Module, args: tuple) -> str:
         return lines
 
     def calls(frame, event, _):
-        if not frame.f_code.co_filename.startswith(FOLDER):
+        if not frame.f_code.co_filename.startswith(folder):
             return None
         owner = names.get(id(frame.f_locals.get("self")), "")
         digest.update(f"({owner}:{frame.f_code.co_name}".encode())
@@ -34,7 +37,7 @@ def path_of(model: torch.nn.Module, args: tuple) -> str:
     sys.settrace(calls)
     try:
         with torch.no_grad():
-            model(*args)
+            call(*args)
     finally:
         sys.settrace(before)
     return digest.hexdigest()[:12]

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""make artifact DIR=...: the published artifact of the paper through DyCL, unmodified, against eager.
+
+DIR is a checkout of the artifact (github.com/SeekingDream/ISSTA23_DyCL). Its own `load_model` builds its nine models; here we
+only stand in for what it imports beside them (TVM, its own compiler, data sets, downloads of weights), settle batch-norm
+statistics and move exits and gates so that random images take different paths. Each model runs in a process of its own:
+every forward it was published with and the one its authors wrote by hand for their compiler.
+Nothing is written into DIR.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import types
+import warnings
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# number in its load_model -> (name, image size, published forwards, hand-written forward)
+MODELS = {
+    0: ("SDN MobileNet", 256, ("forward", "early_exit"), "early_exit_compile"),
+    1: ("SDN VGG16", 256, ("forward", "early_exit"), "early_exit_compile"),
+    2: ("SDN ResNet56", 256, ("forward", "early_exit"), "early_exit_compile"),
+    3: ("SDN WideResNet32-4", 256, ("forward", "early_exit"), "early_exit_compile"),
+    4: ("SkipNet recurrent", 32, ("forward",), "adaptive_forward_compile"),
+    5: ("SkipNet feed-forward", 32, ("forward",), "adaptive_forward_compile"),
+    6: ("Captioning ResNeXt50", 256, ("forward",), "forward_compile"),
+    7: ("Captioning ResNet101", 256, ("forward",), "forward_compile"),
+    8: ("BlockDrop 110", 32, ("forward", "forward_single", "adaptive_forward"), "adaptive_forward_compile"),
+    9: ("RANet", 32, ("forward", "adaptive_forward"), "adaptive_forward_compile"),
+}
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(prog="make artifact", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("dir", type=Path, help="a checkout of the artifact")
+    p.add_argument("--only", type=int, action="append", help="a model's number")
+    p.add_argument("--inputs", type=int, default=0, help="inputs per forward; default: 10, and 4 of 256 x 256")
+    p.add_argument("--limit", type=int, default=900, help="seconds per model")
+    p.add_argument("--json", type=Path, help="write the rows here as well")
+    p.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    args = p.parse_args()
+    if not (args.dir / "adNN").is_dir() or not (args.dir / "utils.py").is_file():
+        p.error(f"{args.dir} is no checkout of the artifact (no adNN, no utils.py); "
+                "clone https://github.com/SeekingDream/ISSTA23_DyCL and name it: make artifact DIR=...")
+    if args.one is not None:
+        for row in run_model(args):
+            print("ROW " + json.dumps(row), flush=True)
+        return 0
+    rows = []
+    print(f"{'model':22} {'forward':26} {'':10} {'result':9} inputs paths  worst  compile  sub-DNNs")
+    for number in args.only or MODELS:
+        for row in in_process(number, args):
+            rows.append(row)
+            print(line(row), flush=True)
+    count = {s: sum(r["result"] == s for r in rows) for s in sorted({r["result"] for r in rows})}
+    print(f"{len(rows)} forwards: " + ", ".join(f"{n} {s}" for s, n in count.items()))
+    if args.json:
+        args.json.write_text(json.dumps(rows, indent=1) + "\n")
+    return 1 if any(r["result"] in ("differs", "crash", "slow") for r in rows) else 0
+
+
+def line(r: dict) -> str:
+    text = f"{r['model']:22} {r['forward']:26} {r['kind']:10} {r['result']:9}"
+    if "worst" in r:
+        text += f" {r['inputs']:6} {r['paths']:5} {r['worst']:6.2f} {r['seconds']:6.1f} s {r['sub_dnns']:9}"
+    return text + (f"  {r['why']}" if r.get("why") else "")
+
+
+def in_process(number: int, args):
+    command = [sys.executable, __file__, str(args.dir.resolve()), "--one", str(number), "--inputs", str(args.inputs)]
+    name, _, published, rewritten = MODELS[number]
+    done = set()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
+    deadline, tail = time.time() + args.limit, []
+    for text in process.stdout:
+        if text.startswith("ROW "):
+            row = json.loads(text[4:])
+            done.add(row["forward"])
+            yield row
+        tail = [*tail[-20:], text]
+        if time.time() > deadline:
+            process.kill()
+            break
+    process.wait()
+    for forward in (*published, rewritten):
+        if forward not in done:
+            why = "over the time limit" if time.time() > deadline else "".join(tail[-3:]).strip().replace("\n", " | ")[-200:]
+            yield {"model": name, "forward": forward, "kind": "", "result": "slow" if time.time() > deadline else "crash",
+                   "why": why}
+
+
+# ---- in the process of one model ---------------------------------------------------------------------
+
+
+def run_model(args):
+    name, size, published, rewritten = MODELS[args.one]
+    folder = str(args.dir.resolve())
+    stand_in(folder)
+    import torch
+
+    torch.set_num_threads(1)
+    model = build(args.one)
+    from zoo import data
+
+    images = lambda seed: data.picture(seed, size)  # noqa: E731
+    with torch.no_grad():
+        tune(args.one, model, images)
+    count = args.inputs or (4 if size == 256 else 10)
+    for forward in (*published, rewritten):
+        kind = "rewritten" if forward == rewritten else "published"
+        row = {"model": name, "forward": forward, "kind": kind}
+        calls = [arguments(args.one, model, forward, images(seed)) for seed in range(count)]
+        yield {**row, **compare(getattr(model, forward), calls, folder)}
+
+
+def stand_in(folder: str) -> None:
+    """Makes the artifact's modules importable without TVM, data sets and downloads, outside its own folder."""
+    warnings.filterwarnings("ignore")
+    sys.path.insert(0, str(ROOT))
+    from tests.models.registry import find_packages  # torchvision lies there, if it was installed
+
+    find_packages()
+    os.chdir(tempfile.mkdtemp(prefix="dycl-artifact-"))
+    for part in ("adNN", "Dataset"):
+        os.symlink(os.path.join(folder, part), part)
+    os.makedirs("compile_model/base")
+    for module in ("tvm", "tvm.contrib", "tvm.contrib.graph_executor", "src", "src.ConfigClass", "h5py", "tqdm"):
+        try:
+            if module.split(".")[0] in ("h5py", "tqdm"):
+                __import__(module)
+                continue
+        except ImportError:
+            pass
+        made = types.ModuleType(module)
+        made.__spec__ = ModuleSpec(module, None)
+        sys.modules[module] = made
+        parent, _, child = module.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], child, made)
+    sys.modules["src.ConfigClass"].MyConfigClass = object
+    sys.modules["tqdm"].tqdm = lambda items, *a, **k: items
+    sys.path.insert(0, folder)
+    sys.argv = sys.argv[:1]  # RANet parses it
+    try:
+        import torchvision
+    except ImportError:
+        sys.exit("the artifact's models need torchvision: .venv/bin/pip install --no-deps --target .setup/models torchvision")
+    import torch
+
+    class Pictures(list):
+        def __init__(self, *args, **kwargs):
+            super().__init__((torch.zeros(3, 32, 32), 0) for _ in range(2))
+
+    torchvision.datasets.CIFAR10 = Pictures
+    torch.save = lambda *args, **kwargs: None
+    for name in ("resnext50_32x4d", "resnet101", "resnet18", "googlenet", "mobilenet_v2"):
+        setattr(torchvision.models, name, untrained(getattr(torchvision.models, name)))
+
+
+def untrained(make):
+    def build(pretrained=False, **kwargs):
+        return make(weights=None, **kwargs)
+
+    return build
+
+
+def build(number: int):
+    import torch
+    import utils  # the artifact's
+
+    torch.manual_seed(0)
+    model = utils.load_RaNet() if number == 9 else utils.load_model(number)[0]
+    return model.eval()
+
+
+def tune(number: int, model, images) -> None:
+    """Statistics of batch norm, and exits and gates that different images take differently."""
+    import torch
+    from zoo.calibrate import exit_constants
+    from zoo.weights import set_exit_heads, settle
+
+    few = range(5000, 5008)
+    if number <= 3:
+        settle(model, lambda: model.forward(images(4999)))
+        heads = [layer.output.linear for layer in model.layers if getattr(layer.output, "linear", None) is not None]
+        heads.append([m for m in model.end_layers if isinstance(m, torch.nn.Linear)][-1])
+        threshold = 0.5 if number == 0 else model.confidence_threshold
+        set_exit_heads(heads, exit_constants(lambda s: (images(s),), few, model.forward, heads, threshold))
+    elif number == 4:
+        settle(model, lambda: model.adaptive_forward_compile(images(4999)))
+        centre(model.control.proj, lambda: [model.adaptive_forward_compile(images(s)) for s in few], each=False)
+    elif number == 5:
+        settle(model, lambda: model.forward(images(4999)))
+        for gate in [m.linear_layer for m in model.modules() if hasattr(m, "linear_layer")]:
+            gate.weight.mul_(0.25)  # deep gates of untrained networks show eager's own rounding
+            centre(gate, lambda: [model.forward(images(s)) for s in few])
+    elif number in (6, 7):
+        settle(model, lambda: model.encoder(images(4999)))
+        set_end(model, images)
+    elif number == 8:
+        settle(model, lambda: (model.forward_full(images(4999)), model.policy_net(images(4999))))
+        centre(model.policy_net.logit, lambda: [model.policy_net(images(s)) for s in few])
+    else:
+        settle(model, lambda: model.forward(images(4999)))
+        heads = [c.linear for c in model.classifier]
+        set_exit_heads(heads, exit_constants(lambda s: (images(s),), few, model.forward, heads, model.threshold))
+
+
+def centre(layer, run, each: bool = True) -> None:
+    """Takes the median of what a layer answers out of its bias: of each output, or of all."""
+    import torch
+
+    seen: list = []
+    hook = layer.register_forward_hook(lambda m, a, out: seen.append(out.reshape(-1, layer.bias.numel())))
+    run()
+    hook.remove()
+    answers = torch.cat(seen)
+    layer.bias.sub_(answers.median(0).values if each else answers.median())
+
+
+def set_end(model, images) -> None:
+    """The end token's bias: about half of a few captions end on the way."""
+    import torch
+
+    end, fc, behind = model.word_map["<end>"], model.decoder.fc, []
+    fc.bias[end] = -1e9
+    for seed in range(5000, 5004):
+        seen: list = []
+        hook = fc.register_forward_hook(lambda m, a, out: seen.append((out[0].max() - (out[0, end] + 1e9)).item()))
+        model.forward(images(seed))
+        hook.remove()
+        behind.append(min(seen[2:]))
+    fc.bias[end] = float(torch.tensor(behind).median()) + 1e-3
+
+
+def arguments(number: int, model, forward: str, x):
+    """The arguments of one call; BlockDrop's published forwards take the policy, RANet's its thresholds."""
+    import torch
+
+    if number == 8 and forward != "adaptive_forward_compile":
+        with torch.no_grad():
+            policy = (model.policy_net(x)[0] > 0.5).float()
+        return (x, policy) if forward == "adaptive_forward" else (x, policy, torch.device("cpu"))
+    if number == 9 and forward == "adaptive_forward":
+        return (x, [model.threshold] * len(model.classifier))
+    return (x,)
+
+
+def compare(call, calls: list, folder: str) -> dict:
+    import copy
+
+    import dycl
+    import torch
+    from zoo.compare import difference, error_of, is_borderline
+    from zoo.paths import path_of
+
+    expected, paths = [], set()
+    try:
+        with torch.no_grad():
+            for args in calls:
+                expected.append(copy.deepcopy(call(*args)))
+                paths.add(path_of(call, args, os.path.realpath(folder)))
+    except Exception as error:
+        return {"result": "broken", "why": f"eager raises {type(error).__name__}: {error}"[:160]}
+    started = time.perf_counter()
+    try:
+        program = dycl.compile(call, calls[0], threads=1)
+    except dycl.CompileError as error:
+        wrong = "verification failed" in str(error)
+        return {"result": "differs" if wrong else "refused", "why": " ".join(str(error).split())[:300]}
+    except Exception as error:
+        return {"result": "crash", "why": f"{type(error).__name__}: {error}"[:300]}
+    seconds, worst = time.perf_counter() - started, -10.0
+    flips = 0
+    for number, (args, wanted) in enumerate(zip(calls, expected)):
+        found = program(*args)
+        problem = difference(wanted, found)
+        if problem is not None:
+            if not is_borderline(call, args, os.path.realpath(folder)):
+                return {"result": "differs", "why": f"input {number}: {problem}"}
+            flips += 1
+            continue
+        worst = max([worst, *(error_of(a, b) for a, b in floats(wanted, found))])
+    report = program.report()
+    return {"result": "equal", "inputs": len(calls), "paths": len(paths), "worst": worst, "seconds": seconds,
+            "sub_dnns": report["sub_dnns"], "blocks": report["blocks"],
+            **({"why": f"{flips} decided otherwise within eager's own rounding"} if flips else {})}
+
+
+def floats(a, b):
+    import torch
+
+    if isinstance(a, torch.Tensor):
+        if a.is_floating_point():
+            yield a, b
+    elif isinstance(a, (list, tuple)):
+        for x, y in zip(a, b):
+            yield from floats(x, y)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
