@@ -446,3 +446,14 @@ def test_as_strided():
         dycl.compile(strided_write, (x,))
     with pytest.raises(dycl.CompileError, match="as_strided"):
         dycl.compile(lambda x: x[1:].as_strided((2,), (1,)), (x,))
+
+
+def squeezed(x):
+    i = (x > 0).nonzero().squeeze()  # no dim at all if there is one
+    y = torch.zeros(3)
+    y.index_fill_(0, i, 2.0)
+    return i, i.dim(), x[i], y, torch.distributions.Categorical(logits=x).probs
+
+
+def test_squeeze_of_an_extent_of_run_time():
+    check(squeezed, [(T(1, 2, 3),), (T(-1, 2, 3),), (T(-1, -2, 3),), (T(-1, -2, -3),)], by_result=True)

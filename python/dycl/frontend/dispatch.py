@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import sympy
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -95,16 +96,17 @@ class DispatchRecorder(TorchDispatchMode):
         return source if order == list(range(source.dim())) else self._view(aten.permute.default, (source, order), {})
 
     def _squeeze(self, func, args, kwargs):
-        """Only dims whose extent is known to be 1 go; that the others are not 1 is checked."""
+        """A dim goes if its extent is 1; of an extent known only at run time that is a decision."""
         source, sizes = args[0], args[0].shape
         if not source._has_symbolic_sizes_strides:
             return self._view(func, args, kwargs)
-        dims = _squeezed(func, args, kwargs, len(sizes))
-        for d in dims:
-            if isinstance(sizes[d], torch.SymInt):
-                self.recorder.symbols.require_not_one(sizes[d].node.expr)
-        dims = [d for d in dims if not isinstance(sizes[d], torch.SymInt) and sizes[d] == 1]
-        return self._view(aten.squeeze.dims, (source, dims), {})
+        going = [d for d in _squeezed(func, args, kwargs, len(sizes)) if self._is_one(sizes[d])]
+        for d in reversed(going):
+            source = self._view(aten.select.int, (source, d, 0), {})
+        return source if going else self._view(aten.alias.default, (source,), {})
+
+    def _is_one(self, size) -> bool:
+        return self.recorder.decide(sympy.Eq(size.node.expr, 1)) if isinstance(size, torch.SymInt) else size == 1
 
     def _lift_fresh(self, func, args, kwargs):
         return args[0]

@@ -89,6 +89,10 @@ def all_(t, self, dim=None, keepdim=False):
     return _quantified(t, "ReduceMin", truth(t, self), dim, keepdim)
 
 
+converts("_is_all_true")(lambda t, self: _quantified(t, "ReduceMin", self, None, False))
+converts("_is_any_true")(lambda t, self: _quantified(t, "ReduceMax", self, None, False))
+
+
 def _quantified(t, name, x: Sym, dim, keepdim) -> Sym:
     """Over bools. Of nothing, the engine's kernel for bool fails; that for i32 gives its smallest or largest."""
     if _surely_some(x, dim):
