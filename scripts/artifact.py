@@ -20,9 +20,11 @@ import time
 import types
 import warnings
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("torchvision==0.28.0", "pillow==13.0.0")  # of torch 2.13.0
 
 # number in its load_model -> (name, image size, published forwards, hand-written forward)
 MODELS = {
@@ -55,6 +57,7 @@ def main() -> int:
         for row in run_model(args):
             print("ROW " + json.dumps(row), flush=True)
         return 0
+    install_torchvision()
     rows = []
     print(f"{'model':22} {'forward':26} {'':10} {'result':9} inputs paths  worst  compile  sub-DNNs")
     for number in args.only or MODELS:
@@ -66,6 +69,16 @@ def main() -> int:
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1) + "\n")
     return 1 if any(r["result"] in ("differs", "crash", "slow") for r in rows) else 0
+
+
+def install_torchvision() -> None:
+    """The artifact imports it; without its dependencies, so that no other torch comes along, and beside the .venv."""
+    folder = Path(os.environ.get("DYCL_MODELS", ROOT / ".setup" / "models"))
+    if (folder / "torchvision").is_dir() and (folder / "PIL").is_dir() or find_spec("torchvision"):
+        return
+    print("installing torchvision into", os.path.relpath(folder), file=sys.stderr)
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--target",
+                    str(folder), *PACKAGES], check=True)
 
 
 def line(r: dict) -> str:
@@ -150,11 +163,8 @@ def stand_in(folder: str) -> None:
     sys.modules["tqdm"].tqdm = lambda items, *a, **k: items
     sys.path.insert(0, folder)
     sys.argv = sys.argv[:1]  # RANet parses it
-    try:
-        import torchvision
-    except ImportError:
-        sys.exit("the artifact's models need torchvision: .venv/bin/pip install --no-deps --target .setup/models torchvision")
     import torch
+    import torchvision
 
     class Pictures(list):
         def __init__(self, *args, **kwargs):
