@@ -39,7 +39,10 @@ def main(argv: list[str] | None = None) -> int:
                    help="an example input: a shape of random values, or an array; a letter is a dynamic dim")
     p.add_argument("--range", action="append", default=[], metavar="NAME=MIN,MAX", help="the range of a dynamic dim")
     p.add_argument("-o", "--output", help="the package; default: the name with .dycl")
-    p.add_argument("--backend", default="ort")
+    p.add_argument("--backend", default="ort", help="ort, openvino, or auto: chosen per sub-DNN by measuring")
+    p.add_argument("--threads", type=int, default=1, help="threads of use, for what auto measures")
+    p.add_argument("--budget", type=float, default=20.0, help="seconds that auto may spend on measuring")
+    p.add_argument("--no-cache", action="store_true", help="let engines compile again what they compiled before")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--no-verify", action="store_true", help="do not compare with the model on the example")
     p.add_argument("--json", action="store_true", help="print a report as JSON")
@@ -77,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
         if shown:
             print(f"  {time.perf_counter() - started:7.2f} s  {stage}", file=sys.stderr)
 
-    program = dycl.compile(model, tuple(inputs), backend=args.backend, dynamic_dims=dims, ranges=ranges,
+    program = dycl.compile(model, tuple(inputs), backend=args.backend, threads=args.threads, budget=args.budget,
+                           use_cache=not args.no_cache, dynamic_dims=dims, ranges=ranges,
                            verify=not args.no_verify, progress=say)
     program.save(args.output)
     report = program.report()

@@ -21,12 +21,15 @@ from .interface import Interface
 def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend: str = "ort",
             dynamic_dims: dict | None = None, ranges: dict | None = None, max_iterations: int = 0,
             verify: bool | str = True, allow_training: bool = False, threads: int = 0,
-            progress: Callable[[str], None] | None = None, **limits: Any) -> "CompiledProgram":
+            budget: float = 20.0, use_cache: bool = True, progress: Callable[[str], None] | None = None,
+            **limits: Any) -> "CompiledProgram":
     """Compiles a module, function or bound method with its control flow, whatever the input decides.
 
     args, kwargs   example arguments: tensors (anywhere in nested containers) become inputs, other values
                    are fixed and checked at each call
-    backend        the engine of the straight-line parts ("ort")
+    backend        the engine of the straight-line parts: "ort", "openvino", or "auto": chosen for each part by
+                   measuring with `threads` threads, for at most `budget` seconds
+    use_cache      take what engines compiled before (DYCL_CACHE_DIR, ~/.cache/dycl)
     dynamic_dims   {argument name: {axis: symbol}}: extents that may differ from call to call
     verify         run model and program side by side on the example before returning
 
@@ -43,7 +46,8 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     captured = capture(model, args, dict(kwargs or {}), options)
     times["capture"] = time.perf_counter() - started
     interface = Interface.of(captured)
-    engine, report = engines.build(captured, interface, model, backend, threads, say)
+    engine, report = engines.build(captured, interface, model, backend, threads, say, budget=budget,
+                                   use_cache=use_cache)
     report["times"] = times | report.get("times", {})
     report["warnings"] = captured.warnings
     program = CompiledProgram(engine, interface, model, report)

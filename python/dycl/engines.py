@@ -24,7 +24,8 @@ from .frontend.diagnostics import CompileError
 from .frontend.lower import LoweringRefusal, lower_graph
 
 
-def build(captured: Any, interface: Any, model: Any, backend: str, threads: int, say: Callable) -> tuple[Any, dict]:
+def build(captured: Any, interface: Any, model: Any, backend: str, threads: int, say: Callable,
+          **choices: Any) -> tuple[Any, dict]:
     if backend == "reference":
         return ReferenceEngine(captured.graph), {"blocks": len(captured.graph.reachable_blocks())}
     from . import _native
@@ -43,7 +44,7 @@ def build(captured: Any, interface: Any, model: Any, backend: str, threads: int,
     except Exception as error:  # the interface cannot be saved: the program still runs in this process
         interface.unsaved = str(error)
     lowered = time.perf_counter() - started
-    engine, report = NativeEngine.compile(builder, backend, threads, say)
+    engine, report = NativeEngine.compile(builder, backend, threads, say, **choices)
     names = [name for name, *_ in interface.states]
     engine.order = [names.index(name) for name, _ in engine.program.states]
     engine.back = [engine.order.index(k) for k in range(len(names))]
@@ -87,13 +88,14 @@ class NativeEngine:
         return getattr(self._local, "run", None) or self._new_run()
 
     @classmethod
-    def compile(cls, builder: Any, backend: str, threads: int, say: Callable) -> tuple["NativeEngine", dict]:
+    def compile(cls, builder: Any, backend: str, threads: int, say: Callable,
+                **choices: Any) -> tuple["NativeEngine", dict]:
         from . import _native
 
         folder = tempfile.mkdtemp(prefix="dycl-")
         path = os.path.join(folder, "program.dycl")
         try:
-            report = _native.compile_program(builder, path, backend=backend, progress=say)
+            report = _native.compile_program(builder, path, backend=backend, progress=say, threads=threads, **choices)
             engine = cls(path, _native.Program.load(path, threads=threads, host_functions=host_functions.table()), folder)
             engine.builder = builder
             return engine, dict(report)
