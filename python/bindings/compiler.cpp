@@ -17,6 +17,7 @@
 #include "driver/compile.h"
 #include "driver/read_program.h"
 #include "errors.h"
+#include "runner.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -56,6 +57,7 @@ nb::dict compile_program(const ProgramBuilder& builder, const std::filesystem::p
   options.threads = threads;
   options.budget = budget;
   options.use_cache = use_cache;
+  options.plugin_folders = nearby_plugin_folders();
   options.output = path;
   options.skip_passes = skip_passes;
   if (dump_folder) options.dump_folder = *dump_folder;

@@ -164,10 +164,7 @@ std::shared_ptr<const runtime::Program> load(
   options.verify_weights = verify_weights;
   options.portable_only = portable_only;
   options.plugin_folders = plugin_folders;
-  if (const auto folder = module_folder(); !folder.empty()) {
-    options.plugin_folders.push_back(folder);
-    options.plugin_folders.push_back(folder.parent_path() / "lib" / "dycl");
-  }
+  for (auto& folder : nearby_plugin_folders()) options.plugin_folders.push_back(std::move(folder));
   options.engine_options = engine_options;
   for (auto [name, function] : host_functions) {
     const auto text = nb::cast<std::string>(name);
@@ -276,6 +273,12 @@ void bind_run(nb::module_& module) {
 }
 
 }  // namespace
+
+std::vector<std::filesystem::path> nearby_plugin_folders() {
+  const auto folder = module_folder();
+  if (folder.empty()) return {};
+  return {folder, folder.parent_path() / "lib" / "dycl"};
+}
 
 void bind_runner(nb::module_& module) {
   bind_program(module);

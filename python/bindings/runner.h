@@ -7,8 +7,14 @@
 
 #include <nanobind/nanobind.h>
 
+#include <filesystem>
+#include <vector>
+
 namespace dycl::bindings {
 
 void bind_runner(nanobind::module_& module);
+
+// Where the build puts plug-ins, as seen from this module.
+std::vector<std::filesystem::path> nearby_plugin_folders();
 
 }  // namespace dycl::bindings

@@ -230,7 +230,7 @@ void Measuring::find_classes() {
 }
 
 Result<void> Measuring::time_ort() {
-  DYCL_ASSIGN(const auto trial, Trial::start(kOrt, limits_.threads));
+  DYCL_ASSIGN(const auto trial, Trial::start(kOrt, limits_.threads, limits_.plugin_folders));
   for (std::size_t u = 0; u < units_.size(); ++u) {
     const ir::Function& function = *functions_[u];
     if (!has_known_shapes(function)) continue;
@@ -278,7 +278,7 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
     if (!wanted) return drop("not tried: " + wanted.error().message);
     expected = std::move(*wanted);
   }
-  DYCL_ASSIGN(const auto engine, Trial::start(name, limits_.threads));
+  DYCL_ASSIGN(const auto engine, Trial::start(name, limits_.threads, limits_.plugin_folders));
   auto loaded = engine->load(program_, function, artifacts->front().artifacts.front(), operands);
   if (!loaded) return drop("failed: " + loaded.error().message);
   auto results = engine->run(*loaded);
@@ -286,7 +286,7 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
   for (std::size_t i = 0; i < expected.size(); ++i)
     if (const std::string apart = difference((*results)[i], expected[i]); !apart.empty())
       return drop("differs from the reference: result " + std::to_string(i) + " has " + apart);
-  DYCL_ASSIGN(const auto ort, Trial::start(kOrt, limits_.threads));
+  DYCL_ASSIGN(const auto ort, Trial::start(kOrt, limits_.threads, limits_.plugin_folders));
   std::vector<Timed> timed = {{engine.get(), *loaded}};
   DYCL_ASSIGN(const std::size_t own,
               ort->load(program_, function, blocked_.at(function.name).artifacts.front(), operands));

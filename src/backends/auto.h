@@ -15,6 +15,7 @@
 // Sub-DNNs are tried in order of the time they take, until the budget is spent.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ inline constexpr double kMinGainThreaded = 0.1;  // with more: a mixture's pools
 
 struct AutoOptions {
   int threads = 1;
-  double budget = 20;  // seconds of compiling and measuring candidates
+  double budget = 20;                                 // seconds of compiling and measuring candidates
+  std::vector<std::filesystem::path> plugin_folders;  // looked through for plug-ins before the usual ones
 };
 
 // What one back end did with one sub-DNN.

@@ -111,10 +111,13 @@ struct Trial::Loaded {
 
 Trial::~Trial() { loaded_.clear(); }
 
-Result<std::unique_ptr<Trial>> Trial::start(const std::string& backend, int threads) {
+Result<std::unique_ptr<Trial>> Trial::start(const std::string& backend, int threads,
+                                            const std::vector<std::filesystem::path>& plugin_folders) {
   std::unique_ptr<Trial> trial(new Trial);
   trial->engine_ = std::make_unique<Engine>();
-  DYCL_ASSIGN(trial->engine_->plugin, runtime::load_plugin(backend, {}));
+  runtime::LoadOptions where;
+  where.plugin_folders = plugin_folders;
+  DYCL_ASSIGN(trial->engine_->plugin, runtime::load_plugin(backend, where));
   const dycl_engine_options options = {sizeof(dycl_engine_options), threads, -1, 0, nullptr, nullptr};
   dycl_engine* engine = nullptr;
   const auto status = trial->engine_->plugin->create_engine(&kHost, &options, &engine);

@@ -3,6 +3,7 @@
 // run, timed. For sub-DNNs whose shapes are all known. One thread at a time.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,7 +25,8 @@ std::vector<ir::Tensor> random_operands(const ir::Function& sub_dnn, unsigned se
 class Trial {
  public:
   // An Error if the plug-in or the vendor's library is not there.
-  static Result<std::unique_ptr<Trial>> start(const std::string& backend, int threads);
+  static Result<std::unique_ptr<Trial>> start(const std::string& backend, int threads,
+                                              const std::vector<std::filesystem::path>& plugin_folders = {});
   ~Trial();
 
   // The number by which `run` and `seconds` know it.

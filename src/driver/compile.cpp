@@ -134,7 +134,8 @@ Result<backends::Assignment> measure(ir::Program& program, const CompileOptions&
   const bool before = text.has_value();
   if (!text) {
     backends::AutoReport report;
-    DYCL_TRY(backends::choose_backends(program, engine, {options.threads, options.budget}, report));
+    DYCL_TRY(
+        backends::choose_backends(program, engine, {options.threads, options.budget, options.plugin_folders}, report));
     text = to_json(report, options);
     known.put(*text);
   }

@@ -25,6 +25,7 @@ struct CompileOptions {
   std::vector<std::string> skip_passes;                  // by name
   std::filesystem::path dump_folder;                     // IR text after every pass goes here; empty: nowhere
   bool portable_only = false;                            // no artifacts for this machine's CPU
+  std::vector<std::filesystem::path> plugin_folders;     // for auto: looked through before the usual ones
   bool use_cache = true;                                 // what engines made before (backends/cache.h)
   bool debug_info = true;                                // keep IR text and source lines in the package
   std::map<std::string, std::string> source_texts;       // by name in Program::sources
