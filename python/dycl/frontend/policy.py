@@ -9,6 +9,7 @@ and namedtuple methods) are interpreted too.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import sysconfig
@@ -37,7 +38,12 @@ _shim_file = _HERE + "shims.py"
 
 
 def is_shim(fn: types.FunctionType) -> bool:
-    return fn.__code__.co_filename == _shim_file or os.path.realpath(fn.__code__.co_filename) == _shim_file
+    return _is_shim_file(fn.__code__.co_filename)
+
+
+@functools.lru_cache(maxsize=None)
+def _is_shim_file(path: str) -> bool:
+    return path == _shim_file or os.path.realpath(path) == _shim_file
 
 
 def interpreted(fn: types.FunctionType) -> bool:
