@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make demo` and `make test` do all their own set-up on a bare Debian 12 machine
 # and are incremental afterwards. `make help` lists everything.
-.PHONY: help setup demo test test-sanitize fuzz-capture bench format tidy clean artifact
+.PHONY: help setup demo test test-sanitize test-emit install fuzz-capture bench format tidy clean artifact
 
 help:
 	@echo 'make setup          Debian packages, .venv, C++ build; .venv/bin/dycl and `import dycl` work afterwards'
 	@echo 'make demo           set up, then compile a dynamic PyTorch model and run it without Python'
 	@echo 'make test           set up, then the C++ tests, the fast ones under ASan, and the Python tests'
 	@echo 'make test-sanitize  all C++ tests under ASan/UBSan and under TSan'
+	@echo 'make test-emit      500 generated programs: emitted C++ against the walker, emitted ONNX against the interpreter'
+	@echo 'make install        runtime, plug-ins, tools and headers into PREFIX (default /usr/local)'
 	@echo 'make fuzz-capture   20,000 generated Python programs: eager against compiled'
 	@echo 'make bench          the measurements of bench/'
 	@echo 'make artifact DIR=d the published artifact of the paper, checked out in d, against eager'
@@ -25,6 +27,13 @@ test: setup
 
 test-sanitize: setup
 	@.venv/bin/python scripts/test.py asan tsan
+
+test-emit: setup
+	@.venv/bin/python tests/emit/sweep.py 500
+
+PREFIX ?= /usr/local
+install: setup
+	@cmake --install build/release --prefix $(PREFIX)
 
 fuzz-capture: setup
 	@.venv/bin/python -m tests.frontend.fuzz --count 20000 --seed 1 --jobs $$(nproc)

@@ -276,7 +276,8 @@ class DYCL_API Run {
 
   const Program& program() const;
 
-  struct Parts;
+  struct Parts;  // the implementation, for dycl/host.h
+  Parts& parts() { return *parts_; }
 
  private:
   explicit Run(std::unique_ptr<Parts> parts);

@@ -317,6 +317,7 @@ void bind_program(nb::module_& module) {
       nb::arg("name"), nb::arg("type"), nb::arg("initial").none(),
       "initial: a scalar; a tensor: the name of a weight; optional: None or such a name; a list: numbers or names.");
   c.def("add_source", &add_source, nb::arg("name"));
+  c.def_prop_ro("sources", [](const ProgramBuilder& self) { return self.program->sources; });
   c.def(
       "set_metadata",
       [](ProgramBuilder& self, const std::string& key, const std::string& value) {

@@ -35,11 +35,22 @@ Notices program_to_onnx(const ProgramBuilder& builder, const std::filesystem::pa
   return std::move(report->notices);
 }
 
+void package_to_cpp(const std::filesystem::path& package, const std::filesystem::path& folder,
+                    const std::string& name) {
+  auto written = [&] {
+    nb::gil_scoped_release release;
+    return emit::emit_cpp(package, name, folder);
+  }();
+  if (!written) raise_compile_error(written.error());
+}
+
 }  // namespace
 
 void bind_emitter(nb::module_& module) {
   module.def("package_to_onnx", &package_to_onnx, nb::arg("package"), nb::arg("model"),
              "Writes a package's program as one ONNX model; returns notices.");
+  module.def("package_to_cpp", &package_to_cpp, nb::arg("package"), nb::arg("folder"), nb::arg("name"),
+             "Writes a package's host program as a C++ project.");
   module.def("program_to_onnx", &program_to_onnx, nb::arg("program"), nb::arg("model"),
              "Writes a ProgramBuilder's program as one ONNX model; returns notices.");
 }

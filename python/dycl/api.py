@@ -83,6 +83,11 @@ class CompiledProgram:
         """Writes the package: one file that runs without Python."""
         self._engine.save(os.fspath(path))
 
+    def emit(self, folder: str | os.PathLike, name: str = "model") -> None:
+        """Writes the host program as a C++ project (class, C header, CMakeLists.txt, example) that builds against the
+        installed runtime; see docs/emit.md."""
+        self._engine.emit(os.fspath(folder), name)
+
     def emit_onnx(self, path: str | os.PathLike) -> list[str]:
         """Writes the whole program as one ONNX model with If and Loop, for other runtimes; see docs/emit.md.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import linecache
 import os
 import shutil
 import tempfile
@@ -95,7 +96,8 @@ class NativeEngine:
         folder = tempfile.mkdtemp(prefix="dycl-")
         path = os.path.join(folder, "program.dycl")
         try:
-            report = _native.compile_program(builder, path, backend=backend, progress=say, threads=threads, **choices)
+            report = _native.compile_program(builder, path, backend=backend, progress=say, threads=threads,
+                                             source_texts=_source_texts(builder), **choices)
             engine = cls(path, _native.Program.load(path, threads=threads, host_functions=host_functions.table()), folder)
             engine.builder = builder
             return engine, dict(report)
@@ -131,6 +133,14 @@ class NativeEngine:
             os.fsync(file.fileno())
         os.replace(temporary, path)
 
+    def emit(self, folder: str, name: str) -> None:
+        from . import _native
+
+        try:
+            _native.package_to_cpp(self.path, folder, name)
+        except _native.CompileError as error:
+            raise CompileError(str(error), kind="emit") from None
+
     def emit_onnx(self, path: str) -> list[str]:
         from . import _native
 
@@ -157,6 +167,11 @@ class NativeEngine:
             _native.run_passes(self.builder)
             self._hcfg = self.builder.print()
         return self._hcfg
+
+
+def _source_texts(builder: Any) -> dict[str, str]:
+    """The files that spans name; the package keeps the lines they mention, for errors and emitted source."""
+    return {name: "".join(linecache.getlines(name)) for name in builder.sources}
 
 
 def _print(text: str) -> None:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "emit/cpp_writer.h"
 #include "emit/package_program.h"
 #include "passes/pipeline.h"
 
@@ -29,6 +30,11 @@ Result<OnnxReport> emit_onnx(ir::Program program, const std::filesystem::path& m
                                     [](const ir::Function& f) { return f.kind == ir::FunctionKind::SubDnn; });
   if (!outlined) DYCL_TRY(passes::run_pipeline(program));
   return write_onnx(program, {}, model);
+}
+
+Result<void> emit_cpp(const std::filesystem::path& package, const std::string& name,
+                      const std::filesystem::path& folder, bool watch) {
+  return write_cpp_project(package, {name, watch}, folder);
 }
 
 }  // namespace dycl::emit

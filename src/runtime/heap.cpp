@@ -220,6 +220,7 @@ ListObject* Heap::acquire_list(SlotKind elements) {
   } else {
     lists_.push_back(std::make_unique<ListObject>());
     l = lists_.back().get();
+    l->heap = this;
   }
   l->refs = 1;
   l->elements = elements;

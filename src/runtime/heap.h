@@ -59,6 +59,7 @@ struct TensorObject {
 };
 
 struct ListObject {
+  Heap* heap = nullptr;
   std::uint32_t refs = 0;
   SlotKind elements = SlotKind::Scalar;
   std::vector<Slot> items;

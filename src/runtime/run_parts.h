@@ -24,6 +24,9 @@ namespace dycl::runtime {
 inline constexpr std::int64_t kDefaultLoopLimit = 1'000'000;
 inline constexpr std::uint32_t kNowhere = 0xffffffffU;
 
+// Copies tensors side by side along `axis`; all agree but for that axis.
+void copy_joined(std::span<const Slot> items, std::size_t axis, TensorObject* to);
+
 struct Run::Parts {
   explicit Parts(std::shared_ptr<const Program> owner);
   ~Parts();

@@ -32,7 +32,8 @@ std::uint64_t product(std::span<const std::int64_t> extents) {
   return n;
 }
 
-// Copies tensors side by side along `axis`; all agree but for that axis.
+}  // namespace
+
 void copy_joined(std::span<const Slot> items, std::size_t axis, TensorObject* to) {
   const std::uint64_t outer = product(to->extents().first(axis));
   auto* out = static_cast<std::uint8_t*>(to->view.data);
@@ -44,8 +45,6 @@ void copy_joined(std::span<const Slot> items, std::size_t axis, TensorObject* to
     }
   }
 }
-
-}  // namespace
 
 bool Run::Parts::item(const std::uint32_t* at) {
   const TensorObject* t = tensor_in(at[2]);

@@ -12,6 +12,9 @@ namespace {
 struct Options {
   std::string source;
   std::string onnx;
+  std::string folder;
+  std::string name;
+  bool watch = false;
 };
 
 Result<emit::OnnxReport> to_onnx(const Options& options) {
@@ -31,19 +34,35 @@ int emit_onnx(const Console& console, const Options& options) {
   return 0;
 }
 
+int emit_cpp(const Console& console, const Options& options) {
+  const auto written = emit::emit_cpp(options.source, options.name, options.folder, options.watch);
+  if (!written) return console.fail(written.error(), driver::render(written.error()));
+  console.result(options.folder + ": cmake -S " + options.folder + " -B build && cmake --build build\n",
+                 {{"output", options.folder}});
+  return 0;
+}
+
 }  // namespace
 
 void add_emit_command(CLI::App& app, Console& console, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("emit", "Write a compiled program in another form");
   command->add_option("package", options->source, "model.dycl")->required();
-  command->add_option("--onnx", options->onnx, "One ONNX model with If and Loop")->required();
+  auto* onnx = command->add_option("--onnx", options->onnx, "Write one ONNX model with If and Loop");
+  auto* folder = command->add_option("-o,--output", options->folder, "Write a C++ project into this folder");
+  command->add_option("--name", options->name, "Of the C++ class and files; default: the package's");
+  command->add_flag("--watch", options->watch, "C++ whose decisions can be traced and forced");
   add_output_options(*command, console);
   command->footer(
       "examples:\n"
+      "  dycl emit model.dycl -o model_cpp/\n"
       "  dycl emit model.dycl --onnx model.onnx");
-  command->callback(
-      [options, &console, &action] { action = [options, &console] { return emit_onnx(console, *options); }; });
+  command->callback([options, onnx, folder, &console, &action] {
+    if ((onnx->count() == 0) == (folder->count() == 0)) throw CLI::ValidationError("emit", "give -o or --onnx");
+    action = [options, &console] {
+      return options->onnx.empty() ? emit_cpp(console, *options) : emit_onnx(console, *options);
+    };
+  });
 }
 
 }  // namespace dycl::tools

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files around an emitted host program: class, C header, CMake project, example.
+#include <fstream>
+#include <set>
+
+#include "emit/cpp_writer.h"
+
+namespace dycl::emit {
+namespace {
+
+constexpr int kInterface = 1;  // dycl::host::kInterface the sources are written for
+
+struct Field {
+  std::string name;
+  const ir::Type* type;
+  std::size_t index;  // among the program's results
+};
+
+// As the user of the class sees a type.
+std::string outer_type(const ir::Type& type) {
+  switch (type.kind) {
+    case ir::Type::Kind::Tensor: return "dycl::host::View";
+    case ir::Type::Kind::List: return "std::vector<" + outer_type(type.element.at(0)) + ">";
+    case ir::Type::Kind::Optional: return "std::optional<" + outer_type(type.element.at(0)) + ">";
+    default: return cpp_type(type);
+  }
+}
+// Of handles, where no using declaration reaches.
+std::string full_type(const ir::Type& type) {
+  if (type.is_scalar()) return cpp_type(type);
+  if (type.is_tensor()) return "dycl::host::Tensor";
+  const bool list = type.kind == ir::Type::Kind::List;
+  return std::string("dycl::host::") + (list ? "List<" : "Optional<") + full_type(type.element.at(0)) + ">";
+}
+std::string parameter_type(const ir::Type& type) {
+  if (type.is_tensor()) return "const dycl::host::View&";
+  return type.is_scalar() ? cpp_type(type) : "const dycl::host::Value&";
+}
+bool fits_c(const ir::Type& type) { return type.is_tensor() || type.is_scalar(); }
+std::string c_type(const ir::Type& type) {
+  switch (type.kind) {
+    case ir::Type::Kind::Bool: return "int32_t";
+    case ir::Type::Kind::Int: return "int64_t";
+    case ir::Type::Kind::Float: return "double";
+    default: return "dycl_tensor";
+  }
+}
+
+class Project {
+ public:
+  Project(const PackageProgram& package, const CppOptions& options, CppBody body)
+      : package_(package),
+        main_(package.program.main()),
+        name_(options.name),
+        class_(class_name(options.name)),
+        body_(std::move(body)) {
+    std::set<std::string> taken;
+    const auto unique = [&](std::string base) {
+      std::string name = base;
+      for (int n = 1; !taken.insert(name).second; ++n) name = base + "_" + std::to_string(n);
+      return name;
+    };
+    for (const ir::Param& p : main_.params) {
+      if (!p.state.empty()) continue;
+      const std::string& hint = main_.values[p.value.index].hint;
+      inputs_.push_back({unique(safe(hint.empty() ? "input" : hint)), &main_.type_of(p.value), inputs_.size()});
+    }
+    taken.clear();
+    for (std::size_t i = 0; i < main_.results.size(); ++i) {
+      const ir::Output& o = main_.results[i];
+      results_.push_back({unique(safe(!o.state.empty() ? o.state : o.name.empty() ? "output" : o.name)), &o.type, i});
+      if (o.state.empty()) outputs_.push_back(results_.back());
+    }
+  }
+
+  std::string header() const {
+    std::string text =
+        "// Written by dycl emit from " + name_ + ".dycl: the host program as a class.\n#pragma once\n\n" +
+        "#include <cstdint>\n#include <filesystem>\n#include <optional>\n#include <vector>\n\n" +
+        "#include \"dycl/host.h\"\n\n" + "static_assert(dycl::host::kInterface == " + std::to_string(kInterface) +
+        ", \"written for another version of dycl/host.h: emit it again\");\n\n" +
+        "// One caller's program: call it from one thread at a time. Throws dycl::host::Failure.\nclass " + class_ +
+        " : public dycl::host::Machine {\n public:\n" +
+        "  // Views and lists are valid until the next call.\n  struct Outputs {\n";
+    for (const Field& f : outputs_)
+      text += "    " + outer_type(*f.type) + " " + f.name + initial(*f.type) + ";" + note(*f.type);
+    text += "  };\n\n  explicit " + class_ +
+            "(const std::filesystem::path& package, dycl::runtime::LoadOptions options = {});\n\n";
+    for (const Field& f : inputs_) text += "  // " + f.name + ": " + ir::to_string(*f.type) + "\n";
+    text += "  Outputs operator()(" + parameters() + ");\n\n private:\n";
+    text += "  Outputs give(" + results() + ");\n\n" + body_.constants + body_.types;
+    return text + "};\n";
+  }
+
+  std::string source() const {
+    std::string arguments;
+    for (const Field& f : inputs_) {
+      const bool wrapped = f.type->is_tensor() || f.type->is_scalar();
+      arguments += (arguments.empty() ? "" : ", ") + (wrapped ? "Value::of(" + f.name + ")" : f.name);
+    }
+    char print[40];
+    const auto* code = reinterpret_cast<const std::uint8_t*>(package_.plan.code.data());
+    std::snprintf(print, sizeof print, "0x%016llxULL",
+                  static_cast<unsigned long long>(
+                      runtime::checksum_of({code, package_.plan.code.size() * sizeof(std::uint32_t)})));
+    std::string text =
+        "// Written by dycl emit from " + name_ + ".dycl.\n#include \"" + name_ +
+        ".h\"\n\n#include <bit>\n#include <cstdlib>\n#include <functional>\n#include <limits>\n#include <utility>\n\n" +
+        "using dycl::host::List;\nusing dycl::host::Optional;\nusing dycl::host::Tensor;\nusing dycl::host::Value;\n\n";
+    text += class_ + "::" + class_ +
+            "(const std::filesystem::path& package, dycl::runtime::LoadOptions options)\n    : Machine(package, " +
+            print + ", std::move(options)) {}\n\n";
+    text += class_ + "::Outputs " + class_ + "::operator()(" + parameters() + ") {\n  const Frame frame(*this, {" +
+            arguments + "});\n" + body_.text + "}\n\n";
+    text += class_ + "::Outputs " + class_ + "::give(" + results() + ") {\n";
+    for (const Field& f : results_) {
+      const std::string value = f.type->is_scalar() ? f.name : "std::move(" + f.name + ")";
+      text += "  result(" + std::to_string(f.index) + ", " + value + ");\n";
+    }
+    if (outputs_.empty()) return text + "  finish();\n  return {};\n}\n";
+    text += "  const auto values = finish();\n  return {";
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+      text += std::string(i ? ", " : "") + "dycl::host::From<" + outer_type(*outputs_[i].type) + ">::value(values[" +
+              std::to_string(i) + "])";
+    return text + "};\n}\n";
+  }
+
+  bool has_c() const {
+    for (const Field& f : inputs_)
+      if (!fits_c(*f.type)) return false;
+    for (const Field& f : outputs_)
+      if (!fits_c(*f.type)) return false;
+    return true;
+  }
+
+  std::string c_header() const {
+    const std::string upper = upper_name();
+    std::string text =
+        "/* Written by dycl emit from " + name_ + ".dycl: the program from C. No function throws.\n" +
+        " * Those that can fail return 0 or a dycl_error_kind; " + name_ +
+        "_error() then says more, on the\n * same thread until its next call. One thread at a time per program. */\n" +
+        "#ifndef " + upper + "_C_H\n#define " + upper + "_C_H\n\n#include \"dycl/dycl.h\"\n\n" +
+        "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n#define " + upper + "_VERSION 1u\n\n" + "typedef struct " +
+        name_ + " " + name_ + ";\n\n";
+    text += "typedef struct " + name_ + "_inputs {\n";
+    for (const Field& f : inputs_) text += "  " + c_type(*f.type) + " " + f.name + ";" + c_note(*f.type);
+    if (inputs_.empty()) text += "  int32_t unused;\n";
+    text += "} " + name_ +
+            "_inputs;\n\n/* Tensors point into the program, valid until the next call. */\ntypedef struct " + name_ +
+            "_outputs {\n";
+    for (const Field& f : outputs_) text += "  " + c_type(*f.type) + " " + f.name + ";" + c_note(*f.type);
+    if (outputs_.empty()) text += "  int32_t unused;\n";
+    text += "} " + name_ + "_outputs;\n\n";
+    text += "uint32_t " + name_ + "_version(void) DYCL_NOEXCEPT;\n" + "int32_t " + name_ +
+            "_create(const char* package, " + name_ + "** program) DYCL_NOEXCEPT;\n" + "int32_t " + name_ + "_run(" +
+            name_ + "* program, const " + name_ + "_inputs* inputs, " + name_ + "_outputs* outputs) DYCL_NOEXCEPT;\n" +
+            "void " + name_ + "_destroy(" + name_ + "* program) DYCL_NOEXCEPT; /* NULL is fine */\n" + "const char* " +
+            name_ + "_error(void) DYCL_NOEXCEPT;\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+    return text;
+  }
+
+  std::string c_source() const {
+    std::string call, store;
+    for (const Field& f : inputs_) {
+      const std::string field = "inputs->" + f.name;
+      call += (call.empty() ? "" : ", ") + (f.type->is_tensor() ? "dycl::host::view_of(" + field + ")"
+                                            : f.type->kind == ir::Type::Kind::Bool ? field + " != 0"
+                                                                                   : field);
+    }
+    for (const Field& f : outputs_) {
+      const std::string field = "made." + f.name;
+      store += "    outputs->" + f.name + " = " +
+               (f.type->is_tensor()                    ? "dycl::host::c_tensor_of(" + field + ")"
+                : f.type->kind == ir::Type::Kind::Bool ? field + " ? 1 : 0"
+                                                       : field) +
+               ";\n";
+    }
+    std::string text =
+        "// Written by dycl emit from " + name_ + ".dycl.\n#include \"" + name_ +
+        "_c.h\"\n\n#include <new>\n#include <string>\n\n#include \"" + name_ +
+        ".h\"\n\nnamespace {\n\nthread_local std::string last_error;\n\n" +
+        "template <typename Work>\nint32_t guarded(Work work) noexcept {\n  try {\n    work();\n    return 0;\n" +
+        "  } catch (const dycl::host::Failure& failure) {\n    last_error = failure.what();\n" +
+        "    return static_cast<int32_t>(failure.error().kind);\n  } catch (const std::exception& error) {\n" +
+        "    last_error = error.what();\n  } catch (...) {\n    last_error = \"unknown\";\n  }\n  return "
+        "DYCL_INTERNAL;\n}\n\n}  // namespace\n\n";
+    text += "struct " + name_ + " {\n  " + class_ + " program;\n};\n\nextern \"C\" {\n\n";
+    text += "uint32_t " + name_ + "_version(void) noexcept { return " + upper_name() + "_VERSION; }\n\n";
+    text += "int32_t " + name_ + "_create(const char* package, " + name_ + "** program) noexcept {\n" +
+            "  return guarded([&] { *program = new " + name_ + "{" + class_ + "(package)}; });\n}\n\n";
+    text +=
+        "int32_t " + name_ + "_run(" + name_ + "* program, [[maybe_unused]] const " + name_ +
+        "_inputs* inputs, [[maybe_unused]] " + name_ + "_outputs* outputs) noexcept {\n  return guarded([&] {\n    " +
+        (outputs_.empty() ? "" : "const auto made = ") + "program->program(" + call + ");\n" + store + "  });\n}\n\n";
+    text += "void " + name_ + "_destroy(" + name_ + "* program) noexcept { delete program; }\n\n";
+    text += "const char* " + name_ + "_error(void) noexcept { return last_error.c_str(); }\n\n}  // extern \"C\"\n";
+    return text;
+  }
+
+  std::string example() const {
+    std::string text =
+        "// Runs " + name_ + " on arrays from .npy files.\n#include <cstdio>\n\n#include \"" + name_ + ".h\"\n\n";
+    std::string usage, loads, call;
+    std::size_t at = 2;
+    for (const Field& f : inputs_) {
+      usage += " " + f.name + (f.type->is_tensor() ? ".npy" : "");
+      const std::string word = "argv[" + std::to_string(at++) + "]";
+      if (f.type->is_tensor()) loads += "    const auto " + f.name + " = dycl::host::load_npy(" + word + ");\n";
+      call += (call.empty() ? "" : ", ") +
+              (f.type->is_tensor()                     ? f.name + ".view()"
+               : f.type->kind == ir::Type::Kind::Float ? "std::strtod(" + word + ", nullptr)"
+               : f.type->kind == ir::Type::Kind::Bool  ? "std::strtoll(" + word + ", nullptr, 10) != 0"
+               : f.type->is_scalar()                   ? "std::strtoll(" + word + ", nullptr, 10)"
+                                                       : "dycl::host::Value::none()");
+    }
+    text += "int main(int argc, char** argv) {\n  if (argc != " + std::to_string(at) +
+            ") return std::fprintf(stderr, \"usage: %s " + name_ + ".dycl" + usage +
+            "\\n\", argv[0]), 64;\n  try {\n    " + class_ + " program(argv[1]);\n" + loads + "    " +
+            (outputs_.empty() ? "" : "[[maybe_unused]] const auto out = ") + "program(" + call + ");\n";
+    for (const Field& f : outputs_) {
+      if (f.type->is_tensor())
+        text += "    std::printf(\"" + f.name + ": %llu elements\\n\", static_cast<unsigned long long>(out." + f.name +
+                ".element_count()));\n";
+      else if (f.type->kind == ir::Type::Kind::Float)
+        text += "    std::printf(\"" + f.name + ": %.17g\\n\", out." + f.name + ");\n";
+      else if (f.type->is_scalar())
+        text += "    std::printf(\"" + f.name + ": %lld\\n\", static_cast<long long>(out." + f.name + "));\n";
+    }
+    return text +
+           "  } catch (const dycl::host::Failure& failure) {\n    std::fprintf(stderr, \"error: %s\\n\", "
+           "failure.what());\n" +
+           "    return static_cast<int>(failure.error().kind);\n  }\n}\n";
+  }
+
+  std::string cmake() const {
+    return "# Written by dycl emit. Needs the installed runtime: cmake -DCMAKE_PREFIX_PATH=<prefix> ...\n"
+           "cmake_minimum_required(VERSION 3.20)\nproject(" +
+           name_ +
+           " LANGUAGES CXX)\n\nfind_package(dycl_runtime REQUIRED)\n\n"
+           "add_library(" +
+           name_ + " STATIC " + name_ + ".cpp" + (has_c() ? " " + name_ + "_c.cpp" : "") +
+           ")\n"
+           "target_compile_features(" +
+           name_ +
+           " PUBLIC cxx_std_20)\n"
+           "# Numbers must come out as the runtime computes them.\n"
+           "target_compile_options(" +
+           name_ +
+           " PRIVATE -Wall -Wextra -Werror -ffp-contract=off)\n"
+           "target_include_directories(" +
+           name_ +
+           " PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})\n"
+           "target_link_libraries(" +
+           name_ +
+           " PUBLIC dycl::runtime)\n\n"
+           "add_executable(" +
+           name_ + "_example main.cpp)\ntarget_link_libraries(" + name_ + "_example PRIVATE " + name_ + ")\n";
+  }
+
+ private:
+  static std::string safe(const std::string& text) {
+    std::string name = identifier(text);
+    static const std::set<std::string> words = {
+        "int",     "float",    "double",    "bool",      "class",  "default",  "new",     "delete",   "out",   "values",
+        "this",    "operator", "template",  "register",  "inputs", "outputs",  "program", "frame",    "union", "struct",
+        "switch",  "case",     "auto",      "char",      "long",   "short",    "signed",  "unsigned", "const", "static",
+        "private", "public",   "protected", "namespace", "using",  "typename", "virtual", "void"};
+    return words.count(name) ? name + "_" : name;
+  }
+  static std::string initial(const ir::Type& type) { return type.is_scalar() ? "{}" : ""; }
+  static std::string note(const ir::Type& type) { return "  // " + ir::to_string(type) + "\n"; }
+  static std::string c_note(const ir::Type& type) { return " /* " + ir::to_string(type) + " */\n"; }
+  std::string upper_name() const {
+    std::string upper = name_;
+    for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return upper;
+  }
+  std::string parameters() const {
+    std::string text;
+    for (const Field& f : inputs_) text += (text.empty() ? "" : ", ") + parameter_type(*f.type) + " " + f.name;
+    return text;
+  }
+  std::string results() const {
+    std::string text;
+    for (const Field& f : results_) {
+      text += (text.empty() ? "" : ", ") + full_type(*f.type) + " " + f.name;
+    }
+    return text;
+  }
+
+  const PackageProgram& package_;
+  const ir::Function& main_;
+  const std::string name_, class_;
+  const CppBody body_;
+  std::vector<Field> inputs_, outputs_, results_;
+};
+
+Result<void> write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  if (!out) return Error{ErrorKind::Missing, "cannot write " + path.string(), {}, {}, {}};
+  return {};
+}
+
+}  // namespace
+
+Result<void> write_cpp_project(const std::filesystem::path& package_path, const CppOptions& given,
+                               const std::filesystem::path& folder) {
+  CppOptions options = given;
+  options.name = identifier(options.name.empty() ? package_path.stem().string() : options.name);
+  DYCL_ASSIGN(const PackageProgram package, read_package_program(package_path));
+  DYCL_ASSIGN(CppBody body, write_cpp_body(package, options));
+  const Project project(package, options, std::move(body));
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  const auto file = [&](const std::string& suffix) { return folder / (options.name + suffix); };
+  DYCL_TRY(write_file(file(".h"), project.header()));
+  DYCL_TRY(write_file(file(".cpp"), project.source()));
+  if (project.has_c()) {
+    DYCL_TRY(write_file(file("_c.h"), project.c_header()));
+    DYCL_TRY(write_file(file("_c.cpp"), project.c_source()));
+  }
+  DYCL_TRY(write_file(folder / "main.cpp", project.example()));
+  DYCL_TRY(write_file(folder / "CMakeLists.txt", project.cmake()));
+  const auto copy = file(".dycl");
+  if (!std::filesystem::equivalent(package_path, copy, failure)) {
+    std::filesystem::copy_file(package_path, copy, std::filesystem::copy_options::overwrite_existing, failure);
+    if (failure) return Error{ErrorKind::Missing, "cannot write " + copy.string(), {}, {}, {}};
+  }
+  return {};
+}
+
+}  // namespace dycl::emit

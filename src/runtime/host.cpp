@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine under emitted host programs (dycl/host.h): the parts of a Run without the loop over instructions.
+#include "dycl/host.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/run_parts.h"
+#include "support/elements.h"
+#include "support/npy.h"
+#include "support/python_str.h"
+
+namespace dycl::host {
+
+using runtime::Heap;
+using runtime::ListObject;
+using runtime::Slot;
+using runtime::SlotKind;
+using runtime::TensorObject;
+
+namespace {
+
+Slot slot_of(std::uint64_t bits) {
+  Slot s;
+  s.bits = bits;
+  return s;
+}
+
+Slot slot_of(const scalar::Scalar& value) {
+  Slot out;
+  if (value.kind == scalar::Kind::Bool)
+    out.b = value.b;
+  else if (value.kind == scalar::Kind::Int)
+    out.i = value.i;
+  else
+    out.f = value.f;
+  return out;
+}
+
+[[noreturn]] void fail(const char* type, std::string message) {
+  throw Failure(Error{ErrorKind::RuntimeFailure, std::move(message), {}, {}, type});
+}
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? "," : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+// Python's index; false if it is out of range.
+bool resolve(std::int64_t index, std::size_t size, std::size_t* out) {
+  const auto n = static_cast<std::int64_t>(size);
+  if (index < -n || index >= n) return false;
+  *out = static_cast<std::size_t>(index < 0 ? index + n : index);
+  return true;
+}
+
+std::size_t clamp(std::int64_t index, std::size_t size) {
+  const auto n = static_cast<std::int64_t>(size);
+  if (index < 0) index = index < -n ? 0 : index + n;
+  return static_cast<std::size_t>(std::min(index, n));
+}
+
+void append_copies(ListObject* to, std::span<const Slot> items) {
+  if (to->elements != SlotKind::Scalar)
+    for (Slot s : items) Heap::retain(to->elements, s);
+  to->items.insert(to->items.end(), items.begin(), items.end());
+}
+
+auto at_index(ListObject* list, std::size_t i) { return list->items.begin() + static_cast<std::ptrdiff_t>(i); }
+
+}  // namespace
+
+Failure::Failure(Error error) : std::runtime_error(error.message), error_(std::move(error)) {}
+
+namespace detail {
+void retain(TensorObject* t) noexcept { Heap::retain(t); }
+void retain(ListObject* l) noexcept { Heap::retain(l); }
+void release(TensorObject* t) noexcept { t->heap->release(t); }
+void release(ListObject* l) noexcept { l->heap->release(l); }
+void fault(scalar::Fault f) { throw Failure(scalar::to_error(f)); }
+}  // namespace detail
+
+struct Machine::Parts {
+  runtime::Run run;
+  runtime::Run::Parts& p;
+  const runtime::Plan& plan;
+
+  explicit Parts(runtime::Run made) : run(std::move(made)), p(run.parts()), plan(p.plan) {}
+
+  // A tensor of a type and this shape, which must fit it.
+  TensorObject* tensor_for(std::uint32_t type, std::span<const std::int64_t> shape) {
+    const runtime::PlanType& declared = plan.types[type];
+    if (!p.heap.matches(declared, shape)) {
+      fail("RuntimeError",
+           "a tensor of shape " + shape_text(shape) + " where the program expects " + runtime::type_text(plan, type));
+    }
+    TensorObject* t = declared.static_shape ? p.heap.acquire(type) : p.heap.acquire_shaped(declared.dtype, shape);
+    if (!t) fail("MemoryError", "no memory for a tensor of shape " + shape_text(shape));
+    return t;
+  }
+};
+
+Machine::Machine(const std::filesystem::path& package, std::uint64_t fingerprint, runtime::LoadOptions options) {
+  auto program = runtime::Program::load(package, std::move(options));
+  if (!program) throw Failure(std::move(program).error());
+  const runtime::Plan& plan = (*program)->parts().plan;
+  const auto* code = reinterpret_cast<const std::uint8_t*>(plan.code.data());
+  if (runtime::checksum_of({code, plan.code.size() * sizeof(std::uint32_t)}) != fingerprint) {
+    throw Failure(Error{ErrorKind::InvalidPackage,
+                        package.string() + " holds another program than the one this source was emitted from",
+                        "emit the source again from this package",
+                        {},
+                        {}});
+  }
+  auto run = runtime::Run::create(*program);
+  if (!run) throw Failure(std::move(run).error());
+  parts_ = std::make_unique<Parts>(std::move(*run));
+}
+Machine::~Machine() = default;
+Machine::Machine(Machine&&) noexcept = default;
+Machine& Machine::operator=(Machine&&) noexcept = default;
+
+runtime::Run& Machine::run() { return parts_->run; }
+const runtime::Program& Machine::program() const { return parts_->run.program(); }
+
+// ---- around a run ----------------------------------------------------------------------
+
+void Machine::begin(std::span<const Value> arguments) {
+  runtime::Run::Parts& p = parts_->p;
+  p.arguments = arguments;
+  p.explicit_states = false;
+  p.forget_results();
+  p.decisions_made = 0;
+  p.trace.clear();
+  if (auto started = p.start(); !started) {
+    p.clear_registers();
+    throw Failure(std::move(started).error());
+  }
+}
+
+void Machine::leave() noexcept { parts_->p.clear_registers(); }
+
+std::uint64_t Machine::take_input(std::uint32_t index) {
+  runtime::Run::Parts& p = parts_->p;
+  return std::exchange(p.registers[parts_->plan.inputs[index].reg], Slot{}).bits;
+}
+
+std::uint64_t Machine::take_constant(std::uint32_t index) {
+  runtime::Run::Parts& p = parts_->p;
+  const std::uint32_t reg = parts_->plan.constants[index].reg;
+  Heap::retain(p.shared.slot_of_register[reg], p.registers[reg]);
+  return p.registers[reg].bits;
+}
+
+void Machine::put_result(std::uint32_t index, std::uint64_t bits) {
+  runtime::Run::Parts& p = parts_->p;
+  p.heap.release(p.shared.slot_of(parts_->plan.outputs[index].type), std::exchange(p.results[index], slot_of(bits)));
+}
+
+std::span<const Value> Machine::finish() {
+  parts_->p.finish_run();
+  return parts_->p.outputs;
+}
+
+std::span<const Value> Machine::last_results() const { return parts_->p.outputs; }
+
+std::uint32_t Machine::type(const char* text) const {
+  for (std::uint32_t i = 0; i < parts_->plan.types.size(); ++i)
+    if (runtime::type_text(parts_->plan, i) == text) return i;
+  throw Failure(Error{ErrorKind::InvalidPackage, std::string("the package has no type ") + text, {}, {}, {}});
+}
+
+// ---- sub-DNNs -------------------------------------------------------------------------------
+
+void Machine::invoke(std::uint32_t sub_dnn, TensorObject* const* in, std::size_t in_count, TensorObject** out,
+                     std::size_t out_count) {
+  runtime::Run::Parts& p = parts_->p;
+  const runtime::Plan& plan = parts_->plan;
+  const runtime::LoadedSubDnn& callee = p.shared.sub_dnns[sub_dnn];
+  if (p.keep_going) poll();
+  for (std::size_t i = 0; i < in_count; ++i) p.call_inputs[i] = &in[i]->view;
+  const auto give_up = [&](std::size_t made) {
+    for (std::size_t i = 0; i < made; ++i) p.heap.release(out[i]);
+  };
+  for (std::size_t i = 0; i < out_count; ++i) {
+    const runtime::LoadedPort& port = callee.outputs[i];
+    const runtime::PlanType& type = plan.types[port.type];
+    out[i] = port.preallocated ? p.heap.acquire(port.type) : p.heap.acquire_unshaped(type.dtype, &type);
+    if (!out[i]) {
+      give_up(i);
+      fail("MemoryError", "no memory or no possible shape for result " + std::to_string(i) + " of sub-DNN " +
+                              plan.sub_dnns[sub_dnn].name + ", " + runtime::type_text(plan, port.type));
+    }
+    p.call_outputs[i] = &out[i]->view;
+  }
+  const auto begin = p.profiling ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+  const auto status =
+      callee.plugin->run(callee.session.get(), p.contexts[sub_dnn].get(), p.call_inputs.data(), p.call_outputs.data());
+  if (p.profiling) {
+    ++p.profile[sub_dnn].calls;
+    p.profile[sub_dnn].nanoseconds +=
+        static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+  }
+  if (status != DYCL_PLUGIN_OK) [[unlikely]] {
+    give_up(out_count);
+    throw Failure(runtime::plugin_error(callee.plugin, status, "sub-DNN " + plan.sub_dnns[sub_dnn].name));
+  }
+  for (std::size_t i = 0; i < out_count; ++i) {
+    if (out[i]->view.rank >= 0) continue;
+    give_up(out_count);
+    fail("", "the engine gave no result " + std::to_string(i) + " of sub-DNN " + plan.sub_dnns[sub_dnn].name);
+  }
+}
+
+// ---- tensors --------------------------------------------------------------------------------
+
+scalar::Scalar Machine::read_item(const TensorObject* t) {
+  if (t->view.bytes != size_of(t->dtype())) {
+    fail("ValueError",
+         "only a tensor with one element can be converted to a scalar, this one has shape " + shape_text(t->extents()));
+  }
+  scalar::Scalar value;
+  if (const auto f = load_element(t->dtype(), t->view.data, &value); f != scalar::Fault::None) detail::fault(f);
+  return value;
+}
+
+TensorObject* Machine::make_scalar_tensor(const scalar::Scalar& value, std::uint32_t type) {
+  Tensor t(parts_->tensor_for(type, {}));
+  if (const auto f = store_element(t.get()->dtype(), value, t.get()->view.data); f != scalar::Fault::None)
+    detail::fault(f);
+  return std::move(t).give();
+}
+
+std::int64_t Machine::dim(const Tensor& t, std::uint32_t axis) {
+  const auto extents = t.get()->extents();
+  if (axis >= extents.size())
+    fail("IndexError", "a tensor of shape " + shape_text(extents) + " has no dim " + std::to_string(axis));
+  return extents[axis];
+}
+
+std::int64_t Machine::size(const Tensor& t) { return static_cast<std::int64_t>(t.get()->element_count()); }
+
+namespace {
+void check_extents(std::span<const std::int64_t> extents) {
+  for (const std::int64_t e : extents)
+    if (e < 0) fail("RuntimeError", "trying to create a tensor with negative dimension " + std::to_string(e));
+}
+}  // namespace
+
+Tensor Machine::uniform(std::uint32_t type, std::initializer_list<std::int64_t> extents) {
+  check_extents({extents.begin(), extents.size()});
+  Tensor t(parts_->tensor_for(type, {extents.begin(), extents.size()}));
+  fill_uniform(parts_->p.random, t.get()->dtype(), t.get()->view.data, t.get()->element_count());
+  return t;
+}
+
+Tensor Machine::normal(std::uint32_t type, std::initializer_list<std::int64_t> extents) {
+  check_extents({extents.begin(), extents.size()});
+  Tensor t(parts_->tensor_for(type, {extents.begin(), extents.size()}));
+  fill_normal(parts_->p.random, t.get()->dtype(), t.get()->view.data, t.get()->element_count());
+  return t;
+}
+
+Tensor Machine::integers(std::uint32_t type, std::int64_t low, std::int64_t high,
+                         std::initializer_list<std::int64_t> extents) {
+  check_extents({extents.begin(), extents.size()});
+  Tensor t(parts_->tensor_for(type, {extents.begin(), extents.size()}));
+  if (!fill_integers(parts_->p.random, t.get()->dtype(), low, high, t.get()->view.data, t.get()->element_count()))
+    fail("RuntimeError", "cannot draw integers from " + std::to_string(low) + " to " + std::to_string(high));
+  return t;
+}
+
+// ---- lists ----------------------------------------------------------------------------------
+
+ListObject* Machine::new_list(std::uint8_t kind) { return parts_->p.heap.acquire_list(static_cast<SlotKind>(kind)); }
+
+ListObject* Machine::own_list(ListObject* owned) {
+  if (owned->refs == 1) return owned;
+  ListObject* copy = parts_->p.heap.acquire_list(owned->elements);
+  append_copies(copy, owned->items);
+  parts_->p.heap.release(owned);
+  return copy;
+}
+
+void Machine::push(ListObject* l, std::uint64_t bits) { l->items.push_back(slot_of(bits)); }
+void Machine::push_all(ListObject* l, const ListObject* more) { append_copies(l, more->items); }
+std::int64_t Machine::length(const ListObject* l) { return static_cast<std::int64_t>(l->items.size()); }
+
+std::uint64_t Machine::element(const ListObject* l, std::int64_t index) {
+  std::size_t i = 0;
+  if (!resolve(index, l->items.size(), &i)) fail("IndexError", "list index out of range");
+  Heap::retain(l->elements, l->items[i]);
+  return l->items[i].bits;
+}
+
+std::size_t Machine::place_to_set(const ListObject* l, std::int64_t index) {
+  std::size_t i = 0;
+  if (!resolve(index, l->items.size(), &i)) fail("IndexError", "list assignment index out of range");
+  return i;
+}
+
+std::size_t Machine::place_to_pop(const ListObject* l, std::int64_t index) {
+  std::size_t i = 0;
+  if (l->items.empty()) fail("IndexError", "pop from empty list");
+  if (!resolve(index, l->items.size(), &i)) fail("IndexError", "pop index out of range");
+  return i;
+}
+
+void Machine::replace(ListObject* l, std::size_t place, std::uint64_t bits) {
+  parts_->p.heap.release(l->elements, std::exchange(l->items[place], slot_of(bits)));
+}
+
+std::uint64_t Machine::remove(ListObject* l, std::size_t place) {
+  const std::uint64_t bits = l->items[place].bits;
+  l->items.erase(at_index(l, place));
+  return bits;
+}
+
+void Machine::insert_at(ListObject* l, std::int64_t index, std::uint64_t bits) {
+  l->items.insert(at_index(l, clamp(index, l->items.size())), slot_of(bits));
+}
+
+ListObject* Machine::part(const ListObject* l, std::int64_t from, std::int64_t until) {
+  const std::size_t begin = clamp(from, l->items.size());
+  const std::size_t end = std::max(begin, clamp(until, l->items.size()));
+  ListObject* out = parts_->p.heap.acquire_list(l->elements);
+  append_copies(out, std::span(l->items).subspan(begin, end - begin));
+  return out;
+}
+
+ListObject* Machine::list_of(const TensorObject* t) {
+  if (t->view.rank != 1)
+    fail("ValueError", "a list is made of a tensor with one dim, not of shape " + shape_text(t->extents()));
+  detail::Handle<ListObject> list(new_list(0));
+  const auto* data = static_cast<const std::uint8_t*>(t->view.data);
+  for (std::int64_t i = 0; i < t->shape[0]; ++i, data += size_of(t->dtype())) {
+    scalar::Scalar value;
+    if (const auto f = load_element(t->dtype(), data, &value); f != scalar::Fault::None) detail::fault(f);
+    list.get()->items.push_back(slot_of(value));
+  }
+  return std::move(list).give();
+}
+
+TensorObject* Machine::tensor_of(const ListObject* l, char element, std::uint32_t type) {
+  const auto count = static_cast<std::int64_t>(l->items.size());
+  Tensor t(parts_->tensor_for(type, {&count, 1}));
+  auto* data = static_cast<std::uint8_t*>(t.get()->view.data);
+  for (Slot s : l->items) {
+    const scalar::Scalar value = element == 'b'   ? scalar::Scalar::of(s.b)
+                                 : element == 'i' ? scalar::Scalar::of(s.i)
+                                                  : scalar::Scalar::of(s.f);
+    if (const auto f = store_element(t.get()->dtype(), value, data); f != scalar::Fault::None) detail::fault(f);
+    data += size_of(t.get()->dtype());
+  }
+  return std::move(t).give();
+}
+
+TensorObject* Machine::join(const ListObject* l, std::int32_t given_axis, bool stack, std::uint32_t type) {
+  const std::string verb = stack ? "stack" : "cat";
+  if (l->items.empty()) fail("RuntimeError", verb + " expects a non-empty list of tensors");
+  const auto first = l->items[0].tensor->extents();
+  const auto places = static_cast<std::int64_t>(first.size()) + (stack ? 1 : 0);
+  const std::int64_t axis = given_axis;
+  if (axis < -places || axis >= places)
+    fail("IndexError", verb + ": axis " + std::to_string(axis) + " is out of range for shape " + shape_text(first));
+  if (places > runtime::kMaxRank) fail("RuntimeError", verb + ": too many dims");
+  const auto where = static_cast<std::size_t>(axis < 0 ? axis + places : axis);
+  std::int64_t joined = 0;
+  for (Slot item : l->items) {
+    const auto shape = item.tensor->extents();
+    bool agree = shape.size() == first.size();
+    for (std::size_t i = 0; agree && i < shape.size(); ++i) agree = shape[i] == first[i] || (!stack && i == where);
+    if (!agree) {
+      fail("RuntimeError",
+           verb + ": tensors of shapes " + shape_text(first) + " and " + shape_text(shape) + " do not go together");
+    }
+    if (__builtin_add_overflow(joined, stack ? 1 : shape[where], &joined)) fail("RuntimeError", "too many elements");
+  }
+  std::int64_t shape[runtime::kMaxRank];
+  std::copy(first.begin(), first.end(), shape);
+  if (stack) std::copy_backward(first.begin() + static_cast<std::ptrdiff_t>(where), first.end(), shape + places);
+  shape[where] = joined;
+  TensorObject* t = parts_->tensor_for(type, {shape, static_cast<std::size_t>(places)});
+  runtime::copy_joined(l->items, where, t);
+  return t;
+}
+
+std::uint64_t Machine::inside(const ListObject* l) {
+  if (l->items.empty()) fail("TypeError", "the value is None");
+  Heap::retain(l->elements, l->items[0]);
+  return l->items[0].bits;
+}
+
+// ---- effects and ends ------------------------------------------------------------------------
+
+void Machine::write(std::string_view format, std::initializer_list<scalar::Scalar> args) {
+  const std::string text = format_message(format, std::span(args.begin(), args.size()));
+  if (parts_->p.print_to)
+    parts_->p.print_to(text);
+  else
+    std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void Machine::raise_error(std::string_view type, std::string_view format, std::initializer_list<scalar::Scalar> args) {
+  const std::string text = format_message(format, std::span(args.begin(), args.size()));
+  throw Failure(Error{ErrorKind::RuntimeFailure, text, {}, {}, std::string(type)});
+}
+
+void Machine::check_failed(const char* type, const char* message) { fail(type, message); }
+
+void Machine::loop_failed(std::uint32_t number) {
+  Error error{ErrorKind::RuntimeFailure,
+              "the loop ran more than " + std::to_string(loop_limit(number)) + " times",
+              "raise the loop limit if that is intended",
+              {},
+              "RuntimeError"};
+  const auto& spans = parts_->p.shared.debug.loop_spans;
+  if (number < spans.size()) error.span = spans[number];
+  throw Failure(std::move(error));
+}
+
+std::int64_t Machine::loop_limit(std::uint32_t number) const { return parts_->p.loop_limits[number]; }
+
+void Machine::poll() {
+  if (parts_->p.keep_going && !parts_->p.poll()) throw Failure(std::move(parts_->p.error));
+}
+
+std::uint32_t Machine::decide(std::uint32_t decision, std::uint32_t arm) {
+  if (!parts_->p.decide(decision, &arm)) throw Failure(std::move(parts_->p.error));
+  return arm;
+}
+
+std::uint32_t Machine::arm(std::uint32_t decision, std::int64_t selector, std::initializer_list<std::int64_t> cases) {
+  const auto place = std::find(cases.begin(), cases.end(), selector);
+  return decide(decision, static_cast<std::uint32_t>(place - cases.begin()));
+}
+
+namespace {
+struct CType {
+  DType dtype;
+  std::uint8_t code, bits;
+};
+constexpr CType kCTypes[] = {{DType::F32, 2, 32}, {DType::F64, 2, 64},   {DType::F16, 2, 16}, {DType::BF16, 4, 16},
+                             {DType::I8, 0, 8},   {DType::I16, 0, 16},   {DType::I32, 0, 32}, {DType::I64, 0, 64},
+                             {DType::U8, 1, 8},   {DType::U16, 1, 16},   {DType::U32, 1, 32}, {DType::U64, 1, 64},
+                             {DType::C64, 5, 64}, {DType::C128, 5, 128}, {DType::Bool, 6, 8}};
+}  // namespace
+
+View view_of(const dycl_tensor& t) {
+  const auto refuse = [](const char* what) -> View { throw Failure(Error{ErrorKind::InvalidInput, what, {}, {}, {}}); };
+  if (t.device.device_type != 1) return refuse("a tensor that is not in the CPU's memory");
+  if (t.ndim < 0 || t.ndim > runtime::kMaxRank || (t.ndim > 0 && !t.shape)) return refuse("a tensor without a shape");
+  std::int64_t expected = 1;
+  for (std::int32_t i = t.ndim; t.strides && i-- > 0;) {
+    if (t.shape[i] != 1 && t.strides[i] != expected) return refuse("a tensor that is not compact and row-major");
+    if (__builtin_mul_overflow(expected, t.shape[i], &expected)) return refuse("a tensor with an impossible shape");
+  }
+  for (const CType& c : kCTypes) {
+    if (c.code != t.dtype.code || c.bits != t.dtype.bits || t.dtype.lanes != 1) continue;
+    const auto* data = static_cast<const std::uint8_t*>(t.data);
+    return {data ? data + t.byte_offset : nullptr, c.dtype, {t.shape, static_cast<std::size_t>(t.ndim)}};
+  }
+  return refuse("a tensor of an unknown dtype");
+}
+
+dycl_tensor c_tensor_of(const View& view) {
+  dycl_tensor t{};
+  t.data = const_cast<void*>(view.data);
+  t.device.device_type = 1;
+  t.ndim = static_cast<std::int32_t>(view.shape.size());
+  t.shape = const_cast<std::int64_t*>(view.shape.data());
+  for (const CType& c : kCTypes)
+    if (c.dtype == view.dtype) t.dtype = {c.code, c.bits, 1};
+  return t;
+}
+
+Array load_npy(const std::filesystem::path& path) {
+  auto read = read_npy(path);
+  if (!read) throw Failure(std::move(read).error());
+  return {read->dtype, std::move(read->shape), std::move(read->bytes)};
+}
+
+}  // namespace dycl::host

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sweep.py COUNT: generated programs, emitted and run. C++ beside the walker, in builds of 25 programs; ONNX in
+ONNX Runtime beside the reference interpreter. `make test-emit` calls it."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = Path(os.environ.get("DYCL_TEST_BUILD", ROOT / "build" / "release"))
+CHUNK = 25
+
+
+def cpp(first, count, folder):
+    subprocess.run([BUILD / "tests/emit/generated_cpp", folder, str(first), str(count)], check=True)
+    here = ROOT / "tests" / "emit"
+    program = Path(folder) / "emitted_test"
+    archives = ["tests/generate/libdycl_generate.a", "src/ir/libdycl_ir.a", "src/runtime/libdycl_runtime.a",
+                "src/support/libdycl_support.a"]
+    subprocess.run(["c++", "-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off",
+                    f'-DDYCL_EMITTED_FOLDER="{folder}"', f'-DDYCL_TEST_PLUGINS="{BUILD}/tests/runtime"',
+                    f"-I{here}", f"-I{folder}", f"-I{ROOT}/src", f"-I{ROOT}/include", f"-I{ROOT}/tests",
+                    here / "emitted_main.cpp", Path(folder) / "all.cpp", *(BUILD / a for a in archives),
+                    "-lgtest", "-lgtest_main", "-lpthread", "-ldl", "-o", program], check=True)
+    shown = subprocess.run([program], capture_output=True, text=True)
+    lines = [line for line in shown.stdout.splitlines() if "runs equal" in line]
+    print(f"seeds {first} to {first + count - 1}:", *lines, flush=True)
+    if shown.returncode:
+        sys.exit(shown.stdout[-4000:])
+
+
+def main():
+    count = int(sys.argv[1])
+    for first in range(1, count + 1, CHUNK):
+        with tempfile.TemporaryDirectory() as folder:
+            cpp(first, min(CHUNK, count + 1 - first), folder)
+    subprocess.run([sys.executable, ROOT / "tests/emit/test_onnx.py", "1", str(count)], check=True)
+
+
+if __name__ == "__main__":
+    main()
