@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from .frontend.inputs import InputError
-from .frontend.structure import Slot, StaticObject, count_leaves, from_json, imported, plain_object, rebuild, to_json
+from .frontend.structure import ABSENT, Slot, StaticObject, count_leaves, from_json, imported, plain_object, rebuild, to_json
 
 
 @dataclasses.dataclass
@@ -97,7 +97,10 @@ class Interface:
             return owner.detach()
         if kind == "kept":
             return self.initials[key]
-        value = (owner if isinstance(owner, dict) else owner.__dict__)[key[0] if kind == "slot" else key]
+        name = key[0] if kind == "slot" else key
+        value = (owner if isinstance(owner, dict) else owner.__dict__).get(name, ABSENT)
+        if value is ABSENT and kind not in ("slot", "choice"):  # a number of the class, until the first call
+            value = getattr(owner, name)
         if kind == "slot":
             slot = self.choices[id(owner), key[0]][key[1]]
             return value.detach() if slot.fits(value) else slot.empty()
@@ -138,7 +141,9 @@ class Interface:
         elif kind == "choice":
             table, chosen = owner if isinstance(owner, dict) else owner.__dict__, self.choices[id(owner), key][int(value)]
             self._chosen[id(owner), key] = int(value)
-            if not isinstance(chosen, Slot) and not _same(table[key], chosen):
+            if chosen is ABSENT:
+                table.pop(key, None)
+            elif not isinstance(chosen, Slot) and not _same(table.get(key, ABSENT), chosen):
                 table[key] = chosen
         elif kind == "slot":
             if self._chosen[id(owner), key[0]] == key[1]:

@@ -35,6 +35,7 @@ from .machine import PUSHED, Machine
 from .rtlist import ListMethod, RtList
 from .runtime_text import RtText
 from .state import State
+from .structure import ABSENT
 from .values import Thrown, RtFloat, RtInt, RtScalar
 
 _HANDLERS: dict[int, Any] = {}
@@ -632,7 +633,11 @@ def _put_choice(m, s, args, kwargs):
     """The value that an attribute has when the program starts: neither read nor written by it."""
     owner, name, value = args
     m.heap.touch(owner)
-    (owner if isinstance(owner, dict) else owner.__dict__)[name] = value
+    table = owner if isinstance(owner, dict) else owner.__dict__
+    if value is ABSENT:
+        table.pop(name, None)
+    else:
+        table[name] = value
     return None
 
 
@@ -1055,6 +1060,12 @@ def _ignore_python(*args, **kwargs):
 
 
 handles(_ignore_python)(_ignore)
+
+@handles(torch.utils.hooks.RemovableHandle)
+def _removable_handle(m, s, args, kwargs):
+    """Made as it is: it keeps weak references to the tables of hooks, which must not be copied; its number is nobody's state."""
+    return m.new(torch.utils.hooks.RemovableHandle(*args, **kwargs))
+
 
 
 # ---- numpy ---------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ merge there (merge.py); loops whose exit depends on the input become back edges 
 
 from __future__ import annotations
 
+import builtins
 import heapq
 import itertools
 import linecache
@@ -58,7 +59,9 @@ class Machine:
         self.heap = Heap()
         self.recorder = recorder_class(self.heap)
         self.recorder.decide = self._native_decide
+        self.recorder.may_catch = self.may_catch
         self.scalars = Scalars(self.recorder)
+        self.scalars.machine = self
         self.arrays = Arrays(self)
         self.lists = Lists(self)
         self.options = options
@@ -340,6 +343,11 @@ class Machine:
     def unwind(self, state: State, error: BaseException) -> bool:
         """Finds the handler of an exception of the user's program. True: go on running."""
         popped = False
+        ins = state.frames[-1].instr
+        if ins.op != "RERAISE" and not (ins.op == "RAISE_VARARGS" and ins.arg == 0):
+            active = state.being_handled()
+            if active is not error:
+                error.__context__ = active
         while state.frames:
             frame = state.frames[-1]
             ins = frame.instr
@@ -491,16 +499,28 @@ class Machine:
         return False
 
     def note_load(self, obj: Any, name: Any) -> None:
+        obj = self.heap.owner_of_dict.get(id(obj), obj)  # an object's own __dict__ is the object
         if id(obj) not in self.born and (id(obj), name) not in self.current.stored:
             self.loaded.setdefault((id(obj), name), obj)
 
     def note_store(self, obj: Any, name: Any) -> None:
+        obj = self.heap.owner_of_dict.get(id(obj), obj)
         if id(obj) not in self.born:
             self.current.stored |= {(id(obj), name)}
 
     def in_try(self) -> bool:
         """An exception raised now might be caught by the program."""
         return any(frame.instr.handler is not None for frame in self.current.frames)
+
+    def may_catch(self, *errors: type) -> bool:
+        """A handler of the program (not a `finally` or `with`) might take one of these exceptions if it were raised now."""
+        for frame in self.current.frames if self.current is not None else ():
+            handler = frame.instr.handler
+            while handler is not None:
+                if _takes(frame, handler.target, errors):
+                    return True
+                handler = frame.info.instrs[handler.target].handler
+        return False
 
     # ---- tensors ----------------------------------------------------------------------
 
@@ -593,6 +613,23 @@ def _failed_in_recording(error: Exception) -> bool:
     folder, name = os.path.split(path)
     inner = folder + os.sep == _HERE and name in _RECORDING or path.startswith(_SHAPES_OF_TORCH)
     return inner and not linecache.getline(path, trace.tb_lineno).lstrip().startswith("raise")
+
+
+def _takes(frame: Frame, start: int, errors: tuple) -> bool:
+    instrs = frame.info.instrs
+    if instrs[start].op != "PUSH_EXC_INFO":
+        return False  # the clean-up of a handler
+    if instrs[start + 1].op == "POP_TOP":
+        return True  # except:
+    for k in range(start + 1, len(instrs)):
+        if instrs[k].op in ("POP_EXCEPT", "RERAISE", "WITH_EXCEPT_START"):
+            return False
+        if instrs[k].op == "CHECK_EXC_MATCH":
+            named = instrs[k - 1]
+            kind = frame.globals.get(named.value, getattr(builtins, str(named.value), None)) if named.op == "LOAD_GLOBAL" else None
+            if not isinstance(kind, type) or any(issubclass(e, kind) for e in errors):
+                return True
+    return False
 
 
 def user_stack(state: State) -> list[tuple[Span, str]]:

@@ -352,7 +352,7 @@ class Unifier:
         items = self.each(a, b)
         if all(x is y for x, y in zip(items, a)):
             return a
-        return tuple.__new__(type(a), items)
+        return type(a)(items) if hasattr(type(a), "n_sequence_fields") else tuple.__new__(type(a), items)
 
     def each(self, a: Any, b: Any) -> list:
         items = []

@@ -819,9 +819,10 @@ def end_send(m, s, f, i):
 def raise_varargs(m, s, f, i):
     cause = f.stack[-1] if i.arg == 2 else None
     if i.arg == 0:
-        if not f.handled or f.handled[-1] is None:
+        active = s.being_handled()
+        if active is None:
             raise RuntimeError("No active exception to reraise")
-        raise f.handled[-1]
+        raise active
     error = f.stack[-1 - (i.arg == 2)]
     if isinstance(error, type) and issubclass(error, BaseException):
         error = error()

@@ -9,6 +9,7 @@ Writes to buffers, attributes and input tensors are results too, put back by the
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from operator import is_
@@ -16,7 +17,7 @@ from typing import Any
 
 import torch
 
-from . import policy
+from . import policy, protocol
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, TensorType, Value, successors
@@ -25,7 +26,7 @@ from .iterators import MGenerator
 from .rtlist import RtList
 from .runtime_text import RtText
 from .state import State
-from .structure import Flattener, Slot, plain_object
+from .structure import ABSENT, Flattener, Slot, plain_object
 from .values import RtScalar
 
 
@@ -186,6 +187,11 @@ class Outputs:
         if key in m.decisions.states:
             return
         if type(initial) in (bool, int, float) or isinstance(initial, torch.Tensor) and type(initial) is not type(None):
+        if initial is ABSENT:
+            shared = protocol.mro_lookup(type(owner), name)
+            if isinstance(shared, functools.cached_property) and self._known(value) is not _UNKNOWN:
+                return  # the same in every call
+            initial = shared if type(shared) in (bool, int, float) else initial
             label = f"{type(owner).__name__}.{name}" if not isinstance(owner, dict) else str(name)
             m.decisions.states[key] = (_unique(label, m.decisions.states), owner, initial)
             raise Restart(f"{label} is a state")
@@ -336,7 +342,7 @@ class Outputs:
                 values.append(m.recorder.value_of_info(root.info))
                 continue
             attribute = key[0] if kind == "slot" else key
-            current = (owner if isinstance(owner, dict) else owner.__dict__).get(attribute)
+            current = (owner if isinstance(owner, dict) else owner.__dict__).get(attribute, ABSENT)
             if kind == "choice":
                 chosen[id(owner), key] = number = self._choice(name, self.inputs.choices[name], current)
                 values.append(m.scalars.value(number))
@@ -473,7 +479,7 @@ def _changes(obj: Any, before: Any, after: Any, stored: set):
         for old, new in ((before[0] or {}, after[0] or {}), (before[1], after[1])):
             for name, value in new.items():
                 if name not in old or value is not old[name] or name in stored:
-                    yield obj, name, value, old.get(name)
+                    yield obj, name, value, old.get(name, ABSENT)
             for name in old:
                 if name not in new:
                     raise CaptureRefusal(f"the attribute {name} of an object from outside is deleted", kind="delattr")

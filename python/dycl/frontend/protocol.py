@@ -324,12 +324,16 @@ def default_attr(m: Machine, s: State, obj: Any, name: str, fallback: bool = Tru
             return getattr(obj, name)
     own = getattr_dict(obj)
     if own is not None and name in own:
+            if isinstance(mro_lookup(type(attr), "__get__"), types.FunctionType):
+                return bind_descriptor(m, s, attr, obj, cls, name)
         m.note_load(obj, name)
         return own[name]
     if attr is not _MISSING:
         return bind_descriptor(m, s, attr, obj, cls, name)
     if isinstance(obj, torch.nn.Module):
         for table in ("_parameters", "_buffers", "_modules"):
+    if own is not None:
+        m.note_load(obj, name)  # that it is not there is a fact of this call
             entries = own.get(table)
             if entries is not None and name in entries:
                 m.note_load(entries, name)
@@ -409,6 +413,9 @@ def store_default(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
     m.note_store(obj, name)
     if isinstance(obj, torch.nn.Module):
         for table in ("_parameters", "_buffers", "_modules"):
+    setter = mro_lookup(type(attr), "__set__") if attr is not _MISSING else None
+    if isinstance(setter, types.FunctionType) and policy.interpreted(setter):
+        return call_then(m, s, setter, (attr, obj, value), {}, _drop)
             if table in obj.__dict__:
                 m.note_store(obj.__dict__[table], name)
         torch.nn.Module.__setattr__(obj, name, value)
@@ -479,6 +486,10 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
             if not m.decide(m.scalars.compare("ge", b, 0)):  # a negative exponent gives a float
                 return m.scalars.power_of_ints(a, b, negative=True)
             return m.scalars.power_of_ints(a, b, negative=False)
+        if op == "pow" and m.in_try():
+            zero, negative = m.scalars.compare("eq", a, 0), m.scalars.compare("lt", b, 0)
+            if all(x if isinstance(x, bool) else m.decide(x) for x in (zero, negative)):
+                raise ZeroDivisionError("0.0 cannot be raised to a negative power")
         result = m.scalars.binary(op, a, b)
         if result is not NotImplemented:
             return result
@@ -642,6 +653,8 @@ def contains(m: Machine, s: State, container: Any, item: Any, negate: bool) -> A
     if method is not None:
         return call(m, s, m.shim("contains_not" if negate else "contains_yes"), (method, container, item), {})
     simple = isinstance(container, (list, tuple, range))
+    if isinstance(container, (dict, list, set)):
+        m.note_load(container, "*")
     lazily = not simple and not isinstance(container, (dict, set, frozenset, str, bytes)) and (
         python_method(container, "__iter__") is not None or not hasattr(type(container), "__contains__"))
     if lazily or simple and (m.has_runtime((item, container)) or m.is_tensor(item)

@@ -183,6 +183,9 @@ class Lists:
         return (item,)
 
     def set(self, x: RtList, key: Any, item: Any) -> None:
+        if isinstance(key, slice):
+            self.refuse(x, CaptureRefusal("a slice is assigned in a list whose length is known only at run time",
+                                          "make a new list: a + b", kind="list.slice"))
         self._check_index(x, key)
         index = self._index(key)
         values = self._columns(x, item)

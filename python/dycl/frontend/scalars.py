@@ -17,6 +17,22 @@ from .values import BY_KIND, RtBool, RtFloat, RtInt, RtScalar
 _RANK = {"bool": 0, "int": 1, "float": 2}
 
 
+_TO_INT = (0, (("isnan", None, ValueError("cannot convert float NaN to integer")),
+               ("isinf", None, OverflowError("cannot convert float infinity to integer"))))
+_DOMAIN, _RANGE = ValueError("math domain error"), OverflowError("math range error")
+_SHIFT = (1, (("lt", 0, ValueError("negative shift count")),))
+# Host ops that may fail, but for divisions and powers: (number of the operand, (test, bound, what is raised)...).
+_FAULTS: dict[str, tuple] = {
+    "float.to_int": _TO_INT, "float.round": _TO_INT, "float.floor": _TO_INT, "float.ceil": _TO_INT,
+    "float.sqrt": (0, (("lt", 0.0, _DOMAIN),)), "float.log1p": (0, (("le", -1.0, _DOMAIN),)),
+    **{f"float.{name}": (0, (("le", 0.0, _DOMAIN),)) for name in ("log", "log2", "log10")},
+    **{f"float.{name}": (0, (("lt", -1.0, _DOMAIN), ("gt", 1.0, _DOMAIN))) for name in ("asin", "acos")},
+    **{f"float.{name}": (0, (("isinf", None, _DOMAIN),)) for name in ("sin", "cos", "tan")},
+    "float.exp": (0, (("gt", 709.782712893384, _RANGE),)),
+    "int.shl": _SHIFT, "int.shr": _SHIFT,
+}
+
+
 def kind_of(x: Any) -> str | None:
     """'bool', 'int' or 'float' of a runtime scalar or a plain number; None for anything else."""
     if isinstance(x, RtScalar):
@@ -40,6 +56,7 @@ class Scalars:
         self.merged: dict[int, tuple] = {}  # values that are runtime only because static numbers merged
         self.origins: dict[int, Any] = {}  # where a value first became one of run time
         self._seen: dict = {}  # (op, operands, attrs) -> result, reused where it dominates
+        self.machine: Any = None  # asked whether the program could catch a fault
 
     # -- building blocks -------------------------------------------------------
 
@@ -47,6 +64,8 @@ class Scalars:
         return BY_KIND[value.type.kind](value, self.merged.get(value.id) or self.recorder.span)
 
     def host(self, op: str, *operands: Value, type: ScalarType, **attrs) -> RtScalar:
+        if op in _FAULTS and self.machine is not None and self.machine.in_try():
+            self._raise_here(op, operands)
         key = (op, tuple(v.id for v in operands), tuple(attrs.items()))
         seen = self._seen.get(key)
         if seen is not None and seen.value.block is not None and dominates(seen.value.block, self.recorder.block):
@@ -60,6 +79,16 @@ class Scalars:
             result.origin = next((self.origins[v.id] for v in operands if v.id in self.origins), result.origin)
         self.origins[value.id] = result.origin
         return result
+
+    def _raise_here(self, op: str, operands: tuple) -> None:
+        """Inside `try` a fault of the op is a branch, so that the program's handlers see it."""
+        place, tests = _FAULTS[op]
+        x = self.wrap(operands[place])
+        for test, bound, error in tests:
+            found = self.host(f"float.{test}", x.value, type=BOOL) if bound is None else self.compare(test, x, bound)
+            if self.machine.decide(found) and (error is not _RANGE or not self.machine.decide(
+                    self.host("float.isinf", x.value, type=BOOL))):
+                raise type(error)(*error.args)
 
     def value(self, x: Any, kind: str | None = None) -> Value:
         """The graph value of a number, converted to `kind` if given (bool -> int -> float)."""
@@ -205,6 +234,8 @@ class Scalars:
             if not isinstance(x, RtFloat):
                 return self.to_int(x)
             return self.host("float.to_int" if name == "trunc" else f"float.{name}", x.value, type=INT)
+        if name == "fmod" and self.machine is not None and self.machine.may_catch(ValueError):
+            return NotImplemented  # fails by both operands
         if name in ("atan2", "fmod", "copysign", "hypot") and len(args) == 2:
             return self.host(f"float.{name}", self.value(args[0], "float"), self.value(args[1], "float"), type=FLOAT)
         if name == "fabs":

@@ -117,6 +117,10 @@ class State:
     def frame(self) -> Frame:
         return self.frames[-1]
 
+    def being_handled(self) -> BaseException | None:
+        """The exception whose handler is running, in this frame or in a caller's."""
+        return next((frame.handled[-1] for frame in reversed(self.frames) if frame.handled), None)
+
     def fork(self) -> "State":
         new = State([f.copy() for f in self.frames], self.overlay.fork(), self.block)
         new.known = dict(self.known)

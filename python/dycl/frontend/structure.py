@@ -196,6 +196,22 @@ def plain_object(x: Any) -> bool:
         x, (torch.nn.Module, type)) and not hasattr(cls, "__slots__")
 
 
+class _Absent:
+    """Among the values that an attribute may have: none, it is not there."""
+
+    def __repr__(self) -> str:
+        return "<absent>"
+
+    def __copy__(self) -> "_Absent":
+        return self
+
+    def __deepcopy__(self, memo: dict) -> "_Absent":
+        return self
+
+
+ABSENT = _Absent()
+
+
 class Slot:
     """Among the values that an attribute may have: any tensor of this dtype and shape."""
 

@@ -10,6 +10,7 @@ become paths, in-place ops become functional ops plus a write. A call that raise
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 from typing import Any, Callable
 
@@ -54,6 +55,7 @@ class Recorder(Exits, lifting.Lifting):
         self._items: dict[Value, Any] = {}
         self._checked: dict[Value, Block] = {}
         self._maybe_shared: dict[Cell, list] = {}
+        self.may_catch: Callable[..., bool] = lambda *errors: False  # the machine's answer
         lifting.Lifting.__init__(self)
 
     # -- calling native code -----------------------------------------------------------
@@ -201,8 +203,15 @@ class Recorder(Exits, lifting.Lifting):
         checked = self._checked.get(condition)
         if self.known.get(condition.id) is True or checked is not None and dominates(checked, self.block):
             return
+        self.refuse_caught(getattr(builtins, type, RuntimeError))
         self.remember(self._checked, condition, self.block)
         self.block.nodes.append(HostNode("check", [condition], [], {"message": message, "type": type}, self.span))
+
+    def refuse_caught(self, *errors: type[BaseException]) -> None:
+        """What fails in a run fails there for good: the program must not hope to catch it."""
+        if self.may_catch(*errors):
+            raise CaptureRefusal("a tensor operation that may fail at run time, inside `try` that might catch it",
+                                 "test the condition with `if` instead", kind="try")
 
     def lowered(self, tree: Any) -> Any:
         """Handles, real tensors and symbolic numbers in a tree of arguments as they stand in a node."""
