@@ -457,3 +457,69 @@ def squeezed(x):
 
 def test_squeeze_of_an_extent_of_run_time():
     check(squeezed, [(T(1, 2, 3),), (T(-1, 2, 3),), (T(-1, -2, 3),), (T(-1, -2, -3),)], by_result=True)
+
+
+def checked_elements(x):
+    torch._check_tensor_all_with(ValueError, x > 0, lambda: "positive, please")
+    torch._check_tensor_all(x < 9)
+    return x if x.sum() > 4 else x * 2
+
+
+def test_checks_of_all_elements():
+    check(checked_elements, [(T(1, 2),), (T(3, 4),), (T(-1, 2),), (T(1, 9),)])
+
+
+class Memories(torch.nn.Module):
+    """State in a dict that is read as a whole: values(), items(), **, copies."""
+
+    def __init__(self):
+        super().__init__()
+        self.memory, self.counts, self.spread, self.copied = {"v": 0.0}, {"n": 0}, {"k": 1}, {"c": 2}
+
+    def forward(self, x):
+        (v,) = tuple(self.memory.values())
+        v = torch.full_like(x, v) if isinstance(v, float) else v
+        for name, value in zip(self.memory.keys(), (v * 0.5 + x,)):
+            self.memory[name] = value
+        for name, n in self.counts.items():
+            self.counts[name] = n + 1
+        self.spread["k"] = dict(**self.spread)["k"] + 2
+        self.copied["c"] = self.copied.copy()["c"] + 3
+        return v if x.sum() > 0 else v + self.counts["n"] + self.spread["k"] + self.copied["c"]
+
+
+def test_states_in_dicts_read_as_wholes():
+    check(Memories, [(T(1, 2),), (T(-1, -2),), (T(3, 4),), (T(-3, -2),)])
+
+
+class OwnDict(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n, self.m = 0, 1
+
+    def forward(self, x):
+        mine = self.__dict__
+        mine["n"] = mine["n"] + 1
+        self.m = sum(v for k, v in vars(self).items() if k == "m") + 2
+        return x + self.n if x.sum() > 0 else x - mine["m"]
+
+
+def test_states_by_way_of_an_objects_dict():
+    check(OwnDict, [(T(1, 2),), (T(-1, -2),), (T(3, 4),)])
+
+
+class HooksInForward(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        seen = []
+        handle = self.inner.register_forward_hook(lambda module, args, output: seen.append(output) or output * 2)
+        y = self.inner(x)
+        handle.remove()
+        return y, seen, self.inner(x) if x.sum() > 0 else x
+
+
+def test_hooks_set_and_removed_by_forward():
+    check(HooksInForward, [(T(1, 2),), (T(-1, -2),)])

@@ -531,6 +531,7 @@ def _dict(cls):
             return m.new(cls(**kwargs))
         source = args[0]
         if isinstance(source, dict):
+            m.note_load(source, "*")
             return m.new(cls(source, **kwargs))
         items = iterators.materialise(m, source)
         if items is None:
@@ -562,6 +563,8 @@ def _reversed(m, s, args, kwargs):
     user = protocol.python_method(x, "__reversed__")
     if user is not None:
         return protocol.call(m, s, user, (x,), {})
+    if isinstance(x, (list, dict)):
+        m.note_load(x, "*")
     if isinstance(x, (list, tuple, range, str)):
         return m.new(iterators.SeqIter(list(reversed(x))))
     if isinstance(x, dict) or type(x) in iterators._VIEWS:
@@ -855,6 +858,7 @@ def _copy(m, s, args, kwargs):
     if m.is_tensor(x):
         return m.recorder.call(torch.Tensor.detach, (x,), {})
     if type(x) in (list, dict, set):
+        m.note_load(x, "*")
         return m.new(x.copy())
     return NotImplemented
 
@@ -872,6 +876,8 @@ def _deep(m, x, memo):
     if m.is_tensor(x):
         memo[id(x)] = made = m.recorder.call(torch.clone, (x,), {})
         return made
+    if type(x) in (list, dict):
+        m.note_load(x, "*")
     if type(x) is list:
         made = memo[id(x)] = m.new([])
         made.extend(_deep(m, y, memo) for y in x)
@@ -939,6 +945,27 @@ def _torch_assert(m, s, args, kwargs):
 def _torch_check(m, s, args, kwargs):
     if not m.truth(args[0]):
         raise RuntimeError("torch._check failed")
+
+
+@handles(torch._check_with)
+def _torch_check_with(m, s, args, kwargs):
+    if not m.truth(args[1]):
+        raise args[0]("torch._check failed")
+
+
+@handles(torch._check_tensor_all)
+def _torch_check_all(m, s, args, kwargs):
+    return _check_elements(m, RuntimeError, args[0])
+
+
+@handles(torch._check_tensor_all_with)
+def _torch_check_all_with(m, s, args, kwargs):
+    return _check_elements(m, args[0], args[1])
+
+
+def _check_elements(m, error, condition):
+    if not m.truth(m.recorder.call(torch.all, (condition,), {})):
+        raise error("torch._check_tensor_all failed")
 
 
 def _direct(fn):
@@ -1034,6 +1061,12 @@ for _fn in (time.time, time.perf_counter, time.monotonic, time.process_time):
     handles(_fn)(_clock(_fn))
 
 
+@handles(torch.utils.hooks.RemovableHandle)
+def _removable_handle(m, s, args, kwargs):
+    """Made as it is: it keeps weak references to the tables of hooks, which must not be copied; its number is nobody's state."""
+    return m.new(torch.utils.hooks.RemovableHandle(*args, **kwargs))
+
+
 @handles(torch.utils.checkpoint.checkpoint)
 def _checkpoint(m, s, args, kwargs):
     """Recomputation is a matter of training."""
@@ -1060,12 +1093,6 @@ def _ignore_python(*args, **kwargs):
 
 
 handles(_ignore_python)(_ignore)
-
-@handles(torch.utils.hooks.RemovableHandle)
-def _removable_handle(m, s, args, kwargs):
-    """Made as it is: it keeps weak references to the tables of hooks, which must not be copied; its number is nobody's state."""
-    return m.new(torch.utils.hooks.RemovableHandle(*args, **kwargs))
-
 
 
 # ---- numpy ---------------------------------------------------------------------------------------

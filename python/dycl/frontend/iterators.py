@@ -128,7 +128,7 @@ def get_iter(m: Machine, s: State, obj: Any) -> Any:
         return tensor_iter(m, obj)
     if protocol.python_method(obj, "__iter__") is not None:
         return protocol.call(m, s, protocol.special_method(m, obj, "__iter__"), (), {})
-    if isinstance(obj, (list, dict, set)):
+    if isinstance(obj, (list, dict, set, collections.deque)):
         m.note_load(obj, "*")
     if isinstance(obj, range) and len(obj) > m.options.max_unroll:
         return m.new(RtRangeIter(obj.start, obj.stop, obj.step))
@@ -263,7 +263,7 @@ def materialise(m: Machine, source: Any) -> list | tuple | None:
 
         if protocol.python_method(source, "__iter__") is not None:
             return None
-        if isinstance(source, (list, dict, set)):
+        if isinstance(source, (list, dict, set, collections.deque)):
             m.note_load(source, "*")
         return list(source)
     if type(source) in _VIEWS:

@@ -123,6 +123,8 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
             result = special(m, s, owner, args, kwargs)
             if result is not NotImplemented:
                 return result
+    if isinstance(owner, _MUTABLE) and name not in _BLIND:
+        m.note_load(owner, "*")
     if isinstance(owner, set) and name == "update" and args:
         items = iterators.materialise(m, args[0])
         if items is None:
@@ -158,6 +160,8 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
     return m.new_if_mutable(result) if name in ("copy", "split", "fromkeys") else result
 
 
+_BLIND = {"append", "appendleft", "extend", "extendleft", "insert", "clear", "update", "add", "discard", "__setitem__",
+          "__getitem__", "__init__"}  # they look at nothing, or at one entry, which is noted where it is read
 _CARRIERS = {"append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "clear", "copy", "update",
              "setdefault", "__setitem__", "__delitem__", "reverse", "rotate", "add", "discard", "keys", "values", "items", "get",
              "__getitem__", "__len__", "__iter__", "move_to_end"}

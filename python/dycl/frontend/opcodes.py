@@ -575,6 +575,8 @@ def dict_update(m, s, f, i):
     source = f.stack.pop()
     target = f.stack[-i.arg]
     m.heap.touch(target)
+    if isinstance(source, dict):
+        m.note_load(source, "*")
     if i.op == "DICT_MERGE":
         for key in source:
             if key in target:

@@ -181,17 +181,18 @@ class Outputs:
             return
         if name == "+":
             name = "*"
-        if (id(owner), name) not in m.loaded and not (name == "*" and any(k[0] == id(owner) for k in m.loaded)):
+        if (id(owner), name) not in m.loaded and (id(owner), "*") not in m.loaded and not (
+                name == "*" and any(k[0] == id(owner) for k in m.loaded)):
             return
         key = ("attribute", id(owner), name)
         if key in m.decisions.states:
             return
-        if type(initial) in (bool, int, float) or isinstance(initial, torch.Tensor) and type(initial) is not type(None):
         if initial is ABSENT:
             shared = protocol.mro_lookup(type(owner), name)
             if isinstance(shared, functools.cached_property) and self._known(value) is not _UNKNOWN:
                 return  # the same in every call
             initial = shared if type(shared) in (bool, int, float) else initial
+        if type(initial) in (bool, int, float) or isinstance(initial, torch.Tensor) and type(initial) is not type(None):
             label = f"{type(owner).__name__}.{name}" if not isinstance(owner, dict) else str(name)
             m.decisions.states[key] = (_unique(label, m.decisions.states), owner, initial)
             raise Restart(f"{label} is a state")

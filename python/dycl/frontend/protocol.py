@@ -203,6 +203,9 @@ def native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
                                              "use torch.stack or torch.cat, or a loop over the list",
                                              kind="list.native"))
     if policy.is_torch(fn) or m.has_tensor(args) or m.has_tensor(kwargs):
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, (list, dict, set)):
+                m.note_load(value, "*")
         try:
             return m.recorder.call(fn, args, kwargs)
         except AssertionError as error:  # shape functions assert what the kernels check
@@ -224,6 +227,7 @@ def touch_argument(m: Machine, value: Any) -> None:
     """Native code might change a container it is given."""
     if isinstance(value, (list, dict, set)):
         m.heap.touch(value)
+        m.note_load(value, "*")
 
 
 # ---- attributes ----------------------------------------------------------------------------
@@ -320,20 +324,20 @@ def default_attr(m: Machine, s: State, obj: Any, name: str, fallback: bool = Tru
                 raise AttributeError(f"property '{name}' of '{cls.__name__}' object has no getter")
             return _call_or_getattr(m, s, attr.fget, obj)
         if hasattr(type(attr), "__set__") and not isinstance(attr, type):
+            if isinstance(mro_lookup(type(attr), "__get__"), types.FunctionType):
+                return bind_descriptor(m, s, attr, obj, cls, name)
             m.note_load(obj, name)
             return getattr(obj, name)
     own = getattr_dict(obj)
     if own is not None and name in own:
-            if isinstance(mro_lookup(type(attr), "__get__"), types.FunctionType):
-                return bind_descriptor(m, s, attr, obj, cls, name)
         m.note_load(obj, name)
         return own[name]
+    if own is not None:
+        m.note_load(obj, name)  # that it is not there is a fact of this call
     if attr is not _MISSING:
         return bind_descriptor(m, s, attr, obj, cls, name)
     if isinstance(obj, torch.nn.Module):
         for table in ("_parameters", "_buffers", "_modules"):
-    if own is not None:
-        m.note_load(obj, name)  # that it is not there is a fact of this call
             entries = own.get(table)
             if entries is not None and name in entries:
                 m.note_load(entries, name)
@@ -409,13 +413,13 @@ def store_default(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
         if attr.fset is None:
             raise AttributeError(f"property '{name}' of '{type(obj).__name__}' object has no setter")
         return call_then(m, s, attr.fset, (obj, value), {}, _drop)
+    setter = mro_lookup(type(attr), "__set__") if attr is not _MISSING else None
+    if isinstance(setter, types.FunctionType) and policy.interpreted(setter):
+        return call_then(m, s, setter, (attr, obj, value), {}, _drop)
     touch_attributes(m, obj)
     m.note_store(obj, name)
     if isinstance(obj, torch.nn.Module):
         for table in ("_parameters", "_buffers", "_modules"):
-    setter = mro_lookup(type(attr), "__set__") if attr is not _MISSING else None
-    if isinstance(setter, types.FunctionType) and policy.interpreted(setter):
-        return call_then(m, s, setter, (attr, obj, value), {}, _drop)
             if table in obj.__dict__:
                 m.note_store(obj.__dict__[table], name)
         torch.nn.Module.__setattr__(obj, name, value)
@@ -482,14 +486,14 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
         if op in ("truediv", "floordiv", "mod") and isinstance(b, RtScalar) and m.in_try():
             if m.decide(m.scalars.compare("eq", b, 0)):
                 raise ZeroDivisionError("division by zero")
-        if op == "pow" and isinstance(b, RtScalar) and isinstance(a, (int, RtInt)) and not isinstance(b, RtFloat):
-            if not m.decide(m.scalars.compare("ge", b, 0)):  # a negative exponent gives a float
-                return m.scalars.power_of_ints(a, b, negative=True)
-            return m.scalars.power_of_ints(a, b, negative=False)
         if op == "pow" and m.in_try():
             zero, negative = m.scalars.compare("eq", a, 0), m.scalars.compare("lt", b, 0)
             if all(x if isinstance(x, bool) else m.decide(x) for x in (zero, negative)):
                 raise ZeroDivisionError("0.0 cannot be raised to a negative power")
+        if op == "pow" and isinstance(b, RtScalar) and isinstance(a, (int, RtInt)) and not isinstance(b, RtFloat):
+            if not m.decide(m.scalars.compare("ge", b, 0)):  # a negative exponent gives a float
+                return m.scalars.power_of_ints(a, b, negative=True)
+            return m.scalars.power_of_ints(a, b, negative=False)
         result = m.scalars.binary(op, a, b)
         if result is not NotImplemented:
             return result
@@ -649,12 +653,12 @@ def contains(m: Machine, s: State, container: Any, item: Any, negate: bool) -> A
         if isinstance(truth, bool):
             return truth != negate
         return m.scalars.unary("not", truth) if negate else truth
+    if isinstance(container, (dict, list, set)):
+        m.note_load(container, "*")
     method = python_method(container, "__contains__")
     if method is not None:
         return call(m, s, m.shim("contains_not" if negate else "contains_yes"), (method, container, item), {})
     simple = isinstance(container, (list, tuple, range))
-    if isinstance(container, (dict, list, set)):
-        m.note_load(container, "*")
     lazily = not simple and not isinstance(container, (dict, set, frozenset, str, bytes)) and (
         python_method(container, "__iter__") is not None or not hasattr(type(container), "__contains__"))
     if lazily or simple and (m.has_runtime((item, container)) or m.is_tensor(item)
