@@ -200,7 +200,7 @@ def margin(decision: Decision) -> float | None:
 
 
 def check(model: Any, program: Any, inputs: Callable[[int], tuple], seeds, traced: Callable | None,
-          tick: Callable[[int], None] = lambda n: None) -> dict:
+          tick: Callable[[int], None] = lambda n: None, drives: int = 2000) -> dict:
     """The table row of one model."""
     from dycl.drive import drive
 
@@ -252,7 +252,7 @@ def check(model: Any, program: Any, inputs: Callable[[int], tuple], seeds, trace
         one(seed, inputs(seed))
         tick(number + 1)
     flat = [(interface.collect(inputs(seed), {})[0], interface.read_states() or []) for seed in list(seeds)[:20]]
-    arms = drive(program, flat, TOLERANCE, 0.0, 2000)
+    arms = drive(program, flat, TOLERANCE, 0.0, drives)
     mismatches += [{"seed": int(seeds[k]), "kind": text, "error": arms["error"]} for k, text in arms["mismatches"]]
     worst = max(forced_errors + free_errors, default=0.0)
     return {"inputs": len(forced_errors), "paths": len(paths), "mismatches": mismatches, "flips": flips,

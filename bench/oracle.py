@@ -24,10 +24,10 @@ import workload
 def race(folder: Path, packages: list[Path], inputs: list[Path], threads: int, seconds: float, profile: bool = False,
          rounds: int = 1000, limit: float = 600) -> list[dict]:
     """The lines of dycl-race: the header, then one per input."""
-    command = [str(workload.BUILD / "bin" / "dycl-race"), "--program", str(folder / "program.dyir"), "--threads", str(threads),
-               "--seconds", str(seconds), "--rounds", str(rounds)]
+    command = [str(workload.BUILD / "bin" / "dycl-race"), "--program", str(folder / "program.dyir")]
     for package in packages:
         command += ["--package", str(package)]
+    command += ["--threads", str(threads), "--seconds", str(seconds), "--rounds", str(rounds)]
     command += ["--profile"] if profile else []
     done = subprocess.run(command + [str(x) for x in inputs], capture_output=True, text=True, timeout=limit)
     if done.returncode:

@@ -3,7 +3,7 @@
 
     .venv/bin/python bench/paper.py [--quick] [--models a,b] [--parts compile,race1,...] [--fresh]
 
-Each model is measured in parts, each in a process of its own:
+Each model is measured in parts, in a process of its own:
 
     compile   capture, passes, engine; how long, and how long the engine alone takes             RQ2
     race1     our package, the same without the paper's graph optimisation, and the oracle       RQ3, RQ4
@@ -20,11 +20,14 @@ minutes and writes bench/results/quick.json and quick.md instead.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -34,13 +37,13 @@ import workload
 ROOT = workload.ROOT
 RESULTS = ROOT / "bench" / "results"
 WORK = ROOT / "build" / "paper-work"
-PARTS = ["compile", "race1", "correct", "eager", "race2", "inductor"]
+PARTS = ["compile", "race1", "eager", "correct", "race2", "inductor"]
 GRAPH_OPTIMISATION = ["identity_outputs", "constant_outputs"]  # the paper's own two
 ALL_REWRITES = GRAPH_OPTIMISATION + ["fold_tensor_constants", "fold_identities", "fold_params", "fold_branches", "forward_gotos",
                                      "merge_blocks", "cse", "sink", "fold_predicates", "copy_tails", "share_subdnns"]
 
-FULL = {"inputs": 1000, "race_inputs": 8, "race_seconds": 5.0, "eager_seconds": 5.0, "inductor_limit": 600.0}
-QUICK = {"inputs": 3, "race_inputs": 2, "race_seconds": 0.5, "eager_seconds": 0.5, "inductor_limit": 60.0}
+FULL = {"inputs": 1000, "drives": 2000, "race_inputs": 8, "race_seconds": 5.0, "eager_seconds": 5.0, "inductor_limit": 600.0}
+QUICK = {"inputs": 3, "drives": 12, "race_inputs": 1, "race_seconds": 0.5, "eager_seconds": 0.3, "inductor_limit": 60.0}
 GUESS = {"compile": 12, "race1": 60, "correct": 600, "eager": 50, "race2": 60, "inductor": 200}
 QUICK_GUESS = {"compile": 8, "race1": 4, "correct": 4, "eager": 4, "race2": 4, "inductor": 60}
 QUICK_SECONDS = 280
@@ -52,15 +55,19 @@ def main() -> int:
     p.add_argument("--models", default="", help="names of the zoo, with commas; default: all")
     p.add_argument("--parts", default="", help=f"of {','.join(PARTS)}")
     p.add_argument("--inputs", type=int, help="inputs of the correctness check")
+    p.add_argument("--race-inputs", type=int, help="inputs that are timed")
+    p.add_argument("--seconds", type=float, help="processor time per timed input")
     p.add_argument("--fresh", action="store_true", help="forget earlier results")
     p.add_argument("--report", action="store_true", help="only write the tables again")
     p.add_argument("--part", help=argparse.SUPPRESS)
     args = p.parse_args()
     settings = dict(QUICK if args.quick else FULL)
-    if args.inputs:
-        settings["inputs"] = args.inputs
+    for key, given in (("inputs", args.inputs), ("race_inputs", args.race_inputs), ("race_seconds", args.seconds),
+                       ("eager_seconds", args.seconds)):
+        if given:
+            settings[key] = given
     if args.part:
-        return run_part(args.part, args.models, settings)
+        return run_parts(args.part.split(","), args.models, settings)
     import zoo
 
     names = [n for n in args.models.split(",") if n] or sorted(zoo.MODELS, key=lambda n: not zoo.MODELS[n].paper)
@@ -89,30 +96,37 @@ def main() -> int:
 
 
 def measure(results: dict, file: Path, names: list[str], parts: list[str], args: argparse.Namespace) -> None:
-    """Round by round over the parts, so that a run that is stopped has seen every model."""
-    todo = [(part, name) for part in parts for name in names]
-    done = lambda part, name: "failed" not in results["models"].get(name, {}).get(part, {"failed": 1})
-    todo = [(part, name) for part, name in todo if not done(part, name)]
-    todo.sort(key=lambda t: (t[0] == "inductor", parts.index(t[0]) if not args.quick else 0))
-    if args.quick:  # all parts of a model are needed before the time is up
-        todo.sort(key=lambda t: names.index(t[1]))
-        todo.sort(key=lambda t: t[0] != "compile")
+    """Model by model; the parts of one share a process, so that it is captured once."""
+    missing = lambda name: [q for q in parts if "failed" in results["models"].get(name, {}).get(q, {"failed": 1})]
+    todo = [(name, group) for alone in (False, True) for name in names
+            if (group := [q for q in missing(name) if (q == "inductor") == alone])]
     guess = dict(QUICK_GUESS if args.quick else GUESS)
-    started = time.time()
-    for number, (part, name) in enumerate(todo):
-        left = sum(guess[q] for q, _ in todo[number:])
-        show(f"[{number + 1}/{len(todo)}] {name} {part}", left)
-        if args.quick and time.time() - started > QUICK_SECONDS:
-            print(f"\nthe time is up; {len(todo) - number} parts were not measured, `--quick` again goes on")
+    started, count, finished = time.time(), sum(len(g) for _, g in todo), 0
+    for number, (name, group) in enumerate(todo):
+        limit = QUICK_SECONDS - (time.time() - started) if args.quick else 6 * 3600
+        if limit < 5:
+            print(f"the time is up; {count - finished} of {count} parts are not measured; the same command goes on with them")
             break
-        begin = time.time()
-        row = launch(part, name, args, lambda text: show(f"[{number + 1}/{len(todo)}] {name} {part} {text}",
-                                                         max(0, left - (time.time() - begin))))
-        row["part_seconds"] = round(time.time() - begin, 1)
-        guess[part] = 0.5 * guess[part] + 0.5 * row["part_seconds"]
-        results["models"].setdefault(name, {})[part] = row
-        write(file, results)
-        print(f"\r{name:24} {part:9} {row['part_seconds']:7.1f} s  {brief(part, row)}", flush=True)
+        begin = [time.time()]
+
+        def left(group=group, number=number) -> float:
+            ahead = sum(guess[q] for _, g in todo[number + 1:] for q in g) + sum(guess[q] for q in group)
+            return max(0.0, ahead - (time.time() - begin[0]))
+
+        def tell(text: str, name=name) -> None:
+            show(f"[{finished}/{count}] {name} {text}", left())
+
+        def store(part: str, row: dict, name=name) -> None:
+            nonlocal finished
+            row["part_seconds"] = round(time.time() - begin[0], 1)
+            guess[part] = 0.5 * guess[part] + 0.5 * row["part_seconds"]
+            begin[0] = time.time()
+            finished += 1
+            results["models"].setdefault(name, {})[part] = row
+            write(file, results)
+            print(f"\r{name:24} {part:9} {row['part_seconds']:7.1f} s  {brief(part, row)}", flush=True)
+
+        launch(group, name, args, limit, tell, store)
 
 
 def show(text: str, left: float) -> None:
@@ -127,32 +141,42 @@ def write(file: Path, results: dict) -> None:
     os.replace(temporary, file)
 
 
-def launch(part: str, name: str, args: argparse.Namespace, tell) -> dict:
-    command = [sys.executable, str(Path(__file__).resolve()), "--part", part, "--models", name]
+def launch(group: list[str], name: str, args: argparse.Namespace, limit: float, tell, store) -> None:
+    """Runs parts of a model in a process of their own and stores each as it comes; what is left when it ends has failed."""
+    command = [sys.executable, str(Path(__file__).resolve()), "--part", ",".join(group), "--models", name]
     command += ["--quick"] if args.quick else []
-    command += ["--inputs", str(args.inputs)] if args.inputs else []
-    environment = dict(os.environ, OMP_NUM_THREADS="2" if part == "race2" else "1", PYTHONWARNINGS="ignore")
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, env=environment)
-    lines = []
+    for option in ("inputs", "race_inputs", "seconds"):
+        if getattr(args, option):
+            command += ["--" + option.replace("_", "-"), str(getattr(args, option))]
+    environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore", PYTHONUNBUFFERED="1")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, env=environment,
+                               start_new_session=True)
+    stopped = threading.Timer(limit, lambda: os.killpg(process.pid, signal.SIGKILL))
+    stopped.start()
+    pending, said = list(group), []
+    tell(pending[0])
     for line in process.stdout:
         if line.startswith("TICK "):
-            tell(line[5:].strip())
+            tell(f"{pending[0] if pending else ''} {line[5:].strip()}")
         elif line.startswith("RESULT "):
-            lines.append(line)
+            part, _, text = line[7:].partition(" ")
+            pending.remove(part)
+            store(part, json.loads(text))
+            said = []
         else:
-            lines.append(line)
+            said.append(line)
     process.wait()
-    found = [line for line in lines if line.startswith("RESULT ")]
-    if process.returncode or not found:
-        return {"failed": "".join(lines)[-1500:]}
-    return json.loads(found[-1][7:])
+    timed_out = not stopped.is_alive()
+    stopped.cancel()
+    if pending and not timed_out:
+        store(pending[0], {"failed": "".join(said)[-1500:] or f"exit code {process.returncode}"})
 
 
 def brief(part: str, row: dict) -> str:
     if "failed" in row:
         return "FAILED: " + row["failed"].strip().splitlines()[-1][:160]
     if part == "compile":
-        return f"{row['seconds']:.2f} s, engine alone {row['engine_seconds']:.2f} s, {row['sub_dnns']} sub-DNNs"
+        return f"{row['cpu_seconds']:.2f} s, engine alone {row['engine_cpu_seconds']:.2f} s, {row['sub_dnns']} sub-DNNs"
     if part.startswith("race"):
         o, c = row["ours"], row["control"]
         return f"ours/oracle {o['ratio']:.3f} [{o['low']:.3f}, {o['high']:.3f}], A/A {c['ratio']:.3f}"
@@ -177,25 +201,29 @@ def machine() -> dict:
 # ---- the parts, each in its own process ------------------------------------------------------
 
 
-def run_part(part: str, name: str, settings: dict) -> int:
+def run_parts(parts: list[str], name: str, settings: dict) -> int:
     import torch
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
     work = workload.find(name)
     folder = WORK / name
-    row = {"compile": compile_part, "race1": lambda *a: race_part(*a, threads=1), "race2": lambda *a: race_part(*a, threads=2),
-           "eager": eager_part, "inductor": inductor_part, "correct": correct_part}[part](work, folder, settings)
-    print("RESULT " + json.dumps(row), flush=True)
+    for part in parts:
+        row = {"compile": compile_part, "race1": lambda *a: race_part(*a, threads=1),
+               "race2": lambda *a: race_part(*a, threads=2), "eager": eager_part, "inductor": inductor_part,
+               "correct": correct_part}[part](work, folder, settings)
+        print(f"RESULT {part} " + json.dumps(row), flush=True)
     return 0
 
 
-def compiled(work: workload.Workload, model=None):
-    """The program through the API, verified on its example."""
+@functools.cache
+def compiled(name: str):
+    """The model and its program, through the API."""
     import dycl
 
-    model = model or work.build()
-    return model, dycl.compile(model, work.inputs(0), threads=1)
+    work = workload.find(name)
+    model = work.build()
+    return model, dycl.compile(model, work.inputs(0), threads=1, verify=False)
 
 
 def compile_part(work: workload.Workload, folder: Path, settings: dict) -> dict:
@@ -204,12 +232,14 @@ def compile_part(work: workload.Workload, folder: Path, settings: dict) -> dict:
     from dycl import _native
 
     folder.mkdir(parents=True, exist_ok=True)
-    model = work.build()
-    parameters = sum(p.numel() * p.element_size() for p in [*model.parameters(), *model.buffers()])
     dycl.compile(torch.nn.Linear(2, 2).eval(), (torch.zeros(1, 2),))  # libraries are loaded now
-    start = time.perf_counter()
-    program = dycl.compile(model, work.inputs(0), threads=1, verify=False)
-    seconds = time.perf_counter() - start
+    building = time.process_time()
+    work.build()
+    building = time.process_time() - building
+    start, cpu_start = time.perf_counter(), time.process_time()
+    model, program = compiled(work.name)
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start - building
+    parameters = sum(p.numel() * p.element_size() for p in [*model.parameters(), *model.buffers()])
     report = program.report()
     builder = program._engine.builder
     _native.write_program(builder, folder / "program.dyir")
@@ -221,7 +251,8 @@ def compile_part(work: workload.Workload, folder: Path, settings: dict) -> dict:
     line = subprocess.run([str(workload.BUILD / "bin" / "dycl-race"), "--program", str(folder / "program.dyir")],
                           capture_output=True, text=True, check=True).stdout
     engine = json.loads(line)
-    return {"seconds": seconds, "engine_seconds": engine["engine_seconds"], "times": report["times"],
+    return {"seconds": seconds, "cpu_seconds": cpu_seconds, "engine_seconds": engine["engine_seconds"],
+            "engine_cpu_seconds": engine["engine_cpu_seconds"], "times": report["times"],
             "stages": report["stages"], "sub_dnns": report["sub_dnns"], "calls": report["calls"],
             "blocks": report["blocks"], "package_bytes": report["package_bytes"], "parameter_bytes": parameters,
             "decisions": len(program._engine.program.decisions)}
@@ -251,7 +282,7 @@ def eager_part(work: workload.Workload, folder: Path, settings: dict) -> dict:
     import peers
     import stats
 
-    model, program = compiled(work)
+    model, program = compiled(work.name)
     run_eager = torch.no_grad()(lambda args: model(*args))
     racers = {"eager": run_eager, "ours": lambda args: program(*args), "eager again": run_eager}
     inputs = [work.inputs(seed) for seed in range(settings["race_inputs"])]
@@ -267,7 +298,7 @@ def inductor_part(work: workload.Workload, folder: Path, settings: dict) -> dict
     import peers
     import stats
 
-    model, program = compiled(work)
+    model, program = compiled(work.name)
     inputs = [work.inputs(seed) for seed in range(settings["race_inputs"])]
     compiled_by_torch, facts = peers.inductor(work.build(), inputs, settings["inductor_limit"])
     if compiled_by_torch is None:
@@ -281,15 +312,13 @@ def inductor_part(work: workload.Workload, folder: Path, settings: dict) -> dict
 
 def correct_part(work: workload.Workload, folder: Path, settings: dict) -> dict:
     import correctness
-    import dycl
     import peers
 
-    model = work.build()
+    model, program = compiled(work.name)
     example = work.inputs(0)
-    program = dycl.compile(model, example, threads=1, verify=False)
     count = settings["inputs"]
     return correctness.check(model, program, work.inputs, range(1, count + 1), peers.traced(model, example),
-                             lambda n: print(f"TICK {n}/{count}", flush=True))
+                             lambda n: print(f"TICK {n}/{count}", flush=True), settings["drives"])
 
 
 if __name__ == "__main__":

@@ -81,16 +81,17 @@ def compile_table(names: list[str], models: dict) -> str:
         if not row:
             rows.append([name, *[NOT_YET] * 6])
             continue
-        beyond = row["seconds"] - row["engine_seconds"]
+        beyond = row["cpu_seconds"] - row["engine_cpu_seconds"]
         allowed = 2 + 0.03 * row["sub_dnns"]
         torch_row = have(models, name, "inductor")
-        rows.append([name, f"{row['seconds']:.2f}", f"{row['engine_seconds']:.2f}", f"{beyond:.2f} ({allowed:.2f})",
+        rows.append([name, f"{row['cpu_seconds']:.2f}", f"{row['engine_cpu_seconds']:.2f}", f"{beyond:.2f} ({allowed:.2f})",
                      str(row["sub_dnns"]), f"{row['package_bytes'] / row['parameter_bytes']:.3f}",
-                     f"{torch_row['seconds']:.0f}" if torch_row and "seconds" in torch_row else NOT_YET])
+                     f"{torch_row['cpu_seconds']:.0f}" if torch_row and "cpu_seconds" in torch_row else NOT_YET])
     return "\n## RQ2: how long does compiling take?\n\n" + table(
         ["model", "all, s", "the engine alone, s", "beyond the engine (allowed), s", "unique sub-DNNs", "package / parameters",
          "torch.compile's warm-up, s"], rows) + """
-The engine alone: ONNX Runtime loading each unique sub-DNN once with all optimisations. Allowed: 2 s and 30 ms per unique sub-DNN.
+Processor time. The engine alone: ONNX Runtime loading each unique sub-DNN once with all optimisations. Allowed: 2 s and 30 ms per
+unique sub-DNN. torch.compile's is that of its warm-up on the inputs of the race, the C++ compiler it calls included.
 """
 
 
