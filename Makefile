@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make demo` and `make test` do all their own set-up on a bare Debian 12 machine
 # and are incremental afterwards. `make help` lists everything.
-.PHONY: help setup demo test test-sanitize test-emit install fuzz-capture bench format tidy clean artifact
+.PHONY: help setup demo test test-sanitize test-emit install fuzz-capture bench paper format tidy clean artifact
 
 help:
 	@echo 'make setup          Debian packages, .venv, C++ build; .venv/bin/dycl and `import dycl` work afterwards'
@@ -12,6 +12,7 @@ help:
 	@echo 'make install        runtime, plug-ins, tools and headers into PREFIX (default /usr/local)'
 	@echo 'make fuzz-capture   20,000 generated Python programs: eager against compiled'
 	@echo 'make bench          the measurements of bench/'
+	@echo 'make paper          the evaluation of the paper on this machine: docs/paper.md; QUICK=1: within 5 minutes'
 	@echo 'make artifact DIR=d the published artifact of the paper, checked out in d, against eager'
 	@echo 'make format tidy    clang-format in place; clang-tidy over src/'
 	@echo 'make clean          remove build/ (.venv and .setup stay)'
