@@ -139,7 +139,7 @@ def module_state(module: torch.nn.Module) -> dict[str, Any]:
     state.update({f"parameter {k}": v for k, v in module._parameters.items()})
     state.update({f"buffer {k}": v for k, v in module._buffers.items()})
     state.update({k: v for k, v in module.__dict__.items()
-                  if k not in _MODULE_FIELDS and not isinstance(v, (types.FunctionType, types.MethodType))})
+                  if k not in _MODULE_FIELDS and not isinstance(v, (types.FunctionType, types.MethodType, torch.utils.hooks.RemovableHandle))})
     for name, child in module._modules.items():
         state[f"module {name}"] = None if child is None else module_state(child)
     return state
