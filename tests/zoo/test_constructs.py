@@ -137,3 +137,25 @@ def test_the_steps_of_a_cell_are_one_artifact():
     for seed in range(4):
         x = torch.randn(1, 64, generator=torch.Generator().manual_seed(seed))
         torch.testing.assert_close(program(x), model(x))
+
+
+class Policy(nn.Module):
+    """A vector read element by element: the engine makes one Split of it, whose sizes must be in the model."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x, policy):
+        for t in range(policy.shape[1]):
+            mask = (policy[:, t] > 0.5).float().reshape(-1, 1)
+            x = torch.tanh(x + mask.expand_as(x) * self.linear(x))
+        return x
+
+
+def test_a_long_vector_is_read_element_by_element():
+    torch.manual_seed(0)
+    model, policy = Policy(), torch.rand(1, 60)
+    program = dycl.compile(model, (torch.randn(1, 8), policy))
+    x = torch.randn(1, 8)
+    torch.testing.assert_close(program(x, 1 - policy), model(x, 1 - policy))

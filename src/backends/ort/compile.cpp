@@ -21,7 +21,8 @@
 namespace dycl::backends::ort {
 namespace {
 
-constexpr std::size_t kMaxInlineBytes = 256;  // smaller tensors stay in the model
+constexpr std::size_t kMaxInlineBytes = 256;            // smaller tensors stay in the model
+constexpr std::size_t kMaxInlineShapeBytes = 64 << 10;  // integers: sizes of a Split and the like are read at load
 
 Result<std::vector<ir::Bytes>> bytes_of(const ir::Program& program, const std::vector<std::string>& names) {
   std::vector<ir::Bytes> bytes;
@@ -94,7 +95,7 @@ Artifact to_artifact(onnx::Model model, WeightStore& store, std::string target) 
   model.graph.value_infos.clear();
   std::map<std::string, std::string> renamed;
   for (onnx::Tensor& tensor : model.graph.initializers) {
-    const bool outside = tensor.bytes.size > kMaxInlineBytes;
+    const bool outside = tensor.bytes.size > (tensor.dtype == DType::I64 ? kMaxInlineShapeBytes : kMaxInlineBytes);
     const std::string name = (outside ? "w" + std::to_string(artifact.weights.size()) : "inline." + tensor.name);
     renamed[tensor.name] = name;
     if (outside) {
