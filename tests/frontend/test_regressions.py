@@ -523,3 +523,30 @@ class HooksInForward(torch.nn.Module):
 
 def test_hooks_set_and_removed_by_forward():
     check(HooksInForward, [(T(1, 2),), (T(-1, -2),)])
+
+
+def safe_select(x, index):
+    try:
+        return x.index_select(0, index)
+    except (IndexError, RuntimeError) as error:
+        if index.numel() > 0 and index.min() < 0:
+            raise IndexError("negative") from error
+        raise error
+
+
+def selected_in_try(x, index):
+    y = safe_select(x, index)
+    return y if y.sum() > 0 else y * 2
+
+
+def swallowed(x, index):
+    try:
+        return safe_select(x, index)
+    except Exception:
+        return x
+
+
+def test_a_handler_that_always_raises_catches_nothing():
+    check(selected_in_try, [(T(1, 2, 3), I(0, 2)), (T(-1, -2, 3), I(0, 1)), (T(-1, -2, 3), I(0, 0))])
+    with pytest.raises(dycl.CompileError, match="try"):
+        dycl.compile(swallowed, (T(1, 2, 3), I(0, 2)))

@@ -514,11 +514,13 @@ class Machine:
 
     def may_catch(self, *errors: type) -> bool:
         """A handler of the program (not a `finally` or `with`) might take one of these exceptions if it were raised now."""
-        for frame in self.current.frames if self.current is not None else ():
+        for frame in reversed(self.current.frames) if self.current is not None else ():
             handler = frame.instr.handler
             while handler is not None:
                 if _takes(frame, handler.target, errors):
-                    return True
+                    if not _always_raises(frame.info, handler.target):
+                        return True
+                    errors = (*errors, Exception)  # what it raises instead
                 handler = frame.info.instrs[handler.target].handler
         return False
 
@@ -613,6 +615,20 @@ def _failed_in_recording(error: Exception) -> bool:
     folder, name = os.path.split(path)
     inner = folder + os.sep == _HERE and name in _RECORDING or path.startswith(_SHAPES_OF_TORCH)
     return inner and not linecache.getline(path, trace.tb_lineno).lstrip().startswith("raise")
+
+
+def _always_raises(info: Any, target: int) -> bool:
+    """The handler that begins at `target` never goes on: whatever it does, an exception leaves it."""
+    seen, work = {target}, [target]
+    while work:
+        k = work.pop()
+        if info.instrs[k].op in ("POP_EXCEPT", "RETURN_VALUE", "RETURN_CONST", "YIELD_VALUE"):
+            return False
+        for successor in info.succ[k]:
+            if successor not in seen:
+                seen.add(successor)
+                work.append(successor)
+    return True
 
 
 def _takes(frame: Frame, start: int, errors: tuple) -> bool:
