@@ -141,7 +141,7 @@ def compile(dycl, path, repeats=1):
     """The report of the fastest of several compilations, with our own seconds: without the engine's library."""
     best = None
     for _ in range(repeats):
-        done = subprocess.run([dycl, "compile", path, "-o", path.with_suffix(".dycl"), "--json"], capture_output=True,
+        done = subprocess.run([dycl, "compile", path, "-o", path.with_suffix(".dycl"), "--no-cache", "--json"], capture_output=True,
                               text=True, check=True)
         report = json.loads(done.stdout)
         report["ours"] = sum(s["seconds"] for s in report["stages"]) - report["engine_seconds"]
