@@ -99,11 +99,53 @@ const ir::Edge& edge_of(const ir::Block& block, std::uint32_t arm) {
   return *found;
 }
 
+// Early returns as the user wrote them: an edge to a block that does nothing but return becomes that return.
+ir::Function with_early_returns(ir::Function f) {
+  const auto returns_only = [&](ir::BlockId b) {
+    const ir::Block& block = f.block(b);
+    return b.index != 0 && std::holds_alternative<ir::Return>(block.exit) &&
+           std::all_of(block.body.begin(), block.body.end(), is_constant_op);
+  };
+  const auto return_along = [&](const ir::Edge& e) {
+    const ir::Block& target = f.block(e.target);
+    ir::Return made = std::get<ir::Return>(target.exit);
+    for (ir::ValueId& v : made.values) {
+      const auto place = std::find(target.params.begin(), target.params.end(), v);
+      if (place != target.params.end()) v = e.args[static_cast<std::size_t>(place - target.params.begin())];
+    }
+    return made;
+  };
+  for (std::size_t b = 0, count = f.blocks.size(); b < count; ++b) {
+    if (const auto* jump = std::get_if<ir::Goto>(&f.blocks[b].exit)) {
+      if (!returns_only(jump->edge.target)) continue;
+      const ir::BlockId target = jump->edge.target;
+      ir::Return made = return_along(jump->edge);
+      f.blocks[b].exit = std::move(made);
+      f.blocks[b].exit_span = f.block(target).exit_span;
+      continue;
+    }
+    ir::Exit exit = f.blocks[b].exit;
+    ir::for_each_edge(exit, [&](ir::Edge& e) {
+      if (!returns_only(e.target) || e.args.empty()) return;
+      ir::Block made;
+      made.name = f.block(e.target).name;
+      made.exit = return_along(e);
+      made.span = f.block(e.target).span;
+      made.exit_span = f.block(e.target).exit_span;
+      e = {{static_cast<std::uint32_t>(f.blocks.size())}, {}};
+      f.blocks.push_back(std::move(made));
+    });
+    f.blocks[b].exit = std::move(exit);
+  }
+  return f;
+}
+
 class BodyWriter {
  public:
   BodyWriter(const PackageProgram& package, const CppOptions& options)
       : package_(package),
-        main_(package.program.main()),
+        original_(package.program.main()),
+        main_(with_early_returns(original_)),
         options_(options),
         structure_(structure_of(main_)),
         dominators_(main_),
@@ -148,19 +190,20 @@ class BodyWriter {
 
   void number_things() {
     std::uint32_t loops = 0, decisions = 0, constants = 0;
-    for (std::uint32_t b : dominators_.order()) {
-      ir::for_each_edge(main_.blocks[b].exit, [&](const ir::Edge& e) {
-        const bool back = dominators_.position(e.target) <= dominators_.position({b});
+    const ir::Dominators dominators(original_);
+    for (std::uint32_t b : dominators.order()) {
+      ir::for_each_edge(original_.blocks[b].exit, [&](const ir::Edge& e) {
+        const bool back = dominators.position(e.target) <= dominators.position({b});
         if (back && loop_number_[e.target.index] == kNone) loop_number_[e.target.index] = loops++;
       });
     }
-    for (std::uint32_t b : dominators_.order()) {
-      for (const ir::Op& op : main_.blocks[b].body) {
+    for (std::uint32_t b : dominators.order()) {
+      for (const ir::Op& op : original_.blocks[b].body) {
         if (!is_constant_op(op)) continue;
         constants_[op.results[0].index] = &op;
         constant_index_[op.results[0].index] = constants++;
       }
-      const ir::Exit& exit = main_.blocks[b].exit;
+      const ir::Exit& exit = original_.blocks[b].exit;
       if (std::holds_alternative<ir::Branch>(exit) || std::holds_alternative<ir::Switch>(exit))
         decision_number_[b] = decisions++;
     }
@@ -358,6 +401,8 @@ class BodyWriter {
       const std::string name = identifier(main_.values[p.value.index].hint);
       taken_.insert({argument_name(p), name, name + "_", "input", "input_1", "input_2"});
     }
+    for (std::uint32_t v = 0; v < constants_.size(); ++v)
+      if (constants_[v] && !main_.values[v].type.is_scalar()) variable_[v] = new_variable(v, "weight");
     for (std::uint32_t b : dominators_.order())
       for (ir::ValueId v : main_.blocks[b].params)
         variable_[v.index] = new_variable(v.index, fallback_name(main_.type_of(v)));
@@ -366,11 +411,7 @@ class BodyWriter {
         const ir::Op& op = main_.blocks[b].body[i];
         for (ir::ValueId v : op.results) {
           if (!v.present() || inlined_[v.index]) continue;
-          if (constants_[v.index] && main_.type_of(v).is_scalar()) continue;
-          if (constants_[v.index]) {
-            variable_[v.index] = new_variable(v.index, "weight");
-            continue;
-          }
+          if (constants_[v.index]) continue;
           const std::uint32_t param = target_of(b, i, v);
           variable_[v.index] =
               param != kNone ? variable_[param] : new_variable(v.index, fallback_name(main_.type_of(v)));
@@ -427,8 +468,8 @@ class BodyWriter {
       text += "  " + std::string(type.is_scalar() ? "const " : "") + cpp_type(type) + " " + name + " = input<" +
               cpp_type(type) + ">(" + std::to_string(i) + ");\n";
     }
-    for (std::uint32_t b : dominators_.order()) {
-      for (const ir::Op& op : main_.blocks[b].body) {
+    for (const ir::Block& block : original_.blocks) {
+      for (const ir::Op& op : block.body) {
         if (!is_constant_op(op) || main_.type_of(op.results[0]).is_scalar() || uses_[op.results[0].index] == 0)
           continue;
         const std::uint32_t v = op.results[0].index;
@@ -577,6 +618,7 @@ class BodyWriter {
 
   std::string comment(const SourceSpan& span, int indent) {
     if (!span.known() || span.file >= package_.program.sources.size()) return {};
+    if (package_.program.sources[span.file].find("-packages/") != std::string::npos) return {};  // a library's line
     const std::string file = std::filesystem::path(package_.program.sources[span.file]).filename().string();
     const std::string place = file + ":" + std::to_string(span.line);
     if (place == last_comment_) return {};
@@ -1011,7 +1053,8 @@ class BodyWriter {
   }
 
   const PackageProgram& package_;
-  const ir::Function& main_;
+  const ir::Function& original_;
+  const ir::Function main_;
   const CppOptions& options_;
   const Structure structure_;
   const ir::Dominators dominators_;
