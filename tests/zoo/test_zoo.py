@@ -31,7 +31,7 @@ def test_model(name):
     eager, subject = entry.build(), entry.build()
     program = dycl.compile(subject, entry.inputs(0), threads=1)
     paths = set()
-    for seed in range(COMPARED.get(name, 5)):
+    for seed in range(COMPARED.get(name, 4)):
         with torch.no_grad():
             expected = eager(*entry.inputs(seed))
         actual = program(*entry.inputs(seed))
@@ -44,7 +44,7 @@ def test_model(name):
 @pytest.mark.parametrize("name", list(zoo.MODELS))
 def test_paths(name):
     entry = zoo.MODELS[name]
-    count = COUNTED.get(name, 24)
+    count = COUNTED.get(name, 20)
     taken = distribution(entry.build(), entry.inputs, range(100, 100 + count))
     assert len(taken) >= EXITS.get(name, 5), taken
     assert max(taken.values()) <= 0.6 * count, taken
