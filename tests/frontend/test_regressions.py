@@ -550,3 +550,13 @@ def test_a_handler_that_always_raises_catches_nothing():
     check(selected_in_try, [(T(1, 2, 3), I(0, 2)), (T(-1, -2, 3), I(0, 1)), (T(-1, -2, 3), I(0, 0))])
     with pytest.raises(dycl.CompileError, match="try"):
         dycl.compile(swallowed, (T(1, 2, 3), I(0, 2)))
+
+
+def resized_to_itself(x):
+    y = torch.zeros(2)
+    y.resize_as_(x).copy_(x)
+    return y.resize_(2) if x.sum() > 0 else y * 2
+
+
+def test_resize_to_the_same_shape():
+    check(resized_to_itself, [(T(1, 2),), (T(-1, -2),)])

@@ -166,6 +166,10 @@ class DispatchRecorder(TorchDispatchMode):
     def _metadata(self, func, args, kwargs):
         """Native code may reshape in place what it has just made; nobody else knows that tensor."""
         target = args[0]
+        if func.overloadpacket in (aten.resize_as_, aten.resize_):
+            wanted = args[1].shape if isinstance(args[1], torch.Tensor) else args[1]
+            if not self.recorder.is_symbolic((target, args[1])) and tuple(wanted) == tuple(target.shape):
+                return target
         functional = _RESHAPES.get(func)
         if functional is not None and target._dycl.born == self.recorder.serial:
             info = target._dycl
