@@ -15,11 +15,13 @@ Errors are relative: max|difference| / max|value|, per tensor.
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any, Callable
 
 import torch
 
 FAR = float("inf")
+ROOT = Path(__file__).resolve().parents[1]
 TOLERANCE = 10**-4.7  # the paper's worst error; relative here
 
 
@@ -257,4 +259,4 @@ def check(model: Any, program: Any, inputs: Callable[[int], tuple], seeds, trace
     worst = max(forced_errors + free_errors, default=0.0)
     return {"inputs": len(forced_errors), "paths": len(paths), "mismatches": mismatches, "flips": flips,
             "log10_error": math.log10(worst) if worst > 0 else None, "arms": arms["total"], "arms_taken": arms["taken"],
-            "arms_driven": arms["driven"], "arms_never": arms["never"], "traced_wrong": traced_wrong if traced else None}
+            "arms_driven": arms["driven"], "arms_never": [text.removeprefix(str(ROOT) + "/") for text in arms["never"]], "traced_wrong": traced_wrong if traced else None}

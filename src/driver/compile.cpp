@@ -12,6 +12,7 @@
 #include "emit/package_writer.h"
 #include "ir/print.h"
 #include "passes/pipeline.h"
+#include "passes/split_sub_dnn.h"
 
 namespace dycl::driver {
 namespace {
@@ -126,9 +127,39 @@ class KnownChoice {
   backends::CacheKey key_;
 };
 
+// Ops that an engine refuses do not keep it from the heavy work before them: a sub-DNN with much work that
+// does not depend on them is cut there, at the price of one more call.
+void cut_for_engines(ir::Program& program) {
+  constexpr double kWorthACut = 5e7;  // multiply-adds: about a millisecond
+  constexpr double kSmallRest = 0.1;
+  for (const std::string& name : backends::backend_names()) {
+    const auto backend = backends::find_backend(name);
+    if (!backend || !(*backend)->engine()) continue;
+    std::vector<std::string> names;
+    for (const ir::Function& function : program.functions)
+      if (function.kind == ir::FunctionKind::SubDnn) names.push_back(function.name);
+    for (const std::string& sub_dnn : names) {
+      const ir::Function& function = *program.find(sub_dnn);
+      const auto& body = function.blocks[0].body;
+      std::vector<bool> late(body.size());
+      bool cuts = false;
+      for (const backends::Refusal& refusal : (*backend)->refuse(program, function)) {
+        cuts = refusal.op != nullptr;
+        if (!cuts) break;
+        late[static_cast<std::size_t>(refusal.op - body.data())] = true;
+      }
+      if (!cuts) continue;
+      const passes::SplitWork work = passes::work_of_split(function, late);
+      if (work.early >= kWorthACut && work.late <= kSmallRest * work.early)
+        passes::split_sub_dnn(program, sub_dnn, late);
+    }
+  }
+}
+
 // Says what was chosen and why, and keeps it in the package.
 Result<backends::Assignment> measure(ir::Program& program, const CompileOptions& options,
                                      const backends::BackendOptions& engine) {
+  cut_for_engines(program);
   const KnownChoice known(program, options, engine.cache);
   std::optional<std::string> text = known.get();
   const bool before = text.has_value();
