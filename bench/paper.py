@@ -223,7 +223,7 @@ def compiled(name: str):
 
     work = workload.find(name)
     model = work.build()
-    return model, dycl.compile(model, work.inputs(0), threads=1, verify=False)
+    return model, dycl.compile(model, work.inputs(0), threads=1, verify=False, use_cache=False)
 
 
 def compile_part(work: workload.Workload, folder: Path, settings: dict) -> dict:
