@@ -126,8 +126,8 @@ struct Timed {
 
 // By turns, so that a disturbance meets all; the best of the rounds, because disturbances only add.
 Result<void> time_by_turns(std::vector<Timed>& all, double limit) {
-  constexpr double kRound = 0.002;
-  constexpr int kMinRounds = 5, kMaxRounds = 40;
+  constexpr double kRound = 0.0005;
+  constexpr int kMinRounds = 10, kMaxRounds = 100;
   std::vector<int> calls;
   for (Timed& one : all) {
     DYCL_TRY(one.trial->seconds(one.loaded, 1));
@@ -161,7 +161,9 @@ class Measuring {
   Result<void> try_other(std::size_t place, const std::string& backend);
   void find_classes();
   double left() const { return limits_.budget - seconds_since(start_); }
-  Assignment conclude();
+  Result<void> confirm(std::size_t place, const std::string& name);
+  Result<Search::Choice> choose(const std::vector<std::string>& engines);
+  Result<Assignment> conclude();
 
   ir::Program program_;  // a copy: compiling may add weights
   BackendOptions options_;
@@ -172,7 +174,8 @@ class Measuring {
   std::vector<std::string> missing_;
   std::map<std::string, SubDnnArtifacts> blocked_, plain_;  // ONNX Runtime's, by sub-DNN
   std::vector<const ir::Function*> functions_;
-  std::vector<CostedSubDnn> units_;  // of functions_
+  std::vector<CostedSubDnn> units_;                                    // of functions_
+  std::map<std::pair<std::size_t, std::string>, Artifact> artifacts_;  // of other engines
   std::size_t class_count_ = 0;
   std::size_t tried_ = 0, possible_ = 0;
 };
@@ -292,6 +295,7 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
               ort->load(program_, function, blocked_.at(function.name).artifacts.front(), operands));
   timed.push_back({ort.get(), own});
   if (auto done = time_by_turns(timed, 0.05); !done) return drop("failed: " + done.error().message);
+  artifacts_[{place, name}] = artifacts->front().artifacts.front();
   // What ONNX Runtime took then and now sets the two measurements in relation.
   const double drift = timed[1].best / units_[place].blocked;
   candidate.micros = candidate.plain_micros = timed[0].best / drift * 1e6;
@@ -300,12 +304,53 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
   return {};
 }
 
-Assignment Measuring::conclude() {
-  const Search search(units_, class_count_);
+// Measures a sub-DNN that is about to move once more; of two measurements the smaller counts.
+Result<void> Measuring::confirm(std::size_t place, const std::string& name) {
+  const ir::Function& function = *functions_[place];
+  const auto operands = random_operands(function, kSeed);
+  DYCL_ASSIGN(const auto engine, Trial::start(name, limits_.threads, limits_.plugin_folders));
+  DYCL_ASSIGN(const auto ort, Trial::start(kOrt, limits_.threads, limits_.plugin_folders));
+  DYCL_ASSIGN(const std::size_t there, engine->load(program_, function, artifacts_.at({place, name}), operands));
+  DYCL_ASSIGN(const std::size_t here,
+              ort->load(program_, function, blocked_.at(function.name).artifacts.front(), operands));
+  std::vector<Timed> timed = {{engine.get(), there}, {ort.get(), here}};
+  if (const auto plain = plain_.find(function.name); plain != plain_.end()) {
+    DYCL_ASSIGN(const std::size_t third, ort->load(program_, function, plain->second.artifacts.front(), operands));
+    timed.push_back({ort.get(), third});
+  }
+  DYCL_TRY(time_by_turns(timed, 0.2));
+  CostedSubDnn& unit = units_[place];
+  unit.blocked = std::min(unit.blocked, timed[1].best);
+  unit.plain = std::min(unit.plain, timed.back().best);
+  unit.others[name] = std::max(unit.others[name], timed[0].best);
+  for (Candidate& candidate : report_.sub_dnns[place].candidates) {
+    if (candidate.backend == kOrt) candidate.micros = unit.blocked * 1e6, candidate.plain_micros = unit.plain * 1e6;
+    if (candidate.backend == name) candidate.micros = candidate.plain_micros = unit.others[name] * 1e6;
+  }
+  return {};
+}
+
+// The best choice all of whose moves were measured twice.
+Result<Search::Choice> Measuring::choose(const std::vector<std::string>& engines) {
+  std::set<std::pair<std::size_t, std::string>> confirmed;
+  while (true) {
+    Search::Choice choice = Search(units_, class_count_).best(engines);
+    bool all = true;
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      if (choice[u] == kOrt || !confirmed.emplace(u, choice[u]).second) continue;
+      all = false;
+      DYCL_TRY(confirm(u, choice[u]));
+    }
+    if (all) return choice;
+  }
+}
+
+Result<Assignment> Measuring::conclude() {
   std::vector<std::string> engines = {kOrt};
   engines.insert(engines.end(), others_.begin(), others_.end());
   const Search::Choice all_ort(units_.size(), kOrt);
-  Search::Choice choice = search.best(engines);
+  DYCL_ASSIGN(Search::Choice choice, choose(engines));
+  const Search search(units_, class_count_);
   const double before = search.total(all_ort), after = search.total(choice);
   const double needed = limits_.threads == 1 ? kMinGain : kMinGainThreaded;
   const bool gains = after < before * (1 - needed);

@@ -33,7 +33,7 @@ class Trial {
   Result<std::size_t> load(const ir::Program& program, const ir::Function& sub_dnn, const Artifact& artifact,
                            const std::vector<ir::Tensor>& operands);
   Result<std::vector<ir::Tensor>> run(std::size_t loaded);
-  // How long `calls` calls take.
+  // How long `calls` calls take: of the processor with one thread, else on the wall.
   Result<double> seconds(std::size_t loaded, int calls);
 
  private:

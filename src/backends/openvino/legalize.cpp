@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/openvino/legalize.h"
 
+#include <set>
 #include <utility>
 
 namespace dycl::backends::openvino {
@@ -8,7 +9,13 @@ namespace {
 
 class Rewriter {
  public:
-  explicit Rewriter(onnx::Graph& graph) : graph_(graph) {}
+  explicit Rewriter(onnx::Graph& graph) : graph_(graph) {
+    for (const auto* infos : {&graph.inputs, &graph.outputs, &graph.value_infos})
+      for (const onnx::ValueInfo& info : *infos)
+        if (info.dtype == DType::Bool) bools_.insert(info.name);
+    for (const onnx::Tensor& tensor : graph.initializers)
+      if (tensor.dtype == DType::Bool) bools_.insert(tensor.name);
+  }
 
   void run() {
     std::vector<onnx::Node> before = std::exchange(graph_.nodes, {});
@@ -24,7 +31,8 @@ class Rewriter {
     if (op == "Exp" || op == "HardSigmoid" || op == "Max" || op == "Min") return nan_of_first(std::move(node));
     if (op == "Clip") return clip(node);
     if (op == "Softmax" || op == "LogSoftmax") return along_axis(std::move(node));
-    if (op == "ReduceMax" || op == "ReduceMin") return reduction(std::move(node));
+    if (op == "ReduceMax" || op == "ReduceMin")
+      return bools_.count(node.inputs[0]) ? bool_reduction(std::move(node)) : reduction(std::move(node));
     keep(std::move(node));
   }
 
@@ -109,7 +117,17 @@ class Rewriter {
     add("Add", {plain, bad}, output);
   }
 
+  // Whether any, or all, are true.
+  void bool_reduction(onnx::Node node) {
+    node.inputs[0] = add("Cast", {node.inputs[0]}, {}, {onnx::int_attribute("to", static_cast<int>(DType::F32))});
+    const std::string output = std::exchange(node.outputs[0], fresh());
+    const std::string number = node.outputs[0];
+    keep(std::move(node));
+    add("Less", {zero(), number}, output);
+  }
+
   onnx::Graph& graph_;
+  std::set<std::string> bools_;  // values of that dtype
   int next_ = 0;
   std::string zero_;
 };

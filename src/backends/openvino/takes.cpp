@@ -56,6 +56,8 @@ class Site {
     return value ? *value : otherwise;
   }
 
+  bool has_attribute(const std::string& key) const { return op_.attr(key) != nullptr; }
+
   // The elements of an int64 operand that is constant.
   std::optional<std::vector<std::int64_t>> constant_integers(std::size_t i) const {
     if (!is_constant(i) || dtype(i) != DType::I64) return std::nullopt;
@@ -301,13 +303,13 @@ Reason max_pool(const Site& site) {
   return site.integer("storage_order", 0) != 0 ? "it stores columns first" : windowed(site);
 }
 
-// Sums and the like; operand 1 or the attribute gives the axes.
-Reason reduction(const Site& site) {
-  if (site.dtype(0) != DType::F32) return wrong_dtype();
+Reason axes_known(const Site& site) {
   if (site.has(1) && !site.is_constant(1)) return "its axes are known only at run time";
-  if (!site.type(0).shape) return "the rank of its operand is not known";
-  return {};
+  return site.type(0).shape ? Reason() : "the rank of its operand is not known";
 }
+
+// Sums and the like; operand 1 or the attribute gives the axes.
+Reason reduction(const Site& site) { return site.dtype(0) == DType::F32 ? axes_known(site) : wrong_dtype(); }
 
 Reason is_never_empty(const Site& site) {
   if (!site.type(0).shape) return "the rank of its operand is not known";
@@ -317,11 +319,25 @@ Reason is_never_empty(const Site& site) {
 }
 
 Reason extremum(const Site& site) {
-  if (Reason reason = reduction(site); !reason.empty()) return reason;
+  if (Reason reason = site.dtype(0) == DType::Bool ? axes_known(site) : reduction(site); !reason.empty()) return reason;
   return is_never_empty(site);
 }
 
+// One step with constant weights and nothing but the usual gates. Longer sequences of several rows come out wrong
+// in 2026.4.1.
+Reason lstm(const Site& site) {
+  for (const std::size_t i : {1U, 2U, 3U})
+    if (site.has(i) && !site.is_constant(i)) return "its weights are known only at run time";
+  if (site.has(4) || site.has(7)) return "it has lengths of sequences or peepholes";
+  if (site.text("direction", "forward") != "forward" || site.integer("layout", 0) != 0 ||
+      site.integer("input_forget", 0) != 0 || site.has_attribute("clip") || site.has_attribute("activations"))
+    return "it is not of the plain kind";
+  if (const ir::Dim* steps = dim_of(site.type(0), 0); !steps || steps->value != 1) return "it has several steps";
+  return of_known_shapes(site);
+}
+
 Reason arg_max(const Site& site) {
+  if (site.dtype(0) != DType::F32) return wrong_dtype();
   if (site.integer("select_last_index", 0) != 0) return "it wants the last of equal elements";
   return extremum(site);
 }
@@ -406,6 +422,7 @@ const std::map<std::string_view, Rule>& table() {
     add(reduction, {"ReduceSum", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd"});
     add(extremum, {"ReduceMax", "ReduceMin"});
     add(arg_max, {"ArgMax"});
+    add(lstm, {"LSTM"});
     add(rearranged, {"Transpose", "Flatten", "Unsqueeze", "Slice", "Tile"});
     add(clip, {"Clip"});
     add(float_rearranged, {"DepthToSpace", "SpaceToDepth", "Trilu", "CumSum"});
