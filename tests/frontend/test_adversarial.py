@@ -278,3 +278,187 @@ def named_results(x):
 
 def test_named_results_of_torch_meet():
     check(named_results, V)
+
+
+# ---- containers that change while they are iterated, or that native objects hold ----------------------
+
+
+def items_change(x):
+    d = {"a": 1, "b": 2, "c": 3}
+    for _, v in d.items():
+        if x[0] > 0:
+            d["b"] += v
+            d["c"] = d["c"] * 2
+    return d
+
+
+def values_change(x):
+    d, total = {"a": x, "b": x + 1}, 0
+    for v in d.values():
+        d["b"] = d["b"] * 2 if x[0] > 0 else d["b"]
+        total = total + v
+    return total
+
+
+def dict_grows(x):
+    d = {"a": 1, "b": 2}
+    for _ in d:
+        if x[0] > 0:
+            d["z"] = 1
+    return d
+
+
+def set_grows(x):
+    s = {1, 2}
+    for _ in s:
+        if x[0] > 0:
+            s.add(9)
+    return s
+
+
+def reversed_changes(x):
+    values, seen = [1, 2, 3], []
+    for v in reversed(values):
+        seen.append(v)
+        if x[0] > 0:
+            values[0] = values[0] + v
+    return values, seen
+
+
+def views_held(x):
+    d = {"a": 1}
+    keys, values, items = d.keys(), d.values(), d.items()
+    if x[0] > 0:
+        d["b"] = 2
+    return list(keys), list(values), list(items), len(keys), "b" in keys
+
+
+def methods_held(x):
+    d, values = {"a": 1}, [1]
+    get, append, pop = d.get, values.append, values.pop
+    if x[0] > 0:
+        d["b"] = 2
+        append(5)
+    if x[1] > 0:
+        d["a"] = 9
+    return get("b", 0), get("a"), pop()
+
+
+def iterator_held(x):
+    d = {"a": 1, "b": 2}
+    it = iter(d.items())
+    first = next(it)
+    if x[0] > 0:
+        d["b"] = 5
+    return first, next(it), next(it, "end"), next(it, "end")
+
+
+@pytest.mark.parametrize("program", [items_change, values_change, dict_grows, set_grows, reversed_changes, views_held,
+                                     methods_held, iterator_held])
+def test_containers_seen_as_they_are_now(program):
+    check(program, V)
+
+
+# ---- classes and properties ------------------------------------------------------------------------------
+
+
+class Shared:
+    count = 0
+
+    @classmethod
+    def bump(cls):
+        cls.count += 1
+
+
+def class_written_in_a_call(x):
+    if x[2] > 0:
+        Shared.bump()
+    return Shared.count
+
+
+def test_a_class_that_a_call_changes():
+    import dycl
+
+    with pytest.raises(dycl.CompileError) as caught:
+        dycl.compile(class_written_in_a_call, V[0])
+    assert caught.value.kind == "class-attribute"
+    assert Shared.count == 0
+
+
+def deleted_property(x):
+    class Holder:
+        def __init__(self):
+            self.log = []
+
+        @property
+        def value(self):
+            return self.log[-1]
+
+        @value.deleter
+        def value(self):
+            self.log.append("deleted")
+
+    holder = Holder()
+    holder.log.append("made")
+    if x[0] > 0:
+        del holder.value
+    return holder.value, holder.log
+
+
+def test_a_property_that_is_deleted():
+    check(deleted_property, V)
+
+
+def through_numpy(x):
+    array = x.numpy() * 2
+    back = torch.from_numpy(array)
+    return back * 2 if x.sum() > 0 else back
+
+
+def test_a_run_time_array_becomes_a_tensor():
+    check(through_numpy, V)
+
+
+# ---- containers of the model that are read as wholes and changed: states that are refused -----------------
+
+
+def _remembering(initial, body):
+    class Remembering(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kept = initial()
+
+        def forward(self, x):
+            result = body(self.kept, x)
+            return x * 2 + result if x.sum() > 0 else x - result
+
+    return Remembering
+
+
+def _then(result, change):
+    change()
+    return result
+
+
+READS = {
+    "truth of a dict": (dict, lambda c, x: _then(0 if c else 1, lambda: c.update(k=1))),
+    "equality": (lambda: [0], lambda c, x: _then(1 if c == [0] else 2, lambda: c.__setitem__(0, 5))),
+    "sum": (lambda: [0], lambda c, x: _then(sum(c), lambda: c.append(1))),
+    "concatenation": (lambda: [0], lambda c, x: _then(len(c + [1]), lambda: c.append(1))),
+    "pop": (lambda: list(range(9)), lambda c, x: c.pop()),
+    "insert": (list, lambda c, x: _then(1, lambda: c.insert(0, 1))),
+    "an iterator": (lambda: iter([1, 2, 3, 4]), lambda c, x: next(c)),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_containers_read_and_changed(name):
+    import dycl
+
+    with pytest.raises(dycl.CompileError) as caught:
+        dycl.compile(_remembering(*READS[name])().eval(), V[0])
+    assert caught.value.kind in ("state.type", "iterator")
+
+
+def test_containers_that_are_only_added_to():
+    check(_remembering(list, lambda c, x: _then(1, lambda: c.append(x) if x[0] > 0 else c.extend([x, 1]))), V)

@@ -12,6 +12,7 @@ from typing import Any, Callable
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from .arrays import RtArray
 from .constants import dtype_name
 from .diagnostics import CaptureRefusal
 from .graph import TensorType
@@ -129,6 +130,8 @@ def _scalar_tensor(recorder, fn, args, kwargs):
 
 
 def _from_numpy(recorder, fn, args, kwargs):
+    if isinstance(args[0], RtArray):
+        return args[0].tensor  # one memory
     with recorder.without_modes():
         return recorder.constant_handle(torch.from_numpy(args[0]).clone())
 

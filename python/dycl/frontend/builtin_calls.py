@@ -565,7 +565,9 @@ def _reversed(m, s, args, kwargs):
         return protocol.call(m, s, user, (x,), {})
     if isinstance(x, (list, dict)):
         m.note_load(x, "*")
-    if isinstance(x, (list, tuple, range, str)):
+    if isinstance(x, list):
+        return m.new(iterators.LiveIter(x, "reversed", range(len(x) - 1, -1, -1)))
+    if isinstance(x, (tuple, range, str)):
         return m.new(iterators.SeqIter(list(reversed(x))))
     if isinstance(x, dict) or type(x) in iterators._VIEWS:
         return m.new(iterators.SeqIter(list(reversed(x))))
@@ -741,8 +743,7 @@ def _module_getattr(m, s, args, kwargs):
 
 @handles(delattr)
 def _delattr(m, s, args, kwargs):
-    protocol.touch_attributes(m, args[0])
-    delattr(*args)
+    return protocol.as_call(s, protocol.delete_attr(m, s, *args))
 
 
 @handles(super)

@@ -8,6 +8,7 @@ Python's own iterators cannot be forked. `get_iter` gives one of ours; each is a
 from __future__ import annotations
 
 import collections
+import gc
 from typing import Any
 
 from .diagnostics import CaptureRefusal
@@ -33,6 +34,50 @@ class SeqIter:
 
     def dycl_install(self, contents):
         self.sequence, self.index = contents
+
+
+class LiveIter(SeqIter):
+    """Over a container that may change meanwhile: `sequence` has its keys (or places) when the iteration began, the
+    items are looked up as they are now. kind: "keys", "values", "items", "items of" a set or deque, "reversed" list."""
+
+    __slots__ = ("owner", "kind")
+
+    def __init__(self, owner: Any, kind: str, sequence: Any):
+        super().__init__(sequence)
+        self.owner, self.kind = owner, kind
+
+    def dycl_contents(self):
+        return (self.sequence, self.index, self.owner, self.kind)
+
+    def dycl_install(self, contents):
+        self.sequence, self.index, self.owner, self.kind = contents
+
+    def item(self) -> Any:
+        """The item at `index`; DONE at the end."""
+        owner, kind, k = self.owner, self.kind, self.index
+        if kind != "reversed" and k <= len(self.sequence) and len(owner) != len(self.sequence):
+            self.index = len(self.sequence) + 1
+            raise RuntimeError("dictionary changed size during iteration" if isinstance(owner, dict) else
+                               "Set changed size during iteration" if isinstance(owner, set) else
+                               "deque mutated during iteration")
+        if k >= len(self.sequence):
+            return DONE
+        key = self.sequence[k]
+        if kind == "reversed":
+            return owner[key] if key < len(owner) else DONE
+        if kind == "items of":
+            return key
+        if key not in owner:
+            raise CaptureRefusal("a dict whose keys change while it is iterated", "iterate over list(...)", kind="iterator")
+        return key if kind == "keys" else owner[key] if kind == "values" else (key, owner[key])
+
+
+def view_of(view: Any) -> tuple[Any, str] | None:
+    """The dict behind keys(), values() or items(), and which of them; None for other objects."""
+    if type(view) not in _VIEWS:
+        return None
+    found = next((x for x in gc.get_referents(view) if isinstance(x, dict)), None)
+    return None if found is None else (found, type(view).__name__.rsplit("_", 1)[-1])
 
 
 class NativeIter:
@@ -135,8 +180,14 @@ def get_iter(m: Machine, s: State, obj: Any) -> Any:
     if isinstance(obj, (list, tuple, str, range, bytes)):
         return m.new(SeqIter(obj))
     if isinstance(obj, dict):
-        return m.new(SeqIter(tuple(obj)))
-    if isinstance(obj, (set, frozenset, collections.deque)) or type(obj) in _VIEWS:
+        return m.new(LiveIter(obj, "keys", tuple(obj)))
+    if isinstance(obj, (set, collections.deque)):
+        return m.new(LiveIter(obj, "items of", tuple(obj)))
+    if view_of(obj) is not None:
+        owner, kind = view_of(obj)
+        m.note_load(owner, "*")
+        return m.new(LiveIter(owner, kind, tuple(owner)))
+    if isinstance(obj, frozenset) or type(obj) in _VIEWS:
         return m.new(SeqIter(tuple(obj)))
     if protocol.python_method(obj, "__next__") is not None:
         return obj
@@ -161,6 +212,11 @@ def tensor_iter(m: Machine, tensor: Any) -> Any:
 def next_item(m: Machine, s: State, iterator: Any, exhausted, sent: Any = None) -> Any:
     """The next item, DONE, or PUSHED (the item then arrives on the stack; a generator that ends calls
     `exhausted(machine, state, returned value)`)."""
+    if isinstance(iterator, LiveIter):
+        m.heap.touch(iterator)
+        item = iterator.item()
+        iterator.index = iterator.index + 1 if item is not DONE else len(iterator.sequence) + 1
+        return item
     if isinstance(iterator, SeqIter):
         if iterator.index >= len(iterator.sequence):
             return DONE
@@ -184,6 +240,8 @@ def next_item(m: Machine, s: State, iterator: Any, exhausted, sent: Any = None) 
     method = protocol.special_method(m, iterator, "__next__")
     if method is None:
         raise TypeError(f"'{type(iterator).__name__}' object is not an iterator")
+    if protocol.python_method(iterator, "__next__") is None and not m.is_born(iterator):
+        raise CaptureRefusal(f"a {type(iterator).__name__} from outside is moved on", "pass in what it gives", kind="iterator")
     return protocol.call(m, s, method, (), {})  # StopIteration ends the loop in Machine.unwind
 
 
@@ -268,6 +326,14 @@ def materialise(m: Machine, source: Any) -> list | tuple | None:
         return list(source)
     if type(source) in _VIEWS:
         return list(source)
+    if isinstance(source, LiveIter):
+        items = []
+        m.heap.touch(source)
+        while (item := source.item()) is not DONE:
+            items.append(item)
+            source.index += 1
+        source.index = len(source.sequence) + 1
+        return items
     if isinstance(source, SeqIter):
         items = list(source.sequence[source.index:]) if not isinstance(source.sequence, range) else list(
             source.sequence)[source.index:]

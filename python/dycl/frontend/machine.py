@@ -11,6 +11,7 @@ merge there (merge.py); loops whose exit depends on the input become back edges 
 from __future__ import annotations
 
 import builtins
+import collections
 import heapq
 import itertools
 import linecache
@@ -296,6 +297,7 @@ class Machine:
         if self.is_tensor(value):
             static = self.tensor_truth(value)
             return static if isinstance(static, bool) else self.decide(static)
+        self.note_read(value)
         return bool(value)
 
     def split(self, state: State, condition: RtBool) -> None:

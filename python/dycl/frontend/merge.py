@@ -22,7 +22,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from .arrays import RtArray
 from .graph import Block, Edge, Goto, ListType, ScalarType, TensorType, Value, common_dominator, dominates
 from .heap import Cell, ContextCell, contents_of
-from .iterators import MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter
+from .iterators import LiveIter, MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter, view_of
 from .runtime_text import RtText
 from .rtlist import EMPTY, RtList, RtListIter, cells_of, graph_lists, join, kind_of_element, leaf_types
 from .scalars import kind_of
@@ -438,6 +438,18 @@ class Unifier:
         if isinstance(obj, types.MethodType):
             self.same_object(obj.__self__)
             return obj
+        if isinstance(obj, types.BuiltinFunctionType) and not isinstance(obj.__self__, types.ModuleType):
+            self._behind(obj.__self__)
+            return obj
+        behind = view_of(obj)
+        if behind is not None:
+            self._behind(behind[0])
+            return obj
+        if isinstance(obj, functools.partial):
+            for part in (obj.func, *obj.args, *obj.keywords.values()):
+                if self.same_object(part) is not part:
+                    self.apart("a partial with different arguments")
+            return obj
         if isinstance(obj, RtArray):
             self.same_object(obj.tensor)
             return obj
@@ -445,6 +457,10 @@ class Unifier:
         if key in self.replaced:
             return self.replaced[key][1]
         heap = self.m.heap
+        if isinstance(obj, (type, types.ModuleType)) and key in self.diff:
+            ca, cb = (heap.contents_in(state.overlay, obj)[0] for state in (self.a, self.b))
+            if ca.keys() != cb.keys() or any(ca[name] is not cb[name] for name in ca):
+                self.apart(f"{obj.__name__} has different attributes")
         if isinstance(obj, (type, types.ModuleType, str, int, float, RtScalar)) or obj is None:
             return obj
         if isinstance(obj, RtList):
@@ -463,6 +479,11 @@ class Unifier:
             return obj
         self._merge_contents(obj, ca, cb)
         return obj
+
+    def _behind(self, obj: Any) -> None:
+        """An object that native code holds: it must stay the one it is."""
+        if (self.m.is_born(obj) or id(obj) in self.m.heap.objects) and self.same_object(obj) is not obj:
+            self.apart(f"a {type(obj).__name__} that native code holds")
 
     def born_objects(self, a: Any, b: Any) -> Any:
         m = self.m
@@ -605,6 +626,14 @@ class Unifier:
         if isinstance(obj, NativeIter):
             if ca != cb:
                 self.apart("iterators at different places")
+            return ca
+        if isinstance(obj, LiveIter):
+            if ca[1] != cb[1] or ca[3] != cb[3] or ca[0] != cb[0]:
+                self.apart("iterators at different places")
+            if ca[2] is cb[2]:
+                self._behind(ca[2])
+            elif self.unify(ca[2], cb[2]) is not ca[2]:
+                self.apart("iterators over different containers")
             return ca
         if isinstance(obj, SeqIter):
             if ca[1] != cb[1]:

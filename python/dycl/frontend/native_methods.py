@@ -111,6 +111,8 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
         return _context_method(m, owner, name, args)
     if isinstance(owner, _LOCKS) and name in ("acquire", "release", "__enter__", "__exit__"):
         return name in ("acquire", "__enter__") or None  # one run is one thread: nobody to wait for
+    if isinstance(owner, list) and name in ("insert", "pop", "sort", "reverse", "remove", "copy", "index", "count"):
+        m.note_load(owner, "*")
     if isinstance(owner, list):
         special = _LIST.get(name)
         if special is not None:

@@ -440,9 +440,7 @@ def store_attr(m, s, f, i):
 
 @op("DELETE_ATTR")
 def delete_attr(m, s, f, i):
-    obj = f.stack.pop()
-    protocol.touch_attributes(m, obj)
-    delattr(obj, i.value)
+    return protocol.delete_attr(m, s, f.stack.pop(), i.value)
 
 
 # ---- building -------------------------------------------------------------------------

@@ -32,11 +32,17 @@ _DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.C
 # ---- calling -----------------------------------------------------------------------------
 
 
+_UNREAD = {id(fn) for fn in (isinstance, issubclass, type, callable, id, hasattr, getattr, setattr, delattr, iter, operator.setitem,
+                             operator.getitem, operator.is_, operator.is_not)}  # they look at no contents, or note what they read
+
+
 def call(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     from .builtin_calls import intercept
 
     handler = intercept(fn)
     if handler is not None:
+        if not (isinstance(fn, types.FunctionType) or id(fn) in _UNREAD):
+            m.note_read(*args)
         result = handler(m, s, args, kwargs)
         if result is not NotImplemented:
             return result
@@ -448,6 +454,22 @@ def as_call(s: State, result: Any) -> Any:
     return result
 
 
+def delete_attr(m: Machine, s: State, obj: Any, name: str) -> Any:
+    """del obj.name; returns None, or PUSHED with the result dropped."""
+    custom = mro_lookup(type(obj), "__delattr__")
+    if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__delattr__ and policy.interpreted(custom):
+        return call_then(m, s, custom, (obj, name), {}, _drop)
+    attr = mro_lookup(type(obj), name)
+    if isinstance(attr, property) and attr.fdel is not None:
+        return call_then(m, s, attr.fdel, (obj,), {}, _drop)
+    deleter = mro_lookup(type(attr), "__delete__") if attr is not _MISSING else None
+    if isinstance(deleter, types.FunctionType) and policy.interpreted(deleter):
+        return call_then(m, s, deleter, (attr, obj), {}, _drop)
+    touch_attributes(m, obj)
+    delattr(obj, name)
+    return None
+
+
 def touch_attributes(m: Machine, obj: Any) -> None:
     m.heap.touch(obj)
     if isinstance(obj, torch.nn.Module):
@@ -468,6 +490,9 @@ def _operator(op: str, inplace: bool = False):
 
 
 def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
+    m.note_read(b)
+    if not inplace or not isinstance(a, list) or op != "add":
+        m.note_read(a)
     if inplace:
         method = python_method(a, f"__i{op}__")
         if method is not None:
@@ -592,6 +617,7 @@ def unary(m: Machine, s: State, op: str, x: Any) -> Any:
 
 
 def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
+    m.note_read(a, b)
     if isinstance(a, RtList) or isinstance(b, RtList):
         return _compare_containers(m, s, op, a, b)
     if m.is_array(a) or m.is_array(b):
@@ -743,6 +769,7 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
             keys = [k for k in container if type(k) in (int, bool)]
             key = m.decide_value(key, keys, "a dict key", KeyError("key known only at run time"))
         if key not in container and python_method(container, "__missing__") is not None:
+            m.note_load(container, key)
             return call(m, s, python_method(container, "__missing__"), (container, key), {})
         m.note_load(container, key)
         if hasattr(container, "default_factory") and key not in container:
