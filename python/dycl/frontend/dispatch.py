@@ -96,7 +96,7 @@ class DispatchRecorder(TorchDispatchMode):
         return source if order == list(range(source.dim())) else self._view(aten.permute.default, (source, order), {})
 
     def _squeeze(self, func, args, kwargs):
-        """A dim goes if its extent is 1; of an extent known only at run time that is a decision."""
+        """A dim goes if its extent is 1; of an extent that depends on data that is a decision."""
         source, sizes = args[0], args[0].shape
         if not source._has_symbolic_sizes_strides:
             return self._view(func, args, kwargs)
@@ -106,7 +106,12 @@ class DispatchRecorder(TorchDispatchMode):
         return source if going else self._view(aten.alias.default, (source,), {})
 
     def _is_one(self, size) -> bool:
-        return self.recorder.decide(sympy.Eq(size.node.expr, 1)) if isinstance(size, torch.SymInt) else size == 1
+        if not isinstance(size, torch.SymInt):
+            return size == 1
+        if size.node.expr.free_symbols <= set(self.recorder.symbols.names):  # the user's dims are not split by cases: 1 is ruled out
+            self.recorder.symbols.require_not_one(size.node.expr)
+            return False
+        return self.recorder.decide(sympy.Eq(size.node.expr, 1))
 
     def _lift_fresh(self, func, args, kwargs):
         return args[0]
