@@ -505,6 +505,12 @@ class Machine:
         if id(obj) not in self.born and (id(obj), name) not in self.current.stored:
             self.loaded.setdefault((id(obj), name), obj)
 
+    def note_read(self, *values: Any) -> None:
+        """Containers that are looked at as wholes."""
+        for value in values:
+            if isinstance(value, (list, dict, set, collections.deque)):
+                self.note_load(value, "*")
+
     def note_store(self, obj: Any, name: Any) -> None:
         obj = self.heap.owner_of_dict.get(id(obj), obj)
         if id(obj) not in self.born:
