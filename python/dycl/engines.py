@@ -101,8 +101,10 @@ class NativeEngine:
             engine = cls(path, _native.Program.load(path, threads=threads, host_functions=host_functions.table()), folder)
             engine.builder = builder
             return engine, dict(report)
-        except Exception:
+        except BaseException as error:
             shutil.rmtree(folder, True)
+            if isinstance(error, _native.CompileError):
+                raise _as_CompileError(error, kind="engine") from None
             raise
 
     @classmethod
@@ -110,7 +112,10 @@ class NativeEngine:
         from . import _native
 
         table = host_functions.table(functions)
-        return cls(path, _native.Program.load(path, threads=threads, host_functions=table), None)
+        try:
+            return cls(path, _native.Program.load(path, threads=threads, host_functions=table), None)
+        except _native.CompileError as error:
+            raise _as_CompileError(error, kind="package") from None
 
     def run(self, inputs: list, states: list, exceptions: dict) -> tuple[list, list]:
         from . import _native
@@ -172,6 +177,11 @@ class NativeEngine:
 def _source_texts(builder: Any) -> dict[str, str]:
     """The files that spans name; the package keeps the lines they mention, for errors and emitted source."""
     return {name: "".join(linecache.getlines(name)) for name in builder.sources}
+
+
+def _as_CompileError(error: Any, kind: str) -> CompileError:
+    """An error of the C++ side as the class that callers of dycl know."""
+    return CompileError(str(error), message=getattr(error, "message", ""), help=getattr(error, "help", ""), kind=kind)
 
 
 def _print(text: str) -> None:

@@ -13,6 +13,8 @@ import numpy
 import pytest
 import torch
 
+import dycl
+
 from dycl import _native
 
 N = 1 << 18  # 1 MiB of f32
@@ -189,3 +191,13 @@ def test_ctrl_c_stops_a_run(tmp_path, text):
     if said == "" and text is SLOW_SCALARS:
         pytest.skip("the loop was over before the signal")
     assert said == "stopped\n" and took < 10
+
+
+def test_errors_of_engines_and_packages_are_compile_errors(tmp_path):
+    with pytest.raises(dycl.CompileError, match="back end 'none'") as caught:
+        dycl.compile(lambda x: x + 1, (torch.ones(2),), backend="none")
+    assert caught.value.kind == "engine"
+    (tmp_path / "broken.dycl").write_bytes(b"not a package" * 100)
+    with pytest.raises(dycl.CompileError) as caught:
+        dycl.load(tmp_path / "broken.dycl")
+    assert caught.value.kind == "package"
