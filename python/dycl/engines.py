@@ -104,7 +104,7 @@ class NativeEngine:
         except BaseException as error:
             shutil.rmtree(folder, True)
             if isinstance(error, _native.CompileError):
-                raise _as_CompileError(error, kind="engine") from None
+                raise _as_compile_error(error, kind="engine") from None
             raise
 
     @classmethod
@@ -115,7 +115,7 @@ class NativeEngine:
         try:
             return cls(path, _native.Program.load(path, threads=threads, host_functions=table), None)
         except _native.CompileError as error:
-            raise _as_CompileError(error, kind="package") from None
+            raise _as_compile_error(error, kind="package") from None
 
     def run(self, inputs: list, states: list, exceptions: dict) -> tuple[list, list]:
         from . import _native
@@ -179,7 +179,7 @@ def _source_texts(builder: Any) -> dict[str, str]:
     return {name: "".join(linecache.getlines(name)) for name in builder.sources}
 
 
-def _as_CompileError(error: Any, kind: str) -> CompileError:
+def _as_compile_error(error: Any, kind: str) -> CompileError:
     """An error of the C++ side as the class that callers of dycl know."""
     return CompileError(str(error), message=getattr(error, "message", ""), help=getattr(error, "help", ""), kind=kind)
 
