@@ -560,3 +560,33 @@ def resized_to_itself(x):
 
 def test_resize_to_the_same_shape():
     check(resized_to_itself, [(T(1, 2),), (T(-1, -2),)])
+
+
+def view_and_whole(x, y):
+    stacked = torch.stack([x, x + y, y])
+    if x.sum() > 0:
+        stacked = torch.stack([y, x, x])
+    row = stacked[0]
+    if y.sum() > 0:
+        row = stacked[1]
+    return {"row": row, "stacked": stacked}
+
+
+def test_a_view_met_before_its_whole():
+    """A merge took the merged view for the merged whole."""
+    check(view_and_whole, [(T(1, 2), T(1, 1)), (T(-1, 2), T(-1, 1)), (T(-3, 2), T(1, 1)), (T(3, 2), T(-1, -1))])
+
+
+def list_of_two_names(x):
+    first = [x + 2.5]
+    second = first if x.sum() > 0 else [x]
+    first.append(x)
+    for k in range(9):  # states enough to make lists of different lengths meet
+        if x[k % 2] > k:
+            x = x + torch.ones(k + 1).sum()
+            second = second + [x] if k % 3 == 0 else second
+    return first, second
+
+
+def test_a_list_with_two_names_in_some_paths():
+    check(list_of_two_names, [(T(1, 2),), (T(-1, -2),), (T(5, -2),), (T(30, 30),)])

@@ -130,6 +130,7 @@ class Unifier:
         self.touched: dict[int, Any] = {}
         self.merged_cells: list[tuple] = []  # (cell in a, handle in a, cell in b, handle in b, merged handle)
         self.replaced: dict[int, Any] = {}  # lists that became RtLists, by id
+        self.same_lists: set[int] = set()  # those of them that are one list in both states
         self.path: list[str] = []
         self.depth = 0  # the frame being compared
         self._differing()
@@ -384,7 +385,8 @@ class Unifier:
         recorder.block = self.block
         merged = recorder.new_handle(ha.dtype, dims, param, ha.device)
         recorder.block = saved
-        self.memo[("cell", id(ia.cell), id(ib.cell))] = merged
+        if ia.parent is None and ib.parent is None:
+            self.memo[("cell", id(ia.cell), id(ib.cell))] = merged
         self.merged_cells.append((ia.cell, ha, ib.cell, hb, merged))
         return merged
 
@@ -455,6 +457,8 @@ class Unifier:
             return obj
         key = id(obj)
         if key in self.replaced:
+            if key not in self.same_lists:
+                self.apart("objects shared differently")
             return self.replaced[key][1]
         heap = self.m.heap
         if isinstance(obj, (type, types.ModuleType)) and key in self.diff:
@@ -521,6 +525,7 @@ class Unifier:
         frozen = any(type(x) is tuple or isinstance(x, RtList) and x.frozen for x in (a, b))
         if key in self.m.decisions.forbidden_merges:
             self.apart("lists of different lengths")
+        self._pair_lists(a, b)
         sides = [self._list_side(x, overlay, frozen) for x, overlay in ((a, self.a.overlay), (b, self.b.overlay))]
         kind = join(sides[0][1], sides[1][1])
         if kind is None or any(side[1] is None for side in sides):
@@ -544,6 +549,19 @@ class Unifier:
             if type(x) is not tuple and self.replaced.setdefault(id(x), (x, merged))[1] is not merged:
                 self.apart("lists shared differently")
         return merged
+
+    def _pair_lists(self, a: Any, b: Any) -> None:
+        """Each list has one partner, as other objects have; tuples have no identity."""
+        if type(a) is tuple or type(b) is tuple:
+            return
+        if a is b:
+            if id(a) in self.partner_a or id(a) in self.partner_b:
+                self.apart("objects shared differently")
+            self.same_lists.add(id(a))
+            return
+        if id(a) in self.same_lists or id(b) in self.same_lists or self.partner_a.setdefault(
+                id(a), id(b)) != id(b) or self.partner_b.setdefault(id(b), id(a)) != id(a):
+            self.apart("objects shared differently")
 
     def _list_side(self, x: Any, overlay: Any, frozen: bool) -> tuple:
         """(values, kind of the elements, storages of the elements) of a list in one state."""
