@@ -90,9 +90,21 @@ def is_user_file(path: str) -> bool:
                 names = os.listdir(entry)
             except OSError:
                 continue
-            if any(n.endswith(".dist-info") and n.split("-")[0].replace("-", "_").lower() == top for n in names):
+            if any(n.endswith(".dist-info") and (n.split("-")[0].replace("-", "_").lower() == top
+                                                 or top in _tops(os.path.join(entry, n))) for n in names):
                 return False
     return True
+
+
+@functools.lru_cache(None)
+def _tops(folder: str) -> frozenset:
+    """The top-level names that an installed distribution brings, by its list of files."""
+    try:
+        with open(os.path.join(folder, "RECORD"), encoding="utf-8") as record:
+            lines = record.read().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return frozenset()
+    return frozenset(line.split(",")[0].split("/")[0].removesuffix(".py").lower() for line in lines if line)
 
 
 def is_torch(fn: Any) -> bool:
