@@ -387,28 +387,22 @@ def _list_method(method, m, s, args, kwargs):
     return result
 
 
-@handles(torch.cat, torch.concat, torch.concatenate)
-def _join_tensors(m, s, args, kwargs):
-    source = args[0] if args else kwargs.get("tensors")
-    if not isinstance(source, RtList):
-        return NotImplemented
-    axis = args[1] if len(args) > 1 else kwargs.get("dim", kwargs.get("axis", 0))
-    if isinstance(axis, RtScalar) or kwargs.get("out") is not None:
-        raise CaptureRefusal("torch.stack or torch.cat of a list whose length is known only at run time with this argument",
-                             kind="list.stack")
-    return m.lists.tensor(source, "cat", axis)
+def _join_tensors(how):
+    def call(m, s, args, kwargs):
+        source = args[0] if args else kwargs.get("tensors")
+        if not isinstance(source, RtList):
+            return NotImplemented
+        axis = args[1] if len(args) > 1 else kwargs.get("dim", kwargs.get("axis", 0))
+        if isinstance(axis, RtScalar) or kwargs.get("out") is not None:
+            raise CaptureRefusal(f"torch.{how} of a list whose length is known only at run time with this argument",
+                                 kind="list.stack")
+        return m.lists.tensor(source, how, axis)
+
+    return call
 
 
-@handles(torch.stack)
-def _stack_tensors(m, s, args, kwargs):
-    source = args[0] if args else kwargs.get("tensors")
-    if not isinstance(source, RtList):
-        return NotImplemented
-    axis = args[1] if len(args) > 1 else kwargs.get("dim", 0)
-    if isinstance(axis, RtScalar) or kwargs.get("out") is not None:
-        raise CaptureRefusal("torch.stack of a list whose length is known only at run time with this argument",
-                             kind="list.stack")
-    return m.lists.tensor(source, "stack", axis)
+handles(torch.cat, torch.concat, torch.concatenate)(_join_tensors("cat"))
+handles(torch.stack)(_join_tensors("stack"))
 
 
 @handles(torch.tensor, torch.as_tensor)

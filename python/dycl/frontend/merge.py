@@ -24,7 +24,7 @@ from .graph import Block, Edge, Goto, ListType, ScalarType, TensorType, Value, c
 from .heap import Cell, ContextCell, contents_of
 from .iterators import LiveIter, MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter, view_of
 from .runtime_text import RtText
-from .rtlist import EMPTY, RtList, RtListIter, cells_of, graph_lists, join, kind_of_element, leaf_types
+from .rtlist import EMPTY, RtList, RtListIter, cells_of, graph_lists, join, kind_of_items, leaf_types
 from .scalars import kind_of
 from .state import NULL, UNBOUND, Frame, State
 from .symbols import Extent
@@ -572,10 +572,7 @@ class Unifier:
         if type(x) is not (tuple if frozen else list) or type(x) is list and not self.m.is_born(x):
             self.apart(f"a list in one state, a {type(x).__name__} in the other")
         items = self.m.heap.contents_in(overlay, x) if type(x) is list else x
-        kind: tuple | None = EMPTY
-        for item in items:
-            kind = join(kind, kind_of_element(self.m, item))
-        return (), kind, frozenset(cells_of(self.m, tuple(items)))
+        return (), kind_of_items(self.m, items), frozenset(cells_of(self.m, tuple(items)))
 
     def _merge_contents(self, obj: Any, ca: Any, cb: Any) -> None:
         merged = self._contents(obj, ca, cb)

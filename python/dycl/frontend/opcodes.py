@@ -555,12 +555,8 @@ def _drop_result(m, s, value):
 def set_update(m, s, f, i):
     source = f.stack[-1]
     target = f.stack[-i.arg - 1]
-    if isinstance(source, RtList) and isinstance(target, (list, RtList)):  # a display: nobody else knows the target
-        f.stack.pop()
-        f.stack[-i.arg] = m.lists.concat(target, source) if target else m.lists.frozen(source, False)
-        return None
     items = iterators.materialise(m, source)
-    if items is None or isinstance(target, RtList):
+    if items is None:
         f.stack.pop()
         return protocol.call_then(m, s, m.shim("extend_set"), (target, source), {}, _drop_result)
     f.stack.pop()

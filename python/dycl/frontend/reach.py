@@ -25,7 +25,7 @@ from .values import RtScalar
 
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.CodeType, CodeInfo, Block,
            Value, RtScalar, LoopEntry, State, torch.dtype, torch.device, torch.Size, torch.SymInt,
-           types.BuiltinFunctionType, torch._ops.OpOverload, torch._ops.OpOverloadPacket)
+           torch._ops.OpOverload, torch._ops.OpOverloadPacket)
 
 
 def reached(m: Any, state: State) -> set[int]:

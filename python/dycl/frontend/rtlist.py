@@ -97,6 +97,14 @@ def join(a: tuple | None, b: tuple | None) -> tuple | None:
     return None
 
 
+def kind_of_items(m: Any, items: Any) -> tuple | None:
+    """What all items have in common; None if nothing."""
+    kind: tuple | None = EMPTY
+    for item in items:
+        kind = join(kind, kind_of_element(m, item))
+    return kind
+
+
 def leaf_types(kind: tuple) -> list:
     if kind[0] == "tuple":
         return [t for k in kind[2] for t in leaf_types(k)]
@@ -269,12 +277,7 @@ class Lists:
         return self.new(list(x.values), x.kind, x, frozen)
 
     def kind(self, x: Any) -> tuple | None:
-        if isinstance(x, RtList):
-            return x.kind
-        kind: tuple | None = EMPTY
-        for item in x:
-            kind = join(kind, kind_of_element(self.m, item))
-        return kind
+        return x.kind if isinstance(x, RtList) else kind_of_items(self.m, x)
 
     def tensor(self, x: RtList, how: str, axis: int) -> Any:
         """torch.stack or torch.cat."""
