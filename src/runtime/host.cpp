@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/list_parts.h"
 #include "runtime/run_parts.h"
 #include "support/elements.h"
 #include "support/npy.h"
@@ -14,8 +15,11 @@
 
 namespace dycl::host {
 
+using runtime::append_copies;
+using runtime::clamp;
 using runtime::Heap;
 using runtime::ListObject;
+using runtime::resolve;
 using runtime::Slot;
 using runtime::SlotKind;
 using runtime::TensorObject;
@@ -47,26 +51,6 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   std::string text = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? "," : "") + std::to_string(shape[i]);
   return text + "]";
-}
-
-// Python's index; false if it is out of range.
-bool resolve(std::int64_t index, std::size_t size, std::size_t* out) {
-  const auto n = static_cast<std::int64_t>(size);
-  if (index < -n || index >= n) return false;
-  *out = static_cast<std::size_t>(index < 0 ? index + n : index);
-  return true;
-}
-
-std::size_t clamp(std::int64_t index, std::size_t size) {
-  const auto n = static_cast<std::int64_t>(size);
-  if (index < 0) index = index < -n ? 0 : index + n;
-  return static_cast<std::size_t>(std::min(index, n));
-}
-
-void append_copies(ListObject* to, std::span<const Slot> items) {
-  if (to->elements != SlotKind::Scalar)
-    for (Slot s : items) Heap::retain(to->elements, s);
-  to->items.insert(to->items.end(), items.begin(), items.end());
 }
 
 auto at_index(ListObject* list, std::size_t i) { return list->items.begin() + static_cast<std::ptrdiff_t>(i); }

@@ -4,32 +4,11 @@
 // An optional is a list of at most one.
 #include <algorithm>
 
+#include "runtime/list_parts.h"
 #include "runtime/run_parts.h"
 
 namespace dycl::runtime {
 namespace {
-
-// Python's index: negative counts from the end. False if it is out of range.
-bool resolve(std::int64_t index, std::size_t size, std::size_t* out) {
-  const auto n = static_cast<std::int64_t>(size);
-  if (index < -n || index >= n) return false;
-  *out = static_cast<std::size_t>(index < 0 ? index + n : index);
-  return true;
-}
-
-// Python's slice bound, clamped to [0, size].
-std::size_t clamp(std::int64_t index, std::size_t size) {
-  const auto n = static_cast<std::int64_t>(size);
-  if (index < 0) index = index < -n ? 0 : index + n;
-  return static_cast<std::size_t>(std::min(index, n));
-}
-
-void append_copies(ListObject* to, std::span<const Slot> items) {
-  if (to->elements != SlotKind::Scalar) {
-    for (Slot s : items) Heap::retain(to->elements, s);
-  }
-  to->items.insert(to->items.end(), items.begin(), items.end());
-}
 
 auto at_index(ListObject* list, std::size_t i) { return list->items.begin() + static_cast<std::ptrdiff_t>(i); }
 

@@ -16,6 +16,7 @@
 
 #include "backends/openvino/model.h"
 #include "backends/openvino/target.h"
+#include "backends/plugin_status.h"
 #include "dycl/plugin.h"
 #include "support/dtype.h"
 
@@ -23,37 +24,13 @@ namespace openvino = dycl::backends::openvino;
 using dycl::Error;
 using dycl::ErrorKind;
 using dycl::Result;
+using dycl::backends::fail;
+using dycl::backends::guarded;
+using dycl::backends::status_of;
+using dycl::backends::t_last_error;
 using openvino::Library;
 
 namespace {
-
-thread_local std::string t_last_error;  // NOLINT
-
-dycl_plugin_status fail(dycl_plugin_status status, std::string message) {
-  t_last_error = std::move(message);
-  return status;
-}
-
-dycl_plugin_status status_of(const Error& error) {
-  const auto code = error.kind == ErrorKind::Missing          ? DYCL_PLUGIN_MISSING
-                    : error.kind == ErrorKind::Unsupported    ? DYCL_PLUGIN_UNSUPPORTED
-                    : error.kind == ErrorKind::InvalidPackage ? DYCL_PLUGIN_BAD_ARTIFACT
-                                                              : DYCL_PLUGIN_FAILED;
-  return fail(code, error.message + (error.help.empty() ? "" : "; " + error.help));
-}
-
-// Runs `body`, which returns Result<void>; nothing it throws gets out.
-template <typename Body>
-dycl_plugin_status guarded(Body body) noexcept {
-  try {
-    const Result<void> result = body();
-    return result ? DYCL_PLUGIN_OK : status_of(result.error());
-  } catch (const std::bad_alloc&) {
-    return fail(DYCL_PLUGIN_FAILED, "out of memory");
-  } catch (const std::exception& e) {
-    return fail(DYCL_PLUGIN_FAILED, e.what());
-  }
-}
 
 Error failure(std::string message) { return {ErrorKind::RuntimeFailure, std::move(message), {}, {}, {}}; }
 

@@ -30,6 +30,7 @@
 #include "backends/ort/small_run.h"
 #include "backends/ort/target.h"
 #include "backends/ort/weight_layouts.h"
+#include "backends/plugin_status.h"
 #include "dycl/plugin.h"
 #include "support/dtype.h"
 
@@ -37,38 +38,14 @@ namespace ort = dycl::backends::ort;
 using dycl::Error;
 using dycl::ErrorKind;
 using dycl::Result;
+using dycl::backends::fail;
+using dycl::backends::guarded;
+using dycl::backends::status_of;
+using dycl::backends::t_last_error;
 using ort::Handle;
 using ort::WeightLayout;
 
 namespace {
-
-thread_local std::string t_last_error;  // NOLINT
-
-dycl_plugin_status fail(dycl_plugin_status status, std::string message) {
-  t_last_error = std::move(message);
-  return status;
-}
-
-dycl_plugin_status status_of(const Error& error) {
-  const auto code = error.kind == ErrorKind::Missing          ? DYCL_PLUGIN_MISSING
-                    : error.kind == ErrorKind::Unsupported    ? DYCL_PLUGIN_UNSUPPORTED
-                    : error.kind == ErrorKind::InvalidPackage ? DYCL_PLUGIN_BAD_ARTIFACT
-                                                              : DYCL_PLUGIN_FAILED;
-  return fail(code, error.message + (error.help.empty() ? "" : "; " + error.help));
-}
-
-// Runs `body`, which returns Result<void>; nothing it throws gets out.
-template <typename Body>
-dycl_plugin_status guarded(Body body) noexcept {
-  try {
-    const Result<void> result = body();
-    return result ? DYCL_PLUGIN_OK : status_of(result.error());
-  } catch (const std::bad_alloc&) {
-    return fail(DYCL_PLUGIN_FAILED, "out of memory");
-  } catch (const std::exception& e) {
-    return fail(DYCL_PLUGIN_FAILED, e.what());
-  }
-}
 
 Error bad_artifact(const dycl_plugin_artifact& artifact, const std::string& what) {
   return {ErrorKind::InvalidPackage, "the artifact of @" + std::string(artifact.function) + ": " + what, {}, {}, {}};
@@ -113,7 +90,7 @@ struct dycl_session {
   std::string function;
   std::optional<SmallSession> small;  // if there, the rest is empty
   Handle<OrtSession> session;
-  std::vector<std::string> names;                   // inputs, then outputs
+  std::vector<std::string> names;  // inputs, then outputs
   std::vector<const char*> input_names, output_names;
 };
 
@@ -165,8 +142,11 @@ Result<void> fill_engine(dycl_engine& engine, const dycl_engine_options& options
   engine.threads = options.threads;
   engine.spinning = options.spinning;
   if (options.extra_count > 0)
-    return Error{ErrorKind::Unsupported, "the ort engine has no option '" + std::string(options.extra_keys[0]) + "'", {},
-                 {}, {}};
+    return Error{ErrorKind::Unsupported,
+                 "the ort engine has no option '" + std::string(options.extra_keys[0]) + "'",
+                 {},
+                 {},
+                 {}};
   const OrtApi& api = *engine.api;
   const std::lock_guard lock(g_environment_mutex);
   g_api = engine.api;
@@ -225,9 +205,9 @@ Result<OrtValue*> wrap(dycl_engine& engine, void* data, std::uint64_t bytes, con
   alignas(64) static char nothing[64];  // the address of tensors without elements
   OrtValue* value = nullptr;
   DYCL_TRY(check(engine,
-                 engine.api->CreateTensorWithDataAsOrtValue(
-                     engine.memory.get(), data ? data : nothing, bytes, shape, static_cast<std::size_t>(rank),
-                     static_cast<ONNXTensorElementDataType>(dtype), &value),
+                 engine.api->CreateTensorWithDataAsOrtValue(engine.memory.get(), data ? data : nothing, bytes, shape,
+                                                            static_cast<std::size_t>(rank),
+                                                            static_cast<ONNXTensorElementDataType>(dtype), &value),
                  "tensor"));
   return value;
 }
@@ -242,7 +222,8 @@ Result<void*> elements_of(dycl_engine& engine, const dycl_plugin_artifact& artif
           static_cast<std::uint64_t>(shape[2] * shape[3]))
     return bad_artifact(artifact, "it wants a weight in a form that it does not have");
   constexpr std::size_t kAlignment = 64;
-  auto* memory = static_cast<float*>(std::aligned_alloc(kAlignment, (weight.bytes + kAlignment - 1) / kAlignment * kAlignment));
+  auto* memory =
+      static_cast<float*>(std::aligned_alloc(kAlignment, (weight.bytes + kAlignment - 1) / kAlignment * kAlignment));
   if (!memory) throw std::bad_alloc();
   engine.reordered.emplace_back(memory);
   block_weight(layout, shape, static_cast<const float*>(weight.data), memory);
@@ -323,8 +304,8 @@ using CountPorts = OrtStatus*(ORT_API_CALL*)(const OrtSession*, std::size_t*);
 using PortType = OrtStatus*(ORT_API_CALL*)(const OrtSession*, std::size_t, OrtTypeInfo**);
 using PortName = OrtStatus*(ORT_API_CALL*)(const OrtSession*, std::size_t, OrtAllocator*, char**);
 
-Result<void> check_port(dycl_session& session, const dycl_plugin_artifact& artifact, PortType type_of, std::size_t index,
-                        std::int32_t dtype) {
+Result<void> check_port(dycl_session& session, const dycl_plugin_artifact& artifact, PortType type_of,
+                        std::size_t index, std::int32_t dtype) {
   const OrtApi& api = *session.engine->api;
   OrtTypeInfo* raw = nullptr;
   DYCL_TRY(check(*session.engine, type_of(session.session.get(), index, &raw), "type"));
@@ -344,8 +325,8 @@ Result<void> read_ports(dycl_session& session, const dycl_plugin_artifact& artif
   std::size_t found = 0;
   DYCL_TRY(check(engine, count_of(session.session.get(), &found), "ports"));
   if (found != count)
-    return bad_artifact(artifact, "its model has " + std::to_string(found) + " inputs or outputs where the program has " +
-                                      std::to_string(count));
+    return bad_artifact(artifact, "its model has " + std::to_string(found) +
+                                      " inputs or outputs where the program has " + std::to_string(count));
   OrtAllocator* allocator = nullptr;
   DYCL_TRY(check(engine, engine.api->GetAllocatorWithDefaultOptions(&allocator), "allocator"));
   for (std::size_t i = 0; i < count; ++i) {
@@ -378,7 +359,8 @@ Result<std::vector<std::size_t>> port_sizes(const dycl_plugin_artifact& artifact
     std::size_t size = dtype ? dycl::size_of(*dtype) : 0;
     bool known = size > 0 && ports[i].rank >= 0;
     for (std::int32_t d = 0; known && d < ports[i].rank; ++d) {
-      known = ports[i].shape[d] >= 0 && !__builtin_mul_overflow(size, static_cast<std::size_t>(ports[i].shape[d]), &size);
+      known =
+          ports[i].shape[d] >= 0 && !__builtin_mul_overflow(size, static_cast<std::size_t>(ports[i].shape[d]), &size);
     }
     if (!known) return bad_artifact(artifact, "a small program needs known shapes");
     sizes.push_back(size);
@@ -413,9 +395,8 @@ Result<void> fill_session(dycl_session& session, dycl_engine& engine, const dycl
   OrtSession* raw = nullptr;
   const Result<void> created =
       check(engine,
-            api.CreateSessionFromArrayWithPrepackedWeightsContainer(engine.environment.get(), contents.model,
-                                                                    contents.size, options.get(), engine.packed.get(),
-                                                                    &raw),
+            api.CreateSessionFromArrayWithPrepackedWeightsContainer(
+                engine.environment.get(), contents.model, contents.size, options.get(), engine.packed.get(), &raw),
             "load");
   if (!created) return bad_artifact(artifact, created.error().message);
   session.session = ort::own(raw, api.ReleaseSession);
@@ -493,13 +474,18 @@ Result<void> adopt(dycl_engine& engine, OrtValue* value, dycl_plugin_tensor& out
   void* data = nullptr;
   DYCL_TRY(check(engine, api.GetTensorMutableData(value, &data), "result"));
   if (engine.host->adopt(&output, static_cast<std::int32_t>(rank), shape, data, value, drop_value) != 0)
-    return Error{ErrorKind::RuntimeFailure, "a result has a shape that contradicts the program's type for it", {}, {}, {}};
+    return Error{
+        ErrorKind::RuntimeFailure, "a result has a shape that contradicts the program's type for it", {}, {}, {}};
   (void)owned.release();
   return {};
 }
 
 Error wrong_size(const dycl_session& session, const char* what) {
-  return {ErrorKind::RuntimeFailure, session.function + ": " + what + " has another size than the program says", {}, {}, {}};
+  return {ErrorKind::RuntimeFailure,
+          session.function + ": " + what + " has another size than the program says",
+          {},
+          {},
+          {}};
 }
 
 Result<void> run_small(dycl_session& session, dycl_context& context, dycl_plugin_tensor* const* inputs,
@@ -533,14 +519,16 @@ Result<void> run_session(dycl_session& session, dycl_context& context, dycl_plug
     if (outputs[i]->rank < 0) continue;
     DYCL_ASSIGN(context.outputs[i], value_of(engine, *outputs[i]));
   }
-  OrtStatus* status =
-      engine.api->Run(session.session.get(), context.options.get(), session.input_names.data(), context.inputs.data(),
-                      context.inputs.size(), session.output_names.data(), context.outputs.size(), context.outputs.data());
+  OrtStatus* status = engine.api->Run(session.session.get(), context.options.get(), session.input_names.data(),
+                                      context.inputs.data(), context.inputs.size(), session.output_names.data(),
+                                      context.outputs.size(), context.outputs.data());
   Result<void> result = status ? check(engine, status, session.function.c_str()) : Result<void>();
   for (std::size_t i = 0; i < context.outputs.size(); ++i) {
     if (outputs[i]->rank >= 0 || !context.outputs[i]) continue;
-    if (result) result = adopt(engine, context.outputs[i], *outputs[i]);
-    else engine.api->ReleaseValue(context.outputs[i]);
+    if (result)
+      result = adopt(engine, context.outputs[i], *outputs[i]);
+    else
+      engine.api->ReleaseValue(context.outputs[i]);
   }
   return result;
 }
