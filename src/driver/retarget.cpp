@@ -8,6 +8,7 @@
 
 #include "backends/backend.h"
 #include "backends/cache.h"
+#include "backends/mixed.h"
 #include "emit/package_writer.h"
 #include "ir/parse.h"
 #include "ir/verify.h"
@@ -101,18 +102,19 @@ Result<std::vector<backends::SubDnnArtifacts>> artifacts_of(const Package& packa
   return all;
 }
 
-// Layouts and targets are agreed between all sub-DNNs, so one back end must have made them all.
-Result<void> check_backend(const std::vector<backends::SubDnnArtifacts>& artifacts, const std::string& backend) {
+// Each sub-DNN stays with the engine that its portable form is for. An Error if one is not installed here.
+Result<backends::Assignment> assignment_of(const std::vector<backends::SubDnnArtifacts>& artifacts) {
+  backends::Assignment assignment;
+  std::set<std::string> engines;
   for (const auto& sub_dnn : artifacts)
     for (const auto& artifact : sub_dnn.artifacts)
-      if (artifact.backend != backend)
-        return Error{ErrorKind::Unsupported,
-                     "sub-DNN @" + sub_dnn.function + " is of the back end '" + artifact.backend +
-                         "'; only packages that are all of '" + backend + "' can be retargeted",
-                     "compile it again from its source",
-                     {},
-                     {}};
-  return {};
+      if (artifact.target == backends::kPortableTarget) assignment[sub_dnn.function] = artifact.backend;
+  for (const auto& [function, name] : assignment) {
+    if (!engines.insert(name).second) continue;
+    DYCL_ASSIGN(const auto backend, backends::find_backend(name));
+    DYCL_TRY(backend->engine());
+  }
+  return assignment;
 }
 
 // The new artifacts first, then those for other machines, portable ones last.
@@ -153,11 +155,10 @@ std::map<std::string, std::string> source_texts(const runtime::DebugInfo& debug)
 
 Result<CompileReport> retarget(const std::filesystem::path& path, const CompileOptions& options) {
   CompileReport report;
-  DYCL_ASSIGN(const auto backend, backends::find_backend(options.backend));
   DYCL_ASSIGN(const Package package, open(path));
   DYCL_ASSIGN(ir::Program program, program_of(package));
   DYCL_ASSIGN(const auto before, artifacts_of(package, program));
-  DYCL_TRY(check_backend(before, options.backend));
+  DYCL_ASSIGN(auto assignment, assignment_of(before));
   count(program, report);
 
   backends::BackendOptions engine;
@@ -169,11 +170,12 @@ Result<CompileReport> retarget(const std::filesystem::path& path, const CompileO
   engine.notice = [&](std::string_view text) { report.notices.emplace_back(text); };
   if (options.progress) options.progress("back end");
   const auto start = std::chrono::steady_clock::now();
-  DYCL_ASSIGN(auto artifacts, backend->compile_program(program, engine));
+  DYCL_ASSIGN(auto artifacts, backends::compile_assigned(program, assignment, engine));
   add_kept(artifacts, before);
   report.stages.push_back(
       {"back end", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
   for (const auto& sub_dnn : artifacts) report.artifacts += sub_dnn.artifacts.size();
+  for (const auto& [function, backend] : assignment) ++report.engines[backend];
   report.weights = program.weights.size();
 
   emit::PackageOptions written;

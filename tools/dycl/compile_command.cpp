@@ -127,10 +127,11 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
   command->add_option("source", options->source, "model.onnx, model.dyir, file.py:factory or module:factory")
       ->required();
   command->add_option("-o,--output", options->compile.output, "The package; default: the source's name with .dycl");
-  command
-      ->add_option("--backend", options->compile.backend,
-                   "The engine that runs the sub-DNNs: ort, openvino, or auto (measured per sub-DNN)")
-      ->capture_default_str();
+  CLI::Option* backend =
+      command
+          ->add_option("--backend", options->compile.backend,
+                       "The engine that runs the sub-DNNs: ort, openvino, or auto (measured per sub-DNN)")
+          ->capture_default_str();
   command->add_option("--threads", options->compile.threads, "Threads of use, for what auto measures")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
@@ -150,6 +151,7 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
   command
       ->add_flag("--retarget", options->retarget,
                  "The source is a package (.dycl): add artifacts for this machine; without -o in place")
+      ->excludes(backend)
       ->excludes(weights)
       ->excludes(skip)
       ->excludes(dump)
