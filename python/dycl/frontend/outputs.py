@@ -23,6 +23,7 @@ from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, TensorType, Value, successors
 from .heap import Cell, ContextCell
 from .iterators import MGenerator
+from .output_numbers import share_structures
 from .rtlist import RtList
 from .runtime_text import RtText
 from .state import State
@@ -299,6 +300,7 @@ class Outputs:
 
     def _assemble(self) -> None:
         m = self.m
+        share_structures(self.ends, self._constant)
         self.variants: list[tuple] = []
         seen: list[tuple] = []
         numbers: list[int] = []
@@ -329,6 +331,10 @@ class Outputs:
         m.graph.output_states = state_names
         self.slot_types = plan.types
         self.written_inputs = [root for root in self.roots if root.kind == "input"]
+
+    def _constant(self, end: End, number: Any) -> Value:
+        self.m.activate(end.state)
+        return self.m.scalars.value(number)
 
     def _root_value(self, end: End, root: Any) -> Value:
         return end.roots.get(id(root)) or self.m.recorder.value_of_info(root.info)
