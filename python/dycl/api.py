@@ -62,7 +62,9 @@ def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | No
     """A saved program. Classes of its inputs and outputs are imported by name. `host_functions`: by name, beside those
     marked with @dycl.host_function in this process."""
     engine = engines.NativeEngine.load(os.fspath(path), threads, host_functions)
-    return CompiledProgram(engine, Interface.from_json(engine.metadata()), None, {})
+    interface = Interface.from_json(engine.metadata())
+    engine.index_errors = interface.index_errors
+    return CompiledProgram(engine, interface, None, {})
 
 
 class CompiledProgram:

@@ -11,6 +11,7 @@ import builtins
 import json
 import linecache
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -35,7 +36,8 @@ def build(captured: Any, interface: Any, model: Any, backend: str, threads: int,
     say("lower")
     builder = _native.ProgramBuilder()
     try:
-        lower_graph(captured.graph, builder, names=_weight_names(model), initials=interface.initial_states())
+        interface.index_errors = lower_graph(captured.graph, builder, names=_weight_names(model),
+                                             initials=interface.initial_states())
     except LoweringRefusal as refusal:
         raise CompileError(str(refusal), kind="lowering") from None
     for name, (low, high) in interface.symbols.items():
@@ -47,6 +49,7 @@ def build(captured: Any, interface: Any, model: Any, backend: str, threads: int,
     lowered = time.perf_counter() - started
     engine, report = NativeEngine.compile(builder, backend, threads, say, **choices)
     names = [name for name, *_ in interface.states]
+    engine.index_errors = interface.index_errors
     engine.order = [names.index(name) for name, _ in engine.program.states]
     engine.back = [engine.order.index(k) for k in range(len(names))]
     report["times"] = {"lower": lowered, "compile": time.perf_counter() - started - lowered}
@@ -73,6 +76,7 @@ class NativeEngine:
         self.builder: Any = None  # the program before the passes, if it was compiled here
         self.order: list[int] = []  # the program's states, by their position among the interface's
         self.back: list[int] = []
+        self.index_errors: dict[str, list[str]] = {}  # see lower_graph
         if folder is not None:
             weakref.finalize(self, shutil.rmtree, folder, True)
 
@@ -129,7 +133,8 @@ class NativeEngine:
             outputs, after = self.run_.run(inputs, [states[k] for k in self.order])
             return outputs, [after[k] for k in self.back]
         except _native.RunError as error:
-            raise _user_exception(error, exceptions) from None
+            found = _user_exception(error, exceptions, self.index_errors)
+            raise found from (error if found is not error and not error.type else None)
 
     def save(self, path: str) -> None:
         temporary = f"{path}.{os.getpid()}.tmp"
@@ -188,9 +193,29 @@ def _print(text: str) -> None:
     print(text, end="", flush=False)
 
 
-def _user_exception(error: Any, exceptions: dict) -> BaseException:
+class RunIndexError(IndexError, RuntimeError):
+    """An index out of range, in a part of the program where torch raises the one here and the other there."""
+
+
+_BY_INDEX = re.compile(r"running (\w+) node\..*(out of data bounds|invalid ind|out of bounds|GatherElements op)", re.DOTALL)
+
+
+def _index_error(error: Any, index_errors: dict) -> BaseException | None:
+    """What torch raises where an engine refuses an index."""
+    failed = _BY_INDEX.search(error.message)
+    if failed is None or not index_errors.get(failed[1]):
+        return None
+    names = index_errors[failed[1]]
+    kind = RunIndexError if len(names) > 1 else IndexError if names[0] == "IndexError" else RuntimeError
+    file, line, column = error.span[:3] if error.span else ("", 0, 0)
+    return kind(f"{file}:{line}:{column}: an index is out of range" if line else "an index is out of range")
+
+
+def _user_exception(error: Any, exceptions: dict, index_errors: dict) -> BaseException:
     """An exception of the user's program, as its own class."""
     name = getattr(error, "type", "") or ""
+    if not name:
+        return _index_error(error, index_errors) or error
     cls = exceptions.get(name) or getattr(builtins, name, None)
     if isinstance(cls, type) and issubclass(cls, Exception):
         try:

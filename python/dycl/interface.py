@@ -35,6 +35,7 @@ class Interface:
     random: bool = False
     initials: dict = dataclasses.field(default_factory=dict)
     unsaved: str = ""
+    index_errors: dict = dataclasses.field(default_factory=dict)  # ONNX op -> what torch raises where an index is out of range
     kept: bool = False  # loaded from a file
     containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
     choices: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> the values an attribute may have
@@ -162,7 +163,7 @@ class Interface:
             "argument_names": self.argument_names,
             "states": [name for name, *_ in self.states],
             "exceptions": {n: f"{c.__module__}:{c.__qualname__}" for n, c in self.exceptions.items()},
-            "random": self.random,
+            "random": self.random, "index_errors": self.index_errors,
         }
 
     @classmethod
@@ -179,6 +180,7 @@ class Interface:
         loaded = cls([from_json(t) for t in data["arguments"]], {k: from_json(t) for k, t in data["keywords"].items()},
                      [(from_json(t), ()) for t in data["variants"]], data["slots"], data["written_inputs"], [],
                      exceptions, {}, data["names"], data["argument_names"], [], data["random"])
+        loaded.index_errors = data.get("index_errors", {})
         loaded.kept = True
         return loaded
 

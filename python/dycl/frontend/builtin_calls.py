@@ -990,7 +990,7 @@ def _size(m, s, args, kwargs):
 
 @handles(torch._C._nn.one_hot, torch.nn.functional.one_hot)
 def _one_hot(m, s, args, kwargs):
-    """With a number of classes known only at run time: a comparison with 0, 1, 2, ..."""
+    """A comparison with 0, 1, 2, ...; what torch makes of it while it is recorded checks no class."""
     indices = args[0] if args else kwargs["tensor"]
     classes = args[1] if len(args) > 1 else kwargs.get("num_classes", -1)
     if m.is_tensor(classes):
@@ -998,11 +998,14 @@ def _one_hot(m, s, args, kwargs):
     if type(classes) is int and classes < 0 and m.is_symbolic(indices) and m.recorder.static(indices) is None:
         top = m.tensor_item(m.recorder.call(torch.max, (indices,), {}))
         classes = m.scalars.binary("add", top, 1)
-    if not isinstance(classes, RtScalar):
+    checked = m.is_symbolic(indices) and m.recorder.static(indices) is None and indices.dtype == torch.int64
+    if not isinstance(classes, RtScalar) and not (checked and type(classes) is int and classes > 0):
         return NotImplemented if not args or not m.is_tensor(args[1] if len(args) > 1 else None) else \
             m.recorder.call(torch._C._nn.one_hot, (indices, classes), {})
     numbers = m.recorder.call(torch.arange, (classes,), {})
-    column = m.recorder.call(torch.unsqueeze, (indices, -1), {})
+    flat = m.recorder.call(torch.reshape, (indices, (-1,)), {})
+    flat = m.recorder.call(torch.gather, (numbers, 0, flat), {})  # fails for a class that is out of range
+    column = m.recorder.call(torch.unsqueeze, (m.recorder.call(torch.Tensor.view_as, (flat, indices), {}), -1), {})
     return m.recorder.call(torch.Tensor.to, (m.recorder.call(torch.eq, (column, numbers), {}), torch.int64), {})
 
 

@@ -48,7 +48,7 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
     entering = _Entering(recorder)
     args, kwargs = entering(args), entering(kwargs)
     if native and name in _BY_EXTENT:
-        _refuse_caught(recorder, name, args)
+        _refuse_caught(recorder, name, args, kwargs)
     with _as_refusals(fn, entering.symbolic, recorder):
         return leave(recorder, _perform(recorder, fn, name, native, args, kwargs))
 
@@ -56,20 +56,23 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
 # Calls that fail by an index, and those that fail by an extent (nothing there, shapes that do not fit).
 _BY_INDEX = {"__getitem__", "__setitem__", "index_select", "gather", "take", "take_along_dim", "scatter", "scatter_",
              "scatter_add", "scatter_add_", "index_add", "index_add_", "index_put", "index_put_", "index_copy", "index_copy_",
-             "index_fill", "index_fill_", "select", "narrow", "embedding", "one_hot", "bincount", "view", "reshape"}
+             "index_fill", "index_fill_", "select", "narrow", "embedding", "embedding_bag", "one_hot", "bincount", "view", "reshape",
+             "scatter_reduce", "scatter_reduce_", "index_reduce", "index_reduce_", "repeat_interleave", "nll_loss", "nll_loss_nd",
+             "cross_entropy_loss", "put", "put_"}
 _BY_EXTENT = {"max", "min", "amax", "amin", "argmax", "argmin", "aminmax", "median", "item", "stack", "cat", "add", "sub",
               "mul", "div", "__add__", "__sub__", "__mul__", "__truediv__", *_BY_INDEX}
 
 
-def _refuse_caught(recorder, name: str, args: tuple) -> None:
+def _refuse_caught(recorder, name: str, args: tuple, kwargs: dict) -> None:
     """Indices and extents of run time may be wrong in a run, which ends it: refused where the program would catch that."""
     parts = [y for x in args for y in (x if isinstance(x, (list, tuple)) else (x,))]
     extents = any(isinstance(d, torch.SymInt) for x in parts if isinstance(x, torch.Tensor) for d in x.shape)
     if not extents and name in _BY_INDEX:
         if name == "__getitem__" and isinstance(args[1], torch.SymInt):
             return  # a branch already
-        given = args[:1] if name in ("one_hot", "bincount") else args[1:2] if name in _OPERATORS.values() else args[1:]
-        parts = [y for x in given for y in (x if isinstance(x, (list, tuple)) else (x,))]
+        first = name in ("one_hot", "bincount") or name == "repeat_interleave" and len(args) == 1
+        given = args[:1] if first else args[1:2] if name in _OPERATORS.values() else args[1:]
+        parts = [y for x in (*given, *kwargs.values()) for y in (x if isinstance(x, (list, tuple)) else (x,))]
         extents = any(isinstance(x, torch.SymInt) or isinstance(x, torch.Tensor) and x.dtype in (torch.int64, torch.int32)
                       and recorder.static_value(recorder.value_of(x)) is None for x in parts)
     if extents:

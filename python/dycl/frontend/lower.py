@@ -37,12 +37,17 @@ from .graph import (
     Value,
     successors,
 )
+from .nonnegative import Nonnegative
 from .onnx_fold import drop_dead_nodes, evaluate, fold_constants
 from .onnx_lowering import LoweringRefusal, Template, TemplateOp, convert, inputs_of, op_name, scalar_dtype
+from .onnx_table import INDEX_ERRORS
 from .onnx_tape import ConversionError, dtype_name, type_text
 
 __all__ = ["LoweringRefusal", "graph_to_text", "lower_graph", "type_to_text"]
 
+# Ops that fail by an index -> the op that an engine says has failed.
+_INDEXED = {name: name for name in ("Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND")}
+_INDEXED["NegativeLogLikelihoodLoss"] = "GatherElements"
 _LITERAL_BYTES = 1024
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 
@@ -63,12 +68,16 @@ def type_to_text(type: Type) -> str:
 
 def lower_graph(
     graph: Graph, builder: Any, *, names: dict[int, str] | None = None, initials: dict[str, Any] | None = None
-) -> None:
+) -> dict[str, list[str]]:
     """Writes `graph` into `builder` as the function `main`. `names`: id(tensor) -> the weight's name.
-    `initials`: the first value of each state, a number or a tensor. Raises LoweringRefusal."""
+    `initials`: the first value of each state, a number or a tensor. Raises LoweringRefusal.
+
+    Returns, for each ONNX op that fails by an index, the exceptions that torch raises there."""
     fold_constants(graph)
     read = drop_dead_nodes(graph)
-    _Lowering(graph, builder, names or {}, initials or {}, read).run()
+    lowering = _Lowering(graph, builder, names or {}, initials or {}, read)
+    lowering.run()
+    return {op: sorted(errors) for op, errors in sorted(lowering.index_errors.items())}
 
 
 @dataclass
@@ -83,6 +92,8 @@ class _Lowering:
     def __init__(self, graph: Graph, builder: Any, names: dict[int, str], initials: dict[str, Any], read: set[int]):
         self.graph, self.builder, self.names, self.initials = graph, builder, names, initials
         self.read = read  # ids of the values that somebody uses
+        self.nonnegative = Nonnegative(graph)
+        self.index_errors: dict[str, set[str]] = {}  # ONNX op -> what torch raises where it fails by an index
         self.function = builder.new_function("main")
         self.ids: dict[int, int] = {}  # Value.id -> id in the function
         self.texts: dict[Type, str] = {}
@@ -224,7 +235,7 @@ class _Lowering:
             self.ids[value.id] = id
 
     def tensor(self, node: AtenNode) -> None:
-        template = convert(node, tuple(v.id in self.read for v in node.outputs))
+        template = convert(node, tuple(v.id in self.read for v in node.outputs), self.nonnegative)
         span = self.span(node.span)
         values: dict[int, int | _Constant] = {i: self.tensor_operand(v) for i, v in enumerate(inputs_of(node))}
         values.update((index, _Constant(tensor, "c")) for index, tensor in template.constants.items())
@@ -239,6 +250,8 @@ class _Lowering:
                 self.block, op.name, operands, op.types, op.attrs, hints.get(op.outputs[0], ""), span
             )
             values.update(zip(op.outputs, ids))
+            if op.name in _INDEXED:
+                self.index_errors.setdefault(_INDEXED[op.name], set()).add(INDEX_ERRORS.get(node.target, "IndexError"))
         self.finish(node, template, values, span)
 
     def finish(self, node: AtenNode, template: Template, values: dict[int, int | _Constant], span) -> None:

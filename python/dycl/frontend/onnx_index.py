@@ -3,7 +3,8 @@
 
 Advanced indexing becomes GatherND/ScatterND over the indexed axes, moved to the front. A boolean mask
 becomes the positions where it is true (NonZero); writing a value that broadcasts through a mask
-becomes Where. Indices out of range are an error of the engine at run time.
+becomes Where. Indices out of range are an error of the engine at run time; where torch takes no negative
+ones, `checked_index` makes them out of range.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import torch
 
 from .onnx_pointwise import scalar_as, truth
-from .onnx_shape import INT64_MAX, slice_
+from .onnx_shape import INT64_MAX, range_, slice_
 from .onnx_table import ConversionError, Sym, Tape, axis_of, converts, dim_value, reshape, squeeze, static, unsqueeze
 
 
@@ -24,6 +25,21 @@ def long(t: Tape, index: Sym) -> Sym:
     if index.is_float or index.torch_dtype == torch.bool:
         raise ConversionError(f"an index of {index.torch_dtype}")
     return t.cast(index, torch.int64)
+
+
+def checked_index(t: Tape, index: Sym) -> Sym:
+    """int64, with negative indices (which ONNX would count from the end) too large for any engine to take."""
+    wide = long(t, index)
+    if index.nonnegative or wide.const is not None and bool((wide.const >= 0).all()):
+        return wide
+    return t.op("BitwiseAnd", wide, t.constant(INT64_MAX, torch.int64))
+
+
+def failing_where(t: Tape, x: Sym, bad: Sym) -> Sym:
+    """x, integers; the run fails where any of `bad` holds."""
+    count = t.op("ReduceSum", t.cast(bad, torch.int64), keepdims=0)
+    zero = t.op("GatherElements", t.constant([0], torch.int64), unsqueeze(t, count, [0]), axis=0)
+    return t.op("Add", x, t.cast(zero, x.torch_dtype))
 
 
 # ---- x[indices] --------------------------------------------------------------------------------
@@ -229,12 +245,12 @@ def take(t, self, index):
     return t.op("Gather", flat, long(t, index), axis=0)
 
 
-@converts("index_select")
+@converts("index_select", index_error="IndexError")
 def index_select(t, self, dim, index):
     if self.rank == 0:
-        return squeeze(t, t.op("Gather", unsqueeze(t, self, [0]), reshape(t, long(t, index), [-1]), axis=0), [0])
-    index = unsqueeze(t, long(t, index), [0]) if index.rank == 0 else long(t, index)
-    return t.op("Gather", self, index, axis=axis_of(self, dim))
+        return squeeze(t, t.op("Gather", unsqueeze(t, self, [0]), reshape(t, checked_index(t, index), [-1]), axis=0), [0])
+    rows = unsqueeze(t, checked_index(t, index), [0]) if index.rank == 0 else checked_index(t, index)
+    return t.op("Gather", self, rows, axis=axis_of(self, dim))
 
 
 # ---- gather and scatter along one axis ---------------------------------------------------------
@@ -244,22 +260,24 @@ def _at_least_1d(t, x: Sym) -> Sym:
     return unsqueeze(t, x, [0]) if x.rank == 0 else x
 
 
-@converts("gather")
+@converts("gather", index_error="RuntimeError")
 def gather(t, self, dim, index, sparse_grad=False):
     axis = axis_of(self, dim)
     if index.known and 0 in index.dims:
         return t.op("Expand", t.constant(0, self.torch_dtype), t.ints(index.dims))
-    x, i = _at_least_1d(t, self), _at_least_1d(t, long(t, index))
+    x, i = _at_least_1d(t, self), _at_least_1d(t, checked_index(t, index))
     if x.rank != i.rank:
         raise ConversionError("gather of a tensor and an index with different numbers of dimensions")
     result = t.op("GatherElements", x, i, axis=axis)
     return squeeze(t, result, [0]) if index.rank == 0 else result
 
 
-@converts("take_along_dim")
+@converts("take_along_dim", index_error="RuntimeError")
 def take_along_dim(t, self, indices, dim=None):
     if dim is None:
-        return gather(t, reshape(t, self, [-1]), 0, reshape(t, indices, [-1]))
+        flat = reshape(t, indices, [-1])
+        flat.nonnegative = indices.nonnegative
+        return gather(t, reshape(t, self, [-1]), 0, flat)
     if not (self.known and indices.known):
         raise ConversionError("take_along_dim of shapes known only at run time")
     axis = axis_of(self, dim)
@@ -269,14 +287,16 @@ def take_along_dim(t, self, indices, dim=None):
         )
     )
     a, b = shape[:axis] + [self.dims[axis]] + shape[axis:], shape[:axis] + [indices.dims[axis]] + shape[axis:]
-    return gather(t, t.op("Expand", self, t.ints(a)), axis, t.op("Expand", long(t, indices), t.ints(b)))
+    wide = t.op("Expand", long(t, indices), t.ints(b))
+    wide.nonnegative = indices.nonnegative
+    return gather(t, t.op("Expand", self, t.ints(a)), axis, wide)
 
 
 def _scatter(t, self: Sym, dim, index: Sym, src: Sym, reduction: str) -> Sym:
     axis = axis_of(self, dim)
     if index.known and 0 in index.dims:
         return self
-    x, i, s = (_at_least_1d(t, v) for v in (self, long(t, index), t.cast(src, self.torch_dtype)))
+    x, i, s = (_at_least_1d(t, v) for v in (self, checked_index(t, index), t.cast(src, self.torch_dtype)))
     if s.dims != i.dims or not i.known:
         bounds = [dim_value(t, i, a) for a in range(i.rank)]
         s = t.op("Slice", s, t.ints([0] * i.rank), t.ints(bounds), t.ints(list(range(i.rank))))
@@ -292,7 +312,7 @@ def scatter_elements(t, x: Sym, index: Sym, updates: Sym, axis: int, reduction: 
     return t.op("ScatterElements", x, index, updates, axis=axis, reduction=reduction)
 
 
-@converts("scatter.src")
+@converts("scatter.src", index_error="RuntimeError")
 def scatter_src(t, self, dim, index, src):
     return _scatter(t, self, dim, index, src, "none")
 
@@ -301,12 +321,12 @@ def _filled(t, self, index, value) -> Sym:
     return t.op("Expand", scalar_as(t, value, self.torch_dtype), t.op("Shape", index))
 
 
-@converts("scatter.value")
+@converts("scatter.value", index_error="RuntimeError")
 def scatter_value(t, self, dim, index, value):
     return _scatter(t, self, dim, index, _filled(t, self, index, value), "none")
 
 
-@converts("scatter_add")
+@converts("scatter_add", index_error="RuntimeError")
 def scatter_add(t, self, dim, index, src):
     return _scatter(t, self, dim, index, src, "add")
 
@@ -314,17 +334,17 @@ def scatter_add(t, self, dim, index, src):
 _REDUCTIONS = {"add": "add", "multiply": "mul", "sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
 
 
-@converts("scatter.reduce")
+@converts("scatter.reduce", index_error="RuntimeError")
 def scatter_reduce(t, self, dim, index, src, reduce):
     return _scatter(t, self, dim, index, src, _REDUCTIONS[reduce])
 
 
-@converts("scatter.value_reduce")
+@converts("scatter.value_reduce", index_error="RuntimeError")
 def scatter_value_reduce(t, self, dim, index, value, reduce):
     return _scatter(t, self, dim, index, _filled(t, self, index, value), _REDUCTIONS[reduce])
 
 
-@converts("scatter_reduce.two")
+@converts("scatter_reduce.two", index_error="RuntimeError")
 def scatter_reduce_two(t, self, dim, index, src, reduce, include_self=True):
     if reduce == "mean":
         return _scatter_mean(t, self, dim, index, src, include_self)
@@ -377,14 +397,18 @@ def _row_index(t, index: Sym) -> Sym:
     return _at_least_1d(t, long(t, index))
 
 
-@converts("index_add")
+def _checked_row_index(t, index: Sym) -> Sym:
+    return _at_least_1d(t, checked_index(t, index))
+
+
+@converts("index_add", index_error="RuntimeError")
 def index_add(t, self, dim, index, source, alpha=1):
     if not (isinstance(alpha, (int, float)) and alpha == 1):
         source = t.op("Mul", source, scalar_as(t, alpha, source.torch_dtype))
     return _whole_rows(t, self, dim, index, source, "add")
 
 
-@converts("index_copy")
+@converts("index_copy", index_error="IndexError")
 def index_copy(t, self, dim, index, source):
     return _whole_rows(t, self, dim, index, source, "none")
 
@@ -394,7 +418,7 @@ def _whole_rows(t, self, dim, index, source, reduction):
     x, s = _at_least_1d(t, self), _at_least_1d(t, t.cast(source, self.torch_dtype))
     if s.rank < x.rank:
         raise ConversionError("index_add or index_copy of a source with fewer dimensions")
-    result = _rows(t, x, axis, _row_index(t, index), s, reduction)
+    result = _rows(t, x, axis, _checked_row_index(t, index), s, reduction)
     return squeeze(t, result, [0]) if self.rank == 0 else result
 
 
@@ -480,7 +504,19 @@ def diagonal_scatter(t, self, src, offset=0, dim1=0, dim2=1):
     return t.op("Transpose", back, perm=[perm.index(i) for i in range(self.rank)])
 
 
-@converts("bincount")
+@converts("one_hot", index_error="RuntimeError")
+def one_hot(t, self, num_classes=-1):
+    if isinstance(num_classes, int) and num_classes < 0:
+        raise ConversionError("one_hot without the number of classes")
+    classes = range_(t, num_classes)
+    index = checked_index(t, self)
+    flat = index if self.rank == 1 else reshape(t, index, [-1])
+    flat = t.op("GatherElements", classes, flat, axis=0)  # fails for a class beyond the last
+    index = flat if self.rank == 1 else reshape(t, flat, [dim_value(t, index, a) for a in range(self.rank)])
+    return t.cast(t.op("Equal", unsqueeze(t, index, [self.rank]), classes), torch.int64)
+
+
+@converts("bincount", index_error="RuntimeError")
 def bincount(t, self, weights=None, minlength=0):
     x = t.cast(self, torch.int64)
     some = t.op("Concat", x, t.constant([-1], torch.int64), axis=0)  # of nothing there are no counts
@@ -489,27 +525,31 @@ def bincount(t, self, weights=None, minlength=0):
     dtype = t.outputs[0][0]
     zeros = t.op("Expand", t.constant(0, dtype), length)
     amounts = t.op("Expand", t.constant(1, dtype), t.op("Shape", x)) if weights is None else t.cast(weights, dtype)
-    return t.op("ScatterElements", zeros, x, amounts, axis=0, reduction="add")
+    return t.op("ScatterElements", zeros, checked_index(t, self), amounts, axis=0, reduction="add")
 
 
-@converts("repeat_interleave.Tensor")
+@converts("repeat_interleave.Tensor", index_error="RuntimeError")
 def repeat_interleave_tensor(t, repeats, output_size=None):
     """[2, 0, 1] -> [0, 0, 2]: for each place in the result, how many totals lie at or below it."""
-    totals = t.op("CumSum", t.cast(repeats, torch.int64), t.constant(0, torch.int64))
-    count = t.op("ReduceSum", t.cast(repeats, torch.int64), keepdims=0)
+    counts = t.cast(repeats, torch.int64)
+    if not repeats.nonnegative:
+        counts = failing_where(t, counts, t.op("Less", counts, t.constant(0, torch.int64)))
+    totals = t.op("CumSum", counts, t.constant(0, torch.int64))
+    count = t.op("ReduceSum", counts, keepdims=0)
     places = t.op("Range", t.constant(0, torch.int64), count, t.constant(1, torch.int64))
     below = t.op("LessOrEqual", unsqueeze(t, totals, [0]), unsqueeze(t, places, [1]))
     return t.op("ReduceSum", t.cast(below, torch.int64), t.ints([1]), keepdims=0)
 
 
-@converts("repeat_interleave.self_Tensor")
+@converts("repeat_interleave.self_Tensor", index_error="RuntimeError")
 def repeat_interleave_self_tensor(t, self, repeats, dim=None, output_size=None):
     x = self
     if dim is None:
         x, dim = (reshape(t, self, [-1]) if self.rank != 1 else self), 0
     axis = axis_of(x, dim)
     if repeats.rank == 0 or repeats.dims == (1,):
-        repeats = t.op("Expand", repeats, t.ints([dim_value(t, x, axis)]))
+        known, repeats = repeats.nonnegative, t.op("Expand", repeats, t.ints([dim_value(t, x, axis)]))
+        repeats.nonnegative = known
     return t.op("Gather", x, repeat_interleave_tensor(t, repeats), axis=axis)
 
 
@@ -528,7 +568,7 @@ def repeat_interleave_self_int(t, self, repeats, dim=None, output_size=None):
     return reshape(t, wide, [*sizes[:axis], product, *sizes[axis + 1 :]])
 
 
-@converts("_embedding_bag", "_embedding_bag_forward_only")
+@converts("_embedding_bag", "_embedding_bag_forward_only", index_error="RuntimeError")
 def embedding_bag(
     t,
     weight,
@@ -542,7 +582,7 @@ def embedding_bag(
     padding_idx=-1,
 ):
     """Rows gathered, then added (or their largest taken) into their bags. What only training reads is not given."""
-    index, starts = long(t, indices), long(t, offsets)
+    index, starts = checked_index(t, indices), long(t, offsets)
     if padding_idx >= 0:
         raise ConversionError("embedding_bag with a padding index")
     if include_last_offset:

@@ -13,7 +13,7 @@ capture should take apart while recording, because their parts convert and they 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Callable
 
 import onnx
 import torch
@@ -22,7 +22,7 @@ from . import onnx_torchlib
 from . import onnx_index, onnx_nn, onnx_pointwise, onnx_pool, onnx_reduce, onnx_rnn, onnx_shape, onnx_vision  # noqa: F401
 from .graph import AtenNode, ScalarType, Span, TensorType, Value
 from .onnx_decompose import NEEDS_DECOMPOSITION
-from .onnx_table import CONVERSIONS
+from .onnx_table import CONVERSIONS, INDEX_ERRORS
 from .onnx_tape import (
     OPSET,
     ConversionError,
@@ -106,14 +106,16 @@ def _collect(argument: Any, found: list[Value]) -> None:
 _cache: dict[Any, Template | ConversionError] = {}
 
 
-def convert(node: AtenNode, read: tuple[bool, ...] | None = None) -> Template:
-    """`read`: which results anybody reads (default: all); the template leaves out what only the others need."""
+def convert(node: AtenNode, read: tuple[bool, ...] | None = None, nonnegative: Callable | None = None) -> Template:
+    """`read`: which results anybody reads (default: all); the template leaves out what only the others need.
+    `nonnegative`: whether a Value's integers are known not to be negative."""
     read = read or (True,) * len(node.outputs)
-    key = (node.target, _signature(node.args), _signature(node.kwargs), tuple(v.type for v in node.outputs), read)
+    facts = tuple(map(nonnegative, inputs_of(node))) if nonnegative and node.target in INDEX_ERRORS else ()
+    key = (node.target, _signature(node.args), _signature(node.kwargs), tuple(v.type for v in node.outputs), read, facts)
     found = _cache.get(key)
     if found is None:
         try:
-            found = _convert(node, read)
+            found = _convert(node, read, facts)
         except ConversionError as error:
             found = error
         _cache[key] = found
@@ -139,11 +141,13 @@ def _signature(argument: Any) -> Any:
     return (type(argument), argument)
 
 
-def _convert(node: AtenNode, read: tuple[bool, ...]) -> Template:
+def _convert(node: AtenNode, read: tuple[bool, ...], facts: tuple[bool, ...]) -> Template:
     tape = Tape([_output_type(v) for v in node.outputs])
     inputs: list[Sym] = []
     args = _symbols(node.args, tape, inputs)
     kwargs = _symbols(node.kwargs, tape, inputs)
+    for sym, fact in zip(inputs, facts):
+        sym.nonnegative = fact
     if all(0 in shape for _, shape in tape.outputs):  # no element to compute
         empty = [tape.constant(torch.empty(shape, dtype=dtype)) for dtype, shape in tape.outputs if _static(shape)]
         if len(empty) == len(node.outputs):

@@ -7,8 +7,10 @@ import math
 
 import torch
 
+from . import onnx_torchlib
+from .onnx_index import checked_index
 from .onnx_pointwise import scalar_as
-from .onnx_table import ConversionError, axis_of, converts, dim_value, reshape, squeeze, static, unsqueeze
+from .onnx_table import ConversionError, Sym, aten, axis_of, converts, dim_value, reshape, squeeze, static, unsqueeze
 
 _HALVES = (torch.float16, torch.bfloat16)
 
@@ -239,9 +241,18 @@ def layer_norm(t, input, normalized_shape, weight=None, bias=None, eps=1e-5, cud
     return t.cast(result, dtype)
 
 
-@converts("embedding")
+@converts("embedding", index_error="IndexError")
 def embedding(t, weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    return t.op("Gather", weight, indices, axis=0)
+    return t.op("Gather", weight, indices if indices.nonnegative else checked_index(t, indices), axis=0)
+
+
+@converts("nll_loss_forward", index_error="IndexError")
+def nll_loss_forward(t, self, target, weight, reduction, ignore_index):
+    """torchlib's, with targets that torch rejects out of every engine's range."""
+    wide = t.cast(target, torch.int64)
+    ignored = t.op("Equal", wide, t.ints(ignore_index) if isinstance(ignore_index, Sym) else t.constant(ignore_index, torch.int64))
+    safe = wide if target.nonnegative else t.op("Where", ignored, wide, checked_index(t, target))
+    return onnx_torchlib.call(t, aten.nll_loss_forward.default, [self, safe, weight, reduction, ignore_index], {})
 
 
 @converts("softmax.int", "_softmax")

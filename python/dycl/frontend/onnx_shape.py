@@ -451,22 +451,14 @@ def linspace(t, start, end, steps, **_):
 @converts("eye", "eye.m")
 def eye(t, n, m=None, **_):
     m = n if m is None or isinstance(m, torch.dtype) else m
-    return t.cast(t.op("Equal", unsqueeze(t, _range(t, n), [1]), unsqueeze(t, _range(t, m), [0])), t.outputs[0][0])
+    return t.cast(t.op("Equal", unsqueeze(t, range_(t, n), [1]), unsqueeze(t, range_(t, m), [0])), t.outputs[0][0])
 
 
-def _range(t, n) -> Sym:
+def range_(t, n) -> Sym:
     if isinstance(n, int):
         return t.constant(torch.arange(n))
     n = t.cast(n, torch.int64)
     return t.op("Range", t.constant(0, torch.int64), squeeze(t, n, [0]) if n.rank else n, t.constant(1, torch.int64))
-
-
-@converts("one_hot")
-def one_hot(t, self, num_classes=-1):
-    if isinstance(num_classes, int) and num_classes < 0:
-        raise ConversionError("one_hot without the number of classes")
-    classes = _range(t, num_classes)
-    return t.cast(t.op("Equal", unsqueeze(t, t.cast(self, torch.int64), [self.rank]), classes), torch.int64)
 
 
 @converts("diag_embed")

@@ -18,16 +18,20 @@ from .onnx_tape import ConversionError, Sym, Tape
 
 aten = torch.ops.aten
 CONVERSIONS: dict[Any, Callable] = {}
+INDEX_ERRORS: dict[Any, str] = {}  # what torch raises where an index is out of range; others: IndexError
 
 
-def converts(*names: str) -> Callable:
-    """Registers a conversion for overloads given as "add.Tensor" (no dot: the default overload)."""
+def converts(*names: str, index_error: str = "") -> Callable:
+    """Registers a conversion for overloads given as "add.Tensor" (no dot: the default overload). `index_error`: its
+    operands hold indices that must not be negative, and the exception torch raises where one is out of range."""
 
     def register(function):
         for name in names:
             target = overload(name)
             if target is not None:
                 CONVERSIONS[target] = function
+                if index_error:
+                    INDEX_ERRORS[target] = index_error
         return function
 
     return register

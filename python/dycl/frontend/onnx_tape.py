@@ -83,6 +83,7 @@ class Sym(ir.Value):
             shape=None if shape is None else ir.Shape(list(shape)),
         )
         self.tape, self.index, self.torch_dtype, self.const = tape, index, dtype, const
+        self.nonnegative = False  # integers known not to be negative
         self.dims: tuple | None = None if shape is None else tuple(shape)
         if const is not None and const.numel() <= _LARGEST_FOLD and const.dtype != torch.bfloat16:
             self.const_value = ir.tensor(const.numpy())
