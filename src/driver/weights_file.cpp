@@ -138,7 +138,8 @@ std::string header_text(const std::vector<Entry>& order) {
   json header = json::object();
   std::uint64_t offset = 0;
   for (const Entry entry : order) {
-    const auto& [name, weight] = *entry;
+    const std::string& name = entry->first;
+    const auto& weight = entry->second;
     std::vector<std::int64_t> shape;
     for (const ir::Dim& dim : *weight.type.shape) shape.push_back(dim.value);
     const auto dtype =

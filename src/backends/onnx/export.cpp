@@ -31,8 +31,8 @@ class Exporter {
   const ir::Function& function_;
   std::string weight_location_;
   ExportedModel out_;
-  std::map<std::uint32_t, std::string> names_;          // by value
-  std::map<std::string, std::string> weight_names_;     // program weight -> wN
+  std::map<std::uint32_t, std::string> names_;       // by value
+  std::map<std::string, std::string> weight_names_;  // program weight -> wN
 };
 
 // ONNX models state the version of every domain they use. Contrib domains have only 1.
@@ -75,7 +75,8 @@ Result<void> Exporter::weight(const ir::Op& op) {
   const ir::Attr* attr = op.attr("name");
   const auto* name = attr ? std::get_if<std::string>(attr) : nullptr;
   const auto it = name ? program_.weights.find(*name) : program_.weights.end();
-  if (it == program_.weights.end() || op.results.size() != 1) return error("a weight that the program lacks", op.span);
+  if (!name || it == program_.weights.end() || op.results.size() != 1)
+    return error("a weight that the program lacks", op.span);
   auto [entry, is_new] = weight_names_.try_emplace(*name, "w" + std::to_string(out_.weights.size()));
   names_[op.results[0].index] = entry->second;
   if (!is_new) return {};
