@@ -50,6 +50,7 @@ bool same_bytes(const ir::Bytes& a, const ir::Bytes& b) {
 }
 
 Result<ir::Attr> to_attr(const Attribute& a) {
+  if (!a.refers_to.empty()) return invalid("attribute '" + a.name + "' refers to a call's outside of a function");
   switch (a.kind) {
     case Attribute::Kind::Float: return ir::Attr(static_cast<double>(a.f));
     case Attribute::Kind::Int: return ir::Attr(a.i);
@@ -104,7 +105,7 @@ std::string spellable(const std::string& name) {
 void BlockImporter::learn_types(const Graph& graph) {
   for (const auto* list : {&graph.value_infos, &graph.outputs})
     for (const ValueInfo& info : *list)
-      if (info.dtype) types_[info.name] = info;
+      if (info.dtype && !info.sequence) types_[info.name] = info;
 }
 
 Result<void> BlockImporter::bind(const std::string& name, ir::ValueId value) {
@@ -249,11 +250,25 @@ Result<ir::Type> BlockImporter::type_of_result(const Node& node, std::size_t ind
   return ir::Type::tensor_of_unknown_rank(*dtype);
 }
 
+// The same list under another name; false for tensors.
+Result<bool> BlockImporter::add_identity_of_sequence(const Node& node) {
+  if (node.inputs.size() != 1 || node.outputs.size() != 1) return invalid(describe(node) + " must have one input and one output");
+  const auto found = value(node.inputs[0]);
+  if (!found || function_.type_of(*found).is_tensor()) return false;
+  DYCL_TRY(bind(node.outputs[0], *found));
+  return true;
+}
+
 Result<void> BlockImporter::add_node(const Node& node) {
   if (node.op_type.empty() || !std::isupper(static_cast<unsigned char>(node.op_type[0])))
     return invalid("'" + node.op_type + "' is not the name of an operator");
   if (node.domain.empty() && node.op_type == "Constant") return add_constant_node(node);
   if (takes_control_flow_ && is_control_flow(node)) return add_control_flow(*this, node);
+  if (takes_control_flow_ && is_sequence_op(node)) return add_sequence_op(*this, node);
+  if (takes_control_flow_ && node.domain.empty() && node.op_type == "Identity") {
+    DYCL_ASSIGN(const bool same, add_identity_of_sequence(node));
+    if (same) return {};
+  }
   if (node.domain.empty() && kRandom.count(node.op_type))
     return unsupported(describe(node) + " draws random numbers inside the graph");
   ir::Op op;

@@ -60,6 +60,7 @@ class BlockImporter {
  private:
   ir::Dim symbolic(const std::string& text) const;
   Result<void> add_constant_node(const Node& node);
+  Result<bool> add_identity_of_sequence(const Node& node);
   Result<ir::ValueId> add_tensor(const Tensor& tensor);
   Result<std::vector<ir::ValueId>> operands_of(const Node& node) const;
   Result<ir::Type> type_of_result(const Node& node, std::size_t index, const std::vector<ir::ValueId>& operands) const;
@@ -77,6 +78,10 @@ class BlockImporter {
 // Nodes that hold graphs, as blocks. Defines the node's outputs in `importer`.
 bool is_control_flow(const Node& node);
 Result<void> add_control_flow(BlockImporter& importer, const Node& node);
+
+// Operators on sequences, as host ops on lists. Defines the node's output in `importer`.
+bool is_sequence_op(const Node& node);
+Result<void> add_sequence_op(BlockImporter& importer, const Node& node);
 
 // `name` with every character that the text form lacks replaced by '_'.
 std::string spellable(const std::string& name);

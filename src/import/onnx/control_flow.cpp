@@ -151,6 +151,7 @@ Result<void> LoopImporter::check() const {
 // because everything inside builds on it.
 Result<ir::Type> LoopImporter::carried_type(std::size_t which) const {
   const ir::Type& initial = importer_.function().type_of(parts_.initial[which]);
+  if (initial.kind == ir::Type::Kind::List) return initial;
   if (!initial.is_tensor()) return invalid(node_, "carries a value that is no tensor");
   const std::string& input = parts_.body->inputs[parts_.first_carried_input + which].name;
   const ValueInfo& output = parts_.body->outputs[parts_.first_carried_output + which];
@@ -184,7 +185,7 @@ Result<void> LoopImporter::enter() {
   ir::Function& function = importer_.function();
   for (std::size_t i = 0; i < collected(); ++i) {
     const ValueInfo& info = parts_.body->outputs[parts_.first_carried_output + carried() + i];
-    if (!info.dtype) return invalid(node_, "has a body output without a type");
+    if (!info.dtype || info.sequence) return invalid(node_, "has a body output without a tensor's type");
     element_types_.push_back(importer_.type_from(info, *info.dtype));
   }
   ir::Edge edge;

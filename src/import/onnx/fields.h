@@ -12,6 +12,10 @@ namespace model {
 inline constexpr Tag kIrVersion = 1, kProducerName = 2, kProducerVersion = 3, kGraph = 7, kOpsetImport = 8,
                      kFunctions = 25;
 }
+namespace function {
+inline constexpr Tag kName = 1, kInput = 4, kOutput = 5, kNode = 7, kOpsetImport = 9, kDomain = 10,
+                     kAttributeDefault = 11, kValueInfo = 12, kOverload = 13;
+}
 namespace opset {
 inline constexpr Tag kDomain = 1, kVersion = 2;
 }

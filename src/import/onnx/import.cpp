@@ -5,6 +5,7 @@
 #include <set>
 
 #include "import/onnx/block_importer.h"
+#include "import/onnx/functions.h"
 #include "import/onnx/upgrade.h"
 
 namespace dycl::onnx {
@@ -28,9 +29,6 @@ void declare_symbols(const Graph& graph, ir::Program& program) {
 }
 
 Result<void> check_versions(const Model& model) {
-  if (model.has_local_functions)
-    return Error{ErrorKind::Unsupported, "ONNX: the model defines functions of its own",
-                 "inline them first: onnx.inliner.inline_local_functions", {}, {}};
   if (!model.opsets.count("")) return invalid("the model does not say which opset it uses");
   return {};
 }
@@ -47,7 +45,7 @@ Result<void> import_graph(const Graph& graph, const std::filesystem::path& base_
   }
   for (const ValueInfo& input : graph.inputs) {
     if (constant.count(input.name)) continue;  // a default value of an old-style file: taken as the value
-    if (!input.dtype) return invalid("input '" + input.name + "' is not a tensor");
+    if (!input.dtype || input.sequence) return invalid("input '" + input.name + "' is not a tensor");
     const ir::ValueId value = main.add_value(importer.type_from(input, *input.dtype), spellable(input.name));
     main.params.push_back({value, {}});
     DYCL_TRY(importer.bind(input.name, value));
@@ -69,6 +67,7 @@ Result<ir::Program> import_model(const ir::Bytes& message, const std::filesystem
   DYCL_ASSIGN(Model model, read_model(message));
   DYCL_TRY(check_versions(model));
   DYCL_TRY(upgrade(model.graph, model.opsets.at("")));
+  DYCL_TRY(inline_functions(model));
   ir::Program program;
   program.metadata["producer"] = model.producer_name + " " + model.producer_version;
   program.functions.emplace_back();

@@ -59,10 +59,11 @@ struct Attribute {
   std::vector<std::string> strings;
   std::vector<Tensor> tensor;  // Tensor: exactly one
   std::vector<Graph> graph;    // Graph: exactly one
+  std::string refers_to;       // in a function: the attribute of its call that gives the value
 };
 
 struct Node {
-  std::string name, op_type, domain;
+  std::string name, op_type, domain, overload;
   std::vector<std::string> inputs, outputs;  // an empty name: left out
   std::vector<Attribute> attributes;
   std::map<std::string, std::string> metadata;
@@ -79,7 +80,7 @@ struct ValueInfo {
   std::string name;
   std::optional<DType> dtype;                   // nullopt: no tensor type stated
   std::optional<std::vector<Dimension>> shape;  // nullopt: rank not stated
-  bool sequence = false;                        // a sequence of such tensors; written, not read
+  bool sequence = false;                        // a sequence of such tensors
 };
 
 struct Graph {
@@ -89,12 +90,21 @@ struct Graph {
   std::vector<ValueInfo> inputs, outputs, value_infos;
 };
 
+// A function that a model defines: calls of it are nodes of its name. Read, never written.
+struct Function {
+  std::string name, domain, overload;
+  std::vector<std::string> inputs, outputs;
+  std::vector<Attribute> defaults;  // of attributes that a call leaves out
+  std::map<std::string, std::int64_t> opsets;
+  Graph body;  // nodes and value_infos
+};
+
 struct Model {
   std::int64_t ir_version = kIrVersion;
   std::map<std::string, std::int64_t> opsets;  // domain -> version; "" is ONNX itself
   std::string producer_name, producer_version;
   Graph graph;
-  bool has_local_functions = false;  // kept as a fact only
+  std::vector<Function> functions;
 };
 
 Result<Model> read_model(const ir::Bytes& message);

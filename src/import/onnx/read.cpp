@@ -147,6 +147,9 @@ class Reader {
   Node node(pbf_reader reader, int depth);
   static ValueInfo value_info(pbf_reader reader);
   static void tensor_type(pbf_reader reader, ValueInfo& info);
+  static void sequence_type(pbf_reader reader, ValueInfo& info);
+  static void opset_import(pbf_reader reader, std::map<std::string, std::int64_t>& opsets);
+  Function function(pbf_reader reader);
 
   // Keeps the message alive where the caller gave an owner; copies otherwise.
   ir::Bytes slice(const char* data, std::size_t size) const {
@@ -239,6 +242,19 @@ void Reader::tensor_type(pbf_reader reader, ValueInfo& info) {
   }
 }
 
+// Of tensors; a sequence of anything else has no type that we know.
+void Reader::sequence_type(pbf_reader reader, ValueInfo& info) {
+  while (reader.next()) {
+    if (reader.tag() != field::type::kElement) { reader.skip(); continue; }
+    pbf_reader element = reader.get_message();
+    while (element.next()) {
+      if (element.tag() == field::type::kTensor) tensor_type(element.get_message(), info);
+      else element.skip();
+    }
+  }
+  info.sequence = true;
+}
+
 ValueInfo Reader::value_info(pbf_reader reader) {
   ValueInfo info;
   while (reader.next()) {
@@ -248,7 +264,8 @@ ValueInfo Reader::value_info(pbf_reader reader) {
       pbf_reader type = reader.get_message();
       while (type.next()) {
         if (type.tag() == field::type::kTensor) tensor_type(type.get_message(), info);
-        else type.skip();  // sequences, maps, optionals: no tensor type, refused where used
+        else if (type.tag() == field::type::kSequence) sequence_type(type.get_message(), info);
+        else type.skip();  // maps, optionals: no tensor type, refused where used
       }
     } else {
       reader.skip();
@@ -274,7 +291,7 @@ Attribute Reader::attribute(pbf_reader reader, int depth) {
         break;
       case field::attribute::kInts: repeated_int64(reader, a.ints); break;
       case field::attribute::kStrings: a.strings.push_back(text(reader)); break;
-      case field::attribute::kRefAttrName: refuse("attribute '" + a.name + "' refers to a function's attribute");
+      case field::attribute::kRefAttrName: a.refers_to = text(reader); break;
       case field::attribute::kTensors: case field::attribute::kGraphs: case field::attribute::kTypeProto:
       case field::attribute::kTypeProtos: case field::attribute::kSparseTensor: case field::attribute::kSparseTensors:
         refuse("attribute '" + a.name + "' is of a kind that DyCL lacks (sparse tensors, types, lists of tensors)");
@@ -283,6 +300,7 @@ Attribute Reader::attribute(pbf_reader reader, int depth) {
   }
   if (kind < 1 || kind > 8) refuse("attribute '" + a.name + "' is of kind " + std::to_string(kind));
   a.kind = static_cast<Attribute::Kind>(kind);
+  if (!a.refers_to.empty()) return a;
   if ((a.kind == Attribute::Kind::Tensor) != (a.tensor.size() == 1) || a.tensor.size() > 1 ||
       (a.kind == Attribute::Kind::Graph) != (a.graph.size() == 1) || a.graph.size() > 1)
     invalid("attribute '" + a.name + "' does not hold what its type says");
@@ -300,9 +318,7 @@ Node Reader::node(pbf_reader reader, int depth) {
       case field::node::kAttribute: node.attributes.push_back(attribute(reader.get_message(), depth)); break;
       case field::node::kDomain: node.domain = text(reader); break;
       case field::node::kMetadata: node.metadata.insert(read_entry(reader.get_message())); break;
-      case field::node::kOverload:
-        if (!text(reader).empty()) refuse("node '" + node.name + "' calls an overloaded function");
-        break;
+      case field::node::kOverload: node.overload = text(reader); break;
       default: reader.skip();
     }
   }
@@ -328,6 +344,38 @@ Graph Reader::graph(pbf_reader reader, int depth) {
   return graph;
 }
 
+void Reader::opset_import(pbf_reader reader, std::map<std::string, std::int64_t>& opsets) {
+  std::string domain;
+  std::int64_t version = 0;
+  while (reader.next()) {
+    if (reader.tag() == field::opset::kDomain) domain = text(reader);
+    else if (reader.tag() == field::opset::kVersion) version = reader.get_int64();
+    else reader.skip();
+  }
+  opsets[domain == "ai.onnx" ? "" : domain] = version;
+}
+
+Function Reader::function(pbf_reader reader) {
+  Function f;
+  while (reader.next()) {
+    switch (reader.tag()) {
+      case field::function::kName: f.name = text(reader); break;
+      case field::function::kDomain: f.domain = text(reader); break;
+      case field::function::kOverload: f.overload = text(reader); break;
+      case field::function::kInput: f.inputs.push_back(text(reader)); break;
+      case field::function::kOutput: f.outputs.push_back(text(reader)); break;
+      case field::function::kNode: f.body.nodes.push_back(node(reader.get_message(), 0)); break;
+      case field::function::kValueInfo: f.body.value_infos.push_back(value_info(reader.get_message())); break;
+      case field::function::kAttributeDefault: f.defaults.push_back(attribute(reader.get_message(), 0)); break;
+      case field::function::kOpsetImport: opset_import(reader.get_message(), f.opsets); break;
+      default: reader.skip();
+    }
+  }
+  if (f.domain == "ai.onnx") f.domain.clear();
+  f.body.name = f.name;
+  return f;
+}
+
 Model Reader::model(pbf_reader reader) {
   Model model;
   model.ir_version = 0;
@@ -337,24 +385,13 @@ Model Reader::model(pbf_reader reader) {
       case field::model::kIrVersion: model.ir_version = reader.get_int64(); break;
       case field::model::kProducerName: model.producer_name = text(reader); break;
       case field::model::kProducerVersion: model.producer_version = text(reader); break;
-      case field::model::kFunctions: model.has_local_functions = true; reader.skip(); break;
+      case field::model::kFunctions: model.functions.push_back(function(reader.get_message())); break;
       case field::model::kGraph:
         if (has_graph) invalid("the model has two graphs");
         has_graph = true;
         model.graph = graph(reader.get_message(), 0);
         break;
-      case field::model::kOpsetImport: {
-        std::string domain;
-        std::int64_t version = 0;
-        pbf_reader opset = reader.get_message();
-        while (opset.next()) {
-          if (opset.tag() == field::opset::kDomain) domain = text(opset);
-          else if (opset.tag() == field::opset::kVersion) version = opset.get_int64();
-          else opset.skip();
-        }
-        model.opsets[domain == "ai.onnx" ? "" : domain] = version;
-        break;
-      }
+      case field::model::kOpsetImport: opset_import(reader.get_message(), model.opsets); break;
       default: reader.skip();
     }
   }
