@@ -22,7 +22,8 @@ from typing import Any, Callable
 import torch
 
 from . import host_functions
-from .frontend.diagnostics import CompileError
+from .frontend import diagnostics
+from .frontend.diagnostics import CaptureRefusal, CompileError
 from .frontend.lower import LoweringRefusal, lower_graph
 
 
@@ -39,7 +40,8 @@ def build(captured: Any, interface: Any, model: Any, backend: str, threads: int,
         interface.index_errors = lower_graph(captured.graph, builder, names=_weight_names(model),
                                              initials=interface.initial_states())
     except LoweringRefusal as refusal:
-        raise CompileError(str(refusal), kind="lowering") from None
+        told = CaptureRefusal(f"{refusal.op} cannot be compiled: {refusal.why}", span=refusal.span, kind="lowering")
+        raise diagnostics.report(told, []) from None
     for name, (low, high) in interface.symbols.items():
         builder.add_symbol(name, low, high)
     try:

@@ -209,11 +209,21 @@ def store_special(m: Machine, s: State, obj: Any, name: str, value: Any) -> bool
         if name in ("requires_grad", "grad"):
             return True
         if name == "data":
-            m.recorder.call(torch.Tensor.copy_, (obj, value), {})
-            return True
+            return _store_data(m, obj, value)
         raise CaptureRefusal(f"the attribute {name} of a tensor is written", "keep it beside the tensor",
                              kind="tensor.attribute")
     return False
+
+
+def _store_data(m: Machine, obj: torch.Tensor, value: Any) -> bool:
+    """t.data = value: a copy, where nobody can tell; value and t share memory afterwards."""
+    made = m.is_symbolic(value) and value._dycl.parent is None and value is not obj \
+        and all(root.handle is not value for root in m.recorder.roots)
+    own = isinstance(obj, torch.nn.Parameter) or any(root.handle is obj for root in m.recorder.roots)
+    if not (made and own and m.recorder.same_shape(obj, value) and obj.dtype == value.dtype):
+        raise CaptureRefusal("the memory of a tensor is replaced (`.data = ...`)", "write into it with copy_", kind="tensor.attribute")
+    m.recorder.call(torch.Tensor.copy_, (obj, value), {})
+    return True
 
 
 # ---- numbers -----------------------------------------------------------------------------
@@ -729,9 +739,10 @@ def _module_getattr(m, s, args, kwargs):
     obj, name = args
     for table in ("_parameters", "_buffers", "_modules"):
         entries = obj.__dict__.get(table)
-        if entries is not None and name in entries:
+        if entries is not None:
             m.note_load(entries, name)
-            return entries[name]
+            if name in entries:
+                return entries[name]
     raise AttributeError(f"'{type(obj).__name__}' object has no attribute '{name}'")
 
 
@@ -1009,9 +1020,30 @@ def _one_hot(m, s, args, kwargs):
     return m.recorder.call(torch.Tensor.to, (m.recorder.call(torch.eq, (column, numbers), {}), torch.int64), {})
 
 
-for _name in ("_check_is_size", "_check_value", "_check_index", "_check_type", "_check_not_implemented"):
+def _checking(error: type[Exception]):
+    def call(m, s, args, kwargs):
+        if not m.truth(args[0] if args else kwargs["cond"]):
+            raise error("a check of torch failed")
+
+    return call
+
+
+for _name, _error in {"_check_value": ValueError, "_check_index": IndexError, "_check_type": TypeError,
+                      "_check_not_implemented": NotImplementedError}.items():
     if hasattr(torch, _name):
-        handles(getattr(torch, _name))(lambda m, s, args, kwargs: None)
+        handles(getattr(torch, _name))(_checking(_error))
+
+
+@handles(*(getattr(torch, _name) for _name in ("_check_is_size",) if hasattr(torch, _name)))
+def _check_is_size(m, s, args, kwargs):
+    size, most = args[0] if args else kwargs["i"], kwargs.get("max")
+    for comparison, bound in (("ge", 0), ("le", most)):
+        if bound is not None:
+            holds = m.scalars.compare(comparison, size, bound) if isinstance(size, RtScalar) or isinstance(bound, RtScalar) \
+                else getattr(operator, comparison)(size, bound)
+            if not m.truth(holds):
+                raise RuntimeError("torch._check_is_size failed")
+
 
 handles(torch._dynamo.mark_dynamic if hasattr(torch, "_dynamo") and False else _ignore)(_ignore)
 

@@ -189,6 +189,8 @@ class Heap:
         self.born: dict[int, Any] = {}  # the machine's table of objects made during capture
         self.owner_of_dict: dict[int, Any] = {}  # id of a __dict__ that was handed out -> its object
         self.active: Overlay | None = None
+        self.written_at: dict[int, Any] = {}  # the user's line that first wrote an object from outside
+        self.where: Any = lambda: None  # the user's line at hand
         self.dirty: set[int] = set()  # touched since the active overlay was last saved
 
     def touch(self, obj: Any) -> None:
@@ -202,6 +204,8 @@ class Heap:
         if key not in self.objects:
             self.pristine[key] = contents_of(obj)
             self.objects[key] = obj
+        if key not in self.born:
+            self.written_at.setdefault(key, self.where())
         self.dirty.add(key)
 
     def touched(self, obj: Any) -> bool:

@@ -59,6 +59,7 @@ class Machine:
         self._reached = reached
         self.heap = Heap()
         self.recorder = recorder_class(self.heap)
+        self.heap.where = lambda: self.recorder.span
         self.recorder.decide = self._native_decide
         self.recorder.may_catch = self.may_catch
         self.scalars = Scalars(self.recorder)
@@ -79,6 +80,8 @@ class Machine:
         self.graph = Graph(self.entry)
         self.loaded: dict[tuple[int, str], Any] = {}  # attributes of pre-existing objects that were read
         self.warnings: list[str] = []
+        self.left: Span | None = None  # the user's line that returned last
+        self.guarded: dict[int, Any] = {}  # generators that were suspended inside try or with
         self.contexts: dict[int, Any] = {}  # ContextVar id -> a Cell with its value, per state
         self.initial_overlay: Overlay | None = None  # states that the program starts with
         self.steps = 0
@@ -410,6 +413,8 @@ class Machine:
     def return_value(self, state: State, value: Any) -> None:
         """The top frame returns `value`."""
         frame = state.frames.pop()
+        if not frame.hidden:
+            self.left = frame.instr.span
         if frame.generator is not None:
             self.heap.touch(frame.generator)
             frame.generator.finish()
@@ -653,6 +658,20 @@ def _takes(frame: Frame, start: int, errors: tuple) -> bool:
             kind = frame.globals.get(named.value, getattr(builtins, str(named.value), None)) if named.op == "LOAD_GLOBAL" else None
             if not isinstance(kind, type) or any(issubclass(e, kind) for e in errors):
                 return True
+    return False
+
+
+def cleans_up(frame: Frame) -> bool:
+    """Closing the generator that this frame belongs to, suspended here, runs code of the program."""
+    instrs, handler = frame.info.instrs, frame.instr.handler
+    while handler is not None:
+        k = handler.target + 1
+        while instrs[k].op.startswith("LOAD_") or instrs[k].op == "BUILD_TUPLE":
+            k += 1
+        own = instrs[handler.target].op != "PUSH_EXC_INFO"  # the end of an except clause; 3.12's own handler
+        if not own and (instrs[k].op != "CHECK_EXC_MATCH" or _takes(frame, handler.target, (GeneratorExit,))):
+            return True
+        handler = instrs[handler.target].handler
     return False
 
 

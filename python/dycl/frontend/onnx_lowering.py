@@ -21,6 +21,7 @@ import torch
 from . import onnx_torchlib
 from . import onnx_index, onnx_nn, onnx_pointwise, onnx_pool, onnx_reduce, onnx_rnn, onnx_shape, onnx_vision  # noqa: F401
 from .graph import AtenNode, ScalarType, Span, TensorType, Value
+from .kernels import missing_kernel
 from .onnx_decompose import NEEDS_DECOMPOSITION
 from .onnx_table import CONVERSIONS, INDEX_ERRORS
 from .onnx_tape import (
@@ -164,6 +165,9 @@ def _convert(node: AtenNode, read: tuple[bool, ...], facts: tuple[bool, ...]) ->
     results = list(results) if isinstance(results, (list, tuple)) else [results]
     if len(results) != len(node.outputs):
         raise ConversionError(f"its conversion gives {len(results)} results instead of {len(node.outputs)}")
+    missing = missing_kernel(node)
+    if missing:
+        raise ConversionError(f"torch does not compute it ({missing}); convert its operands to a dtype that it takes")
     typed = [_typed(tape, r, v) if wanted else None for r, v, wanted in zip(results, node.outputs, read)]
     return _template(tape, inputs, typed, node.outputs)
 

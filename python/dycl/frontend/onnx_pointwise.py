@@ -270,6 +270,13 @@ def copysign(t, self, other):
     return t.op("Where", _negative(t, b), t.op("Neg", size), size)
 
 
+@converts("signbit")
+def signbit(t, self):
+    if self.is_float:
+        return _negative(t, self)
+    return t.op("Less", t.cast(self, torch.int64), t.constant(0, torch.int64))
+
+
 @converts("hypot")
 def hypot(t, self, other):
     a, b = (t.op("Abs", v) for v in _pair(t, self, other))

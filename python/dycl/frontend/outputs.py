@@ -20,9 +20,10 @@ import torch
 from . import policy, protocol
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
-from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, TensorType, Value, successors
+from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, Span, TensorType, Value, successors
 from .heap import Cell, ContextCell
 from .iterators import MGenerator
+from .machine import cleans_up
 from .output_numbers import share_structures
 from .rtlist import RtList
 from .runtime_text import RtText
@@ -49,12 +50,21 @@ class Outputs:
         self.exceptions: dict[str, type] = {}
         self.ends: list[End] = []
         self.changed: set = set()  # (id of the owner, name) of what some path leaves different
+        self.place: Span | None = None  # the user's line that wrote what is looked at
+        try:
+            self._collect(machine)
+        except CaptureRefusal as refusal:
+            refusal.span = refusal.span or self.place or machine.left
+            raise
+
+    def _collect(self, machine) -> None:
         for state in machine.finished:
             machine.activate(state)
             self.changed |= {(id(owner), name) for owner, name, value, initial in self._written_attributes(state)
                              if not self._unchanged(initial, value)}
         for state in machine.finished:
             machine.activate(state)
+            self._refuse_abandoned(state)
             kind, payload = state.finished
             if kind == "raise":
                 self._raise(state, payload)
@@ -72,6 +82,14 @@ class Outputs:
         self.exceptions[name] = cls
         text, values = _message(error)
         state.block.exit = Raise(name, text, [v.value for v in values])
+
+    def _refuse_abandoned(self, state: State) -> None:
+        """A generator left suspended inside try or with is closed by Python, which runs what stands there."""
+        for key, generator in self.m.guarded.items():
+            if key in state.overlay.contents and generator.frame is not None and cleans_up(generator.frame):
+                raise CaptureRefusal(f"the generator {generator.frame.info.code.co_name} is left suspended inside try or with: "
+                                     "Python runs its clean-up when it goes", "exhaust it, or move the clean-up out of it",
+                                     span=generator.frame.instr.span, kind="generator.close")
 
     # ---- one end -------------------------------------------------------------------------------
 
@@ -164,6 +182,7 @@ class Outputs:
             before = heap.pristine[key]
             if isinstance(obj, Cell) or self.m.is_born(obj) or before is contents:
                 continue
+            self.place = heap.written_at.get(key)
             if isinstance(obj, types.CellType):
                 raise CaptureRefusal("a variable of an enclosing function (nonlocal, closure) outside the compiled code "
                                      "is changed", "make it an attribute of the module", kind="state.closure")
@@ -174,6 +193,7 @@ class Outputs:
                 continue
             stored = {name for owner, name in state.stored if owner == key}
             yield from _changes(obj, before, contents, stored)
+        self.place = None
 
     def _check_state(self, owner: Any, name: Any, initial: Any, value: Any) -> None:
         """An attribute that is read and written must be a state."""
@@ -348,6 +368,7 @@ class Outputs:
                 root = next(r for r in m.recorder.roots if r.real is owner)
                 values.append(m.recorder.value_of_info(root.info))
                 continue
+            self.place = m.heap.written_at.get(id(owner))
             attribute = key[0] if kind == "slot" else key
             current = (owner if isinstance(owner, dict) else owner.__dict__).get(attribute, ABSENT)
             if kind == "choice":

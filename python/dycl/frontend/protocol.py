@@ -345,9 +345,10 @@ def default_attr(m: Machine, s: State, obj: Any, name: str, fallback: bool = Tru
     if isinstance(obj, torch.nn.Module):
         for table in ("_parameters", "_buffers", "_modules"):
             entries = own.get(table)
-            if entries is not None and name in entries:
-                m.note_load(entries, name)
-                return entries[name]
+            if entries is not None:
+                m.note_load(entries, name)  # that it is not there, too
+                if name in entries:
+                    return entries[name]
     if fallback:
         custom = mro_lookup(cls, "__getattr__")
         if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__:

@@ -37,7 +37,7 @@ def reached(m: Any, state: State) -> set[int]:
         work.append(state.finished)
     for key in state.overlay.contents:
         obj = heap.objects[key]
-        if not isinstance(obj, Cell) and key not in m.born:
+        if not isinstance(obj, Cell) and (key not in m.born or key in m.guarded):
             work.append(obj)
     while work:
         x = work.pop()
