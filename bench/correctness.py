@@ -14,6 +14,7 @@ Errors are relative: max|difference| / max|value|, per tensor.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from pathlib import Path
 from typing import Any, Callable
@@ -202,61 +203,61 @@ def margin(decision: Decision) -> float | None:
 
 
 def check(model: Any, program: Any, inputs: Callable[[int], tuple], seeds, traced: Callable | None,
-          tick: Callable[[int], None] = lambda n: None, drives: int = 2000) -> dict:
-    """The table row of one model."""
+          tick: Callable[[int], None] = lambda n: None, drives: int = 2000, partial: Any = None) -> dict:
+    """The table row of one model. `partial` keeps what is known per seed (`rows`, `add`), and what it has is not done again."""
     from dycl.drive import drive
 
     engine, interface = program._engine, program._interface
     run, graph = engine.run_, program._graph
     alignment = Alignment(engine.program)
-    forced_errors, free_errors, flips, mismatches, traced_wrong = [], [], [], [], 0
-    paths: dict[tuple, int] = {}
-
-    def ours(args: tuple) -> Any:
-        return program(*args)
-
-    def one(seed: int, args: tuple) -> None:
-        nonlocal traced_wrong
-        with torch.no_grad():
-            expected = model(*args)
-        flat = [x.clone() if isinstance(x, torch.Tensor) else x for x in interface.collect(args, {})[0]]
-        reference, taken = run_reference(graph, flat + list(interface.read_states() or []))
-        paths[tuple((d.block.id, d.arm) for d in taken)] = seed
-        run.set_decider(None)
-        run.set_trace(True)
-        free = ours(args)
-        trace = list(run.trace)
-        run.set_trace(False)
-        pairs = alignment.pair(trace, taken)
-        e = error(free, expected)
-        if pairs is not None and e < TOLERANCE:
-            alignment.learn(pairs)
-        flipped, place = alignment.first_difference(trace, taken)
-        if flipped:
-            flips.append({"seed": seed, "margin": margin(place) if place else None,
-                          "line": place.place[1] if place and place.place else None})
-        else:
-            free_errors.append(e)
-            if not e < TOLERANCE:
-                mismatches.append({"seed": seed, "kind": "free", "error": e})
-        failures: list = []
-        run.set_decider(alignment.decider(taken, failures))
-        got = ours(args)
-        run.set_decider(None)
-        e = FAR if failures else error(got, expected)
-        forced_errors.append(e)
-        if not e < TOLERANCE:
-            mismatches.append({"seed": seed, "kind": "forced", "error": e})
-        if traced is not None:
-            traced_wrong += not error(traced(args), expected) < TOLERANCE
-
+    rows: dict[int, dict] = partial.rows if partial else {}
+    for row in rows.values():
+        alignment.swapped.update((int(k), v) for k, v in row["swapped"].items())
     for number, seed in enumerate(seeds):
-        one(seed, inputs(seed))
+        if seed not in rows:
+            row = one(seed, inputs(seed), model, program, run, graph, alignment, traced)
+            partial.add(seed, row) if partial else rows.__setitem__(seed, row)
         tick(number + 1)
+    found = [rows[seed] for seed in seeds]
+    mismatches = [{"seed": seed, "kind": kind, "error": row[kind]} for seed, row in zip(seeds, found)
+                  for kind in ("free", "forced") if row[kind] is not None and not row[kind] < TOLERANCE]
+    flips = [row["flip"] for row in found if row["flip"]]
     flat = [(interface.collect(inputs(seed), {})[0], interface.read_states() or []) for seed in list(seeds)[:20]]
     arms = drive(program, flat, TOLERANCE, 0.0, drives)
     mismatches += [{"seed": int(seeds[k]), "kind": text, "error": arms["error"]} for k, text in arms["mismatches"]]
-    worst = max(forced_errors + free_errors, default=0.0)
-    return {"inputs": len(forced_errors), "paths": len(paths), "mismatches": mismatches, "flips": flips,
+    worst = max([row[kind] for row in found for kind in ("free", "forced") if row[kind] is not None], default=0.0)
+    return {"inputs": len(found), "paths": len({row["path"] for row in found}), "mismatches": mismatches, "flips": flips,
             "log10_error": math.log10(worst) if worst > 0 else None, "arms": arms["total"], "arms_taken": arms["taken"],
-            "arms_driven": arms["driven"], "arms_never": [text.removeprefix(str(ROOT) + "/") for text in arms["never"]], "traced_wrong": traced_wrong if traced else None}
+            "arms_driven": arms["driven"], "arms_never": [text.removeprefix(str(ROOT) + "/") for text in arms["never"]],
+            "traced_wrong": sum(row["traced_wrong"] for row in found) if traced else None}
+
+
+def one(seed: int, args: tuple, model: Any, program: Any, run: Any, graph: Any, alignment: Alignment,
+        traced: Callable | None) -> dict:
+    """What one input shows: errors of the free run (None if it decided otherwise: `flip`) and of the forced one."""
+    interface = program._interface
+    with torch.no_grad():
+        expected = model(*args)
+    flat = [x.clone() if isinstance(x, torch.Tensor) else x for x in interface.collect(args, {})[0]]
+    _, taken = run_reference(graph, flat + list(interface.read_states() or []))
+    path = hashlib.sha1(repr([(d.block.id, d.arm) for d in taken]).encode()).hexdigest()[:12]
+    run.set_decider(None)
+    run.set_trace(True)
+    free = program(*args)
+    trace = list(run.trace)
+    run.set_trace(False)
+    pairs = alignment.pair(trace, taken)
+    apart = error(free, expected)
+    if pairs is not None and apart < TOLERANCE:
+        alignment.learn(pairs)
+    flipped, place = alignment.first_difference(trace, taken)
+    flip = {"seed": seed, "margin": margin(place) if place else None,
+            "line": place.place[1] if place and place.place else None} if flipped else None
+    failures: list = []
+    run.set_decider(alignment.decider(taken, failures))
+    got = program(*args)
+    run.set_decider(None)
+    forced = FAR if failures else error(got, expected)
+    wrong = traced is not None and not error(traced(args), expected) < TOLERANCE
+    return {"path": path, "free": None if flipped else apart, "forced": forced, "flip": flip, "traced_wrong": wrong,
+            "swapped": {str(k): v for k, v in alignment.swapped.items()}}

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Callable
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import stats
@@ -22,17 +23,23 @@ import workload
 
 
 def race(folder: Path, packages: list[Path], inputs: list[Path], threads: int, seconds: float, profile: bool = False,
-         rounds: int = 1000, limit: float = 600) -> list[dict]:
-    """The lines of dycl-race: the header, then one per input."""
+         rounds: int = 1000, keep: Callable[[int, dict], None] = lambda number, line: None) -> list[dict]:
+    """The lines of dycl-race: the header, then one per input; `keep` gets each as it comes."""
     command = [str(workload.BUILD / "bin" / "dycl-race"), "--program", str(folder / "program.dyir")]
     for package in packages:
         command += ["--package", str(package)]
     command += ["--threads", str(threads), "--seconds", str(seconds), "--rounds", str(rounds)]
     command += ["--profile"] if profile else []
-    done = subprocess.run(command + [str(x) for x in inputs], capture_output=True, text=True, timeout=limit)
-    if done.returncode:
-        raise RuntimeError(f"dycl-race: {done.stderr.strip()[-2000:]}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command + [str(x) for x in inputs], stdout=subprocess.PIPE, stderr=errors, text=True)
+        lines = []
+        for text in process.stdout:
+            lines.append(json.loads(text))
+            keep(len(lines) - 1, lines[-1])
+        if process.wait():
+            errors.seek(0)
+            raise RuntimeError(f"dycl-race: {errors.read().strip()[-2000:] or f'exit code {process.returncode}'}")
+    return lines
 
 
 def compare(lines: list[dict], ours: str, clock: str) -> dict:

@@ -9,6 +9,7 @@ import random
 import statistics
 import time
 import warnings
+from pathlib import Path
 from typing import Any, Callable
 
 import torch
@@ -87,8 +88,53 @@ def rounds(racers: dict[str, Callable[[tuple], Any]], inputs: list[tuple], secon
     return results
 
 
-def inductor(model: Any, inputs: list[tuple], limit: float) -> tuple[Callable | None, dict]:
-    """torch.compile with its defaults, warmed on the inputs; what Dynamo counted and how long it took."""
+def if_loop(program: Any, file: Path, examples: list[tuple]) -> tuple[Callable | None, dict]:
+    """The whole program as one ONNX file with If and Loop in plain ONNX Runtime; (None, {"refused"}) where that is not to be had.
+
+    Its tensors are compared with our program's on the examples: `error` is the largest relative difference.
+    """
+    import numpy
+    import onnxruntime
+
+    import correctness
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = 1, 1, 4
+    try:
+        program.emit_onnx(file)
+        start = time.process_time()
+        session = onnxruntime.InferenceSession(str(file), options)
+    except Exception as problem:
+        return None, {"refused": " ".join(str(problem).split())[:200]}
+    facts = {"load_seconds": time.process_time() - start, "file_bytes": file.stat().st_size}
+    names = [i.name for i in session.get_inputs()]
+
+    def feeds(args: tuple) -> dict:
+        flat = program._interface.collect(args, {})[0]
+        return {n: x.detach().numpy() if isinstance(x, torch.Tensor) else numpy.asarray(x) for n, x in zip(names, flat)}
+
+    def run(args: tuple) -> Any:
+        return session.run(None, feeds(args))
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [plain(v) for v in value]
+        return torch.as_tensor(value)
+
+    worst = 0.0
+    try:
+        for args in examples:
+            ours = program._engine.run_.run(program._interface.collect(args, {})[0])
+            theirs = run(args)
+            worst = max([worst, *(correctness.error(plain(b), plain(a)) for a, b in zip(ours, theirs) if a is not None)])
+    except Exception as problem:
+        return None, {**facts, "refused": " ".join(f"{type(problem).__name__}: {problem}".split())[:200]}
+    return run, {**facts, "error": worst}
+
+
+def inductor(model: Any, inputs: list[tuple], limit: float, tell: Callable[[dict], None] = lambda facts: None) -> tuple[Callable | None, dict]:
+    """torch.compile with its defaults, warmed on the inputs; what Dynamo counted and how long it took. No further input is
+    warmed once `limit` seconds are spent; `tell` gets the facts after each."""
     import torch._dynamo as dynamo
     from torch._dynamo.utils import counters
 
@@ -96,26 +142,31 @@ def inductor(model: Any, inputs: list[tuple], limit: float) -> tuple[Callable | 
     counters.clear()
     compiled = torch.compile(model)
     start, cpu_start, warmed = time.perf_counter(), _processor_time(), 0
+
+    def facts() -> dict:
+        reasons = [(str(k), v) for k, v in counters["unimplemented"].items() if "limit" in str(k)]
+        return {"seconds": time.perf_counter() - start, "cpu_seconds": _processor_time() - cpu_start, "warmed_inputs": warmed,
+                "graphs": int(counters["stats"].get("unique_graphs", 0)), "breaks": int(sum(counters["graph_break"].values())),
+                "recompile_limit": int(sum(counters["recompile_limit"].values())) + int(sum(v for _, v in reasons))}
+
     try:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for args in inputs:
                 compiled(*args)
                 warmed += 1
-                if _processor_time() - cpu_start > limit:
+                tell(facts())
+                if time.perf_counter() - start > limit:
                     break
     except Exception as problem:
-        return None, {"failed": f"{type(problem).__name__}: {str(problem)[:200]}"}
-    facts = {"seconds": time.perf_counter() - start, "cpu_seconds": _processor_time() - cpu_start, "warmed_inputs": warmed,
-             "graphs": int(counters["stats"].get("unique_graphs", 0)), "breaks": int(sum(counters["graph_break"].values())),
-             "recompile_limit": int(sum(v for k, v in counters["recompile_limit"].items()))
-             + int(sum(v for k, v in counters["unimplemented"].items() if "limit" in str(k)))}
+        return None, {**facts(), "raised": f"{type(problem).__name__}: {str(problem)[:200]}"}
+    made = facts()
 
     def run(args: tuple) -> Any:
         with torch.no_grad():
             return compiled(*args)
 
-    return run, facts
+    return run, made
 
 
 def _processor_time() -> float:

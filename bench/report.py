@@ -11,22 +11,51 @@ NOT_YET = "not measured"
 
 def page(results: dict, plots: Path) -> str:
     models, m = results["models"], results["machine"]
-    names = list(models)
+    names = order(models)
     folder = plots.name
     plots.mkdir(parents=True, exist_ok=True)
     parts = [f"""# The paper's evaluation, measured here
 
 Written by `make paper` (`bench/paper.py`) from `bench/results/`; no figure is typed in by hand. Machine: {m['cpu']}, {m['cores']}
-cores, {m['system']}; torch {m['torch']}, ONNX Runtime {m['onnxruntime']}; commit {m['commit']}, {m['date']}. Load of the machine while
-measuring: {m['load']}. Batch 1, f32. Ratios are paired: racers take turns, a ratio is taken within each round, the median over rounds
-is the ratio of an input, the geometric mean over inputs that of a model; in brackets 95 % bounds (bootstrap). One thread: processor
-time, which other work on the machine disturbs least; two threads: wall-clock time. A/A is the oracle against itself.
+cores, {m['system']}; torch {m['torch']}, ONNX Runtime {m['onnxruntime']}, OpenVINO {m.get('openvino', '?')}; {commits(models)};
+{m['date']}, load of the machine at the end {m['load']}. Batch 1, f32. {counts(models)}
+
+Ratios are paired: racers take turns, a ratio is taken within each round, the median over rounds is the ratio of an input, the
+geometric mean over inputs that of a model; in brackets 95 % bounds (bootstrap). One thread: processor time, which other work on
+the machine disturbs least; two threads: wall-clock time. A/A is the oracle against a second session of itself: a difference
+smaller than its distance from 1 means nothing.
 """]
     parts.append(correctness_table(names, models))
     parts.append(compile_table(names, models))
     parts.append(speed_table(names, models, plots, folder))
+    parts.append(backends_table(names, models))
     parts.append(optimisation_table(names, models))
     return "\n".join(parts)
+
+
+def order(models: dict) -> list[str]:
+    """The paper's nine first."""
+    try:
+        from zoo import MODELS
+    except ImportError:
+        return sorted(models)
+    return sorted(models, key=lambda n: (n not in MODELS or not MODELS[n].paper, list(MODELS).index(n) if n in MODELS else 0))
+
+
+def commits(models: dict) -> str:
+    made = sorted({row["commit"] for parts in models.values() for row in parts.values() if row.get("commit")})
+    return ("commits " if len(made) > 1 else "commit ") + (", ".join(made) or "unknown")
+
+
+def counts(models: dict) -> str:
+    """How many inputs stand behind the tables."""
+    def span(part: str) -> str:
+        found = sorted({row[part].get("measured_inputs", row[part].get("inputs", 0)) for row in models.values() if part in row and
+                        "failed" not in row[part]})
+        return "none" if not found else str(found[0]) if found[0] == found[-1] else f"{found[0]} to {found[-1]}"
+
+    return (f"Inputs per model: {span('correct')} for correctness ({span('correct_openvino')} with OpenVINO), {span('race1')} timed "
+            f"against the oracle, {span('eager')} against eager.")
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
@@ -54,18 +83,19 @@ def mean(values: list[float]) -> float:
 def correctness_table(names: list[str], models: dict) -> str:
     rows, flips = [], []
     for name in names:
-        row = have(models, name, "correct")
+        row, other = have(models, name, "correct"), have(models, name, "correct_openvino")
         if not row:
-            rows.append([name, *[NOT_YET] * 7])
+            rows.append([name, *[NOT_YET] * 8])
             continue
         wrong = "cannot be exported" if row["traced_wrong"] is None else f"{row['traced_wrong']} of {row['inputs']}"
-        log = "exact" if row["log10_error"] is None else f"{row['log10_error']:.2f}"
-        rows.append([name, str(row["inputs"]), str(row["paths"]), wrong, str(len(row["mismatches"])), str(len(row["flips"])), log,
-                     f"{row['arms_taken']} + {row['arms_driven']} of {row['arms']}"])
-        flips += [f"- {name}, seed {f['seed']}: line {f['line']}, margin {f['margin']}" for f in row["flips"]]
+        rows.append([name, str(row["inputs"]), str(row["paths"]), wrong, str(len(row["mismatches"])), str(len(row["flips"])), log(row),
+                     f"{row['arms_taken']} + {row['arms_driven']} of {row['arms']}",
+                     f"{len(other['mismatches'])}, {len(other['flips'])}, {log(other)} ({other['inputs']})" if other else NOT_YET])
+        for label, found in (("", row), (", OpenVINO", other)):
+            flips += [f"- {name}{label}, seed {f['seed']}: line {f['line']}, margin {f['margin']}" for f in (found or {"flips": []})["flips"]]
     text = "## RQ1: are the answers right?\n\n" + table(
         ["model", "inputs", "paths", "traced: wrong", "ours: mismatches", "ours: flips", "log10 of the largest error",
-         "arms taken + driven"], rows)
+         "arms taken + driven", "OpenVINO: mismatches, flips, log10 (inputs)"], rows)
     text += """
 Traced: `torch.onnx.export` of the path of one example. Mismatches: runs with eager's decisions forced, free runs that decide as eager
 does, and paths with one decision turned round, whose results differ from eager's by more than 10^-4.7 of the largest value.
@@ -74,51 +104,73 @@ Flips: free runs that decide otherwise than eager; each is listed with eager's m
     return text + ("\n" + "\n".join(flips) + "\n" if flips else "")
 
 
+def log(row: dict) -> str:
+    return "exact" if row["log10_error"] is None else f"{row['log10_error']:.2f}"
+
+
 def compile_table(names: list[str], models: dict) -> str:
     rows = []
     for name in names:
-        row = have(models, name, "compile")
+        row, torch_row = have(models, name, "compile"), have(models, name, "inductor")
         if not row:
-            rows.append([name, *[NOT_YET] * 6])
+            rows.append([name, *[NOT_YET] * 7])
             continue
         beyond = row["cpu_seconds"] - row["engine_cpu_seconds"]
-        allowed = 2 + 0.03 * row["sub_dnns"]
-        torch_row = have(models, name, "inductor")
-        rows.append([name, f"{row['cpu_seconds']:.2f}", f"{row['engine_cpu_seconds']:.2f}", f"{beyond:.2f} ({allowed:.2f})",
-                     str(row["sub_dnns"]), f"{row['package_bytes'] / row['parameter_bytes']:.3f}",
-                     f"{torch_row['cpu_seconds']:.0f}" if torch_row and "cpu_seconds" in torch_row else NOT_YET])
+        warm = NOT_YET
+        if torch_row and "cpu_seconds" in torch_row:
+            warm = f"{'over ' if 'timed_out' in torch_row else ''}{torch_row['cpu_seconds']:.0f}"
+        elif torch_row:
+            warm = f"over {torch_row['timed_out']}"
+        rows.append([name, f"{row['cpu_seconds']:.2f}", f"{row['engine_cpu_seconds']:.2f}",
+                     f"{beyond:.2f} ({2 + 0.03 * row['sub_dnns']:.2f})", f"{row['cpu_seconds'] / max(row['engine_cpu_seconds'], 1e-9):.1f}",
+                     str(row["sub_dnns"]), f"{row['package_bytes'] / row['parameter_bytes']:.3f}", warm])
     return "\n## RQ2: how long does compiling take?\n\n" + table(
-        ["model", "all, s", "the engine alone, s", "beyond the engine (allowed), s", "unique sub-DNNs", "package / parameters",
-         "torch.compile's warm-up, s"], rows) + """
-Processor time. The engine alone: ONNX Runtime loading each unique sub-DNN once with all optimisations. Allowed: 2 s and 30 ms per
-unique sub-DNN. torch.compile's is that of its warm-up on the inputs of the race, the C++ compiler it calls included.
+        ["model", "all, s", "the engine alone, s", "beyond the engine (allowed), s", "all / engine", "unique sub-DNNs",
+         "package / state dict", "torch.compile's warm-up, s"], rows) + """
+Processor time of `dycl.compile` without its check of the example against eager, nothing taken from the cache. The engine alone: ONNX
+Runtime loading each unique sub-DNN once with all optimisations. Allowed: 2 s and 30 ms per unique sub-DNN. torch.compile's is that of
+its warm-up on the inputs of the race, the C++ compiler it calls included.
 """
+
+
+def inductor_text(row: dict | None) -> str:
+    if not row:
+        return NOT_YET
+    facts = f"{row.get('graphs', '?')} graphs, {row.get('breaks', '?')} breaks, limit hit {row.get('recompile_limit', '?')} times"
+    if "raised" in row:
+        return f"raises {row['raised'].split(':')[0]}; {facts}"
+    if "ratio" not in row:
+        return f"over {row.get('timed_out', '?')} s of warm-up; {facts}"
+    return f"{ratio(row['ratio'])}; {facts}"
 
 
 def speed_table(names: list[str], models: dict, plots: Path, folder: str) -> str:
-    rows, ratios, bars = [], [], []
+    rows, ratios, threaded, bars = [], [], [], []
     for name in names:
         one, two = have(models, name, "race1"), have(models, name, "race2")
-        eager, inductor, onnx = (have(models, name, p) for p in ("eager", "inductor", "ifloop"))
-        facts = NOT_YET
-        if inductor:
-            facts = f"{ratio(inductor.get('ratio'))}; {inductor.get('graphs')} graphs, {inductor.get('breaks')} breaks" \
-                if "ratio" in inductor else inductor.get("failed", NOT_YET)
+        eager, inductor = have(models, name, "eager"), have(models, name, "inductor")
         if one:
             ratios.append(one["ours"]["ratio"])
             bars.append((name, one["ours"], one["control"]))
-        spread = f"{min(one['oracle_micros']):.0f} to {max(one['oracle_micros']):.0f}" if one else NOT_YET
+        if two:
+            threaded.append(two["ours"]["ratio"])
+        onnx = (eager or {}).get("ifloop")
+        engines = "/".join(sorted(set(one["best_oracle"]))) if one else ""
+        spread = f"{min(one['oracle_micros']):.0f} to {max(one['oracle_micros']):.0f} ({engines})" if one else NOT_YET
         rows.append([name, spread, ratio(one and one["ours"]), ratio(one and one["control"]), ratio(two and two["ours"]),
-                     ratio(eager and eager["ours"], inverse=True), facts, ratio(onnx and onnx.get("ratio"))])
+                     ratio(two and two["control"]), ratio(eager and eager["ours"], inverse=True), inductor_text(inductor),
+                     NOT_YET if not onnx else ratio(onnx) if "ratio" in onnx else "refused: " + onnx["refused"][:80]])
     text = "\n## RQ3: how fast is it?\n\n" + table(
-        ["model", "oracle, us", "ours / oracle, 1 thread", "A/A", "ours / oracle, 2 threads", "eager / ours",
+        ["model", "oracle, us (best engine)", "ours / oracle, 1 thread", "A/A", "ours / oracle, 2 threads", "A/A", "eager / ours",
          "torch.compile / ours", "If/Loop in ONNX Runtime / ours"], rows)
     text += """
 The oracle: for each input the static graph of exactly the executed path, conditions kept, compiled whole by the best engine there is
-(ONNX Runtime, and OpenVINO where it is installed). It can't run another input; it is what no dynamic compiler can beat by much.
+(of ONNX Runtime and OpenVINO the one that is faster on that input). It can't run another input; it is what no dynamic compiler can
+beat by much. If/Loop: the same program as one ONNX file (`program.emit_onnx`) in plain ONNX Runtime.
 """
     if ratios:
-        text += f"\nGeometric mean of ours / oracle over {len(ratios)} models, 1 thread: **{mean(ratios):.3f}**; largest {max(ratios):.3f}.\n"
+        text += f"\nGeometric mean of ours / oracle over {len(ratios)} models, 1 thread: **{mean(ratios):.3f}**; largest {max(ratios):.3f}."
+        text += f" 2 threads, {len(threaded)} models: {mean(threaded):.3f}; largest {max(threaded):.3f}.\n" if threaded else "\n"
         (plots / "oracle.svg").write_text(bar_chart("our time / oracle's time, 1 thread", bars))
         text += f"\n![our time over the oracle's]({folder}/oracle.svg)\n"
     speedups = [(n, have(models, n, "eager")) for n in names if have(models, n, "eager")]
@@ -128,6 +180,21 @@ The oracle: for each input the static graph of exactly the executed path, condit
         (plots / "eager.svg").write_text(bar_chart("eager's time / our time, 1 thread", inverse))
         text += f"\n![eager's time over ours]({folder}/eager.svg)\n"
     return text
+
+
+def backends_table(names: list[str], models: dict) -> str:
+    rows = []
+    for name in names:
+        row = have(models, name, "backends")
+        if row:
+            rows.append([name, ratio(row["oracle"]["ort"]), ratio(row["oracle"]["openvino"]), ratio(row["oracle"]["auto"]),
+                         f"{ratio(row['auto'])} ({row['best']})", ratio(row["control"])])
+    if not rows:
+        return ""
+    return "\n## Back ends\n\n" + table(
+        ["model", "ort / oracle", "openvino / oracle", "auto / oracle", "auto / the best single one", "A/A"], rows) + """
+One thread. `auto` measures each sub-DNN in each engine while compiling and minimises the program's total.
+"""
 
 
 def optimisation_table(names: list[str], models: dict) -> str:

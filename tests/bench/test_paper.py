@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make paper` loses nothing: what a killed run knew is taken up, what belongs to another program is not."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+paper = pytest.importorskip("paper")
+
+
+def test_inputs_are_kept_and_the_torn_last_line_is_not(tmp_path):
+    first = paper.Partial(tmp_path, "race1", ["program", 1.0])
+    first.add(0, {"time": 3})
+    first.add(1, {"time": 4})
+    with (tmp_path / "race1.jsonl").open("a") as out:
+        out.write('[2, {"ti')  # killed here
+    assert paper.Partial(tmp_path, "race1", ["program", 1.0]).rows == {0: {"time": 3}, 1: {"time": 4}}
+
+
+def test_rows_after_a_torn_line_are_kept(tmp_path):
+    (tmp_path / "race1.jsonl").write_text(json.dumps({"key": "k"}) + '\n[2, {"ti')
+    paper.Partial(tmp_path, "race1", "k").add(3, {"time": 5})
+    assert paper.Partial(tmp_path, "race1", "k").rows == {3: {"time": 5}}
+
+
+def test_another_program_starts_anew(tmp_path):
+    paper.Partial(tmp_path, "race1", "old").add(0, {})
+    assert paper.Partial(tmp_path, "race1", "new").rows == {}
+
+
+def test_runs_side_by_side_add_to_one_file(tmp_path):
+    one, other = paper.Store(tmp_path / "r.json"), paper.Store(tmp_path / "r.json")
+    one.put("a", "race1", {"x": 1})
+    other.put("a", "race2", {"x": 2})
+    one.put("b", "race1", {"x": 3})
+    assert other.read()["models"] == {"a": {"race1": {"x": 1}, "race2": {"x": 2}}, "b": {"race1": {"x": 3}}}
+
+
+def test_more_inputs_are_more_work():
+    settings = {"inputs": 100, "race_inputs": 4}
+    assert paper.is_done({"measured_inputs": 4}, "race1", settings)
+    assert not paper.is_done({"measured_inputs": 3}, "race1", settings)
+    assert not paper.is_done({"measured_inputs": 99}, "correct", settings)
+    assert not paper.is_done({"measured_inputs": 100, "failed": "crash"}, "correct", settings)
+    assert not paper.is_done(None, "compile", settings)
+
+
+def test_the_page_says_what_is_not_measured(tmp_path):
+    import report
+
+    bounds = {"ratio": 1.5, "low": 1.4, "high": 1.6}
+    rows = {"race1": {"ours": bounds, "control": bounds, "oracle_micros": [7.0], "best_oracle": ["ort"], "measured_inputs": 2},
+            "inductor": {"timed_out": 90, "graphs": 3, "breaks": 2, "recompile_limit": 1}}
+    machine = dict.fromkeys(("cpu", "cores", "system", "torch", "onnxruntime", "date", "load"), "?")
+    text = report.page({"models": {"ranet": rows}, "machine": machine}, tmp_path)
+    assert "1.500 [1.400, 1.600]" in text and report.NOT_YET in text
+    assert "over 90 s of warm-up; 3 graphs, 2 breaks, limit hit 1 times" in text
