@@ -590,3 +590,73 @@ def list_of_two_names(x):
 
 def test_a_list_with_two_names_in_some_paths():
     check(list_of_two_names, [(T(1, 2),), (T(-1, -2),), (T(5, -2),), (T(30, 30),)])
+
+
+class CachedOnFirstCall(torch.nn.Module):
+    """A table filled on the first call, as rotary embeddings keep it, under a decorator of torch."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.zeros(8, 2), persistent=False)
+        self.filled = 0
+
+    @torch.amp.autocast("cuda", enabled=False)
+    def rows(self, t):
+        if t.shape[0] <= self.filled:
+            return self.table[: t.shape[0]]
+        rows = t[:, None] * torch.tensor([1.0, 2.0])
+        self.table[: t.shape[0]] = rows.detach()
+        self.filled = t.shape[0]
+        return rows
+
+    def forward(self, x):
+        t = torch.arange(3.0) + x[0]
+        return self.rows(t) + self.rows(t)
+
+
+def test_caches_under_a_decorator_of_autocast():
+    check(CachedOnFirstCall, [(T(1, 2),), (T(3, 4),)])
+
+
+def test_callbacks_of_native_code_that_write_are_refused():
+    """What torch's own Python calls back is not interpreted: its writes would be done once, at compile time."""
+    from torch.utils._pytree import tree_map
+
+    class Counts(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("seen", torch.zeros(2))
+            self.calls = 0
+
+        def counted(self, y):
+            self.calls += 1
+            return y * self.calls
+
+        def summed(self, y):
+            self.seen.add_(y)
+            return y * 2
+
+        def forward(self, x, how):
+            return tree_map(getattr(self, how), [x])[0] + self.seen
+
+    for how in ("counted", "summed"):
+        with pytest.raises(dycl.CompileError, match="writes to objects or buffers"):
+            dycl.compile(Counts(), (T(1, 2), how))
+
+
+def callback_that_reads(x):
+    from torch.utils._pytree import tree_map
+
+    y = x.clone()
+    y.add_(1)
+
+    def step(z):
+        if z.sum() > 0:
+            return z + y
+        return z - y
+
+    return tree_map(step, [x])
+
+
+def test_callbacks_of_native_code_that_only_read():
+    check(callback_that_reads, [(T(1, 2),), (T(-3, 1),)])

@@ -927,13 +927,35 @@ def _null_context(m, s, args, kwargs):
     return m.new(shims.NullContext())
 
 
-@handles(torch.autocast, torch.amp.autocast, torch.cuda.amp.autocast)
+@handles(torch.autocast, torch.amp.autocast)
 def _autocast(m, s, args, kwargs):
     enabled = kwargs.get("enabled", args[2] if len(args) > 2 else True)
     if enabled and not (args and args[0] == "cuda" or kwargs.get("device_type") == "cuda"):
-        raise CaptureRefusal("torch.autocast changes the precision of what is inside",
-                             "cast the model explicitly, or pass enabled=False", kind="autocast")
+        raise _autocast_refusal()
     return m.new(shims.NullContext())
+
+
+@handles(torch.cuda.amp.autocast)
+def _cuda_autocast(m, s, args, kwargs):
+    return m.new(shims.NullContext())
+
+
+@handles(torch.amp.autocast.__enter__, torch.cuda.amp.autocast.__enter__)
+def _enter_autocast(m, s, args, kwargs):
+    """Of one made outside: a decorator's."""
+    if args[0]._enabled and args[0].device != "cuda":
+        raise _autocast_refusal()
+    return args[0]
+
+
+@handles(torch.amp.autocast.__exit__, torch.cuda.amp.autocast.__exit__)
+def _exit_autocast(m, s, args, kwargs):
+    return False
+
+
+def _autocast_refusal() -> CaptureRefusal:
+    return CaptureRefusal("torch.autocast changes the precision of what is inside",
+                          "cast the model explicitly, or pass enabled=False", kind="autocast")
 
 
 @handles(torch._assert)

@@ -28,6 +28,7 @@ _HERE = os.path.dirname(os.path.realpath(__file__)) + os.sep
 _INTERPRETED_TORCH = (
     "nn/modules/", "nn/functional.py", "nn/utils/", "nn/attention/", "distributions/", "utils/_contextlib.py",
     "_jit_internal.py", "functional.py", "nn/init.py", "_export/db/examples/", "autograd/function.py", "utils/hooks.py",
+    "amp/autocast_mode.py",
 )
 _INTERPRETED_STDLIB = ("contextlib.py", "functools.py", "dataclasses.py", "copy.py", "copyreg.py", "bisect.py", "heapq.py",
                        "statistics.py", "collections" + os.sep, "types.py", "_collections_abc.py", "random_never.py")
@@ -75,6 +76,11 @@ def _decide(fn: types.FunctionType) -> bool:
     return True
 
 
+@functools.lru_cache(None)
+def is_torch_file(path: str) -> bool:
+    return os.path.realpath(path).startswith(_TORCH)
+
+
 def is_user_file(path: str) -> bool:
     """Not of the standard library nor of an installed package: a package's folder has a dist-info beside it."""
     path = os.path.realpath(path)
@@ -105,6 +111,18 @@ def _tops(folder: str) -> frozenset:
     except (OSError, UnicodeDecodeError):
         return frozenset()
     return frozenset(line.split(",")[0].split("/")[0].removesuffix(".py").lower() for line in lines if line)
+
+
+@functools.lru_cache(maxsize=None)
+def is_python_or_torch(path: str) -> bool:
+    """A file of torch, of the standard library or of this package."""
+    path = os.path.realpath(path)
+    return path.startswith((_TORCH, _HERE)) or path.startswith(_STDLIB) and "site-packages" not in path
+
+
+@functools.lru_cache(maxsize=None)
+def is_ours(path: str) -> bool:
+    return os.path.realpath(path).startswith(_HERE)
 
 
 def is_torch(fn: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from . import bytecode, policy
+from . import bytecode, callbacks, policy
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED, PUSHED, Machine
 from .rtlist import RtList
@@ -203,6 +203,13 @@ def construct_default(m: Machine, s: State, cls: type, args: tuple, kwargs: dict
 def native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Calls code that runs outside the machine."""
     policy.check_native(m, fn)
+    if callbacks.expected(fn, args, kwargs):
+        with callbacks.watched(fn):
+            return _run_native(m, fn, args, kwargs)
+    return _run_native(m, fn, args, kwargs)
+
+
+def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
     found = next((x for x in (*args, *kwargs.values()) if isinstance(x, RtList)), None)
     if found is not None:
         m.lists.refuse(found, CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a list whose length is known only at run time",

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model's code run by code outside the machine: functions that torch's own Python calls back.
+
+A callback (the function under torch.vmap, in tree_map, in a decorator of torch) runs as it is, over symbolic tensors. Its
+tensor operations are recorded and its questions become branches, but what it writes to objects would be written once, while
+the program is compiled. So one that writes is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import functools
+import sys
+import types
+from typing import Any
+
+import torch
+
+from . import policy
+from .diagnostics import CaptureRefusal
+
+_WRITES = {"STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_SUBSCR", "DELETE_SUBSCR"}
+_CHANGING = {"append", "extend", "insert", "pop", "clear", "update", "setdefault", "popitem", "appendleft", "popleft", "discard"}
+
+
+def expected(fn: Any, args: tuple, kwargs: dict) -> bool:
+    """fn has hold of code of the model: in its closure or among its arguments."""
+    cells = getattr(fn, "__closure__", None) or ()
+    held = [*args, *kwargs.values()]
+    held += [c.cell_contents for c in cells if _filled(c)]
+    held += [y for x in held if type(x) in (list, tuple) for y in x]
+    return any(_is_code(x) for x in held)
+
+
+def _filled(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents
+    except ValueError:
+        return False
+    return True
+
+
+def _is_code(x: Any) -> bool:
+    if isinstance(x, types.FunctionType):
+        return policy.interpreted(x) or any(_filled(c) and _is_code(c.cell_contents) for c in x.__closure__ or ())
+    return isinstance(x, (types.MethodType, functools.partial, torch.nn.Module)) and not isinstance(
+        getattr(x, "__self__", None), torch.Tensor)
+
+
+@contextlib.contextmanager
+def watched(fn: Any):
+    """Within it a callback that writes is refused, whatever fn makes of the error."""
+    found: list[types.CodeType] = []
+
+    def look(frame, event, _):
+        if event == "call" and not found and writes(frame.f_code) and _of_model(frame):
+            found.append(frame.f_code)
+            raise _refusal(fn, frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+        if found:
+            raise _refusal(fn, found[0])
+
+
+def _refusal(fn: Any, code: types.CodeType) -> CaptureRefusal:
+    name = getattr(fn, "__qualname__", str(fn))
+    return CaptureRefusal(f"{name} calls {code.co_name} (line {code.co_firstlineno} of {code.co_filename}), which writes to "
+                          "objects or buffers: outside the machine that would be done once, when the program is compiled",
+                          f"let {code.co_name} return what it computes and write it after the call", kind="callback.writes")
+
+
+@functools.lru_cache(maxsize=None)
+def writes(code: types.CodeType) -> bool:
+    """By its instructions it may change something that lives on after the call."""
+    for i in dis.get_instructions(code):
+        if i.opname in _WRITES or i.opname == "STORE_DEREF" and i.argval in code.co_freevars:
+            return True
+        if i.opname in ("LOAD_METHOD", "LOAD_ATTR") and isinstance(i.argval, str):
+            in_place = i.argval.endswith("_") and not i.argval.startswith("_")
+            if in_place or i.opname == "LOAD_METHOD" and i.argval in _CHANGING:
+                return True
+    return False
+
+
+def _of_model(frame: types.FrameType) -> bool:
+    code = frame.f_code
+    return code.co_name != "__init__" and not policy.is_python_or_torch(code.co_filename) and policy.interpreted(
+        types.FunctionType(code, frame.f_globals, closure=tuple(types.CellType() for _ in code.co_freevars))
+    ) and not _inner(frame)
+
+
+def _inner(frame: types.FrameType | None) -> bool:
+    """Called by an import, or by the recorder while it answers the callback."""
+    while frame is not None and frame.f_code.co_name != "<module>":
+        if policy.is_ours(frame.f_code.co_filename):
+            return frame.f_code.co_name not in ("native", "_run_native")
+        frame = frame.f_back
+    return True
