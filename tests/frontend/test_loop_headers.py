@@ -183,3 +183,41 @@ def test_a_context_variable_left_set_is_refused():
         assert "context variable" in str(error)
     else:
         raise AssertionError("a state outside the program was lost")
+
+
+def picked_from_generator(x):
+    def detect():
+        if x.sum() > 0:
+            return {"kept": x[x > 0], "all": x * 2, "sum": x.sum()}
+        return {"kept": x[:2], "all": x, "sum": x.sum() - 1}
+
+    return tuple(detect()[name] for name in ("kept", "all", "sum"))
+
+
+def test_a_decision_inside_a_generators_call_does_not_end_the_loop_over_it(monkeypatch):
+    from dycl.frontend.loops import Loops
+
+    made = []
+    generalise = Loops._generalise
+    monkeypatch.setattr(Loops, "_generalise", lambda *given: made.append(given) or generalise(*given))
+    check(picked_from_generator, [(T(1.0, -2.0, 3.0),), (T(-1.0, -2.0, 2.0),)])
+    assert not made
+
+
+def doubled_while_small(x, limit):
+    def powers():
+        value = x
+        while value.sum() < limit:
+            value = value * 2
+            yield value
+
+    total = torch.zeros_like(x)
+    for value in powers():
+        total = total + value
+    return total
+
+
+def test_a_generator_that_ends_at_run_time_makes_a_loop():
+    program = loops_back(dycl.compile(doubled_while_small, (T(1.0, 2.0), T(100.0))))
+    for limit in (1.0, 10.0, 1e6):
+        torch.testing.assert_close(program(T(1.0, 2.0), T(limit)), doubled_while_small(T(1.0, 2.0), T(limit)))

@@ -171,6 +171,11 @@ class CodeInfo:
         body = self.loop_body.get(header, ())
         return pc in body and any(s not in body for s in self.succ[pc])
 
+    def leaves_loops(self, pc: int) -> bool:
+        """True if the branch at pc has a successor outside all the loops that pc is in."""
+        bodies = [body for body in self.loop_body.values() if pc in body]
+        return not bodies or any(all(s not in body for body in bodies) for s in self.succ[pc])
+
 
 def _decode(code: types.CodeType) -> list[Instr]:
     raw = [ins for ins in dis.get_instructions(code) if ins.opname not in ("CACHE", "EXTENDED_ARG")]

@@ -25,6 +25,8 @@ from .rtlist import RtList
 from .state import Frame, State
 from .values import RtInt, RtScalar
 
+_RESUMING = ("FOR_ITER", "SEND")  # the frame above is a generator's: the loop ends when that ends
+
 
 class LoopEntry:
     """One arrival at a loop from outside."""
@@ -56,10 +58,13 @@ class Loops:
 
     def note_fork(self, state: State, frame: Frame) -> None:
         """The state is split at `frame`'s instruction: does one side leave a loop?"""
-        for f in state.frames:
-            for header, (entry, _) in f.loops.items():
-                if entry is not None and f.info.leaves_loop(f.pc, header):
-                    entry.exit_forked = True
+        ends = True  # the fork may end the frame above, which is what an iteration over a generator asks
+        for f in reversed(state.frames):
+            if ends or f.instr.op not in _RESUMING:
+                for header, (entry, _) in f.loops.items():
+                    if entry is not None and f.info.leaves_loop(f.pc, header):
+                        entry.exit_forked = True
+            ends = (ends and f.instr.op in _RESUMING or f is state.frames[-1]) and f.info.leaves_loops(f.pc)
 
     def note_test(self, state: State, frame: Frame, value: Any) -> None:
         if not frame.loops or isinstance(value, RtScalar) or self.m.is_tensor(value):
