@@ -58,8 +58,8 @@ int exec_front_end(const Console& console, const std::vector<std::string>& argum
                        {}});
 }
 
-nlohmann::json to_json(const driver::CompileReport& report, const Options& options) {
-  nlohmann::json stages = nlohmann::json::array();
+nlohmann::ordered_json to_json(const driver::CompileReport& report, const Options& options) {
+  nlohmann::ordered_json stages = nlohmann::ordered_json::array();
   for (const auto& [name, seconds] : report.stages) stages.push_back({{"name", name}, {"seconds", seconds}});
   return {{"package", options.compile.output.string()},
           {"bytes", report.package_bytes},

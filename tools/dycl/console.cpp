@@ -10,8 +10,8 @@ namespace dycl::tools {
 namespace {
 
 // Text that is not UTF-8 (a damaged package's names) must not stop the error from showing.
-std::string dump(const nlohmann::json& object) {
-  return object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string dump(const nlohmann::ordered_json& object) {
+  return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 void put(std::FILE* stream, std::string_view text) {
@@ -21,7 +21,7 @@ void put(std::FILE* stream, std::string_view text) {
 
 }  // namespace
 
-void Console::result(const std::string& text, const nlohmann::json& object) const {
+void Console::result(const std::string& text, const nlohmann::ordered_json& object) const {
   if (json)
     put(stdout, dump(object));
   else if (!text.empty())
@@ -37,7 +37,7 @@ int Console::fail(const Error& error, const std::string& rendered) const {
   if (shows_progress() && !stage_.empty()) std::fputc('\n', stderr);
   put(stderr, text);
   if (json) {
-    nlohmann::json object = {{"kind", name_of(error.kind)}, {"message", error.message}};
+    nlohmann::ordered_json object = {{"kind", name_of(error.kind)}, {"message", error.message}};
     if (!error.help.empty()) object["help"] = error.help;
     if (!error.type.empty()) object["type"] = error.type;
     if (error.span.known()) object["where"] = {{"line", error.span.line}, {"column", error.span.column}};

@@ -20,7 +20,7 @@ class Console {
   bool quiet = false;
 
   // A result: `text` for people, `object` with --json.
-  void result(const std::string& text, const nlohmann::json& object) const;
+  void result(const std::string& text, const nlohmann::ordered_json& object) const;
 
   // Prints the error (`rendered` if it is not empty) and returns the exit code.
   int fail(const Error& error, const std::string& rendered = {}) const;

@@ -12,7 +12,7 @@
 namespace dycl::tools {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 struct Options {
   std::string source;

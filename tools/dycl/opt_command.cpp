@@ -21,7 +21,7 @@ struct Options {
 
 int list_passes(const Console& console) {
   std::string text;
-  nlohmann::json object = nlohmann::json::array();
+  nlohmann::ordered_json object = nlohmann::ordered_json::array();
   for (const passes::PassEntry& pass : passes::pipeline()) {
     char line[200];
     std::snprintf(line, sizeof line, "%-20s %s\n", pass.name, pass.sentence);
@@ -42,7 +42,7 @@ int optimise(const Console& console, const Options& options) {
   const auto timings = passes::run_pipeline(*program, pipeline);
   if (!timings) return console.fail(timings.error(), driver::render(timings.error(), program->sources));
 
-  nlohmann::json ran = nlohmann::json::array();
+  nlohmann::ordered_json ran = nlohmann::ordered_json::array();
   for (const passes::PassTiming& pass : *timings)
     ran.push_back({{"name", pass.name}, {"changes", pass.changes}, {"seconds", pass.seconds}});
   if (!options.output.empty()) {

@@ -11,7 +11,7 @@
 namespace dycl::tools {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 using runtime::Value;
 
 constexpr std::size_t kJsonElements = 10000;

@@ -17,7 +17,7 @@ namespace dycl::tools {
 std::string name_of_output(const runtime::Program& program, std::size_t i);
 
 // Tensors up to 10,000 elements with their data.
-nlohmann::json value_json(const runtime::Value& value);
+nlohmann::ordered_json value_json(const runtime::Value& value);
 
 // A line: type, shape and the first few elements.
 std::string value_text(const runtime::Value& value);
