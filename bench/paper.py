@@ -45,7 +45,7 @@ WORK = ROOT / "build" / "paper-work"
 PARTS = ["compile", "race1", "eager", "race2", "backends", "correct", "correct_openvino", "inductor"]
 GRAPH_OPTIMISATION = ["identity_outputs", "constant_outputs"]  # the paper's own two
 ALL_REWRITES = GRAPH_OPTIMISATION + ["fold_tensor_constants", "fold_identities", "fold_params", "fold_branches", "forward_gotos",
-                                     "merge_blocks", "cse", "sink", "fold_predicates", "copy_tails", "share_subdnns"]
+                                     "merge_blocks", "cse", "sink", "fold_predicates", "copy_tails", "sum_products", "share_subdnns"]
 
 FULL = {"inputs": 1000, "drives": 2000, "race_inputs": 8, "seconds": 5.0, "inductor_limit": 300.0, "budget": 20.0}
 QUICK = {"inputs": 2, "drives": 8, "race_inputs": 1, "seconds": 0.3, "inductor_limit": 60.0, "budget": 2.0}

@@ -24,6 +24,7 @@
 #include "passes/propagate_shapes.h"
 #include "passes/share_subdnns.h"
 #include "passes/sink.h"
+#include "passes/sum_products.h"
 #include "passes/tidy.h"
 
 namespace dycl::passes {
@@ -48,6 +49,7 @@ constexpr std::array kPipeline = std::to_array<PassEntry>({
     {"cse", "makes constants of conditions one", cse},
     {"copy_tails", "copies a join's heavy work into the arms before it", copy_tails},
     {"drop_dead", "removes what folding left unused", drop_dead},
+    {"sum_products", "makes products of matrices of sums of products", sum_products},
     {"outline", "moves tensor ops into sub-DNN functions", outline},
     {"identity_outputs", "takes handed-through results out of sub-DNNs", identity_outputs},
     {"constant_outputs", "takes constant results out of sub-DNNs", constant_outputs},
