@@ -252,3 +252,57 @@ def spread(x):
 
 def test_lists_in_displays_and_unpacked():
     check(spread, [(T(2, 2),), (T(1, 0),), (T(-1, 0),), (T(3, 3),)])
+
+
+def indexed_by_lists(x, s):
+    found = []
+    for k in s.argsort(descending=True).tolist():
+        if s[k] > 0:
+            found.append(k)
+    y = x.clone()
+    y[found] = 0
+    best, worst = int(s.argmax()), int(s.argmin())
+    return x[found], x[:2, found], y, x[[best, worst]], x[:, [worst, 2]]
+
+
+def test_tensors_indexed_by_lists():
+    x = torch.arange(25.0).reshape(5, 5)
+    check(indexed_by_lists, [(x, T(1, -2, 3, -4, 5)), (x, T(-1, -2, -3, -4, -5)), (x, T(5, 4, 3, 2, 1))])
+
+
+def masked_by_a_list(x, s):
+    keep = []
+    while len(keep) < 3 and bool(s[len(keep)] != 0):
+        keep.append(bool(s[len(keep)] > 0))
+    while len(keep) < 3:
+        keep.append(False)
+    return x[keep]
+
+
+def test_tensors_masked_by_lists():
+    check(masked_by_a_list, [(T(1, 2, 3), T(1, -1, 1)), (T(1, 2, 3), T(1, 0, 1)), (T(1, 2, 3), T(0, 0, 0))])
+
+
+def repeated(x):
+    count = int((x > 0).sum())
+    steps = [1]
+    steps.extend([7, count] * count)
+    rows = (count - 2) * [x]
+    rows.append(x + 1)
+    return steps, torch.tensor(steps), torch.stack(rows), len(rows), count * [] + [count]
+
+
+def test_lists_repeated_as_often_as_the_run_says():
+    program = check(repeated, [(T(1, 2, 3, 4),), (T(-1, -2, -3, -4),), (T(1, 2, -3, 4),)], by_result=True)
+    assert program.report()["blocks"] < 30
+    many = torch.ones(4).repeat(25)
+    check(repeated, [(many,), (-many,)], by_result=True)
+
+
+def repeated_names(x):
+    count = int((x > 0).sum()) - 1
+    return len(count * ("left", "right")), len("ab" * count)
+
+
+def test_tuples_and_text_repeated():
+    check(repeated_names, [(T(1, 2),), (T(-1, -2),), (T(1, -2),)], by_result=True)

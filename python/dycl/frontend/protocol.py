@@ -548,10 +548,19 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
     return _operator(op, inplace)(a, b)
 
 
+_NUMBERS = (int, float, RtScalar)
+
+
 def _mixed_binary(m, s, op, a, b):
     if op == "mul" and (isinstance(a, (list, tuple, str)) or isinstance(b, (list, tuple, str))):
         sequence, count = (a, b) if isinstance(a, (list, tuple, str)) else (b, a)
-        count = m.decide_value(count, range(0, 65), "a repeat count")
+        if not sequence:
+            return m.new_if_mutable(sequence * 0)
+        if isinstance(sequence, list) and all(isinstance(x, _NUMBERS) or m.is_tensor(x) for x in sequence):
+            return call(m, s, m.shim("repeat_list"), (sequence, count), {})
+        if not m.decide(m.scalars.compare("gt", count, 0)):
+            return m.new_if_mutable(sequence * 0)
+        count = m.decide_value(count, range(1, 65), "a repeat count")
         return m.new_if_mutable(sequence * count)
     if isinstance(a, str) and op == "mod":
         return _percent_format(m, a, (b,))

@@ -71,6 +71,14 @@ def extend_list(target, iterable):
     return target
 
 
+def repeat_list(sequence, count):
+    found = []
+    for _ in range(count):
+        for x in sequence:
+            found.append(x)
+    return found
+
+
 def extend_set(target, iterable):
     for x in iterable:
         target.add(x)
