@@ -260,6 +260,8 @@ SMALL = [
     (aten.pixel_shuffle.default, ((2, 8, 3, 4),), [2], {}),
     (aten.adaptive_avg_pool1d.default, ((2, 3, 7),), [[3]], {}),
     (aten.adaptive_avg_pool2d.default, ((2, 3, 7, 6),), [[3, 2]], {}),
+    (aten.adaptive_avg_pool2d.default, ((1, 3, 8, 8),), [[14, 14]], {}),
+    (aten.adaptive_avg_pool2d.default, ((3, 5, 40),), [[8, 3]], {}),
     (aten.adaptive_avg_pool2d.default, ((3, 8, 6),), [[1, 1]], {}),
     (aten.adaptive_avg_pool3d.default, ((1, 2, 4, 5, 6),), [[2, 2, 2]], {}),
     (aten.adaptive_max_pool2d.default, ((2, 3, 8, 6),), [[4, 3]], {}),

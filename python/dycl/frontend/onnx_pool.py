@@ -150,19 +150,49 @@ def _adaptive_pool(t, x: Sym, size: list[int], n: int, largest: bool) -> Sym:
     attrs = _even_windows(x, size, n)
     if attrs is not None:
         return _unbatched(t, t.op("MaxPool" if largest else "AveragePool", _batched(t, x, n), **attrs), x, n)
+    if not largest and x.torch_dtype == torch.float32 and all(_widest(e, s) <= 4 for e, s in zip(x.dims[-n:], size)):
+        pooled = _batched(t, x, n)
+        for k in reversed(range(n)):  # the innermost first: its picks are single elements, and fewest now
+            pooled = _narrow_windows(t, pooled, k, n, size[k])
+        return _unbatched(t, pooled, x, n)
     for axis, out in zip(axes, size):
         x = _adaptive_axis(t, x, axis, out, largest)
     return x
 
 
+def _windows(extent: int, out: int) -> list[tuple[int, int]]:
+    """Window i covers floor(i*n/out) to ceil((i+1)*n/out)."""
+    return [(i * extent // out, -(-(i + 1) * extent // out)) for i in range(out)]
+
+
+def _widest(extent, out: int) -> int:
+    extent = static(extent, "the extent")
+    return max((end - start for start, end in _windows(extent, out)), default=0)
+
+
+def _narrow_windows(t, x: Sym, k: int, n: int, out: int) -> Sym:
+    """Windows of few widths: for each width the means at every place, of which each window picks its own."""
+    axis = 2 + k
+    extent = static(x.dims[axis], "the extent")
+    if out == extent:
+        return x
+    windows, parts, first, position = _windows(extent, out), [], {}, 0
+    for width in sorted({end - start for start, end in windows}):
+        kernel = [width if i == k else 1 for i in range(n)]
+        parts.append(x if width == 1 else t.op("AveragePool", x, kernel_shape=kernel, strides=[1] * n))
+        first[width], position = position, position + extent - width + 1
+    means = parts[0] if len(parts) == 1 else t.op("Concat", *parts, axis=axis)
+    return t.op("Gather", means, t.ints([first[end - start] + start for start, end in windows]), axis=axis)
+
+
 def _adaptive_axis(t, x: Sym, axis: int, out: int, largest: bool) -> Sym:
-    """Window i covers floor(i*n/out) to ceil((i+1)*n/out): one reduction per window."""
+    """One reduction per window."""
     extent = static(x.dims[axis], "the extent")
     if out == extent:
         return x
     parts = []
-    for i in range(out):
-        window = slice_(t, x, axis, i * extent // out, -(-(i + 1) * extent // out))
+    for start, end in _windows(extent, out):
+        window = slice_(t, x, axis, start, end)
         parts.append(
             extremum(t, window, axis, True, True) if largest else t.op("ReduceMean", window, t.ints([axis]), keepdims=1)
         )
