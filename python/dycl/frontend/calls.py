@@ -22,6 +22,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from . import building, composed, indexing, whole
 from .diagnostics import CaptureRefusal
+from .rtlist import RtList
 from .shims import RtSize
 from .values import Escape, RtScalar
 
@@ -282,6 +283,9 @@ class _Entering:
             return {k: self(x) for k, x in tree.items()}
         if isinstance(tree, slice):
             return slice(self(tree.start), self(tree.stop), self(tree.step))
+        if isinstance(tree, RtList):
+            raise CaptureRefusal("a list whose length is known only at run time inside an argument of torch",
+                                 "use torch.stack, torch.cat or torch.tensor", kind="list.native")
         return tree
 
 

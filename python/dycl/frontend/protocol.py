@@ -15,11 +15,13 @@ from typing import Any
 
 import torch
 
-from . import bytecode, callbacks, policy
+from . import bytecode, callbacks, keys, policy
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED, PUSHED, Machine
 from .rtlist import RtList
 from .runtime_text import Opaque, RtText
+from .scalars import kind_of
+from .slices import narrow
 from .state import UNBOUND, Frame, State
 from .values import RtFloat, RtInt, RtScalar
 
@@ -747,9 +749,20 @@ def _static_bound(m: Machine, bound: Any, length: int) -> Any:
 
 
 def slice_bounds(m: Machine, key: Any) -> Any:
-    """A subscript whose slices are bounded by numbers: x[:n] with a tensor n of one element."""
-    if isinstance(key, tuple) and any(isinstance(k, slice) for k in key):
+    """A subscript whose slices are bounded by numbers: x[:n] with a tensor n of one element; its lists as tensors."""
+    if isinstance(key, tuple) and any(isinstance(k, (slice, list, RtList)) for k in key):
         return tuple(slice_bounds(m, k) for k in key)
+    if isinstance(key, RtList):
+        if key.frozen or key.kind != ("int",):
+            m.lists.refuse(key, CaptureRefusal("a tensor indexed by a list whose length is known only at run time and which "
+                                               "does not hold ints", "index with a tensor", kind="list.native"))
+        return m.lists.numbers(key, torch.int64)
+    if type(key) is list and any(isinstance(k, RtScalar) for k in key):
+        m.note_load(key, "*")
+        kinds = {kind_of(k) for k in key}
+        if len(kinds) > 1 or kinds <= {"float"}:
+            raise CaptureRefusal("a tensor indexed by a list of numbers of different kinds", "index with a tensor", kind="index")
+        return m.recorder.call(torch.tensor, (key,), {})
     if isinstance(key, slice) and any(m.is_tensor(x) for x in (key.start, key.stop, key.step)):
         return slice(*(m.tensor_item(x) if m.is_tensor(x) else x for x in (key.start, key.stop, key.step)))
     return key
@@ -767,7 +780,8 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
             n = container.shape[0]
             if not (m.decide(m.scalars.compare("lt", key, n)) and m.decide(m.scalars.compare("ge", key, -n))):
                 raise IndexError(f"index out of bounds for dimension 0 with size {n}")
-        return m.recorder.call(operator.getitem, (container, slice_bounds(m, key)), {})
+        container, key = narrow(m, container, slice_bounds(m, key))
+        return m.recorder.call(operator.getitem, (container, key), {})
     if isinstance(container, torch.nn.ModuleList | torch.nn.Sequential | torch.nn.ParameterList):
         if isinstance(key, RtScalar) or m.is_tensor(key):
             key = static_index(m, key, len(container))
@@ -783,8 +797,9 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
         return m.new(found) if type(key) is slice and type(found) is list else found
     if isinstance(container, dict):
         if isinstance(key, RtScalar):
-            keys = [k for k in container if type(k) in (int, bool)]
-            key = m.decide_value(key, keys, "a dict key", KeyError("key known only at run time"))
+            made_on_demand = hasattr(container, "default_factory") or python_method(container, "__missing__") is not None
+            key = keys.any_key(m, key, container) if made_on_demand else keys.present_key(
+                m, key, container, KeyError("key known only at run time"))
         if key not in container and python_method(container, "__missing__") is not None:
             m.note_load(container, key)
             return call(m, s, python_method(container, "__missing__"), (container, key), {})
@@ -812,10 +827,7 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
     if isinstance(container, list):
         key = static_index(m, key, len(container))
     elif isinstance(container, dict) and isinstance(key, RtScalar):
-        keys = [k for k in container if type(k) in (int, bool)]
-        key = m.decide_value(key, keys, "a dict key", CaptureRefusal(
-            "a dict entry under a key known only at run time", "use a list, or keys known beforehand",
-            kind="escape.hash", because=key))
+        key = keys.any_key(m, key, container)
     m.heap.touch(container)
     if isinstance(container, dict):
         m.note_store(container, key)
@@ -832,6 +844,8 @@ def delete_item(m: Machine, s: State, container: Any, key: Any) -> Any:
         return call_then(m, s, method, (container, key), {}, _drop)
     if isinstance(container, list):
         key = static_index(m, key, len(container))
+    elif isinstance(container, dict) and isinstance(key, RtScalar):
+        key = keys.present_key(m, key, container, KeyError("key known only at run time"))
     m.heap.touch(container)
     del container[key]
     return None
