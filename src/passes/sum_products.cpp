@@ -38,12 +38,21 @@ class Rewriter {
   }
 
   int run() {
+    // All are found before the first block changes: definitions point into the blocks.
+    std::vector<Sums> sums;
+    for (std::uint32_t b = 0; b < function_.blocks.size(); ++b) sums.push_back(sums_of(b));
     int replaced = 0;
-    for (std::uint32_t b = 0; b < function_.blocks.size(); ++b) replaced += rewrite(b);
+    for (std::uint32_t b = 0; b < function_.blocks.size(); ++b) replaced += rewrite(function_.blocks[b].body, sums[b]);
     return replaced;
   }
 
  private:
+  // The sums of a block, and which ops go with them.
+  struct Sums {
+    std::vector<std::pair<std::size_t, Found>> found;
+    std::vector<bool> gone;
+  };
+
   void count(ir::ValueId value) {
     if (value.present()) ++reads_[value.index];
   }
@@ -145,26 +154,29 @@ class Rewriter {
     body.push_back({"Squeeze", {made, axis}, sum.results, {}, sum.span});
   }
 
-  int rewrite(std::uint32_t b) {
-    std::vector<std::pair<std::size_t, Found>> sums;
+  Sums sums_of(std::uint32_t b) const {
     const std::vector<ir::Op>& body = function_.blocks[b].body;
-    std::vector<bool> gone(body.size());
+    Sums sums{{}, std::vector<bool>(body.size())};
     for (std::size_t i = 0; i < body.size(); ++i)
       if (auto found = find(b, body[i])) {
-        gone[static_cast<std::size_t>(defs_.of(body[i].operands[0]) - body.data())] = true;
-        sums.emplace_back(i, std::move(*found));
+        sums.gone[static_cast<std::size_t>(defs_.of(body[i].operands[0]) - body.data())] = true;
+        sums.found.emplace_back(i, std::move(*found));
       }
-    if (sums.empty()) return 0;
+    return sums;
+  }
+
+  int rewrite(std::vector<ir::Op>& body, const Sums& sums) {
+    if (sums.found.empty()) return 0;
     std::vector<ir::Op> made;
     std::size_t next = 0;
     for (std::size_t i = 0; i < body.size(); ++i) {
-      if (next < sums.size() && sums[next].first == i)
-        replace(made, body[i], sums[next++].second);
-      else if (!gone[i])
-        made.push_back(body[i]);
+      if (next < sums.found.size() && sums.found[next].first == i)
+        replace(made, body[i], sums.found[next++].second);
+      else if (!sums.gone[i])
+        made.push_back(std::move(body[i]));
     }
-    function_.blocks[b].body = std::move(made);
-    return static_cast<int>(sums.size());
+    body = std::move(made);
+    return static_cast<int>(sums.found.size());
   }
 
   ir::Function& function_;
