@@ -333,6 +333,7 @@ class Symbols:
         """torch._check and its kin: a fact that must hold, checked at run time."""
         static = self._static(expr) if expr not in (sympy.true, sympy.false) else expr
         if static is not None:
+            self.answered |= not static and expr.free_symbols != set()  # no run that comes here meets it: eager fails too
             return bool(static)
         if expr.free_symbols <= self.names.keys() and self.unconditional():
             return bool(self._guard(expr))
