@@ -21,6 +21,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -41,7 +42,7 @@ struct ListObject;
 namespace dycl::host {
 
 // Emitted sources name the version they were written for; a header that no longer fits refuses them.
-inline constexpr int kInterface = 1;
+inline constexpr int kInterface = 2;
 
 using runtime::Value;
 using View = runtime::Tensor;  // of memory that somebody else owns
@@ -116,6 +117,15 @@ std::uint64_t to_bits(T value) {
     return std::bit_cast<std::uint64_t>(value);
   else
     return reinterpret_cast<std::uint64_t>(std::move(value).give());
+}
+
+// Without giving up the reference.
+template <typename T>
+std::uint64_t peek_bits(const T& value) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return to_bits(value);
+  else
+    return reinterpret_cast<std::uint64_t>(value.get());
 }
 
 template <typename T>
@@ -282,6 +292,11 @@ class DYCL_API Machine {
   void result(std::uint32_t index, T value) {
     put_result(index, detail::to_bits(std::move(value)));
   }
+  // Results that follow one another.
+  template <typename T, std::size_t kCount>
+  void result(std::uint32_t first, std::array<T, kCount> values) {
+    for (std::size_t i = 0; i < kCount; ++i) result(first + static_cast<std::uint32_t>(i), std::move(values[i]));
+  }
   // Ends a run that succeeded; views of its results, valid until the next run.
   std::span<const Value> finish();
 
@@ -298,6 +313,58 @@ class DYCL_API Machine {
     std::array<Tensor, kResults> out;
     for (std::size_t i = 0; i < kResults; ++i) out[i] = Tensor(made[i]);
     return out;
+  }
+
+  // Where results of a call go: `into(x, found) = call_many<2>(kLayer, x)`. A number takes the only element
+  // of its result, std::ignore nothing.
+  template <typename... To>
+  class Into {
+   public:
+    Into(Machine& machine, To&... to) : machine_(machine), to_(to...) {}
+    Into& operator=(std::array<Tensor, sizeof...(To)> results) {
+      store(results, std::index_sequence_for<To...>());
+      return *this;
+    }
+
+   private:
+    template <std::size_t... kIndex>
+    void store(std::array<Tensor, sizeof...(To)>& results, std::index_sequence<kIndex...>) {
+      (store_one(std::get<kIndex>(to_), results[kIndex]), ...);
+    }
+    template <typename T>
+    void store_one(T& to, Tensor& result) {
+      if constexpr (std::is_arithmetic_v<T>)
+        to = machine_.item<T>(result);
+      else
+        to = std::move(result);
+    }
+    Machine& machine_;
+    std::tuple<To&...> to_;
+  };
+  template <typename... To>
+  Into<To...> into(To&... to) {
+    return Into<To...>(*this, to...);
+  }
+
+  // -- functions of the host, as LoadOptions::host_functions has them --
+  struct HostFunction {
+    std::uint32_t number;
+    std::vector<std::uint32_t> inputs, results;  // types
+  };
+  HostFunction host_function(const char* name, std::initializer_list<const char*> inputs,
+                             std::initializer_list<const char*> results) const;
+  // One result, or a tuple of several.
+  template <typename... Out, typename... In>
+  auto call_host(const HostFunction& function, In... in) {
+    std::array<std::uint64_t, sizeof...(In)> inputs = {detail::peek_bits(in)...};
+    std::array<std::uint64_t, sizeof...(Out)> results{};
+    invoke_host(function, inputs.data(), results.data());
+    std::size_t i = 0;
+    std::tuple<Out...> made{detail::from_bits<Out>(results[i++])...};
+    if constexpr (sizeof...(Out) == 1)
+      return std::get<0>(std::move(made));
+    else
+      return made;
   }
 
   // -- tensors --
@@ -420,6 +487,7 @@ class DYCL_API Machine {
   void put_result(std::uint32_t index, std::uint64_t bits);
   void invoke(std::uint32_t sub_dnn, runtime::TensorObject* const* in, std::size_t in_count,
               runtime::TensorObject** out, std::size_t out_count);
+  void invoke_host(const HostFunction& function, const std::uint64_t* in, std::uint64_t* out);
   scalar::Scalar read_item(const runtime::TensorObject* t);
   runtime::TensorObject* make_scalar_tensor(const scalar::Scalar& value, std::uint32_t type);
   runtime::ListObject* new_list(std::uint8_t kind);
@@ -472,6 +540,14 @@ struct From<std::vector<T>> {
   static std::vector<T> value(const Value& v) {
     std::vector<T> out;
     for (const Value& item : v.elements) out.push_back(From<T>::value(item));
+    return out;
+  }
+};
+template <typename T, std::size_t kCount>
+struct From<std::array<T, kCount>> {
+  static std::array<T, kCount> values(std::span<const Value> all) {
+    std::array<T, kCount> out{};
+    for (std::size_t i = 0; i < kCount; ++i) out[i] = From<T>::value(all[i]);
     return out;
   }
 };

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files around an emitted host program: class, C header, CMake project, example.
+#include <algorithm>
 #include <fstream>
 #include <set>
 
+#include "emit/cpp_results.h"
+#include "emit/cpp_text.h"
 #include "emit/cpp_writer.h"
 
 namespace dycl::emit {
 namespace {
 
-constexpr int kInterface = 1;  // dycl::host::kInterface the sources are written for
+constexpr int kInterface = 2;  // dycl::host::kInterface the sources are written for
 
-struct Field {
+struct Input {
   std::string name;
   const ir::Type* type;
-  std::size_t index;  // among the program's results
 };
 
 // As the user of the class sees a type.
@@ -36,6 +38,14 @@ std::string parameter_type(const ir::Type& type) {
   if (type.is_tensor()) return "const dycl::host::View&";
   return type.is_scalar() ? cpp_type(type) : "const dycl::host::Value&";
 }
+std::string outer_type(const ResultField& field) {
+  const std::string type = outer_type(field.type);
+  return field.is_array ? "std::array<" + type + ", " + std::to_string(field.count) + ">" : type;
+}
+std::string full_type(const ResultField& field) {
+  const std::string type = full_type(field.type);
+  return field.is_array ? "std::array<" + type + ", " + std::to_string(field.count) + ">" : type;
+}
 bool fits_c(const ir::Type& type) { return type.is_tensor() || type.is_scalar(); }
 std::string c_type(const ir::Type& type) {
   switch (type.kind) {
@@ -48,89 +58,76 @@ std::string c_type(const ir::Type& type) {
 
 class Project {
  public:
-  Project(const PackageProgram& package, const CppOptions& options, CppBody body)
+  Project(const PackageProgram& package, const CppOptions& options, std::vector<ResultField> fields, CppBody body)
       : package_(package),
         main_(package.program.main()),
         name_(options.name),
         class_(class_name(options.name)),
-        body_(std::move(body)) {
+        body_(std::move(body)),
+        fields_(std::move(fields)) {
     std::set<std::string> taken;
-    const auto unique = [&](std::string base) {
-      std::string name = base;
-      for (int n = 1; !taken.insert(name).second; ++n) name = base + "_" + std::to_string(n);
-      return name;
-    };
     for (const ir::Param& p : main_.params) {
       if (!p.state.empty()) continue;
       const std::string& hint = main_.values[p.value.index].hint;
-      inputs_.push_back({unique(safe(hint.empty() ? "input" : hint)), &main_.type_of(p.value), inputs_.size()});
+      const std::string base = safe(hint.empty() ? "input" : hint);
+      std::string name = base;
+      for (int n = 1; !taken.insert(name).second; ++n) name = base + "_" + std::to_string(n);
+      inputs_.push_back({name, &main_.type_of(p.value)});
     }
-    taken.clear();
-    for (std::size_t i = 0; i < main_.results.size(); ++i) {
-      const ir::Output& o = main_.results[i];
-      results_.push_back({unique(safe(!o.state.empty() ? o.state : o.name.empty() ? "output" : o.name)), &o.type, i});
-      if (o.state.empty()) outputs_.push_back(results_.back());
-    }
+    std::copy_if(fields_.begin(), fields_.end(), std::back_inserter(outputs_),
+                 [](const ResultField& field) { return !field.is_state; });
   }
 
   std::string header() const {
     std::string text =
         "// Written by dycl emit from " + name_ + ".dycl: the host program as a class.\n#pragma once\n\n" +
-        "#include <cstdint>\n#include <filesystem>\n#include <optional>\n#include <vector>\n\n" +
+        "#include <array>\n#include <cstdint>\n#include <filesystem>\n#include <optional>\n#include <vector>\n\n" +
         "#include \"dycl/host.h\"\n\n" + "static_assert(dycl::host::kInterface == " + std::to_string(kInterface) +
         ", \"written for another version of dycl/host.h: emit it again\");\n\n" +
         "// One caller's program: call it from one thread at a time. Throws dycl::host::Failure.\nclass " + class_ +
         " : public dycl::host::Machine {\n public:\n" +
         "  // Views and lists are valid until the next call.\n  struct Outputs {\n";
-    for (const Field& f : outputs_)
-      text += "    " + outer_type(*f.type) + " " + f.name + initial(*f.type) + ";" + note(*f.type);
+    for (const ResultField& f : outputs_)
+      text += "    " + outer_type(f) + " " + f.name + initial(f.type) + ";" + note(f.type);
     text += "  };\n\n  explicit " + class_ +
             "(const std::filesystem::path& package, dycl::runtime::LoadOptions options = {});\n\n";
-    for (const Field& f : inputs_) text += "  // " + f.name + ": " + ir::to_string(*f.type) + "\n";
+    for (const Input& f : inputs_) text += "  // " + f.name + ": " + ir::to_string(*f.type) + "\n";
     text += "  Outputs operator()(" + parameters() + ");\n\n private:\n";
-    text += "  Outputs give(" + results() + ");\n\n" + body_.constants + body_.types;
-    return text + "};\n";
+    if (!body_.sub_dnns.empty()) text += "  enum SubDnn : std::uint32_t { " + joined(body_.sub_dnns) + " };\n\n";
+    text += "  Outputs compute(" + handles("dycl::host::") + ");\n  Outputs give(" + results() + ");\n" +
+            (body_.members.empty() ? "" : "\n") + body_.members;
+    return wrapped(text + "};\n");
   }
 
   std::string source() const {
-    std::string arguments;
-    for (const Field& f : inputs_) {
-      const bool wrapped = f.type->is_tensor() || f.type->is_scalar();
-      arguments += (arguments.empty() ? "" : ", ") + (wrapped ? "Value::of(" + f.name + ")" : f.name);
+    std::vector<std::string> arguments, inputs;
+    for (const Input& f : inputs_) {
+      const bool made = f.type->is_tensor() || f.type->is_scalar();
+      arguments.push_back(made ? "Value::of(" + f.name + ")" : f.name);
     }
-    char print[40];
-    const auto* code = reinterpret_cast<const std::uint8_t*>(package_.plan.code.data());
-    std::snprintf(print, sizeof print, "0x%016llxULL",
-                  static_cast<unsigned long long>(
-                      runtime::checksum_of({code, package_.plan.code.size() * sizeof(std::uint32_t)})));
+    for (const CppParameter& p : body_.parameters)
+      inputs.push_back("input<" + cpp_type(p.type) + ">(" + std::to_string(p.index) + ")");
     std::string text =
         "// Written by dycl emit from " + name_ + ".dycl.\n#include \"" + name_ +
-        ".h\"\n\n#include <bit>\n#include <cstdlib>\n#include <functional>\n#include <limits>\n#include <utility>\n\n" +
-        "using dycl::host::List;\nusing dycl::host::Optional;\nusing dycl::host::Tensor;\nusing dycl::host::Value;\n\n";
-    text += class_ + "::" + class_ +
-            "(const std::filesystem::path& package, dycl::runtime::LoadOptions options)\n    : Machine(package, " +
-            print + ", std::move(options)) {}\n\n";
-    text += class_ + "::Outputs " + class_ + "::operator()(" + parameters() + ") {\n  const Frame frame(*this, {" +
-            arguments + "});\n" + body_.text + "}\n\n";
-    text += class_ + "::Outputs " + class_ + "::give(" + results() + ") {\n";
-    for (const Field& f : results_) {
-      const std::string value = f.type->is_scalar() ? f.name : "std::move(" + f.name + ")";
-      text += "  result(" + std::to_string(f.index) + ", " + value + ");\n";
+        ".h\"\n\n#include <bit>\n#include <cstdlib>\n#include <functional>\n#include <limits>\n#include <tuple>\n" +
+        "#include <utility>\n\n";
+    const std::string code = handles("") + joined(inputs) + body_.text;
+    for (const std::string type : {"List", "Optional", "Tensor"}) {
+      if (code.find(type == "Tensor" ? type : type + "<") != std::string::npos)
+        text += "using dycl::host::" + type + ";\n";
     }
-    if (outputs_.empty()) return text + "  finish();\n  return {};\n}\n";
-    text += "  const auto values = finish();\n  return {";
-    for (std::size_t i = 0; i < outputs_.size(); ++i)
-      text += std::string(i ? ", " : "") + "dycl::host::From<" + outer_type(*outputs_[i].type) + ">::value(values[" +
-              std::to_string(i) + "])";
-    return text + "};\n}\n";
+    text += "using dycl::host::Value;\n\n";
+    text += class_ + "::" + class_ + "(const std::filesystem::path& package, dycl::runtime::LoadOptions options)\n" +
+            "    : Machine(package, " + fingerprint() + ", std::move(options)) {}\n\n";
+    text += class_ + "::Outputs " + class_ + "::operator()(" + parameters() + ") {\n  const Frame frame(*this, {" +
+            joined(arguments) + "});\n  return compute(" + joined(inputs) + ");\n}\n\n";
+    text += class_ + "::Outputs " + class_ + "::compute(" + handles("") + ") {\n" + body_.text + "}\n\n";
+    return wrapped(text + give());
   }
 
   bool has_c() const {
-    for (const Field& f : inputs_)
-      if (!fits_c(*f.type)) return false;
-    for (const Field& f : outputs_)
-      if (!fits_c(*f.type)) return false;
-    return true;
+    return std::all_of(inputs_.begin(), inputs_.end(), [](const Input& f) { return fits_c(*f.type); }) &&
+           std::all_of(outputs_.begin(), outputs_.end(), [](const ResultField& f) { return fits_c(f.type); });
   }
 
   std::string c_header() const {
@@ -143,12 +140,13 @@ class Project {
         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n#define " + upper + "_VERSION 1u\n\n" + "typedef struct " +
         name_ + " " + name_ + ";\n\n";
     text += "typedef struct " + name_ + "_inputs {\n";
-    for (const Field& f : inputs_) text += "  " + c_type(*f.type) + " " + f.name + ";" + c_note(*f.type);
+    for (const Input& f : inputs_) text += "  " + c_type(*f.type) + " " + f.name + ";" + c_note(*f.type);
     if (inputs_.empty()) text += "  int32_t unused;\n";
     text += "} " + name_ +
             "_inputs;\n\n/* Tensors point into the program, valid until the next call. */\ntypedef struct " + name_ +
             "_outputs {\n";
-    for (const Field& f : outputs_) text += "  " + c_type(*f.type) + " " + f.name + ";" + c_note(*f.type);
+    for (const ResultField& f : outputs_)
+      text += "  " + c_type(f.type) + " " + f.name + extent(f) + ";" + c_note(f.type);
     if (outputs_.empty()) text += "  int32_t unused;\n";
     text += "} " + name_ + "_outputs;\n\n";
     text += "uint32_t " + name_ + "_version(void) DYCL_NOEXCEPT;\n" + "int32_t " + name_ +
@@ -161,33 +159,34 @@ class Project {
 
   std::string c_source() const {
     std::string call, store;
-    for (const Field& f : inputs_) {
+    for (const Input& f : inputs_) {
       const std::string field = "inputs->" + f.name;
       call += (call.empty() ? "" : ", ") + (f.type->is_tensor() ? "dycl::host::view_of(" + field + ")"
                                             : f.type->kind == ir::Type::Kind::Bool ? field + " != 0"
                                                                                    : field);
     }
-    for (const Field& f : outputs_) {
-      const std::string field = "made." + f.name;
-      store += "    outputs->" + f.name + " = " +
-               (f.type->is_tensor()                    ? "dycl::host::c_tensor_of(" + field + ")"
-                : f.type->kind == ir::Type::Kind::Bool ? field + " ? 1 : 0"
-                                                       : field) +
+    for (const ResultField& f : outputs_) {
+      const std::string at = f.is_array ? "[i]" : "", field = "made." + f.name + at;
+      store += "    " + each(f) + "outputs->" + f.name + at + " = " +
+               (f.type.is_tensor()                    ? "dycl::host::c_tensor_of(" + field + ")"
+                : f.type.kind == ir::Type::Kind::Bool ? field + " ? 1 : 0"
+                                                      : field) +
                ";\n";
     }
     std::string text =
         "// Written by dycl emit from " + name_ + ".dycl.\n#include \"" + name_ +
-        "_c.h\"\n\n#include <new>\n#include <string>\n\n#include \"" + name_ +
+        "_c.h\"\n\n#include <memory>\n#include <string>\n\n#include \"" + name_ +
         ".h\"\n\nnamespace {\n\nthread_local std::string last_error;\n\n" +
         "template <typename Work>\nint32_t guarded(Work work) noexcept {\n  try {\n    work();\n    return 0;\n" +
         "  } catch (const dycl::host::Failure& failure) {\n    last_error = failure.what();\n" +
         "    return static_cast<int32_t>(failure.error().kind);\n  } catch (const std::exception& error) {\n" +
         "    last_error = error.what();\n  } catch (...) {\n    last_error = \"unknown\";\n  }\n  return "
         "DYCL_INTERNAL;\n}\n\n}  // namespace\n\n";
-    text += "struct " + name_ + " {\n  " + class_ + " program;\n};\n\nextern \"C\" {\n\n";
+    text += "struct " + name_ + " {\n  explicit " + name_ + "(const char* package) : program(package) {}\n  " + class_ +
+            " program;\n};\n\nextern \"C\" {\n\n";
     text += "uint32_t " + name_ + "_version(void) noexcept { return " + upper_name() + "_VERSION; }\n\n";
     text += "int32_t " + name_ + "_create(const char* package, " + name_ + "** program) noexcept {\n" +
-            "  return guarded([&] { *program = new " + name_ + "{" + class_ + "(package)}; });\n}\n\n";
+            "  return guarded([&] { *program = std::make_unique<" + name_ + ">(package).release(); });\n}\n\n";
     text +=
         "int32_t " + name_ + "_run(" + name_ + "* program, [[maybe_unused]] const " + name_ +
         "_inputs* inputs, [[maybe_unused]] " + name_ + "_outputs* outputs) noexcept {\n  return guarded([&] {\n    " +
@@ -202,7 +201,7 @@ class Project {
         "// Runs " + name_ + " on arrays from .npy files.\n#include <cstdio>\n\n#include \"" + name_ + ".h\"\n\n";
     std::string usage, loads, call;
     std::size_t at = 2;
-    for (const Field& f : inputs_) {
+    for (const Input& f : inputs_) {
       usage += " " + f.name + (f.type->is_tensor() ? ".npy" : "");
       const std::string word = "argv[" + std::to_string(at++) + "]";
       if (f.type->is_tensor()) loads += "    const auto " + f.name + " = dycl::host::load_npy(" + word + ");\n";
@@ -217,14 +216,15 @@ class Project {
             ") return std::fprintf(stderr, \"usage: %s " + name_ + ".dycl" + usage +
             "\\n\", argv[0]), 64;\n  try {\n    " + class_ + " program(argv[1]);\n" + loads + "    " +
             (outputs_.empty() ? "" : "[[maybe_unused]] const auto out = ") + "program(" + call + ");\n";
-    for (const Field& f : outputs_) {
-      if (f.type->is_tensor())
-        text += "    std::printf(\"" + f.name + ": %llu elements\\n\", static_cast<unsigned long long>(out." + f.name +
+    for (const ResultField& f : outputs_) {
+      const std::string field = "out." + f.name + (f.is_array ? "[i]" : ""), lead = "    " + each(f);
+      if (f.type.is_tensor())
+        text += lead + "std::printf(\"" + f.name + ": %llu elements\\n\", static_cast<unsigned long long>(" + field +
                 ".element_count()));\n";
-      else if (f.type->kind == ir::Type::Kind::Float)
-        text += "    std::printf(\"" + f.name + ": %.17g\\n\", out." + f.name + ");\n";
-      else if (f.type->is_scalar())
-        text += "    std::printf(\"" + f.name + ": %lld\\n\", static_cast<long long>(out." + f.name + "));\n";
+      else if (f.type.kind == ir::Type::Kind::Float)
+        text += lead + "std::printf(\"" + f.name + ": %.17g\\n\", " + field + ");\n";
+      else if (f.type.is_scalar())
+        text += lead + "std::printf(\"" + f.name + ": %lld\\n\", static_cast<long long>(" + field + "));\n";
     }
     return text +
            "  } catch (const dycl::host::Failure& failure) {\n    std::fprintf(stderr, \"error: %s\\n\", "
@@ -259,14 +259,15 @@ class Project {
 
  private:
   static std::string safe(const std::string& text) {
-    std::string name = identifier(text);
-    static const std::set<std::string> words = {
-        "int",     "float",    "double",    "bool",      "class",  "default",  "new",     "delete",   "out",   "values",
-        "this",    "operator", "template",  "register",  "inputs", "outputs",  "program", "frame",    "union", "struct",
-        "switch",  "case",     "auto",      "char",      "long",   "short",    "signed",  "unsigned", "const", "static",
-        "private", "public",   "protected", "namespace", "using",  "typename", "virtual", "void"};
-    return words.count(name) ? name + "_" : name;
+    const std::string name = identifier(text);
+    static const std::set<std::string> own = {"out", "values", "inputs", "outputs", "argc", "argv", "failure"};
+    return is_reserved(name) || own.count(name) ? name + "_" : name;
   }
+  // Before a statement about an array's elements.
+  static std::string each(const ResultField& f) {
+    return f.is_array ? "for (std::size_t i = 0; i < " + std::to_string(f.count) + "; ++i) " : "";
+  }
+  static std::string extent(const ResultField& f) { return f.is_array ? "[" + std::to_string(f.count) + "]" : ""; }
   static std::string initial(const ir::Type& type) { return type.is_scalar() ? "{}" : ""; }
   static std::string note(const ir::Type& type) { return "  // " + ir::to_string(type) + "\n"; }
   static std::string c_note(const ir::Type& type) { return " /* " + ir::to_string(type) + " */\n"; }
@@ -275,24 +276,58 @@ class Project {
     for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     return upper;
   }
-  std::string parameters() const {
-    std::string text;
-    for (const Field& f : inputs_) text += (text.empty() ? "" : ", ") + parameter_type(*f.type) + " " + f.name;
+  std::string fingerprint() const {
+    char text[40];
+    const auto* code = reinterpret_cast<const std::uint8_t*>(package_.plan.code.data());
+    std::snprintf(text, sizeof text, "0x%016llxULL",
+                  static_cast<unsigned long long>(
+                      runtime::checksum_of({code, package_.plan.code.size() * sizeof(std::uint32_t)})));
     return text;
   }
-  std::string results() const {
-    std::string text;
-    for (const Field& f : results_) {
-      text += (text.empty() ? "" : ", ") + full_type(*f.type) + " " + f.name;
+  // Of the function that users call, and of the one behind it, which has handles.
+  std::string parameters() const {
+    std::vector<std::string> list;
+    for (const Input& f : inputs_) list.push_back(parameter_type(*f.type) + " " + f.name);
+    return joined(list);
+  }
+  std::string handles(const std::string& scope) const {
+    std::vector<std::string> list;
+    for (const CppParameter& p : body_.parameters) {
+      const std::string type = scope.empty() ? cpp_type(p.type) : full_type(p.type);
+      list.push_back((p.kept && !p.type.is_scalar() ? "const " + type + "& " : type + " ") + p.name);
     }
-    return text;
+    return joined(list);
+  }
+  std::string results() const {
+    std::vector<std::string> list;
+    for (const ResultField& f : fields_) list.push_back(full_type(f) + " " + f.name);
+    return joined(list);
+  }
+  std::string give() const {
+    std::string text = class_ + "::Outputs " + class_ + "::give(" + results() + ") {\n";
+    for (const ResultField& f : fields_) {
+      const std::string value = f.type.is_scalar() ? f.name : "std::move(" + f.name + ")";
+      text += "  result(" + std::to_string(f.first) + ", " + value + ");\n";
+    }
+    if (outputs_.empty()) return text + "  finish();\n  return {};\n}\n";
+    text += "  const auto values = finish();\n  return {";
+    std::size_t at = 0;  // among results that are given out
+    for (const ResultField& f : outputs_) {
+      text += (at ? ",\n          " : "") + ("dycl::host::From<" + outer_type(f) + ">::");
+      text += f.is_array ? "values(values.subspan(" + std::to_string(at) + "))"
+                         : "value(values[" + std::to_string(at) + "])";
+      at += f.count;
+    }
+    return text + "};\n}\n";
   }
 
   const PackageProgram& package_;
   const ir::Function& main_;
   const std::string name_, class_;
   const CppBody body_;
-  std::vector<Field> inputs_, outputs_, results_;
+  const std::vector<ResultField> fields_;
+  std::vector<ResultField> outputs_;
+  std::vector<Input> inputs_;
 };
 
 Result<void> write_file(const std::filesystem::path& path, const std::string& text) {
@@ -310,8 +345,9 @@ Result<void> write_cpp_project(const std::filesystem::path& package_path, const 
   CppOptions options = given;
   options.name = identifier(options.name.empty() ? package_path.stem().string() : options.name);
   DYCL_ASSIGN(const PackageProgram package, read_package_program(package_path));
-  DYCL_ASSIGN(CppBody body, write_cpp_body(package, options));
-  const Project project(package, options, std::move(body));
+  std::vector<ResultField> fields = result_fields(package);
+  DYCL_ASSIGN(CppBody body, write_cpp_body(package, options, fields));
+  const Project project(package, options, std::move(fields), std::move(body));
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   const auto file = [&](const std::string& suffix) { return folder / (options.name + suffix); };

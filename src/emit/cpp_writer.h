@@ -6,7 +6,9 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "emit/cpp_results.h"
 #include "emit/package_program.h"
 #include "support/result.h"
 
@@ -17,22 +19,27 @@ struct CppOptions {
   bool watch = false;  // decisions can be traced and forced, as tests do
 };
 
-// The body of the emitted run function and what its class must declare.
-struct CppBody {
-  std::string text;       // statements, indented by two
-  std::string constants;  // lines: indices of sub-DNNs
-  std::string types;      // lines: members that hold indices of types
+// A parameter of the emitted function that computes: an argument or state of the program as a handle.
+struct CppParameter {
+  std::string name;
+  ir::Type type;
+  std::uint32_t index;  // among the program's parameters
+  bool kept;            // never assigned nor moved from
 };
 
-Result<CppBody> write_cpp_body(const PackageProgram& package, const CppOptions& options);
+// The body of that function, and what its class must declare.
+struct CppBody {
+  std::string text;  // statements, indented by two
+  std::vector<CppParameter> parameters;
+  std::vector<std::string> sub_dnns;  // names of constants, by index
+  std::string members;                // lines
+};
+
+Result<CppBody> write_cpp_body(const PackageProgram& package, const CppOptions& options,
+                               const std::vector<ResultField>& fields);
 
 // Writes <name>.h, <name>.cpp, <name>_c.h, <name>_c.cpp, main.cpp, CMakeLists.txt and a copy of the package.
 Result<void> write_cpp_project(const std::filesystem::path& package, const CppOptions& options,
                                const std::filesystem::path& folder);
-
-// "my-model.v2" -> "my_model_v2"; never empty, never a keyword.
-std::string identifier(const std::string& text);
-std::string class_name(const std::string& name);  // my_model -> MyModel
-std::string cpp_type(const ir::Type& type);       // of handles and scalars inside
 
 }  // namespace dycl::emit

@@ -48,9 +48,10 @@ Definitions definitions_of(const ir::Function& function, const ir::Dominators& d
 
 bool is_constant_op(const ir::Op& op) { return op.name == "const" || op.name == "weight"; }
 
-Liveness::Liveness(const ir::Function& function, const ir::Dominators& dominators)
+Liveness::Liveness(const ir::Function& function, const ir::Dominators& dominators, Track track)
     : tracked(function.values.size()), live_in(function.blocks.size()) {
-  for (std::size_t v = 0; v < function.values.size(); ++v) tracked[v] = !function.values[v].type.is_scalar();
+  for (std::size_t v = 0; v < function.values.size(); ++v)
+    tracked[v] = track == Track::All || !function.values[v].type.is_scalar();
   for (const ir::Block& block : function.blocks) {
     for (const ir::Op& op : block.body) {
       if (!is_constant_op(op)) continue;

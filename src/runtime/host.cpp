@@ -199,6 +199,30 @@ void Machine::invoke(std::uint32_t sub_dnn, TensorObject* const* in, std::size_t
   }
 }
 
+// ---- functions of the host ------------------------------------------------------------------
+
+Machine::HostFunction Machine::host_function(const char* name, std::initializer_list<const char*> inputs,
+                                             std::initializer_list<const char*> results) const {
+  const auto& known = parts_->plan.host_functions;
+  const auto place = std::find(known.begin(), known.end(), name);
+  if (place == known.end())
+    throw Failure(
+        Error{ErrorKind::InvalidPackage, std::string("the package has no host function ") + name, {}, {}, {}});
+  HostFunction function{static_cast<std::uint32_t>(place - known.begin()), {}, {}};
+  for (const char* text : inputs) function.inputs.push_back(type(text));
+  for (const char* text : results) function.results.push_back(type(text));
+  return function;
+}
+
+void Machine::invoke_host(const HostFunction& function, const std::uint64_t* in, std::uint64_t* out) {
+  runtime::Run::Parts& p = parts_->p;
+  for (std::size_t i = 0; i < function.inputs.size(); ++i)
+    p.reveal(slot_of(in[i]), function.inputs[i], p.host_arguments[i]);
+  if (!p.run_host_function(function.number, function.inputs.size(), function.results))
+    throw Failure(std::move(p.error));
+  for (std::size_t i = 0; i < function.results.size(); ++i) out[i] = p.host_result(i, function.results[i]).bits;
+}
+
 // ---- tensors --------------------------------------------------------------------------------
 
 scalar::Scalar Machine::read_item(const TensorObject* t) {

@@ -41,6 +41,9 @@ struct Run::Parts {
   template <bool kWatched>
   bool call_sub_dnn(const std::uint32_t* at);
   bool host_call(const std::uint32_t* at);
+  // Calls with host_arguments; results are then in host_results, checked. False: error set.
+  bool run_host_function(std::uint32_t number, std::size_t inputs, std::span<const std::uint32_t> types);
+  Slot host_result(std::size_t i, std::uint32_t type);  // with a reference, and with memory of its own
   bool take_results(const std::uint32_t* at);
   bool raise(const std::uint32_t* at);
   bool check(const std::uint32_t* at);
@@ -163,6 +166,8 @@ struct Run::Parts {
   std::vector<std::int64_t> symbol_values;
   std::vector<Value> outputs, new_states;
   std::vector<Value> host_arguments, host_results;
+  std::vector<std::uint32_t> host_result_types;
+  std::vector<Slot> host_slots;
   Random random;
   std::function<void(std::string_view)> print_to;
   std::function<bool()> keep_going;  // the caller's poll

@@ -240,41 +240,51 @@ bool Run::Parts::call(const std::uint32_t* at) {
 }
 
 bool Run::Parts::host_call(const std::uint32_t* at) {
-  const HostFunction& function = *shared.host_functions[at[1]];
   const std::uint32_t input_count = at[2], output_count = at[3];
   const std::uint32_t *inputs = at + 4, *results_to = inputs + input_count;
-  const std::string& name = plan.host_functions[at[1]];
   for (std::uint32_t i = 0; i < input_count; ++i) {
     const std::uint32_t reg = register_of(inputs[i]);
     if (slot_kind(reg) != SlotKind::Scalar && registers[reg].bits == 0) return undefined(reg);
     reveal(registers[reg], plan.registers[reg], host_arguments[i]);
   }
-  for (std::uint32_t i = 0; i < output_count; ++i) host_results[i] = Value::none();
-  const std::span results_of_call(host_results.data(), output_count);
-  if (auto done = function({host_arguments.data(), input_count}, results_of_call); !done) {
+  host_result_types.clear();
+  for (std::uint32_t i = 0; i < output_count; ++i) host_result_types.push_back(plan.registers[results_to[i]]);
+  if (!run_host_function(at[1], input_count, host_result_types)) return false;
+  // Results may be views of arguments: they are copied before an argument's memory can be used again.
+  host_slots.clear();
+  for (std::uint32_t i = 0; i < output_count; ++i) host_slots.push_back(host_result(i, host_result_types[i]));
+  for (std::uint32_t i = 0; i < input_count; ++i) finish(inputs[i]);
+  for (std::uint32_t i = 0; i < output_count; ++i) put(results_to[i], slot_kind(results_to[i]), host_slots[i]);
+  return true;
+}
+
+bool Run::Parts::run_host_function(std::uint32_t number, std::size_t inputs, std::span<const std::uint32_t> types) {
+  const std::string& name = plan.host_functions[number];
+  for (std::size_t i = 0; i < types.size(); ++i) host_results[i] = Value::none();
+  const std::span results_of_call(host_results.data(), types.size());
+  if (auto done = (*shared.host_functions[number])({host_arguments.data(), inputs}, results_of_call); !done) {
     error = std::move(done).error();
     error.message = "host function " + name + ": " + error.message;
     return false;
   }
-  for (std::uint32_t i = 0; i < output_count; ++i) {
-    const std::uint32_t type = plan.registers[results_to[i]];
+  for (std::size_t i = 0; i < types.size(); ++i) {
     const std::string what = "result " + std::to_string(i) + " of host function " + name;
-    auto fits = check_value(host_results[i], type, what);
-    if (fits) fits = check_extents(host_results[i], type, what);
+    auto fits = check_value(host_results[i], types[i], what);
+    if (fits) fits = check_extents(host_results[i], types[i], what);
     if (!fits) {
       error = std::move(fits).error();
       error.kind = ErrorKind::RuntimeFailure;
       return false;
     }
   }
-  for (std::uint32_t i = 0; i < input_count; ++i) finish(inputs[i]);
-  for (std::uint32_t i = 0; i < output_count; ++i) {
-    const std::uint32_t type = plan.registers[results_to[i]];
-    const std::size_t headers = arguments_used;
-    put(results_to[i], slot_kind(results_to[i]), kept(admit(host_results[i], type), type));
-    arguments_used = headers;
-  }
   return true;
+}
+
+Slot Run::Parts::host_result(std::size_t i, std::uint32_t type) {
+  const std::size_t headers = arguments_used;
+  const Slot made = kept(admit(host_results[i], type), type);
+  arguments_used = headers;
+  return made;
 }
 
 // ---- ends and effects ---------------------------------------------------------------

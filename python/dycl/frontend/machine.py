@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from . import bytecode
+from . import bytecode, policy
 from .diagnostics import CaptureRefusal, Restart
 from .graph import Block, Branch, Edge, Goto, Graph, Span, dominates
 from .heap import Heap, Overlay
@@ -420,6 +420,8 @@ class Machine:
             frame.generator.finish()
         if frame.result is not None:
             value = frame.result[0]
+        if not _foreign(frame) and all(map(_foreign, state.frames)):
+            state.block.exit_span = self.recorder.span  # the model's own return, for people who read the program
         if frame.on_return is not None:
             if frame.on_return(self, state, value) is None:
                 self.advance(state.frames[-1])
@@ -430,8 +432,10 @@ class Machine:
         else:
             state.finished = ("return", value)
 
-    def hint(self, value: Any, name: str) -> None:
-        """A Python variable's name for the value assigned to it, for people who read the program."""
+    def hint(self, value: Any, name: str, frame: Frame) -> None:
+        """A Python variable's name for the value assigned to it, for people who read the program; not torch's own."""
+        if policy.is_torch_file(frame.info.code.co_filename):
+            return
         if isinstance(value, RtScalar):
             if not value.value.hint:
                 value.value.hint = name
@@ -659,6 +663,11 @@ def _takes(frame: Frame, start: int, errors: tuple) -> bool:
             if not isinstance(kind, type) or any(issubclass(e, kind) for e in errors):
                 return True
     return False
+
+
+def _foreign(frame: Frame) -> bool:
+    """A frame of torch's or of our own."""
+    return frame.hidden or policy.is_torch_file(frame.info.code.co_filename)
 
 
 def cleans_up(frame: Frame) -> bool:

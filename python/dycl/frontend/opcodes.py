@@ -99,7 +99,7 @@ def load_fast_and_clear(m, s, f, i):
 @op("STORE_FAST")
 def store_fast(m, s, f, i):
     value = f.stack.pop()
-    m.hint(value, i.value)
+    m.hint(value, i.value, f)
     f.locals[f.info.local_index[i.value]] = value
 
 
@@ -144,7 +144,7 @@ def store_deref(m, s, f, i):
     cell = f.locals[f.info.local_index[i.value]]
     m.heap.touch(cell)
     value = f.stack.pop()
-    m.hint(value, i.value)
+    m.hint(value, i.value, f)
     cell.cell_contents = value
 
 
