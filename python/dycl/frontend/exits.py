@@ -14,6 +14,7 @@ import torch
 from . import constants
 from .diagnostics import CaptureRefusal
 from .graph import BOOL, FLOAT, INT, ScalarType, TensorType, Value, dominates
+from .positions import element_range
 from .values import BY_KIND, RtBool, RtScalar
 
 aten = torch.ops.aten
@@ -66,6 +67,8 @@ class Exits:
             return known
         kind = scalar_kind(value.type.dtype)
         scalar = BY_KIND[kind.kind](self.host("item", [value], kind), self.span)
+        if kind.kind == "int" and (known_range := element_range(value)) is not None:
+            self.symbols.assume_between(scalar.value, *known_range)
         self.remember(self._items, value, scalar)
         return scalar
 

@@ -56,6 +56,11 @@ BOOL, INT, FLOAT = ScalarType("bool"), ScalarType("int"), ScalarType("float")
 _ids = itertools.count()
 
 
+def next_value_id() -> int:
+    """Values made from now on have greater ids."""
+    return next(_ids)
+
+
 class Value:
     """One SSA value. Defined by a node, a block parameter, an input, or (constant) by a real tensor."""
 

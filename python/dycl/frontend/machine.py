@@ -22,9 +22,9 @@ from typing import Any
 
 import torch
 
-from . import bytecode, policy
+from . import bytecode, policy, questions
 from .diagnostics import CaptureRefusal, Restart
-from .graph import Block, Branch, Edge, Goto, Graph, Span, dominates
+from .graph import Block, Branch, Edge, Goto, Graph, Span, dominates, next_value_id
 from .heap import Heap, Overlay
 from .scalars import Scalars
 from .state import Frame, State
@@ -86,7 +86,6 @@ class Machine:
         self.initial_overlay: Overlay | None = None  # states that the program starts with
         self.steps = 0
         self._sequence = itertools.count()
-        self._cursor = 0
 
     # ---- starting and scheduling ------------------------------------------------
 
@@ -186,7 +185,8 @@ class Machine:
         ins = frame.info.instrs[frame.pc]
         depth = len(state.frames)
         self.steps += 1
-        self._cursor = 0
+        if not state.prefix:
+            state.since = next_value_id()
         self._decided: dict[int, bool] = {}
         self.recorder.span = ins.span if not frame.hidden else self.span_of(state)
         saved = frame.stack[:]
@@ -265,12 +265,16 @@ class Machine:
             known = self._decided.get(key)
         if known is not None:
             return known
-        if self._cursor < len(state.prefix):
-            answer = state.prefix[self._cursor]
-            self._cursor += 1
-            self._decided[key] = answer
-            return answer
+        if state.prefix:
+            question = self._question(condition)
+            for asked, answer in state.prefix:
+                if asked == question:
+                    self._decided[key] = answer
+                    return answer
         raise NeedDecision(condition)
+
+    def _question(self, condition: RtBool) -> Any:
+        return questions.question(condition.value, self.recorder.producers, self.current.since)
 
     def decide_value(self, value: RtScalar, candidates, what: str, otherwise: BaseException | None = None) -> Any:
         """The candidate that a runtime int equals, one arm each; `otherwise` is raised in the last arm."""
@@ -313,9 +317,10 @@ class Machine:
         block.exit_span = span
         self.loops.note_fork(state, frame)
         other = state.fork()
+        asked = self._question(condition)
         for one, target, answer in ((state, if_true, True), (other, if_false, False)):
             one.block = target
-            one.prefix = (*one.prefix, answer)
+            one.prefix = (*one.prefix, (asked, answer))
             one.decided += 1
         self.push(state)
         self.push(other)

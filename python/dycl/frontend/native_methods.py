@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import iterators, protocol, shims
+from . import iterators, keys, protocol, shims
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .heap import ContextCell
@@ -119,6 +119,12 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
             result = special(m, s, owner, args, kwargs)
             if result is not NotImplemented:
                 return result
+    if isinstance(owner, set) and args and isinstance(args[0], RtScalar) and name in ("add", "discard", "remove", "__contains__"):
+        m.note_load(owner, "*")
+        if name == "__contains__":
+            return protocol.contains(m, s, owner, args[0], negate=False)
+        args = (keys.any_key(m, args[0], owner),)
+        full = (*full[:-1], *args)
     if isinstance(owner, dict):
         special = _DICT.get(name)
         if special is not None:
@@ -318,4 +324,19 @@ def _dict_setdefault(m, s, table, args, kwargs):
     return protocol.call(m, s, shims.setdefault, (table, *args), kwargs)
 
 
-_DICT = {"get": _dict_get, "update": _dict_update, "setdefault": _dict_setdefault}
+def _dict_pop(m, s, table, args, kwargs):
+    if not isinstance(args[0], RtScalar):
+        return NotImplemented
+    m.note_load(table, "*")
+    try:
+        key = keys.present_key(m, args[0], table, KeyError("key known only at run time"))
+    except KeyError:
+        if len(args) > 1:
+            return args[1]
+        raise
+    m.heap.touch(table)
+    m.note_store(table, key)
+    return dict.pop(table, key)
+
+
+_DICT = {"get": _dict_get, "pop": _dict_pop, "update": _dict_update, "setdefault": _dict_setdefault}

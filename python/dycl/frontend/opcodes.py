@@ -13,7 +13,7 @@ import functools
 import operator
 import types
 
-from . import iterators, protocol
+from . import iterators, keys, protocol
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED, PUSHED
 from .runtime_text import RtText, format_value
@@ -225,19 +225,27 @@ def jump(m, s, f, i):
     return JUMPED
 
 
+_TOLD = object()  # (_TOLD, truth, value) on the stack: user code has told the truth of a value
+
+
 def _truth_or_call(m, s, f):
     """The truth of the value on top; PUSHED if user code must tell (the instruction then repeats)."""
     value = f.stack[-1]
+    if type(value) is tuple and len(value) == 3 and value[0] is _TOLD:
+        m.loops.note_test(s, f, value[1])
+        truth = m.truth(value[1])
+        f.stack[-1] = value[2]
+        return truth
     method = protocol.truth_method(m, value)
     if method is None:
         m.loops.note_test(s, f, value)
         return m.truth(value)
-    f.stack.pop()
     return protocol.call_then(m, s, method, (), {}, _retry_with_truth)
 
 
 def _retry_with_truth(m, s, value):
-    s.frames[-1].stack.append(value if isinstance(value, (bool, RtScalar)) else bool(value))
+    stack = s.frames[-1].stack
+    stack[-1] = (_TOLD, value if isinstance(value, (bool, RtScalar)) else bool(value), stack[-1])
     return JUMPED
 
 
@@ -464,21 +472,28 @@ def build_list(m, s, f, i):
     f.stack.append(m.new(_take(f, i.arg)))
 
 
+def _key(m, x, present=()):
+    """An element of a set or key of a dict that is about to be made; one known only at run time is decided."""
+    return keys.any_key(m, x, present) if isinstance(x, RtScalar) else x
+
+
 @op("BUILD_SET")
 def build_set(m, s, f, i):
-    f.stack.append(m.new(set(_take(f, i.arg))))
+    found = {_key(m, x) for x in f.stack[len(f.stack) - i.arg:]}
+    _take(f, i.arg)
+    f.stack.append(m.new(found))
 
 
 @op("BUILD_MAP")
 def build_map(m, s, f, i):
-    items = _take(f, 2 * i.arg)
-    f.stack.append(m.new(dict(zip(items[::2], items[1::2]))))
+    names = [_key(m, x) for x in f.stack[len(f.stack) - 2 * i.arg::2]]
+    f.stack.append(m.new(dict(zip(names, _take(f, 2 * i.arg)[1::2]))))
 
 
 @op("BUILD_CONST_KEY_MAP")
 def build_const_key_map(m, s, f, i):
-    keys = f.stack.pop()
-    f.stack.append(m.new(dict(zip(keys, _take(f, i.arg)))))
+    names = f.stack.pop()
+    f.stack.append(m.new(dict(zip(names, _take(f, i.arg)))))
 
 
 @op("BUILD_SLICE")
@@ -516,16 +531,19 @@ def list_append(m, s, f, i):
 
 @op("SET_ADD")
 def set_add(m, s, f, i):
-    value = f.stack.pop()
-    target = f.stack[-i.arg]
+    target = f.stack[-i.arg - 1]
+    value = _key(m, f.stack[-1], target)
+    f.stack.pop()
     m.heap.touch(target)
     target.add(value)
 
 
 @op("MAP_ADD")
 def map_add(m, s, f, i):
-    value, key = f.stack.pop(), f.stack.pop()
-    target = f.stack[-i.arg]
+    target = f.stack[-i.arg - 2]
+    key = _key(m, f.stack[-2], target)
+    value = f.stack.pop()
+    f.stack.pop()
     m.heap.touch(target)
     target[key] = value
 

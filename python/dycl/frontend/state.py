@@ -97,7 +97,8 @@ _state_ids = itertools.count()
 
 
 class State:
-    __slots__ = ("id", "frames", "overlay", "block", "known", "prefix", "lineage", "finished", "decided", "fresh", "stored", "tag")
+    __slots__ = ("id", "frames", "overlay", "block", "known", "prefix", "lineage", "finished", "decided", "fresh", "stored", "tag",
+                 "since")
 
     def __init__(self, frames: list[Frame], overlay: Overlay, block: Block):
         self.id = next(_state_ids)
@@ -106,7 +107,8 @@ class State:
         self.overlay = overlay
         self.block = block
         self.known: dict[int, bool] = {}  # graph value id -> truth decided on this path
-        self.prefix: tuple[bool, ...] = ()  # decisions for the native call at the present instruction
+        self.prefix: tuple[tuple[Any, bool], ...] = ()  # what the present instruction asked (questions.py), and the answers
+        self.since = 0  # the first value id of the present instruction
         self.lineage: frozenset = frozenset()  # LoopEntries this state has come through
         self.finished: Any = None  # (kind, payload) when the program ended here
         self.stored: frozenset = frozenset()  # (id, name) of attributes of outside objects written on this path
@@ -125,6 +127,7 @@ class State:
         new = State([f.copy() for f in self.frames], self.overlay.fork(), self.block)
         new.known = dict(self.known)
         new.prefix = self.prefix
+        new.since = self.since
         new.lineage = self.lineage
         new.stored = self.stored
         new.tag = self.tag

@@ -69,6 +69,12 @@ class CaptureShapeEnv(ShapeEnv):
                       forcing_spec=False):
         return self.symbols.evaluate(orig_expr, size_oblivious, fallback_value)
 
+    def _maybe_evaluate_static(self, expr, **options):
+        """torch goes on with a guess where there is no answer (guard_or_false): Symbols must know."""
+        static = super()._maybe_evaluate_static(expr, **options)
+        self.symbols.guessed |= static is None and not options
+        return static
+
     def guard_or_defer_runtime_assert(self, orig_expr, msg, fx_node=None):
         return self.symbols.require(orig_expr, msg)
 
@@ -86,6 +92,7 @@ class Symbols:
         self.guards: dict[str, None] = {}  # texts over declared names, in order of discovery
         self.assumed_not_one: list = []  # extents of the present call that only its memory layout depends on
         self.answered = False  # a question of the present call was decided at run time
+        self.guessed = False  # ... or was not, and torch goes on as if it were
         self._asked_from = ""  # the C++ file that asks the present question
         self._bound: dict[sympy.Symbol, Value] = {}  # symbol -> scalar value
         self._dims: dict[sympy.Symbol, tuple[Any, int]] = {}  # symbol -> (TensorInfo or Value, axis)
@@ -143,14 +150,30 @@ class Symbols:
         low = self.env.bound_sympy(expr).lower
         return int(low) if low.is_Integer else None
 
+    def greatest(self, x: Any) -> int | None:
+        """An upper bound, as `least`."""
+        if isinstance(x, int):
+            return x
+        expr = self._expression_of(x.value) if isinstance(x, RtInt) else x.node.expr
+        high = self.env.bound_sympy(expr).upper
+        return int(high) if high.is_Integer else None
+
+    def difference(self, a: RtInt, b: RtInt) -> int | None:
+        """a - b, where it is the same whatever the inputs are."""
+        expr = self._simple(self._expression_of(a.value) - self._expression_of(b.value))
+        return int(expr) if expr.is_Integer else None
+
     def assume_least(self, value: Value, low: int | None) -> None:
         """A lower bound of a block parameter, right on every edge that leads there."""
         if low is not None:
-            with self.env.ignore_fresh_unbacked_symbols():
-                symbol = self.env.create_unbacked_symint().node.expr
-            self.env.constrain_symbol_range(symbol, low, int_oo)
-            self._bound[symbol] = value
-            self._expressions[value] = symbol
+            self.assume_between(value, low, int_oo)
+
+    def assume_between(self, value: Value, low: Any, high: Any) -> None:
+        with self.env.ignore_fresh_unbacked_symbols():
+            symbol = self.env.create_unbacked_symint().node.expr
+        self.env.constrain_symbol_range(symbol, low, high)
+        self._bound[symbol] = value
+        self._expressions[value] = symbol
 
     def bind_dims(self, holder: Any, sizes) -> None:
         """Extents of `holder` (TensorInfo or Value) give a value to symbols that have none yet."""
@@ -267,11 +290,13 @@ class Symbols:
             return static
         clipped = _compares_with_one(expr) and expr.has(Min)  # the first element, if there is one: 0 or 1
         if fallback is not None and not clipped:
+            self.guessed = True
             return sympy.sympify(fallback)
         if self._asked_from.endswith("c10/core/SymInt.h") and _compares_with_one(expr) and not clipped:
             # Contiguity and broadcasting. Not 1 is right for the shape (what is broadcast is checked to be
             # equal then); whether memory is shared may depend on it, see Recorder.may_share.
             self.assumed_not_one.append(expr.args[0])
+            self.guessed = True
             return sympy.false if isinstance(expr, sympy.Eq) else sympy.true
         boolean = isinstance(expr, (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction))
         if expr.free_symbols <= self.names.keys() and (not boolean or self.unconditional()):
@@ -287,7 +312,7 @@ class Symbols:
 
     def _static(self, expr: sympy.Basic) -> sympy.Basic | None:
         """The answer that follows from ranges and from what was checked or decided on the way here."""
-        static = self.env._maybe_evaluate_static(expr)
+        static = ShapeEnv._maybe_evaluate_static(self.env, expr)
         if static is None and self._facts:
             block, symbols = self.recorder.block, self._free(expr)
             facts = {fact for symbol in symbols for fact, where in self._facts.get(symbol, {}).items()
@@ -333,7 +358,7 @@ class Symbols:
         """torch._check and its kin: a fact that must hold, checked at run time."""
         static = self._static(expr) if expr not in (sympy.true, sympy.false) else expr
         if static is not None:
-            self.answered |= not static and expr.free_symbols != set()  # no run that comes here meets it: eager fails too
+            self.answered |= not static and expr.free_symbols != set() and not self.guessed  # no run that comes here meets it
             return bool(static)
         if expr.free_symbols <= self.names.keys() and self.unconditional():
             return bool(self._guard(expr))

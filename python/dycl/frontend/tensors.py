@@ -41,6 +41,7 @@ class Recorder(Exits, lifting.Lifting):
         self.block: Block | None = None
         self.span: Span | None = None
         self.known: dict[int, bool] = {}  # truths decided on this path, by value id
+        self.producers: dict[Value, Any] = {}  # the node that computes a value
         self.decisions: list[bool] | tuple[bool, ...] = ()  # answers for the native call being repeated
         self.symbols = Symbols(self)
         self.fake_mode = FakeTensorMode(shape_env=self.symbols.env, allow_non_fake_inputs=True)
@@ -102,7 +103,7 @@ class Recorder(Exits, lifting.Lifting):
         self._depth += 1
         if self._depth == 1:
             self._asked = 0
-            self.symbols.answered = False
+            self.symbols.answered = self.symbols.guessed = False
             self.serial += 1
         try:
             result = body()
@@ -169,6 +170,7 @@ class Recorder(Exits, lifting.Lifting):
         outputs = [Value(t, self.block) for t in types]
         node = AtenNode(target, args, kwargs, outputs, span or self.span)
         self.block.nodes.append(node)
+        self.producers.update((value, node) for value in outputs)
         if pure:
             constants.give_thunks(node)
         return outputs
@@ -180,6 +182,7 @@ class Recorder(Exits, lifting.Lifting):
         output = Value(type, self.block)
         node = HostNode(op, list(operands), [output], attrs, self.span)
         self.block.nodes.append(node)
+        self.producers[output] = node
         self.symbols.produced(output, op, node.operands)
         constants.give_thunks(node)
         return output
@@ -193,6 +196,7 @@ class Recorder(Exits, lifting.Lifting):
         output = Value(type, self.block)
         node = HostNode("const", [], [output], {"value": x}, self.span)
         self.block.nodes.append(node)
+        self.producers[output] = node
         constants.give_thunks(node)
         self.symbols.produced(output, "const", [x])
         self.remember(table, key, output)
