@@ -215,3 +215,25 @@ def test_questions_about_extents_in_an_arm_are_not_answered_by_the_example():
         same(look(env, total), a[:m] + b)
     with pytest.raises(CheckFailed):
         run_block(recorder.block, run_block(entry, {xv: torch.randn(2), yv: torch.randn(3)}), {"n": 2, "m": 3})
+
+
+def test_what_no_run_meets_is_an_error_of_eager_too_unless_torch_guessed():
+    import sympy
+    from torch.fx.experimental.symbolic_shapes import guard_or_false
+
+    recorder = new_recorder()
+    symbols = recorder.symbols
+    extent = symbols.env.create_unbacked_symint()
+    size = extent.node.expr
+    symbols._note_fact(sympy.Ne(size, 1))
+
+    def ask(guess):
+        def body():
+            with symbols.asking(True):
+                assert not guess or not guard_or_false(extent == 5)
+            return symbols.require(sympy.Eq(16 * size, 16), "")
+
+        return recorder.transaction(body), symbols.answered
+
+    assert ask(guess=False) == (False, True)
+    assert ask(guess=True) == (False, False)

@@ -18,7 +18,7 @@ import sympy
 import torch
 from torch._dynamo.source import ConstantSource
 from torch._dispatch.python import enable_python_dispatcher
-from torch.fx.experimental import _config
+from torch.fx.experimental import _config, symbolic_shapes
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StrictMinMaxConstraint
 from torch.utils._sympy.functions import Max, Min
@@ -48,7 +48,21 @@ def _remember_asker(guard_bool):
     return remembered
 
 
+def _remember_guess(static_answer):
+    """torch goes on with a guess where there is no answer (guard_or_false): Symbols must know."""
+
+    def remembered(question):
+        answer = static_answer(question)
+        symbols = getattr(getattr(question.node, "shape_env", None), "symbols", None)
+        if answer is None and symbols is not None:
+            symbols.guessed = True
+        return answer
+
+    return remembered
+
+
 SymNode.guard_bool = _remember_asker(SymNode.guard_bool)
+symbolic_shapes._static_eval_sym_bool = _remember_guess(symbolic_shapes._static_eval_sym_bool)
 
 
 class Extent:
@@ -68,12 +82,6 @@ class CaptureShapeEnv(ShapeEnv):
     def evaluate_expr(self, orig_expr, hint=None, fx_node=None, size_oblivious=False, fallback_value=None, *,
                       forcing_spec=False):
         return self.symbols.evaluate(orig_expr, size_oblivious, fallback_value)
-
-    def _maybe_evaluate_static(self, expr, **options):
-        """torch goes on with a guess where there is no answer (guard_or_false): Symbols must know."""
-        static = super()._maybe_evaluate_static(expr, **options)
-        self.symbols.guessed |= static is None and not options
-        return static
 
     def guard_or_defer_runtime_assert(self, orig_expr, msg, fx_node=None):
         return self.symbols.require(orig_expr, msg)
@@ -312,7 +320,7 @@ class Symbols:
 
     def _static(self, expr: sympy.Basic) -> sympy.Basic | None:
         """The answer that follows from ranges and from what was checked or decided on the way here."""
-        static = ShapeEnv._maybe_evaluate_static(self.env, expr)
+        static = self.env._maybe_evaluate_static(expr)
         if static is None and self._facts:
             block, symbols = self.recorder.block, self._free(expr)
             facts = {fact for symbol in symbols for fact, where in self._facts.get(symbol, {}).items()
