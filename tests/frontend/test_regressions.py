@@ -4,6 +4,7 @@
 import collections
 import itertools
 import time
+import uuid
 
 import numpy as np
 import pytest
@@ -660,3 +661,58 @@ def callback_that_reads(x):
 
 def test_callbacks_of_native_code_that_only_read():
     check(callback_that_reads, [(T(1, 2),), (T(-3, 1),)])
+
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+def shapes_compared(x, b):
+    n = int(b.max()) + 1
+    y = torch.zeros(n, 3).index_add_(0, b, x)
+    r = 0
+    if y.size() != (2, 3):
+        r += 1
+    if y.shape == (3, 3):
+        r += 10
+    return y, r, (n, 2) == Pair(n, 2), [n] == (n,), (2, n) < y.shape, (n,) != None  # noqa: E711
+
+
+def test_sizes_compared_with_tuples():
+    x = torch.arange(6.0).reshape(2, 3)
+    check(shapes_compared, [(x, I(0, 1)), (x, I(0, 2)), (x, I(3, 0))])
+
+
+def with_progress_bars(x):
+    from tqdm import tqdm, trange
+
+    y = x * 0
+    bar = tqdm(range(int(x.sum())), desc="steps", disable=True)
+    for k in bar:
+        y = y + k
+        bar.set_postfix(step=k)
+        if y.sum() > 7:
+            break
+    with tqdm(total=5, disable=True) as bar:
+        while y.max() < 5:
+            y = y + 1
+            bar.update(1)
+    for _ in trange(2, disable=True):
+        y = y * 2
+    return y
+
+
+def test_progress_bars():
+    pytest.importorskip("tqdm")
+    check(with_progress_bars, [(T(1, 2),), (T(3, 4),), (T(0, 0),)])
+
+
+class NamedByUuid(torch.nn.Module):
+    """Unique names that nothing is computed from, as libraries make them."""
+
+    def forward(self, x):
+        names = {str(uuid.uuid4()): x + k for k in range(2)}
+        return sum(names.values()) if x.sum() > 0 else len(names)
+
+
+def test_unique_names():
+    check(NamedByUuid, [(T(1, 2),), (T(-3, 1),)])

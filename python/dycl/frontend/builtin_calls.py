@@ -59,6 +59,8 @@ def intercept(fn: Any):
         return found
     if isinstance(fn, BoundSpecial):
         return fn.call
+    if isinstance(fn, type) and fn.__module__.partition(".")[0] == "tqdm" and hasattr(fn, "set_postfix"):
+        return lambda m, s, args, kwargs: protocol.call(m, s, shims.Progress, args, kwargs)
     if isinstance(fn, HostFunction):
         return functools.partial(host_calls.call, fn)
     if isinstance(fn, ListMethod):
@@ -1185,3 +1187,16 @@ def _static_tree(m, tree):
 
 
 assert PUSHED is not None and RtInt is not None
+
+
+_SHOWING = {"update", "close", "refresh", "clear", "display", "write", "unpause", "set_description", "set_description_str",
+            "set_postfix", "set_postfix_str"}
+
+
+@handles(shims.progress_method)
+def _progress_method(m, s, args, kwargs):
+    if args[0] in _SHOWING:
+        return shims.shown
+    if args[0].startswith("__"):
+        raise AttributeError(args[0])
+    raise CaptureRefusal(f"{args[0]} of a progress bar", "count yourself", kind="builtin")

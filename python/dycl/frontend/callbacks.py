@@ -28,7 +28,8 @@ def expected(fn: Any, args: tuple, kwargs: dict) -> bool:
     """fn has hold of code of the model: in its closure or among its arguments."""
     cells = getattr(fn, "__closure__", None) or ()
     held = [*args, *kwargs.values()]
-    held += [c.cell_contents for c in cells if _filled(c)]
+    if not policy.is_native_package(fn):
+        held += [c.cell_contents for c in cells if _filled(c)]
     held += [y for x in held if type(x) in (list, tuple) for y in x]
     return any(_is_code(x) for x in held)
 
@@ -41,11 +42,16 @@ def _filled(cell: types.CellType) -> bool:
     return True
 
 
-def _is_code(x: Any) -> bool:
+def _is_code(x: Any, depth: int = 0) -> bool:
+    if depth > 8:  # a closure may hold itself
+        return False
     if isinstance(x, types.FunctionType):
-        return policy.interpreted(x) or any(_filled(c) and _is_code(c.cell_contents) for c in x.__closure__ or ())
-    return isinstance(x, (types.MethodType, functools.partial, torch.nn.Module)) and not isinstance(
-        getattr(x, "__self__", None), torch.Tensor)
+        return policy.interpreted(x) or any(_filled(c) and _is_code(c.cell_contents, depth + 1) for c in x.__closure__ or ())
+    if isinstance(x, types.MethodType):
+        return _is_code(x.__func__, depth + 1)
+    if isinstance(x, functools.partial):
+        return any(_is_code(y, depth + 1) for y in (x.func, *x.args))
+    return isinstance(x, torch.nn.Module)
 
 
 @contextlib.contextmanager

@@ -33,6 +33,7 @@ _INTERPRETED_TORCH = (
 _INTERPRETED_STDLIB = ("contextlib.py", "functools.py", "dataclasses.py", "copy.py", "copyreg.py", "bisect.py", "heapq.py",
                        "statistics.py", "collections" + os.sep, "types.py", "_collections_abc.py", "random_never.py")
 _NATIVE_SITE = ("numpy", "scipy", "sympy", "einops_never")
+_NATIVE_PACKAGES = ("einx",)  # a compiler of its own: looks at shapes alone
 
 _cache: dict[types.CodeType, bool] = {}
 _shim_file = _HERE + "shims.py"
@@ -62,6 +63,8 @@ def _decide(fn: types.FunctionType) -> bool:
     if raw.startswith("<"):
         module = fn.__module__ or fn.__globals__.get("__name__") or ""
         return not (module.startswith("torch.") and not module.startswith("torch.nn")) and module != "enum"
+    if is_native_package(fn):
+        return False
     path = os.path.realpath(raw)
     if path.startswith(_TORCH):
         return path[len(_TORCH):].replace(os.sep, "/").startswith(_INTERPRETED_TORCH)
@@ -79,6 +82,10 @@ def _decide(fn: types.FunctionType) -> bool:
 @functools.lru_cache(None)
 def is_torch_file(path: str) -> bool:
     return os.path.realpath(path).startswith(_TORCH)
+
+
+def is_native_package(fn: Any) -> bool:
+    return (getattr(fn, "__module__", None) or "").partition(".")[0] in _NATIVE_PACKAGES
 
 
 def is_user_file(path: str) -> bool:
@@ -141,7 +148,7 @@ def is_torch(fn: Any) -> bool:
     return home is not None and (home.__module__ or "").startswith("torch")
 
 
-_REFUSED_MODULES = ("random", "time", "secrets", "uuid", "numpy.random", "datetime", "threading", "multiprocessing",
+_REFUSED_MODULES = ("random", "time", "secrets", "numpy.random", "datetime", "threading", "multiprocessing",
                     "subprocess", "socket", "asyncio")
 
 

@@ -60,6 +60,8 @@ def call(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
         return call(m, s, fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
     if isinstance(fn, torch.nn.Module):
         return call_module(m, s, fn, args, kwargs)
+    if isinstance(fn, types.MethodWrapperType) and fn.__name__ == "__call__" and isinstance(fn.__self__, type):
+        return construct_default(m, s, fn.__self__, args, kwargs)  # super().__call__ of a metaclass
     if isinstance(fn, (*_NATIVE_FUNCTIONS, *_DESCRIPTORS)):
         from .native_methods import call_native
 
@@ -661,9 +663,13 @@ def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
     return getattr(operator, op)(a, b)
 
 
+_COMPARED = (list, tuple, dict, set, int, float, str, type(None))  # unequal to each other, but for numbers
+
+
 def _compare_containers(m, s, op, a, b):
-    sequences = isinstance(a, (list, tuple, RtList)) and type_of(m, a) is type_of(m, b)
-    if not sequences and op in ("eq", "ne") and isinstance(a, RtList) != isinstance(b, RtList):
+    ours, theirs = (next((kind for kind in _COMPARED if issubclass(type_of(m, x), kind)), None) for x in (a, b))
+    sequences = ours is theirs and ours in (list, tuple)
+    if op in ("eq", "ne") and ours is not None and theirs is not None and ours is not theirs:
         return op == "ne"
     if sequences and op in ("eq", "ne"):
         return call(m, s, m.shim("equal_sequences" if op == "eq" else "unequal_sequences"), (a, b), {})

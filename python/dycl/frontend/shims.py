@@ -669,3 +669,37 @@ class NullContext:
 
     def clone(self):
         return self
+
+
+class Progress:
+    """What a progress bar of tqdm means to a program without a screen: what it iterates over."""
+
+    def __init__(self, iterable=None, *args, **kwargs):
+        self.iterable = iterable
+
+    def __iter__(self):
+        return iter(self.iterable)
+
+    def __len__(self):
+        return len(self.iterable)
+
+    def __bool__(self):
+        return self.iterable is None or len(self.iterable) > 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+    def __getattr__(self, name):
+        return progress_method(name)
+
+
+def progress_method(name):
+    """Answered by the machine."""
+    raise NotImplementedError
+
+
+def shown(*args, **kwargs):
+    return None
