@@ -226,7 +226,7 @@ def test_failed_call_leaves_no_trace():
 def test_what_was_checked_is_known_below():
     recorder = new_recorder()
     x, value = recorder.input_tensor(X, "x")
-    n = recorder.call(torch.Tensor.item, (recorder.call(torch.argmax, (x,)),))
+    n = recorder.call(torch.Tensor.item, (recorder.call(torch.Tensor.long, (recorder.call(torch.sum, (x,)),)),))
     entry = recorder.block
     for _ in range(2):  # what one arm has checked, the other must check again
         recorder.block = Block(entry)

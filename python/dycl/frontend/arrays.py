@@ -7,12 +7,14 @@ the torch operation with the same meaning; anything else is refused.
 
 from __future__ import annotations
 
+import inspect
 import operator
 from typing import Any
 
 import numpy as np
 import torch
 
+from . import array_functions
 from .diagnostics import CaptureRefusal
 from .values import Escape, RtScalar
 
@@ -75,8 +77,7 @@ class Arrays:
         if isinstance(x, torch.Tensor) or isinstance(x, (bool, int, float, RtScalar)):
             return x
         if isinstance(x, (np.ndarray, np.generic)):
-            return self.m.recorder.call(torch.from_numpy, (np.ascontiguousarray(x).copy(),), {}) if not isinstance(
-                x, np.generic) else x.item()
+            return self.m.recorder.call(torch.from_numpy, (np.array(x, order="C"),), {})
         if isinstance(x, (list, tuple)):
             return self.stack(x)
         raise CaptureRefusal(f"numpy with a {type(x).__name__} among values known only at run time", kind="numpy")
@@ -125,6 +126,13 @@ class Arrays:
             operands = self._matched(tuple(self._operand(a, name in _FLOATING) for a in args), name)
             if any(isinstance(o, torch.Tensor) for o in operands):
                 return self.wrap(self.m.recorder.call(_FUNCTIONS[name], operands, {}))
+        special = array_functions.TABLE.get(name)
+        if special is not None:
+            try:
+                inspect.signature(special).bind(self, *args, **kwargs)
+            except TypeError:
+                array_functions.refuse(name, "with such arguments, of arrays")
+            return special(self, *args, **kwargs)
         raise CaptureRefusal(f"numpy.{name} of values known only at run time",
                              "use the torch function of the same meaning", kind="numpy")
 
@@ -189,8 +197,12 @@ class Arrays:
         if name == "copy" or name == "squeeze" and not args or name in ("flatten", "ravel"):
             fn = {"copy": torch.clone, "squeeze": torch.squeeze}.get(name, torch.flatten)
             return self.wrap(self.m.recorder.call(fn, (array.tensor,), {}))
-        if name in ("argmax", "argmin", "max", "min", "sum", "mean", "any", "all"):
+        if name in ("argmax", "argmin", "max", "min", "sum", "mean", "any", "all", "argsort", "clip", "cumsum", "prod", "std", "var",
+                    "squeeze", "nonzero", "dot"):
             return self.function(getattr(np, name), (array, *args), kwargs)
+        if name in ("reshape", "transpose"):
+            shape = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+            return self.function(getattr(np, name), (array, shape), kwargs)
         if name == "astype" and args[0] in (int, float, bool, np.float32, np.float64, np.int64):
             dtype = {int: torch.int64, float: torch.float64, bool: torch.bool, np.float32: torch.float32,
                      np.float64: torch.float64, np.int64: torch.int64}[args[0]]
@@ -207,18 +219,29 @@ class Arrays:
         x, y = self.tensor(a), self.tensor(b)
         if op in ("truediv", "pow", "floordiv", "mod") and not _floating(x, y):
             raise CaptureRefusal(f"numpy {op} of integers known only at run time", "use torch", kind="numpy")
-        return self.wrap(self.m.recorder.call(fn, (x, y), {}))
+        return self.wrap(self.m.recorder.call(fn, self._alike(x, y), {}))
+
+    def _alike(self, x: Any, y: Any) -> tuple:
+        """Arrays of several dtypes in the one that numpy computes in: int64 beside float32 is float64."""
+        if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor) and x.dtype != y.dtype:
+            common = _numpy_promote(x.dtype, y.dtype)
+            return tuple(t if t.dtype == common else self.m.recorder.call(torch.Tensor.to, (t, common), {}) for t in (x, y))
+        return x, y
 
     def unary(self, op: str, x: RtArray) -> Any:
         return self.wrap(self.m.recorder.call(getattr(operator, op), (x.tensor,), {}))
 
     def compare(self, op: str, a: Any, b: Any) -> Any:
-        return self.wrap(self.m.recorder.call(getattr(operator, op), (self.tensor(a), self.tensor(b)), {}))
+        x, y = self._alike(self.tensor(a), self.tensor(b))
+        return self.wrap(self.m.recorder.call(getattr(operator, op), (x, y), {}))
 
     def get_item(self, array: RtArray, key: Any) -> Any:
         key = tuple(self.tensor(k) if isinstance(k, RtArray) else k for k in key) if isinstance(key, tuple) else (
             key.tensor if isinstance(key, RtArray) else key)
         return self.wrap(self.m.recorder.call(operator.getitem, (array.tensor, key), {}))
+
+    def rows(self, array: RtArray) -> tuple:
+        return tuple(self.wrap(row) for row in self.m.recorder.call(torch.unbind, (array.tensor, 0), {}))
 
     def set_item(self, array: RtArray, key: Any, value: Any) -> None:
         raise CaptureRefusal("a numpy array known only at run time is written", "write to the tensor", kind="numpy")

@@ -171,6 +171,8 @@ def get_iter(m: Machine, s: State, obj: Any) -> Any:
         return m.new(RtListIter(obj))
     if m.is_tensor(obj):
         return tensor_iter(m, obj)
+    if m.is_array(obj) and obj.tensor.dim() and type(obj.tensor.shape[0]) is int:
+        return m.new(SeqIter(m.arrays.rows(obj)))
     if protocol.python_method(obj, "__iter__") is not None:
         return protocol.call(m, s, protocol.special_method(m, obj, "__iter__"), (), {})
     if isinstance(obj, (list, dict, set, collections.deque)):
@@ -256,12 +258,19 @@ def _next_native(m: Machine, iterator: NativeIter) -> Any:
     return iterator.buffer[iterator.index - 1]
 
 
+def _less(m: Machine, a: Any, b: Any) -> bool:
+    """a < b; what the bounds of the two tell is no decision."""
+    if not isinstance(a, RtInt) and not isinstance(b, RtInt):
+        return a < b
+    symbols = m.recorder.symbols
+    most, least = symbols.greatest(b), symbols.least(a)
+    if most is not None and least is not None and least >= most:
+        return False
+    return m.decide(m.scalars.compare("lt", a, b))
+
+
 def _next_range(m: Machine, it: RtRangeIter) -> Any:
-    if isinstance(it.current, RtInt) or isinstance(it.stop, RtInt):
-        more = m.scalars.compare("lt" if it.step > 0 else "gt", it.current, it.stop)
-    else:
-        more = it.current < it.stop if it.step > 0 else it.current > it.stop
-    if not (more if isinstance(more, bool) else m.decide(more)):
+    if not (_less(m, it.current, it.stop) if it.step > 0 else _less(m, it.stop, it.current)):
         return DONE
     item = it.current
     following = m.scalars.binary("add", item, it.step) if isinstance(item, RtInt) else item + it.step
@@ -271,8 +280,7 @@ def _next_range(m: Machine, it: RtRangeIter) -> Any:
 
 
 def _next_row(m: Machine, it: RtTensorIter) -> Any:
-    more = m.scalars.compare("lt", it.index, it.length)
-    if not (more if isinstance(more, bool) else m.decide(more)):
+    if not _less(m, it.index, it.length):
         return DONE
     row = m.recorder.call(type(it.tensor).select, (it.tensor, 0, it.index), {})
     following = m.scalars.binary("add", it.index, 1) if isinstance(it.index, RtInt) else it.index + 1
@@ -342,6 +350,8 @@ def materialise(m: Machine, source: Any) -> list | tuple | None:
         m.heap.touch(source)
         source.index += len(items)
         return items
+    if m.is_array(source) and source.tensor.dim() and type(source.tensor.shape[0]) is int:
+        return list(m.arrays.rows(source))
     if m.is_tensor(source) and len(source.shape) and type(source.shape[0]) is int:
         return list(m.recorder.call(type(source).unbind, (source, 0), {}))
     return None
