@@ -6,7 +6,7 @@ import itertools
 import torch
 from torch import nn
 
-from tests.frontend.harness import Cases, I, T, factory
+from tests.frontend.harness import Cases, I, T, check, factory
 
 case = Cases()
 POS, NEG, MIX = T(1.0, 2.0, 3.0, 0.5), T(-1.0, -2.0, -3.0, -0.5), T(-4.0, 1.0, 2.0, -1.5)
@@ -618,3 +618,16 @@ def loop_invariant_tensor_and_module_constant(x):
 
 
 test_loops = case.test()
+
+
+def rows_at_most_two(x):
+    chosen = ()
+    for row in (x[:2] > 0).nonzero()[:, 0]:  # two at most
+        if x[row] > 5:
+            return chosen, x[0]
+        chosen = (*chosen, x[row] * 2)  # grows: the loop is unrolled
+    return chosen, x[1]
+
+
+def test_rows_of_a_tensor_end_where_its_greatest_extent_does():
+    check(rows_at_most_two, [(T(1, 2, 3),), (T(-1, 2, 3),), (T(-1, -2, 3),), (T(9, 2, 3),), (T(1, 9, 3),)])
