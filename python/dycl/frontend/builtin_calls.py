@@ -26,7 +26,7 @@ import torch.utils.checkpoint
 
 from ..host_functions import HostFunction
 from .. import host_functions
-from . import host_calls, iterators, policy, protocol, shims
+from . import host_calls, iterators, policy, protocol, shims, unaccelerated
 from .arrays import BoundArrayMethod, RtArray
 from .diagnostics import CaptureRefusal
 from .graph import HostNode
@@ -561,6 +561,9 @@ for _fn, _shim in ((enumerate, shims.enumerate_), (map, shims.map_), (filter, sh
                    (itertools.islice, shims.islice_), (itertools.pairwise, shims.pairwise_),
                    (itertools.zip_longest, shims.zip_longest_), (itertools.compress, shims.compress_)):
     handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: protocol.call(m, s, _shim, args, kwargs))
+
+for _fn, _plain in unaccelerated.functions():
+    handles(_fn)(lambda m, s, args, kwargs, _plain=_plain: protocol.call(m, s, _plain, args, kwargs))
 
 
 @handles(reversed)

@@ -80,7 +80,7 @@ def contents_of(obj: Any) -> Any:
         except ValueError:
             return ()
     slots = _slot_names(type(obj))
-    if hasattr(obj, "__dict__") or slots:
+    if hasattr(obj, "__dict__") or slots or type(obj) is object:  # of object() nothing but its identity counts
         values = dict(object.__getattribute__(obj, "__dict__")) if hasattr(obj, "__dict__") else None
         held = {name: object.__getattribute__(obj, name) for name in slots if _has_slot(obj, name)}
         return (values, held)
