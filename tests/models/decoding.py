@@ -263,3 +263,254 @@ def pytorch_beam_search_greedy():
     m = randomise(seq2seq.LSTM(source, target, encoder_embedding_dimension=6, decoder_embedding_dimension=6, encoder_hidden_units=6,
                                encoder_layers=1, decoder_hidden_units=6, decoder_layers=1, dropout=0.0))
     return (lambda x: seq2seq.greedy_search(m, x, predictions=5, progress_bar=0)), [(ints(1, 4, low=1, high=6, seed=s),) for s in range(4)]
+
+
+SMALL = dict(vocab_size=12, hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2,
+             max_position_embeddings=32, bos_token_id=1, eos_token_id=5, pad_token_id=0)
+ENCODER_DECODER = dict(vocab_size=12, d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+                       decoder_attention_heads=2, encoder_ffn_dim=24, decoder_ffn_dim=24, eos_token_id=5, pad_token_id=0)
+
+
+def greedy(kind, config, new=6, n=5, **options):
+    import transformers
+
+    m = randomise(getattr(transformers, kind)(config), scale=2.0)
+    return (lambda ids: m.generate(ids, max_new_tokens=new, do_sample=False, **options)), prompts(n)
+
+
+@model("transformers", "greedy decoding: rotary positions, grouped keys")
+def llama_generate():
+    from transformers import LlamaConfig
+
+    return greedy("LlamaForCausalLM", LlamaConfig(**SMALL, num_key_value_heads=1))
+
+
+@model("transformers", "greedy decoding with a sliding window of keys")
+def mistral_generate():
+    from transformers import MistralConfig
+
+    return greedy("MistralForCausalLM", MistralConfig(**SMALL, num_key_value_heads=1, sliding_window=4))
+
+
+@model("transformers", "greedy decoding with two end tokens")
+def qwen2_generate():
+    from transformers import Qwen2Config
+
+    return greedy("Qwen2ForCausalLM", Qwen2Config(**SMALL, num_key_value_heads=1), eos_token_id=[5, 7])
+
+
+@model("transformers", "greedy decoding: layers with and without a window of keys, capped logits")
+def gemma2_generate():
+    from transformers import Gemma2Config
+
+    return greedy("Gemma2ForCausalLM", Gemma2Config(**SMALL, num_key_value_heads=1, head_dim=8, sliding_window=4))
+
+
+@model("transformers", "greedy decoding: positions counted from the mask")
+def opt_generate():
+    from transformers import OPTConfig
+
+    return greedy("OPTForCausalLM", OPTConfig(
+        vocab_size=12, hidden_size=16, num_hidden_layers=1, ffn_dim=24, num_attention_heads=2, max_position_embeddings=32,
+        word_embed_proj_dim=16, bos_token_id=1, eos_token_id=5, pad_token_id=0))
+
+
+@model("transformers", "greedy decoding: distances to the keys from the mask")
+def bloom_generate():
+    from transformers import BloomConfig
+
+    return greedy("BloomForCausalLM", BloomConfig(vocab_size=12, hidden_size=16, n_layer=1, n_head=2, bos_token_id=1, eos_token_id=5,
+                                                  pad_token_id=0))
+
+
+@model("transformers", "greedy decoding with a recurrent state instead of keys")
+def mamba_generate():
+    from transformers import MambaConfig
+
+    return greedy("MambaForCausalLM", MambaConfig(vocab_size=12, hidden_size=8, state_size=4, num_hidden_layers=1, bos_token_id=1,
+                                                  eos_token_id=5, pad_token_id=0))
+
+
+@model("transformers", "greedy decoding with a list of recurrent states")
+def rwkv_generate():
+    from transformers import RwkvConfig
+
+    return greedy("RwkvForCausalLM", RwkvConfig(vocab_size=12, context_length=32, hidden_size=8, num_hidden_layers=2,
+                                                attention_hidden_size=8, intermediate_size=16, rescale_every=2, bos_token_id=1,
+                                                eos_token_id=5, pad_token_id=0), new=5)
+
+
+@model("transformers", "greedy decoding of a padded batch: rows end at different steps")
+def llama_generate_batch():
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    m = randomise(LlamaForCausalLM(LlamaConfig(**SMALL, num_key_value_heads=2)), scale=2.0)
+    masks = [torch.ones(2, 4, dtype=torch.long), torch.tensor([[0, 1, 1, 1], [1, 1, 1, 1]]), torch.tensor([[0, 0, 1, 1], [0, 1, 1, 1]])]
+    return (lambda ids, mask: m.generate(ids, attention_mask=mask, max_new_tokens=6, do_sample=False)), [
+        (ints(2, 4, low=1, high=12, seed=i) * mask, mask) for i, mask in enumerate(masks)]
+
+
+@model("transformers", "decoding stopped by a criterion of the user's")
+def gpt2_stopping_criteria():
+    from transformers import StoppingCriteria, StoppingCriteriaList
+
+    class Thrice(StoppingCriteria):
+        def __call__(self, ids, scores, **kwargs):
+            return (ids == ids[:, -1:]).sum(-1) > 2
+
+    m = gpt2()
+    return (lambda ids: m.generate(ids, max_new_tokens=8, do_sample=False, stopping_criteria=StoppingCriteriaList([Thrice()]))), prompts()
+
+
+@model("transformers", "n-grams of the prompt proposed as drafts, accepted as far as they are right")
+def gpt2_prompt_lookup():
+    m = gpt2()
+    return (lambda ids: m.generate(ids, max_new_tokens=6, do_sample=False, prompt_lookup_num_tokens=2)), prompts(4)
+
+
+@model("transformers", "speech recognition: decoding until the end token, seek until the audio ends")
+def whisper_generate():
+    from transformers import WhisperConfig, WhisperForConditionalGeneration
+
+    config = WhisperConfig(vocab_size=40, num_mel_bins=4, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+                           decoder_attention_heads=2, encoder_ffn_dim=16, decoder_ffn_dim=16, d_model=8, max_source_positions=10,
+                           max_target_positions=16, pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=3,
+                           suppress_tokens=[5], begin_suppress_tokens=[7])
+    m = randomise(WhisperForConditionalGeneration(config), scale=2.0)
+    return (lambda x: m.generate(x, max_new_tokens=6, do_sample=False, return_timestamps=False)), [
+        (rand(1, 4, 20, seed=s, scale=2),) for s in range(4)]
+
+
+@model("transformers", "translation by beams with a forced end")
+def marian_beam_search():
+    from transformers import MarianConfig
+
+    config = MarianConfig(**ENCODER_DECODER, max_position_embeddings=32, decoder_start_token_id=0, forced_eos_token_id=5)
+    return greedy("MarianMTModel", config, num_beams=2, new=5)
+
+
+@model("transformers", "speech to text: frame lengths from the mask, greedy decoding")
+def speech2text_generate():
+    from transformers import Speech2TextConfig, Speech2TextForConditionalGeneration
+
+    config = Speech2TextConfig(**ENCODER_DECODER, max_source_positions=32, max_target_positions=32, input_feat_per_channel=4,
+                               conv_channels=8, num_conv_layers=1, conv_kernel_sizes=[3], bos_token_id=1, decoder_start_token_id=5)
+    m = randomise(Speech2TextForConditionalGeneration(config), scale=2.0)
+    masks = [torch.ones(1, 8, dtype=torch.long), torch.tensor([[1, 1, 1, 1, 1, 0, 0, 0]])]
+    return (lambda x, mask: m.generate(x, attention_mask=mask, max_new_tokens=5, do_sample=False)), [
+        (rand(1, 8, 4, seed=s), masks[s % 2]) for s in range(4)]
+
+
+@model("transformers", "encoder-decoder greedy decoding of a padded batch")
+def t5_generate_batch():
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    config = T5Config(vocab_size=12, d_model=16, d_kv=8, d_ff=24, num_layers=1, num_heads=2, decoder_start_token_id=0,
+                      eos_token_id=5, pad_token_id=0)
+    m = randomise(T5ForConditionalGeneration(config), scale=2.0)
+    masks = [torch.ones(2, 4, dtype=torch.long), torch.tensor([[1, 1, 1, 0], [1, 1, 1, 1]])]
+    return (lambda ids, mask: m.generate(ids, attention_mask=mask, max_new_tokens=6, do_sample=False)), [
+        (ints(2, 4, low=1, high=12, seed=s), masks[s % 2]) for s in range(4)]
+
+
+@model("transformers", "sparse attention in blocks; the input padded to whole blocks")
+def bigbird():
+    from transformers import BigBirdConfig, BigBirdModel
+
+    config = BigBirdConfig(vocab_size=12, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24,
+                           max_position_embeddings=64, attention_type="block_sparse", block_size=2, num_random_blocks=1)
+    m = randomise(BigBirdModel(config))
+    masks = [torch.ones(1, 22, dtype=torch.long), (torch.arange(22) < 15).long().unsqueeze(0)]
+    return (lambda ids, mask: m(ids, attention_mask=mask).last_hidden_state), [
+        (ints(1, 22, low=1, high=12, seed=s), masks[s]) for s in range(2)]
+
+
+@model("transformers", "disentangled attention over a padded batch")
+def deberta_v2():
+    from transformers import DebertaV2Config, DebertaV2Model
+
+    config = DebertaV2Config(vocab_size=12, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24,
+                             max_position_embeddings=32, relative_attention=True, pos_att_type=["p2c", "c2p"], position_buckets=4,
+                             type_vocab_size=0)
+    m = randomise(DebertaV2Model(config))
+    masks = [torch.ones(2, 5, dtype=torch.long), torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])]
+    return (lambda ids, mask: m(ids, attention_mask=mask).last_hidden_state), [
+        (ints(2, 5, low=1, high=12, seed=s), masks[s]) for s in range(2)]
+
+
+@model("transformers", "padded audio: frames counted from the mask; the best path without repeats and blanks")
+def wav2vec2_ctc():
+    from transformers import Wav2Vec2Config, Wav2Vec2ForCTC
+
+    config = Wav2Vec2Config(vocab_size=6, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24,
+                            conv_dim=(8, 8), conv_stride=(3, 2), conv_kernel=(4, 3), num_feat_extract_layers=2,
+                            num_conv_pos_embeddings=4, num_conv_pos_embedding_groups=2, layerdrop=0.5)
+    m = randomise(Wav2Vec2ForCTC(config), scale=2.0)
+
+    def run(x, mask):
+        path = torch.unique_consecutive(m(x, attention_mask=mask).logits.argmax(-1)[0])
+        return path[path != 0]
+
+    masks = [torch.ones(1, 60, dtype=torch.long), (torch.arange(60) < 40).long().unsqueeze(0)]
+    return run, [(rand(1, 60, seed=s), masks[s % 2]) for s in range(4)]
+
+
+@model("transformers", "local attention in chunks; the input padded to whole chunks")
+def reformer_local():
+    from transformers import ReformerConfig, ReformerModel
+
+    config = ReformerConfig(vocab_size=12, hidden_size=16, attention_head_size=8, num_attention_heads=2, feed_forward_size=24,
+                            axial_pos_shape=(4, 4), axial_pos_embds_dim=(8, 8), attn_layers=["local", "local"],
+                            local_attn_chunk_length=4, max_position_embeddings=16, is_decoder=False, pad_token_id=0)
+    m = randomise(ReformerModel(config))
+    masks = [torch.ones(1, 10, dtype=torch.long), (torch.arange(10) < 7).long().unsqueeze(0)]
+    return (lambda ids, mask: m(ids, attention_mask=mask).last_hidden_state), [
+        (ints(1, 10, low=1, high=12, seed=s), masks[s]) for s in range(2)]
+
+
+@model("openai-whisper", "which timestamps may come next depends on those that came")
+def whisper_timestamp_rules():
+    import types
+
+    from whisper.decoding import ApplyTimestampRules
+
+    rules = ApplyTimestampRules(types.SimpleNamespace(no_timestamps=9, timestamp_begin=10, eot=8), 1, 3)
+
+    def run(logits, ids):
+        logits = logits.clone()
+        rules.apply(logits, ids)
+        return logits
+
+    ids = [[[1, 12, 3, 4]], [[1, 2, 12, 13]], [[1, 12, 3, 14]], [[1, 2, 3, 4]]]
+    return run, [(rand(1, 18, seed=i, scale=2), torch.tensor(x)) for i, x in enumerate(ids)]
+
+
+@model("openai-whisper", "greedy decoding until every row has ended")
+def whisper_greedy_decoder():
+    from whisper.decoding import GreedyDecoder
+    from whisper.model import TextDecoder
+
+    text = randomise(TextDecoder(n_vocab=12, n_ctx=16, n_state=8, n_head=2, n_layer=1), scale=2.0)
+    decoder = GreedyDecoder(0.0, 5)
+
+    def run(ids, audio):
+        total = torch.zeros(ids.shape[0])
+        for _ in range(6):
+            ids, done = decoder.update(ids, text(ids, audio)[:, -1], total)
+            if done:
+                break
+        return decoder.finalize(ids, total)
+
+    return run, [(ints(2, 3, high=12, seed=s), rand(2, 4, 8, seed=s)) for s in range(4)]
+
+
+@model("labml-nn", "nucleus: as few tokens as hold the probability; the draw is replaced by the best")
+def labml_nucleus_sampler():
+    from labml_nn.sampling.nucleus import NucleusSampler
+
+    class Greedy:
+        def __call__(self, logits):
+            return logits.argmax(-1)
+
+    m = NucleusSampler(0.7, Greedy())
+    return (lambda x: m(x)), [(rand(2, 8, seed=s),) for s in range(3)]

@@ -32,7 +32,11 @@ def anchors(levels=2):
 
 
 def picked(detector, *names):
-    return lambda image: tuple(detector([image])[0][n] for n in names or ("boxes", "labels", "scores"))
+    def run(image):
+        found = detector([image])[0]
+        return tuple(found[n] for n in names or ("boxes", "labels", "scores"))
+
+    return run
 
 
 @model("torchvision", "proposals filtered, suppressed, pooled and classified: two-stage detection", rtol=1e-3, atol=1e-3)
@@ -105,3 +109,54 @@ def batched_nms():
 
     return run, [(rand(6, 2, seed=s).abs() * 2, rand(6, 2, seed=s + 1).abs() * 2 + 0.5, rand(6, seed=s), torch.tensor([0, 1, 0, 1, 0, 0]))
                  for s in range(4)]
+
+
+@model("ultralytics", "candidates by confidence, suppressed per class, a list per image", rtol=1e-3, atol=1e-3)
+def ultralytics_nms():
+    with_torchvision_operators()
+    from ultralytics.utils.nms import non_max_suppression
+
+    return (lambda p: non_max_suppression(p, conf_thres=0.6, iou_thres=0.5, max_det=5)), [
+        (torch.cat([rand(2, 4, 12, seed=s).abs() * 20 + 4, rand(2, 3, 12, seed=s + 9).sigmoid()], 1),) for s in range(4)]
+
+
+@model("transformers", "the best boxes above a threshold, per image")
+def deformable_detr_post_process():
+    import types
+
+    from transformers.models.deformable_detr.image_processing_deformable_detr import DeformableDetrImageProcessor
+
+    p = DeformableDetrImageProcessor()
+    return (lambda logits, boxes: p.post_process_object_detection(types.SimpleNamespace(logits=logits, pred_boxes=boxes), threshold=0.7,
+                                                                  top_k=8)), [
+        (rand(2, 6, 4, seed=s, scale=2), rand(2, 6, 4, seed=s + 5).sigmoid()) for s in range(4)]
+
+
+@model("transformers", "segments above a threshold painted one after the other; their number varies")
+def detr_panoptic_segments():
+    from transformers.models.detr.image_processing_detr import compute_segments
+
+    return (lambda masks, scores, labels: compute_segments(masks, scores, labels, 0.5, 0.5, set())), [
+        (rand(3, 4, 4, seed=s).sigmoid(), rand(3, seed=s).sigmoid(), torch.tensor([0, 1, 1])) for s in range(3)]
+
+
+@model("transformers", "masks kept by quality and stability; their boxes")
+def sam_filter_masks():
+    from transformers.models.sam.image_processing_sam import _batched_mask_to_box, _compute_stability_score
+
+    def run(masks, scores):
+        keep = (scores > 0.5) & (_compute_stability_score(masks, 0.0, 0.5) > 0.3)
+        kept = masks[keep] > 0
+        return kept, _batched_mask_to_box(kept)
+
+    return run, [(rand(5, 6, 6, seed=s, scale=2), rand(5, seed=s).sigmoid()) for s in range(3)]
+
+
+@model("monai", "boxes of a detector by score and level, suppressed per class", rtol=1e-3, atol=1e-3)
+def monai_box_selector():
+    with_torchvision_operators()
+    from monai.apps.detection.utils.box_selector import BoxSelector
+
+    m = BoxSelector(nms_thresh=0.4, score_thresh=0.4, detections_per_img=4, topk_candidates_per_level=6)
+    return (lambda corner, size, logits: m.select_boxes_per_image([torch.cat([corner, corner + size], 1)], [logits], (8, 8))), [
+        (rand(8, 2, seed=s).abs() * 3, rand(8, 2, seed=s + 1).abs() * 3 + 0.1, rand(8, 3, seed=s + 2)) for s in range(4)]

@@ -185,3 +185,50 @@ def odeint_adjoint_forward():
     f = randomise(Field())
     times = torch.linspace(0, 1, 3)
     return (lambda y: odeint_adjoint(f, y, times, method="dopri5", rtol=1e-3, atol=1e-3)), starts(4)
+
+
+@model("torchdiffeq", "fixed-point iteration in every step, until it converges", rtol=1e-3, atol=1e-4)
+def odeint_implicit_adams():
+    return ode("implicit_adams", step_size=0.25)
+
+
+@model("torchdyn", "fixed steps", rtol=1e-3, atol=1e-4)
+def torchdyn_rk4():
+    from torchdyn.numerics import odeint
+
+    f = randomise(Field())
+    times = torch.linspace(0, 1, 5)
+    return (lambda y: odeint(lambda t, x: f(t, x), y, times, solver="rk4")[1]), starts(3)
+
+
+@model("pytorch-minimize", "least squares by conjugate gradients, until the residual is small", rtol=1e-3, atol=1e-4)
+def torchmin_cgls():
+    from torchmin.lstsq.cg import cgls
+
+    return (lambda a, b: cgls(a, b, max_iter=20, tol=1e-3)), [(rand(6, 3, seed=s), rand(6, seed=s)) for s in range(3)]
+
+
+def double(make, scale=1.0):
+    """In double precision, where rounding moves no step: what differs then is a defect."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        target, inputs = make()
+        return target, [tuple(x * scale for x in given) for given in inputs]
+    finally:
+        torch.set_default_dtype(before)
+
+
+@model("torchdiffeq", "steps accepted or rejected, in double precision", rtol=1e-8, atol=1e-9)
+def odeint_dopri5_double():
+    return double(odeint_dopri5, scale=0.5)
+
+
+@model("torchode", "per-sample steps, in double precision", rtol=1e-8, atol=1e-9)
+def torchode_dopri5_double():
+    return double(torchode_dopri5)
+
+
+@model("torchcde", "a controlled equation, in double precision", rtol=1e-8, atol=1e-9)
+def torchcde_cdeint_double():
+    return double(torchcde_cdeint)
