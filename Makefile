@@ -52,7 +52,7 @@ format:
 tidy:
 	@command -v clang-tidy >/dev/null || { echo 'clang-tidy is missing: sudo apt-get install clang-tidy' >&2; exit 1; }
 	@cmake --preset dev >/dev/null && cmake --build build/dev --target dycl_plan_header >/dev/null
-	@git ls-files 'src/*.cpp' 'tools/*.cpp' | grep -v -e backends/ort -e backends/openvino | xargs -P $$(nproc) -n 1 clang-tidy --quiet -p build/dev
+	@git ls-files 'src/*.cpp' 'tools/*.cpp' | grep -v -e backends/ort -e backends/openvino -e backends/tvm | xargs -P $$(nproc) -n 1 clang-tidy --quiet -p build/dev
 
 artifact: setup
 	@.venv/bin/python scripts/artifact.py "$(DIR)"

@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
                    help="an example input: a shape of random values, or an array; a letter is a dynamic dim")
     p.add_argument("--range", action="append", default=[], metavar="NAME=MIN,MAX", help="the range of a dynamic dim")
     p.add_argument("-o", "--output", help="the package; default: the name with .dycl")
-    p.add_argument("--backend", default="ort", help="ort, openvino, or auto: chosen per sub-DNN by measuring")
+    p.add_argument("--backend", default="ort", help="ort, openvino, tvm, or auto: chosen per sub-DNN by measuring")
     p.add_argument("--threads", type=int, default=1, help="threads of use, for what auto measures")
     p.add_argument("--budget", type=float, default=20.0, help="seconds that auto may spend on measuring")
     p.add_argument("--no-cache", action="store_true", help="let engines compile again what they compiled before")

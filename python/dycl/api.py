@@ -27,7 +27,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
 
     args, kwargs   example arguments: tensors (anywhere in nested containers) become inputs, other values
                    are fixed and checked at each call
-    backend        the engine of the straight-line parts: "ort", "openvino", or "auto": chosen for each part by
+    backend        the engine of the straight-line parts: "ort", "openvino", "tvm", or "auto": chosen for each part by
                    measuring with `threads` threads, for at most `budget` seconds
     use_cache      take what engines compiled before (DYCL_CACHE_DIR, ~/.cache/dycl)
     dynamic_dims   {argument name: {axis: symbol}}: extents that may differ from call to call

@@ -7,6 +7,9 @@
 #ifdef DYCL_WITH_OPENVINO
 #include "backends/openvino/compile.h"
 #endif
+#ifdef DYCL_WITH_TVM
+#include "backends/tvm/compile.h"
+#endif
 
 namespace dycl::backends {
 namespace {
@@ -25,6 +28,9 @@ const std::vector<Entry>& table() {
 #endif
 #ifdef DYCL_WITH_OPENVINO
       {"openvino", openvino::make_backend},
+#endif
+#ifdef DYCL_WITH_TVM
+      {"tvm", tvm::make_backend},
 #endif
   };
   return entries;

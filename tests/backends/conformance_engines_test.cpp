@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "backends/ort/evaluator.h"
@@ -355,6 +356,96 @@ ir::Type with_symbol(const Tensor& t) {
   return type;
 }
 
+// By name of the case.
+const std::set<std::string>& taken_by_tvm() {
+  static const std::set<std::string> names = {"AbsOfSpecialValues",
+                                              "AddBroadcast",
+                                              "AddOfSpecialValues",
+                                              "And",
+                                              "ArgMaxColumns",
+                                              "ArgMaxTies",
+                                              "ArgMaxWide",
+                                              "AveragePool",
+                                              "BatchNormalization",
+                                              "CastBoolToFloat",
+                                              "CeilOfSpecialValues",
+                                              "ClipCrossed",
+                                              "ClipOfSpecialValues",
+                                              "Concat",
+                                              "ConcatInts",
+                                              "Conv",
+                                              "ConvGrouped",
+                                              "ConvPadded",
+                                              "DivOfSpecialValues",
+                                              "ErfOfSpecialValues",
+                                              "ExpOfSpecialValues",
+                                              "Expand",
+                                              "Flatten",
+                                              "FloorOfSpecialValues",
+                                              "Gather",
+                                              "GatherInts",
+                                              "Gemm",
+                                              "GlobalAveragePool",
+                                              "GreaterOfSpecialValues",
+                                              "GreaterOrEqualOfSpecialValues",
+                                              "IdentityInts",
+                                              "LayerNormalization",
+                                              "LeakyReluOfSpecialValues",
+                                              "LessOfSpecialValues",
+                                              "LessOrEqualOfSpecialValues",
+                                              "LogOfSpecialValues",
+                                              "MatMul",
+                                              "MatMulBatched",
+                                              "MaxOfSpecialValues",
+                                              "MaxPool",
+                                              "MinOfSpecialValues",
+                                              "MulOfSpecialValues",
+                                              "NegOfSpecialValues",
+                                              "Not",
+                                              "Or",
+                                              "Pad",
+                                              "ReduceMaxAll",
+                                              "ReduceMaxMiddle",
+                                              "ReduceMaxOfSpecialValues",
+                                              "ReduceMeanAll",
+                                              "ReduceMeanMiddle",
+                                              "ReduceMeanOfSpecialValues",
+                                              "ReduceMinAll",
+                                              "ReduceMinMiddle",
+                                              "ReduceMinOfSpecialValues",
+                                              "ReduceSumAll",
+                                              "ReduceSumMiddle",
+                                              "ReduceSumOfSpecialValues",
+                                              "ReluOfSpecialValues",
+                                              "Reshape",
+                                              "ReshapeInts",
+                                              "Scalar",
+                                              "SigmoidOfSpecialValues",
+                                              "Slice",
+                                              "SliceToTheEnd",
+                                              "SoftmaxColumns",
+                                              "SoftmaxMasked",
+                                              "SoftmaxOfNaN",
+                                              "SoftmaxOfTameValues",
+                                              "Split",
+                                              "SqrtOfSpecialValues",
+                                              "Squeeze",
+                                              "SubOfSpecialValues",
+                                              "TanhOfSpecialValues",
+                                              "Tile",
+                                              "Transpose",
+                                              "TransposeBools",
+                                              "Unsqueeze",
+                                              "Where",
+                                              "Xor"};
+  return names;
+}
+
+bool must_take(const std::string& backend, const Case& c) {
+  if (backend == "tvm") return taken_by_tvm().count(c.name) != 0;
+  return backend != "openvino" || c.takers == All;
+}
+
 class Ops : public testing::TestWithParam<Param> {};
 
 TEST_P(Ops, AgreeWithTheReference) {
@@ -387,7 +478,7 @@ TEST_P(Ops, AgreeWithTheReference) {
                               : form == Symbolic ? "symbolic"
                                                  : "open");
     if (form == Constants || backend == "ort") {
-      EXPECT_EQ(taken, backend != "openvino" || c.takers == All);
+      EXPECT_EQ(taken, must_take(backend, c));
     }
   }
 }
@@ -477,7 +568,8 @@ TEST_P(Engine, TakesManyShapesOneAfterTheOther) {
   const auto x = s.input(rows_by(4));
   const auto y = s.op("MatMul", {x, s.weight("w", random_f32({4, 3}, 1))}, rows_by(3));
   s.returns({s.op("Relu", {y}, rows_by(3))});
-  EXPECT_FALSE(refuses(GetParam(), program));
+  EXPECT_EQ(refuses(GetParam(), program), GetParam() == "tvm");  // its kernels are for one shape
+  if (GetParam() == "tvm") return;
   ir::Program compiled = program;
   const auto run = start(compiled, 1);
   ASSERT_TRUE(run.ok()) << run.error().message;

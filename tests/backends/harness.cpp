@@ -209,11 +209,23 @@ const dycl_plugin* load_plugin(const std::string& backend) {
   return entry ? entry(DYCL_PLUGIN_ABI) : nullptr;
 }
 
+namespace {
+
+// A portable form may be another back end's.
+std::string plugin_of(const std::vector<backends::SubDnnArtifacts>& artifacts, const PluginRun::Options& options) {
+  for (const auto& sub_dnn : artifacts)
+    for (const backends::Artifact& artifact : sub_dnn.artifacts)
+      if (options.prefer_cpu_target || artifact.target == backends::kPortableTarget) return artifact.backend;
+  return options.backend;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<PluginRun>> PluginRun::create(const ir::Program& program,
                                                      const std::vector<backends::SubDnnArtifacts>& artifacts,
                                                      const Options& options) {
   std::unique_ptr<PluginRun> run(new PluginRun);
-  run->plugin_ = load_plugin(options.backend);
+  run->plugin_ = load_plugin(plugin_of(artifacts, options));
   if (!run->plugin_) return Error{ErrorKind::Missing, "no plug-in", {}, {}, {}};
   dycl_engine_options engine_options{};
   engine_options.struct_size = sizeof engine_options;

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sub-DNN's ONNX model to scheduled kernels, the order in which they run, and what becomes of the weights.
+
+Weights (w0, w1, ...) are inputs here: two sub-DNNs of the same structure share their kernels. What depends on
+weights alone (other layouts, folded normalisations) is lifted into a second function, which `Weights` runs once
+per sub-DNN while compiling. Everything is of known shape; what is not is refused with an exception.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+import numpy as np
+import onnx
+import tvm
+from onnx import helper
+from tvm import relax, tirx
+
+import nan
+import schedule
+from plan import Plan
+
+
+class Refused(Exception):
+    """Why a sub-DNN cannot be compiled, in words for the user."""
+
+
+# ---- the ONNX model ------------------------------------------------------------------
+
+
+def read_weights(model: onnx.ModelProto, path: str) -> list[np.ndarray]:
+    """Makes inputs of the float weights, which stand outside the model, and constants of the others.
+
+    Returns the elements of all, w0 first."""
+    graph = model.graph
+    outside = [t for t in graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL]
+    arrays = []
+    with open(path, "rb") as file:
+        for tensor in outside:
+            dtype = helper.tensor_dtype_to_np_dtype(tensor.data_type)
+            count = int(np.prod(tensor.dims, dtype=np.int64))
+            array = np.frombuffer(file.read(count * dtype.itemsize), dtype).reshape(tuple(tensor.dims))
+            graph.initializer.remove(tensor)
+            if tensor.data_type == onnx.TensorProto.FLOAT and count > 0:
+                graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
+                arrays.append(array)
+            else:
+                graph.initializer.append(onnx.numpy_helper.from_array(array, tensor.name))
+    return arrays
+
+
+def fold_normalisations(model: onnx.ModelProto) -> None:
+    """Conv and then BatchNormalization: one Conv, whose weights are computed from those of both."""
+    graph = model.graph
+    uses: dict[str, int] = {}
+    for node in graph.node:
+        for name in node.input:
+            uses[name] = uses.get(name, 0) + 1
+    for info in graph.output:
+        uses[info.name] = uses.get(info.name, 0) + 1
+    constant = {t.name for t in graph.initializer} | {i.name for i in graph.input if i.name.startswith("w")}
+    makers = {out: node for node in graph.node for out in node.output}
+    nodes: list[onnx.NodeProto] = []
+    folded: set[int] = set()
+    for node in graph.node:
+        conv = makers.get(node.input[0]) if node.input else None
+        if not _folds(node, conv, uses, constant):
+            nodes.append(node)
+            continue
+        nodes.extend(_folded(graph, conv, node))
+        folded.add(id(conv))
+    kept = [n for n in nodes if id(n) not in folded]
+    del graph.node[:]
+    graph.node.extend(kept)
+
+
+def _folds(node, conv, uses, constant) -> bool:
+    if node.op_type != "BatchNormalization" or conv is None or conv.op_type != "Conv":
+        return False
+    if len([o for o in node.output if o]) != 1 or uses.get(conv.output[0]) != 1:
+        return False
+    return all(name in constant for name in [*conv.input[1:], *node.input[1:]] if name)
+
+
+def _folded(graph, conv, norm):
+    out = norm.output[0]
+    epsilon = next((a.f for a in norm.attribute if a.name == "epsilon"), 1e-5)
+    names = iter(f"{out}_fold{i}" for i in range(16))
+    nodes = []
+
+    def op(kind, *inputs):
+        name = next(names)
+        nodes.append(helper.make_node(kind, list(inputs), [name]))
+        return name
+
+    def literal(array):
+        name = next(names)
+        graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+        return name
+
+    gamma, beta, mean, variance = norm.input[1:5]
+    scale = op("Div", gamma, op("Sqrt", op("Add", variance, literal(np.float32(epsilon)))))
+    weight = next(i for i in graph.input if i.name == conv.input[1])
+    rank = len(weight.type.tensor_type.shape.dim)
+    shape = literal(np.array([-1] + [1] * (rank - 1), np.int64))
+    scaled = op("Mul", conv.input[1], op("Reshape", scale, shape))
+    shift = mean if len(conv.input) < 3 or not conv.input[2] else op("Sub", mean, conv.input[2])
+    bias = op("Sub", beta, op("Mul", shift, scale))
+    fused = helper.make_node("Conv", [conv.input[0], scaled, bias], [out], name=conv.name)
+    fused.attribute.extend(conv.attribute)
+    return [*nodes, fused]
+
+
+def settle_arg_max(model: onnx.ModelProto) -> None:
+    """ArgMax as the reference has it: the first of the largest, NaNs passed over, but a NaN in front wins.
+
+    TVM's own gives the last NaN, and -1 for a row of -inf."""
+    graph = model.graph
+    nodes: list[onnx.NodeProto] = []
+    for node in graph.node:
+        if node.op_type != "ArgMax":
+            nodes.append(node)
+            continue
+        x, out = node.input[0], node.output[0]
+        axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
+        keep = next((a.i for a in node.attribute if a.name == "keepdims"), 1)
+        words = ("low", "zero", "one", "axis", "nan", "tame", "best", "front", "first", "bad", "settled")
+        names = {k: f"{out}_{k}" for k in words}
+        literals = {"low": np.float32(-np.inf), "zero": np.array([0]), "one": np.array([1]), "axis": np.array([axis])}
+        for word, array in literals.items():
+            graph.initializer.append(onnx.numpy_helper.from_array(array, names[word]))
+        best = helper.make_node("ArgMax", [names["tame"]], [names["best"]])
+        best.attribute.extend(node.attribute)
+        nodes += [
+            helper.make_node("IsNaN", [x], [names["nan"]]),
+            helper.make_node("Where", [names["nan"], names["low"], x], [names["tame"]]),
+            best,
+            helper.make_node("Slice", [x, names["zero"], names["one"], names["axis"]], [names["front"]]),
+            helper.make_node("Identity" if keep else "Squeeze", [names["front"], names["axis"]][: 2 - keep], [names["first"]]),
+            helper.make_node("IsNaN", [names["first"]], [names["bad"]]),
+            helper.make_node("Where", [names["bad"], names["zero"], names["best"]], [names["settled"]]),
+            helper.make_node("Max", [names["settled"], names["zero"]], [out]),
+        ]
+    del graph.node[:]
+    graph.node.extend(nodes)
+
+
+# ---- to kernels ----------------------------------------------------------------------
+
+
+def imported(model: onnx.ModelProto) -> tvm.IRModule:
+    from tvm.relax.frontend.onnx import from_onnx
+
+    inputs = sum(1 for i in model.graph.input if i.name.startswith("in"))
+    module = from_onnx(model, keep_params_in_input=False)
+    module["main"] = module["main"].with_attr("num_input", inputs)
+    return module
+
+
+@relax.expr_functor.mutator
+class _ChannelsLast(relax.PyExprMutator):
+    """Each convolution by itself with its channels last."""
+
+    def visit_call_(self, call):
+        call = super().visit_call_(call)
+        if not isinstance(call.op, tvm.ir.Op) or call.op.name != "relax.nn.conv2d":
+            return call
+        a = call.attrs
+        data = relax.op.permute_dims(call.args[0], [0, 2, 3, 1])
+        weight = relax.op.permute_dims(call.args[1], [2, 3, 1, 0])
+        strides, padding, dilation = ([int(n) for n in v] for v in (a.strides, a.padding, a.dilation))
+        out = relax.op.nn.conv2d(data, weight, strides, padding, dilation, int(a.groups), "NHWC", "HWIO")
+        return relax.op.permute_dims(out, [0, 3, 1, 2])
+
+
+def channels_last(module: tvm.IRModule) -> tvm.IRModule:
+    """Convolutions with channels last, and what stands between them, where TVM knows how."""
+    t = relax.transform
+    try:
+        return t.ConvertLayout({"relax.nn.conv2d": ["NHWC", "HWIO"]})(module)
+    except tvm.error.InternalError:  # it does not know the layouts of some op
+        module["main"] = _ChannelsLast(module).visit_expr(module["main"])
+        return t.Normalize()(module)
+
+
+def lowered(module: tvm.IRModule) -> tvm.IRModule:
+    """main over call_tir of fused kernels, and main_transform_params where weights are changed."""
+    t = relax.transform
+    has_weights = len(module["main"].params) > int(module["main"].attrs["num_input"])
+    module = tvm.transform.Sequential([t.DecomposeOpsForInference(), t.CanonicalizeBindings()])(module)
+    module = channels_last(module)
+    passes = [
+        t.CanonicalizeBindings(),
+        t.FoldConstant(),
+        t.EliminateCommonSubexpr(),
+        t.DeadCodeElimination(),
+        *([t.LiftTransformParams(), t.DeadCodeElimination()] if has_weights else []),
+        t.LegalizeOps(),
+        t.AnnotateTIROpPattern(),
+        t.FoldConstant(),
+        t.FuseOps(),
+        t.FuseTIR(),
+        t.RewriteDataflowReshape(),
+        t.ToNonDataflow(),
+        t.CanonicalizeBindings(),
+    ]
+    return tvm.transform.Sequential(passes)(module)
+
+
+class Weights:
+    """The weights of kernels, from those of the model: arrays in the order of main's parameters after the inputs."""
+
+    def __init__(self, module: tvm.IRModule):
+        names = {v.name_hint: v for v in module.get_global_vars()}
+        self.changes = "main_transform_params" in names
+        self.sources: dict[int, int] = {}  # results that are operands, by place
+        if not self.changes:
+            return
+        change = names["main_transform_params"]
+        self.sources = _handed_through(module[change])
+        own = tvm.IRModule({v: module[v] for v in _reachable(module, change)})
+        self._run = relax.VirtualMachine(tvm.compile(own, target="llvm"), tvm.cpu())["main_transform_params"]
+
+    def of(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
+        if not self.changes:
+            return arrays
+        result = self._run([tvm.runtime.tensor(np.ascontiguousarray(a)) for a in arrays])
+        return [t.numpy() for t in result]
+
+
+def _handed_through(function: relax.Function) -> dict[int, int]:
+    """Which results of the change of weights are one of its operands."""
+    place: dict = {}
+    fields: dict = {}
+    for block in function.body.blocks:
+        for binding in block.bindings:
+            value = binding.value
+            if isinstance(value, relax.TupleGetItem) and value.tuple_value.same_as(function.params[0]):
+                place[binding.var] = int(value.index)
+            elif isinstance(value, tvm.ir.Var) and value in place:
+                place[binding.var] = place[value]
+            elif isinstance(value, tvm.ir.Tuple):
+                fields[binding.var] = list(value.fields)
+    result = function.body.body
+    items = list(result.fields) if isinstance(result, tvm.ir.Tuple) else fields.get(result, [])
+    return {i: place[v] for i, v in enumerate(items) if isinstance(v, tvm.ir.Var) and v in place}
+
+
+def _reachable(module, start):
+    seen, todo = [], [start]
+    while todo:
+        var = todo.pop()
+        if any(var.same_as(s) for s in seen):
+            continue
+        seen.append(var)
+        if isinstance(module[var], relax.Function):
+
+            def visit(e):
+                if isinstance(e, tvm.ir.GlobalVar):
+                    todo.append(e)
+
+            relax.analysis.post_order_visit(module[var], visit)
+    return seen
+
+
+def _number(dtype: str) -> int:
+    return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+
+
+class _Steps:
+    """main as a list of calls, into a Plan."""
+
+    def __init__(self, module: tvm.IRModule, plan: Plan):
+        self.module, self.plan = module, plan
+        self.values: dict = {}
+        self.kernels: dict[str, tvm.ir.GlobalVar] = {}
+
+    def run(self) -> None:
+        main = self.module["main"]
+        inputs = int(main.attrs["num_input"])
+        for i, param in enumerate(main.params):
+            make = self.plan.input if i < inputs else self.plan.weight
+            self.values[param] = make(*_type(param.ty))
+        for block in main.body.blocks:
+            for binding in block.bindings:
+                if not isinstance(binding, relax.VarBinding):
+                    raise Refused("TVM leaves a shape to be found out at run time")
+                self.values[binding.var] = self.value(binding.value)
+        results = self.value(main.body.body)
+        for result in results if isinstance(results, list) else [results]:
+            self.plan.result(result)
+
+    def value(self, e):
+        if isinstance(e, relax.Var):
+            return self.values[e]
+        if isinstance(e, tvm.ir.GenericConst):
+            return self.plan.constant(e.value.numpy(), *_type(e.ty))
+        if isinstance(e, tvm.ir.Tuple):
+            return [self.value(f) for f in e.fields]
+        if isinstance(e, relax.TupleGetItem):
+            return self.value(e.tuple_value)[int(e.index)]
+        if isinstance(e, tvm.ir.Call):
+            return self.call(e)
+        raise Refused(f"TVM leaves a {type(e).__name__} to its interpreter")
+
+    def call(self, call):
+        name = call.op.name if isinstance(call.op, tvm.ir.Op) else str(call.op)
+        if name == "relax.reshape":
+            return self.plan.view(self.value(call.args[0]), *_type(call.ty))
+        if name != "relax.call_tir" or len(call.args) != 2:
+            raise Refused(f"TVM leaves {name} to its interpreter")
+        kernel, operands = call.args
+        info = call.ty
+        tuple_of = isinstance(info, relax.TupleType)
+        outs = [self.plan.local(*_type(i)) for i in (info.fields if tuple_of else [info])]
+        self.kernels[kernel.name_hint] = kernel
+        self.plan.call(kernel.name_hint, [self.value(o) for o in operands.fields], outs)
+        return outs if tuple_of else outs[0]
+
+
+def _type(info) -> tuple[int, list[int]]:
+    if not isinstance(info, relax.TensorType) or not isinstance(info.shape, relax.ShapeExpr):
+        raise Refused("TVM does not know the shape of a tensor")
+    dims = []
+    for dim in info.shape:
+        if not isinstance(dim, tirx.IntImm):
+            raise Refused("TVM does not know the shape of a tensor")
+        dims.append(int(dim))
+    return _number(str(info.dtype)), dims
+
+
+class Compiled:
+    """Kernels (a module to be exported), the plan that calls them, and the change of weights."""
+
+    def __init__(self, model: onnx.ModelProto, target, machine: schedule.Machine):
+        fold_normalisations(model)
+        settle_arg_max(model)
+        with target:
+            module = lowered(imported(model))
+            self.plan = Plan()
+            steps = _Steps(module, self.plan)
+            steps.run()
+            self.plan.place()
+            self.weights = Weights(module)
+            kernels = {}
+            for name, var in steps.kernels.items():
+                function = schedule.scheduled(nan.handed_on(module[var]), machine)
+                kernels[name] = function.with_attr("global_symbol", name)
+            self.module = tvm.compile(tvm.IRModule(kernels), target=target) if kernels else None
+        self.names = [int(i.name[1:]) for i in model.graph.input if i.name.startswith("w")]
+
+    def kernel_weights(self, given: list[np.ndarray]) -> list[np.ndarray]:
+        return [*self.weights.of(given), *self.plan.constants]
+
+    def source_of(self, index: int) -> int | None:
+        """The number of the model's weight that a kernel takes as it is."""
+        place = self.weights.sources.get(index) if self.weights.changes else index
+        return self.names[place] if place is not None and place < len(self.names) else None
+
+    def exported(self) -> bytes:
+        """The kernels as a shared library."""
+        if self.module is None:
+            return b""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "kernels.so")
+            self.module.export_library(path)
+            with open(path, "rb") as file:
+                return file.read()

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run-time half of the TVM back end, behind include/dycl/plugin.h.
+//
+// A session is a library of kernels and the plan that calls them; a context has scratch memory and the arguments of
+// every call, made once. Operands, results and weights are used in place, but for arguments of the program
+// that are not aligned as kernels expect: they are copied.
+//
+// TVM has a pool of threads per calling thread; how many is set when a thread calls an engine of another number.
+#include <dlpack/dlpack.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backends/plugin_status.h"
+#include "backends/tvm/library.h"
+#include "backends/tvm/plan.h"
+#include "dycl/plugin.h"
+#include "support/dtype.h"
+
+namespace tvm = dycl::backends::tvm;
+using dycl::DType;
+using dycl::Error;
+using dycl::ErrorKind;
+using dycl::Result;
+using dycl::backends::fail;
+using dycl::backends::guarded;
+using dycl::backends::status_of;
+using dycl::backends::t_last_error;
+
+namespace {
+
+Error failure(std::string message) { return {ErrorKind::RuntimeFailure, std::move(message), {}, {}, {}}; }
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<void, Free>;
+
+Memory aligned(std::uint64_t bytes) {
+  Memory memory(std::aligned_alloc(tvm::kAlignment, (bytes / tvm::kAlignment + 1) * tvm::kAlignment));
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % tvm::kAlignment == 0; }
+
+}  // namespace
+
+struct dycl_engine {
+  const tvm::Library* library = nullptr;
+  const dycl_plugin_host* host = nullptr;
+  int threads = 1;
+};
+
+struct dycl_session {
+  dycl_engine* engine = nullptr;
+  std::string function;
+  tvm::Plan plan;
+  tvm::Object module;
+  std::vector<tvm::Object> kernels;                        // of plan.steps; none for copies
+  std::vector<const void*> weights;                        // aligned
+  std::vector<Memory> copies;                              // of weights that are not
+  std::vector<std::vector<std::int64_t>> inputs, outputs;  // shapes
+  std::vector<std::int32_t> input_types, output_types;
+};
+
+struct dycl_context {
+  Memory scratch;
+  std::vector<DLTensor> tensors;                  // of the plan
+  std::vector<std::vector<TVMFFIAny>> arguments;  // of plan.steps
+  std::vector<Memory> staged_inputs, staged_outputs;
+  std::vector<void*> inputs, outputs;  // of this run
+};
+
+namespace {
+
+// ---- engine ----------------------------------------------------------------------
+
+dycl_plugin_status create_engine(const dycl_plugin_host* host, const dycl_engine_options* options,
+                                 dycl_engine** out) noexcept {
+  return guarded([&]() -> Result<void> {
+    if (options->extra_count > 0)
+      return Error{ErrorKind::Unsupported,
+                   "the tvm engine has no option '" + std::string(options->extra_keys[0]) + "'",
+                   {},
+                   {},
+                   {}};
+    // Idle threads of TVM yield 300,000 times before they sleep, and before they end: on busy cores that takes minutes.
+    if (options->spinning != 1) ::setenv("TVM_THREAD_POOL_SPIN_COUNT", "0", 0);
+    auto engine = std::make_unique<dycl_engine>();
+    engine->host = host;
+    engine->threads =
+        options->threads > 0 ? options->threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    DYCL_ASSIGN(engine->library, tvm::library());
+    *out = engine.release();
+    return {};
+  });
+}
+
+void destroy_engine(dycl_engine* engine) noexcept { delete engine; }
+
+int32_t accepts_target(dycl_engine* engine, const char* target) noexcept {
+  try {
+    const std::string mine = tvm::target_key(*engine->library);
+    if (mine == target) return 1;
+    t_last_error = "artifacts are for " + std::string(target) + ", this machine is " + mine;
+  } catch (const std::exception& e) {
+    t_last_error = e.what();
+  }
+  return 0;
+}
+
+// ---- load ------------------------------------------------------------------------
+
+Result<void> take_weights(dycl_session& session, const dycl_plugin_artifact& artifact) {
+  for (std::uint32_t i = 0; i < artifact.weight_count; ++i) {
+    const dycl_plugin_weight& weight = artifact.weights[i];
+    session.weights.push_back(weight.data);
+    if (is_aligned(weight.data)) continue;
+    session.copies.push_back(aligned(weight.bytes));
+    std::memcpy(session.copies.back().get(), weight.data, weight.bytes);
+    session.weights.back() = session.copies.back().get();
+  }
+  for (const tvm::PlanTensor& tensor : session.plan.tensors) {
+    if (tensor.place != tvm::Place::Weight) continue;
+    const dycl_plugin_weight& weight = artifact.weights[tensor.index];
+    if (weight.bytes != tensor.bytes || weight.dtype != tensor.dtype)
+      return failure("it wants a weight that the package does not give it");
+  }
+  return {};
+}
+
+Result<void> take_ports(const dycl_plugin_port* ports, std::uint32_t count,
+                        std::vector<std::vector<std::int64_t>>& shapes, std::vector<std::int32_t>& types) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (ports[i].rank < 0 || std::any_of(ports[i].shape, ports[i].shape + ports[i].rank, [](auto n) { return n < 0; }))
+      return failure("an operand or result has no known shape");
+    if (ports[i].layout && *ports[i].layout) return failure("an operand or result has a layout");
+    shapes.emplace_back(ports[i].shape, ports[i].shape + ports[i].rank);
+    types.push_back(ports[i].dtype);
+  }
+  return {};
+}
+
+std::uint64_t bytes_of(const std::vector<std::int64_t>& shape, std::int32_t dtype) {
+  const auto known = dycl::dtype_of_code(dtype);
+  std::uint64_t bytes = known ? dycl::size_of(*known) : 0;
+  for (const std::int64_t extent : shape) bytes *= static_cast<std::uint64_t>(extent);
+  return bytes;
+}
+
+Result<void> check_plan(const dycl_session& session) {
+  for (const tvm::PlanTensor& tensor : session.plan.tensors) {
+    const bool is_input = tensor.place == tvm::Place::Input;
+    if (!is_input && tensor.place != tvm::Place::Result) continue;
+    const auto& shape = (is_input ? session.inputs : session.outputs)[tensor.index];
+    const std::int32_t dtype = (is_input ? session.input_types : session.output_types)[tensor.index];
+    if (tensor.dtype != dtype || tensor.bytes != bytes_of(shape, dtype))
+      return failure("an operand or result has another type than the program says");
+  }
+  return {};
+}
+
+Result<void> fill_session(dycl_session& session, const dycl_plugin_artifact& artifact) {
+  const auto* bytes = static_cast<const std::uint8_t*>(artifact.bytes);
+  DYCL_ASSIGN(session.plan, tvm::read_plan({bytes, artifact.size}));
+  const tvm::Plan& plan = session.plan;
+  if (plan.inputs != artifact.input_count || plan.results != artifact.output_count ||
+      plan.weights != artifact.weight_count)
+    return failure("it has another number of operands, results or weights than the program says");
+  DYCL_TRY(take_ports(artifact.inputs, artifact.input_count, session.inputs, session.input_types));
+  DYCL_TRY(take_ports(artifact.outputs, artifact.output_count, session.outputs, session.output_types));
+  DYCL_TRY(take_weights(session, artifact));
+  DYCL_TRY(check_plan(session));
+  const tvm::Library& library = *session.engine->library;
+  if (!plan.library.empty()) {
+    DYCL_ASSIGN(session.module, tvm::load_module(library, plan.library.data(), plan.library.size()));
+  }
+  for (const tvm::PlanStep& step : plan.steps) {
+    session.kernels.emplace_back();
+    if (step.copies) continue;
+    if (!session.module.get()) return failure("it has no kernels");
+    DYCL_ASSIGN(session.kernels.back(), tvm::kernel(library, session.module, step.kernel));
+  }
+  return {};
+}
+
+dycl_plugin_status load(dycl_engine* engine, const dycl_plugin_artifact* artifact, dycl_session** out) noexcept {
+  return guarded([&]() -> Result<void> {
+    auto session = std::make_unique<dycl_session>();
+    session->engine = engine;
+    session->function = artifact->function;
+    if (auto filled = fill_session(*session, *artifact); !filled)
+      return Error{ErrorKind::InvalidPackage,
+                   "the artifact of @" + session->function + ": " + filled.error().message,
+                   {},
+                   {},
+                   {}};
+    *out = session.release();
+    return {};
+  });
+}
+
+void destroy_session(dycl_session* session) noexcept { delete session; }
+
+// ---- run -------------------------------------------------------------------------
+
+Result<DLDataType> type_of(std::int32_t code) {
+  const auto dtype = dycl::dtype_of_code(code);
+  if (!dtype) return failure("a tensor has no dtype");
+  const auto bits = static_cast<std::uint8_t>(dycl::size_of(*dtype) * 8);
+  switch (*dtype) {
+    case DType::F32:
+    case DType::F64:
+    case DType::F16: return DLDataType{kDLFloat, bits, 1};
+    case DType::I8:
+    case DType::I16:
+    case DType::I32:
+    case DType::I64: return DLDataType{kDLInt, bits, 1};
+    case DType::U8: return DLDataType{kDLUInt, bits, 1};
+    case DType::Bool: return DLDataType{kDLBool, bits, 1};
+    default: return failure("TVM's plug-in takes no tensors of " + std::string(dycl::name_of(*dtype)));
+  }
+}
+
+Result<void> fill_context(dycl_session& session, dycl_context& context) {
+  const tvm::Plan& plan = session.plan;
+  context.scratch = aligned(plan.scratch);
+  context.inputs.assign(plan.inputs, nullptr);
+  context.outputs.assign(plan.results, nullptr);
+  context.staged_inputs.resize(plan.inputs);
+  context.staged_outputs.resize(plan.results);
+  for (const tvm::PlanTensor& tensor : plan.tensors) {
+    DLTensor view{};
+    view.device = {kDLCPU, 0};
+    view.ndim = static_cast<std::int32_t>(tensor.shape.size());
+    view.shape = const_cast<std::int64_t*>(tensor.shape.data());
+    DYCL_ASSIGN(view.dtype, type_of(tensor.dtype));
+    if (tensor.place == tvm::Place::Weight) view.data = const_cast<void*>(session.weights[tensor.index]);
+    if (tensor.place == tvm::Place::Scratch) view.data = static_cast<char*>(context.scratch.get()) + tensor.index;
+    context.tensors.push_back(view);
+  }
+  for (const tvm::PlanStep& step : plan.steps) {
+    std::vector<TVMFFIAny>& arguments = context.arguments.emplace_back();
+    for (const std::uint32_t tensor : step.tensors) {
+      TVMFFIAny argument{};
+      argument.type_index = kTVMFFIDLTensorPtr;
+      argument.v_ptr = &context.tensors[tensor];
+      arguments.push_back(argument);
+    }
+  }
+  return {};
+}
+
+dycl_plugin_status create_context(dycl_session* session, dycl_context** out) noexcept {
+  return guarded([&]() -> Result<void> {
+    auto context = std::make_unique<dycl_context>();
+    DYCL_TRY(fill_context(*session, *context));
+    *out = context.release();
+    return {};
+  });
+}
+
+void destroy_context(dycl_context* context) noexcept { delete context; }
+
+void use_threads(const dycl_engine& engine) {
+  static thread_local int current = 0;
+  if (current == engine.threads) return;
+  engine.library->set_max_concurrency(engine.threads);
+  if (engine.threads > 1) engine.library->reset_thread_pool();
+  current = engine.threads;
+}
+
+bool has_shape(const dycl_plugin_tensor& tensor, const std::vector<std::int64_t>& shape, std::int32_t dtype) {
+  return tensor.dtype == dtype && tensor.rank == static_cast<std::int32_t>(shape.size()) &&
+         std::equal(shape.begin(), shape.end(), tensor.shape);
+}
+
+// Memory for kernels: the tensor's own, or a place to copy from or to.
+void* placed(const dycl_plugin_tensor& tensor, Memory& staged) {
+  if (tensor.data && is_aligned(tensor.data)) return tensor.data;
+  if (!staged) staged = aligned(tensor.bytes);
+  return staged.get();
+}
+
+Result<void> take_tensors(dycl_session& session, dycl_context& context, dycl_plugin_tensor* const* inputs,
+                          dycl_plugin_tensor* const* outputs) {
+  for (std::size_t i = 0; i < session.inputs.size(); ++i) {
+    const dycl_plugin_tensor& input = *inputs[i];
+    if (!has_shape(input, session.inputs[i], session.input_types[i]))
+      return failure(session.function + ": operand " + std::to_string(i) + " has another shape than the program says");
+    context.inputs[i] = placed(input, context.staged_inputs[i]);
+    if (context.inputs[i] != input.data && input.bytes > 0) std::memcpy(context.inputs[i], input.data, input.bytes);
+  }
+  for (std::size_t i = 0; i < session.outputs.size(); ++i) {
+    dycl_plugin_tensor& output = *outputs[i];
+    const auto& shape = session.outputs[i];
+    if (output.rank < 0 &&
+        session.engine->host->allocate(&output, static_cast<std::int32_t>(shape.size()), shape.data()) != 0)
+      return failure(session.function + ": no memory for a result");
+    if (!has_shape(output, shape, session.output_types[i]))
+      return failure(session.function + ": result " + std::to_string(i) + " has another shape than the program says");
+    context.outputs[i] = placed(output, context.staged_outputs[i]);
+  }
+  for (std::size_t t = 0; t < context.tensors.size(); ++t) {
+    const tvm::PlanTensor& tensor = session.plan.tensors[t];
+    if (tensor.place == tvm::Place::Input) context.tensors[t].data = context.inputs[tensor.index];
+    if (tensor.place == tvm::Place::Result) context.tensors[t].data = context.outputs[tensor.index];
+  }
+  return {};
+}
+
+Result<void> run_session(dycl_session& session, dycl_context& context, dycl_plugin_tensor* const* inputs,
+                         dycl_plugin_tensor* const* outputs) {
+  DYCL_TRY(take_tensors(session, context, inputs, outputs));
+  use_threads(*session.engine);
+  const tvm::Library& library = *session.engine->library;
+  for (std::size_t s = 0; s < session.plan.steps.size(); ++s) {
+    const tvm::PlanStep& step = session.plan.steps[s];
+    if (step.copies) {
+      const std::uint64_t bytes = session.plan.tensors[step.tensors[0]].bytes;
+      if (bytes > 0) std::memcpy(context.tensors[step.tensors[1]].data, context.tensors[step.tensors[0]].data, bytes);
+      continue;
+    }
+    TVMFFIAny result{};
+    auto& arguments = context.arguments[s];
+    if (library.TVMFFIFunctionCall(session.kernels[s].get(), arguments.data(),
+                                   static_cast<std::int32_t>(arguments.size()), &result) != 0)
+      return tvm::last_failure(library, session.function);
+  }
+  for (std::size_t i = 0; i < session.outputs.size(); ++i)
+    if (context.outputs[i] != outputs[i]->data && outputs[i]->bytes > 0)
+      std::memcpy(outputs[i]->data, context.outputs[i], outputs[i]->bytes);
+  return {};
+}
+
+dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin_tensor* const* inputs,
+                       dycl_plugin_tensor* const* outputs) noexcept {
+  return guarded([&] { return run_session(*session, *context, inputs, outputs); });
+}
+
+const char* last_error() noexcept { return t_last_error.c_str(); }
+
+}  // namespace
+
+extern "C" DYCL_PLUGIN_EXPORT const dycl_plugin* dycl_plugin_entry(uint32_t host_abi) {
+  static std::string version = [] {
+    const auto library = tvm::library();
+    return library ? "tvm " + (*library)->version : std::string("tvm (not found)");
+  }();
+  static const dycl_plugin table = {sizeof(dycl_plugin), DYCL_PLUGIN_ABI, "tvm",           version.c_str(),
+                                    create_engine,       destroy_engine,  accepts_target,  load,
+                                    destroy_session,     create_context,  destroy_context, run,
+                                    last_error};
+  return host_abi == DYCL_PLUGIN_ABI ? &table : nullptr;
+}
