@@ -75,6 +75,7 @@ def main() -> int:
     settings.update({key: value for key in settings if (value := getattr(args, key, None))})
     if args.part:
         return run_parts(args.part.split(","), args.models, settings, args.quick)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the process of a part ends with this one
     import zoo
 
     names = [n for n in args.models.split(",") if n] or sorted(zoo.MODELS, key=lambda n: not zoo.MODELS[n].paper)

@@ -37,6 +37,47 @@ Result<Engine> Engine::create(int threads) {
   return engine;
 }
 
+Result<void> run_cold(const std::string& file, const std::vector<ir::Tensor>& inputs, int threads) {
+  DYCL_ASSIGN(const backends::ort::Library* library, backends::ort::library());
+  DYCL_ASSIGN(const auto environment, backends::ort::quiet_environment(*library));
+  const OrtApi& api = *library->api;
+  OrtSessionOptions* options = nullptr;
+  DYCL_TRY(check(api, api.CreateSessionOptions(&options), "options"));
+  const auto held = own(options, api.ReleaseSessionOptions);
+  DYCL_TRY(check(api, api.SetIntraOpNumThreads(options, threads), "options"));
+  OrtSession* raw = nullptr;
+  DYCL_TRY(check(api, api.CreateSession(environment.get(), file.c_str(), options, &raw), "load"));
+  const auto session = own(raw, api.ReleaseSession);
+  OrtMemoryInfo* memory = nullptr;
+  DYCL_TRY(check(api, api.CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory), "memory"));
+  const auto held_memory = own(memory, api.ReleaseMemoryInfo);
+  std::size_t wanted = 0, given = 0;
+  DYCL_TRY(check(api, api.SessionGetInputCount(session.get(), &given), "inputs"));
+  DYCL_TRY(check(api, api.SessionGetOutputCount(session.get(), &wanted), "outputs"));
+  if (given != inputs.size())
+    return Error{ErrorKind::InvalidInput, file + " wants " + std::to_string(given) + " inputs", {}, {}, {}};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < given; ++i) names.push_back("in" + std::to_string(i));
+  for (std::size_t i = 0; i < wanted; ++i) names.push_back("out" + std::to_string(i));
+  std::vector<const char*> pointers;
+  for (const std::string& name : names) pointers.push_back(name.c_str());
+  std::vector<OrtValue*> values(given + wanted);
+  for (std::size_t i = 0; i < given; ++i)
+    DYCL_TRY(
+        check(api,
+              api.CreateTensorWithDataAsOrtValue(memory, const_cast<std::uint8_t*>(inputs[i].bytes.data()),
+                                                 inputs[i].bytes.size(), inputs[i].shape.data(), inputs[i].shape.size(),
+                                                 static_cast<ONNXTensorElementDataType>(inputs[i].dtype), &values[i]),
+              "tensor"));
+  const auto ran = check(api,
+                         api.Run(session.get(), nullptr, pointers.data(), values.data(), given, pointers.data() + given,
+                                 wanted, values.data() + given),
+                         "run");
+  for (OrtValue* value : values)
+    if (value) api.ReleaseValue(value);
+  return ran;
+}
+
 Result<Engine::Session> Engine::load(const ir::Program& path, std::vector<ir::Tensor> inputs,
                                      const std::vector<ir::Tensor>& shapes) const {
   const OrtApi& api = *library_->api;

@@ -47,6 +47,9 @@ class Engine {
   int threads_ = 1;
 };
 
+// Loads a model that write_onnx wrote in plain ONNX Runtime and runs it once: what a user of the engine waits for.
+Result<void> run_cold(const std::string& file, const std::vector<ir::Tensor>& inputs, int threads);
+
 // The same sub-DNN as an ONNX model with its weights inside.
 Result<std::string> onnx_bytes(const ir::Program& path);
 Result<void> write_onnx(const ir::Program& path, const std::string& file);
