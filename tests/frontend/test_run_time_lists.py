@@ -306,3 +306,27 @@ def repeated_names(x):
 
 def test_tuples_and_text_repeated():
     check(repeated_names, [(T(1, 2),), (T(-1, -2),), (T(1, -2),)], by_result=True)
+
+
+def legacy_tensors(x):
+    picked = []
+    for k in range(len(x)):
+        if x[k] > 0:
+            picked.append(k)
+    if len(picked) == 0:
+        return x * 0
+    places = torch.LongTensor(picked)
+    return x[places], torch.Tensor(picked), torch.FloatTensor(picked), x.new_tensor(picked), torch.BoolTensor(picked)
+
+
+def counted(x):
+    count = 0
+    while count < 200 and x[count % 4] > -0.5 * count / (count + 1):
+        count = count + 1
+    return torch.Tensor(list(range(count))).to(torch.long), torch.LongTensor([k * 2 for k in range(count)])
+
+
+def test_tensors_of_lists_by_their_classes():
+    check(legacy_tensors, [(T(1, -2, 3, 4),), (T(-1, -2, -3, -4),), (T(1, 2, -3, 4),)])
+    program = check(counted, [(T(1, 2, 3, 4),), (T(-1, 2, 3, 4),), (T(1, 2, -3, 4),)])
+    assert not program.report()["warnings"]

@@ -424,6 +424,34 @@ def _tensor_of_list(m, s, args, kwargs):
     return m.lists.numbers(args[0], kwargs.get("dtype", args[1] if len(args) > 1 else None))
 
 
+def _legacy_tensor(dtype):
+    def call(m, s, args, kwargs):
+        if len(args) == 1 and type(args[0]) is list and any(isinstance(x, RtScalar) for x in args[0]):
+            made = m.recorder.call(torch.tensor, (args[0],), {})
+        elif len(args) == 1 and isinstance(args[0], RtList):
+            made = m.lists.numbers(args[0], None)
+        else:
+            return NotImplemented
+        if made.dtype.is_floating_point and not dtype().is_floating_point:
+            raise CaptureRefusal("integers made of floats known only at run time", "round them first", kind="build.data")
+        return made if made.dtype == dtype() else m.recorder.call(torch.Tensor.to, (made, dtype()), {})
+
+    return call
+
+
+handles(torch.Tensor)(_legacy_tensor(torch.get_default_dtype))
+for _class, _dtype in ((torch.FloatTensor, torch.float32), (torch.DoubleTensor, torch.float64), (torch.LongTensor, torch.int64),
+                       (torch.IntTensor, torch.int32), (torch.BoolTensor, torch.bool)):
+    handles(_class)(_legacy_tensor(lambda dtype=_dtype: dtype))
+
+
+@handles(torch.Tensor.new_tensor)
+def _new_tensor_of_list(m, s, args, kwargs):
+    if len(args) < 2 or not isinstance(args[1], RtList):
+        return NotImplemented
+    return m.lists.numbers(args[1], kwargs.get("dtype") or args[0].dtype)
+
+
 @handles(torch._C._nn.pad_sequence)
 def _pad_sequence(m, s, args, kwargs):
     if not args or not isinstance(args[0], RtList):
