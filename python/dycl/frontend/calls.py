@@ -20,7 +20,7 @@ from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
-from . import building, composed, indexing, whole
+from . import building, composed, indexing, packed, whole
 from .diagnostics import CaptureRefusal
 from .rtlist import RtList
 from .shims import RtSize
@@ -84,6 +84,7 @@ def _perform(recorder, fn: Callable, name: str, native: bool, args: tuple, kwarg
     if native or name == "run_backward":
         _refuse_escapes(name, args)
         whole.refuse_training(name, args, kwargs)
+        args = _with_sizes(recorder, name, args)
         answer = _answer(recorder, name, args, kwargs)
         if answer is not NotImplemented:
             return answer
@@ -93,6 +94,26 @@ def _perform(recorder, fn: Callable, name: str, native: bool, args: tuple, kwarg
         if "SymBool" not in str(error):
             raise
     return _run(recorder, fn, _decided(recorder, args), _decided(recorder, kwargs))
+
+
+_SIZED = {"zeros": 0, "ones": 0, "empty": 0, "full": 0, "view": 1, "reshape": 1, "expand": 1, "repeat": 1, "new_zeros": 1,
+          "new_ones": 1, "new_empty": 1, "new_full": 1}  # from which argument on they are sizes
+
+
+def _with_sizes(recorder, name: str, args: tuple) -> tuple:
+    """A tensor of one integer is a size wherever torch takes sizes."""
+    first = _SIZED.get(name)
+    if first is None or not any(isinstance(y, torch.Tensor) for x in args[first:] for y in (x if isinstance(x, (list, tuple)) else (x,))):
+        return args
+    last = first + 1 if name in ("full", "new_full") else len(args)
+
+    def size(x: Any) -> Any:
+        if isinstance(x, torch.Tensor) and x.dim() == 0 and x.dtype in (torch.int64, torch.int32):
+            number = recorder.item(x)
+            return recorder.symbols.to_symbolic(number) if isinstance(number, RtScalar) else number
+        return x
+
+    return (*args[:first], *(type(x)(map(size, x)) if type(x) in (list, tuple) else size(x) for x in args[first:last]), *args[last:])
 
 
 _SYMBOL = re.compile(r"\b[us]\d+\b")  # torch's name of a symbolic extent
@@ -174,7 +195,8 @@ def _answer(recorder, name: str, args: tuple, kwargs: dict) -> Any:
     if exit is not None and args and isinstance(args[0], torch.Tensor):
         return exit(recorder, *args, **kwargs)
     if name == "__getitem__" and isinstance(args[0], torch.Tensor):
-        return indexing.get(recorder, *args)
+        batch = packed.first_batch_size(recorder, *args)
+        return indexing.get(recorder, *args) if batch is NotImplemented else batch
     if name == "__setitem__" and isinstance(args[0], torch.Tensor):
         return indexing.set(recorder, *args)
     answer = composed.compose(recorder, name, args, kwargs)

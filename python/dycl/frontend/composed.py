@@ -8,6 +8,7 @@ from typing import Any, Callable
 
 import torch
 
+from . import packed
 from .constants import is_known
 
 
@@ -97,4 +98,8 @@ def _fill_diagonal(recorder, tensor, fill_value, wrap=False) -> Any:
     return recorder.native(compute, (), {})
 
 
-_COMPOSED: dict[str, Callable] = {"diff": _diff, "fill_diagonal_": _fill_diagonal,"linspace": _linspace, "embedding_bag": _embedding_bag}
+_COMPOSED: dict[str, Callable] = {
+    "diff": _diff, "fill_diagonal_": _fill_diagonal,"linspace": _linspace, "embedding_bag": _embedding_bag,
+    "_pack_padded_sequence": packed.pack, "_pad_packed_sequence": packed.pad,
+    **{name: packed.layer(name) for name in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
+}

@@ -48,7 +48,7 @@ class _Layers:
         d = self.directions
         return s if self.layers == 1 else slice_(self.t, s, 0, layer * d, (layer + 1) * d)
 
-    def run(self, states: list[Sym]) -> list[Sym]:
+    def run(self, states: list[Sym], lengths: Sym | None = None) -> list[Sym]:
         """[output, final states...]"""
         t, x, finals = self.t, self.x, [[] for _ in states]
         for layer in range(self.layers):
@@ -63,7 +63,7 @@ class _Layers:
                 self.attrs, hidden_size=self.hidden, direction="bidirectional" if self.directions == 2 else "forward"
             )
             y, *last = t.op(
-                self.op, x, w, r, b, None, *[self.state(s, layer) for s in states], n=1 + len(states), **attrs
+                self.op, x, w, r, b, lengths, *[self.state(s, layer) for s in states], n=1 + len(states), **attrs
             )
             x = self.joined(y)
             for final, value in zip(finals, last):
@@ -114,3 +114,21 @@ def _rnn(activation: str):
 
 converts("rnn_tanh.input")(_rnn("Tanh"))
 converts("rnn_relu.input")(_rnn("Relu"))
+
+
+_PACKED = {"lstm": ("LSTM", {}), "gru": ("GRU", {"linear_before_reset": 1}), "rnn_tanh": ("RNN", {"activation": "Tanh"}),
+           "rnn_relu": ("RNN", {"activation": "Relu"})}
+
+
+def convert_packed(name: str):
+    """Of the ops in packed.py: a padded input and the lengths of its sequences."""
+    op, options = _PACKED[name]
+
+    def convert(t, input, lengths, states, params, has_biases, num_layers, bidirectional):
+        attrs = dict(options)
+        if "activation" in attrs:
+            attrs = {"activations": [attrs["activation"]] * (2 if bidirectional else 1)}
+        layers = _Layers(t, op, input, params, has_biases, num_layers, bidirectional, False, **attrs)
+        return layers.run(list(states), t.cast(lengths, torch.int32))
+
+    return convert

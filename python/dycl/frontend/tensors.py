@@ -42,6 +42,7 @@ class Recorder(Exits, lifting.Lifting):
         self.span: Span | None = None
         self.known: dict[int, bool] = {}  # truths decided on this path, by value id
         self.producers: dict[Value, Any] = {}  # the node that computes a value
+        self.packs: dict[Value, Any] = {}  # batch_sizes of packed sequences (packed.py)
         self.decisions: list[bool] | tuple[bool, ...] = ()  # answers for the native call being repeated
         self.symbols = Symbols(self)
         self.fake_mode = FakeTensorMode(shape_env=self.symbols.env, allow_non_fake_inputs=True)
