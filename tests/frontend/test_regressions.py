@@ -716,3 +716,37 @@ class NamedByUuid(torch.nn.Module):
 
 def test_unique_names():
     check(NamedByUuid, [(T(1, 2),), (T(-3, 1),)])
+
+
+class Table:
+    """A mapping that is no dict; its iteration gives pairs of letters, not of keys and values."""
+
+    def __init__(self, entries):
+        self.entries = entries
+
+    def keys(self):
+        return self.entries.keys()
+
+    def __getitem__(self, key):
+        return self.entries[key]
+
+    def __iter__(self):
+        return iter(self.entries)
+
+
+def doubled(ab, cd=0):
+    return ab * 2 + cd
+
+
+def mappings(x):
+    if x.sum() > 0:
+        table = Table({"ab": x})
+    else:
+        table = Table({"ab": -x})
+    updated = {"cd": x}
+    updated.update(table, ef=x + 1)
+    return dict(table)["ab"], dict(table, cd=x)["cd"], {**table}["ab"], doubled(**table), doubled(*(), **table), updated
+
+
+def test_mappings_that_are_no_dicts():
+    check(mappings, [(T(1, 2),), (T(-3, 1),)])

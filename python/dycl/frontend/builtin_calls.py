@@ -567,6 +567,10 @@ def _dict(cls):
         if isinstance(source, dict):
             m.note_load(source, "*")
             return m.new(cls(source, **kwargs))
+        if hasattr(type(source), "keys"):
+            if cls is not dict:
+                raise CaptureRefusal(f"{cls.__name__} of a {type(source).__name__}", "make a dict of it first", kind="builtin")
+            return protocol.call(m, s, shims.make_mapping, (source, kwargs), {})
         items = iterators.materialise(m, source)
         if items is None:
             if cls is dict:

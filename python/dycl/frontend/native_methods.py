@@ -308,6 +308,8 @@ def _dict_get(m, s, table, args, kwargs):
 
 
 def _dict_update(m, s, table, args, kwargs):
+    if args and not isinstance(args[0], dict) and protocol.python_method(args[0], "keys") is not None:
+        return protocol.call_then(m, s, shims.update_mapping, (table, args[0], kwargs), {}, protocol.push_none)
     if args and not isinstance(args[0], dict) and not hasattr(args[0], "keys"):
         items = iterators.materialise(m, args[0])
         if items is None:

@@ -584,16 +584,19 @@ def set_update(m, s, f, i):
 
 @op("DICT_UPDATE", "DICT_MERGE")
 def dict_update(m, s, f, i):
-    source = f.stack.pop()
+    source = f.stack[-1]
+    if not isinstance(source, dict):
+        f.stack[-1] = None
+        return protocol.call_then(m, s, m.shim("make_mapping"), (source, {}), {}, _retry_at(-1))
+    f.stack.pop()
     target = f.stack[-i.arg]
     m.heap.touch(target)
-    if isinstance(source, dict):
-        m.note_load(source, "*")
+    m.note_load(source, "*")
     if i.op == "DICT_MERGE":
         for key in source:
             if key in target:
                 raise TypeError(f"got multiple values for keyword argument '{key}'")
-    target.update({key: source[key] for key in source.keys()} if hasattr(source, "keys") else source)
+    target.update(source)
 
 
 @op("UNPACK_SEQUENCE")
@@ -685,7 +688,8 @@ def call_function_ex(m, s, f, i):
         f.stack[position] = None
         return protocol.call_then(m, s, m.shim("make_tuple"), (args,), {}, _retry_at(position))
     if not isinstance(kwargs, dict):
-        kwargs = {key: kwargs[key] for key in kwargs.keys()}
+        f.stack[-1] = None
+        return protocol.call_then(m, s, m.shim("make_mapping"), (kwargs, {}), {}, _retry_at(-1))
     del f.stack[-2 if i.arg & 1 else -1:]
     fn = f.stack.pop()
     if f.stack and f.stack[-1] is NULL:

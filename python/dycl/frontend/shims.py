@@ -65,6 +65,21 @@ def make_dict(iterable, extra):
     return found
 
 
+def make_mapping(source, extra):
+    found = {}
+    for key in source.keys():
+        found[key] = source[key]
+    found.update(extra)
+    return found
+
+
+def update_mapping(target, source, extra):
+    for key in source.keys():
+        target[key] = source[key]
+    for key in extra:
+        target[key] = extra[key]
+
+
 def extend_list(target, iterable):
     for x in iterable:
         target.append(x)
