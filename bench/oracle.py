@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Callable
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import stats
@@ -23,23 +22,17 @@ import workload
 
 
 def race(folder: Path, packages: list[Path], inputs: list[Path], threads: int, seconds: float, profile: bool = False,
-         rounds: int = 1000, keep: Callable[[int, dict], None] = lambda number, line: None) -> list[dict]:
-    """The lines of dycl-race: the header, then one per input; `keep` gets each as it comes."""
+         rounds: int = 1000) -> list[dict]:
+    """The lines of dycl-race: the header, then one per input."""
     command = [str(workload.BUILD / "bin" / "dycl-race"), "--program", str(folder / "program.dyir")]
     for package in packages:
         command += ["--package", str(package)]
     command += ["--threads", str(threads), "--seconds", str(seconds), "--rounds", str(rounds)]
     command += ["--profile"] if profile else []
-    with tempfile.TemporaryFile("w+") as errors:
-        process = subprocess.Popen(command + [str(x) for x in inputs], stdout=subprocess.PIPE, stderr=errors, text=True)
-        lines = []
-        for text in process.stdout:
-            lines.append(json.loads(text))
-            keep(len(lines) - 1, lines[-1])
-        if process.wait():
-            errors.seek(0)
-            raise RuntimeError(f"dycl-race: {errors.read().strip()[-2000:] or f'exit code {process.returncode}'}")
-    return lines
+    done = subprocess.run(command + [str(x) for x in inputs], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"dycl-race: {done.stderr.strip()[-2000:] or f'exit code {done.returncode}'}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def compare(lines: list[dict], ours: str, clock: str) -> dict:
