@@ -750,3 +750,13 @@ def mappings(x):
 
 def test_mappings_that_are_no_dicts():
     check(mappings, [(T(1, 2),), (T(-3, 1),)])
+
+
+def test_sparse_tensors_are_refused():
+    """Made under recording, torch raises errors of its own that the model would not see."""
+
+    def product(rows, columns, values, x):
+        return torch.sparse_csr_tensor(rows, columns, values, (2, 2)) @ x
+
+    with pytest.raises(dycl.CompileError, match="sparse tensors"):
+        dycl.compile(product, (I(0, 1, 2), I(0, 1), T(1, 2), torch.ones(2, 2)))

@@ -1235,3 +1235,9 @@ def _progress_method(m, s, args, kwargs):
     if args[0].startswith("__"):
         raise AttributeError(args[0])
     raise CaptureRefusal(f"{args[0]} of a progress bar", "count yourself", kind="builtin")
+
+
+@handles(torch.sparse_coo_tensor, torch.sparse_csr_tensor, torch.sparse_csc_tensor, torch.sparse_bsr_tensor,
+         torch.sparse_bsc_tensor, torch.sparse_compressed_tensor)
+def _sparse_tensor(m, s, args, kwargs):
+    raise CaptureRefusal("sparse tensors", "use dense tensors, or indices with scatter_add", kind="tensor.layout")
