@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.frontend.harness import Cases, I, T, factory
+from tests.frontend.harness import Cases, I, T, check, factory, refused
 
 case = Cases()
 POS, NEG, MIX = T(1.0, 2.0, 3.0, 0.5), T(-1.0, -2.0, -3.0, -0.5), T(-4.0, 1.0, 2.0, -1.5)
@@ -601,3 +601,37 @@ def global_state_written(x):
 
 
 test_mutation = case.test()
+
+
+def reshaped_in_place(x, y):
+    mask = torch.einsum("i,j->ij", x, y)
+    same = mask
+    mask.unsqueeze_(1)
+    row = (x + 1).unsqueeze(0)
+    shown = row[0]
+    row.t_()
+    if x.sum() > 0:
+        z = y * 2
+        z.unsqueeze_(0).squeeze_(0).unsqueeze_(-1)
+        return mask + z, same.shape[1], row, shown
+    return mask - 1, same.shape[1], row * 2, shown
+
+
+def reshaped_in_an_arm(x):
+    y = x * 2
+    if x.sum() > 0:
+        y.unsqueeze_(0)  # the other arm knows y as well
+    return y.sum(0)
+
+
+def reshaped_alias(x):
+    y = (x * 2).reshape(2, 2)
+    z = y.contiguous()  # y itself
+    z.unsqueeze_(0)
+    return y.sum(0) if x.sum() > 0 else y
+
+
+def test_shapes_changed_in_place():
+    check(reshaped_in_place, [(T(1, 2, 3), T(1, 1, 2)), (T(-1, 2, -3), T(1, 1, 2))])
+    refused(reshaped_in_an_arm, [(T(1, 2, 3),), (T(-1, -2, -3),)], "shape in place")
+    check(reshaped_alias, [(T(1, 2, 3, 4),), (T(-1, -2, -3, -4),)])

@@ -169,15 +169,16 @@ class DispatchRecorder(TorchDispatchMode):
         return None
 
     def _metadata(self, func, args, kwargs):
-        """Native code may reshape in place what it has just made; nobody else knows that tensor."""
+        """What native code has just made, or an op since the last decision: no other state knows that tensor."""
         target = args[0]
         if func.overloadpacket in (aten.resize_as_, aten.resize_):
             wanted = args[1].shape if isinstance(args[1], torch.Tensor) else args[1]
             if not self.recorder.is_symbolic((target, args[1])) and tuple(wanted) == tuple(target.shape):
                 return target
         functional = _RESHAPES.get(func)
-        if functional is not None and target._dycl.born == self.recorder.serial:
-            info = target._dycl
+        info = target._dycl
+        known = info.born == self.recorder.serial or info.alone is self.recorder.block and not self.recorder.is_symbolic(args)
+        if functional is not None and known:
             func(*args, **kwargs)
             self.recorder.adopt_view(target, info, step_of(functional, args, kwargs, 0, target, info.sizes))
             return target
@@ -296,7 +297,7 @@ def record_results(recorder, func, args, kwargs, result) -> Any:
         raise CaptureRefusal(f"{func} returns one of its arguments", kind="native.alias")
     args, kwargs = clean(func, args, kwargs, flat[0])
     for fake, value in zip(flat, recorder.record(func, args, kwargs, [recorder.type_of(f) for f in flat])):
-        recorder.adopt(fake, value)
+        recorder.adopt(fake, value)._dycl.alone = recorder.block
     return result
 
 

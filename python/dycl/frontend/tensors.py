@@ -252,10 +252,10 @@ class Recorder(Exits, lifting.Lifting):
     def adopt_view(self, fake: FakeTensor, parent: TensorInfo, step: tuple | None) -> FakeTensor:
         fake.constant = None
         if step is None:
-            fake._dycl = parent
+            fake._dycl, parent.alone = parent, None
             return fake
         info = TensorInfo(parent.cell, tuple(fake.shape), fake.dtype, self.type_of(fake), parent, step, self.span)
-        info.born = self.serial
+        info.born, info.alone = self.serial, self.block
         fake._dycl = info
         self.symbols.bind_dims(info, info.sizes)
         return fake
