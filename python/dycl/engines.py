@@ -210,7 +210,8 @@ def _index_error(error: Any, index_errors: dict) -> BaseException | None:
     names = index_errors[failed[1]]
     kind = RunIndexError if len(names) > 1 else IndexError if names[0] == "IndexError" else RuntimeError
     file, line, column = error.span[:3] if error.span else ("", 0, 0)
-    return kind(f"{file}:{line}:{column}: an index is out of range" if line else "an index is out of range")
+    what = "an index or another number is out of range"
+    return kind(f"{file}:{line}:{column}: {what}" if line else what)
 
 
 def _user_exception(error: Any, exceptions: dict, index_errors: dict) -> BaseException:

@@ -78,7 +78,7 @@ def test_an_exception_fits_both_where_it_may_be_either():
 
 def test_a_saved_program_raises_the_same(tmp_path):
     dycl.compile(lambda x, i: x.index_select(0, i), (X, I(0, 1))).save(tmp_path / "p.dycl")
-    with pytest.raises(IndexError, match="an index is out of range"):
+    with pytest.raises(IndexError, match="out of range"):
         dycl.load(tmp_path / "p.dycl")(X, I(-1, 0))
 
 

@@ -220,7 +220,8 @@ def test_embedding():
         torch.zeros(0, dtype=torch.int64),
         torch.tensor([2], dtype=torch.int32),
     ):
-        assert ops_of(check_op(aten.embedding.default, table, index)) == (["Gather"] if index.numel() else [])
+        ops = ops_of(check_op(aten.embedding.default, table, index))  # an index that may be negative is checked
+        assert [op for op in ops if op != "Cast"] == (["BitwiseAnd", "Gather"] if index.numel() else [])
 
 
 @pytest.mark.parametrize("mode", [0, 1, 2])

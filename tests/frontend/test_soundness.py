@@ -43,6 +43,113 @@ def sign_of_zero(x):
     return torch.signbit(x), torch.signbit(x.long()), torch.signbit(x > 0), torch.copysign(torch.ones(3), x)
 
 
+# ---- numbers that engines compute by way of doubles, or not at all ---------------------------------
+
+LARGE = [(I(2**53 + 1, 2**53 + 3, -(2**53) - 1),), (I(2**62 + 1, -(2**62) - 3, 5),), (I(2**63 - 1, -(2**63), 1),)]
+DIVIDED = [(I(7, -7), I(2, 3)), (I(-(2**63), 5), I(-1, -1)), (I(-(2**63), -5), I(3, -2))]
+NANS = [(T(1, 2, 2),), (T(NAN, INF, 0),), (T(INF, NAN, -INF),), (T(-0.0, NAN, NAN),)]
+WIDE = [(T(1, 2, 3),), (T(100, -100, 89),), (T(1000, -1000, 20),), (T(1e-8, -1e-8, 1e-4),), (T(INF, -INF, INF),)]
+
+
+@case(*LARGE, paths=1)
+def sums_of_large_integers(x):
+    return x.sum(), x.expand(2, 3).sum(0), x.prod(), x.prod(0, keepdim=True), x.fmod(7), x % 7, x // 3, x.cumsum(0), torch.diag(x).trace()
+
+
+@case(*DIVIDED, paths=1)
+def the_least_integer_by_minus_one(x, y):
+    return x // y, x % y, torch.fmod(x, y), x.int() // y.int()
+
+
+@case(*NANS, paths=1)
+def order_of_nan_and_infinity(x):
+    return x.sort(descending=True)[0], x.sort(stable=True), x.topk(2)[0], torch.heaviside(x, x * 0 + 2)
+
+
+@case((T(1, 2, 2),), (T(3, 1, 3),), paths=1)
+def distinct(x):
+    return torch.unique(x, return_inverse=True, return_counts=True)
+
+
+def test_distinct_elements_with_nan_are_refused_in_the_run():
+    import dycl
+
+    program = dycl.compile(lambda x: torch.unique(x), (T(1, 2, 2),))
+    with pytest.raises(RuntimeError, match="out of range"):
+        program(T(NAN, 1, NAN))
+
+
+@case(*WIDE, paths=1, rtol=1e-4, atol=1e-12)
+def logarithms_of_sums(x):
+    y = x.flip(0)
+    truth = (x > 0).float()
+    return (torch.logaddexp(x, y), torch.logaddexp2(x, y), nn.functional.logsigmoid(x), torch.log1p(x.abs()), torch.expm1(x),
+            nn.functional.binary_cross_entropy_with_logits(x.clamp(-2000, 2000), truth, reduction="none"))
+
+
+@case(*V, paths=1)
+def weighted_cross_entropy(x):
+    y, w = (x > 0).float(), torch.tensor([1.0, 2.0, 0.5])
+    loss = nn.functional.binary_cross_entropy_with_logits
+    return loss(x, y), loss(x, y, pos_weight=w), loss(x, y, weight=w, reduction="sum")
+
+
+@case(*V, paths=1)
+def halves_and_numbers(x):
+    h, b = x.half(), x.bfloat16()
+    return h * 70000, h / 1e-9, h + 1e-9, b * 70000, b * 0.1, 3 - b
+
+
+# ---- truth of objects ---------------------------------------------------------------------------------
+
+
+class Truthful:
+    def __init__(self, t):
+        self.t = t
+
+    def __bool__(self):
+        return bool(self.t.sum() > 0)
+
+
+@case(*V)
+def and_or_give_the_object(x):
+    a, b = Truthful(x), Truthful(-x)
+    return (a and b).t, (a or b).t, not a
+
+
+@case(*V)
+def loop_while_an_object_is_true(x):
+    n, v = 0, Truthful(x)
+    while v and n < 5:
+        v, n = Truthful(v.t - 1), n + 1
+    return n, v.t
+
+
+class Tagging(type):
+    def __call__(cls, *args):
+        made = super().__call__(*args)
+        made.tag = 3
+        return made
+
+
+class Tagged(metaclass=Tagging):
+    def __init__(self, v):
+        self.v = v
+
+
+@case(*V)
+def made_by_a_metaclass(x):
+    made = Tagged(x)
+    if x[0] > 0:
+        made.tag += 1
+    return made.v * made.tag, made.tag
+
+
+@case(*V)
+def extents_as_a_size(x):
+    return torch.Size([3, int(x[1])]) if x[1] > 0 else x[x > 0].shape
+
+
 # ---- checks of torch ------------------------------------------------------------------------------
 
 

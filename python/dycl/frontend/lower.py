@@ -235,7 +235,7 @@ class _Lowering:
             self.ids[value.id] = id
 
     def tensor(self, node: AtenNode) -> None:
-        template = convert(node, tuple(v.id in self.read for v in node.outputs), self.nonnegative)
+        template = convert(node, tuple(v.id in self.read for v in node.outputs), self.nonnegative.bits)
         span = self.span(node.span)
         values: dict[int, int | _Constant] = {i: self.tensor_operand(v) for i, v in enumerate(inputs_of(node))}
         values.update((index, _Constant(tensor, "c")) for index, tensor in template.constants.items())

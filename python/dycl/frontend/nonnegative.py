@@ -37,10 +37,13 @@ class Nonnegative:
                     self.incoming.setdefault(param.id, []).append(value)
         self.settled: dict[int, _Fact] = {}
 
-    def __call__(self, value: Value) -> bool:
+    def bits(self, value: Value) -> _Fact:
+        """The fact about a value; None too if it is no integer."""
+        if not _integral(value):
+            return None
         if value.id not in self.settled:
             self._settle(value)
-        return self.settled[value.id] is not None
+        return self.settled[value.id]
 
     def _settle(self, value: Value) -> None:
         """The least facts that agree with what defines the value and everything it is made of."""

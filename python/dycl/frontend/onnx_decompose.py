@@ -15,9 +15,9 @@ from .onnx_table import overload
 _NAMES = """
 _adaptive_avg_pool2d _addmm_activation _chunk_cat _reshape_alias _safe_softmax _unsafe_masked_index
 _unsafe_masked_index_put_accumulate _weight_norm_interface addmm.dtype baddbmm.dtype
-binary_cross_entropy binary_cross_entropy_with_logits block_diag channel_shuffle
+binary_cross_entropy block_diag channel_shuffle
 dist fft_fftshift fft_ifftshift hardshrink hinge_embedding_loss huber_loss isin.Scalar_Tensor
-isin.Tensor_Scalar isin.Tensor_Tensor ldexp.Tensor log_sigmoid_forward logspace logspace.Scalar_Tensor
+isin.Tensor_Scalar isin.Tensor_Tensor ldexp.Tensor logspace logspace.Scalar_Tensor
 logspace.Tensor_Scalar logspace.Tensor_Tensor linspace.Scalar_Tensor linspace.Tensor_Scalar linspace.Tensor_Tensor
 margin_ranking_loss max_unpool2d max_unpool3d meshgrid meshgrid.indexing multi_margin_loss
 multilabel_margin_loss_forward nll_loss2d_forward pad_sequence pairwise_distance pdist renorm rot90

@@ -36,10 +36,10 @@ def checked_index(t: Tape, index: Sym) -> Sym:
 
 
 def failing_where(t: Tape, x: Sym, bad: Sym) -> Sym:
-    """x, integers; the run fails where any of `bad` holds."""
+    """x, numbers; the run fails where any of `bad` holds."""
     count = t.op("ReduceSum", t.cast(bad, torch.int64), keepdims=0)
     zero = t.op("GatherElements", t.constant([0], torch.int64), unsqueeze(t, count, [0]), axis=0)
-    return t.op("Add", x, t.cast(zero, x.torch_dtype))
+    return t.op("Add", x, t.cast(squeeze(t, zero, [0]), x.torch_dtype))
 
 
 # ---- x[indices] --------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def gather(t, self, dim, index, sparse_grad=False):
 def take_along_dim(t, self, indices, dim=None):
     if dim is None:
         flat = reshape(t, indices, [-1])
-        flat.nonnegative = indices.nonnegative
+        flat.bits = indices.bits
         return gather(t, reshape(t, self, [-1]), 0, flat)
     if not (self.known and indices.known):
         raise ConversionError("take_along_dim of shapes known only at run time")
@@ -288,7 +288,7 @@ def take_along_dim(t, self, indices, dim=None):
     )
     a, b = shape[:axis] + [self.dims[axis]] + shape[axis:], shape[:axis] + [indices.dims[axis]] + shape[axis:]
     wide = t.op("Expand", long(t, indices), t.ints(b))
-    wide.nonnegative = indices.nonnegative
+    wide.bits = indices.bits
     return gather(t, t.op("Expand", self, t.ints(a)), axis, wide)
 
 
@@ -548,8 +548,8 @@ def repeat_interleave_self_tensor(t, self, repeats, dim=None, output_size=None):
         x, dim = (reshape(t, self, [-1]) if self.rank != 1 else self), 0
     axis = axis_of(x, dim)
     if repeats.rank == 0 or repeats.dims == (1,):
-        known, repeats = repeats.nonnegative, t.op("Expand", repeats, t.ints([dim_value(t, x, axis)]))
-        repeats.nonnegative = known
+        known, repeats = repeats.bits, t.op("Expand", repeats, t.ints([dim_value(t, x, axis)]))
+        repeats.bits = known
     return t.op("Gather", x, repeat_interleave_tensor(t, repeats), axis=axis)
 
 

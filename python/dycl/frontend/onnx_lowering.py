@@ -23,7 +23,7 @@ from . import onnx_index, onnx_nn, onnx_pointwise, onnx_pool, onnx_reduce, onnx_
 from .graph import AtenNode, ScalarType, Span, TensorType, Value
 from .kernels import missing_kernel
 from .onnx_decompose import NEEDS_DECOMPOSITION
-from .onnx_table import CONVERSIONS, INDEX_ERRORS
+from .onnx_table import BOUNDED, CONVERSIONS
 from .onnx_tape import (
     OPSET,
     ConversionError,
@@ -107,11 +107,11 @@ def _collect(argument: Any, found: list[Value]) -> None:
 _cache: dict[Any, Template | ConversionError] = {}
 
 
-def convert(node: AtenNode, read: tuple[bool, ...] | None = None, nonnegative: Callable | None = None) -> Template:
+def convert(node: AtenNode, read: tuple[bool, ...] | None = None, bits: Callable | None = None) -> Template:
     """`read`: which results anybody reads (default: all); the template leaves out what only the others need.
-    `nonnegative`: whether a Value's integers are known not to be negative."""
+    `bits`: how large a Value's integers may be (Nonnegative.bits)."""
     read = read or (True,) * len(node.outputs)
-    facts = tuple(map(nonnegative, inputs_of(node))) if nonnegative and node.target in INDEX_ERRORS else ()
+    facts = tuple(map(bits, inputs_of(node))) if bits and node.target in BOUNDED else ()
     key = (node.target, _signature(node.args), _signature(node.kwargs), tuple(v.type for v in node.outputs), read, facts)
     found = _cache.get(key)
     if found is None:
@@ -142,13 +142,13 @@ def _signature(argument: Any) -> Any:
     return (type(argument), argument)
 
 
-def _convert(node: AtenNode, read: tuple[bool, ...], facts: tuple[bool, ...]) -> Template:
+def _convert(node: AtenNode, read: tuple[bool, ...], facts: tuple[int | None, ...]) -> Template:
     tape = Tape([_output_type(v) for v in node.outputs])
     inputs: list[Sym] = []
     args = _symbols(node.args, tape, inputs)
     kwargs = _symbols(node.kwargs, tape, inputs)
     for sym, fact in zip(inputs, facts):
-        sym.nonnegative = fact
+        sym.bits = fact
     if all(0 in shape for _, shape in tape.outputs):  # no element to compute
         empty = [tape.constant(torch.empty(shape, dtype=dtype)) for dtype, shape in tape.outputs if _static(shape)]
         if len(empty) == len(node.outputs):

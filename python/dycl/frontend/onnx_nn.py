@@ -9,7 +9,8 @@ import torch
 
 from . import onnx_torchlib
 from .onnx_index import checked_index
-from .onnx_pointwise import scalar_as
+from .onnx_pointwise import log_sigmoid, scalar_as
+from .onnx_reduce import average, reduce
 from .onnx_table import ConversionError, Sym, aten, axis_of, converts, dim_value, reshape, squeeze, static, unsqueeze
 
 _HALVES = (torch.float16, torch.bfloat16)
@@ -244,6 +245,18 @@ def layer_norm(t, input, normalized_shape, weight=None, bias=None, eps=1e-5, cud
 @converts("embedding", index_error="IndexError")
 def embedding(t, weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     return t.op("Gather", weight, indices if indices.nonnegative else checked_index(t, indices), axis=0)
+
+
+@converts("binary_cross_entropy_with_logits")
+def binary_cross_entropy_with_logits(t, self, target, weight=None, pos_weight=None, reduction=1):
+    x, y = self, t.cast(target, self.torch_dtype)
+    one = t.constant(1.0, x.torch_dtype)
+    log = log_sigmoid(t, x)
+    if pos_weight is not None:
+        log = t.op("Mul", log, t.op("Add", t.op("Mul", t.op("Sub", t.cast(pos_weight, x.torch_dtype), one), y), one))
+    loss = t.op("Sub", t.op("Mul", t.op("Sub", one, y), x), log)
+    loss = loss if weight is None else t.op("Mul", loss, t.cast(weight, x.torch_dtype))
+    return loss if reduction == 0 else average(t, loss, None, False) if reduction == 1 else reduce(t, "ReduceSum", loss, None)
 
 
 @converts("nll_loss_forward", index_error="IndexError")

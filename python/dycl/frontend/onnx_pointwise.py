@@ -45,13 +45,20 @@ def scalar_as(t: Tape, x, dtype: torch.dtype) -> Sym:
     return t.constant(x, dtype)
 
 
+def _rounds(x: int | float, dtype: torch.dtype) -> bool:
+    return x == x and torch.tensor(x, dtype=torch.float64).to(dtype).item() != x
+
+
 def wide(dtype: torch.dtype) -> torch.dtype:
     """A dtype for integer arithmetic in several steps that holds every value of `dtype`."""
     return torch.int64 if dtype in _SMALL_INTS else dtype
 
 
 def _pair(t: Tape, a, b):
+    """Both in the result's dtype; half precision with a number that it cannot hold is computed in single, as torch does."""
     dtype = t.outputs[0][0]
+    if dtype in (torch.float16, torch.bfloat16) and any(isinstance(x, (int, float)) and _rounds(x, dtype) for x in (a, b)):
+        dtype = torch.float32
     return scalar_as(t, a, dtype), scalar_as(t, b, dtype)
 
 
@@ -104,8 +111,7 @@ def div_mode(t, self, other, rounding_mode=None):
         return floor_divide(t, self, other)
     a, b = _pair(t, self, other)
     if not a.is_float:
-        _nonzero_divisor(t, a, b)
-        return t.op("Div", a, b)
+        return _quotient(t, a, b)
     return _trunc(t, t.op("Div", a, b))
 
 
@@ -115,15 +121,32 @@ def _nonzero_divisor(t, a, b):
         raise ConversionError("integer division by zero")
 
 
+def _safe_divisor(t, a, b) -> tuple[Sym | None, Sym]:
+    """(where b is -1, b with 1 there): the least integer by -1 ends the process in an engine."""
+    _nonzero_divisor(t, a, b)
+    if not a.torch_dtype.is_signed or b.const is not None and not bool((b.const == -1).any()):
+        return None, b
+    minus = t.op("Equal", b, t.constant(-1, b.torch_dtype))
+    return minus, t.op("Where", minus, t.constant(1, b.torch_dtype), b)
+
+
+def _quotient(t, a, b) -> Sym:
+    """Of integers, towards zero."""
+    dtype = a.torch_dtype
+    a, b = t.cast(a, wide(dtype)), t.cast(b, wide(dtype))
+    minus, divisor = _safe_divisor(t, a, b)
+    quotient = t.op("Div", a, divisor)
+    return t.cast(quotient if minus is None else t.op("Where", minus, t.op("Neg", a), quotient), dtype)
+
+
 @converts("floor_divide", "floor_divide.Scalar")
 def floor_divide(t, self, other):
     a, b = _pair(t, self, other)
     if a.is_float:
         return _float_floor_divide(t, a, b)
-    _nonzero_divisor(t, a, b)
     dtype = a.torch_dtype
     a, b = t.cast(a, wide(dtype)), t.cast(b, wide(dtype))
-    quotient = t.op("Div", a, b)
+    quotient = _quotient(t, a, b)
     remainder = t.op("Sub", a, t.op("Mul", quotient, b))
     zero = t.constant(0, a.torch_dtype)
     inexact = t.op("Not", t.op("Equal", remainder, zero))
@@ -156,16 +179,14 @@ def fmod(t, self, other):
     a, b = _pair(t, self, other)
     if a.is_float:
         return t.op("Mod", a, b, fmod=1)
-    _nonzero_divisor(t, a, b)
-    return t.op("Mod", a, b, fmod=1)
+    return t.op("Sub", a, t.op("Mul", _quotient(t, a, b), b))  # ONNX Runtime's fmod of integers goes by doubles
 
 
 @converts("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
 def remainder(t, self, other):
     a, b = _pair(t, self, other)
     if not a.is_float:
-        _nonzero_divisor(t, a, b)
-        return t.op("Mod", a, b, fmod=0)
+        return t.op("Mod", a, _safe_divisor(t, a, b)[1], fmod=0)
     zero = t.constant(0.0, a.torch_dtype)
     rest = _fmod(t, a, b)
     opposite = t.op("Xor", t.op("Less", rest, zero), t.op("Less", b, zero))
@@ -268,6 +289,32 @@ def copysign(t, self, other):
     a, b = _pair(t, self, other)
     size = t.op("Abs", a)
     return t.op("Where", _negative(t, b), t.op("Neg", size), size)
+
+
+def _log_of_sum(t, a, b, exp, log_of_two: float) -> Sym:
+    """The larger plus the logarithm of 1 + exp of minus the distance: no step overflows where the result does not."""
+    one = t.constant(1.0, a.torch_dtype)
+    away = exp(t.op("Neg", t.op("Abs", t.op("Sub", a, b))))
+    far = t.op("Add", t.op("Max", a, b), t.op("Div", t.op("Log", t.op("Add", one, away)), t.constant(log_of_two, a.torch_dtype)))
+    return t.op("Where", t.op("Equal", a, b), t.op("Add", a, t.constant(math.log(2) / log_of_two, a.torch_dtype)), far)
+
+
+@converts("logaddexp")
+def logaddexp(t, self, other):
+    return _log_of_sum(t, *_pair(t, self, other), lambda x: t.op("Exp", x), 1.0)
+
+
+@converts("logaddexp2")
+def logaddexp2(t, self, other):
+    a, b = _pair(t, self, other)
+    return _log_of_sum(t, a, b, lambda x: t.op("Exp", t.op("Mul", x, t.constant(math.log(2), a.torch_dtype))), math.log(2))
+
+
+@converts("heaviside")
+def heaviside(t, self, values):
+    x, at_zero = _pair(t, self, values)
+    zero = t.constant(0, x.torch_dtype)
+    return t.op("Where", t.op("Equal", x, zero), at_zero, t.cast(t.op("Greater", x, zero), x.torch_dtype))
 
 
 @converts("signbit")
@@ -585,6 +632,43 @@ def relu(t, self):
     if self.torch_dtype in (torch.int64, torch.int16, torch.uint8):
         return extreme(t, "Max", self, t.constant(0, self.torch_dtype))
     return t.op("Relu", self)
+
+
+def _log_of_one_plus(t, x: Sym) -> Sym:
+    """log(1 + x); for small x by the part of it that 1 + x keeps, which corrects the rounding of the sum."""
+    one = t.constant(1.0, x.torch_dtype)
+    total = t.op("Add", one, x)
+    kept = t.op("Sub", total, one)
+    whole = t.op("Or", t.op("Equal", kept, t.constant(0.0, x.torch_dtype)), t.op("Equal", t.op("Abs", x), t.constant(math.inf, x.torch_dtype)))
+    log = t.op("Log", total)
+    scaled = t.op("Div", t.op("Mul", log, x), t.op("Where", whole, one, kept))
+    return t.op("Where", t.op("Equal", total, one), x, t.op("Where", whole, log, scaled))
+
+
+@converts("log1p")
+def log1p(t, self):
+    return _log_of_one_plus(t, t.cast(self, t.outputs[0][0]))
+
+
+@converts("expm1")
+def expm1(t, self):
+    """exp(x) - 1; near 0 as 2 tanh(x/2) / (1 - tanh(x/2))."""
+    x = t.cast(self, t.outputs[0][0])
+    one, half = t.constant(1.0, x.torch_dtype), t.constant(0.5, x.torch_dtype)
+    small = t.op("Less", t.op("Abs", x), half)
+    tanh = t.op("Tanh", t.op("Mul", t.op("Where", small, x, t.constant(0.0, x.torch_dtype)), half))
+    near = t.op("Div", t.op("Add", tanh, tanh), t.op("Sub", one, tanh))
+    return t.op("Where", small, near, t.op("Sub", t.op("Exp", x), one))
+
+
+def log_sigmoid(t, x: Sym) -> Sym:
+    zero = t.constant(0.0, x.torch_dtype)
+    return t.op("Sub", t.op("Min", zero, x), _log_of_one_plus(t, t.op("Exp", t.op("Neg", t.op("Abs", x)))))
+
+
+@converts("log_sigmoid_forward")
+def log_sigmoid_forward(t, self):
+    return [log_sigmoid(t, self), None]
 
 
 @converts("rsqrt")

@@ -7,13 +7,18 @@ order open. On floating tensors the conversions therefore look for NaN themselve
 
 from __future__ import annotations
 
+import functools
 import math
 
 import torch
 
+from .onnx_index import failing_where
 from .onnx_pointwise import isnan, truth
 from .onnx_shape import INT64_MAX, slice_
 from .onnx_table import ConversionError, Sym, Tape, axis_of, converts, dim_value, reshape, squeeze, static
+
+
+_MOST_FACTORS = 16  # of a product of integers that is written out
 
 
 def axes_of(x: Sym, dim) -> list[int]:
@@ -36,9 +41,20 @@ def _numeric(t: Tape, x: Sym) -> Sym:
     return t.cast(x, t.outputs[0][0])
 
 
-@converts("sum", "sum.dim_IntList")
+@converts("sum", "sum.dim_IntList", bounds=True)
 def sum_(t, self, dim=None, keepdim=False, dtype=None):
+    if self.torch_dtype == t.outputs[0][0] == torch.int64 and (self.bits is None or self.bits > 31):
+        return _exact_sum(t, self, dim, keepdim)
     return reduce(t, "ReduceSum", _numeric(t, self), dim, keepdim)
+
+
+def _exact_sum(t: Tape, x: Sym, dim, keepdim) -> Sym:
+    """Of any integers: ONNX Runtime adds them as doubles, which are exact for 32 bits each."""
+    base = t.constant(1 << 32, torch.int64)
+    low = t.op("BitwiseAnd", x, t.constant((1 << 32) - 1, torch.int64))
+    high = t.op("Div", t.op("Sub", x, low), base)
+    total = t.op("Mul", reduce(t, "ReduceSum", high, dim, keepdim), base)
+    return t.op("Add", total, reduce(t, "ReduceSum", low, dim, keepdim))
 
 
 @converts("nansum")
@@ -74,9 +90,19 @@ def _count(t: Tape, x: Sym, axes: list[int]) -> Sym:
     return t.cast(t.op("ReduceProd", extents, keepdims=0), x.torch_dtype)
 
 
-@converts("prod", "prod.dim_int")
+@converts("prod", "prod.dim_int", index_error="RuntimeError")
 def prod(t, self, dim=None, keepdim=False, dtype=None):
-    return reduce(t, "ReduceProd", _numeric(t, self), dim, keepdim)
+    x = _numeric(t, self)
+    if x.torch_dtype != torch.int64 or self.torch_dtype == torch.bool or not x.rank:
+        return reduce(t, "ReduceProd", x, dim, keepdim)
+    axes = axes_of(x, dim)
+    if len(axes) == 1 and isinstance(x.dims[axes[0]], int) and 0 < x.dims[axes[0]] <= _MOST_FACTORS:
+        places = [t.constant([k] if keepdim else k, torch.int64) for k in range(x.dims[axes[0]])]
+        return functools.reduce(lambda a, b: t.op("Mul", a, b), [t.op("Gather", x, k, axis=axes[0]) for k in places])
+    result = reduce(t, "ReduceProd", x, dim, keepdim)
+    most = t.constant((1 << 53) - 1, torch.int64)
+    beyond = t.op("Or", t.op("Greater", result, most), t.op("Less", result, t.op("Neg", most)))
+    return failing_where(t, result, beyond)  # ONNX Runtime multiplies integers as doubles
 
 
 @converts("any", "any.dim", "any.dims")
@@ -202,7 +228,8 @@ def _ordered(t: Tape, x: Sym, count, axis: int, largest: bool, sort: bool = True
     if x.torch_dtype == torch.bool:
         key = t.cast(x, torch.uint8)
     elif x.is_float:
-        key = t.op("Where", isnan(t, x), t.constant(math.inf, x.torch_dtype), x)
+        most = t.constant(torch.finfo(x.torch_dtype).max, x.torch_dtype)  # NaN is greater than infinity
+        key = t.op("Where", isnan(t, x), t.constant(math.inf, x.torch_dtype), t.op("Min", x, most))
     _, positions = t.op("TopK", key, t.ints([count]), n=2, axis=axis, largest=int(largest), sorted=int(sort))
     return [t.op("GatherElements", x, positions, axis=axis), positions]
 
@@ -274,20 +301,25 @@ def _median(t, x, axis, keepdim):
     return [values, positions]
 
 
-@converts("_unique2")
+def _without_nan(t: Tape, x: Sym) -> Sym:
+    """x; the run fails if it holds a NaN, which engines do not tell apart as torch does."""
+    return failing_where(t, x, isnan(t, x)) if x.is_float else x
+
+
+@converts("_unique2", index_error="RuntimeError")
 def unique2(t, self, sorted=True, return_inverse=False, return_counts=False):
     x, dtype = self, self.torch_dtype
-    key = t.cast(x, torch.int64) if dtype == torch.bool else x
+    key = t.cast(x, torch.int64) if dtype == torch.bool else _without_nan(t, x)
     values, _, inverse, counts = t.op("Unique", key, n=4, sorted=1)
     empty = t.constant(torch.empty(0, dtype=torch.int64))
     inverse = reshape(t, inverse, [dim_value(t, x, i) for i in range(x.rank)]) if return_inverse else empty
     return [t.cast(values, dtype), inverse, counts if return_counts else empty]
 
 
-@converts("unique_dim")
+@converts("unique_dim", index_error="RuntimeError")
 def unique_dim(t, self, dim, sorted=True, return_inverse=False, return_counts=False):
     """Distinct slices along a dim, in lexicographic order."""
-    x, dtype = self, self.torch_dtype
+    x, dtype = _without_nan(t, self), self.torch_dtype
     key = x if dtype in (torch.float32, torch.float64, torch.int64) else t.cast(x, torch.float64 if x.is_float else torch.int64)
     values, _, inverse, counts = t.op("Unique", key, n=4, sorted=1, axis=axis_of(x, dim))
     empty = t.constant(torch.empty(0, dtype=torch.int64))

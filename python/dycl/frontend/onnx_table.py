@@ -21,9 +21,13 @@ CONVERSIONS: dict[Any, Callable] = {}
 INDEX_ERRORS: dict[Any, str] = {}  # what torch raises where an index is out of range; others: IndexError
 
 
-def converts(*names: str, index_error: str = "") -> Callable:
+BOUNDED: set = set()  # conversions that ask what is known of their operands' integers
+
+
+def converts(*names: str, index_error: str = "", bounds: bool = False) -> Callable:
     """Registers a conversion for overloads given as "add.Tensor" (no dot: the default overload). `index_error`: its
-    operands hold indices that must not be negative, and the exception torch raises where one is out of range."""
+    operands hold indices that must not be negative, and the exception torch raises where one is out of range. `bounds`:
+    it asks how large its operands' integers may be."""
 
     def register(function):
         for name in names:
@@ -32,6 +36,8 @@ def converts(*names: str, index_error: str = "") -> Callable:
                 CONVERSIONS[target] = function
                 if index_error:
                     INDEX_ERRORS[target] = index_error
+                if index_error or bounds:
+                    BOUNDED.add(target)
         return function
 
     return register

@@ -83,7 +83,7 @@ class Sym(ir.Value):
             shape=None if shape is None else ir.Shape(list(shape)),
         )
         self.tape, self.index, self.torch_dtype, self.const = tape, index, dtype, const
-        self.nonnegative = False  # integers known not to be negative
+        self.bits: int | None = None  # its integers are known to be in 0..2**bits - 1
         self.dims: tuple | None = None if shape is None else tuple(shape)
         if const is not None and const.numel() <= _LARGEST_FOLD and const.dtype != torch.bfloat16:
             self.const_value = ir.tensor(const.numpy())
@@ -93,6 +93,10 @@ class Sym(ir.Value):
         if self.dims is None:
             raise ConversionError("the number of dimensions is known only at run time")
         return len(self.dims)
+
+    @property
+    def nonnegative(self) -> bool:
+        return self.bits is not None
 
     @property
     def is_float(self) -> bool:

@@ -61,6 +61,7 @@ class Flattener:
     def _container(self, obj: Any, path: str) -> tuple:
         cls = type(obj)
         if isinstance(obj, tuple):
+            cls = torch.Size if cls.__name__ == "RtSize" else cls  # its extents are numbers in a run
             return ("tuple", cls, tuple(self.flatten(x, f"{path}[{k}]") for k, x in enumerate(obj)))
         if isinstance(obj, (list, collections.deque)):
             return ("list", cls, tuple(self.flatten(x, f"{path}[{k}]") for k, x in enumerate(obj)))
