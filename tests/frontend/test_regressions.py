@@ -760,3 +760,25 @@ def test_sparse_tensors_are_refused():
 
     with pytest.raises(dycl.CompileError, match="sparse tensors"):
         dycl.compile(product, (I(0, 1, 2), I(0, 1), T(1, 2), torch.ones(2, 2)))
+
+
+def test_numbers_of_random_and_numpy_are_drawn_by_the_run():
+    import random
+
+    import numpy as np
+
+    def dropped_only_in_training(x, training=False):  # the draw is made and not used
+        skip = np.random.uniform(0, 1)
+        return x if training and skip < 0.5 else x * 2
+
+    def drawn(x):
+        a, b = random.random(), random.uniform(2, 3)
+        return (x if b < 2.5 else -x), a, b, np.random.uniform(-2, -1)
+
+    x = torch.ones(2)
+    torch.testing.assert_close(dycl.compile(dropped_only_in_training, (x,))(x), x * 2)
+    program = dycl.compile(drawn, (x,), verify=False)
+    results = [program(x) for _ in range(20)]
+    assert len({r[1] for r in results}) == 20
+    assert all(0 <= a < 1 and 2 <= b <= 3 and -2 <= c <= -1 for _, a, b, c in results)
+    assert all((y[0].item() == 1) == (b < 2.5) for y, _, b, _ in results) and len({y[0].item() for y, *_ in results}) == 2

@@ -14,6 +14,7 @@ import functools
 import itertools
 import math
 import operator
+import random
 import time
 import types
 import warnings
@@ -450,6 +451,19 @@ def _new_tensor_of_list(m, s, args, kwargs):
     if len(args) < 2 or not isinstance(args[1], RtList):
         return NotImplemented
     return m.lists.numbers(args[1], kwargs.get("dtype") or args[0].dtype)
+
+
+def _draws(shim):
+    def call(m, s, args, kwargs):
+        if m.has_runtime(args) or kwargs or not all(type(x) in (int, float) for x in args):
+            return NotImplemented
+        return protocol.call(m, s, m.shim(shim), args, {})
+
+    return call
+
+
+handles(np.random.uniform, random.uniform)(_draws("drawn_between"))
+handles(random.random)(_draws("drawn"))
 
 
 @handles(torch._C._nn.pad_sequence)

@@ -86,6 +86,14 @@ def extend_list(target, iterable):
     return target
 
 
+def drawn():
+    return torch.rand((), dtype=torch.float64).item()
+
+
+def drawn_between(low=0.0, high=1.0):
+    return low + (high - low) * torch.rand((), dtype=torch.float64).item()
+
+
 def repeat_list(sequence, count):
     found = []
     for _ in range(count):
