@@ -21,7 +21,7 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch.fx.experimental import _config, symbolic_shapes
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StrictMinMaxConstraint
-from torch.utils._sympy.functions import Max, Min
+from torch.utils._sympy.functions import Max, Min, PythonMod
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
@@ -227,6 +227,8 @@ class Symbols:
         elif op is not None and depth < 8:
             expr = _ARITHMETIC[op](*[self._expression_of(v, depth + 1) for v in operands])
         else:
+            expr = None
+        if expr is None:
             expr = self.env.create_unbacked_symint().node.expr
             self._bound[expr] = value
         self._expressions[value] = expr
@@ -428,4 +430,5 @@ _ARITHMETIC = {
     "int.sub": lambda a, b: a - b,
     "int.mul": lambda a, b: a * b,
     "int.neg": lambda a: -a,
+    "int.mod": lambda a, b: PythonMod(a, b) if b.is_Integer and b > 0 else None,
 }

@@ -134,7 +134,7 @@ def pairs(xs):
 WILD_FEATURES = {
     "nested": 0.4, "graph": 0.35, "carry": 0.45, "through_calls": 0.4, "cross_raise": 0.3, "late_state": 0.3,
     "dtypes": 0.35, "strings": 0.3, "torch_ops": 0.5, "iterators": 0.3, "machine": 0.3, "higher": 0.3,
-    "input_alias": 0.25, "nonlocal": 0.25, "slices": 0.35, "quiet": 0.25,
+    "input_alias": 0.25, "nonlocal": 0.25, "slices": 0.35, "quiet": 0.25, "keys": 0.35,
 }
 
 
@@ -145,7 +145,7 @@ class WildGenerator(Generator):
         "w_cross": (4, "cross_raise"), "w_late": (4, "late_state"), "w_dtypes": (5, "dtypes"), "w_strings": (4, "strings"),
         "w_torch": (6, "torch_ops"), "w_iter": (4, "iterators"), "w_machine": (4, "machine"), "w_higher": (4, "higher"),
         "w_input_alias": (3, "input_alias"), "w_nonlocal": (4, "nonlocal"), "w_slices": (4, "slices"), "w_quiet": (3, "quiet"),
-        "w_acc": (4, "graph"),
+        "w_acc": (4, "graph"), "w_keys": (6, "keys"),
     }
 
     def __init__(self, seed: int):
@@ -615,6 +615,25 @@ class WildGenerator(Generator):
         else:
             self.emit(f"{out} = sorted([({self.float_(1)}, 0), ({self.float_(0)}, 1)])[0][1] + {self.vec(0)}")
         self.scope.vars[out] = "vec"
+
+    def w_keys(self, budget: int) -> None:
+        """One index of run time asked about several times: lists, dicts, sets, slices, in arms and after them."""
+        if self.scope.loop:
+            return self.s_rebind(budget)
+        k, table, out, i = self.fresh("k"), self.fresh("table"), self.fresh("t"), self.fresh("i")
+        self.emit(f"{k} = int({self.vec(0)}[:3].{self.pick(['argmax', 'argmin'])}())")
+        self.emit(f"{i} = [{self.r.randint(0, 9)}, {self.r.randint(0, 9)}, {self.int_(0)}][{k}] % 7")
+        self.emit(f"{table} = {self.pick(['{}', '{0: 5}', '{1: 2, 7: 1}', '{2: 3, 0: 1, 1: 4}'])}")
+        for _ in range(self.r.randint(1, 3)):
+            pre = self.when()
+            self.emit(pre + self.pick([
+                f"{table}[{k}] = {table}.get({k}, 0) + 1", f"{table}[{k}] = {i}", f"{table}.setdefault({k}, 8)",
+                f"{table}.pop({k}, None)", f"{i} += {table}.get({k}, 2)", f"{i} = [1, 2, 3][{k}] + [4, 5, 6][{k} - 3]",
+                f"{i} += len({{{k}, 1}})", f"{i} += {k} in {table}", f"{table}[({k} + 1) % 3] = 1",
+                f"{i} = {{0: 1, 1: 5, 2: 7}}[{k}] if {k} != 1 else [3, 4, 5][{k}]"]))
+        self.emit(f"{out} = {self.pick([f'{self.vec(0)}[{k}:{k} + 1].sum()', f'{self.vec(0)}[{k}]'])} + {self.vec(0)} "
+                  f"+ sum({table}.values()) % 5 + len({table})")
+        self.scope.vars.update({out: "vec", i: "int"})
 
     def w_nonlocal(self, budget: int) -> None:
         if self.scope.loop or self.scope.returns != "any" and self.scope.returns is None:
