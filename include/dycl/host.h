@@ -359,8 +359,7 @@ class DYCL_API Machine {
     std::array<std::uint64_t, sizeof...(In)> inputs = {detail::peek_bits(in)...};
     std::array<std::uint64_t, sizeof...(Out)> results{};
     invoke_host(function, inputs.data(), results.data());
-    std::size_t i = 0;
-    std::tuple<Out...> made{detail::from_bits<Out>(results[i++])...};
+    std::tuple<Out...> made = tuple_of<Out...>(results, std::index_sequence_for<Out...>());
     if constexpr (sizeof...(Out) == 1)
       return std::get<0>(std::move(made));
     else
@@ -487,6 +486,11 @@ class DYCL_API Machine {
   void put_result(std::uint32_t index, std::uint64_t bits);
   void invoke(std::uint32_t sub_dnn, runtime::TensorObject* const* in, std::size_t in_count,
               runtime::TensorObject** out, std::size_t out_count);
+  template <typename... Out, std::size_t... kIndex>
+  static std::tuple<Out...> tuple_of(const std::array<std::uint64_t, sizeof...(Out)>& bits,
+                                     std::index_sequence<kIndex...> /*indices*/) {
+    return {detail::from_bits<Out>(bits[kIndex])...};
+  }
   void invoke_host(const HostFunction& function, const std::uint64_t* in, std::uint64_t* out);
   scalar::Scalar read_item(const runtime::TensorObject* t);
   runtime::TensorObject* make_scalar_tensor(const scalar::Scalar& value, std::uint32_t type);

@@ -237,7 +237,9 @@ std::string CppExpressions::host_expression(const ir::Op& op) {
   if (op.name == "host_call") {
     std::vector<std::string> types;
     for (ir::ValueId v : op.results) types.push_back(cpp_type(values_.type_of(v)));
-    const std::string rest = op.operands.empty() ? "" : ", " + args(op);
+    std::string rest;
+    for (std::size_t i = 0; i < op.operands.size(); ++i)
+      rest += ", " + (values_.constant(op.operands[i]) ? typed(op.operands[i]) : arg(op, i));
     return "call_host<" + joined(types) + ">(" + host_function(op) + rest + ")";
   }
   throw InternalError("no source for host op " + op.name);

@@ -138,3 +138,69 @@ def test_without_anything_else(site, tmp_path):
     shown = run(shutil.which("chroot"), root, "/app/early_exit_example", "/app/early_exit.dycl", "/app/x.npy",
                 env={"LD_LIBRARY_PATH": "/app/lib"})
     assert f"out1: {expected[0][1]}" in shown
+
+
+HOST_MAIN = """
+#include <cstdio>
+#include <vector>
+
+#include "model.h"
+
+int main(int argc, char** argv) {
+  using dycl::host::Value;
+  dycl::runtime::LoadOptions options;
+  std::vector<float> doubled;
+  if (argc > 2) {
+    options.host_functions["NAME"] = [&](std::span<const Value> in, std::span<Value> out) -> dycl::Result<void> {
+      const auto* data = static_cast<const float*>(in[0].tensor.data);
+      doubled.assign(data, data + in[0].tensor.element_count());
+      for (float& v : doubled) v *= 2;
+      out[0] = Value::of(dycl::host::View{doubled.data(), in[0].tensor.dtype, in[0].tensor.shape});
+      out[1] = Value::of(in[1].integer + 1);
+      return {};
+    };
+  }
+  try {
+    Model model(argv[1], options);
+    const std::vector<std::int64_t> shape = {3};
+    for (const float first : {1.0F, 9.0F}) {
+      const std::vector<float> x = {first, 2, 3};
+      const auto out = model(dycl::host::View{x.data(), dycl::DType::F32, shape});
+      const auto* y = static_cast<const float*>(out.y.data);
+      std::printf("%g %g %g %lld\\n", y[0], y[1], y[2], static_cast<long long>(out.n));
+    }
+  } catch (const dycl::host::Failure& failure) {
+    std::printf("%s\\n", failure.what());
+    return 1;
+  }
+}
+"""
+
+
+def test_host_function(tmp_path):
+    """A call that capture leaves is a C++ function in the emitted program; a missing one is an error at load."""
+
+    @dycl.host_function(results=("f32[3]", int))
+    def twice(x, n, m):
+        return x * 2, n + 1
+
+    def model(x):
+        y, n = twice(x, int(x.sum()), 3)
+        if n > 10:
+            y = y + 1
+        return y, n
+
+    program = dycl.compile(model, (torch.ones(3),))
+    program.save(tmp_path / "model.dycl")
+    program.emit(tmp_path / "cpp")
+    names = re.findall(r'host_function\("([^"]+)"', (tmp_path / "cpp" / "model.h").read_text())
+    assert len(names) == 1
+    (tmp_path / "main.cpp").write_text(HOST_MAIN.replace("NAME", names[0]))
+    runtime = BUILD / "src" / "runtime"
+    run("c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{tmp_path}/cpp", f"-I{ROOT}/include", f"-I{ROOT}/src",
+        tmp_path / "main.cpp", tmp_path / "cpp" / "model.cpp", f"-L{runtime}", f"-Wl,-rpath,{runtime}", "-ldycl_runtime",
+        "-o", tmp_path / "main")
+    env = {**os.environ, "DYCL_PLUGIN_PATH": str(BUILD / "lib" / "dycl")}
+    assert run(tmp_path / "main", tmp_path / "model.dycl", "registered", env=env).split("\n")[:2] == ["2 4 6 7", "19 5 7 15"]
+    missing = subprocess.run([tmp_path / "main", tmp_path / "model.dycl"], capture_output=True, text=True, env=env)
+    assert missing.returncode == 1 and names[0] in missing.stdout

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// An emitted program of any signature beside the runtime's walker on the same package and engine.
+//   compare   every bit that runs show, on given inputs and where decisions are forced
+//   race      the time of both in turns, and what of it is the host's
+// Sources of tests/emit/zoo_sweep.py and bench/emitted.py call main_of with a call of their own.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "dycl/host.h"
+#include "emitted_seen.h"
+#include "support/random.h"
+
+namespace zoo {
+
+using Arrays = std::vector<dycl::host::Array>;
+
+template <typename T>
+T number(const dycl::host::Array& array) {
+  T value{};
+  std::memcpy(&value, array.bytes.data(), std::min(sizeof value, array.bytes.size()));
+  return value;
+}
+
+// The arguments as the walker takes them.
+template <typename Program>
+std::vector<dycl::host::Value> values_of(const Program& program, const Arrays& arrays) {
+  using Kind = dycl::runtime::Type::Kind;
+  std::vector<dycl::host::Value> values;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const Kind kind = program.program().inputs()[i].type.kind;
+    values.push_back(kind == Kind::Int     ? dycl::host::Value::of(number<std::int64_t>(arrays[i]))
+                     : kind == Kind::Float ? dycl::host::Value::of(number<double>(arrays[i]))
+                     : kind == Kind::Bool  ? dycl::host::Value::of(number<bool>(arrays[i]))
+                                           : dycl::host::Value::of(arrays[i].view()));
+  }
+  return values;
+}
+
+template <typename Program>
+void prepare(Program& program, Seen& seen, const std::vector<std::int32_t>& forced) {
+  program.run().set_trace(true);
+  program.run().set_seed(1);
+  program.run().force(forced);
+  program.run().set_print([&seen](std::string_view text) { seen.printed += text; });
+}
+
+template <typename Program, typename Call>
+int compare(const char* package, const std::vector<Arrays>& inputs, Call call, int rounds) {
+  Program left(package), right(package);
+  int equal = 0, failed = 0, decisions = 0;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    for (int round = 0; round < rounds; ++round) {
+      std::vector<std::int32_t> forced;
+      dycl::Random random(k * 1000 + static_cast<std::size_t>(round));
+      for (int i = 0; round > 0 && i < 200; ++i) forced.push_back(static_cast<std::int32_t>(random.integer(-1, 2)));
+      Seen a, b;
+      prepare(left, a, forced);
+      prepare(right, b, forced);
+      try {
+        call(left, inputs[k]);
+        for (const auto& v : left.last_results()) a.results.push_back(bits_of(v));
+      } catch (const dycl::host::Failure& failure) {
+        note(failure.error(), a);
+      }
+      finish(left.run(), a);
+      const auto values = values_of(right, inputs[k]);
+      const auto results = right.run().run(values);
+      if (results)
+        for (const auto& v : *results) b.results.push_back(bits_of(v));
+      else
+        note(results.error(), b);
+      finish(right.run(), b);
+      if (!(a == b)) {
+        std::printf("input %zu round %d differs: \"%s\" and \"%s\"\n", k, round, a.error.c_str(), b.error.c_str());
+        return 1;
+      }
+      (b.error.empty() ? equal : failed) += 1;
+      decisions += static_cast<int>(b.arms.size());
+    }
+  }
+  std::printf("{\"equal\": %d, \"failed_alike\": %d, \"decisions\": %d}\n", equal, failed, decisions);
+  return 0;
+}
+
+inline double seconds_of(std::span<const dycl::runtime::Profile> profile) {
+  double total = 0;
+  for (const auto& p : profile) total += static_cast<double>(p.nanoseconds) * 1e-9;
+  return total;
+}
+
+template <typename Call>
+double timed(Call call) {
+  const auto begin = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+inline double median(std::vector<double> v) {
+  std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
+  return v[v.size() / 2];
+}
+
+// Interleaved; a line of JSON. Plain runs for the times, profiled ones for the shares.
+template <typename Program, typename Call>
+int race(const char* package, const std::vector<Arrays>& inputs, Call call, double seconds) {
+  Program left(package), right(package);
+  std::vector<double> emitted, walker, ratios, host_emitted, host_walker;
+  std::vector<std::vector<dycl::host::Value>> values;
+  for (const auto& arrays : inputs) values.push_back(values_of(right, arrays));
+  const auto walk = [&](std::size_t k) {
+    if (auto done = right.run().run(values[k]); !done) throw dycl::host::Failure(done.error());
+  };
+  for (int k = 0; k < 2; ++k)
+    for (std::size_t i = 0; i < inputs.size(); ++i) call(left, inputs[i]), walk(i);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  for (std::size_t n = 0; std::chrono::steady_clock::now() < until || n < 2 * inputs.size(); ++n) {
+    const std::size_t k = n % inputs.size();
+    double a = 0, b = 0;
+    if (n % 2) {
+      b = timed([&] { walk(k); });
+      a = timed([&] { call(left, inputs[k]); });
+    } else {
+      a = timed([&] { call(left, inputs[k]); });
+      b = timed([&] { walk(k); });
+    }
+    emitted.push_back(a);
+    walker.push_back(b);
+    ratios.push_back(a / b);
+  }
+  for (std::size_t n = 0; n < 10 * inputs.size(); ++n) {
+    const std::size_t k = n % inputs.size();
+    left.run().set_profile(true);
+    right.run().set_profile(true);
+    const double a = timed([&] { call(left, inputs[k]); });
+    const double b = timed([&] { walk(k); });
+    host_emitted.push_back(1 - seconds_of(left.run().profile()) / a);
+    host_walker.push_back(1 - seconds_of(right.run().profile()) / b);
+  }
+  std::printf(
+      "{\"runs\": %zu, \"emitted_us\": %.3f, \"walker_us\": %.3f, \"ratio\": %.5f, \"host_emitted\": %.5f, "
+      "\"host_walker\": %.5f}\n",
+      ratios.size(), median(emitted) * 1e6, median(walker) * 1e6, median(ratios), median(host_emitted),
+      median(host_walker));
+  return 0;
+}
+
+// main PACKAGE compare|race AMOUNT FILES...: `arity` .npy files per input.
+template <typename Program, typename Call>
+int main_of(int argc, char** argv, std::size_t arity, Call call) {
+  try {
+    std::vector<Arrays> inputs;
+    for (int i = 4; i < argc; ++i) {
+      if (static_cast<std::size_t>(i - 4) % arity == 0) inputs.emplace_back();
+      inputs.back().push_back(dycl::host::load_npy(argv[i]));
+    }
+    if (std::string(argv[2]) == "race") return race<Program>(argv[1], inputs, call, std::atof(argv[3]));
+    return compare<Program>(argv[1], inputs, call, std::atoi(argv[3]));
+  } catch (const dycl::host::Failure& failure) {
+    std::printf("%s\n", failure.what());
+    return 2;
+  }
+}
+
+}  // namespace zoo

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zoo_sweep.py [MODEL ...]: models of the zoo as emitted C++ beside the walker, bit for bit, on real inputs and on forced paths;
+as ONNX beside the walker, within tolerance. `make test-emit` takes all of them, tests/emit/test_zoo.py small ones."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "python")]
+BUILD = Path(os.environ.get("DYCL_TEST_BUILD", ROOT / "build" / "release"))
+INPUTS, ROUNDS = 3, 8
+
+
+def flat(program, args):
+    return [x.detach().numpy() if isinstance(x, torch.Tensor) else np.asarray(x)
+            for x in program._interface.collect(args, {})[0]]
+
+
+def save_inputs(program, inputs, folder):
+    """(.npy files, how many per call)."""
+    files = []
+    for k, args in enumerate(inputs):
+        arrays = flat(program, args)
+        for i, array in enumerate(arrays):
+            files.append(folder / f"in{k}_{i}.npy")
+            np.save(files[-1], array)
+    return files, len(arrays)
+
+
+def build(package, folder, watch, optimize="-O0"):
+    """The program of tests/emit/zoo_compare.h around a package."""
+    subprocess.run([BUILD / "bin" / "dycl", "emit", package, "-o", folder, *(["--watch"] if watch else [])], check=True,
+                   stdout=subprocess.DEVNULL)
+    name = Path(package).stem
+    header = (folder / f"{name}.h").read_text()
+    kind = re.search(r"class (\w+) :", header)[1]
+    parameters = re.search(r"Outputs operator\(\)\((.*?)\);", header, re.S)[1]
+    call = []
+    for i, parameter in enumerate(p for p in parameters.split(",") if p.strip()):
+        if "Value&" in parameter:
+            raise NotImplementedError(f"{name}: an input that is a list")
+        number = re.search(r"std::int64_t|double|bool", parameter)
+        call.append(f"zoo::number<{number[0]}>(a[{i}])" if number else f"a[{i}].view()")
+    (folder / "zoo_main.cpp").write_text(
+        f'#include "{name}.h"\n#include "zoo_compare.h"\n\nint main(int argc, char** argv) {{\n'
+        f"  return zoo::main_of<{kind}>(argc, argv, {len(call)},\n"
+        f"      []({kind}& m, [[maybe_unused]] const zoo::Arrays& a) {{ m({', '.join(call)}); }});\n}}\n")
+    program = folder / "zoo_main"
+    subprocess.run(["c++", "-std=c++20", optimize, "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", f"-I{folder}",
+                    f"-I{ROOT}/tests/emit", f"-I{ROOT}/src", f"-I{ROOT}/include", folder / f"{name}.cpp",
+                    folder / "zoo_main.cpp", BUILD / "src/support/libdycl_support.a", f"-L{BUILD}/src/runtime",
+                    f"-Wl,-rpath,{BUILD}/src/runtime", "-ldycl_runtime", "-o", program], check=True)
+    return program
+
+
+def compile_model(name):
+    import dycl
+    import zoo
+
+    entry = zoo.MODELS[name]
+    return entry, dycl.compile(entry.build(), entry.inputs(0), threads=1, verify=False)
+
+
+def check_cpp(name, program, entry, folder):
+    package = folder / f"{name}.dycl"
+    program.save(package)
+    binary = build(package, folder, watch=True)
+    files, _ = save_inputs(program, [entry.inputs(s) for s in range(INPUTS)], folder)
+    done = subprocess.run([binary, package, "compare", str(ROUNDS), *files], capture_output=True, text=True,
+                          env={**os.environ, "DYCL_PLUGIN_PATH": str(BUILD / "lib" / "dycl")})
+    assert done.returncode == 0, f"{name}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def check_onnx(name, program, entry, folder):
+    """How far the ONNX export is from the program, relative to the largest element; or why it is refused."""
+    import onnxruntime as ort
+
+    import dycl
+
+    try:
+        program.emit_onnx(folder / "model.onnx")
+    except dycl.CompileError as error:
+        return {"refused": str(error).splitlines()[0]}
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = ort.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+    worst = 0.0
+    for seed in range(INPUTS):
+        args = entry.inputs(seed)
+        feed = dict(zip((i.name for i in session.get_inputs()), flat(program, args)))
+        interface = program._interface
+        expected = program._engine.run(interface.collect(args, {})[0], interface.read_states(), interface.exceptions)[0]
+        names = [o.name for o in session.get_outputs()]
+        actual = [a for name_, a in zip(names, session.run(None, feed)) if not name_.endswith(".new")]
+        assert len(expected) == len(actual), (name, len(expected), names)
+        for e, a in zip(expected, actual):
+            e, a = np.asarray(e, np.float64), np.asarray(a, np.float64)
+            assert e.shape == a.shape, f"{name}: {e.shape} is not {a.shape}"
+            worst = max(worst, float(np.abs(e - a).max() / max(1e-6, np.abs(e).max())) if e.size else 0.0)
+    assert worst < 1e-3, f"{name}: the ONNX export is {worst} off"
+    return {"onnx_off": worst}
+
+
+def check(name):
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        entry, program = compile_model(name)
+        return {**check_cpp(name, program, entry, Path(folder)), **check_onnx(name, program, entry, Path(folder))}
+
+
+def main():
+    import zoo
+
+    for name in sys.argv[1:] or zoo.MODELS:
+        print(name, json.dumps(check(name)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
