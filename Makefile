@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make demo` and `make test` do all their own set-up on a bare Debian 12 machine
 # and are incremental afterwards. `make help` lists everything.
-.PHONY: help setup demo test test-sanitize test-emit install fuzz-capture bench paper format tidy clean artifact
+.PHONY: help setup demo test test-sanitize test-emit install wheel fuzz-capture bench paper format tidy clean artifact
 
 help:
 	@echo 'make setup          Debian packages, .venv, C++ build; .venv/bin/dycl and `import dycl` work afterwards'
 	@echo 'make demo           set up, then compile a dynamic PyTorch model and run it without Python'
 	@echo 'make test           set up, then the C++ tests, the fast ones under ASan, and the Python tests'
 	@echo 'make test-sanitize  all C++ tests under ASan/UBSan and under TSan'
-	@echo 'make test-emit      500 generated programs: emitted C++ against the walker, emitted ONNX against the interpreter'
+	@echo 'make test-emit      500 generated programs and the zoo: emitted C++ against the walker, emitted ONNX against the interpreter'
 	@echo 'make install        runtime, plug-ins, tools and headers into PREFIX (default /usr/local)'
+	@echo 'make wheel          a wheel with compiler and runtime in build/dist, tried in an environment of its own'
 	@echo 'make fuzz-capture   20,000 generated Python programs: eager against compiled'
 	@echo 'make bench          the measurements of bench/'
 	@echo 'make paper          the evaluation of the paper on this machine: docs/paper.md; QUICK=1: within 5 minutes'
@@ -31,10 +32,14 @@ test-sanitize: setup
 
 test-emit: setup
 	@.venv/bin/python tests/emit/sweep.py 500
+	@.venv/bin/python tests/emit/zoo_sweep.py
 
 PREFIX ?= /usr/local
 install: setup
 	@cmake --install build/release --prefix $(PREFIX)
+
+wheel: setup
+	@.venv/bin/python scripts/wheel.py
 
 fuzz-capture: setup
 	@.venv/bin/python -m tests.frontend.fuzz --count 20000 --seed 1 --jobs $$(nproc)

@@ -277,7 +277,7 @@ void bind_run(nb::module_& module) {
 std::vector<std::filesystem::path> nearby_plugin_folders() {
   const auto folder = module_folder();
   if (folder.empty()) return {};
-  return {folder, folder.parent_path() / "lib" / "dycl"};
+  return {folder, folder.parent_path() / "lib" / "dycl", folder / "lib" / "dycl"};  // a build, a wheel
 }
 
 void bind_runner(nb::module_& module) {

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -32,8 +33,9 @@ bool is_python(const std::string& source) {
   return source.find(':') != std::string::npos && !std::filesystem::exists(source);
 }
 
-// The interpreter beside this program (.venv/bin), else the one on the PATH.
+// The interpreter that a wheel names, the one beside this program (.venv/bin), else the one on the PATH.
 std::string python_interpreter() {
+  if (const char* named = std::getenv("DYCL_PYTHON"); named && *named) return named;
   if (const auto* path = reinterpret_cast<const char*>(::getauxval(AT_EXECFN))) {
     const auto sibling = std::filesystem::path(path).parent_path() / "python";
     std::error_code ignored;
@@ -130,7 +132,7 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
   CLI::Option* backend =
       command
           ->add_option("--backend", options->compile.backend,
-                       "The engine that runs the sub-DNNs: ort, openvino, or auto (measured per sub-DNN)")
+                       "The engine that runs the sub-DNNs: ort, openvino, tvm, or auto (measured per sub-DNN)")
           ->capture_default_str();
   command->add_option("--threads", options->compile.threads, "Threads of use, for what auto measures")
       ->capture_default_str()

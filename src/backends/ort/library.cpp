@@ -19,7 +19,7 @@ std::vector<std::string> candidates() {
   if (::dladdr(reinterpret_cast<const void*>(&library), &info) && info.dli_fname) {
     std::error_code error;
     const auto here = std::filesystem::absolute(info.dli_fname, error).parent_path();
-    for (const auto& folder : {here, here / ".." / "lib", here / ".." / "lib" / "dycl"})
+    for (const auto& folder : {here, here / ".." / "lib", here / ".." / "lib" / "dycl", here / "lib" / "dycl"})
       if (std::filesystem::exists(folder / kFileName, error)) paths.push_back((folder / kFileName).string());
   }
   paths.emplace_back(kFileName);
