@@ -88,7 +88,10 @@ def contents_of(obj: Any) -> Any:
 
 
 def install(obj: Any, contents: Any) -> None:
-    if isinstance(obj, list):
+    own = getattr(type(obj), "dycl_install", None)
+    if own is not None:  # most: slots of tensors, iterators
+        own(obj, contents)
+    elif isinstance(obj, list):
         list.__setitem__(obj, slice(None), contents)
     elif isinstance(obj, dict):
         own, extra = contents
@@ -106,8 +109,6 @@ def install(obj: Any, contents: Any) -> None:
     elif isinstance(obj, collections.deque):
         obj.clear()
         obj.extend(contents)
-    elif hasattr(type(obj), "dycl_install"):
-        obj.dycl_install(contents)
     elif isinstance(obj, types.CellType):
         if contents:
             obj.cell_contents = contents[0]

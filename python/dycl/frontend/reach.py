@@ -39,16 +39,19 @@ def reached(m: Any, state: State) -> set[int]:
         obj = heap.objects[key]
         if not isinstance(obj, Cell) and (key not in m.born or key in m.guarded):
             work.append(obj)
+    leaves: dict[type, bool] = {}  # by type: most of what is met are numbers, strings and classes
     while work:
         x = work.pop()
-        if id(x) in seen:
+        kind = type(x)
+        is_leaf = leaves.get(kind)
+        if is_leaf is None:
+            is_leaf = leaves[kind] = issubclass(kind, _LEAVES)
+        if is_leaf or id(x) in seen:
             continue
         if isinstance(x, types.BuiltinFunctionType):  # a bound native method: its object counts
             x = x.__self__
             if isinstance(x, types.ModuleType) or id(x) in seen:
                 continue
-        elif isinstance(x, _LEAVES):
-            continue
         seen.add(id(x))
         owner = heap.owner_of_dict.get(id(x))
         if owner is not None:

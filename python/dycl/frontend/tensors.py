@@ -57,6 +57,7 @@ class Recorder(Exits, lifting.Lifting):
         self._items: dict[Value, Any] = {}
         self._checked: dict[Value, Block] = {}
         self._maybe_shared: dict[Cell, list] = {}
+        self.forms: dict[Any, tuple] = {}  # of calls with static shapes: (shape, stride, dtype) of their results
         self.may_catch: Callable[..., bool] = lambda *errors: False  # the machine's answer
         lifting.Lifting.__init__(self)
 
