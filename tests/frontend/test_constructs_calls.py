@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.frontend.harness import Call, Cases, I, T, factory
+from tests.frontend.harness import Call, Cases, I, T, check, factory
 
 case = Cases()
 POS, NEG, MIX = T(1.0, 2.0, 3.0, 0.5), T(-1.0, -2.0, -3.0, -0.5), T(-4.0, 1.0, 2.0, -1.5)
@@ -587,3 +587,27 @@ def apply_function_of_autograd():
 case(POS, NEG)(apply_function_of_autograd)
 
 test_calls = case.test()
+
+
+@torch.jit.script
+def scripted_gate(a, b, n):
+    s = a + b
+    if bool(s.sum() > 0):
+        return torch.tanh(s[:, :n]) * torch.sigmoid(s[:, n:])
+    steps = 0
+    while bool(s.abs().max() < 10) and steps < 50:
+        s = s * 2 - 1
+        steps += 1
+    return s[:, n:] + steps
+
+
+class CallsScripted(nn.Module):
+    def forward(self, x):
+        kept = x[x[:, 0] != 0]  # as many rows as the run says
+        return scripted_gate(kept, kept, torch.IntTensor([2])[0])
+
+
+def test_scripted_functions_are_followed():
+    program = check(factory(CallsScripted), [(T([[1, 2, 3, 4], [0, 1, 1, 1]]),), (T([[-1, -2, -3, -4], [-1, 0, 0, 0]]),),
+                                             (T([[-1, 0, 0, 0]]),)], by_result=True, dynamic_dims={"x": {0: "n"}})
+    assert not program.report()["warnings"]

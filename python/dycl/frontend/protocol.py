@@ -68,6 +68,9 @@ def call(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
         return call_native(m, s, fn, args, kwargs)
     if isinstance(fn, functools._lru_cache_wrapper):
         return call(m, s, fn.__wrapped__, args, kwargs)
+    written = getattr(fn, "_torchdynamo_inline", None) if isinstance(fn, torch.jit.ScriptFunction) else None
+    if isinstance(written, types.FunctionType):  # what torch.jit.script was given: its control flow is Python's
+        return call(m, s, written, args, kwargs)
     method = python_method(fn, "__call__")
     if method is not None:
         return call(m, s, method, (fn, *args), kwargs)
