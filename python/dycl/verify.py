@@ -17,8 +17,11 @@ from .frontend.inputs import InputError
 from .frontend.structure import plain_object
 
 
-def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list) -> list[str]:
-    """Where two results differ; `worst[0]` collects the largest difference of floating values."""
+def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list, above: tuple = ()) -> list[str]:
+    """Where two results differ; `worst[0]` collects the largest difference of floating values. `above`: the objects that hold
+    these, which they may hold in turn."""
+    if a is b:
+        return []
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         if a.dtype != b.dtype or a.shape != b.shape:
             return [f"{path}: {a.dtype}{list(a.shape)} against {b.dtype}{list(b.shape)}"]
@@ -41,13 +44,16 @@ def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list
     if isinstance(a, (list, tuple)):
         if len(a) != len(b):
             return [f"{path}: {len(a)} elements against {len(b)}"]
-        return [d for k, (x, y) in enumerate(zip(a, b)) for d in differences(x, y, f"{path}[{k}]", rtol, atol, worst)]
+        return [d for k, (x, y) in enumerate(zip(a, b))
+                for d in differences(x, y, f"{path}[{k}]", rtol, atol, worst, above)]
     if isinstance(a, dict):
         if list(a) != list(b):
             return [f"{path}: keys {list(a)} against {list(b)}"]
-        return [d for k in a for d in differences(a[k], b[k], f"{path}[{k!r}]", rtol, atol, worst)]
+        return [d for k in a for d in differences(a[k], b[k], f"{path}[{k!r}]", rtol, atol, worst, above)]
     if hasattr(a, "__dict__") and (not callable(a) or plain_object(a)):
-        return differences(vars(a), vars(b), path, rtol, atol, worst)
+        if any(a is x for x in above):
+            return []
+        return differences(vars(a), vars(b), path, rtol, atol, worst, (*above, a))
     if hasattr(a, "shape") and hasattr(a, "dtype"):
         return differences(torch.from_numpy(np.array(a)), torch.from_numpy(np.array(b)), path, rtol, atol, worst)
     try:

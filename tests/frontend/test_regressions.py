@@ -782,3 +782,33 @@ def test_numbers_of_random_and_numpy_are_drawn_by_the_run():
     assert len({r[1] for r in results}) == 20
     assert all(0 <= a < 1 and 2 <= b <= 3 and -2 <= c <= -1 for _, a, b, c in results)
     assert all((y[0].item() == 1) == (b < 2.5) for y, _, b, _ in results) and len({y[0].item() for y, *_ in results}) == 2
+
+
+def failure_told_again(x):
+    n = int(x.sum())
+    try:
+        if n > 3:
+            raise ValueError(f"{n} is too much")
+        return x * n
+    except ValueError as error:
+        raise RuntimeError(f"for {n}: {error}; {str(error)}") from None
+
+
+def test_texts_of_exceptions_of_run_time():
+    check(failure_told_again, [(T(1, 2),), (T(3, 4),)])
+
+
+class Holder:
+    """As libraries keep their back ends: holds itself and a module."""
+
+    def __init__(self):
+        self.itself, self.library, self.calls = self, torch, 0
+
+
+def test_objects_that_hold_themselves_are_compared():
+    from dycl.verify import differences
+
+    a, b = Holder(), Holder()
+    assert differences(a, b, "holder", 1e-3, 1e-4, [0.0]) == []
+    b.calls = 1
+    assert len(differences(a, b, "holder", 1e-3, 1e-4, [0.0])) == 1

@@ -34,7 +34,7 @@ from .graph import HostNode
 from .iterators import MGenerator, RtRange
 from .machine import PUSHED, Machine
 from .rtlist import ListMethod, RtList
-from .runtime_text import RtText
+from .runtime_text import RtText, is_text_of_argument
 from .state import State
 from .structure import ABSENT
 from .values import Thrown, RtFloat, RtInt, RtScalar
@@ -833,6 +833,8 @@ def _hash(m, s, args, kwargs):
 
 @handles(str)
 def _str(m, s, args, kwargs):
+    if args and isinstance(args[0], BaseException) and is_text_of_argument(args[0]):
+        args = args[0].args
     if args and isinstance(args[0], (RtScalar, RtText)):
         return RtText.join([args[0] if isinstance(args[0], RtText) else RtText((args[0],))])
     if args and m.has_runtime(args[0]):

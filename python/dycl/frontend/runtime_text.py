@@ -69,6 +69,8 @@ class RtText:
 
 def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
     """f"{value!c:spec}"."""
+    if isinstance(value, BaseException) and not spec and conversion < 2 and is_text_of_argument(value):
+        value = value.args[0]
     if isinstance(value, RtText) and not spec:
         return value
     if isinstance(value, RtScalar):
@@ -84,6 +86,11 @@ def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
         return RtText.join(_pieces(machine, value))
     value = {0: lambda v: v, 1: str, 2: repr, 3: ascii}[conversion](value)
     return format(value, spec)
+
+
+def is_text_of_argument(error: BaseException) -> bool:
+    """str(error) is the text of its one argument, which is known only at run time."""
+    return type(error).__str__ is BaseException.__str__ and len(error.args) == 1 and isinstance(error.args[0], (RtText, RtScalar))
 
 
 def _pieces(machine, value: Any) -> list:
