@@ -45,7 +45,7 @@ fuzz-capture: setup
 	@.venv/bin/python -m tests.frontend.fuzz --count 20000 --seed 1 --jobs $$(nproc)
 
 paper: setup
-	@.venv/bin/python bench/paper.py $(if $(QUICK),--quick)
+	@.venv/bin/python bench/paper.py $(if $(QUICK),--quick) $(ARGS)
 
 bench: setup
 	@.venv/bin/python bench/run.py
