@@ -275,8 +275,21 @@ def _bool(m, s, args, kwargs):
         return m.tensor_truth(x)
     method = protocol.truth_method(m, x)
     if method is not None:
-        return protocol.call(m, s, method, (), {})
+        result = protocol.call(m, s, method, (), {})
+        if result is PUSHED:
+            s.frames[-1].on_return = _push_truth
+            return PUSHED
+        return _truth_of(m, result)
     return bool(x)
+
+
+def _push_truth(m, s, value):
+    s.frames[-1].stack.append(_truth_of(m, value))
+
+
+def _truth_of(m, value):
+    """Of what __bool__ or __len__ gave."""
+    return m.scalars.to_bool(value) if isinstance(value, RtScalar) else bool(value)
 
 
 @handles(operator.truth)
