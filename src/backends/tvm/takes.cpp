@@ -120,11 +120,15 @@ Reason joined(const Site& site) {
   return {};
 }
 
-Reason reduced(const Site& site) {
-  if (site.dtype(0) != DType::F32) return wrong_dtype();
+Reason axes_known(const Site& site) {
   if (site.has(1) && !site.is_constant(1)) return "its axes are known only at run time";
   return site.integer("noop_with_empty_axes", 0) == 0 ? Reason() : "it may reduce nothing";
 }
+
+Reason reduced(const Site& site) { return site.dtype(0) == DType::F32 ? axes_known(site) : wrong_dtype(); }
+
+// Of bools: whether any, or all, are true.
+Reason extremum(const Site& site) { return site.dtype(0) == DType::Bool ? axes_known(site) : reduced(site); }
 
 Reason arg_max(const Site& site) {
   if (site.integer("select_last_index", 0) != 0) return "it wants the last of equal elements";
@@ -184,35 +188,56 @@ const std::map<std::string_view, Rule>& table() {
                  "Sub",
                  "Mul",
                  "Div",
+                 "Pow",
                  "Max",
                  "Min",
-                 "Neg",
-                 "Abs",
-                 "Sqrt",
-                 "Exp",
-                 "Sigmoid",
-                 "Tanh",
-                 "Relu",
-                 "LeakyRelu",
-                 "MatMul",
-                 "Gemm",
-                 "BatchNormalization",
-                 "LayerNormalization",
-                 "Softmax",
-                 "GlobalAveragePool",
+                 "Sum",
+                 "Mean",
+                 "Equal",
                  "Less",
                  "LessOrEqual",
                  "Greater",
                  "GreaterOrEqual",
+                 "IsNaN",
+                 "Neg",
+                 "Abs",
+                 "Sqrt",
+                 "Exp",
+                 "Log",
+                 "Erf",
                  "Floor",
                  "Ceil",
-                 "Log",
-                 "Erf"});
+                 "Round",
+
+                 "Reciprocal",
+                 "Sigmoid",
+                 "Tanh",
+                 "Relu",
+                 "LeakyRelu",
+                 "PRelu",
+                 "Elu",
+                 "Selu",
+                 "Softplus",
+                 "Softsign",
+                 "HardSigmoid",
+                 "HardSwish",
+                 "Gelu",
+                 "Sin",
+                 "MatMul",
+                 "Gemm",
+                 "BatchNormalization",
+                 "LayerNormalization",
+                 "InstanceNormalization",
+                 "GroupNormalization",
+                 "Softmax",
+                 "LogSoftmax",
+                 "GlobalAveragePool"});
     add(clip, {"Clip"});
     add(bools, {"And", "Or", "Not", "Xor"});
     add(windowed, {"Conv"});
     add(pooled, {"MaxPool", "AveragePool"});
-    add(reduced, {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"});
+    add(reduced, {"ReduceSum", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd"});
+    add(extremum, {"ReduceMax", "ReduceMin"});
     add(moved,
         {"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Slice", "Expand", "Tile", "Split"});
     add(arg_max, {"ArgMax"});

@@ -146,6 +146,30 @@ def settle_arg_max(model: onnx.ModelProto) -> None:
     graph.node.extend(nodes)
 
 
+def count_bools(model: onnx.ModelProto) -> None:
+    """ReduceMax and ReduceMin of bools (any, all): over numbers, and then compared."""
+    graph = onnx.shape_inference.infer_shapes(model).graph
+    infos = [*graph.input, *graph.value_info, *graph.output]
+    bools = {i.name for i in infos if i.type.tensor_type.elem_type == onnx.TensorProto.BOOL}
+    nodes: list[onnx.NodeProto] = []
+    for node in model.graph.node:
+        if node.op_type not in ("ReduceMax", "ReduceMin") or node.input[0] not in bools:
+            nodes.append(node)
+            continue
+        out = node.output[0]
+        zero = onnx.numpy_helper.from_array(np.float32(0), out + "_zero")
+        model.graph.initializer.append(zero)
+        reduced = helper.make_node(node.op_type, [out + "_of", *node.input[1:]], [out + "_number"])
+        reduced.attribute.extend(node.attribute)
+        nodes += [
+            helper.make_node("Cast", [node.input[0]], [out + "_of"], to=onnx.TensorProto.FLOAT),
+            reduced,
+            helper.make_node("Greater", [out + "_number", zero.name], [out]),
+        ]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+
+
 # ---- to kernels ----------------------------------------------------------------------
 
 
@@ -336,6 +360,7 @@ class Compiled:
     def __init__(self, model: onnx.ModelProto, target, machine: schedule.Machine):
         fold_normalisations(model)
         settle_arg_max(model)
+        count_bools(model)
         with target:
             module = lowered(imported(model))
             self.plan = Plan()

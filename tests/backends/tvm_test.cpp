@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only the TVM back end has: plans that must be read with care, kernels shared by structure, and a compiler that
+// may be missing. Everything that all back ends share is in conformance_engines_test.cpp.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "backends/cache.h"
+#include "backends/tvm/library.h"
+#include "backends/tvm/plan.h"
+#include "harness.h"
+
+namespace dycl::test {
+namespace {
+
+namespace tvm = backends::tvm;
+
+// Two sub-DNNs of one structure with weights of their own.
+ir::Program twins() {
+  ir::Program program = empty_program();
+  for (unsigned i = 0; i < 2; ++i) {
+    SubDnn s(program, "s" + std::to_string(i));
+    const ir::Type type = shaped(DType::F32, {1, 16, 8, 8});
+    const auto weight = s.weight("w" + std::to_string(i), random_f32({16, 16, 3, 3}, i + 1, 0.1F));
+    const auto conv = s.op("Conv", {s.input(type), weight}, type, {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+    s.returns({s.op("Relu", {conv}, type)});
+  }
+  return program;
+}
+
+class Tvm : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto engine = (*backends::find_backend("tvm"))->engine(); !engine)
+      GTEST_SKIP() << engine.error().message << "; " << engine.error().help;
+  }
+  static Result<std::vector<backends::SubDnnArtifacts>> compile(ir::Program& program, backends::BackendOptions o = {}) {
+    return (*backends::find_backend("tvm"))->compile_program(program, o);
+  }
+};
+
+TEST_F(Tvm, SubDnnsOfOneStructureShareTheirKernels) {
+  ir::Program program = twins();
+  const auto artifacts = compile(program);
+  ASSERT_TRUE(artifacts.ok()) << artifacts.error().message;
+  const auto& first = (*artifacts)[0].artifacts.front();
+  const auto& second = (*artifacts)[1].artifacts.front();
+  EXPECT_EQ(first.backend, "tvm");
+  EXPECT_EQ(first.bytes, second.bytes);
+  ASSERT_EQ(first.weights.size(), second.weights.size());
+  EXPECT_NE(first.weights, second.weights);
+  EXPECT_EQ((*artifacts)[0].artifacts.back().target, backends::kPortableTarget);
+  EXPECT_EQ((*artifacts)[0].artifacts.back().backend, "ort");
+}
+
+TEST_F(Tvm, WhatWasCompiledBeforeIsTakenFromTheCache) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "tvm_cache";
+  std::filesystem::remove_all(folder);
+  const backends::Cache cache(folder);
+  std::size_t calls = 0;
+  backends::BackendOptions options;
+  options.cache = &cache;
+  ir::Program program = twins(), again = twins();
+  const auto first = compile(program, options);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  options.engine_calls = &calls;
+  const auto second = compile(again, options);
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_EQ(calls, 0U);
+  EXPECT_EQ((*first)[0].artifacts.front().bytes, (*second)[0].artifacts.front().bytes);
+  EXPECT_EQ((*first)[1].artifacts.front().weights, (*second)[1].artifacts.front().weights);
+}
+
+// Kernels are trusted, the plan is not: whatever is in it, reading and loading it does no harm.
+TEST_F(Tvm, DamagedPlansAreErrors) {
+  ir::Program program = twins();
+  const auto artifacts = compile(program);
+  ASSERT_TRUE(artifacts.ok()) << artifacts.error().message;
+  const auto& good = (*artifacts)[0].artifacts.front().bytes;
+  const auto plan = tvm::read_plan(good);
+  ASSERT_TRUE(plan.ok());
+  const std::size_t end = good.size() - plan->library.size();
+  PluginRun::Options options;
+  options.backend = "tvm";
+  std::mt19937 generator(3);
+  int refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    auto bad = *artifacts;
+    auto& bytes = bad[0].artifacts.front().bytes;
+    for (int k = 0; k <= round % 3; ++k) bytes[generator() % end] ^= static_cast<std::uint8_t>(1U + generator() % 255U);
+    refused += !PluginRun::create(program, bad, options).ok();
+  }
+  EXPECT_GE(refused, 150);
+  for (std::size_t size = 0; size < end; size += 7) EXPECT_FALSE(tvm::read_plan({good.data(), size}).ok()) << size;
+}
+
+// Run with DYCL_TVM_HOME naming a folder without TVM (tests/backends/CMakeLists.txt).
+TEST(TvmMissing, IsNamedWithTheCommandThatInstallsIt) {
+  if (!std::getenv("DYCL_TVM_HOME")) GTEST_SKIP() << "TVM is there";
+  const auto engine = (*backends::find_backend("tvm"))->engine();
+  ASSERT_FALSE(engine.ok());
+  EXPECT_EQ(engine.error().kind, ErrorKind::Missing);
+  EXPECT_NE(engine.error().help.find("pip install"), std::string::npos) << engine.error().help;
+}
+
+}  // namespace
+}  // namespace dycl::test
