@@ -246,3 +246,216 @@ def soft_moe():
 
     m = randomise(SoftMoE(dim=16, seq_len=6, num_experts=3))
     return (lambda x: m(x)), [(rand(1, 6, 16, seed=s),) for s in range(3)]
+
+
+@model("titans-pytorch", "memory as context: segments with memory tokens")
+def titans_mac():
+    from titans_pytorch import MemoryAsContextTransformer
+
+    m = randomise(MemoryAsContextTransformer(num_tokens=12, dim=8, depth=1, segment_len=4, num_persist_mem_tokens=1,
+                                             num_longterm_mem_tokens=1, neural_memory_layers=(), heads=2, dim_head=4,
+                                             use_flex_attn=False))
+    return (lambda x: m(x)), [(ints(1, 8, high=12, seed=s),) for s in range(2)]
+
+
+@model("titans-pytorch", "a memory trained at test time on chunks of the sequence")
+def titans_memory():
+    from titans_pytorch import NeuralMemory
+
+    m = randomise(NeuralMemory(dim=8, chunk_size=4, heads=1))
+    return (lambda x: m(x)[0]), [(rand(1, 8, 8, seed=s),) for s in range(2)]
+
+
+@model("h-transformer-1d", "hierarchical attention: blocks of doubling size")
+def h_transformer():
+    from h_transformer_1d import HTransformer1D
+
+    m = randomise(HTransformer1D(num_tokens=12, dim=8, depth=1, causal=False, max_seq_len=16, heads=2, dim_head=4,
+                                 block_size=4))
+    return (lambda x, k: m(x, mask=k)), [
+        (ints(1, 16, high=12, seed=s), torch.arange(16)[None] < 16 - 5 * s) for s in range(3)]
+
+
+@model("h-transformer-1d", "hierarchical causal attention")
+def h_transformer_causal():
+    from h_transformer_1d import HTransformer1D
+
+    m = randomise(HTransformer1D(num_tokens=12, dim=8, depth=1, causal=True, max_seq_len=16, heads=2, dim_head=4, block_size=4))
+    return (lambda x: m(x)), [(ints(1, 16, high=12, seed=s),) for s in range(2)]
+
+
+@model("infini-transformer-pytorch", "fast-weight memories handed from segment to segment")
+def infini_transformer():
+    from infini_transformer_pytorch import InfiniTransformer
+
+    m = randomise(InfiniTransformer(num_tokens=12, dim=8, depth=1, heads=2, dim_head=4, use_mem_delta_rule=True))
+
+    def run(x):
+        a, _, memories = m(x[:, :4], return_new_memories=True)
+        b, _, memories = m(x[:, 4:], past_memories=memories, return_new_memories=True)
+        return a, b
+
+    return run, [(ints(1, 8, high=12, seed=s),) for s in range(2)]
+
+
+@model("MEGABYTE-pytorch", "patches of bytes; the sequence padded to a multiple of the patch")
+def megabyte():
+    from MEGABYTE_pytorch import MEGABYTE
+
+    m = randomise(MEGABYTE(num_tokens=12, dim=(8, 8), depth=(1, 1), max_seq_len=(4, 4), dim_head=4, heads=2))
+    return (lambda x: m(x)), [(ints(1, 10, high=12, seed=s),) for s in range(2)]
+
+
+@model("feedback-transformer-pytorch", "memory of previous steps, step by step over the sequence")
+def feedback_transformer():
+    from feedback_transformer_pytorch import FeedbackTransformer
+
+    m = randomise(FeedbackTransformer(num_tokens=12, dim=8, depth=1, seq_len=2, mem_len=4, dim_head=4, heads=2))
+    return (lambda x: m(x)), [(ints(1, 8, high=12, seed=s),) for s in range(2)]
+
+
+@model("graph-transformer-pytorch", "edges masked by padding")
+def graph_transformer():
+    from graph_transformer_pytorch import GraphTransformer
+
+    m = randomise(GraphTransformer(dim=8, depth=1, edge_dim=4, heads=2, dim_head=4, with_feedforwards=True,
+                                   rel_pos_emb=True))
+    return (lambda n, e, k: m(n, e, mask=k)), [
+        (rand(1, 5, 8, seed=s), rand(1, 5, 5, 4, seed=s), torch.arange(5)[None] < 5 - s) for s in range(3)]
+
+
+@model("charformer-pytorch", "subword blocks chosen softly")
+def charformer():
+    from charformer_pytorch import GBST
+
+    m = randomise(GBST(num_tokens=20, dim=8, max_block_size=3, downsample_factor=3, score_consensus_attn=True))
+    return (lambda x, k: m(x, mask=k)), [(ints(1, 10, high=20, seed=s), torch.arange(10)[None] < 10 - 3 * s) for s in range(3)]
+
+
+@model("adjacent-attention-pytorch", "as many neighbours as the densest node has")
+def adjacent_attention():
+    from adjacent_attention_network import AdjacentAttentionNetwork
+
+    m = randomise(AdjacentAttentionNetwork(dim=8, depth=1, heads=2, dim_head=4))
+    graphs = []
+    for s in range(3):
+        a = rand(1, 5, 5, seed=s) > 0.4 * s
+        graphs.append((rand(1, 5, 8, seed=s), a | a.transpose(1, 2)))
+    return (lambda x, a: m(x, a)), graphs
+
+
+@model("se3-transformer-pytorch", "nearest neighbours of points, masked by radius")
+def se3_transformer():
+    from se3_transformer_pytorch import SE3Transformer
+
+    m = randomise(SE3Transformer(dim=4, heads=1, depth=1, dim_head=4, num_degrees=2, valid_radius=3.0,
+                                 num_neighbors=3))
+    return (lambda f, c, k: m(f, c, k, return_type=0)), [
+        (rand(1, 6, 4, seed=s), rand(1, 6, 3, seed=s, scale=2), torch.ones(1, 6).bool()) for s in range(2)]
+
+
+@model("torch-geometric", "neighbourhoods scored and coarsened (ASAP)")
+def asap_pooling():
+    from torch_geometric.nn import ASAPooling
+
+    m = randomise(ASAPooling(4, ratio=0.5))
+    return (lambda x, e: m(x, e)[:2]), [(rand(6, 4, seed=s), edges(s)) for s in range(3)]
+
+
+@model("torch-geometric", "edges contracted one by one, best score first, while both ends are free")
+def edge_pooling():
+    from torch_geometric.nn import EdgePooling
+
+    m = randomise(EdgePooling(4), scale=3.0)
+    b = torch.zeros(6, dtype=torch.long)
+    return (lambda x, e: m(x, e, b)[:3]), [(rand(6, 4, seed=s), edges(s)) for s in range(3)]
+
+
+@model("torch-geometric", "nodes of each graph pooled into memory heads, padded to the largest graph")
+def mem_pooling():
+    from torch_geometric.nn import MemPooling
+
+    m = randomise(MemPooling(4, 5, heads=2, num_clusters=3))
+    bs = [torch.tensor([0, 0, 0, 1, 1, 2]), torch.tensor([0, 1, 1, 1, 1, 1])]
+    return (lambda x, b: m(x, b)), [(rand(6, 4, seed=i), b) for i, b in enumerate(bs)]
+
+
+@model("torch-geometric", "attentive fingerprint over molecules batched by index")
+def attentive_fp():
+    from torch_geometric.nn import AttentiveFP
+
+    m = randomise(AttentiveFP(4, 6, 2, edge_dim=3, num_layers=2, num_timesteps=2))
+    batch = torch.tensor([0, 0, 0, 1, 1, 1])
+    return (lambda x, e, a, b: m(x, e, a, b)), [(rand(6, 4, seed=s), edges(s), rand(9, 3, seed=s), batch) for s in range(2)]
+
+
+@model("torch-geometric", "readout steps over sets; as many rows as the last graph's number")
+def set2set():
+    from torch_geometric.nn import Set2Set
+
+    m = randomise(Set2Set(4, 3))
+    bs = [torch.tensor([0, 0, 0, 1, 1, 2]), torch.tensor([0, 1, 1, 1, 1, 1])]
+    return (lambda x, b: m(x, b)), [(rand(6, 4, seed=i), b) for i, b in enumerate(bs)]
+
+
+@model("torch-geometric", "nodes sorted in each graph, the best k kept")
+def sort_aggregation():
+    from torch_geometric.nn import SortAggregation
+
+    m = SortAggregation(k=2)
+    bs = [torch.tensor([0, 0, 0, 1, 1, 2]), torch.tensor([0, 1, 1, 1, 1, 1])]
+    return (lambda x, b: m(x, b)), [(rand(6, 4, seed=i), b) for i, b in enumerate(bs)]
+
+
+@model("torch-geometric", "graph isomorphism network with pooled graphs")
+def gin_pooled():
+    from torch_geometric.nn import GIN, global_max_pool, global_mean_pool
+
+    m = randomise(GIN(4, 8, 2, 3, jk="cat"))
+
+    def run(x, e, b):
+        h = m(x, e)
+        return global_mean_pool(h, b), global_max_pool(h, b)
+
+    bs = [torch.tensor([0, 0, 0, 1, 1, 2]), torch.tensor([0, 1, 1, 1, 1, 1])]
+    return run, [(rand(6, 4, seed=s), edges(s), b) for s, b in enumerate(bs)]
+
+
+@model("torch-geometric", "radius graph of atoms (SchNet), interactions summed per molecule")
+def schnet():
+    from torch_geometric.nn import SchNet
+
+    def graph(pos, batch):
+        d = torch.cdist(pos, pos)
+        i, j = ((d < 2.0) & (batch[:, None] == batch[None]) & ~torch.eye(len(pos), dtype=torch.bool)).nonzero().t()
+        return torch.stack([j, i]), (pos[i] - pos[j]).norm(dim=-1)
+
+    m = randomise(SchNet(hidden_channels=8, num_filters=8, num_interactions=2, num_gaussians=5, cutoff=2.0,
+                         interaction_graph=graph))
+    batch = torch.tensor([0, 0, 0, 1, 1])
+    return (lambda z, p, b: m(z, p, b)), [(ints(5, low=1, high=9, seed=s), rand(5, 3, seed=s), batch) for s in range(3)]
+
+
+@model("torch-geometric", "memory of nodes updated by the events they take part in")
+def tgn_last_neighbours():
+    from torch_geometric.nn.models.tgn import LastAggregator
+
+    m = LastAggregator()
+    return (lambda msg, index, t: m(msg, index, t, 4)), [
+        (rand(6, 3, seed=s), ints(6, high=4, seed=s), ints(6, high=20, seed=s + 3)) for s in range(3)]
+
+
+@model("torch-geometric", "labels propagated over the graph")
+def label_propagation():
+    from torch_geometric.nn import LabelPropagation
+
+    m = LabelPropagation(num_layers=3, alpha=0.8)
+    return (lambda y, e: m(y, e)), [(ints(6, high=3, seed=s), edges(s)) for s in range(3)]
+
+
+@model("torch-geometric", "heterogeneous relations, one weight per relation with edges of that type")
+def rgcn():
+    from torch_geometric.nn import RGCNConv
+
+    m = randomise(RGCNConv(4, 5, 3, num_bases=2))
+    return (lambda x, e, t: m(x, e, t)), [(rand(6, 4, seed=s), edges(s), ints(9, high=3, seed=s) * (s != 1)) for s in range(3)]

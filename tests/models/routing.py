@@ -228,3 +228,19 @@ def torchani_networks():
     m = randomise(ANINetworks({symbol: AtomicNetwork((6, 5, 4, 1)) for symbol in ("H", "C", "N")}))
     species = [torch.tensor(v) for v in ([[0, 1, 2, 0]], [[0, 0, 0, 0]], [[2, 2, 1, -1]], [[1, 1, 1, 1]])]
     return (lambda s, a: m(s, a)), [(s, rand(1, 4, 6, seed=i)) for i, s in enumerate(species)]
+
+
+@model("PEER-pytorch", "a million tiny experts: those whose product keys score best are gathered")
+def peer():
+    from PEER_pytorch import PEER
+
+    return randomise(PEER(dim=16, heads=2, num_experts=64, num_experts_per_head=4, dim_key=8)), blocks(2, 5, 16)
+
+
+@model("native-sparse-attention-pytorch", "blocks chosen by importance, attended to in full")
+def native_sparse_attention():
+    from native_sparse_attention_pytorch import SparseAttention
+
+    m = randomise(SparseAttention(dim=16, dim_head=8, heads=2, sliding_window_size=2, compress_block_size=4,
+                                  compress_block_sliding_stride=2, selection_block_size=4, num_selected_blocks=2))
+    return (lambda x: m(x)), [(rand(1, 13, 16, seed=s),) for s in range(3)]

@@ -67,6 +67,9 @@ def routing_transformer():
     from routing_transformer import RoutingTransformerLM
 
     m = randomise(RoutingTransformerLM(num_tokens=12, dim=8, heads=2, depth=1, max_seq_len=16, causal=True, window_size=8, n_local_attn_heads=1))
+    for name, buffer in m.named_buffers():
+        if name.endswith("initted"):
+            buffer.fill_(True)  # else the first call draws the means at random
     return (lambda x: m(x)[0]), [(ints(1, 16, high=12, seed=s),) for s in range(2)]
 
 
@@ -109,3 +112,50 @@ def torchvision_matcher():
         return match(box_iou(torch.cat([a, a + 1], 1), torch.cat([b, b + 1], 1)))
 
     return run, [(rand(3, 2, seed=s, scale=0.7), rand(5, 2, seed=s + 9, scale=0.7)) for s in range(4)]
+
+
+@model("snntorch", "synaptic neurons with hidden states in the module")
+def snntorch_synaptic():
+    import snntorch as snn
+    from snntorch import utils
+
+    net = randomise(nn.Sequential(nn.Linear(4, 6), snn.Synaptic(alpha=0.9, beta=0.8, init_hidden=True), nn.Linear(6, 3),
+                                  snn.Leaky(beta=0.8, init_hidden=True, output=True)), scale=3.0)
+
+    def run(x):
+        utils.reset(net)
+        return torch.stack([net(x)[0] for _ in range(3)])
+
+    return run, [(rand(2, 4, seed=s, scale=1 + s),) for s in range(3)]
+
+
+@model("snntorch", "spiking LSTM")
+def snntorch_slstm():
+    import snntorch as snn
+
+    m = randomise(snn.SLSTM(4, 6, threshold=0.1), scale=3.0)
+
+    def run(x):
+        syn, mem = m.init_slstm()
+        spikes = []
+        for t in range(x.shape[0]):
+            spike, syn, mem = m(x[t], syn, mem)
+            spikes.append(spike)
+        return torch.stack(spikes), mem
+
+    return run, [(rand(4, 2, 4, seed=s, scale=1 + s),) for s in range(3)]
+
+
+@model("spikingjelly", "convolutions and parametric neurons over all time steps at once")
+def spikingjelly_multistep():
+    from spikingjelly.activation_based import functional, layer, neuron
+
+    net = randomise(nn.Sequential(layer.Conv2d(1, 4, 3, padding=1), layer.BatchNorm2d(4), neuron.ParametricLIFNode(),
+                                  layer.MaxPool2d(2), layer.Flatten(), layer.Linear(64, 3), neuron.LIFNode()), scale=3.0)
+    functional.set_step_mode(net, "m")
+
+    def run(x):
+        functional.reset_net(net)
+        return net(x).mean(0)
+
+    return run, [(rand(4, 1, 1, 8, 8, seed=s, scale=1 + s),) for s in range(3)]
