@@ -12,15 +12,6 @@ namespace dycl::emit {
 // Sharing compares every pair of two groups: larger groups would make emission quadratic.
 constexpr std::size_t kMostShared = 512;
 
-const ir::Edge& edge_of(const ir::Block& block, std::uint32_t arm) {
-  const ir::Edge* found = nullptr;
-  std::uint32_t i = 0;
-  ir::for_each_edge(block.exit, [&](const ir::Edge& e) {
-    if (i++ == arm) found = &e;
-  });
-  return *found;
-}
-
 CppValues::CppValues(ir::Function function)
     : main_(std::move(function)),
       dominators_(main_),

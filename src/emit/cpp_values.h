@@ -101,9 +101,6 @@ class CppValues {
   std::map<std::uint32_t, std::vector<std::uint32_t>> members_;  // of shared variables with several values
 };
 
-// Edge `arm` of a block, in the order of for_each_edge.
-const ir::Edge& edge_of(const ir::Block& block, std::uint32_t arm);
-
 // Condition, selector, returned and raised values; not the arguments of edges.
 template <typename Visit>
 void for_each_exit_operand(const ir::Exit& exit, Visit&& visit) {

@@ -10,6 +10,7 @@
 #include "backends/onnx/export.h"
 #include "emit/onnx_graph.h"
 #include "emit/onnx_host_ops.h"
+#include "emit/onnx_variables.h"
 #include "emit/structure.h"
 #include "ir/edges.h"
 #include "ir/host_ops.h"
@@ -19,159 +20,10 @@ namespace {
 
 using Kind = Step::Kind;
 using Names = std::vector<std::string>;
-using Var = std::uint32_t;
 
 Error unsupported(std::string message, std::string help, SourceSpan span = {}) {
   return {ErrorKind::Unsupported, std::move(message), std::move(help), span, {}};
 }
-
-// ---- variables: values, flags, dispatchers, results, and whether all checks held --------------------
-
-struct Variables {
-  Var values = 0, flags = 0, dispatchers = 0, results = 0;
-  Var flag(std::uint32_t f) const { return values + f; }
-  Var dispatcher(std::uint32_t d) const { return values + flags + d; }
-  Var result(std::size_t r) const { return values + flags + dispatchers + static_cast<Var>(r); }
-  Var alive() const { return result(results); }
-  Var count() const { return alive() + 1; }
-};
-
-// For each step what it assigns, and where in the tree each variable is read.
-struct StepInfo {
-  std::uint32_t begin = 0, end = 0;  // positions of the step and all within it
-  std::vector<Var> assigned;         // sorted
-};
-
-class Analysis {
- public:
-  Analysis(const ir::Function& function, const Structure& structure, const Variables& vars)
-      : function_(function),
-        vars_(vars),
-        first_(vars.count(), UINT32_MAX),
-        last_(vars.count(), 0),
-        used_(vars.values, false) {
-    for (const ir::Block& block : function.blocks) {
-      for (const ir::Op& op : block.body)
-        for (ir::ValueId v : op.operands)
-          if (v.present()) used_[v.index] = true;
-      ir::for_each_exit_use(block.exit, [&](ir::ValueId v) { used_[v.index] = true; });
-    }
-    visit(structure.body);
-    for (std::size_t i = 0; i < vars.results; ++i) use(vars.result(i));
-    use(vars.alive());
-  }
-
-  const StepInfo& of(const Step& step) const { return info_.at(&step); }
-
-  // Whether an op may fail though nobody reads what it gives.
-  bool fails_unseen(const ir::Op& op) const {
-    const ir::HostOp* host = op.is_tensor_op() ? nullptr : ir::host_op_named(op.name);
-    return host && host->can_fail && !host->has_effect && !op.results.empty() && op.name != "call" &&
-           std::none_of(op.results.begin(), op.results.end(), [&](ir::ValueId v) { return used_[v.index]; });
-  }
-
-  bool used_outside(Var v, const StepInfo& step) const {
-    return first_[v] != UINT32_MAX && (first_[v] < step.begin || last_[v] >= step.end);
-  }
-
- private:
-  void use(Var v) {
-    first_[v] = std::min(first_[v], position_);
-    last_[v] = std::max(last_[v], position_);
-  }
-  void use(ir::ValueId v) {
-    if (v.present()) use(v.index);
-  }
-
-  std::vector<Var> visit(const Sequence& steps) {
-    std::vector<Var> assigned;
-    for (const Step& s : steps) {
-      const std::vector<Var> inner = visit(s);
-      assigned.insert(assigned.end(), inner.begin(), inner.end());
-    }
-    std::sort(assigned.begin(), assigned.end());
-    assigned.erase(std::unique(assigned.begin(), assigned.end()), assigned.end());
-    return assigned;
-  }
-
-  std::vector<Var> visit(const Step& s) {
-    StepInfo info;
-    info.begin = position_++;
-    std::set<Var> set;
-    reads_and_writes(s, set);
-    for (const Sequence& part : s.parts) {
-      const std::vector<Var> inner = visit(part);
-      set.insert(inner.begin(), inner.end());
-    }
-    if (s.kind == Kind::Loop) {
-      ++position_;  // the end of a round
-      for (std::uint32_t f : s.flags) use(vars_.flag(f));
-      if (s.block != Step::kNoBlock && function_.blocks[s.block].loop_limit > 0) set.insert(vars_.alive());
-    }
-    info.end = ++position_;
-    info.assigned.assign(set.begin(), set.end());
-    info_.emplace(&s, info);
-    return info.assigned;
-  }
-
-  void reads_and_writes(const Step& s, std::set<Var>& set) {
-    const ir::Block* block = s.block == Step::kNoBlock ? nullptr : &function_.blocks[s.block];
-    switch (s.kind) {
-      case Kind::Ops:
-        for (const ir::Op& op : block->body) {
-          for (ir::ValueId v : op.operands) use(v);
-          for (ir::ValueId v : op.results)
-            if (v.present()) set.insert(v.index);
-          if (op.name == "check" || fails_unseen(op)) set.insert(vars_.alive());
-        }
-        break;
-      case Kind::Edge: {
-        const ir::Edge& edge = edge_of(*block, s.arm);
-        for (ir::ValueId v : edge.args) use(v);
-        for (ir::ValueId v : function_.block(edge.target).params) set.insert(v.index);
-        break;
-      }
-      case Kind::If: use(std::get<ir::Branch>(block->exit).condition); break;
-      case Kind::Switch: use(std::get<ir::Switch>(block->exit).selector); break;
-      case Kind::Return: {
-        const auto& values = std::get<ir::Return>(block->exit).values;
-        for (std::size_t i = 0; i < values.size(); ++i) {
-          use(values[i]);
-          set.insert(vars_.result(i));
-        }
-        break;
-      }
-      case Kind::Raise: set.insert(vars_.alive()); break;
-      case Kind::Flag:
-      case Kind::SetFlag: set.insert(vars_.flag(s.number)); break;
-      case Kind::Unless:
-        for (std::uint32_t f : s.flags) use(vars_.flag(f));
-        break;
-      case Kind::When: use(vars_.flag(s.number)); break;
-      case Kind::SetTarget: set.insert(vars_.dispatcher(s.number)); break;
-      case Kind::Dispatch: use(vars_.dispatcher(s.number)); break;
-      default: break;
-    }
-  }
-
- public:
-  static const ir::Edge& edge_of(const ir::Block& block, std::uint32_t arm) {
-    const ir::Edge* found = nullptr;
-    std::uint32_t i = 0;
-    ir::for_each_edge(block.exit, [&](const ir::Edge& e) {
-      if (i++ == arm) found = &e;
-    });
-    return *found;
-  }
-
- private:
-  const ir::Function& function_;
-  const Variables& vars_;
-  std::uint32_t position_ = 0;
-  std::vector<std::uint32_t> first_, last_;
-  std::vector<bool> used_;  // by value
-  std::map<const Step*, StepInfo> info_;
-};
 
 // ---- the model ------------------------------------------------------------------------------------
 
@@ -210,8 +62,8 @@ class Writer {
   static constexpr std::size_t kMaxNesting = 30;
   static constexpr std::size_t kMaxInside = std::size_t{1} << 30;
 
-  Variables variables() const {
-    Variables v;
+  OnnxVariables variables() const {
+    OnnxVariables v;
     v.values = static_cast<Var>(main_.values.size());
     v.flags = structure_.flags;
     v.dispatchers = structure_.dispatchers;
@@ -449,7 +301,7 @@ class Writer {
   }
 
   Result<void> edge(const ir::Block& block, std::uint32_t arm) {
-    const ir::Edge& e = Analysis::edge_of(block, arm);
+    const ir::Edge& e = edge_of(block, arm);
     Names names;
     for (ir::ValueId v : e.args) {
       DYCL_ASSIGN(std::string name, operand(v, block.exit_span));
@@ -872,8 +724,8 @@ class Writer {
   const ir::Function& main_;
   const OnnxOptions& options_;
   const Structure structure_;
-  const Variables vars_;
-  const Analysis analysis_;
+  const OnnxVariables vars_;
+  const StepAnalysis analysis_;
   OnnxGraph g_;
   OnnxReport report_;
   std::vector<std::string> env_;  // by variable: its present name; "" where nothing was assigned yet

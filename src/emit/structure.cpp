@@ -785,6 +785,15 @@ void print(const Sequence& steps, const ir::Function& function, int indent, std:
 
 }  // namespace
 
+const ir::Edge& edge_of(const ir::Block& block, std::uint32_t arm) {
+  const ir::Edge* found = nullptr;
+  std::uint32_t i = 0;
+  ir::for_each_edge(block.exit, [&](const ir::Edge& e) {
+    if (i++ == arm) found = &e;
+  });
+  return *found;
+}
+
 Structure structure_of(const ir::Function& function, const StructureOptions& options) {
   Graph graph = graph_of(function);
   make_reducible(graph);

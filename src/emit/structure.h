@@ -68,6 +68,9 @@ struct Structure {
 
 Structure structure_of(const ir::Function& function, const StructureOptions& options = {});
 
+// Edge `arm` of a block, as steps name it.
+const ir::Edge& edge_of(const ir::Block& block, std::uint32_t arm);
+
 // Indented text, for tests and people.
 std::string to_string(const Structure& structure, const ir::Function& function);
 
