@@ -131,7 +131,7 @@ def vits():
                         prior_encoder_num_wavenet_layers=1, posterior_encoder_num_wavenet_layers=1,
                         duration_predictor_num_flows=1, depth_separable_num_layers=1, use_stochastic_duration_prediction=False,
                         noise_scale=0.0, noise_scale_duration=0.0)
-    m = randomise(VitsModel(config), scale=0.5)
+    m = randomise(VitsModel(config), scale=0.1)  # durations are exponentials of it
     return (lambda ids: m(ids).waveform), tokens(1, 5, high=12)
 
 

@@ -226,7 +226,7 @@ def odeint_dopri5_double():
 
 @model("torchode", "per-sample steps, in double precision", rtol=1e-8, atol=1e-9)
 def torchode_dopri5_double():
-    return double(torchode_dopri5)
+    return double(torchode_dopri5, scale=0.5)  # at full scale the last start leaves the range of numbers
 
 
 @model("torchcde", "a controlled equation, in double precision", rtol=1e-8, atol=1e-9)
