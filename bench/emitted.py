@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Emitted host programs beside the runtime's walker on the paper's nine models: the time of both in turns (the ratio is the
-median over pairs of runs) and the share of a run that is the host's, what is not spent in sub-DNNs.
+median over pairs of runs, in processor time) and the share of a run that is the host's, what is not spent in sub-DNNs.
 
     bench/emitted.py [--seconds 5] [MODEL ...]     prints a table; writes bench/results/emitted.json
 """
@@ -47,8 +47,9 @@ def main() -> None:
         row = rows[name] = measure(name, options.seconds)
         print(f"{name:22} {row['emitted_us']:11.1f} {row['walker_us']:11.1f} {row['ratio']:7.4f} "
               f"{100 * row['host_emitted']:6.2f}% {100 * row['host_walker']:11.2f}%", flush=True)
-    if not options.models:
-        (ROOT / "bench" / "results" / "emitted.json").write_text(json.dumps(rows, indent=1) + "\n")
+        if options.models:
+            continue
+        (ROOT / "bench" / "results" / "emitted.json").write_text(json.dumps(rows, indent=1) + "\n")  # what there is
 
 
 if __name__ == "__main__":
