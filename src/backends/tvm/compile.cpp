@@ -238,12 +238,16 @@ class Names {
 class Compilation {
  public:
   Compilation(ir::Program& program, const BackendOptions& options, const Library& library)
-      : program_(program), options_(options), target_(target_key(library)), names_(program) {}
+      : program_(program),
+        options_(options),
+        target_(target_key(library)),
+        sources_(compiler_sources()),
+        names_(program) {}
 
   Result<Artifact> compile(const ir::Function& function) {
     DYCL_ASSIGN(const Job job, job_of(program_, function));
     CacheKey key("tvm");
-    key.add(target_).add(job.model);
+    key.add(target_).add(sources_).add(job.model);
     for (const std::string& name : job.weights) {
       const ir::Bytes& bytes = program_.weights.at(name).bytes;
       key.add(bytes.data, bytes.size);
@@ -290,7 +294,7 @@ class Compilation {
 
   ir::Program& program_;
   const BackendOptions& options_;
-  std::string target_;
+  std::string target_, sources_;
   Names names_;
 };
 

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -187,6 +188,22 @@ Result<nlohmann::json> Worker::ask(const nlohmann::json& request, double seconds
     if (n <= 0) return give_up("ended");
     unread_.append(piece, static_cast<std::size_t>(n));
   }
+}
+
+std::string compiler_sources() {
+  const auto folder = program();
+  if (!folder) return {};
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(*folder, error))
+    if (entry.path().extension() == ".py") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  std::string all;
+  for (const fs::path& path : files) {
+    std::ifstream file(path, std::ios::binary);
+    all.append(std::istreambuf_iterator<char>(file), {});
+  }
+  return all;
 }
 
 Result<void> compiler_is_there() {
