@@ -44,7 +44,8 @@ class Worker {
 // looked for, not imported.
 Result<void> compiler_is_there();
 
-// The sources of the compiling program, one after the other: what the cache keeps was made by these. Empty if it is not there.
+// The sources of the compiling program, one after the other: what the cache keeps was made by these. Empty if it is not
+// there.
 std::string compiler_sources();
 
 }  // namespace dycl::backends::tvm
