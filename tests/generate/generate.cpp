@@ -461,7 +461,7 @@ class Generator {
     static const std::vector<std::string> unary = {"Relu", "Tanh", "Sigmoid", "Neg", "Abs", "Identity", "Softmax"};
     static const std::vector<std::string> binary = {"Add", "Sub", "Mul", "Max", "Min"};
     const Type type = chance(50) ? kVector : chance(50) ? kBatch : kMatrix;
-    switch (below(9)) {
+    switch (below(10)) {
       case 0:
       case 1: return void(keep(f().op(one_of(unary), {pick(type)}, type)));
       case 2: return void(keep(f().op(one_of(binary), {pick(type), pick(type)}, type)));
@@ -479,12 +479,30 @@ class Generator {
         const ValueId axes = f().constant(literal(DType::I64, {1}, std::vector<Int>{0}));
         return void(keep(f().op("ReduceMax", {pick(kMatrix), axes}, kVector, {{"keepdims", Int{0}}})));
       }
+      case 8: return sum_of_products();
       default: {
         const ValueId pair =
             f().op("Concat", {pick(kBatch), pick(kBatch)}, f32({Dim{-1, "2*N"}, Dim::of(3)}), {{"axis", Int{0}}});
         return void(keep(f().op("ReduceSum", {pair}, kScalarTensor, {{"keepdims", Int{0}}})));
       }
     }
+  }
+
+  // Rows, each times its weight, and their sum: of a size that is worth a product of matrices.
+  void sum_of_products() {
+    constexpr Int kRows = 1366;
+    const Type rows = f32({Dim::of(kRows), Dim::of(3)}), column = f32({Dim::of(kRows), Dim::of(1)});
+    const auto extents = [&](Int second) {
+      return f().constant(literal(DType::I64, {2}, std::vector<Int>{kRows, second}));
+    };
+    const ValueId mask = f().op("Greater", {pick(kVector), pick(kVector)}, kMask);  // times 0 or 1: no rounding
+    const ValueId row = f().op("Cast", {mask}, kVector, {{"to", Int{1}}});
+    const ValueId weight = f().op("Tanh", {pick(kScalarTensor)}, kScalarTensor);
+    const ValueId a = f().op("Expand", {row, extents(3)}, rows), w = f().op("Expand", {weight, extents(1)}, column);
+    const ValueId product = f().op("Mul", chance(50) ? std::vector{a, w} : std::vector{w, a}, rows);
+    const ValueId axes = f().constant(literal(DType::I64, {1}, std::vector<Int>{0}));
+    const ValueId sum = f().op("ReduceSum", {product, axes}, kVector, {{"keepdims", Int{0}}});
+    keep(f().op("Mul", {sum, f().constant(literal(DType::F32, {}, std::vector<float>{1.0F / 2048}))}, kVector));
   }
 
   // Calls go to sub-DNNs that are built when main is done.
