@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """zoo_sweep.py [MODEL ...]: models of the zoo as emitted C++ beside the walker, bit for bit, on real inputs and on forced paths;
-as ONNX beside the walker, within tolerance. `make test-emit` takes all of them, tests/emit/test_zoo.py small ones."""
+as ONNX beside the walker, within tolerance. `make test-emit` takes all of them, tests/emit/test_emitted_zoo.py small ones."""
 
 import json
 import os
