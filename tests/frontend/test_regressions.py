@@ -812,3 +812,19 @@ def test_objects_that_hold_themselves_are_compared():
     assert differences(a, b, "holder", 1e-3, 1e-4, [0.0]) == []
     b.calls = 1
     assert len(differences(a, b, "holder", 1e-3, 1e-4, [0.0])) == 1
+
+
+def test_two_ways_into_a_loop_that_begins_anew():
+    """An entry that comes in one arm: each way has its own loop, and one that starts again must not forget the other."""
+    def f(x):
+        found = {"a": x}
+        for _ in range(int(x.argmax())):
+            if x.sum() > -2.0:
+                found.setdefault("c", x)
+        return found
+
+    program = dycl.compile(f, (torch.randn(4),))
+    for x in (torch.tensor([0.0, 1.0, 0.0, 3.0]), torch.tensor([2.0, 0.0, 0.0, 0.0]), torch.tensor([-9.0, 0.0, 1.0, 0.0]),
+              torch.tensor([-1.0, -1.0, -0.5, -1.0])):
+        got, wanted = program(x), f(x)
+        assert list(got) == list(wanted) and all(torch.equal(got[k], wanted[k]) for k in wanted)

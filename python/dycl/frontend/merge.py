@@ -79,6 +79,8 @@ class Merger:
         if known is not None and known[0] < len(a.frames) - 1 and all(
                 s.frames[known[0]].pc == known[1] for s in (a, b)):
             return None  # an outer frame keeps them apart, and it has not moved since
+        if _in_different_loops(a, b):
+            return None
         block = Block(common_dominator([a.block, b.block]), self.m.span_of(a), "join")
         union = Unifier(self.m, a, b, block, widen, ints)
         try:
@@ -110,6 +112,16 @@ class Merger:
     def blame(self) -> str:
         worst = self.failures.most_common(3)
         return "; ".join(f"{text} (kept {count} pairs apart)" for text, count in worst) or "unmergeable values"
+
+
+def _in_different_loops(a: State, b: State) -> bool:
+    """They came into a loop apart, and one of the two may still begin it anew, which forgets all that came through it."""
+    for f, g in zip(a.frames, b.frames):
+        for header in f.loops.keys() & g.loops.keys():
+            ours, theirs = f.loops[header][0], g.loops[header][0]
+            if ours is not theirs and f.pc in f.info.loop_body[header] and not ours.mode == theirs.mode == "unroll":
+                return True
+    return False
 
 
 class Unifier:
