@@ -8,6 +8,7 @@
 
 #include "emit/emit.h"
 #include "emit/package_writer.h"
+#include "generate/eval_artifacts.h"
 #include "generate/generate.h"
 #include "ir/print.h"
 #include "passes/outline.h"
@@ -16,34 +17,6 @@
 namespace {
 
 using namespace dycl;
-
-// Sub-DNNs as text, for the engine that evaluates them with the reference interpreter.
-std::vector<backends::SubDnnArtifacts> eval_artifacts(const ir::Program& program) {
-  std::vector<backends::SubDnnArtifacts> out;
-  for (const ir::Function& function : program.functions) {
-    if (function.kind != ir::FunctionKind::SubDnn) continue;
-    ir::Program alone;
-    alone.symbols = program.symbols;
-    for (const ir::Op& op : function.blocks[0].body) {
-      if (op.name != "weight") continue;
-      const std::string& name = std::get<std::string>(*op.attr("name"));
-      alone.weights.emplace(name, program.weights.at(name));
-    }
-    ir::Function main;
-    main.name = "main of " + function.name;
-    main.blocks.resize(1);
-    main.blocks[0].name = "entry";
-    main.blocks[0].exit = ir::Return{};
-    alone.functions = {main, function};
-    const std::string text = ir::print(alone, {.inline_weights = true});
-    backends::Artifact a;
-    a.backend = "eval";
-    a.target = "portable";
-    a.bytes.assign(text.begin(), text.end());
-    out.push_back({function.name, {std::move(a)}});
-  }
-  return out;
-}
 
 int fail(std::uint64_t seed, const Error& error) {
   std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(seed), error.message.c_str());
@@ -69,7 +42,7 @@ int main(int argc, char** argv) {
     }
     const std::string name = "seed" + std::to_string(seed);
     const std::filesystem::path package = folder / (name + ".dycl");
-    if (auto written = emit::write_package(program, eval_artifacts(program), {}, package); !written)
+    if (auto written = emit::write_package(program, testing::eval_artifacts(program), {}, package); !written)
       return fail(seed, written.error());
     if (auto written = emit::emit_cpp(package, name, folder, true); !written) return fail(seed, written.error());
     includes += "#include \"" + name + ".cpp\"\n";

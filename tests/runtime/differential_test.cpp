@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "generate/eval_artifacts.h"
 #include "generate/generate.h"
 #include "ir/interpret.h"
 #include "ir/print.h"
@@ -14,33 +15,6 @@ namespace dycl::testing {
 namespace {
 
 using ir::HostValue;
-
-std::vector<backends::SubDnnArtifacts> eval_artifacts(const ir::Program& program) {
-  std::vector<backends::SubDnnArtifacts> out;
-  for (const ir::Function& function : program.functions) {
-    if (function.kind != ir::FunctionKind::SubDnn) continue;
-    ir::Program alone;
-    alone.symbols = program.symbols;
-    for (const ir::Op& op : function.blocks[0].body) {
-      if (op.name != "weight") continue;
-      const std::string& name = std::get<std::string>(*op.attr("name"));
-      alone.weights.emplace(name, program.weights.at(name));
-    }
-    ir::Function main;
-    main.name = "main of " + function.name;
-    main.blocks.resize(1);
-    main.blocks[0].name = "entry";
-    main.blocks[0].exit = ir::Return{};
-    alone.functions = {main, function};
-    const std::string text = ir::print(alone, {.inline_weights = true});
-    backends::Artifact a;
-    a.backend = "eval";
-    a.target = "portable";
-    a.bytes.assign(text.begin(), text.end());
-    out.push_back({function.name, {std::move(a)}});
-  }
-  return out;
-}
 
 // Keeps shapes and lists of a converted argument alive.
 Value value_of(const HostValue& v) {

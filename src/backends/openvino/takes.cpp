@@ -2,100 +2,15 @@
 #include "backends/openvino/takes.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 
+#include "backends/op_site.h"
+
 namespace dycl::backends::openvino {
 namespace {
-
-// What is known about the operands of one op.
-class Site {
- public:
-  Site(const ir::Program& program, const ir::Function& function,
-       const std::map<std::uint32_t, const ir::Op*>& constants, const ir::Op& op)
-      : program_(program), function_(function), constants_(constants), op_(op) {}
-
-  std::size_t count() const { return op_.operands.size(); }
-  std::size_t result_count() const {
-    return static_cast<std::size_t>(
-        std::count_if(op_.results.begin(), op_.results.end(), [](ir::ValueId v) { return v.present(); }));
-  }
-  bool has(std::size_t i) const { return i < count() && op_.operands[i].present(); }
-  const ir::Type& type(std::size_t i) const { return function_.type_of(op_.operands[i]); }
-  const ir::Type& result() const { return function_.type_of(op_.results[0]); }
-  DType dtype(std::size_t i) const { return type(i).dtype; }
-  bool is_constant(std::size_t i) const { return has(i) && constants_.count(op_.operands[i].index) != 0; }
-
-  bool has_open_shape(std::size_t i) const {
-    return has(i) && (!type(i).shape || std::any_of(type(i).shape->begin(), type(i).shape->end(),
-                                                    [](const ir::Dim& dim) { return dim.is_opaque(); }));
-  }
-  bool is_empty_constant(std::size_t i) const {
-    if (!is_constant(i) || !type(i).shape) return false;
-    return std::any_of(type(i).shape->begin(), type(i).shape->end(), [](const ir::Dim& dim) { return dim.value == 0; });
-  }
-
-  std::int64_t integer(const std::string& key, std::int64_t otherwise) const {
-    const ir::Attr* attr = op_.attr(key);
-    if (!attr) return otherwise;
-    if (const auto* i = std::get_if<std::int64_t>(attr)) return *i;
-    if (const auto* b = std::get_if<bool>(attr)) return *b ? 1 : 0;
-    return otherwise;
-  }
-  std::vector<std::int64_t> integers(const std::string& key) const {
-    const ir::Attr* attr = op_.attr(key);
-    const auto* list = attr ? std::get_if<std::vector<std::int64_t>>(attr) : nullptr;
-    return list ? *list : std::vector<std::int64_t>();
-  }
-  std::string text(const std::string& key, const std::string& otherwise) const {
-    const ir::Attr* attr = op_.attr(key);
-    const auto* value = attr ? std::get_if<std::string>(attr) : nullptr;
-    return value ? *value : otherwise;
-  }
-
-  bool has_attribute(const std::string& key) const { return op_.attr(key) != nullptr; }
-
-  // The elements of an int64 operand that is constant.
-  std::optional<std::vector<std::int64_t>> constant_integers(std::size_t i) const {
-    if (!is_constant(i) || dtype(i) != DType::I64) return std::nullopt;
-    const ir::Op& source = *constants_.at(op_.operands[i].index);
-    const std::uint8_t* data = nullptr;
-    std::size_t size = 0;
-    if (const ir::Attr* value = source.attr("value")) {
-      const auto* literal = std::get_if<ir::TensorLiteral>(value);
-      if (!literal) return std::nullopt;
-      data = literal->bytes.data();
-      size = literal->bytes.size();
-    } else {
-      const auto weight = program_.weights.find(std::get<std::string>(source.attrs.at("name")));
-      if (weight == program_.weights.end()) return std::nullopt;
-      data = weight->second.bytes.data;
-      size = weight->second.bytes.size;
-    }
-    std::vector<std::int64_t> elements(size / sizeof(std::int64_t));
-    if (size > 0) std::memcpy(elements.data(), data, elements.size() * sizeof(std::int64_t));
-    return elements;
-  }
-
-  // The extent of an axis of operand 0 (negative counts from the end); -1: not known.
-  std::int64_t extent(std::int64_t axis) const {
-    if (!type(0).shape) return -1;
-    const auto rank = static_cast<std::int64_t>(type(0).shape->size());
-    if (axis < 0) axis += rank;
-    return axis < 0 || axis >= rank ? -1 : (*type(0).shape)[static_cast<std::size_t>(axis)].value;
-  }
-
- private:
-  const ir::Program& program_;
-  const ir::Function& function_;
-  const std::map<std::uint32_t, const ir::Op*>& constants_;
-  const ir::Op& op_;
-};
-
-using Reason = std::string;  // empty: taken
 
 // At run time OpenVINO does not compare extents that must agree, it computes with what it finds; so they
 // must be known to: the same number, or the same expression over the program's symbols.
@@ -109,16 +24,8 @@ const ir::Dim* dim_of(const ir::Type& type, std::int64_t axis) {
   return axis < 0 || axis >= rank ? nullptr : &(*type.shape)[static_cast<std::size_t>(axis)];
 }
 bool agree(const ir::Dim* a, const ir::Dim* b) { return a && b && agree(*a, *b); }
-using Rule = Reason (*)(const Site&);
-
-bool all_of_dtype(const Site& site, DType dtype, std::size_t first = 0) {
-  for (std::size_t i = first; i < site.count(); ++i)
-    if (site.has(i) && site.dtype(i) != dtype) return false;
-  return true;
-}
-
 // Aligned from the last dim, each pair agrees or one is 1.
-Reason broadcast(const Site& site) {
+Reason broadcast(const OpSite& site) {
   for (std::size_t i = 1; i < site.count(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
       const auto ranks = std::min(site.type(i).shape->size(), site.type(j).shape->size());
@@ -132,49 +39,49 @@ Reason broadcast(const Site& site) {
 
 Reason wrong_dtype() { return "it computes with another dtype than f32 and bool"; }
 
-Reason floats(const Site& site) { return all_of_dtype(site, DType::F32) ? Reason() : wrong_dtype(); }
-Reason bools(const Site& site) { return all_of_dtype(site, DType::Bool) ? Reason() : wrong_dtype(); }
-Reason floats_or_bools(const Site& site) {
+Reason floats(const OpSite& site) { return all_of_dtype(site, DType::F32) ? Reason() : wrong_dtype(); }
+Reason bools(const OpSite& site) { return all_of_dtype(site, DType::Bool) ? Reason() : wrong_dtype(); }
+Reason floats_or_bools(const OpSite& site) {
   return all_of_dtype(site, DType::F32) || all_of_dtype(site, DType::Bool) ? Reason() : wrong_dtype();
 }
 
 // The first operand is data, the others say where or how far: constants.
-Reason rearranged(const Site& site) {
+Reason rearranged(const OpSite& site) {
   if (site.dtype(0) != DType::F32 && site.dtype(0) != DType::Bool) return wrong_dtype();
   for (std::size_t i = 1; i < site.count(); ++i)
     if (site.has(i) && !site.is_constant(i)) return "where it moves elements is known only at run time";
   return {};
 }
 
-Reason float_rearranged(const Site& site) {
+Reason float_rearranged(const OpSite& site) {
   if (site.dtype(0) != DType::F32) return wrong_dtype();
   return rearranged(site);
 }
 
 // ONNX Runtime clips to the largest finite number where a bound is left out; that is not ours to copy.
-Reason clip(const Site& site) { return site.has(1) && site.has(2) ? float_rearranged(site) : "a bound is left out"; }
+Reason clip(const OpSite& site) { return site.has(1) && site.has(2) ? float_rearranged(site) : "a bound is left out"; }
 
-Reason two_floats(const Site& site) {
+Reason two_floats(const OpSite& site) {
   if (Reason reason = broadcast(site); !reason.empty()) return reason;
   return site.count() == 2 ? floats(site) : "it has more than two operands";
 }
 
-Reason elementwise_floats(const Site& site) {
+Reason elementwise_floats(const OpSite& site) {
   if (Reason reason = broadcast(site); !reason.empty()) return reason;
   return floats(site);
 }
 
-Reason elementwise_bools(const Site& site) {
+Reason elementwise_bools(const OpSite& site) {
   if (Reason reason = broadcast(site); !reason.empty()) return reason;
   return bools(site);
 }
 
-Reason equal(const Site& site) {
+Reason equal(const OpSite& site) {
   if (Reason reason = broadcast(site); !reason.empty()) return reason;
   return floats_or_bools(site);
 }
 
-Reason concat(const Site& site) {
+Reason concat(const OpSite& site) {
   const auto rank = static_cast<std::int64_t>(site.type(0).shape->size());
   const std::int64_t axis = site.integer("axis", 0) + (site.integer("axis", 0) < 0 ? rank : 0);
   for (std::size_t i = 1; i < site.count(); ++i)
@@ -184,7 +91,7 @@ Reason concat(const Site& site) {
 }
 
 // The elements are as many before as after: all extents known, or one that takes the rest.
-Reason reshape(const Site& site) {
+Reason reshape(const OpSite& site) {
   const auto wanted = site.constant_integers(1);
   if (!wanted || site.integer("allowzero", 0) != 0) return "where it moves elements is known only at run time";
   std::int64_t before = 1, after = 1, open_before = 0, open_after = 0;
@@ -204,7 +111,7 @@ Reason reshape(const Site& site) {
   return rearranged(site);
 }
 
-Reason squeeze(const Site& site) {
+Reason squeeze(const OpSite& site) {
   const auto axes = site.has(1) ? site.constant_integers(1) : std::nullopt;
   if (!axes) return "its axes are not stated";
   for (const std::int64_t axis : *axes)
@@ -212,7 +119,7 @@ Reason squeeze(const Site& site) {
   return rearranged(site);
 }
 
-Reason expand(const Site& site) {
+Reason expand(const OpSite& site) {
   const auto wanted = site.constant_integers(1);
   if (!wanted) return "where it moves elements is known only at run time";
   const std::size_t ranks = std::min(wanted->size(), site.type(0).shape->size());
@@ -224,26 +131,26 @@ Reason expand(const Site& site) {
   return rearranged(site);
 }
 
-Reason split(const Site& site) {
+Reason split(const OpSite& site) {
   const ir::Dim* dim = dim_of(site.type(0), site.integer("axis", 0));
   return dim && dim->is_known() ? rearranged(site) : may_disagree();
 }
 
-Reason mat_mul(const Site& site) {
+Reason mat_mul(const OpSite& site) {
   if (site.count() != 2 || !site.type(0).shape || !site.type(1).shape) return "the rank of an operand is not known";
   const bool vector = site.type(1).shape->size() == 1;
   if (!agree(dim_of(site.type(0), -1), dim_of(site.type(1), vector ? 0 : -2))) return may_disagree();
   return floats(site);
 }
 
-Reason gemm(const Site& site) {
+Reason gemm(const OpSite& site) {
   const auto* a = dim_of(site.type(0), site.integer("transA", 0) != 0 ? 0 : 1);
   const auto* b = dim_of(site.type(1), site.integer("transB", 0) != 0 ? 1 : 0);
   return agree(a, b) ? floats(site) : may_disagree();
 }
 
 // Everything about these shapes must be known.
-Reason of_known_shapes(const Site& site) {
+Reason of_known_shapes(const OpSite& site) {
   for (std::size_t i = 0; i < site.count(); ++i)
     for (std::int64_t d = 0;
          site.has(i) && site.type(i).shape && d < static_cast<std::int64_t>(site.type(i).shape->size()); ++d)
@@ -252,38 +159,38 @@ Reason of_known_shapes(const Site& site) {
 }
 
 // Per-channel constants: axis 1 of the data must be as long as they.
-Reason by_channel(const Site& site) {
+Reason by_channel(const OpSite& site) {
   const ir::Dim* channels = dim_of(site.type(0), 1);
   return channels && channels->is_known() ? floats(site) : may_disagree();
 }
 
-Reason one_result(const Site& site) { return site.result_count() == 1 ? floats(site) : "it has further results"; }
+Reason one_result(const OpSite& site) { return site.results() == 1 ? floats(site) : "it has further results"; }
 
-Reason chosen(const Site& site) {
+Reason chosen(const OpSite& site) {
   if (Reason reason = broadcast(site); !reason.empty()) return reason;
   return site.dtype(0) == DType::Bool && all_of_dtype(site, DType::F32, 1) ? Reason() : wrong_dtype();
 }
 
-Reason cast(const Site& site) {
+Reason cast(const OpSite& site) {
   const DType from = site.dtype(0), to = site.result().dtype;
   const bool same = from == to && (from == DType::F32 || from == DType::Bool);
   return same || (from == DType::Bool && to == DType::F32) ? Reason() : "it narrows or saturates what it casts";
 }
 
-Reason windowed(const Site& site) {
+Reason windowed(const OpSite& site) {
   if (site.text("auto_pad", "NOTSET") != "NOTSET") return "its padding is automatic";
   const ir::Dim* channels = dim_of(site.type(0), 1);
   if (!channels || !channels->is_known()) return may_disagree();
   return one_result(site);
 }
 
-Reason normalized(const Site& site) {
-  if (site.result_count() != 1) return "it has further results";
+Reason normalized(const OpSite& site) {
+  if (site.results() != 1) return "it has further results";
   return by_channel(site);
 }
 
-Reason layer_normalized(const Site& site) {
-  if (site.result_count() != 1) return "it has further results";
+Reason layer_normalized(const OpSite& site) {
+  if (site.results() != 1) return "it has further results";
   const std::int64_t rank = site.type(0).shape ? static_cast<std::int64_t>(site.type(0).shape->size()) : 0;
   std::int64_t axis = site.integer("axis", -1);
   for (axis = axis < 0 ? axis + rank : axis; axis < rank; ++axis)
@@ -291,41 +198,41 @@ Reason layer_normalized(const Site& site) {
   return rank > 0 ? floats(site) : may_disagree();
 }
 
-Reason average_pool(const Site& site) {
+Reason average_pool(const OpSite& site) {
   if (site.integer("ceil_mode", 0) != 0 && site.integer("count_include_pad", 0) != 0)
     return "it counts the padding of windows that hang over";
   return windowed(site);
 }
 
-Reason max_pool(const Site& site) {
+Reason max_pool(const OpSite& site) {
   for (const std::int64_t dilation : site.integers("dilations"))
     if (dilation != 1) return "its windows are dilated";
   return site.integer("storage_order", 0) != 0 ? "it stores columns first" : windowed(site);
 }
 
-Reason axes_known(const Site& site) {
+Reason axes_known(const OpSite& site) {
   if (site.has(1) && !site.is_constant(1)) return "its axes are known only at run time";
   return site.type(0).shape ? Reason() : "the rank of its operand is not known";
 }
 
 // Sums and the like; operand 1 or the attribute gives the axes.
-Reason reduction(const Site& site) { return site.dtype(0) == DType::F32 ? axes_known(site) : wrong_dtype(); }
+Reason reduction(const OpSite& site) { return site.dtype(0) == DType::F32 ? axes_known(site) : wrong_dtype(); }
 
-Reason is_never_empty(const Site& site) {
+Reason is_never_empty(const OpSite& site) {
   if (!site.type(0).shape) return "the rank of its operand is not known";
   for (const ir::Dim& dim : *site.type(0).shape)
     if (dim.value <= 0) return "it may reduce no elements at all";
   return {};
 }
 
-Reason extremum(const Site& site) {
+Reason extremum(const OpSite& site) {
   if (Reason reason = site.dtype(0) == DType::Bool ? axes_known(site) : reduction(site); !reason.empty()) return reason;
   return is_never_empty(site);
 }
 
 // One step with constant weights and nothing but the usual gates. Longer sequences of several rows come out wrong
 // in 2026.4.1.
-Reason lstm(const Site& site) {
+Reason lstm(const OpSite& site) {
   for (const std::size_t i : {1U, 2U, 3U})
     if (site.has(i) && !site.is_constant(i)) return "its weights are known only at run time";
   if (site.has(4) || site.has(7)) return "it has lengths of sequences or peepholes";
@@ -336,28 +243,28 @@ Reason lstm(const Site& site) {
   return of_known_shapes(site);
 }
 
-Reason arg_max(const Site& site) {
+Reason arg_max(const OpSite& site) {
   if (site.dtype(0) != DType::F32) return wrong_dtype();
   if (site.integer("select_last_index", 0) != 0) return "it wants the last of equal elements";
   return extremum(site);
 }
 
-Reason along_known_axis(const Site& site) {
+Reason along_known_axis(const OpSite& site) {
   if (!site.type(0).shape) return "the rank of its operand is not known";
   return floats(site);
 }
 
-Reason gather(const Site& site) {
+Reason gather(const OpSite& site) {
   if (site.dtype(0) != DType::F32 && site.dtype(0) != DType::Bool) return wrong_dtype();
   const auto indices = site.constant_integers(1);
   if (!indices) return "its indices are known only at run time, and one out of range would go unnoticed";
-  const std::int64_t extent = site.extent(site.integer("axis", 0));
+  const std::int64_t extent = site.extent(0, site.integer("axis", 0));
   for (const std::int64_t index : *indices)
     if (extent < 0 || index < -extent || index >= extent) return "an index may be out of range";
   return {};
 }
 
-Reason pad(const Site& site) {
+Reason pad(const OpSite& site) {
   const auto amounts = site.constant_integers(1);
   if (!amounts || std::any_of(amounts->begin(), amounts->end(), [](std::int64_t n) { return n < 0; }))
     return "its amounts are negative or known only at run time";
@@ -365,7 +272,7 @@ Reason pad(const Site& site) {
   return mode == "constant" || mode == "reflect" || mode == "edge" ? float_rearranged(site) : "its mode is " + mode;
 }
 
-Reason resize(const Site& site) {
+Reason resize(const OpSite& site) {
   const std::string mode = site.text("mode", "nearest");
   const std::string place = site.text("coordinate_transformation_mode", "half_pixel");
   if ((mode != "nearest" && mode != "linear") || site.integer("antialias", 0) != 0 || site.has(1) ||
@@ -374,7 +281,7 @@ Reason resize(const Site& site) {
   return float_rearranged(site);
 }
 
-Reason shape_of(const Site& site) {
+Reason shape_of(const OpSite& site) {
   return site.dtype(0) == DType::F32 || site.dtype(0) == DType::Bool ? Reason() : wrong_dtype();
 }
 
@@ -437,7 +344,7 @@ const std::map<std::string_view, Rule>& table() {
 
 bool is_index(const std::string& op) { return op == "ArgMax" || op == "Shape"; }
 
-Reason judge(const Site& site, const ir::Op& op, const ir::Function& function) {
+Reason judge(const OpSite& site, const ir::Op& op, const ir::Function& function) {
   const auto rule = table().find(op.name);
   if (rule == table().end()) return "it is not among the ops that are compared with the reference";
   for (std::size_t i = 0; i < site.count(); ++i) {
@@ -469,7 +376,7 @@ std::vector<Refusal> refusals(const ir::Program& program, const ir::Function& su
       if (v.present()) computed.insert(v.index);
     for (const ir::ValueId v : op.operands)
       if (v.present()) used.insert(v.index);
-    if (Reason reason = judge(Site(program, sub_dnn, constants, op), op, sub_dnn); !reason.empty())
+    if (Reason reason = judge(OpSite(program, sub_dnn, constants, op), op, sub_dnn); !reason.empty())
       out.push_back({&op, std::move(reason)});
   }
   if (const auto* exit = std::get_if<ir::Return>(&sub_dnn.blocks[0].exit))

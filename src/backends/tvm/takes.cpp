@@ -2,146 +2,67 @@
 #include "backends/tvm/takes.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 
+#include "backends/op_site.h"
+
 namespace dycl::backends::tvm {
 namespace {
 
-using Reason = std::string;  // empty: taken
-
-// What is known about one op. All its shapes are known.
-class Site {
- public:
-  Site(const ir::Program& program, const ir::Function& function,
-       const std::map<std::uint32_t, const ir::Op*>& constants, const ir::Op& op)
-      : program_(program), function_(function), constants_(constants), op_(op) {}
-
-  std::size_t count() const { return op_.operands.size(); }
-  bool has(std::size_t i) const { return i < count() && op_.operands[i].present(); }
-  bool is_constant(std::size_t i) const { return has(i) && constants_.count(op_.operands[i].index) != 0; }
-  const ir::Type& type(std::size_t i) const { return function_.type_of(op_.operands[i]); }
-  DType dtype(std::size_t i) const { return type(i).dtype; }
-  std::size_t rank(std::size_t i) const { return type(i).shape->size(); }
-  std::int64_t extent(std::size_t i, std::int64_t axis) const {
-    const auto n = static_cast<std::int64_t>(rank(i));
-    if (axis < 0) axis += n;
-    return axis < 0 || axis >= n ? -1 : (*type(i).shape)[static_cast<std::size_t>(axis)].value;
-  }
-  const ir::Type& result() const { return function_.type_of(op_.results[0]); }
-  std::size_t results() const {
-    return static_cast<std::size_t>(
-        std::count_if(op_.results.begin(), op_.results.end(), [](ir::ValueId v) { return v.present(); }));
-  }
-
-  std::int64_t integer(const std::string& key, std::int64_t otherwise) const {
-    const ir::Attr* attr = op_.attr(key);
-    if (attr)
-      if (const auto* i = std::get_if<std::int64_t>(attr)) return *i;
-    return otherwise;
-  }
-  std::vector<std::int64_t> integers(const std::string& key) const {
-    const ir::Attr* attr = op_.attr(key);
-    const auto* list = attr ? std::get_if<std::vector<std::int64_t>>(attr) : nullptr;
-    return list ? *list : std::vector<std::int64_t>();
-  }
-  std::string text(const std::string& key, const std::string& otherwise) const {
-    const ir::Attr* attr = op_.attr(key);
-    const auto* value = attr ? std::get_if<std::string>(attr) : nullptr;
-    return value ? *value : otherwise;
-  }
-
-  // The elements of a constant i64 operand.
-  std::optional<std::vector<std::int64_t>> constant_integers(std::size_t i) const {
-    if (!is_constant(i) || dtype(i) != DType::I64) return std::nullopt;
-    const ir::Op& source = *constants_.at(op_.operands[i].index);
-    const std::uint8_t* data = nullptr;
-    std::size_t size = 0;
-    if (const ir::Attr* value = source.attr("value")) {
-      const auto* literal = std::get_if<ir::TensorLiteral>(value);
-      if (!literal) return std::nullopt;
-      data = literal->bytes.data();
-      size = literal->bytes.size();
-    } else {
-      const auto weight = program_.weights.find(std::get<std::string>(source.attrs.at("name")));
-      if (weight == program_.weights.end()) return std::nullopt;
-      data = weight->second.bytes.data;
-      size = weight->second.bytes.size;
-    }
-    std::vector<std::int64_t> elements(size / sizeof(std::int64_t));
-    if (size > 0 && data) std::memcpy(elements.data(), data, size);
-    return elements;
-  }
-
- private:
-  const ir::Program& program_;
-  const ir::Function& function_;
-  const std::map<std::uint32_t, const ir::Op*>& constants_;
-  const ir::Op& op_;
-};
-
-using Rule = Reason (*)(const Site&);
-
 Reason wrong_dtype() { return "it computes with elements that are neither f32 nor bool"; }
 
-bool all_of_dtype(const Site& site, DType dtype, std::size_t first = 0) {
-  for (std::size_t i = first; i < site.count(); ++i)
-    if (site.has(i) && site.dtype(i) != dtype) return false;
-  return true;
-}
-
-Reason floats(const Site& site) {
+Reason floats(const OpSite& site) {
   if (site.results() != 1) return "it has further results";
   return all_of_dtype(site, DType::F32) ? Reason() : wrong_dtype();
 }
 
-Reason clip(const Site& site) {
+Reason clip(const OpSite& site) {
   if (!site.has(1) || !site.has(2)) return "it has no bound on one side, where infinities become the largest number";
   return floats(site);
 }
 
-Reason bools(const Site& site) { return all_of_dtype(site, DType::Bool) ? Reason() : wrong_dtype(); }
+Reason bools(const OpSite& site) { return all_of_dtype(site, DType::Bool) ? Reason() : wrong_dtype(); }
 
 bool moves(DType dtype) { return dtype == DType::F32 || dtype == DType::Bool || dtype == DType::I64; }
 
 // Elements are moved; all operands but the first are constants.
-Reason moved(const Site& site) {
+Reason moved(const OpSite& site) {
   for (std::size_t i = 1; i < site.count(); ++i)
     if (site.has(i) && !site.is_constant(i)) return "where it moves elements is known only at run time";
   return moves(site.dtype(0)) ? Reason() : wrong_dtype();
 }
 
-Reason joined(const Site& site) {
+Reason joined(const OpSite& site) {
   for (std::size_t i = 0; i < site.count(); ++i)
     if (!moves(site.dtype(i))) return wrong_dtype();
   return {};
 }
 
-Reason axes_known(const Site& site) {
+Reason axes_known(const OpSite& site) {
   if (site.has(1) && !site.is_constant(1)) return "its axes are known only at run time";
   return site.integer("noop_with_empty_axes", 0) == 0 ? Reason() : "it may reduce nothing";
 }
 
-Reason reduced(const Site& site) { return site.dtype(0) == DType::F32 ? axes_known(site) : wrong_dtype(); }
+Reason reduced(const OpSite& site) { return site.dtype(0) == DType::F32 ? axes_known(site) : wrong_dtype(); }
 
 // Of bools: whether any, or all, are true.
-Reason extremum(const Site& site) { return site.dtype(0) == DType::Bool ? axes_known(site) : reduced(site); }
+Reason extremum(const OpSite& site) { return site.dtype(0) == DType::Bool ? axes_known(site) : reduced(site); }
 
-Reason arg_max(const Site& site) {
+Reason arg_max(const OpSite& site) {
   if (site.integer("select_last_index", 0) != 0) return "it wants the last of equal elements";
   return floats(site);
 }
 
-Reason windowed(const Site& site) {
+Reason windowed(const OpSite& site) {
   if (site.text("auto_pad", "NOTSET") != "NOTSET") return "its padding is automatic";
   if (site.rank(0) != 4) return "it is over another number of axes than two";
   return floats(site);
 }
 
-Reason pooled(const Site& site) {
+Reason pooled(const OpSite& site) {
   if (site.integer("ceil_mode", 0) != 0) return "its windows may hang over";
   for (const std::int64_t dilation : site.integers("dilations"))
     if (dilation != 1) return "its windows are dilated";
@@ -149,17 +70,17 @@ Reason pooled(const Site& site) {
   return windowed(site);
 }
 
-Reason chosen(const Site& site) {
+Reason chosen(const OpSite& site) {
   return site.dtype(0) == DType::Bool && all_of_dtype(site, DType::F32, 1) ? Reason() : wrong_dtype();
 }
 
-Reason cast(const Site& site) {
+Reason cast(const OpSite& site) {
   const DType from = site.dtype(0), to = site.result().dtype;
   const bool same = from == to && moves(from);
   return same || (from == DType::Bool && to == DType::F32) ? Reason() : "it narrows or saturates what it casts";
 }
 
-Reason gathered(const Site& site) {
+Reason gathered(const OpSite& site) {
   if (!moves(site.dtype(0))) return wrong_dtype();
   const auto indices = site.constant_integers(1);
   if (!indices) return "its indices are known only at run time, and one out of range would go unnoticed";
@@ -169,7 +90,7 @@ Reason gathered(const Site& site) {
   return {};
 }
 
-Reason padded(const Site& site) {
+Reason padded(const OpSite& site) {
   const auto amounts = site.constant_integers(1);
   if (!amounts || std::any_of(amounts->begin(), amounts->end(), [](std::int64_t n) { return n < 0; }))
     return "its amounts are negative or known only at run time";
@@ -261,7 +182,7 @@ Reason open_shape(const ir::Type& type) {
   return {};
 }
 
-Reason judge(const Site& site, const ir::Op& op, const ir::Function& function) {
+Reason judge(const OpSite& site, const ir::Op& op, const ir::Function& function) {
   const auto rule = table().find(op.name);
   if (rule == table().end()) return "it is not among the ops that are compared with the reference";
   for (const auto* values : {&op.operands, &op.results})
@@ -282,7 +203,7 @@ std::vector<Refusal> refusals(const ir::Program& program, const ir::Function& su
       constants[op.results[0].index] = &op;
       continue;
     }
-    if (Reason reason = judge(Site(program, sub_dnn, constants, op), op, sub_dnn); !reason.empty())
+    if (Reason reason = judge(OpSite(program, sub_dnn, constants, op), op, sub_dnn); !reason.empty())
       out.push_back({&op, std::move(reason)});
   }
   const auto check = [&](const ir::Type& type) {

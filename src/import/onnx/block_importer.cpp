@@ -95,6 +95,8 @@ const std::set<std::string> kRandom = {"Bernoulli", "Multinomial", "RandomNormal
 
 }  // namespace
 
+Error invalid_node(const Node& node, const std::string& what) { return invalid(describe(node) + " " + what); }
+
 std::string spellable(const std::string& name) {
   std::string out;
   for (const char c : name) out += std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' ? c : '_';
@@ -137,6 +139,14 @@ ir::ValueId BlockImporter::emit(const std::string& name, std::vector<ir::ValueId
   const ir::ValueId result = op.results[0];
   function_.block(block_).body.push_back(std::move(op));
   return result;
+}
+
+void BlockImporter::check(ir::ValueId condition, std::string message, std::string exception) {
+  ir::Op op;
+  op.name = "check";
+  op.operands = {condition};
+  op.attrs = {{"message", std::move(message)}, {"type", std::move(exception)}};
+  function_.block(block_).body.push_back(std::move(op));
 }
 
 Result<void> BlockImporter::add_body(const Graph& graph) {

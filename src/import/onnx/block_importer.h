@@ -52,6 +52,9 @@ class BlockImporter {
   // Appends an op with one result.
   ir::ValueId emit(const std::string& name, std::vector<ir::ValueId> operands, ir::Type type,
                    std::map<std::string, ir::Attr> attrs = {}, SourceSpan span = {});
+  ir::ValueId constant(ir::Attr value, ir::Type type) { return emit("const", {}, std::move(type), {{"value", std::move(value)}}); }
+  // The run fails with this exception where `condition` does not hold.
+  void check(ir::ValueId condition, std::string message, std::string exception);
   // Everything of a body graph but its inputs.
   Result<void> add_body(const Graph& graph);
   // What the graph says about a value, if anything.
@@ -74,6 +77,9 @@ class BlockImporter {
   const BlockImporter* outer_ = nullptr;
   bool takes_control_flow_ = false;
 };
+
+// "ONNX: Loop 'name' <what>"
+Error invalid_node(const Node& node, const std::string& what);
 
 // Nodes that hold graphs, as blocks. Defines the node's outputs in `importer`.
 bool is_control_flow(const Node& node);

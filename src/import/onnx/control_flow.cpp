@@ -15,14 +15,9 @@
 namespace dycl::onnx {
 namespace {
 
-Error invalid(const Node& node, const std::string& what) {
-  return {ErrorKind::InvalidModel, "ONNX: " + node.op_type + (node.name.empty() ? "" : " '" + node.name + "'") + " " + what,
-          {}, {}, {}};
-}
-
 Result<const Graph*> body_of(const Node& node, const char* key) {
   const Attribute* attribute = node.attribute(key);
-  if (!attribute || attribute->kind != Attribute::Kind::Graph) return invalid(node, "has no " + std::string(key));
+  if (!attribute || attribute->kind != Attribute::Kind::Graph) return invalid_node(node, "has no " + std::string(key));
   return &attribute->graph.front();
 }
 
@@ -34,19 +29,15 @@ Result<ir::ValueId> host_scalar(BlockImporter& importer, const Node& node, std::
                                 Otherwise otherwise) {
   if (index >= node.inputs.size() || node.inputs[index].empty()) return otherwise();
   DYCL_ASSIGN(const ir::ValueId tensor, importer.value(node.inputs[index]));
-  if (importer.function().type_of(tensor).dtype != dtype) return invalid(node, "has a control input of another type");
+  if (importer.function().type_of(tensor).dtype != dtype) return invalid_node(node, "has a control input of another type");
   return importer.emit("item", {tensor}, std::move(type));
-}
-
-ir::ValueId constant(BlockImporter& importer, ir::Attr value, ir::Type type) {
-  return importer.emit("const", {}, std::move(type), {{"value", std::move(value)}});
 }
 
 // Retypes a block parameter so that `type` fits it.
 Result<void> widen(BlockImporter& importer, const Node& node, ir::ValueId param, const ir::Type& type) {
   ir::Type& declared = importer.function().values[param.index].type;
   const auto joined = ir::join(declared, type);
-  if (!joined) return invalid(node, "merges values of different types");
+  if (!joined) return invalid_node(node, "merges values of different types");
   declared = *joined;
   return {};
 }
@@ -54,7 +45,7 @@ Result<void> widen(BlockImporter& importer, const Node& node, ir::ValueId param,
 Result<void> bind_outputs(BlockImporter& importer, const Node& node, const std::vector<ir::ValueId>& values) {
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
-    if (i >= values.size()) return invalid(node, "has more outputs than its body");
+    if (i >= values.size()) return invalid_node(node, "has more outputs than its body");
     importer.function().values[values[i].index].hint = spellable(node.outputs[i]);
     DYCL_TRY(importer.bind(node.outputs[i], values[i]));
   }
@@ -66,9 +57,9 @@ Result<void> bind_outputs(BlockImporter& importer, const Node& node, const std::
 Result<void> add_if(BlockImporter& importer, const Node& node) {
   DYCL_ASSIGN(const Graph* then_graph, body_of(node, "then_branch"));
   DYCL_ASSIGN(const Graph* else_graph, body_of(node, "else_branch"));
-  if (then_graph->outputs.size() != else_graph->outputs.size()) return invalid(node, "has arms with different outputs");
+  if (then_graph->outputs.size() != else_graph->outputs.size()) return invalid_node(node, "has arms with different outputs");
   DYCL_ASSIGN(const ir::ValueId condition, host_scalar(importer, node, 0, DType::Bool, ir::Type::boolean(), [&] {
-                return Result<ir::ValueId>(invalid(node, "has no condition"));
+                return Result<ir::ValueId>(invalid_node(node, "has no condition"));
               }));
   const ir::BlockId then_block = importer.new_block("then"), else_block = importer.new_block("else"),
                     join = importer.new_block("join");
@@ -141,9 +132,9 @@ class LoopImporter {
 Result<void> LoopImporter::check() const {
   const Graph& body = *parts_.body;
   if (body.inputs.size() != parts_.first_carried_input + carried() + parts_.sliced.size())
-    return invalid(node_, "passes another number of values than its body takes");
+    return invalid_node(node_, "passes another number of values than its body takes");
   if (body.outputs.size() < parts_.first_carried_output + carried())
-    return invalid(node_, "has a body that gives too few values");
+    return invalid_node(node_, "has a body that gives too few values");
   return {};
 }
 
@@ -152,7 +143,7 @@ Result<void> LoopImporter::check() const {
 Result<ir::Type> LoopImporter::carried_type(std::size_t which) const {
   const ir::Type& initial = importer_.function().type_of(parts_.initial[which]);
   if (initial.kind == ir::Type::Kind::List) return initial;
-  if (!initial.is_tensor()) return invalid(node_, "carries a value that is no tensor");
+  if (!initial.is_tensor()) return invalid_node(node_, "carries a value that is no tensor");
   const std::string& input = parts_.body->inputs[parts_.first_carried_input + which].name;
   const ValueInfo& output = parts_.body->outputs[parts_.first_carried_output + which];
   if (output.name == input) return initial;
@@ -160,7 +151,7 @@ Result<ir::Type> LoopImporter::carried_type(std::size_t which) const {
   if (const auto captured = importer_.value(output.name)) later = importer_.function().type_of(*captured);
   else if (output.dtype) later = importer_.type_from(output, *output.dtype);
   const auto joined = ir::join(initial, later);
-  if (!joined) return invalid(node_, "carries values of different types");
+  if (!joined) return invalid_node(node_, "carries values of different types");
   return *joined;
 }
 
@@ -170,12 +161,7 @@ Result<void> LoopImporter::check_lengths() {
     const ir::ValueId count =
         importer_.emit("dim", {parts_.sliced[i].first}, ir::Type::integer(), {{"axis", parts_.sliced[i].second}});
     const ir::ValueId same = importer_.emit("int.eq", {count, parts_.trips}, ir::Type::boolean());
-    ir::Op check;
-    check.name = "check";
-    check.operands = {same};
-    check.attrs = {{"message", std::string("Scan: its inputs have different lengths")},
-                   {"type", std::string("ValueError")}};
-    importer_.function().block(importer_.block()).body.push_back(std::move(check));
+    importer_.check(same, "Scan: its inputs have different lengths", "ValueError");
   }
   return {};
 }
@@ -185,11 +171,11 @@ Result<void> LoopImporter::enter() {
   ir::Function& function = importer_.function();
   for (std::size_t i = 0; i < collected(); ++i) {
     const ValueInfo& info = parts_.body->outputs[parts_.first_carried_output + carried() + i];
-    if (!info.dtype || info.sequence) return invalid(node_, "has a body output without a tensor's type");
+    if (!info.dtype || info.sequence) return invalid_node(node_, "has a body output without a tensor's type");
     element_types_.push_back(importer_.type_from(info, *info.dtype));
   }
   ir::Edge edge;
-  edge.args = {constant(importer_, std::int64_t{0}, ir::Type::integer()), parts_.condition};
+  edge.args = {importer_.constant(std::int64_t{0}, ir::Type::integer()), parts_.condition};
   edge.args.insert(edge.args.end(), parts_.initial.begin(), parts_.initial.end());
   for (const ir::Type& type : element_types_) edge.args.push_back(importer_.emit("list.new", {}, ir::Type::list(type)));
   edge.target = header_ = importer_.new_block("loop");
@@ -223,7 +209,7 @@ ir::ValueId LoopImporter::slice(BlockImporter& body, std::size_t which) {
   const auto& [input, axis] = parts_.sliced[which];
   ir::ValueId at = index_;
   if (parts_.sliced_backwards[which]) {
-    const ir::ValueId one = constant(body, std::int64_t{1}, ir::Type::integer());
+    const ir::ValueId one = body.constant(std::int64_t{1}, ir::Type::integer());
     const ir::ValueId left = body.emit("int.sub", {parts_.trips, index_}, ir::Type::integer());
     at = body.emit("int.sub", {left, one}, ir::Type::integer());
   }
@@ -255,26 +241,26 @@ Result<void> LoopImporter::bind_body_inputs(BlockImporter& body) {
 // The end of the body: back to the header with new values.
 Result<void> LoopImporter::close(BlockImporter& body) {
   const std::vector<ValueInfo>& outputs = parts_.body->outputs;
-  const ir::ValueId one = constant(body, std::int64_t{1}, ir::Type::integer());
+  const ir::ValueId one = body.constant(std::int64_t{1}, ir::Type::integer());
   ir::Edge back{header_, {body.emit("int.add", {index_, one}, ir::Type::integer()), condition_}};
   if (parts_.is_loop) {
     DYCL_ASSIGN(const ir::ValueId condition, body.value(outputs[0].name));
-    if (body.function().type_of(condition).dtype != DType::Bool) return invalid(node_, "has a condition that is no bool");
+    if (body.function().type_of(condition).dtype != DType::Bool) return invalid_node(node_, "has a condition that is no bool");
     back.args[1] = body.emit("item", {condition}, ir::Type::boolean());
   }
   for (std::size_t i = 0; i < carried(); ++i) {
     DYCL_ASSIGN(const ir::ValueId value, body.value(outputs[parts_.first_carried_output + i].name));
     if (!ir::fits(body.function().type_of(value), body.function().type_of(values_[i])))
-      return invalid(node_, "carries '" + outputs[parts_.first_carried_output + i].name + "' with another type than stated");
+      return invalid_node(node_, "carries '" + outputs[parts_.first_carried_output + i].name + "' with another type than stated");
     back.args.push_back(value);
   }
   for (std::size_t i = 0; i < collected(); ++i) {
     DYCL_ASSIGN(const ir::ValueId value, body.value(outputs[parts_.first_carried_output + carried() + i].name));
     if (!ir::fits(body.function().type_of(value), element_types_[i]))
-      return invalid(node_, "collects values of another type than its body states");
+      return invalid_node(node_, "collects values of another type than its body states");
     const ir::Type type = ir::Type::list(element_types_[i]);
     if (parts_.prepended[i]) {
-      const ir::ValueId zero = constant(body, std::int64_t{0}, ir::Type::integer());
+      const ir::ValueId zero = body.constant(std::int64_t{0}, ir::Type::integer());
       back.args.push_back(body.emit("list.insert", {lists_[i], zero, value}, type));
     } else {
       back.args.push_back(body.emit("list.append", {lists_[i], value}, type));
@@ -310,7 +296,7 @@ ir::ValueId LoopImporter::stack(std::size_t which) {
   ir::Type nothing_type = whole;
   (*nothing_type.shape)[static_cast<std::size_t>(axis)] = ir::Dim::of(0);
   for (const ir::Dim& dim : *nothing_type.shape) nothing.shape.push_back(dim.value);
-  importer_.end_block(ir::Goto{{join, {constant(importer_, nothing, nothing_type)}}});
+  importer_.end_block(ir::Goto{{join, {importer_.constant(nothing, nothing_type)}}});
   const ir::ValueId result = importer_.function().add_value(whole);
   importer_.function().block(join).params = {result};
   importer_.move_to(join);
@@ -332,14 +318,14 @@ Result<void> LoopImporter::run() {
     parts_.prepended.assign(collected(), false);
   }
   if (parts_.stack_axes.size() != collected() || parts_.prepended.size() != collected())
-    return invalid(node_, "states another number of axes than it has outputs");
+    return invalid_node(node_, "states another number of axes than it has outputs");
   DYCL_TRY(enter());
   for (std::size_t i = 0; i < collected(); ++i) {
     std::int64_t& axis = parts_.stack_axes[i];
     const auto& shape = element_types_[i].shape;
     const std::int64_t rank = shape ? static_cast<std::int64_t>(shape->size()) : -1;
     if (axis < 0 && rank >= 0) axis += rank + 1;
-    if (axis < 0 || (rank >= 0 && axis > rank)) return invalid(node_, "stacks along an axis that is not there");
+    if (axis < 0 || (rank >= 0 && axis > rank)) return invalid_node(node_, "stacks along an axis that is not there");
   }
   BlockImporter body = importer_.inner(body_);
   DYCL_TRY(bind_body_inputs(body));
@@ -351,11 +337,11 @@ Result<void> LoopImporter::run() {
 Result<void> add_loop(BlockImporter& importer, const Node& node) {
   LoopParts parts;
   DYCL_ASSIGN(parts.body, body_of(node, "body"));
-  if (parts.body->inputs.size() < 2 || parts.body->outputs.empty()) return invalid(node, "has a body that is too small");
+  if (parts.body->inputs.size() < 2 || parts.body->outputs.empty()) return invalid_node(node, "has a body that is too small");
   DYCL_ASSIGN(parts.trips, host_scalar(importer, node, 0, DType::I64, ir::Type::integer(),
                                        [] { return Result<ir::ValueId>(ir::ValueId{}); }));
   DYCL_ASSIGN(parts.condition, host_scalar(importer, node, 1, DType::Bool, ir::Type::boolean(), [&] {
-                return Result<ir::ValueId>(constant(importer, true, ir::Type::boolean()));
+                return Result<ir::ValueId>(importer.constant(true, ir::Type::boolean()));
               }));
   for (std::size_t i = 2; i < node.inputs.size(); ++i) {
     DYCL_ASSIGN(const ir::ValueId value, importer.value(node.inputs[i]));
@@ -377,14 +363,14 @@ Result<void> add_scan(BlockImporter& importer, const Node& node) {
   DYCL_ASSIGN(parts.body, body_of(node, "body"));
   const Attribute* count = node.attribute("num_scan_inputs");
   if (!count || count->i < 1 || static_cast<std::size_t>(count->i) > node.inputs.size())
-    return invalid(node, "has no scan inputs");
+    return invalid_node(node, "has no scan inputs");
   const auto slices = static_cast<std::size_t>(count->i), states = node.inputs.size() - slices;
-  if (parts.body->outputs.size() < states) return invalid(node, "has a body that gives too few values");
+  if (parts.body->outputs.size() < states) return invalid_node(node, "has a body that gives too few values");
   const std::size_t outputs = parts.body->outputs.size() - states;
   const auto axes = ints_of(node, "scan_input_axes", slices), directions = ints_of(node, "scan_input_directions", slices);
   parts.stack_axes = ints_of(node, "scan_output_axes", outputs);
   const auto output_directions = ints_of(node, "scan_output_directions", outputs);
-  if (axes.size() != slices || directions.size() != slices) return invalid(node, "states too few axes or directions");
+  if (axes.size() != slices || directions.size() != slices) return invalid_node(node, "states too few axes or directions");
   for (const std::int64_t direction : output_directions) parts.prepended.push_back(direction != 0);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     DYCL_ASSIGN(const ir::ValueId value, importer.value(node.inputs[i]));
@@ -395,12 +381,12 @@ Result<void> add_scan(BlockImporter& importer, const Node& node) {
     std::int64_t axis = axes[i - states];
     const auto& shape = importer.function().type_of(value).shape;
     if (axis < 0 && shape) axis += static_cast<std::int64_t>(shape->size());
-    if (axis < 0) return invalid(node, "counts an axis from the end of a tensor of unknown rank");
+    if (axis < 0) return invalid_node(node, "counts an axis from the end of a tensor of unknown rank");
     parts.sliced.emplace_back(value, axis);
     parts.sliced_backwards.push_back(directions[i - states] != 0);
   }
   parts.trips = importer.emit("dim", {parts.sliced[0].first}, ir::Type::integer(), {{"axis", parts.sliced[0].second}});
-  parts.condition = constant(importer, true, ir::Type::boolean());
+  parts.condition = importer.constant(true, ir::Type::boolean());
   return LoopImporter(importer, node, std::move(parts)).run();
 }
 

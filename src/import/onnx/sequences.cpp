@@ -8,14 +8,6 @@
 namespace dycl::onnx {
 namespace {
 
-Error invalid(const Node& node, const std::string& what) {
-  return {ErrorKind::InvalidModel,
-          "ONNX: " + node.op_type + (node.name.empty() ? "" : " '" + node.name + "'") + " " + what,
-          {},
-          {},
-          {}};
-}
-
 ir::Type list_of(DType dtype) { return ir::Type::list(ir::Type::tensor_of_unknown_rank(dtype)); }
 
 class SequenceImporter {
@@ -23,7 +15,7 @@ class SequenceImporter {
   SequenceImporter(BlockImporter& importer, const Node& node) : importer_(importer), node_(node) {}
 
   Result<void> run() {
-    if (node_.outputs.size() != 1 || node_.outputs[0].empty()) return invalid(node_, "must have one output");
+    if (node_.outputs.size() != 1 || node_.outputs[0].empty()) return invalid_node(node_, "must have one output");
     DYCL_ASSIGN(const ir::ValueId value, made());
     importer_.function().values[value.index].hint = spellable(node_.outputs[0]);
     return importer_.bind(node_.outputs[0], value);
@@ -45,18 +37,18 @@ class SequenceImporter {
   bool has(std::size_t index) const { return index < node_.inputs.size() && !node_.inputs[index].empty(); }
 
   Result<ir::ValueId> operand(std::size_t index, bool list) const {
-    if (!has(index)) return invalid(node_, "lacks an input");
+    if (!has(index)) return invalid_node(node_, "lacks an input");
     DYCL_ASSIGN(const ir::ValueId value, importer_.value(node_.inputs[index]));
     const ir::Type& type = type_of(value);
     if (list ? type.kind != ir::Type::Kind::List : !type.is_tensor())
-      return invalid(node_, "uses '" + node_.inputs[index] + "', which is no " + (list ? "sequence" : "tensor"));
+      return invalid_node(node_, "uses '" + node_.inputs[index] + "', which is no " + (list ? "sequence" : "tensor"));
     return value;
   }
 
   Result<ir::ValueId> position(std::size_t index) const {
     DYCL_ASSIGN(const ir::ValueId tensor, operand(index, false));
     const DType dtype = type_of(tensor).dtype;
-    if (dtype != DType::I64 && dtype != DType::I32) return invalid(node_, "has a position that is no integer");
+    if (dtype != DType::I64 && dtype != DType::I32) return invalid_node(node_, "has a position that is no integer");
     return importer_.emit("item", {tensor}, ir::Type::integer());
   }
 
@@ -67,13 +59,11 @@ class SequenceImporter {
 
   const ir::Type& type_of(ir::ValueId value) const { return importer_.function().type_of(value); }
 
-  ir::ValueId constant(std::int64_t value) const {
-    return importer_.emit("const", {}, ir::Type::integer(), {{"value", value}});
-  }
+  ir::ValueId constant(std::int64_t value) const { return importer_.constant(value, ir::Type::integer()); }
 
   Result<ir::ValueId> empty() const {
     const auto dtype = dtype_of_code(static_cast<int>(attribute("dtype", 1)));
-    if (!dtype) return invalid(node_, "has elements of a type that DyCL lacks");
+    if (!dtype) return invalid_node(node_, "has elements of a type that DyCL lacks");
     return importer_.emit("list.new", {}, list_of(*dtype));
   }
 
@@ -82,9 +72,10 @@ class SequenceImporter {
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
       DYCL_ASSIGN(const ir::ValueId element, operand(i, false));
       elements.push_back(element);
-      if (type_of(element).dtype != type_of(elements[0]).dtype) return invalid(node_, "has elements of several types");
+      if (type_of(element).dtype != type_of(elements[0]).dtype)
+        return invalid_node(node_, "has elements of several types");
     }
-    if (elements.empty()) return invalid(node_, "has no elements");
+    if (elements.empty()) return invalid_node(node_, "has no elements");
     ir::Type type = list_of(type_of(elements[0]).dtype);
     return importer_.emit("list.new", std::move(elements), std::move(type));
   }
@@ -93,7 +84,7 @@ class SequenceImporter {
     DYCL_ASSIGN(const ir::ValueId list, operand(0, true));
     DYCL_ASSIGN(const ir::ValueId element, operand(1, false));
     const ir::Type type = type_of(list);
-    if (!ir::fits(type_of(element), type.element[0])) return invalid(node_, "inserts an element of another type");
+    if (!ir::fits(type_of(element), type.element[0])) return invalid_node(node_, "inserts an element of another type");
     if (!has(2)) return importer_.emit("list.append", {list, element}, type);
     DYCL_ASSIGN(const ir::ValueId place, position(2));
     check_between(list, place);
@@ -138,7 +129,7 @@ class SequenceImporter {
 
   Result<ir::ValueId> joined() const {
     DYCL_ASSIGN(const ir::ValueId list, operand(0, true));
-    if (!node_.attribute("axis")) return invalid(node_, "has no axis");
+    if (!node_.attribute("axis")) return invalid_node(node_, "has no axis");
     const bool stacks = attribute("new_axis", 0) != 0;
     return importer_.emit(stacks ? "list.stack" : "list.cat", {list}, ir::Type(type_of(list).element[0]),
                           {{"axis", attribute("axis", 0)}});
@@ -150,11 +141,11 @@ class SequenceImporter {
     std::int64_t axis = attribute("axis", 0);
     const auto& shape = type_of(whole).shape;
     if (axis < 0 && shape) axis += static_cast<std::int64_t>(shape->size());
-    if (axis < 0) return invalid(node_, "counts an axis from the end of a tensor of unknown rank");
+    if (axis < 0) return invalid_node(node_, "counts an axis from the end of a tensor of unknown rank");
     ir::ValueId sizes, size, parts;
     if (has(1)) {
       DYCL_ASSIGN(sizes, operand(1, false));
-      if (!type_of(sizes).shape) return invalid(node_, "has a split of unknown rank");
+      if (!type_of(sizes).shape) return invalid_node(node_, "has a split of unknown rank");
       if (type_of(sizes).shape->empty()) {
         DYCL_ASSIGN(size, position(1));
         check(importer_.emit("int.lt", {constant(0), size}, ir::Type::boolean()), "parts must not be empty");
@@ -213,7 +204,7 @@ class SequenceImporter {
   ir::ValueId vector(std::int64_t value) const {
     ir::TensorLiteral literal{DType::I64, {1}, std::vector<std::uint8_t>(sizeof value)};
     std::memcpy(literal.bytes.data(), &value, sizeof value);
-    return importer_.emit("const", {}, vector_type(DType::I64), {{"value", literal}});
+    return importer_.constant(literal, vector_type(DType::I64));
   }
   ir::ValueId vector_of(ir::ValueId integer) const {
     const ir::ValueId scalar =
@@ -222,11 +213,7 @@ class SequenceImporter {
   }
 
   void check(ir::ValueId condition, const std::string& otherwise) const {
-    ir::Op op;
-    op.name = "check";
-    op.operands = {condition};
-    op.attrs = {{"message", node_.op_type + ": " + otherwise}, {"type", std::string("IndexError")}};
-    importer_.function().block(importer_.block()).body.push_back(std::move(op));
+    importer_.check(condition, node_.op_type + ": " + otherwise, "IndexError");
   }
 
   BlockImporter& importer_;
