@@ -901,7 +901,7 @@ def _print(m, s, args, kwargs):
     pieces.append("\n" if kwargs.get("end") is None else kwargs["end"])
     text, values = _template(pieces)
     node = HostNode("print", [v.value for v in values], [], {"format": text}, m.recorder.span)
-    m.recorder.block.nodes.append(node)
+    m.recorder.append(node)
     return None
 
 

@@ -67,7 +67,7 @@ class Exits:
             return known
         kind = scalar_kind(value.type.dtype)
         scalar = BY_KIND[kind.kind](self.host("item", [value], kind), self.span)
-        if kind.kind == "int" and (known_range := element_range(value)) is not None:
+        if kind.kind == "int" and (known_range := element_range(value, self.producers)) is not None:
             self.symbols.assume_between(scalar.value, *known_range)
         self.remember(self._items, value, scalar)
         return scalar

@@ -29,7 +29,7 @@ def call(fn: HostFunction, m: Any, s: Any, args: tuple, kwargs: dict) -> Any:
     operands = [_operand(recorder, fn, a) for a in args]
     types, single = _results(recorder, fn, args)
     outputs = [Value(_NUMBERS[t] if isinstance(t, str) else TensorType(*t), recorder.block) for t in types]
-    recorder.block.nodes.append(HostNode("host_call", operands, outputs, {"name": fn.name}, recorder.span))
+    recorder.append(HostNode("host_call", operands, outputs, {"name": fn.name}, recorder.span))
     values = [m.scalars.wrap(v) if isinstance(t, str) else recorder.new_handle(t[0], t[1], v) for v, t in zip(outputs, types)]
     if single:
         return values[0]

@@ -327,11 +327,10 @@ class Machine:
 
     def is_nonnegative(self, x: RtScalar) -> bool:
         """Known to be >= 0 by what computes it: an argmax, an extent."""
-        node = _producer(x.value)
-        if node is not None and getattr(node, "op", "") == "item":
-            node = _producer(node.operands[0])
-            return node is not None and getattr(node, "target", None) in _INDICES
-        return node is not None and getattr(node, "op", "") in ("dim", "size", "list.len")
+        node = self.recorder.producers.get(x.value)
+        if getattr(node, "op", "") == "item":
+            return getattr(self.recorder.producers.get(node.operands[0]), "target", None) in _INDICES
+        return getattr(node, "op", "") in ("dim", "size", "list.len")
 
     def decide_text(self, text: RtText, names) -> str:
         """The name that a text with runtime integers in it equals, one arm each; KeyError in the last."""
@@ -588,15 +587,6 @@ class Machine:
 
 
 _INDICES = {torch.ops.aten.argmax.default, torch.ops.aten.argmin.default}
-
-
-def _producer(value: Any) -> Any:
-    if value.block is None:
-        return None
-    for node in reversed(value.block.nodes):
-        if value in node.outputs:
-            return node
-    return None
 
 
 _STAND_INS = re.compile(r"\b(Rt(Int|Float|Bool|Text|Array|List|Range|Scalar)|MGenerator|SeqIter|NativeIter|FakeTensor|"

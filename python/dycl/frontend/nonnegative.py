@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from .graph import AtenNode, Graph, HostNode, ScalarType, TensorType, Value, successors
+from .positions import ALONG_A_DIM, ALONG_A_DIM_SECOND
 
 _EXTENT = 48
 _NO_BOUND = 63
@@ -177,9 +178,8 @@ def _largest(facts: list[_Fact]) -> _Fact:
 
 # ---- torch's ops --------------------------------------------------------------------------------
 
-_POSITIONS = {"argmax", "argmin", "argsort", "nonzero", "nonzero_numpy", "argwhere", "searchsorted", "bucketize", "bincount",
-              "one_hot", "count_nonzero", "tril_indices", "triu_indices"}
-_POSITIONS_SECOND = {"topk", "sort", "max", "min", "kthvalue", "mode", "median", "cummax", "cummin"}  # their second result
+_POSITIONS = ALONG_A_DIM | {"nonzero", "nonzero_numpy", "argwhere", "searchsorted", "bucketize", "bincount", "one_hot",
+                            "count_nonzero", "tril_indices", "triu_indices"}
 _MOVED = {"view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "expand", "permute", "transpose", "t", "select", "slice",
           "clone", "detach", "alias", "contiguous", "flatten", "narrow", "flip", "roll", "repeat", "_to_copy", "to", "lift_fresh",
           "lift_fresh_copy", "unbind", "split", "split_with_sizes", "chunk", "index", "index_select", "gather", "take", "view_as",
@@ -193,7 +193,7 @@ def _aten(node: AtenNode, k: int, of: Any) -> _Fact:
     number = lambda i: _number(args[i], of) if len(args) > i else None  # noqa: E731
     if name in ("max", "min") and len(args) > 1 and isinstance(args[1], Value):
         name += "imum"
-    if name in _POSITIONS or name in _POSITIONS_SECOND and k == 1:
+    if name in _POSITIONS or name in ALONG_A_DIM_SECOND and k == 1:
         return _EXTENT
     if name in ("relu", "abs"):
         return _NO_BOUND if number(0) is None else number(0)

@@ -12,28 +12,28 @@ import torch
 
 from .graph import AtenNode, TensorType, Value
 
-_ALONG = {"argmax", "argmin", "argsort"}  # first result: positions along a dim
-_ALONG_SECOND = {"topk", "sort", "max", "min", "kthvalue", "mode", "median", "nanmedian", "cummax", "cummin"}
+ALONG_A_DIM = {"argmax", "argmin", "argsort"}  # their result: positions along a dim
+ALONG_A_DIM_SECOND = {"topk", "sort", "max", "min", "kthvalue", "mode", "median", "nanmedian", "cummax", "cummin"}  # their second
 _REARRANGED = {"select", "view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "alias", "clone", "expand", "slice", "index",
                "index_select", "gather", "flatten", "permute", "transpose", "t", "contiguous", "detach", "narrow", "flip", "repeat",
                "unbind", "split", "chunk", "lift_fresh", "lift_fresh_copy"}
 _DEEPEST = 12
 
 
-def element_range(value: Value, depth: int = 0) -> tuple[int, int] | None:
+def element_range(value: Value, producers: dict[Value, Any], depth: int = 0) -> tuple[int, int] | None:
     """(least, greatest) of a tensor's elements, where that is known whatever the inputs are."""
-    node = _aten_producer(value)
-    if node is None or depth > _DEEPEST or not _is_integer(value):
+    node = producers.get(value)
+    if not isinstance(node, AtenNode) or depth > _DEEPEST or not _is_integer(value):
         return None
     name = node.target._schema.name.partition("::")[2]
     number = node.outputs.index(value)
-    if name in _ALONG or name in _ALONG_SECOND and number == 1:
+    if name in ALONG_A_DIM or name in ALONG_A_DIM_SECOND and number == 1:
         return _along(node)
     if name in _REARRANGED:
         source = node.args[0] if node.args else None
-        return element_range(source, depth + 1) if isinstance(source, Value) else None
+        return element_range(source, producers, depth + 1) if isinstance(source, Value) else None
     if name == "_to_copy":
-        found = element_range(node.args[0], depth + 1)
+        found = element_range(node.args[0], producers, depth + 1)
         return found if found and found[1] <= torch.iinfo(value.type.dtype).max else None
     if name == "remainder" and len(node.args) == 2 and type(node.args[1]) is int and node.args[1] > 0 and _is_integer(node.args[0]):
         return 0, node.args[1] - 1
@@ -73,13 +73,4 @@ def _argument(node: AtenNode, name: str) -> Any:
             if name in node.kwargs:
                 return node.kwargs[name]
             return node.args[place] if place < len(node.args) else argument.default_value
-    return None
-
-
-def _aten_producer(value: Value) -> AtenNode | None:
-    if value.block is None:
-        return None
-    for node in reversed(value.block.nodes):
-        if any(out is value for out in node.outputs):
-            return node if isinstance(node, AtenNode) else None
     return None

@@ -39,19 +39,21 @@ class _Terms:
         if isinstance(node, HostNode):
             if node.op == "const":
                 return ("const", value.type, repr(node.attrs["value"]))
-            if node.op.startswith("rand") or value.id < self.since and depth > 1:
-                return value.id if value.id < self.since else self._nth(value, node)
-            return (node.op, *(self.of(v, depth + 1) for v in node.operands), repr(sorted(node.attrs.items(), key=str)))
+            if value.id < self.since and (depth > 1 or _is_drawn(node)):
+                return value.id
+            if _is_drawn(node):
+                return self._nth(value, node)
+            return (node.op, node.outputs.index(value), *(self.of(v, depth + 1) for v in node.operands), repr(sorted(node.attrs.items(), key=str)))
         if value.id < self.since:
             return value.id
-        if any(word in node.target._schema.name for word in _RANDOM):
+        if _is_drawn(node):
             return self._nth(value, node)
         return (node.target, node.outputs.index(value), self._part(node.args, depth), self._part(node.kwargs, depth))
 
     def _nth(self, value: Value, node: Any) -> Any:
-        """A random draw: not its operands tell which it is, but how many came before it in this instruction."""
-        earlier = {id(n) for v, n in self.producers.items() if self.since <= v.id < value.id and _is_random(n)}
-        return ("draw", len(earlier - {id(node)}))
+        """Not its operands tell which draw it is, but how many came before it in this instruction."""
+        earlier = {id(n) for v, n in self.producers.items() if self.since <= v.id < value.id and _is_drawn(n)}
+        return ("draw", len(earlier - {id(node)}), node.outputs.index(value))
 
     def _part(self, x: Any, depth: int) -> Any:
         if isinstance(x, Value):
@@ -63,7 +65,8 @@ class _Terms:
         return repr(x)
 
 
-def _is_random(node: Any) -> bool:
+def _is_drawn(node: Any) -> bool:
+    """Another result each time: random numbers, what the host's functions give."""
     if isinstance(node, AtenNode):
         return any(word in node.target._schema.name for word in _RANDOM)
-    return node.op.startswith("rand")
+    return node.op.startswith("rand") or node.op == "host_call"

@@ -65,7 +65,7 @@ def draw(recorder, op: str, like: torch.Tensor, leading: list[Value] | None = No
     fake = recorder.fake(torch.empty, (tuple(like.shape),), {"dtype": dtype, "device": like.device})
     value = Value(recorder.type_of(fake), recorder.block)
     extents = [recorder.int_value(s) for s in like.shape]
-    recorder.block.nodes.append(HostNode(op, (leading or []) + extents, [value], {"dtype": dtype_name(dtype)},
+    recorder.append(HostNode(op, (leading or []) + extents, [value], {"dtype": dtype_name(dtype)},
                                          recorder.span))
     return recorder.adopt(fake, value)
 

@@ -241,7 +241,7 @@ class Lists:
         rest, popped = [], []
         for v, t in zip(x.values, leaf_types(x.kind)):
             outputs = [Value(v.type, m.recorder.block), Value(t, m.recorder.block)]
-            m.recorder.block.nodes.append(HostNode("list.pop", [v, index], outputs, {}, m.recorder.span))
+            m.recorder.append(HostNode("list.pop", [v, index], outputs, {}, m.recorder.span))
             rest.append(outputs[0])
             popped.append(outputs[1])
         m.heap.touch(x)

@@ -152,19 +152,18 @@ class Symbols:
 
     def least(self, x: Any) -> int | None:
         """A lower bound of an integer (static, symbolic or a runtime one); None if there is none."""
-        if isinstance(x, int):
-            return x
-        expr = self._expression_of(x.value) if isinstance(x, RtInt) else x.node.expr
-        low = self.env.bound_sympy(expr).lower
-        return int(low) if low.is_Integer else None
+        return self._bound_of(x, "lower")
 
     def greatest(self, x: Any) -> int | None:
         """An upper bound, as `least`."""
+        return self._bound_of(x, "upper")
+
+    def _bound_of(self, x: Any, side: str) -> int | None:
         if isinstance(x, int):
             return x
         expr = self._expression_of(x.value) if isinstance(x, RtInt) else x.node.expr
-        high = self.env.bound_sympy(expr).upper
-        return int(high) if high.is_Integer else None
+        bound = getattr(self.env.bound_sympy(expr), side)
+        return int(bound) if bound.is_Integer else None
 
     def difference(self, a: RtInt, b: RtInt) -> int | None:
         """a - b, where it is the same whatever the inputs are."""

@@ -165,14 +165,18 @@ class Recorder(Exits, lifting.Lifting):
 
     # -- nodes ------------------------------------------------------------------------------
 
+    def append(self, node: Any) -> None:
+        """Every node gets into the graph here."""
+        self.block.nodes.append(node)
+        self.producers.update((value, node) for value in node.outputs)
+
     def record(self, target: Any, args: tuple, kwargs: dict, types: list[TensorType], span: Span | None = None,
                pure: bool = True) -> list[Value]:
         """Appends an AtenNode. Arguments may hold Values, handles and symbolic numbers."""
         args, kwargs = self.lowered(args), self.lowered(kwargs)
         outputs = [Value(t, self.block) for t in types]
         node = AtenNode(target, args, kwargs, outputs, span or self.span)
-        self.block.nodes.append(node)
-        self.producers.update((value, node) for value in outputs)
+        self.append(node)
         if pure:
             constants.give_thunks(node)
         return outputs
@@ -183,8 +187,7 @@ class Recorder(Exits, lifting.Lifting):
             return self._constant(type, attrs["value"])
         output = Value(type, self.block)
         node = HostNode(op, list(operands), [output], attrs, self.span)
-        self.block.nodes.append(node)
-        self.producers[output] = node
+        self.append(node)
         self.symbols.produced(output, op, node.operands)
         constants.give_thunks(node)
         return output
@@ -197,8 +200,7 @@ class Recorder(Exits, lifting.Lifting):
             return known
         output = Value(type, self.block)
         node = HostNode("const", [], [output], {"value": x}, self.span)
-        self.block.nodes.append(node)
-        self.producers[output] = node
+        self.append(node)
         constants.give_thunks(node)
         self.symbols.produced(output, "const", [x])
         self.remember(table, key, output)
@@ -211,7 +213,7 @@ class Recorder(Exits, lifting.Lifting):
             return
         self.refuse_caught(getattr(builtins, type, RuntimeError))
         self.remember(self._checked, condition, self.block)
-        self.block.nodes.append(HostNode("check", [condition], [], {"message": message, "type": type}, self.span))
+        self.append(HostNode("check", [condition], [], {"message": message, "type": type}, self.span))
 
     def refuse_caught(self, *errors: type[BaseException]) -> None:
         """What fails in a run fails there for good: the program must not hope to catch it."""
