@@ -178,10 +178,11 @@ def _tensor_attribute(m: Machine, s: State, t: torch.Tensor, name: str) -> Any:
         return shape if all(type(d) is int for d in shape) else m.recorder.attribute(t, "shape")
     if name == "__class__":
         return torch.Tensor if m.is_symbolic(t) else type(t)
-    if name in ("grad", "grad_fn", "_grad"):
+    if name in ("grad", "_grad"):
         return None
-    if name in ("requires_grad", "is_leaf"):
-        return getattr(t, name)
+    if name in ("requires_grad", "is_leaf", "grad_fn"):
+        m.ask_about_gradients()
+        return getattr(t, name) if name != "grad_fn" else None
     if name == "data":
         return m.recorder.call(torch.Tensor.detach, (t,), {})
     if name in ("T", "mT", "H", "mH", "real", "imag", "nbytes"):
@@ -209,6 +210,8 @@ def _scalar_attribute(m: Machine, x: RtScalar, name: str) -> Any:
 
 def store_special(m: Machine, s: State, obj: Any, name: str, value: Any) -> bool:
     if isinstance(obj, torch.Tensor):
+        if name == "requires_grad" and value is not False:
+            m.want_gradients(obj)
         if name in ("requires_grad", "grad"):
             return True
         if name == "data":

@@ -84,6 +84,7 @@ class Machine:
         self.guarded: dict[int, Any] = {}  # generators that were suspended inside try or with
         self.contexts: dict[int, Any] = {}  # ContextVar id -> a Cell with its value, per state
         self.initial_overlay: Overlay | None = None  # states that the program starts with
+        self.gradients_wanted = self.gradients_asked = False  # requires_grad was set; was read
         self.steps = 0
         self._sequence = itertools.count()
 
@@ -546,6 +547,22 @@ class Machine:
         return False
 
     # ---- tensors ----------------------------------------------------------------------
+
+    def want_gradients(self, tensor: Any) -> None:
+        """`requires_grad` is set: that alone computes nothing. Whoever asks for a gradient, or whether there will be one, is refused."""
+        if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self.gradients_wanted = True
+        self._refuse_gradients()
+
+    def ask_about_gradients(self) -> None:
+        self.gradients_asked = True
+        self._refuse_gradients()
+
+    def _refuse_gradients(self) -> None:
+        if self.gradients_wanted and self.gradients_asked:
+            raise CaptureRefusal("the model asks whether tensors require gradients, and changes that", "compute gradients outside",
+                                 kind="autograd")
 
     def is_tensor(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor)

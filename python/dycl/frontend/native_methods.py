@@ -75,7 +75,7 @@ def tensor_method(m: Machine, s: State, t: torch.Tensor, name: str, args: tuple,
         return protocol.contains(m, s, t, args[0], negate=False)
     if name in ("requires_grad_", "retain_grad"):
         if args[:1] != (False,) and kwargs.get("requires_grad") is not False:
-            raise CaptureRefusal("gradients inside the model", "compute them outside", kind="autograd")
+            m.want_gradients(t)
         return t
     if name == "register_hook":
         return None

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`requires_grad` set inside a model: nothing to compute, as long as nobody asks."""
+
+import pytest
+import torch
+
+import dycl
+from tests.frontend.harness import T, check
+
+
+def flagged(x):
+    y = x.clone().requires_grad_()
+    if y.sum() > 0:
+        y = (y * 2).requires_grad_(True)
+    return y + 1
+
+
+def written(x):
+    y = x.detach()
+    y.requires_grad = True
+    return y * 2 if x[0] > 0 else y
+
+
+@pytest.mark.parametrize("f", [flagged, written])
+def test_same_as_eager(f):
+    check(f, [T(1, 2), T(-1, -2)])
+
+
+def asks_after(x):
+    y = x.clone().requires_grad_()
+    return y * 2 if y.requires_grad else y
+
+
+def asks_before(x):
+    y = x.clone()
+    for _ in range(3):
+        if y.requires_grad:
+            return y * 2
+        if y.sum() > 0:
+            y = y.requires_grad_()
+    return y
+
+
+def graph_of(x):
+    return x * 2 if (x.clone().requires_grad_() * 2).grad_fn is not None else x
+
+
+@pytest.mark.parametrize("f", [asks_after, asks_before, graph_of])
+def test_questions_are_refused(f):
+    with pytest.raises(dycl.CompileError, match="require gradients"):
+        dycl.compile(f, (T(1, 2),))
+
+
+def wrong_dtype(x):
+    try:
+        return (x > 0).requires_grad_()
+    except RuntimeError:
+        return x if x[0] > 0 else -x
+
+
+def test_integers_raise():
+    check(wrong_dtype, [T(1, 2), T(-1, -2)])
