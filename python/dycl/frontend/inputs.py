@@ -130,7 +130,8 @@ class Inputs:
                 choices.append((m.scalars.wrap(value), owner, key, [self._slot(name, k, x, owner, key) for k, x in enumerate(example)]))
                 continue
             elif isinstance(example, torch.Tensor):
-                handle, value = m.recorder.input_tensor(example, name, None)
+                axes = m.decisions.open_axes.get(("attribute", id(owner), key), frozenset())
+                handle, value = m.recorder.input_tensor(example, name, None, open_axes=axes)
                 m.recorder.roots[-1].kind = "attribute"
                 self._put(owner, key, handle)
                 self.states.append((name, "attribute-tensor", owner, key))
@@ -150,7 +151,7 @@ class Inputs:
         if not isinstance(x, Slot):
             return x
         m, label = self.m, f"{name}_value{number}"
-        handle, value = m.recorder.input_tensor(x.empty(), label, None)
+        handle, value = m.recorder.input_tensor(x.empty(), label, None, open_axes=x.open_axes)
         m.recorder.roots[-1].kind = "attribute"
         self.states.append((label, "slot", owner, (key, number)))
         m.graph.states.append((label, value))

@@ -45,6 +45,7 @@ class Decisions:
         self.unroll_loops: set = set()  # (code, header): no back edge was possible
         self.loopify: set = set()  # (code, header): unrolling did not end
         self.states: dict = {}  # (kind, id...) -> declared state slots
+        self.open_axes: dict = {}  # key of a tensor state -> the axes whose extents change from call to call
         self.restarts = 0
 
 

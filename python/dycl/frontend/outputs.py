@@ -238,8 +238,8 @@ class Outputs:
 
     def _alternative(self, value: Any) -> Any:
         known = self._known(value)
-        if known is _UNKNOWN and isinstance(value, torch.Tensor) and all(type(d) is int for d in value.shape):
-            return Slot(value.dtype, tuple(value.shape))
+        if known is _UNKNOWN and isinstance(value, torch.Tensor):
+            return Slot(value.dtype, tuple(d if type(d) is int else None for d in value.shape))
         return known
 
     def _known(self, value: Any) -> Any:
@@ -295,11 +295,32 @@ class Outputs:
             if value.fits(current) if isinstance(value, Slot) else self._unchanged(value, current):
                 return k
         known = self._alternative(current)
+        self._widen_slot(name, values, known)
         if known is _UNKNOWN or len(values) == _MOST_CHOICES:
             raise CaptureRefusal(f"the attribute {name} is read and changed by the model: a state between calls that is neither "
                                  "a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
         values.append(known)
         raise Restart(f"{name} has one more value")
+
+    def _widen_slot(self, name: str, values: list, new: Any) -> None:
+        """A tensor that differs from an earlier alternative in extents: one slot for both (a cache that grows with every call)."""
+        if not isinstance(new, Slot):
+            return
+        for k, value in enumerate(values):
+            wider = value.joined(new) if isinstance(value, Slot) else None
+            if wider is not None and wider.open_axes:
+                values[k] = wider
+                raise Restart(f"{name} changes its shape")
+
+    def _open_axes(self, key: tuple, name: str, initial: TensorType, value: Any) -> None:
+        """Begins anew with a tensor attribute whose extents may change from call to call."""
+        axes = self.m.decisions.open_axes.get(key, frozenset())
+        if value.dtype != initial.dtype or value.dim() != len(initial.shape) or all(type(d) is int for d in value.shape):
+            return
+        more = frozenset(k for k, (a, b) in enumerate(zip(initial.shape, value.shape)) if type(b) is not int or a != b)
+        if more - axes:
+            self.m.decisions.open_axes[key] = axes | more
+            raise Restart(f"{name} changes its shape")
 
     def _states(self) -> None:
         """Buffers written in place must be states: begin anew if they were taken as constants."""
@@ -382,6 +403,7 @@ class Outputs:
                     initial.type, ScalarType) else isinstance(current, torch.Tensor):
                 values.append(self._value(current))
                 if isinstance(initial.type, TensorType) and not _fits(values[-1].type, initial.type):
+                    self._open_axes(("attribute", id(owner), key), name, initial.type, current)
                     self._begin_choice(owner, key, m.decisions.states[("attribute", id(owner), key)][2], current)
                     raise CaptureRefusal(f"the tensor attribute {name} changes its shape or dtype from call to call",
                                          "keep its shape, or pass it in and return it", kind="state.type")
@@ -395,7 +417,8 @@ class Outputs:
 
 
 def _fits(type: TensorType, declared: TensorType) -> bool:
-    return type.dtype == declared.dtype and tuple(type.shape) == tuple(declared.shape)
+    return type.dtype == declared.dtype and len(type.shape) == len(declared.shape) and all(
+        mine is None or mine == given for mine, given in zip(declared.shape, type.shape))
 
 
 _UNKNOWN = object()

@@ -214,16 +214,27 @@ ABSENT = _Absent()
 
 
 class Slot:
-    """Among the values that an attribute may have: any tensor of this dtype and shape."""
+    """Among the values that an attribute may have: any tensor of this dtype and shape; None stands for any extent."""
 
     def __init__(self, dtype: torch.dtype, shape: tuple):
         self.dtype, self.shape = dtype, tuple(shape)
 
     def fits(self, value: Any) -> bool:
-        return isinstance(value, torch.Tensor) and value.dtype == self.dtype and tuple(value.shape) == self.shape
+        return isinstance(value, torch.Tensor) and value.dtype == self.dtype and value.dim() == len(self.shape) and all(
+            mine is None or type(given) is int and mine == given for mine, given in zip(self.shape, value.shape))
 
     def empty(self) -> torch.Tensor:
-        return torch.zeros(self.shape, dtype=self.dtype)
+        return torch.zeros([d or 0 for d in self.shape], dtype=self.dtype)
+
+    @property
+    def open_axes(self) -> frozenset:
+        return frozenset(axis for axis, extent in enumerate(self.shape) if extent is None)
+
+    def joined(self, other: torch.Tensor | Slot) -> Slot | None:
+        """A slot for both, if dtype and rank agree."""
+        if other.dtype != self.dtype or len(other.shape) != len(self.shape):
+            return None
+        return Slot(self.dtype, tuple(a if type(b) is int and a == b else None for a, b in zip(self.shape, other.shape)))
 
 
 def to_json(template: tuple) -> Any:

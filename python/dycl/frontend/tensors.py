@@ -304,13 +304,13 @@ class Recorder(Exits, lifting.Lifting):
     # -- inputs --------------------------------------------------------------------------------
 
     def input_tensor(self, example: torch.Tensor, name: str, dynamic: dict[int, str] | None = None,
-                     ranges: dict[str, tuple[int, int]] | None = None) -> tuple[FakeTensor, Value]:
-        """The handle and the graph value of an input; dims in `dynamic` become symbols."""
-        sizes = list(example.shape)
+                     ranges: dict[str, tuple[int, int]] | None = None, open_axes: frozenset = frozenset()) -> tuple[FakeTensor, Value]:
+        """The handle and the graph value of an input; dims in `dynamic` become symbols, those in `open_axes` may be anything."""
+        sizes = [self.symbols.fresh_dim() if axis in open_axes else size for axis, size in enumerate(example.shape)]
         for axis, symbol in (dynamic or {}).items():
             low, high = (ranges or {}).get(symbol, (1, 2**31 - 1))
             sizes[axis % example.dim()] = self.symbols.declare(symbol, example.shape[axis], low, high)
-        if dynamic:
+        if dynamic or open_axes:
             fake = self.fake(torch.empty, (tuple(sizes),), {"dtype": example.dtype, "device": example.device})
         else:
             fake = self.fake(torch.empty_strided, (tuple(sizes), example.stride()),
