@@ -44,7 +44,7 @@ def page() -> str:
     parts = [HEAD, "## Lowered by DyCL itself\n"]
     for title, rows in by_module(CONVERSIONS, INDEX_ERRORS):
         parts.append(f"### {title}\n\n| op | overloads | refused |\n|---|---|---|\n" + "\n".join(rows) + "\n")
-    parts.append("## Taken apart first\n\nBy torch's own decompositions:\n\n" + names(map(name_of, NEEDS_DECOMPOSITION)))
+    parts.append("## Taken apart first\n\nBy torch's own decompositions; linear algebra step by step (`linalg.py`: matrices of known size up to 32 x 32):\n\n" + names(map(name_of, NEEDS_DECOMPOSITION)))
     parts.append("## Of torchvision\n\n" + names(sorted(onnx_vision.BY_NAME)))
     known = {f"aten::{name_of(t)}" for t in (*CONVERSIONS, *NEEDS_DECOMPOSITION)}
     library = [n.removeprefix("aten::") for n in registry_names(onnx_torchlib) if n.startswith("aten::") and n not in known

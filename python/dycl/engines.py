@@ -195,6 +195,9 @@ def _print(text: str) -> None:
     print(text, end="", flush=False)
 
 
+_OF_TORCH = {"_LinAlgError": torch.linalg.LinAlgError}
+
+
 class RunIndexError(IndexError, RuntimeError):
     """An index out of range, in a part of the program where torch raises the one here and the other there."""
 
@@ -219,7 +222,7 @@ def _user_exception(error: Any, exceptions: dict, index_errors: dict) -> BaseExc
     name = getattr(error, "type", "") or ""
     if not name:
         return _index_error(error, index_errors) or error
-    cls = exceptions.get(name) or getattr(builtins, name, None)
+    cls = exceptions.get(name) or _OF_TORCH.get(name) or getattr(builtins, name, None)
     if isinstance(cls, type) and issubclass(cls, Exception):
         try:
             return cls(getattr(error, "message", str(error)))
@@ -238,7 +241,7 @@ class ReferenceEngine:
         try:
             results = run_graph(self.graph, [*(x.clone() if isinstance(x, torch.Tensor) else x for x in inputs), *states])
         except ProgramRaised as raised:
-            cls = exceptions.get(raised.type) or getattr(builtins, raised.type, RuntimeError)
+            cls = exceptions.get(raised.type) or _OF_TORCH.get(raised.type) or getattr(builtins, raised.type, RuntimeError)
             raise cls(raised.message) from None
         count = len(self.graph.output_states)
         return (results[:-count], results[-count:]) if count else (results, [])

@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
-from . import inplace, known, randomness
+from . import inplace, known, linalg, randomness
 from .diagnostics import CaptureRefusal
 from .views import step_of
 
@@ -119,8 +119,13 @@ class DispatchRecorder(TorchDispatchMode):
     def _decomposed(self, func, args, kwargs):
         from .onnx_vision import TAKEN_APART
 
+        if func in linalg.TAKEN_APART:
+            result = known.evaluated(self.recorder, func, args, kwargs)
+            if result is not NotImplemented:
+                return result
         with self:
-            return (_decompositions().get(func) or TAKEN_APART[str(func)])(*args, **kwargs)
+            result = (_decompositions().get(func) or TAKEN_APART[str(func)])(*args, **kwargs)
+        return self._pure(func, args, kwargs) if result is NotImplemented else result
 
     def _write(self, func, args, kwargs):
         return inplace.run(self.recorder, func, args, kwargs)
@@ -155,7 +160,8 @@ class DispatchRecorder(TorchDispatchMode):
         info, name = args[0], args[1]
         with self:
             good = (info == 0).all()
-        self.recorder.assert_true(self.recorder.truth(good), f"{name}: the matrix is not suitable")
+        self.recorder.assert_true(self.recorder.truth(good), f"{name}: a matrix is singular, or not positive definite",
+                                  torch.linalg.LinAlgError)
 
     def _batch_norm(self, func, args, kwargs):
         """Its schema hides that training writes the running statistics."""

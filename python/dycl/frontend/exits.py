@@ -141,11 +141,11 @@ class Exits:
             return bool(truth)
         return self.decide(self.symbols.to_symbolic(truth).node.expr)
 
-    def assert_true(self, truth: Any, message: str) -> None:
+    def assert_true(self, truth: Any, message: str, error: type = RuntimeError) -> None:
         if isinstance(truth, RtScalar):
-            self.check(truth.value, str(message), "RuntimeError")
+            self.check(truth.value, str(message), error.__name__)
         elif not truth:
-            raise RuntimeError(str(message))
+            raise error(str(message))
 
     # -- conversions between kinds of scalars ------------------------------------------------
 

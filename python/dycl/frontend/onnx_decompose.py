@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops that capture takes apart while recording, with torch's own decompositions.
+"""Ops that capture takes apart while recording, with torch's own decompositions and those of linalg.py.
 
 They have no conversion, but what torch's decomposition makes of them does. Named one by one: a
 decomposition that ends in ops without conversions would only hide the name the user knows.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 from torch._decomp import get_decompositions
 
+from . import linalg
 from .onnx_table import overload
 
 _NAMES = """
@@ -30,3 +31,4 @@ _overloads = [target for name in _NAMES.split() if (target := overload(name)) is
 NEEDS_DECOMPOSITION: dict[torch._ops.OpOverload, object] = {
     target: function for target, function in get_decompositions(_overloads).items() if target in set(_overloads)
 }
+NEEDS_DECOMPOSITION.update(linalg.TAKEN_APART)
