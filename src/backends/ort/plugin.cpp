@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/ort/dense_op.h"
 #include "backends/ort/library.h"
 #include "backends/ort/model_check.h"
 #include "backends/ort/small_run.h"
@@ -73,6 +74,7 @@ struct dycl_engine {
   Handle<OrtEnv> environment;
   Handle<OrtMemoryInfo> memory;
   Handle<OrtPrepackedWeightsContainer> packed;
+  std::unique_ptr<ort::DenseOp> dense;
   std::vector<std::unique_ptr<float, Free>> reordered;  // weights in blocked form
   std::map<std::pair<const void*, std::vector<std::int64_t>>, Handle<OrtValue>> weights;
 };
@@ -166,6 +168,7 @@ Result<void> fill_engine(dycl_engine& engine, const dycl_engine_options& options
   OrtPrepackedWeightsContainer* packed = nullptr;
   DYCL_TRY(check(engine, api.CreatePrepackedWeightsContainer(&packed), "weights container"));
   engine.packed = ort::own(packed, api.ReleasePrepackedWeightsContainer);
+  DYCL_ASSIGN(engine.dense, ort::DenseOp::create(api, engine.threads));
   ++g_environment_users;
   return {};
 }
@@ -339,7 +342,10 @@ Result<void> read_ports(dycl_session& session, const dycl_plugin_artifact& artif
   return {};
 }
 
-Result<void> check_contents(const dycl_plugin_artifact& artifact, const Contents& contents) {
+// Checks the model; then lets our own kernels do what they are better at: the model to load is `replaced`, if that is
+// there.
+Result<void> check_contents(const dycl_plugin_artifact& artifact, const Contents& contents,
+                            std::optional<std::string>& replaced) {
   std::vector<ort::WeightShape> weights;
   for (std::uint32_t i = 0; i < artifact.weight_count; ++i) {
     const dycl_plugin_weight& weight = artifact.weights[i];
@@ -347,6 +353,7 @@ Result<void> check_contents(const dycl_plugin_artifact& artifact, const Contents
   }
   const Result<void> checked = ort::check_model(contents.model, contents.size, weights);
   if (!checked) return bad_artifact(artifact, checked.error().message);
+  replaced = ort::with_dense_ops(contents.model, contents.size, weights);
   return {};
 }
 
@@ -389,9 +396,15 @@ Result<void> fill_session(dycl_session& session, dycl_engine& engine, const dycl
   session.engine = &engine;
   session.function = artifact.function;
   if (ort::small::SmallProgram::is_small(artifact.bytes, artifact.size)) return fill_small(session, artifact);
-  DYCL_ASSIGN(const Contents contents, contents_of(artifact));
-  DYCL_TRY(check_contents(artifact, contents));
+  DYCL_ASSIGN(Contents contents, contents_of(artifact));
+  std::optional<std::string> replaced;
+  DYCL_TRY(check_contents(artifact, contents, replaced));
   DYCL_ASSIGN(const auto options, session_options(engine, artifact, contents.layouts));
+  if (replaced) {
+    DYCL_TRY(check(engine, api.AddCustomOpDomain(options.get(), engine.dense->domain()), "ops of ours"));
+    contents.model = reinterpret_cast<const std::uint8_t*>(replaced->data());
+    contents.size = replaced->size();
+  }
   OrtSession* raw = nullptr;
   const Result<void> created =
       check(engine,

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ort/packed_store.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+namespace dycl::backends::ort {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kChunk = std::size_t{16} << 20;  // address space; pages count when they are written
+constexpr std::size_t kLine = 64;
+
+std::size_t rounded(std::size_t size, std::size_t to) { return (size + to - 1) / to * to; }
+
+// Aligned to huge pages. nullptr: no memory.
+char* map_pages(std::size_t size) {
+  void* raw = ::mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  char* begin = static_cast<char*>(raw);
+  char* aligned = begin + (kHugePage - reinterpret_cast<std::uintptr_t>(begin) % kHugePage) % kHugePage;
+  if (aligned > begin) ::munmap(begin, static_cast<std::size_t>(aligned - begin));
+  const std::size_t after = kHugePage - static_cast<std::size_t>(aligned - begin);
+  if (after > 0) ::munmap(aligned + size, after);
+#ifdef MADV_HUGEPAGE
+  ::madvise(aligned, size, MADV_HUGEPAGE);
+#endif
+  return aligned;
+}
+
+}  // namespace
+
+PackedStore::~PackedStore() {
+  for (const Chunk& chunk : chunks_) ::munmap(chunk.memory, chunk.size);
+}
+
+float* PackedStore::allocate(std::size_t bytes) {
+  bytes = rounded(bytes, kLine);
+  if (chunks_.empty() || chunks_.back().size - chunks_.back().used < bytes) {
+    const std::size_t size = rounded(std::max(bytes, kChunk), kHugePage);
+    char* memory = map_pages(size);
+    if (!memory) throw std::bad_alloc();
+    chunks_.push_back({memory, size, 0});
+  }
+  Chunk& chunk = chunks_.back();
+  float* out = reinterpret_cast<float*>(chunk.memory + chunk.used);
+  chunk.used += bytes;
+  return out;
+}
+
+dense::Packed PackedStore::get(const float* weight, std::int64_t n, std::int64_t k, bool transposed) {
+  const std::lock_guard lock(mutex_);
+  dense::Packed& entry = packed_[{weight, n, k, transposed}];
+  if (entry.data == nullptr) {
+    float* memory = allocate(static_cast<std::size_t>(k * dense::padded_columns(n)) * sizeof(float));
+    dense::pack(weight, n, k, transposed, memory);
+    entry = {n, k, memory};
+  }
+  return entry;
+}
+
+}  // namespace dycl::backends::ort
