@@ -142,16 +142,22 @@ typedef struct dycl_run dycl_run;
 DYCL_C_API dycl_error* dycl_run_create(const dycl_program* program, dycl_run** run) DYCL_NOEXCEPT;
 DYCL_C_API void dycl_run_free(dycl_run* run) DYCL_NOEXCEPT;
 
-/* Runs the program. Arguments are borrowed. `*results` and everything it points to are valid until the next call on this
- * run that changes it; a result that is an argument passed through points to the caller's own memory. */
+/* Runs the program. Arguments are borrowed. `*results` and everything it points to are valid until the next call on
+ * this run that changes it; a result that is an argument passed through points to the caller's own memory. */
 DYCL_C_API dycl_error* dycl_run_execute(dycl_run* run, const dycl_value* arguments, size_t argument_count,
                                         const dycl_value** results, size_t* result_count) DYCL_NOEXCEPT;
 
 DYCL_C_API void dycl_run_set_seed(dycl_run* run, uint64_t seed) DYCL_NOEXCEPT;
 DYCL_C_API void dycl_run_set_loop_limit(dycl_run* run, int64_t limit) DYCL_NOEXCEPT; /* 0: the default */
 DYCL_C_API void dycl_run_reset_states(dycl_run* run) DYCL_NOEXCEPT;
-DYCL_C_API dycl_error* dycl_run_get_state(dycl_run* run, const char* name, dycl_value* value) DYCL_NOEXCEPT; /* a view */
-DYCL_C_API dycl_error* dycl_run_set_state(dycl_run* run, const char* name, const dycl_value* value) DYCL_NOEXCEPT; /* copies */
+DYCL_C_API dycl_error* dycl_run_get_state(dycl_run* run, const char* name,
+                                          dycl_value* value) DYCL_NOEXCEPT; /* a view */
+/* What the program had written under this name when it raised, if the last dycl_run_execute ended so: the value after
+ * the run of an argument that is written in place ("x_after", as the result is called), or a state ("@count"). A view.
+ */
+DYCL_C_API dycl_error* dycl_run_get_kept(dycl_run* run, const char* name, dycl_value* value) DYCL_NOEXCEPT;
+DYCL_C_API dycl_error* dycl_run_set_state(dycl_run* run, const char* name,
+                                          const dycl_value* value) DYCL_NOEXCEPT; /* copies */
 /* Gets what the program prints, not terminated; NULL: stdout. */
 typedef void (*dycl_print_fn)(void* context, const char* text, size_t length);
 DYCL_C_API dycl_error* dycl_run_set_print(dycl_run* run, dycl_print_fn print, void* context) DYCL_NOEXCEPT;

@@ -461,6 +461,12 @@ class DYCL_API Machine {
   void print(std::string_view format, Args... args) {
     write(format, {detail::to_scalar(args)...});
   }
+  // What a caller finds written if the program raises (docs/ir.md): name (a literal), type and value of each.
+  template <typename T, typename... More>
+  void keep(std::string_view name, std::uint32_t type, T value, More... more) {
+    keep_bits(name, type, detail::to_bits<T>(std::move(value)));
+    if constexpr (sizeof...(More) > 0) keep(std::move(more)...);
+  }
   template <typename... Args>
   [[noreturn]] void raise(std::string_view type, std::string_view format, Args... args) {
     raise_error(type, format, {detail::to_scalar(args)...});
@@ -511,6 +517,7 @@ class DYCL_API Machine {
   runtime::TensorObject* join(const runtime::ListObject* l, std::int32_t axis, bool stack, std::uint32_t type);
   std::uint64_t inside(const runtime::ListObject* l);
   void write(std::string_view format, std::initializer_list<scalar::Scalar> args);
+  void keep_bits(std::string_view name, std::uint32_t type, std::uint64_t bits);
   [[noreturn]] void raise_error(std::string_view type, std::string_view format,
                                 std::initializer_list<scalar::Scalar> args);
   [[noreturn]] void check_failed(const char* type, const char* message);

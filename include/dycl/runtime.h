@@ -218,6 +218,12 @@ struct Outcome {
   std::uint32_t arm = 0;
 };
 
+// A value written before the program raised.
+struct Kept {
+  std::string_view name;
+  Value value;
+};
+
 // Time spent in one sub-DNN since profiling was switched on.
 struct Profile {
   std::uint64_t calls = 0;
@@ -233,7 +239,8 @@ class DYCL_API Run {
 
   // Checks the arguments, runs main, and returns its results: views valid until the next call of a
   // non-const member of this Run (a result that is an argument passed through points to the caller's own memory).
-  // States take part as they are kept in this Run; they change only if the run succeeds.
+  // States take part as they are kept in this Run; they change if the run succeeds, or raises after it wrote them
+  // (kept()).
   Result<std::span<const Value>> run(std::span<const Value> arguments);
   Result<std::span<const Value>> run(std::initializer_list<Value> arguments) {
     return run(std::span<const Value>(arguments.begin(), arguments.size()));
@@ -243,6 +250,11 @@ class DYCL_API Run {
   // not copied. The states kept here are neither used nor changed; the new ones are new_states().
   Result<std::span<const Value>> run_with_states(std::span<const Value> arguments, std::span<const Value> states);
   std::span<const Value> new_states() const;
+
+  // What a program had written when it raised an error of its own: nothing unless the last run ended so. A state, named
+  // "@name", has that value now (is it among new_states()); an argument that is written in place is named as the result
+  // that holds it after a run. Views as of results.
+  std::span<const Kept> kept() const;
 
   // Hands over the memory of a tensor among the last results or new states, so that it need not be copied: the
   // caller frees it with std::free, and the Run makes new memory for its next run. The views stay good as long as that

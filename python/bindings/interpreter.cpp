@@ -148,6 +148,15 @@ void bind_interpreter(nb::module_& module) {
         nb::arg("forced") = std::vector<std::uint32_t>(), nb::arg("loop_limit") = 1'000'000, nb::arg("seed") = 0,
         nb::arg("framework") = "torch", "Returns (results, {state: value}). forced: outcomes of the first decisions.");
   c.def_prop_ro("decisions", &decisions, "[(block, outcome, forced)] of the last run");
+  c.def_prop_ro(
+      "kept",
+      [](const PythonInterpreter& self) {
+        nb::dict kept;
+        for (const auto& [name, value] : self.trace.kept)
+          kept[nb::str(name.c_str(), name.size())] = export_host_value(value, "torch");
+        return kept;
+      },
+      "{name: value} of what the last run had written when it raised; states as '@name'");
   c.def_prop_ro("printed", [](const PythonInterpreter& self) { return self.trace.printed; });
 }
 

@@ -67,7 +67,23 @@ struct Runner {
   }
 };
 
-[[noreturn]] void raise_run_error(const Runner& runner, const Error& error) { raise(error, runner.program->sources()); }
+// The error has `kept` and `states` where the program raised it and had written before: {name: value}, and the new
+// states if the caller passes them.
+[[noreturn]] void raise_run_error(Runner& runner, const Error& error, bool explicit_states,
+                                  const std::string& framework) {
+  try {
+    raise(error, runner.program->sources());
+  } catch (nb::python_error& raised) {
+    if (runner.run.kept().empty()) throw;
+    nb::dict kept;
+    for (const runtime::Kept& k : runner.run.kept())
+      kept[nb::str(k.name.data(), k.name.size())] = export_value(k.value, framework);
+    raised.value().attr("kept") = kept;
+    raised.value().attr("states") =
+        explicit_states ? nb::object(export_values(runner.run.new_states(), framework)) : nb::none();
+    throw;
+  }
+}
 
 nb::object run(Runner& self, nb::sequence arguments, nb::object states, const std::string& framework) {
   // Two Python threads on one Run would share its buffers: refused rather than raced.
@@ -89,7 +105,7 @@ nb::object run(Runner& self, nb::sequence arguments, nb::object states, const st
   if (self.callback_failure) std::rethrow_exception(self.callback_failure);
   const std::exception_ptr host_failure = take_host_failure();
   if (!results && host_failure) std::rethrow_exception(host_failure);
-  if (!results) raise_run_error(self, results.error());
+  if (!results) raise_run_error(self, results.error(), explicit_states, framework);
 
   nb::list outputs = export_values(*results, framework, &self.run);
   if (!explicit_states) return outputs;
@@ -237,7 +253,9 @@ void bind_run(nb::module_& module) {
       nb::arg("program"));
   c.def("run", &run, nb::arg("arguments"), nb::arg("states") = nb::none(), nb::arg("framework") = "torch",
         "Returns the outputs as a list; with `states` (in the program's order) returns (outputs, new states) and "
-        "leaves the states kept here alone. framework: 'torch' or 'numpy'.");
+        "leaves the states kept here alone. framework: 'torch' or 'numpy'. A RunError of a program that had written "
+        "before it "
+        "raised has `kept`, {name: value}, and `states`, the new ones if they were passed.");
   c.def(
       "state",
       [](const Runner& self, const std::string& name, const std::string& framework) {

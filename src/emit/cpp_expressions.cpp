@@ -233,7 +233,7 @@ std::string CppExpressions::host_expression(const ir::Op& op) {
     if (op.results.size() == 1) return "call(" + callee + rest + ")";
     return "call_many<" + std::to_string(op.results.size()) + ">(" + callee + rest + ")";
   }
-  if (op.name == "print" || op.name == "check") return effect(op);
+  if (op.name == "print" || op.name == "check" || op.name == "keep") return effect(op);
   if (op.name == "host_call") {
     std::vector<std::string> types;
     for (ir::ValueId v : op.results) types.push_back(cpp_type(values_.type_of(v)));
@@ -249,9 +249,21 @@ std::string CppExpressions::effect(const ir::Op& op) {
   if (op.name == "check")
     return "check(" + arg(op, 0) + ", " + quoted(*ir::attr_as<std::string>(op, "type")) + ", " +
            quoted(*ir::attr_as<std::string>(op, "message")) + ")";
+  if (op.name == "keep") return keep(op);
   std::string text = "print(" + quoted(*ir::attr_as<std::string>(op, "format"));
   for (ir::ValueId v : op.operands) text += ", " + typed(v);
   return text + ")";
+}
+
+// `keep("x_after", type_0_, x, "@count", type_1_, n)`
+std::string CppExpressions::keep(const ir::Op& op) {
+  const auto& names = *ir::attr_as<std::vector<std::string>>(op, "names");
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string value = values_.constant(op.operands[i]) ? typed(op.operands[i]) : arg(op, i);
+    parts.insert(parts.end(), {quoted(names[i]), type_member(values_.type_of(op.operands[i])), value});
+  }
+  return "keep(" + joined(parts) + ")";
 }
 
 }  // namespace dycl::emit

@@ -38,6 +38,7 @@ class CppExpressions {
   std::string plain(const ir::Op& op, std::size_t i);
   std::string host_expression(const ir::Op& op);
   std::string effect(const ir::Op& op);
+  std::string keep(const ir::Op& op);
   std::string type_member(const ir::Type& type);
   std::string host_function(const ir::Op& op);
 

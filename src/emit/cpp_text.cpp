@@ -59,7 +59,7 @@ bool is_reserved(const std::string& name) {
       "while", "xor", "xor_eq",
       // names that emitted code uses itself
       "append", "arm", "call", "call_host", "call_many", "cat", "check", "concat", "constant", "dim", "finish", "frame",
-      "get", "give", "input", "insert", "integers", "into", "is_some", "item", "len", "limited", "list",
+      "get", "give", "input", "insert", "integers", "into", "is_some", "item", "keep", "len", "limited", "list",
       "list_to_tensor", "normal", "pop", "print", "program", "raise", "result", "run", "set", "size", "slice", "stack",
       "std", "dycl", "host", "taken", "to_list", "to_tensor", "type", "uniform", "value_of", "loop", "main", "errno",
       "stdin", "stdout", "stderr", "NULL", "INT64_MIN", "INFINITY", "NAN", "Tensor", "List", "Optional", "Value",

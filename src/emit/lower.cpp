@@ -436,6 +436,7 @@ class MainLowering {
       DYCL_ASSIGN(const std::uint32_t message, string_attr(op, "message"));
       return code_.emit(Opcode::Check, operands, {type, message});
     }
+    if (op.name == "keep") return lower_keep(op, operands);
     if (op.name == "call" || op.name == "host_call") return lower_call(op, results, operands);
     return unsupported("host op " + op.name + " has no place in a plan", op.span);
   }
@@ -457,6 +458,14 @@ class MainLowering {
     if (operands.size() < 2) return invalid("rand.int without bounds", op.span);
     const Words bounds(operands.begin(), operands.begin() + 2), extents(operands.begin() + 2, operands.end());
     return code_.emit(Opcode::RandInt, results, bounds, {static_cast<std::uint32_t>(extents.size())}, extents);
+  }
+
+  Result<void> lower_keep(const ir::Op& op, const Words& operands) {
+    const auto* names = ir::attr_as<std::vector<std::string>>(op, "names");
+    if (!names || names->size() != operands.size()) return invalid("keep without a name for each operand", op.span);
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      DYCL_TRY(code_.emit(Opcode::Keep, {tables_.string((*names)[i])}, {operands[i]}));
+    return {};
   }
 
   Result<void> lower_call(const ir::Op& op, const Words& results, const Words& operands) {

@@ -82,6 +82,7 @@ class Writer {
   void note(const ir::Op& op) {
     if (op.name == "const") constants_[op.results[0].index] = &op;
     if (op.name == "print") notice("what the program prints is left out" + where(op.span));
+    if (op.name == "keep") notice("what the program wrote before it raises is lost" + where(op.span));
     if (wraps(op)) notice("integers wrap beyond 64 bits instead of raising OverflowError");
   }
 
@@ -561,7 +562,7 @@ class Writer {
       return Names{std::move(name)};
     }
     if (op.name == "call") return call(op, operands);
-    if (op.name == "print") return Names{};  // see note
+    if (op.name == "print" || op.name == "keep") return Names{};  // see note
     if (op.name == "check") {
       const auto* type = ir::attr_as<std::string>(op, "type");
       const auto* message = ir::attr_as<std::string>(op, "message");

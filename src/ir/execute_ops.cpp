@@ -114,6 +114,11 @@ Result<Values> Execution::host_op(const Op& op) {
     if (get(op.operands[0]).boolean()) return Values{};
     return failure(*attr_as<std::string>(op, "type"), *attr_as<std::string>(op, "message"), op.span);
   }
+  if (name == "keep") {
+    const auto& names = *attr_as<std::vector<std::string>>(op, "names");
+    for (std::size_t i = 0; i < names.size(); ++i) kept_[names[i]] = get(op.operands[i]);
+    return Values{};
+  }
   if (name == "call") return call(op);
   if (name == "host_call") return host_call(op);
   return Error{ErrorKind::Internal, "the interpreter does not know " + name, {}, op.span, {}};

@@ -49,6 +49,7 @@ class Execution {
   std::vector<std::optional<HostValue>> values_;
   std::vector<std::int64_t> arrivals_;  // per block: back edges followed to it since its loop was entered
   std::map<std::string, HostValue> states_;
+  std::map<std::string, HostValue> kept_;  // what `keep` ops named so far
   SymbolValues symbols_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/host_ops.h"
 
+#include <set>
+
 #include "support/python_str.h"
 #include "support/scalar_ops.h"
 
@@ -279,6 +281,26 @@ Inferred infer_check(const Site& s) {
   return Types{};
 }
 
+// A name that starts with @ is a state's.
+Inferred infer_keep(const Site& s) {
+  DYCL_ASSIGN(const auto names, expect_attr<std::vector<std::string>>(s, "names", "a list of strings"));
+  if (names.size() != s.count())
+    return wrong("has " + std::to_string(names.size()) + " names for " + std::to_string(s.count()) + " operands");
+  if (names.empty()) return wrong("names nothing");
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty() || names[i] == "@") return wrong("a name is empty");
+    if (!seen.insert(names[i]).second) return wrong("\"" + names[i] + "\" is named twice");
+    if (names[i][0] != '@') continue;
+    const auto state = s.program.states.find(names[i].substr(1));
+    if (state == s.program.states.end()) return wrong("there is no state " + names[i]);
+    if (!fits(s.type(i), state->second.type))
+      return wrong("operand " + std::to_string(i + 1) + " is " + to_string(s.type(i)) + ", but the state " + names[i] +
+                   " is " + to_string(state->second.type));
+  }
+  return Types{};
+}
+
 Inferred infer_call(const Site& s) {
   DYCL_ASSIGN(const std::string name, expect_attr<std::string>(s, "callee", "a string"));
   const Function* callee = s.index ? s.index->find(name) : s.program.find(name);
@@ -353,6 +375,7 @@ constexpr Entry kEntries[] = {
     {{"rand.int", kEffect, kFails}, infer_rand_int, kRefinable},
     {{"print", kEffect, kSafe}, infer_print},
     {{"check", kEffect, kFails}, infer_check},
+    {{"keep", kEffect, kSafe}, infer_keep},
     {{"call", kPure, kSafe}, infer_call},
     {{"host_call", kEffect, kFails}, infer_host_call},
 };

@@ -186,6 +186,7 @@ Result<RunOutcome> Execution::finish(const Return& exit) {
 Error Execution::raised(const Block& block, const Raise& exit) {
   std::vector<scalar::Scalar> args;
   for (ValueId v : exit.args) args.push_back(get(v).scalar());
+  trace_.kept = std::move(kept_);
   return failure(exit.type, format_message(exit.message, args), block.exit_span.known() ? block.exit_span : block.span);
 }
 

@@ -42,6 +42,7 @@ using HostFunction = std::function<Result<std::vector<HostValue>>(std::span<cons
 struct RunTrace {
   std::vector<Decision> decisions;
   std::string printed;
+  std::map<std::string, HostValue> kept;  // of a run that ended by `raise`: what `keep` named, states as "@name"
 };
 
 // Watches a run: every op after it was computed, every edge before its arguments are passed on.

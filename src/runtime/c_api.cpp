@@ -273,6 +273,18 @@ dycl_error* dycl_run_get_state(dycl_run* run, const char* name, dycl_value* valu
   });
 }
 
+dycl_error* dycl_run_get_kept(dycl_run* run, const char* name, dycl_value* value) noexcept {
+  return guarded(&run->run.program(), [&]() -> Result<void> {
+    for (const runtime::Kept& kept : run->run.kept()) {
+      if (!name || kept.name != name) continue;
+      run->state = kept.value;
+      *value = value_to(run->state, *run);
+      return {};
+    }
+    return bad("the last run kept nothing called " + std::string(name ? name : ""));
+  });
+}
+
 dycl_error* dycl_run_set_state(dycl_run* run, const char* name, const dycl_value* value) noexcept {
   return guarded(&run->run.program(), [&]() -> Result<void> {
     DYCL_ASSIGN(const Value given, value_from(*value));

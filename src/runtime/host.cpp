@@ -413,7 +413,12 @@ void Machine::write(std::string_view format, std::initializer_list<scalar::Scala
     std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+void Machine::keep_bits(std::string_view name, std::uint32_t type, std::uint64_t bits) {
+  parts_->p.keep(name, type, slot_of(bits));
+}
+
 void Machine::raise_error(std::string_view type, std::string_view format, std::initializer_list<scalar::Scalar> args) {
+  parts_->p.leave_kept();
   const std::string text = format_message(format, std::span(args.begin(), args.size()));
   throw Failure(Error{ErrorKind::RuntimeFailure, text, {}, {}, std::string(type)});
 }

@@ -61,7 +61,8 @@ inline constexpr bool is_last_use(std::uint32_t operand) { return (operand & kLa
   X(Print, 67, "sn") /* format, arguments */                                  \
   X(Check, 68, "rss") /* condition, type, message */                          \
   X(Call, 69, "C") /* sub-DNN, inputs, outputs, r* in, w* out */              \
-  X(HostCall, 70, "H") /* host function, inputs, outputs, r* in, w* out */
+  X(HostCall, 70, "H") /* host function, inputs, outputs, r* in, w* out */    \
+  X(Keep, 71, "sr") /* name, or "@" and a state's name; value */
 // clang-format on
 
 // Scalar ops have the numbers of scalar::OpCode (support/scalar_ops.h) from here on:

@@ -373,6 +373,7 @@ class Checker {
       case Opcode::SelectHandle: return select_fits(in);
       case Opcode::Call: return call_fits(in);
       case Opcode::HostCall: return true;
+      case Opcode::Keep: return keep_fits(in);
       default: return tensor_op_fits(in) || list_op_fits(in);
     }
   }
@@ -390,6 +391,14 @@ class Checker {
       if (!is_scalar(kind(read(in, i)))) return false;
     }
     return true;
+  }
+
+  bool keep_fits(const Instruction& in) const {
+    const std::string& name = plan_.strings[in.words[1]];
+    if (!name.starts_with('@')) return !name.empty();
+    const auto state = std::find_if(plan_.states.begin(), plan_.states.end(),
+                                    [&](const PlanState& s) { return name.compare(1, name.npos, s.name) == 0; });
+    return state != plan_.states.end() && alike(read(in, 0), state->type);
   }
 
   bool select_fits(const Instruction& in) const {

@@ -101,6 +101,9 @@ void Run::Parts::forget_results() {
   for (std::size_t i = 0; i < results.size(); ++i) {
     heap.release(shared.slot_of(plan.outputs[i].type), std::exchange(results[i], Slot{}));
   }
+  kept_values.clear();
+  for (const KeptSlot& k : kept_slots) heap.release(shared.slot_of(k.type), k.value);
+  kept_slots.clear();
 }
 
 void Run::Parts::clear_registers() {
@@ -127,6 +130,35 @@ void Run::Parts::finish_run() {
       heap.release(kind, std::exchange(states[state], kept(results[i], out.type)));
     }
   }
+}
+
+void Run::Parts::keep(std::string_view name, std::uint32_t type, Slot value) {
+  const auto known =
+      std::find_if(kept_slots.begin(), kept_slots.end(), [&](const KeptSlot& k) { return k.name == name; });
+  if (known == kept_slots.end()) return kept_slots.push_back({name, type, value});
+  heap.release(shared.slot_of(known->type), known->value);
+  known->type = type;
+  known->value = value;
+}
+
+void Run::Parts::leave_kept() {
+  if (kept_slots.empty()) return;
+  if (explicit_states) std::copy(given_states.begin(), given_states.end(), new_states.begin());
+  for (const KeptSlot& k : kept_slots) {
+    kept_values.push_back({k.name, {}});
+    reveal(k.value, k.type, kept_values.back().value);
+    if (k.name.starts_with('@')) set_kept_state(k.name.substr(1), k.value);
+  }
+}
+
+void Run::Parts::set_kept_state(std::string_view name, Slot value) {
+  const auto found =
+      std::find_if(plan.states.begin(), plan.states.end(), [&](const PlanState& s) { return s.name == name; });
+  const auto state = static_cast<std::size_t>(found - plan.states.begin());
+  if (explicit_states) return reveal(value, found->type, new_states[state]);
+  const SlotKind kind = shared.slot_of(found->type);
+  Heap::retain(kind, value);
+  heap.release(kind, std::exchange(states[state], kept(value, found->type)));
 }
 
 Result<std::span<const Value>> Run::Parts::run() {
@@ -185,6 +217,7 @@ Result<std::span<const Value>> Run::run_with_states(std::span<const Value> argum
 }
 
 std::span<const Value> Run::new_states() const { return parts_->new_states; }
+std::span<const Kept> Run::kept() const { return parts_->kept_values; }
 
 TensorObject* Run::Parts::sole_result(SlotKind kind, Slot slot, const void* data) const {
   if (kind == SlotKind::Tensor && slot.tensor && slot.tensor->view.data == data)

@@ -45,6 +45,7 @@ struct Run::Parts {
   bool run_host_function(std::uint32_t number, std::size_t inputs, std::span<const std::uint32_t> types);
   Slot host_result(std::size_t i, std::uint32_t type);  // with a reference, and with memory of its own
   bool take_results(const std::uint32_t* at);
+  bool keep(const std::uint32_t* at);
   bool raise(const std::uint32_t* at);
   bool check(const std::uint32_t* at);
   bool print(const std::uint32_t* at);
@@ -138,6 +139,11 @@ struct Run::Parts {
   // ---- around a run (run.cpp) -----------------------------------------------------------
   Result<std::span<const Value>> run();
   void finish_run();
+  // `keep`: takes a reference. The name is the plan's own.
+  void keep(std::string_view name, std::uint32_t type, Slot value);
+  // The program raises: states become what was kept of them, and kept_values() shows all of it.
+  void leave_kept();
+  void set_kept_state(std::string_view name, Slot value);
   // The result, or element of a result, whose elements lie at `data` and that nobody else holds.
   TensorObject* sole_result(SlotKind kind, Slot slot, const void* data) const;
   void set_loop_limit(std::int64_t limit);
@@ -154,7 +160,14 @@ struct Run::Parts {
   const Plan& plan;
   Heap heap;
   std::vector<Slot> registers;
-  std::vector<Slot> results;                  // of the last run, one per output of the plan
+  std::vector<Slot> results;  // of the last run, one per output of the plan
+  struct KeptSlot {
+    std::string_view name;
+    std::uint32_t type = 0;
+    Slot value;
+  };
+  std::vector<KeptSlot> kept_slots;           // what the last run's `keep` named
+  std::vector<Kept> kept_values;              // the same as views, if that run raised
   std::vector<Slot> states;                   // kept ones
   std::vector<TensorObject*> weight_headers;  // by index of weight; made when a state starts with it
   std::vector<TensorObject*> argument_headers;

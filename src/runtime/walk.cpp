@@ -144,6 +144,7 @@ bool Run::Parts::walk_code() {
           return stop(at);
         DYCL_DO(call_sub_dnn<kWatched>(at));
       case Opcode::HostCall: DYCL_DO(host_call(at));
+      case Opcode::Keep: DYCL_DO(keep(at));
 
 #define DYCL_SCALAR_CASE(id, name, operands, result, compute)                    \
   case Opcode::id: {                                                             \
@@ -296,7 +297,15 @@ bool Run::Parts::take_results(const std::uint32_t* at) {
   return true;
 }
 
+bool Run::Parts::keep(const std::uint32_t* at) {
+  Slot value;
+  if (!take(at[2], &value)) return false;
+  keep(plan.strings[at[1]], plan.registers[register_of(at[2])], value);
+  return true;
+}
+
 bool Run::Parts::raise(const std::uint32_t* at) {
+  leave_kept();
   return fail(plan.strings[at[1]].c_str(), formatted(at[2], at[3], at + 4));
 }
 

@@ -78,6 +78,7 @@ void compare(const std::filesystem::path& package, std::uint64_t seed) {
     EXPECT_EQ(a.printed, b.printed);
     EXPECT_EQ(a.arms, b.arms);
     EXPECT_EQ(a.states, b.states);
+    EXPECT_EQ(a.kept, b.kept);
     (b.error.empty() ? tally.equal : tally.failed_alike) += 1;
     tally.decisions += static_cast<int>(b.arms.size());
     tally.forced += forced.empty() ? 0 : 1;

@@ -35,7 +35,7 @@ inline std::string bits_of(const dycl::host::Value& v) {
 
 // Everything a run shows.
 struct Seen {
-  std::vector<std::string> results, states;
+  std::vector<std::string> results, states, kept;
   std::string error, printed;
   std::vector<std::uint32_t> arms;
   bool operator==(const Seen&) const = default;
@@ -46,6 +46,7 @@ inline void note(const dycl::Error& error, Seen& seen) {
 }
 
 inline void finish(dycl::runtime::Run& run, Seen& seen) {
+  for (const auto& k : run.kept()) seen.kept.push_back(std::string(k.name) + " " + bits_of(k.value));
   for (const auto& outcome : run.trace()) seen.arms.push_back(outcome.arm);
   for (const auto& port : run.program().states()) seen.states.push_back(bits_of(*run.state(port.name)));
 }

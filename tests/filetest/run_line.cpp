@@ -80,9 +80,11 @@ class LineReader {
     if (token_.kind != Kind::Word) return fail("expected the exception's type");
     e.raises = token_.text;
     advance();
-    if (token_.kind != Kind::String) return token_.kind == Kind::End || fail("unexpected text at the end");
-    e.message = token_.text;
-    advance();
+    if (token_.kind == Kind::String) {
+      e.message = token_.text;
+      advance();
+    }
+    if (at("{") && !states(e.states_after)) return false;
     return token_.kind == Kind::End || fail("unexpected text at the end");
   }
 
@@ -247,13 +249,18 @@ class LineReader {
   std::string problem_;
 };
 
-std::optional<std::string> check_failure(const Expectation& e, const Error& error) {
+std::optional<std::string> check_failure(const Expectation& e, const Error& error, const RunTrace& trace) {
   if (e.raises.empty()) return "fails: " + (error.type.empty() ? "" : error.type + ": ") + error.message;
   if (error.type != e.raises)
     return "raises " + (error.type.empty() ? "an error without a type" : error.type) + ", not " + e.raises + ": " +
            error.message;
   if (error.message.find(e.message) == std::string::npos)
     return "raises " + error.type + " with message \"" + error.message + "\"";
+  for (const auto& [name, expected] : e.states_after) {
+    const auto kept = trace.kept.find("@" + name);
+    if (kept == trace.kept.end()) return "does not keep state @" + name;
+    if (auto d = difference(kept->second, expected, kTolerance)) return "state @" + name + ": " + *d;
+  }
   return std::nullopt;
 }
 
@@ -270,7 +277,7 @@ std::optional<std::string> check_run_line(std::string_view line, const Program& 
   e.options.loop_limit = 100'000;
   const auto outcome = interpreter->run(*e.function, e.arguments, e.options);
   if (e.printed && *e.printed != trace.printed) return "prints \"" + trace.printed + "\"";
-  if (!outcome) return check_failure(e, outcome.error());
+  if (!outcome) return check_failure(e, outcome.error(), trace);
   if (!e.raises.empty()) return "does not raise " + e.raises;
   for (std::size_t i = 0; i < e.results.size(); ++i)
     if (auto d = difference(outcome->results[i], e.results[i], kTolerance))

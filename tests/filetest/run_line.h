@@ -8,6 +8,7 @@
 //   // run: @f(x) forcing 1,0 == 1.0                 outcomes of the first decisions
 //   // run: @f(x) prints "step 1\n" == 1.0
 //   // run: @f(x) raises IndexError "out of range"   a part of the message
+//   // run: @f(x) raises ValueError {@count = 4}      states that the raise leaves
 //
 // Values are written as their types want them: tensors as nested lists (or flat with
 // their type: `f32[0,3] []`), lists as lists, optionals as `none` or the value.

@@ -295,12 +295,30 @@ class Generator {
     const std::size_t mark = scope_.size();
     f().at(out);
     if (chance(30)) statements(depth);
-    if (options_.failures && chance(40))
+    if (options_.failures && chance(40)) {
+      if (chance(60)) keep_some();
       f().raise("ValueError", "value {} of {{n}}", {pick(kInt)});
-    else
+    } else
       leave();
     scope_.resize(mark);
     f().at(on);
+  }
+
+  // What is to be found written after the raise that follows.
+  void keep_some() {
+    std::vector<ValueId> values;
+    std::vector<std::string> names;
+    const auto add = [&](const char* name, const Type& type) {
+      if (!chance(60)) return;
+      values.push_back(pick(type));
+      names.emplace_back(name);
+    };
+    add("@count", kInt);
+    add("@hidden", kVector);
+    add("matrix_after", kMatrix);
+    add("some", kVectors);
+    add("rate", kFloat);
+    if (!values.empty()) f().host_all("keep", values, {{"names", names}});
   }
 
   // An optional or a list looked into only where that is safe.

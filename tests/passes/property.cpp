@@ -30,6 +30,7 @@ using namespace dycl;
 struct Shown {
   Result<ir::RunOutcome> outcome;
   std::string printed;
+  std::map<std::string, ir::HostValue> kept;
 };
 
 Shown show(const ir::Program& program, const std::vector<ir::HostValue>& arguments, ir::TensorEvaluator& evaluator) {
@@ -38,15 +39,26 @@ Shown show(const ir::Program& program, const std::vector<ir::HostValue>& argumen
   options.loop_limit = 10'000;
   options.trace = &trace;
   auto interpreter = ir::Interpreter::create(program, evaluator);
-  if (!interpreter) return {interpreter.error(), {}};
+  if (!interpreter) return {interpreter.error(), {}, {}};
   Result<ir::RunOutcome> outcome = interpreter->run(arguments, options);
-  return {std::move(outcome), trace.printed};
+  return {std::move(outcome), trace.printed, std::move(trace.kept)};
 }
 
 std::string values_differ(const std::vector<ir::HostValue>& now, const std::vector<ir::HostValue>& then) {
   if (now.size() != then.size()) return "another number of results";
   for (std::size_t i = 0; i < now.size(); ++i)
     if (const auto text = ir::difference(now[i], then[i])) return "result " + std::to_string(i) + ": " + *text;
+  return {};
+}
+
+std::string kept_differ(const std::map<std::string, ir::HostValue>& now,
+                        const std::map<std::string, ir::HostValue>& then) {
+  if (now.size() != then.size()) return "another number of values is kept";
+  for (const auto& [name, value] : then) {
+    const auto it = now.find(name);
+    if (it == now.end()) return name + " is not kept";
+    if (const auto text = ir::difference(it->second, value)) return "kept " + name + ": " + *text;
+  }
   return {};
 }
 
@@ -58,7 +70,7 @@ std::string differ(const Shown& now, const Shown& then) {
                             : "a new error: " + now.outcome.error().message;
   if (!now.outcome.ok()) {
     const Error &a = now.outcome.error(), &b = then.outcome.error();
-    if (a.type == b.type && a.message == b.message) return {};
+    if (a.type == b.type && a.message == b.message) return kept_differ(now.kept, then.kept);
     return "the error " + a.type + ": " + a.message + " instead of " + b.type + ": " + b.message;
   }
   if (std::string text = values_differ(now.outcome->results, then.outcome->results); !text.empty()) return text;

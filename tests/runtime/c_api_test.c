@@ -8,12 +8,12 @@
 
 static int failures = 0;
 
-#define CHECK(condition)                                          \
-  do {                                                            \
-    if (!(condition)) {                                           \
-      fprintf(stderr, "line %d: %s\n", __LINE__, #condition);     \
-      ++failures;                                                 \
-    }                                                             \
+#define CHECK(condition)                                      \
+  do {                                                        \
+    if (!(condition)) {                                       \
+      fprintf(stderr, "line %d: %s\n", __LINE__, #condition); \
+      ++failures;                                             \
+    }                                                         \
   } while (0)
 
 static void no_error(dycl_error* e, int line) {
@@ -81,6 +81,21 @@ int main(int argc, char** argv) {
   no_error(dycl_run_set_state(run, "count", &state), __LINE__);
   no_error(dycl_run_execute(run, &x, 1, &results, &count), __LINE__);
   CHECK(results[1].as.list.items[1].as.integer == 42);
+
+  CHECK((e = dycl_run_get_kept(run, "@count", &state)) != NULL); /* it returned */
+  dycl_error_free(e);
+  state.as.integer = 100;
+  no_error(dycl_run_set_state(run, "count", &state), __LINE__);
+  e = dycl_run_execute(run, &x, 1, &results, &count);
+  CHECK(e && strcmp(dycl_error_type(e), "ValueError") == 0 && strstr(dycl_error_message(e), "counted to 101"));
+  dycl_error_free(e);
+  no_error(dycl_run_get_kept(run, "@count", &state), __LINE__);
+  CHECK(state.kind == DYCL_INT && state.as.integer == 101);
+  no_error(dycl_run_get_kept(run, "y", &state), __LINE__);
+  CHECK(state.kind == DYCL_TENSOR && ((float*)state.as.tensor.data)[0] == 2);
+  no_error(dycl_run_get_state(run, "count", &state), __LINE__);
+  CHECK(state.kind == DYCL_INT && state.as.integer == 101);
+  dycl_run_reset_states(run);
 
   shape[0] = 2;
   e = dycl_run_execute(run, &x, 1, &results, &count);

@@ -56,7 +56,7 @@ bool same(const Value& actual, const HostValue& expected) {
 }
 
 struct Tally {
-  int compared = 0, failed_alike = 0, decisions = 0, calls = 0;
+  int compared = 0, failed_alike = 0, kept = 0, decisions = 0, calls = 0;
 };
 
 void compare_one(std::uint64_t seed, Tally& tally) {
@@ -108,6 +108,16 @@ void compare_one(std::uint64_t seed, Tally& tally) {
       EXPECT_EQ(actual.error().kind, expected.error().kind);
       EXPECT_EQ(actual.error().type, expected.error().type) << expected.error().message;
       ++tally.failed_alike;
+      ASSERT_EQ(run.kept().size(), trace.kept.size());
+      for (const runtime::Kept& kept : run.kept()) {
+        const HostValue& value = trace.kept.at(std::string(kept.name));
+        EXPECT_TRUE(same(kept.value, value)) << kept.name;
+        if (!kept.name.starts_with('@')) continue;
+        const std::string name(kept.name.substr(1));
+        EXPECT_TRUE(same(*run.state(name), value)) << "state " << name;
+        states.insert_or_assign(name, value);
+        ++tally.kept;
+      }
       continue;
     }
     ASSERT_EQ(actual->size(), expected->results.size());
@@ -135,10 +145,11 @@ TEST(Differential, PackagesRunLikeTheInterpreter) {
   }
   // A generator that only made trivial programs would prove nothing.
   EXPECT_GT(tally.compared, static_cast<int>(programs));
+  EXPECT_GT(tally.kept, static_cast<int>(programs) / 200);
   EXPECT_GT(tally.decisions, static_cast<int>(programs));
   EXPECT_GT(tally.calls, static_cast<int>(programs));
-  std::printf("%d runs equal, %d failed alike, %d decisions, %d sub-DNNs\n", tally.compared, tally.failed_alike,
-              tally.decisions, tally.calls);
+  std::printf("%d runs equal, %d failed alike (%d states kept), %d decisions, %d sub-DNNs\n", tally.compared,
+              tally.failed_alike, tally.kept, tally.decisions, tally.calls);
 }
 
 }  // namespace

@@ -268,6 +268,66 @@ TEST(HostOps, PrintCheckRaise) {
   EXPECT_NE(described.find("raise \"ValueError\""), std::string::npos) << described;
 }
 
+constexpr const char* kCountAndRaise = R"(state @count: int = 3
+weight @zeros: f32[2] = [0.0,0.0]
+state @last: f32[2] = @zeros
+func @main(%x: f32[2], %bad: bool, %count: int state @count, %last: f32[2] state @last) -> (%x_after: f32[2], int state @count, f32[2] state @last) {
+^entry:
+  %one = const 1
+  %n = int.add %count, %one
+  branch %bad, ^no, ^good
+^no:
+  keep %x, %n {names=["x_after","@count"]}
+  raise "ValueError" "{} times" %n
+^good:
+  return %last, %n, %x
+}
+)";
+
+TEST(HostOps, ARaiseLeavesWhatWasKept) {
+  auto run = must_create(must_load(kCountAndRaise));
+  const float data[2] = {1, 2}, other[2] = {5, 6};
+  const std::int64_t shape[1] = {2};
+  const auto good = [&](const float* from, bool bad) {
+    return run.run({Value::of(runtime::Tensor{from, DType::F32, shape}), Value::of(bad)});
+  };
+  ASSERT_TRUE(good(data, false));
+  EXPECT_TRUE(run.kept().empty());
+  EXPECT_EQ(run.state("count")->integer, 4);
+  auto raised = good(other, true);
+  ASSERT_FALSE(raised);
+  EXPECT_EQ(raised.error().message, "5 times");
+  ASSERT_EQ(run.kept().size(), 2U);
+  EXPECT_EQ(run.kept()[0].name, "x_after");
+  EXPECT_EQ(static_cast<const float*>(run.kept()[0].value.tensor.data)[1], 6.0F);
+  EXPECT_EQ(run.kept()[1].name, "@count");
+  EXPECT_EQ(run.state("count")->integer, 5);
+  EXPECT_EQ(static_cast<const float*>(run.state("last")->tensor.data)[1], 2.0F);  // not kept: as it was
+  ASSERT_TRUE(good(data, false));
+  EXPECT_TRUE(run.kept().empty());
+  EXPECT_EQ(run.state("count")->integer, 6);
+}
+
+TEST(HostOps, ARaiseLeavesStatesOfTheCaller) {
+  auto run = must_create(must_load(kCountAndRaise));
+  const float data[2] = {1, 2}, last[2] = {8, 9};
+  const std::int64_t shape[1] = {2};
+  const Value arguments[] = {Value::of(runtime::Tensor{data, DType::F32, shape}), Value::of(true)};
+  std::vector<Value> states;
+  for (const runtime::Port& port : run.program().states())
+    states.push_back(port.name == "count" ? Value::of(std::int64_t{10})
+                                          : Value::of(runtime::Tensor{last, DType::F32, shape}));
+  ASSERT_FALSE(run.run_with_states(arguments, states));
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const Value& now = run.new_states()[i];
+    if (run.program().states()[i].name == "count")
+      EXPECT_EQ(now.integer, 11);
+    else
+      EXPECT_EQ(static_cast<const float*>(now.tensor.data)[0], 8.0F);
+  }
+  EXPECT_EQ(run.state("count")->integer, 3);  // the Run's own is not touched
+}
+
 TEST(HostOps, RandomNumbersFollowTheSeed) {
   const std::string text = R"(func @main(%n: int) -> (f32[?], f64[?], i64[?]) {
 ^entry:

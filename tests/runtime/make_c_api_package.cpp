@@ -13,6 +13,13 @@ func @main(%x: f32[3], %count: int state @count) -> (%y: f32[3], list<int>, int 
   %y = call @s0(%x)
   %one = const 1
   %n = int.add %count, %one
+  %most = const 100
+  %many = int.gt %n, %most
+  branch %many, ^no, ^on
+^no:
+  keep %n, %y {names=["@count","y"]}
+  raise "ValueError" "counted to {}" %n
+^on:
   %l = list.new %one, %n
   return %y, %l, %n
 }
