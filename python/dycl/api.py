@@ -78,7 +78,8 @@ class CompiledProgram:
         interface = self._interface
         inputs, originals = interface.collect(args, kwargs)
         states = interface.read_states()
-        outputs, new_states = self._engine.run(inputs, states, interface.exceptions)
+        outputs, new_states = self._engine.run(inputs, states, interface.exceptions,
+                                               lambda kept, after: interface.leave(kept, after, originals))
         return interface.give_back(outputs, new_states, originals)
 
     def save(self, path: str | os.PathLike) -> None:

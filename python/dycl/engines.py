@@ -123,7 +123,8 @@ class NativeEngine:
         except _native.CompileError as error:
             raise _as_compile_error(error, kind="package") from None
 
-    def run(self, inputs: list, states: list, exceptions: dict) -> tuple[list, list]:
+    def run(self, inputs: list, states: list, exceptions: dict, leave: Callable = lambda *_: None) -> tuple[list, list]:
+        """`leave(kept, new states)` is told what the program had written when it raised, before the exception goes out."""
         from . import _native
 
         try:
@@ -135,6 +136,8 @@ class NativeEngine:
             outputs, after = self.run_.run(inputs, [states[k] for k in self.order])
             return outputs, [after[k] for k in self.back]
         except _native.RunError as error:
+            if getattr(error, "kept", None):
+                leave(error.kept, None if error.states is None else [error.states[k] for k in self.back])
             found = _user_exception(error, exceptions, self.index_errors)
             raise found from (error if found is not error and not error.type else None)
 
@@ -235,12 +238,14 @@ class ReferenceEngine:
     def __init__(self, graph: Any):
         self.graph = graph
 
-    def run(self, inputs: list, states: list, exceptions: dict) -> tuple[list, list]:
+    def run(self, inputs: list, states: list, exceptions: dict, leave: Callable = lambda *_: None) -> tuple[list, list]:
         from .frontend.reference import ProgramRaised, run_graph
 
         try:
             results = run_graph(self.graph, [*(x.clone() if isinstance(x, torch.Tensor) else x for x in inputs), *states])
         except ProgramRaised as raised:
+            if raised.kept:
+                leave(raised.kept, [raised.kept.get(f"@{name}", s) for (name, _), s in zip(self.graph.states, states)])
             cls = exceptions.get(raised.type) or _OF_TORCH.get(raised.type) or getattr(builtins, raised.type, RuntimeError)
             raise cls(raised.message) from None
         count = len(self.graph.output_states)

@@ -9,6 +9,7 @@ states (buffers, attributes) of the live module, and inputs that the program cha
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import threading
 from typing import Any
 
@@ -37,6 +38,8 @@ class Interface:
     unsaved: str = ""
     index_errors: dict = dataclasses.field(default_factory=dict)  # ONNX op -> what torch raises where an index is out of range
     kept: bool = False  # loaded from a file
+    failures: list = dataclasses.field(default_factory=list)  # the writes that a call may leave which raises
+    kept_inputs: dict = dataclasses.field(default_factory=dict)  # name -> number of an input that such a call may have written
     containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
     choices: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> the values an attribute may have
     _chosen: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> which value the present call leaves
@@ -53,6 +56,8 @@ class Interface:
                      outputs.variants, outputs.slots_of, written, inputs.states, outputs.exceptions,
                      dict(captured.inputs.m.recorder.symbols.ranges), list(graph.input_names), inputs.argument_names,
                      captured.guards, random)
+        result.failures = outputs.failures
+        result.kept_inputs = {name: order[id(root.handle)] for name, root in outputs.kept_inputs.items()}
         result.containers = {key: path for key, (_, path) in inputs.objects.items()}
         result._kept = inputs.objects  # keeps those ids alive
         result.choices = {(id(owner), key): inputs.choices[name] for name, kind, owner, key in inputs.states if kind == "choice"}
@@ -79,7 +84,7 @@ class Interface:
 
     def _check_apart(self, found: list) -> None:
         """An input that the program writes must not share memory with another: eager would write both."""
-        for k in self.written_inputs:
+        for k in {*self.written_inputs, *self.kept_inputs.values()}:
             place = found[k].untyped_storage().data_ptr()
             if any(j != k and x.numel() and x.untyped_storage().data_ptr() == place for j, x in enumerate(found)):
                 raise InputError("an argument that the program writes in place shares memory with another; pass a clone")
@@ -123,6 +128,20 @@ class Interface:
         for position, value in zip(self.written_inputs, written):
             with torch.no_grad():
                 originals[position].copy_(value)
+        self._write_back(new_states, writes, leaves, made)
+        return result
+
+    def leave(self, kept: dict, new_states: list | None, originals: list) -> None:
+        """Puts back what a program had written when it raised. new_states: None where the runtime keeps them."""
+        for name, position in self.kept_inputs.items():
+            if name in kept:
+                with torch.no_grad():
+                    originals[position].copy_(kept[name])
+        writes = self.failures[kept["case"]] if "case" in kept and self.failures else ()
+        values = itertools.takewhile(lambda v: v is not ABSENT, (kept.get(f"write{k}", ABSENT) for k in itertools.count()))
+        self._write_back(new_states or [], writes, _numpy_leaves(values, (("static", "NoneType", None), writes)), [])
+
+    def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: list) -> None:
         for (name, kind, owner, key), value in zip(self.states, new_states):
             self._write_state(kind, owner, key, value)
         state_keys = {(id(owner), key) for _, kind, owner, key in self.states if kind != "tensor"}
@@ -131,7 +150,6 @@ class Interface:
             if (id(owner.obj), name) not in state_keys:
                 path = self.containers.get(id(owner.obj))
                 _write(owner.obj if path is None else self._call.given[path], name, value)
-        return result
 
     def _write_state(self, kind: str, owner: Any, key: Any, value: Any) -> None:
         if kind == "tensor":
@@ -163,7 +181,7 @@ class Interface:
             "argument_names": self.argument_names,
             "states": [name for name, *_ in self.states],
             "exceptions": {n: f"{c.__module__}:{c.__qualname__}" for n, c in self.exceptions.items()},
-            "random": self.random, "index_errors": self.index_errors,
+            "random": self.random, "index_errors": self.index_errors, "kept_inputs": self.kept_inputs,
         }
 
     @classmethod
@@ -181,6 +199,7 @@ class Interface:
                      [(from_json(t), ()) for t in data["variants"]], data["slots"], data["written_inputs"], [],
                      exceptions, {}, data["names"], data["argument_names"], [], data["random"])
         loaded.index_errors = data.get("index_errors", {})
+        loaded.kept_inputs = data.get("kept_inputs", {})
         loaded.kept = True
         return loaded
 

@@ -106,7 +106,7 @@ class _Saved:
                 self.tensors.append((owner, owner.detach().clone()))
             elif kind != "kept":
                 self._slot(owner, key)
-        for _, writes in interface.variants:
+        for writes in (*(writes for _, writes in interface.variants), *interface.failures):
             for owner, name, _ in writes:
                 if id(owner.obj) not in interface.containers:  # the caller's containers are copied anyway
                     self._slot(owner.obj, name)

@@ -4,7 +4,8 @@
 Every end state gives a template of its result (structure.py) and the values at its leaves. Ends of one
 structure share it; where structures differ by path, the program returns which one it is (`variant`)
 and every structure's leaves have result slots, unused ones filled with zeros.
-Writes to buffers, attributes and input tensors are results too, put back by the caller.
+Writes to buffers, attributes and input tensors are results too, put back by the caller. An end that raises has no
+result; what it wrote is kept by name (`keep`, docs/ir.md) beside the error.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from .heap import Cell, ContextCell
 from .iterators import MGenerator
 from .machine import cleans_up
 from .output_numbers import share_structures
+from .owned import owned
 from .rtlist import RtList
 from .runtime_text import RtText
 from .state import State
@@ -49,7 +51,11 @@ class Outputs:
         self.inputs = inputs
         self.exceptions: dict[str, type] = {}
         self.ends: list[End] = []
+        self.raising: list[End] = []
+        self.failures: list[tuple] = []  # the different writes that ends leave which raise
+        self.kept_inputs: dict[str, Any] = {}  # name under which a raise keeps an input -> its root
         self.changed: set = set()  # (id of the owner, name) of what some path leaves different
+        self.owned: set | None = None  # ids of what belongs to the model
         self.place: Span | None = None  # the user's line that wrote what is looked at
         try:
             self._collect(machine)
@@ -68,11 +74,14 @@ class Outputs:
             kind, payload = state.finished
             if kind == "raise":
                 self._raise(state, payload)
+                self.raising.append(self._end(state, None, raises=True))
             else:
                 self.ends.append(self._end(state, payload))
-        self.roots = [r for r in machine.recorder.roots if any(id(r) in e.roots for e in self.ends)]
+        self.roots = [r for r in machine.recorder.roots if any(id(r) in e.roots for e in (*self.ends, *self.raising))]
         self._states()
         self._assemble()
+        for end in self.raising:
+            self._keep(end)
 
     # ---- exceptions --------------------------------------------------------------------------
 
@@ -82,6 +91,34 @@ class Outputs:
         self.exceptions[name] = cls
         text, values = _message(error)
         state.block.exit = Raise(name, text, [v.value for v in values])
+
+    def _keep(self, end: End) -> None:
+        """Before the raise: what this end wrote, by name."""
+        m = self.m
+        m.activate(end.state)
+        kept = {self._input_name(root): end.roots[id(root)]
+                for root in self.roots if root.kind == "input" and id(root) in end.roots}
+        for (name, initial), value in zip(m.graph.states, self._state_values(end)):
+            if value is not initial:
+                kept[f"@{name}"] = value
+        writes = end.template[1]
+        if writes:  # beside the states
+            if writes not in self.failures:
+                self.failures.append(writes)
+            kept["case"] = m.scalars.value(self.failures.index(writes))
+            kept.update((f"write{k}", value) for k, value in enumerate(end.values))
+        if kept:
+            m.recorder.append(HostNode("keep", list(kept.values()), [], {"names": list(kept)}, end.state.block.exit_span))
+
+    def _input_name(self, root: Any) -> str:
+        for name, known in self.kept_inputs.items():
+            if known is root:
+                return name
+        name, k = f"{root.name}_after", 1
+        while name in self.kept_inputs:
+            name, k = f"{root.name}_after.{k}", k + 1
+        self.kept_inputs[name] = root
+        return name
 
     def _refuse_abandoned(self, state: State) -> None:
         """A generator left suspended inside try or with is closed by Python, which runs what stands there."""
@@ -93,7 +130,7 @@ class Outputs:
 
     # ---- one end -------------------------------------------------------------------------------
 
-    def _end(self, state: State, result: Any) -> End:
+    def _end(self, state: State, result: Any, raises: bool = False) -> End:
         end = End(state)
         m = self.m
         flattener = Flattener(self._leaf, self._refuse, lambda obj: m.is_born(obj) or id(obj) in m.heap.objects
@@ -113,12 +150,24 @@ class Outputs:
                                      "make it an attribute of the module", kind="class-attribute")
             if ("choice", id(owner), name) in m.decisions.states:
                 continue
+            if raises and self._of_a_library(owner):
+                continue
             self._check_state(owner, name, initial, value)
+            if raises and ("attribute", id(owner), name) in m.decisions.states:
+                continue
             writes.append((owner, name, flattener.flatten(value, str(name))))
         end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
         end.template = (body, tuple((_Owner(owner), name, t) for owner, name, t in writes))
         end.values = [v for leaf in flattener.leaves for v in self._values(leaf)]
         return end
+
+    def _of_a_library(self, owner: Any) -> bool:
+        """Filled by an installed package for itself, on the way to an exception: outside the model and its arguments."""
+        if not isinstance(owner, dict) or self.place is None or policy.is_user_file(self.place.file):
+            return False
+        if self.owned is None:
+            self.owned = owned([self.inputs.callable, self.inputs.args, self.inputs.kwargs])
+        return id(owner) not in self.owned
 
     def _unchanged(self, before: Any, after: Any) -> bool:
         """The same object, or known to have the same contents in every call."""
@@ -341,6 +390,8 @@ class Outputs:
 
     def _assemble(self) -> None:
         m = self.m
+        self.written_inputs = [root for root in self.roots
+                               if root.kind == "input" and any(id(root) in e.roots for e in self.ends)]
         share_structures(self.ends, self._constant)
         self.variants: list[tuple] = []
         seen: list[tuple] = []
@@ -363,15 +414,14 @@ class Outputs:
                 values.append(m.recorder.host("const", [], INT, value=number))
             filled = dict(zip(self.slots_of[number], end.values))
             values += [filled[k] if k in filled else plan.filler(m, k) for k in range(len(plan.types))]
-            values += [self._root_value(end, root) for root in self.roots if root.kind == "input"]
+            values += [self._root_value(end, root) for root in self.written_inputs]
             values += self._state_values(end)
             end.state.block.exit = Return(values)
         m.graph.output_names = (["variant"] if len(self.variants) > 1 else []) + [
             f"out{k}" for k in range(len(plan.types))] + [
-            f"{root.name}_after" for root in self.roots if root.kind == "input"]
+            f"{root.name}_after" for root in self.written_inputs]
         m.graph.output_states = state_names
         self.slot_types = plan.types
-        self.written_inputs = [root for root in self.roots if root.kind == "input"]
 
     def _constant(self, end: End, number: Any) -> Value:
         self.m.activate(end.state)

@@ -27,9 +27,10 @@ class CheckFailed(Exception):
 class ProgramRaised(Exception):
     """An exception of the user's program."""
 
-    def __init__(self, type: str, message: str):
+    def __init__(self, type: str, message: str, kept: dict | None = None):
         super().__init__(f"{type}: {message}")
         self.type, self.message = type, message
+        self.kept = kept or {}  # what the program had written
 
 
 def look(env: dict, tree: Any) -> Any:
@@ -68,6 +69,9 @@ def run_block(block: Block, env: dict, symbols: dict[str, int] | None = None) ->
 
 
 def run_node(node: AtenNode | HostNode, env: dict) -> None:
+    if isinstance(node, HostNode) and node.op == "keep":
+        env.setdefault("kept", {}).update(zip(node.attrs["names"], look(env, node.operands)))
+        return
     if isinstance(node, HostNode):
         result = _host(node, [look(env, v) for v in node.operands])
         results = [result] if len(node.outputs) == 1 else list(result or [])
@@ -104,7 +108,7 @@ def run_graph(graph: Graph, inputs: list, steps: int = 100_000, decide: Any = No
         if isinstance(exit, Return):
             return [look(env, v) for v in exit.values]
         if isinstance(exit, Raise):
-            raise ProgramRaised(exit.type, exit.message.format(*[look(env, v) for v in exit.args]))
+            raise ProgramRaised(exit.type, exit.message.format(*[look(env, v) for v in exit.args]), env.get("kept"))
         edge = _taken(block, exit, env, decide)
         values = [look(env, v) for v in edge.args]
         env.update(zip(edge.target.params, values))
