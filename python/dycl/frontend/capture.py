@@ -7,15 +7,13 @@ buffer that turns out to be a state): `capture` loops until an attempt goes thro
 
 from __future__ import annotations
 
-import contextlib
-import copy
-import io
 import types
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
+from . import first_call
 from .diagnostics import CaptureRefusal, CompileError, Restart, report
 from .graph import Graph
 from .inputs import Inputs
@@ -39,25 +37,9 @@ def capture(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
     try:
         return _settle(fn, args, kwargs, options)
     except CompileError as error:
-        if error.kind != "state.type" or not _warm(fn, args, kwargs):
+        if error.kind != "state.type" or not first_call.install_hooks(fn, args, kwargs) and not first_call.warm(fn, args, kwargs):
             raise
     return _settle(fn, args, kwargs, options)
-
-
-def _warm(fn: Any, args: tuple, kwargs: dict) -> bool:
-    """Fills caches that libraries keep in globals by running a copy of the model once: what looked like a
-    state of the model may have been the first use of a library."""
-    try:
-        owner = getattr(fn, "__self__", None)
-        copied = copy.deepcopy(fn) if owner is None else getattr(copy.deepcopy(owner), fn.__name__)
-        if copied is fn:
-            return False
-        args, kwargs = copy.deepcopy((args, kwargs))
-        with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
-            copied(*args, **kwargs)
-        return True
-    except Exception:
-        return False
 
 
 def _settle(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
