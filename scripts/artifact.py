@@ -270,7 +270,7 @@ def compare(call, calls: list, folder: str) -> dict:
 
     import dycl
     import torch
-    from zoo.compare import difference, error_of, is_borderline
+    from zoo.compare import difference, error_of, floats, is_borderline, rounding
     from zoo.paths import path_of
 
     expected, paths = [], set()
@@ -290,31 +290,24 @@ def compare(call, calls: list, folder: str) -> dict:
     except Exception as error:
         return {"result": "crash", "why": f"{type(error).__name__}: {error}"[:300]}
     seconds, worst = time.perf_counter() - started, -10.0
-    flips = 0
+    flips, rounded = 0, []
     for number, (args, wanted) in enumerate(zip(calls, expected)):
         found = program(*args)
         problem = difference(wanted, found)
         if problem is not None:
+            if told := rounding(call, args, wanted, found, os.path.realpath(folder)):
+                rounded.append(f"input {number}: {problem} of eager; {told}")
+                continue
             if not is_borderline(call, args, os.path.realpath(folder)):
                 return {"result": "differs", "why": f"input {number}: {problem}"}
             flips += 1
             continue
         worst = max([worst, *(error_of(a, b) for a, b in floats(wanted, found))])
     report = program.report()
-    return {"result": "equal", "inputs": len(calls), "paths": len(paths), "worst": worst, "seconds": seconds,
-            "sub_dnns": report["sub_dnns"], "blocks": report["blocks"],
-            **({"why": f"{flips} decided otherwise within eager's own rounding"} if flips else {})}
-
-
-def floats(a, b):
-    import torch
-
-    if isinstance(a, torch.Tensor):
-        if a.is_floating_point():
-            yield a, b
-    elif isinstance(a, (list, tuple)):
-        for x, y in zip(a, b):
-            yield from floats(x, y)
+    notes = [f"{flips} decided otherwise within eager's own rounding"] * (flips > 0) + rounded
+    return {"result": "rounding" if rounded else "equal", "inputs": len(calls), "paths": len(paths), "worst": worst,
+            "seconds": seconds, "sub_dnns": report["sub_dnns"], "blocks": report["blocks"],
+            **({"why": "; ".join(notes)} if notes else {})}
 
 
 if __name__ == "__main__":

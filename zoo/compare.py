@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import torch
@@ -39,6 +40,57 @@ def error_of(expected, actual):
 
 def describe(value):
     return f"{type(value).__name__}{tuple(value.shape) if isinstance(value, torch.Tensor) else ''}"
+
+
+FARTHER = 2.0  # how much farther from float64 than eager a program may be
+
+
+def rounding(call, args, expected, actual, folder=None):
+    """Where a program differs from eager beyond WORST: a sentence if eager is as far from the truth, None otherwise.
+
+    The truth is the same model in float64, on the same path. Everything but floating-point values must be equal.
+    """
+    module = getattr(call, "__self__", call)
+    if not isinstance(module, torch.nn.Module) or not same_kind(expected, actual):
+        return None
+    exact_module = copy.deepcopy(module).double()
+    exact_call = getattr(exact_module, call.__name__) if module is not call else exact_module
+    exact_args = tuple(a.double() if torch.is_tensor(a) and a.is_floating_point() else a for a in args)
+    try:
+        with torch.no_grad():
+            exact = exact_call(*exact_args)
+            if path_of(exact_call, exact_args, folder) != path_of(call, args, folder):
+                return None
+    except Exception:
+        return None
+    if not same_kind(exact, expected):
+        return None
+    eager = max((10 ** error_of(e, a.double()) for e, a in floats(exact, expected)), default=0.0)
+    ours = max((10 ** error_of(e, a.double()) for e, a in floats(exact, actual)), default=0.0)
+    if ours > FARTHER * eager:
+        return None
+    return f"rounding: 10^{math.log10(ours + 1e-10):.2f} from float64, eager 10^{math.log10(eager + 1e-10):.2f}"
+
+
+def same_kind(a, b):
+    """Equal but for the values and widths of floating-point numbers."""
+    if isinstance(a, torch.Tensor):
+        if not isinstance(b, torch.Tensor) or a.shape != b.shape or a.is_floating_point() != b.is_floating_point():
+            return False
+        return a.is_floating_point() and bool(torch.isfinite(a).all() and torch.isfinite(b).all()) or torch.equal(a, b)
+    if isinstance(a, (list, tuple)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same_kind, a, b))
+    return type(a) is type(b) and a == b
+
+
+def floats(a, b):
+    """Pairs of floating-point tensors at the same places."""
+    if isinstance(a, torch.Tensor):
+        if a.is_floating_point():
+            yield a, b
+    elif isinstance(a, (list, tuple)):
+        for x, y in zip(a, b):
+            yield from floats(x, y)
 
 
 def is_borderline(model, args, folder=None):
