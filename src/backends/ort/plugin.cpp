@@ -386,6 +386,7 @@ Result<void> fill_small(dycl_session& session, const dycl_plugin_artifact& artif
   auto program = ort::small::SmallProgram::read(artifact.bytes, artifact.size, small.sizes);
   if (!program) return bad_artifact(artifact, program.error().message);
   small.program = std::move(*program);
+  small.program.pack(session.engine->dense->store(), small.weights.data());
   small.outputs = artifact.outputs;
   session.small = std::move(small);
   return {};
@@ -516,8 +517,9 @@ Result<void> run_small(dycl_session& session, dycl_context& context, dycl_plugin
     if (output.bytes != small.sizes.outputs[i]) return wrong_size(session, "a result");
     context.small_outputs[i] = output.data;
   }
-  small.program.run(context.small_inputs.data(), context.small_outputs.data(), small.weights.data(),
-                    context.scratch.data());
+  if (!small.program.run(context.small_inputs.data(), context.small_outputs.data(), small.weights.data(),
+                         context.scratch.data()))
+    return Error{ErrorKind::RuntimeFailure, session.function + ": an index is out of range", {}, {}, {}};
   return {};
 }
 

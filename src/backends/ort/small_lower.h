@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sub-DNNs that are cheaper to compute than to call an engine for, as small programs
-// (small_format.h): gates, predicates, a last comparison. Only static shapes, only
-// the ops that such sub-DNNs are made of, and only up to kMaxWork: everything else is
-// the engine's.
+// (small_format.h): gates, predicates, steps of recurrences and of decoding. Only static shapes, only
+// the ops that such sub-DNNs are made of, products with weights of up to kMaxRows rows, and beside them
+// only up to kMaxWork: everything else is the engine's.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,9 @@
 
 namespace dycl::backends::ort::small {
 
-// Elements touched, with what is vectorised or a library call weighed.
-inline constexpr std::int64_t kMaxWork = 32768;
+// Beside products with weights: about a quarter of a nanosecond each.
+inline constexpr std::int64_t kMaxWork = 1 << 17;
+inline constexpr std::int64_t kMaxRows = 16;
 
 struct Lowered {
   std::vector<std::uint8_t> bytes;

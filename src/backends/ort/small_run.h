@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "backends/ort/packed_store.h"
 #include "backends/ort/small_format.h"
 #include "support/result.h"
 
@@ -23,7 +24,13 @@ class SmallProgram {
   static Result<SmallProgram> read(const void* bytes, std::size_t size, const Sizes& sizes);
 
   std::size_t scratch_bytes() const { return scratch_; }
-  void run(const void* const* inputs, void* const* outputs, const void* const* weights, void* scratch) const;
+
+  // Once, before it runs: lets products use packed forms of weights, which must stay as long as the program does.
+  void pack(PackedStore& store, const void* const* weights);
+
+  // False: an index was out of range, results are not complete.
+  [[nodiscard]] bool run(const void* const* inputs, void* const* outputs, const void* const* weights,
+                         void* scratch) const;
 
  private:
   struct Where {
@@ -34,10 +41,11 @@ class SmallProgram {
     Opcode opcode = Opcode::Copy;
     std::vector<std::int64_t> numbers;  // the words before the places
     Where a, b, c, out;
+    dense::Packed packed{};  // of a product's matrix, if it has data
   };
   class Reader;
   struct Memory;
-  static void execute(const Step& step, const Memory& memory);
+  static bool execute(const Step& step, const Memory& memory);
 
   std::size_t scratch_ = 0;
   std::vector<std::uint8_t> literals_;
