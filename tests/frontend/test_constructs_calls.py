@@ -209,7 +209,7 @@ def odd(n, t):
     return -t if n == 0 else even(n - 1, t * 2)
 
 
-@case(I(3), I(4), I(0), may_refuse="recurs")
+@case(I(3), I(4), I(0))
 def mutual_recursion_on_a_runtime_int(n):
     return even(min(int(n), 6), torch.ones(2))
 

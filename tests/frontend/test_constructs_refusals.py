@@ -247,9 +247,23 @@ def forever(t):
     return forever(t + 1)
 
 
+def twice_forever(t):
+    if t.sum() > 1e9:
+        return t
+    return twice_forever(t + 1) + twice_forever(t * 2)
+
+
 @case(POS, NEG, refuse="recurs")
-def recursion_without_a_bound(x):
-    return forever(x) if x.sum() > 1e9 else forever(x + 1e9)
+def branching_recursion_without_a_bound(x):
+    return twice_forever(x) if x.sum() > 1e9 else twice_forever(x + 1e9)
+
+
+@case(POS, NEG, refuse="recurs")
+def recursion_too_deep_that_might_be_caught(x):
+    try:
+        return forever(x + 1e9)
+    except Exception:
+        return x
 
 
 @case(POS, NEG, refuse="eval|exec|compile|input")

@@ -34,8 +34,7 @@ def possible_values(m, key: RtScalar) -> list | None:
         return [False, True]
     if not isinstance(key, RtInt):
         return None
-    symbols = m.recorder.symbols
-    least, greatest = symbols.least(key), symbols.greatest(key)
+    least, greatest = m.facts.of(key, m.current.ranges)
     if least is None or greatest is None or greatest - least >= m.options.max_switch:
         return None
     return list(range(least, greatest + 1))

@@ -148,6 +148,7 @@ class Loops:
         self._discard(entry)
         start.block.exit = Goto(Edge(block, union.arguments(start, 0)))
         merged.known = dict(start.known)
+        merged.ranges = dict(start.ranges)
         merged.lineage = start.lineage | {entry.token}
         merged.stored = start.stored | state.stored
         frame = merged.frames[-1]

@@ -24,6 +24,7 @@ import torch
 
 from . import bytecode, policy, questions
 from .diagnostics import CaptureRefusal, Restart
+from .facts import Facts
 from .graph import Block, Branch, Edge, Goto, Graph, Span, dominates, next_value_id
 from .heap import Heap, Overlay
 from .scalars import Scalars
@@ -70,6 +71,7 @@ class Machine:
         self.options = options
         self.decisions = decisions
         self.handlers = HANDLERS
+        self.facts = Facts(self.recorder)
         self.merger = Merger(self)
         self.loops = Loops(self)
         self.born: dict[int, Any] = {}  # objects made during capture, by id
@@ -81,6 +83,7 @@ class Machine:
         self.graph = Graph(self.entry)
         self.loaded: dict[tuple[int, str], Any] = {}  # attributes of pre-existing objects that were read
         self.warnings: list[str] = []
+        self.recursions: dict[Any, int] = {}  # functions whose recursion was cut off -> their calls since
         self.left: Span | None = None  # the user's line that returned last
         self.guarded: dict[int, Any] = {}  # generators that were suspended inside try or with
         self.contexts: dict[int, Any] = {}  # ContextVar id -> a Cell with its value, per state
@@ -143,6 +146,10 @@ class Machine:
         self.ready.remove(item)
         heapq.heapify(self.ready)
         return [item[2]]
+
+    def warn_once(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
 
     def activate(self, state: State) -> None:
         self.current = state
@@ -217,11 +224,13 @@ class Machine:
             refuse_own_error(error)
             self._commit(state)
             return self.unwind(state, error)
+        split = len(state.prefix) > 0
         self._commit(state)
         if state.finished is not None:
             self.finished.append(state)
             return False
-        if self.ready and len(state.frames) < depth:  # returned: a place to meet
+        returned = len(state.frames) < depth
+        if self.ready and (returned or split and len(self.ready) >= self.options.max_apart):  # a place to meet
             self.push(state)
             return False
         return True
@@ -272,7 +281,11 @@ class Machine:
             for asked, answer in state.prefix:
                 if asked == question:
                     self._decided[key] = answer
+                    self.facts.learn(condition.value, answer, state.ranges)
                     return answer
+        implied = self.facts.implied(condition.value, state.ranges)
+        if implied is not None:
+            return implied
         raise NeedDecision(condition)
 
     def _question(self, condition: RtBool) -> Any:

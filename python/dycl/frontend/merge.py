@@ -20,7 +20,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from .arrays import RtArray
-from .graph import Block, Edge, Goto, ListType, ScalarType, TensorType, Value, common_dominator, dominates
+from .facts import hull, joined
+from .graph import INT, Block, Edge, Goto, ListType, ScalarType, TensorType, Value, common_dominator, dominates
 from .heap import Cell, ContextCell, contents_of
 from .iterators import LiveIter, MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter, view_of
 from .runtime_text import RtText
@@ -97,6 +98,10 @@ class Merger:
             args = union.arguments(state, side)
             state.block.exit = Goto(Edge(block, args))
         merged.known = {k: v for k, v in a.known.items() if b.known.get(k) is v}
+        merged.ranges = joined(a.ranges, b.ranges)
+        for one, other, param in union.requests:
+            if param.type == INT:
+                merged.ranges[param.id] = hull(self.m.facts.of(one, a.ranges), self.m.facts.of(other, b.ranges))
         merged.lineage = a.lineage | b.lineage
         merged.stored = a.stored | b.stored
         return merged

@@ -16,8 +16,11 @@ class Options:
     max_widenings: int = 12  # how often a loop's header may be generalised
     max_peeled: int = 3  # iterations put in front of a header that fits only later ones
     max_states: int = 1024  # states alive at once
+    max_apart: int = 32  # states alive at once before those that one instruction split meet right after it
     max_int_variants: int = 4  # states that differ in static integers, kept apart at one point
     max_variants: int = 8  # specialised states at one point before differing shapes are merged
     max_switch: int = 256  # possible values of a run-time index into a Python sequence
-    max_depth: int = 300  # nested calls
+    max_depth: int = 1000  # nested calls, as in Python
+    max_recursion: int = 100  # nested calls of one function whose end the run decides
+    max_recursive_calls: int = 500  # calls after that: those of a recursion that branches double with each level
     max_restarts: int = 64

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from .graph import AtenNode, TensorType, Value
+from .graph import AtenNode, HostNode, TensorType, Value
 
 ALONG_A_DIM = {"argmax", "argmin", "argsort"}  # their result: positions along a dim
 ALONG_A_DIM_SECOND = {"topk", "sort", "max", "min", "kthvalue", "mode", "median", "nanmedian", "cummax", "cummin"}  # their second
@@ -42,6 +42,22 @@ def element_range(value: Value, producers: dict[Value, Any], depth: int = 0) -> 
         low, high = node.kwargs.get("min", low), node.kwargs.get("max", high)
         return (low, high) if type(low) is int and type(high) is int and low <= high else None
     return None
+
+
+def clamped(number: Value, producers: dict[Value, Any]) -> tuple[int | None, int | None]:
+    """The limits between which a float lies that is read from a clamped tensor, towards zero; NaN aside."""
+    node = producers.get(number)
+    if not isinstance(node, HostNode) or node.op != "item":
+        return None, None
+    node = producers.get(node.operands[0])
+    if not isinstance(node, AtenNode) or node.target._schema.name != "aten::clamp":
+        return None, None
+    dtype = node.outputs[0].type.dtype
+    limits = [float(torch.tensor(x, dtype=dtype)) if type(x) in (int, float) else None
+              for x in (_argument(node, "min"), _argument(node, "max"))]
+    if None not in limits and not limits[0] <= limits[1]:
+        return None, None
+    return tuple(int(x) if x is not None and abs(x) < 2**31 else None for x in limits)
 
 
 def _is_integer(value: Any) -> bool:

@@ -91,14 +91,37 @@ def call_then(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict, then) ->
 
 
 def enter(m: Machine, s: State, fn: types.FunctionType, args: tuple, kwargs: dict) -> Any:
-    if len(s.frames) > m.options.max_depth:
-        raise CaptureRefusal(f"calls nested more than {m.options.max_depth} deep",
-                             "bound the recursion, or raise max_depth", kind="recursion")
     info = bytecode.info_of(fn.__code__)
+    if len(s.frames) > m.options.max_recursion or info in m.recursions:
+        _bound_recursion(m, s, info)
     frame = Frame(info, fn, bind(fn, info, args, kwargs, m))
+    frame.decided = s.decided
     frame.hidden = policy.is_shim(fn)
     s.frames.append(frame)
     return PUSHED
+
+
+def _bound_recursion(m: Machine, s: State, info) -> None:
+    """A recursion whose end the run decides is unrolled so far; deeper calls fail in the run."""
+    same = [frame for frame in s.frames if frame.info is info]
+    options = m.options
+    if info in m.recursions:
+        m.recursions[info] += 1
+    branches = m.recursions.get(info, 0) > options.max_recursive_calls
+    deepest = len(s.frames) > options.max_depth
+    if branches or deepest and (not same or same[0].decided == s.decided):
+        raise CaptureRefusal(f"calls nested more than {options.max_recursion if branches else options.max_depth} deep",
+                             "bound the recursion by a number known beforehand, or write it as a loop", kind="recursion")
+    if not deepest and (len(same) < options.max_recursion or same[-9].decided == same[-1].decided):
+        return
+    if m.may_catch(RecursionError):
+        raise CaptureRefusal("a recursion whose depth is known only at run time, inside `try` that might catch its being too deep",
+                             "bound the recursion by a number known beforehand", kind="recursion")
+    m.recursions.setdefault(info, 0)
+    text = f"the recursion was unrolled {len(same)} times"
+    span = m.span_of(s)
+    m.warn_once(f"{span.file}:{span.line}: {text} (its depth is known only at run time); deeper calls raise at run time")
+    raise RecursionError(f"recursion limit: {text} and would go on")
 
 
 def bind(fn: types.FunctionType, info, args: tuple, kwargs: dict, m: Machine) -> list:

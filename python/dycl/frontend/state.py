@@ -47,7 +47,7 @@ class Frame:
     """
 
     __slots__ = ("info", "pc", "locals", "stack", "globals", "builtins", "function", "on_return", "iterations",
-                 "handled", "kw_names", "result", "generator", "yield_to", "hidden", "loops", "extra")
+                 "handled", "kw_names", "result", "generator", "yield_to", "hidden", "loops", "extra", "decided")
 
     def __init__(self, info: CodeInfo, function: types.FunctionType, locals_: list):
         self.info = info
@@ -67,6 +67,7 @@ class Frame:
         self.hidden = False  # a frame of our own shims: skipped in diagnostics
         self.loops: dict[int, Any] = {}  # header -> LoopEntry of the activation we are in
         self.extra: Any = None
+        self.decided = 0  # decisions on the path when the frame was entered
 
     def copy(self) -> "Frame":
         new = Frame.__new__(Frame)
@@ -98,7 +99,7 @@ _state_ids = itertools.count()
 
 class State:
     __slots__ = ("id", "frames", "overlay", "block", "known", "prefix", "lineage", "finished", "decided", "fresh", "stored", "tag",
-                 "since")
+                 "since", "ranges")
 
     def __init__(self, frames: list[Frame], overlay: Overlay, block: Block):
         self.id = next(_state_ids)
@@ -107,6 +108,7 @@ class State:
         self.overlay = overlay
         self.block = block
         self.known: dict[int, bool] = {}  # graph value id -> truth decided on this path
+        self.ranges: dict[int, tuple] = {}  # graph value id -> what the path says about an int (facts.py)
         self.prefix: tuple[tuple[Any, bool], ...] = ()  # what the present instruction asked (questions.py), and the answers
         self.since = 0  # the first value id of the present instruction
         self.lineage: frozenset = frozenset()  # LoopEntries this state has come through
@@ -126,6 +128,7 @@ class State:
     def fork(self) -> "State":
         new = State([f.copy() for f in self.frames], self.overlay.fork(), self.block)
         new.known = dict(self.known)
+        new.ranges = dict(self.ranges)
         new.prefix = self.prefix
         new.since = self.since
         new.lineage = self.lineage
