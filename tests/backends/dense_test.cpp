@@ -2,14 +2,18 @@
 // The dense kernels of every instruction set that this processor has, against the same in double precision.
 #include "backends/ort/dense.h"
 
+#include "backends/ort/crew.h"
+
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace dycl::backends::ort::dense {
@@ -323,6 +327,26 @@ TEST_P(Dense, LstmCell) {
       EXPECT_NEAR(h[i], sigmoid(g[3 * h.size() + i]) * std::tanh(next), 1e-6);
     }
   }
+}
+
+// Each part once, whoever does it; several callers at the same time.
+TEST(Crew, DoesEachPartOnce) {
+  for (const bool spins : {true, false})
+    for (const int threads : {1, 2, 4}) {
+      Crew crew(threads, spins);
+      const auto work = [&crew] {
+        for (const std::int64_t parts : {0, 1, 2, 7, 100})
+          for (int round = 0; round < 50; ++round) {
+            std::vector<std::atomic<int>> done(static_cast<std::size_t>(parts));
+            crew.run(
+                parts, [](void* data, std::int64_t i) { ++static_cast<std::atomic<int>*>(data)[i]; }, done.data());
+            for (const std::atomic<int>& each : done) ASSERT_EQ(each, 1);
+          }
+      };
+      std::thread other(work);
+      work();
+      other.join();
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, Dense, testing::ValuesIn(all_kernels()),

@@ -185,6 +185,32 @@ TEST(Small, RecurrentCell) {
     }
 }
 
+TEST(Small, TwoThreadsGiveTheSameBits) {
+  ir::Program program = empty_program();
+  SubDnn s(program, "s0");
+  const auto x = s.input(f({2, 300}));
+  const auto y = s.op("MatMul", {x, s.weight("w", random_f32({300, 1000}, 1))}, f({2, 1000}));
+  s.returns({s.op("Gemm", {s.op("Tanh", {y}, f({2, 1000})), s.weight("v", random_f32({400, 1000}, 2))}, f({2, 400}),
+                  {{"transB", n(1)}})});
+  EXPECT_TRUE(is_small(program));
+  const auto backend = backends::find_backend("ort");
+  const auto artifacts = (*backend)->compile_program(program, {});
+  ASSERT_TRUE(artifacts.ok());
+  std::vector<Tensor> results;
+  for (const int threads : {1, 2, 3, 0}) {
+    PluginRun::Options options;
+    options.threads = threads;
+    const auto run = PluginRun::create(program, *artifacts, options);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    for (int i = 0; i < 20; ++i) {
+      const auto made = (*run)->run("s0", {random_f32({2, 300}, 3)});
+      ASSERT_TRUE(made.ok());
+      results.push_back((*made)[0]);
+      EXPECT_EQ(results.back(), results.front());
+    }
+  }
+}
+
 ir::Program lookup() {
   ir::Program program = empty_program();
   SubDnn s(program, "s0");

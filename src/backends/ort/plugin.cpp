@@ -23,6 +23,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backends/ort/dense_op.h"
@@ -75,6 +76,7 @@ struct dycl_engine {
   Handle<OrtMemoryInfo> memory;
   Handle<OrtPrepackedWeightsContainer> packed;
   std::unique_ptr<ort::DenseOp> dense;
+  std::unique_ptr<ort::Crew> crew;                      // if there is more than one thread
   std::vector<std::unique_ptr<float, Free>> reordered;  // weights in blocked form
   std::map<std::pair<const void*, std::vector<std::int64_t>>, Handle<OrtValue>> weights;
 };
@@ -168,7 +170,9 @@ Result<void> fill_engine(dycl_engine& engine, const dycl_engine_options& options
   OrtPrepackedWeightsContainer* packed = nullptr;
   DYCL_TRY(check(engine, api.CreatePrepackedWeightsContainer(&packed), "weights container"));
   engine.packed = ort::own(packed, api.ReleasePrepackedWeightsContainer);
-  DYCL_ASSIGN(engine.dense, ort::DenseOp::create(api, engine.threads));
+  const int threads = engine.threads > 0 ? engine.threads : static_cast<int>(std::thread::hardware_concurrency());
+  DYCL_ASSIGN(engine.dense, ort::DenseOp::create(api, threads));
+  if (threads > 1) engine.crew = std::make_unique<ort::Crew>(threads, engine.spinning != 0);
   ++g_environment_users;
   return {};
 }
@@ -518,7 +522,7 @@ Result<void> run_small(dycl_session& session, dycl_context& context, dycl_plugin
     context.small_outputs[i] = output.data;
   }
   if (!small.program.run(context.small_inputs.data(), context.small_outputs.data(), small.weights.data(),
-                         context.scratch.data()))
+                         context.scratch.data(), session.engine->crew.get()))
     return Error{ErrorKind::RuntimeFailure, session.function + ": an index is out of range", {}, {}, {}};
   return {};
 }

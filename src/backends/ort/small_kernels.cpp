@@ -237,6 +237,19 @@ void choose(const std::int64_t* n, const std::uint8_t* condition, const void* a,
   });
 }
 
+constexpr std::int64_t kWorthHelp = 1 << 16;  // elements of a matrix from which on a second thread pays
+
+struct Shared {
+  const dense::Packed* matrix;
+  const dense::Product* product;
+  std::int64_t panels, parts;
+};
+
+void some_panels(void* data, std::int64_t part) {
+  const auto& s = *static_cast<const Shared*>(data);
+  dense::best().multiply(*s.matrix, s.panels * part / s.parts, s.panels * (part + 1) / s.parts, *s.product);
+}
+
 }  // namespace
 
 double double_of(std::int64_t bits) {
@@ -300,7 +313,8 @@ void gemm(const std::int64_t* numbers, const float* a, const float* b, const flo
   }
 }
 
-void packed_gemm(const std::int64_t* n, const dense::Packed& b, const float* a, const float* c, float* out) {
+void packed_gemm(const std::int64_t* n, const dense::Packed& b, const float* a, const float* c, float* out,
+                 Crew* crew) {
   dense::Product product;
   product.m = n[0];
   product.a = a;
@@ -310,7 +324,12 @@ void packed_gemm(const std::int64_t* n, const dense::Packed& b, const float* a, 
   product.bias_column = n[4] >= 2 ? 1 : 0;
   product.out = out;
   product.ldo = n[1];
-  dense::best().multiply(b, 0, dense::panels_of(b.n), product);
+  Shared shared{&b, &product, dense::panels_of(b.n), 1};
+  if (crew && b.n * b.k >= kWorthHelp) {
+    shared.parts = std::min<std::int64_t>(shared.panels, std::int64_t{4} * crew->threads());
+    return crew->run(shared.parts, some_panels, &shared);
+  }
+  some_panels(&shared, 0);
 }
 
 void mat_mul(const std::int64_t* numbers, const float* a, const float* b, float* out) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "backends/ort/crew.h"
 #include "backends/ort/dense.h"
 #include "backends/ort/small_format.h"
 #include "support/dtype.h"
@@ -14,7 +15,8 @@ namespace dycl::backends::ort::small {
 void unary(UnaryFunction function, const void* in, void* out, std::int64_t count);
 void binary(const std::int64_t* n, const void* a, const void* b, void* out);
 void gemm(const std::int64_t* n, const float* a, const float* b, const float* c, float* out);
-void packed_gemm(const std::int64_t* n, const dense::Packed& b, const float* a, const float* c, float* out);
+// The crew may be missing.
+void packed_gemm(const std::int64_t* n, const dense::Packed& b, const float* a, const float* c, float* out, Crew* crew);
 void mat_mul(const std::int64_t* n, const float* a, const float* b, float* out);
 void reduce(const std::int64_t* n, const void* in, void* out);
 void blocked_mean(const std::int64_t* n, const float* in, float* out);

@@ -405,6 +405,7 @@ struct SmallProgram::Memory {
   const void* const* weights;
   std::uint8_t* scratch;
   const std::uint8_t* literals;
+  Crew* crew;
 
   const void* read(const Where& w) const {
     switch (w.place) {
@@ -434,7 +435,7 @@ bool SmallProgram::execute(const Step& step, const Memory& memory) {
     case Opcode::Binary: binary(n, a, b, out); break;
     case Opcode::Gemm:
       if (step.packed.data)
-        packed_gemm(n, step.packed, x, c(), y);
+        packed_gemm(n, step.packed, x, c(), y, memory.crew);
       else
         gemm(n, x, w, c(), y);
       break;
@@ -473,9 +474,9 @@ void SmallProgram::pack(PackedStore& store, const void* const* weights) {
   }
 }
 
-bool SmallProgram::run(const void* const* inputs, void* const* outputs, const void* const* weights,
-                       void* scratch) const {
-  const Memory memory{inputs, outputs, weights, static_cast<std::uint8_t*>(scratch), literals_.data()};
+bool SmallProgram::run(const void* const* inputs, void* const* outputs, const void* const* weights, void* scratch,
+                       Crew* crew) const {
+  const Memory memory{inputs, outputs, weights, static_cast<std::uint8_t*>(scratch), literals_.data(), crew};
   return std::all_of(steps_.begin(), steps_.end(), [&](const Step& step) { return execute(step, memory); });
 }
 

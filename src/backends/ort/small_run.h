@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "backends/ort/crew.h"
 #include "backends/ort/packed_store.h"
 #include "backends/ort/small_format.h"
 #include "support/result.h"
@@ -28,9 +29,9 @@ class SmallProgram {
   // Once, before it runs: lets products use packed forms of weights, which must stay as long as the program does.
   void pack(PackedStore& store, const void* const* weights);
 
-  // False: an index was out of range, results are not complete.
-  [[nodiscard]] bool run(const void* const* inputs, void* const* outputs, const void* const* weights,
-                         void* scratch) const;
+  // False: an index was out of range, results are not complete. `crew` may be missing.
+  [[nodiscard]] bool run(const void* const* inputs, void* const* outputs, const void* const* weights, void* scratch,
+                         Crew* crew) const;
 
  private:
   struct Where {
