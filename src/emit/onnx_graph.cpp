@@ -75,6 +75,13 @@ std::string OnnxGraph::integers(const std::vector<std::int64_t>& values) {
   return constant(DType::I64, {static_cast<std::int64_t>(values.size())}, values.data(), values.size() * 8);
 }
 
+std::string OnnxGraph::either(const std::string& a, const std::string& b) {
+  const std::pair key(a, b);
+  for (const auto& known : eithers_)
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+  return eithers_.back()[key] = node("Or", {a, b});
+}
+
 std::string OnnxGraph::checked(const std::string& value, const std::string& ok, const std::string& why) {
   const std::string wrong =
       node("Cast", {node("Not", {ok})}, {onnx::int_attribute("to", static_cast<int>(DType::I64))});
@@ -88,9 +95,11 @@ Result<onnx::Graph> OnnxGraph::body(const std::string& name, const std::function
   onnx::Graph graph;
   graph.name = name;
   stack_.push_back(&graph);
+  eithers_.emplace_back();
   deepest_ = std::max(deepest_, stack_.size());
   Result<void> filled = fill();
   stack_.pop_back();
+  eithers_.pop_back();
   if (!filled) return std::move(filled).error();
   return graph;
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "import/onnx/proto.h"
@@ -50,6 +51,9 @@ class OnnxGraph {
     return node("Cast", {value}, {onnx::int_attribute("to", static_cast<int>(to))});
   }
 
+  // `a` or `b`; the node is made once where both are asked for again in this graph or within it.
+  std::string either(const std::string& a, const std::string& b);
+
   // `value`, but a failing run where `ok` (a bool known only at run time) is false: an index out of range.
   std::string checked(const std::string& value, const std::string& ok, const std::string& why);
 
@@ -62,6 +66,7 @@ class OnnxGraph {
  private:
   onnx::Model model_;
   std::vector<onnx::Graph*> stack_;
+  std::vector<std::map<std::pair<std::string, std::string>, std::string>> eithers_{1};  // by open graph
   std::size_t deepest_ = 1;
   std::set<std::string> taken_;
   std::map<std::string, std::size_t> next_;

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "backends/onnx/export.h"
+#include "emit/early_returns.h"
+#include "emit/liveness.h"
 #include "emit/onnx_graph.h"
 #include "emit/onnx_host_ops.h"
 #include "emit/onnx_variables.h"
@@ -31,9 +33,9 @@ class Writer {
  public:
   Writer(const ir::Program& program, const OnnxOptions& options)
       : program_(program),
-        main_(program.main()),
+        main_(with_early_returns(program.main())),
         options_(options),
-        structure_(structure_of(main_, {Style::Strict, 10})),
+        structure_(structure_of(main_, {Style::Strict, 8})),
         vars_(variables()),
         analysis_(main_, structure_, vars_),
         env_(vars_.count()),
@@ -80,7 +82,7 @@ class Writer {
   }
 
   void note(const ir::Op& op) {
-    if (op.name == "const") constants_[op.results[0].index] = &op;
+    if (is_constant_op(op)) constants_[op.results[0].index] = &op;
     if (op.name == "print") notice("what the program prints is left out" + where(op.span));
     if (op.name == "keep") notice("what the program wrote before it raises is lost" + where(op.span));
     if (wraps(op)) notice("integers wrap beyond 64 bits instead of raising OverflowError");
@@ -237,6 +239,8 @@ class Writer {
 
   Result<std::string> operand(ir::ValueId v, const SourceSpan& span) {
     if (!v.present()) return std::string();
+    // Constants hold everywhere, those of blocks that early returns left behind too.
+    if (env_[v.index].empty() && constants_[v.index]) return constant(*constants_[v.index]);
     if (env_[v.index].empty())
       return Error{
           ErrorKind::Internal, "value " + std::to_string(v.index) + " is read before it is written", {}, span, {}};
@@ -296,7 +300,7 @@ class Writer {
       DYCL_CHECK(!name.empty(), "a flag is declared before it is read");
       if (name == g_.boolean(true)) return name;
       if (name == g_.boolean(false)) continue;
-      any = any.empty() ? name : g_.node("Or", {any, name});
+      any = any.empty() ? name : g_.either(any, name);
     }
     return any.empty() ? g_.boolean(false) : any;
   }
@@ -722,7 +726,7 @@ class Writer {
   }
 
   const ir::Program& program_;
-  const ir::Function& main_;
+  const ir::Function main_;
   const OnnxOptions& options_;
   const Structure structure_;
   const OnnxVariables vars_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/structure.h"
 
+#include "emit/structure_flatten.h"
 #include "emit/structure_graph.h"
 #include "emit/structure_jumps.h"
 #include "emit/structure_plan.h"
@@ -10,6 +11,7 @@ namespace dycl::emit {
 namespace {
 
 using Kind = Step::Kind;
+constexpr int kDeepestLeaps = 200;
 
 void print(const Sequence& steps, const ir::Function& function, int indent, std::string& text);
 
@@ -59,7 +61,10 @@ Structure structure_of(const ir::Function& function, const StructureOptions& opt
   recovery::make_reducible(graph);
   Structure out;
   out.dispatchers = static_cast<std::uint32_t>(graph.arcs.size()) - graph.blocks;
-  recovery::resolve_jumps(recovery::plan_of(function, graph), options, out);
+  const bool strict = options.style == Style::Strict;
+  // A strict tree is planned flat and nested by resolve_jumps, which knows how deep it stands.
+  recovery::resolve_jumps(recovery::plan_of(function, graph, strict ? 0 : kDeepestLeaps), options, out);
+  recovery::flatten_guards(out.body, strict ? options.max_nesting : kDeepestLeaps);
   return out;
 }
 

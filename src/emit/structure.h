@@ -56,8 +56,9 @@ enum class Style : std::uint8_t { Leaps, Strict };
 
 struct StructureOptions {
   Style style = Style::Leaps;
-  // Strict: what follows an early return is nested into its other arm down to this depth, and skipped by a
-  // flag beyond it.
+  // Strict: arms nest down to this depth. Beyond it only the smaller arm of a branch does, the other one follows
+  // and is skipped by a flag, and no Unless stands directly within another: the tree is at most this deep, two for each
+  // loop, and logarithmic in the blocks beyond. Leaps nest as the program does, 200 deep at most.
   int max_nesting = 12;
 };
 

@@ -13,19 +13,16 @@ constexpr Node kNone = passes::kNone;
 
 // How a sequence ends: whether by anything else than leaving for good.
 struct Ending {
-  bool only_leaps = true;      // returns, raises and breaks of the loop around it
-  bool only_continues = true;  // those and next rounds of it
-  void operator|=(const Ending& other) {
-    only_leaps = only_leaps && other.only_leaps;
-    only_continues = only_continues && other.only_continues;
-  }
+  bool only_leaps = true;  // returns, raises and breaks of the loop around it
+  void operator|=(const Ending& other) { only_leaps = only_leaps && other.only_leaps; }
 };
 
 class Planner {
  public:
-  Planner(const ir::Function& function, const Graph& graph)
+  Planner(const ir::Function& function, const Graph& graph, int max_nesting)
       : function_(function),
         graph_(graph),
+        max_nesting_(max_nesting),
         shadow_(shadow_of(graph)),
         cfg_(passes::cfg_of(shadow_)),
         loops_(passes::loops_of(cfg_)),
@@ -43,8 +40,6 @@ class Planner {
   }
 
  private:
-  static constexpr int kDeep = 200;  // beyond it `continue` is preferred to nesting
-
   bool is_back(Node from, Node to) const { return cfg_.dominates(to, from); }
 
   bool in_loop(Node n, Node header) const {
@@ -141,7 +136,7 @@ class Planner {
     out.push_back(std::move(loop));
     open_loops_.pop_back();
     after_loop_.pop_back();
-    return {false, false};
+    return {false};
   }
 
   static Raw plain(Kind kind, std::uint32_t block) {
@@ -182,8 +177,7 @@ class Planner {
     jump.target = arc.target;
     out.push_back(std::move(jump));
     const bool breaks = !after_loop_.empty() && after_loop_.back() == arc.target;
-    const bool goes_round = !open_loops_.empty() && open_loops_.back() == arc.target;
-    ending |= {breaks, breaks || goes_round};
+    ending |= {breaks};
     return kNone;
   }
 
@@ -206,7 +200,8 @@ class Planner {
     ++depth_;
     const Ending first = write_arm(n, arcs[small], choice.parts[small]);
     --depth_;
-    if (first.only_leaps || (first.only_continues && depth_ > kDeep)) {
+    if (first.only_leaps || depth_ >= max_nesting_) {
+      ending |= first;
       choice.hoisted = true;
       choice.open_arm = 1 - small;
       out.push_back(std::move(choice));
@@ -247,6 +242,7 @@ class Planner {
 
   const ir::Function& function_;
   const Graph& graph_;
+  const int max_nesting_;
   const ir::Function shadow_;
   const passes::Cfg cfg_;
   const passes::Loops loops_;
@@ -259,6 +255,8 @@ class Planner {
 
 }  // namespace
 
-RawSequence plan_of(const ir::Function& function, const Graph& graph) { return Planner(function, graph).run(); }
+RawSequence plan_of(const ir::Function& function, const Graph& graph, int max_nesting) {
+  return Planner(function, graph, max_nesting).run();
+}
 
 }  // namespace dycl::emit::recovery

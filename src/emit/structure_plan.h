@@ -25,6 +25,7 @@ struct Raw {
   std::vector<RawSequence> parts;
 };
 
-RawSequence plan_of(const ir::Function& function, const Graph& graph);
+// A branch nested deeper than `max_nesting` is hoisted: its smaller arm stays in the If, the other one follows it.
+RawSequence plan_of(const ir::Function& function, const Graph& graph, int max_nesting);
 
 }  // namespace dycl::emit::recovery

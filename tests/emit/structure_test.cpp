@@ -259,6 +259,45 @@ TEST(Structure, EarlyReturnsStayFlat) {
   }
 }
 
+// Branches within branches whose other arms go on behind all of them, each at a place of its own.
+std::string nested_diamonds(int depth) {
+  std::string text = "func @main(%c: bool) -> (int) {\n^b0:\n  %v = const 1\n  branch %c, ^b1, ^j0\n";
+  for (int i = 1; i < depth; ++i) {
+    const std::string n = std::to_string(i);
+    text += "^b" + n + ":\n  %v" + n + " = const 1\n  branch %c, ^b" + std::to_string(i + 1) + ", ^j" + n + "\n";
+  }
+  const std::string last = std::to_string(depth);
+  text += "^b" + last + ":\n  goto ^j" + std::to_string(depth - 1) + "\n";
+  for (int i = depth - 1; i > 0; --i) text += "^j" + std::to_string(i) + ":\n  goto ^j" + std::to_string(i - 1) + "\n";
+  return text + "^j0:\n  return %v\n}\n";
+}
+
+// The same steps twice, after a first decision, whose exits meet pair by pair.
+std::string twin_chains(int exits) {
+  std::string text = "func @main(%c: bool) -> (int) {\n^b0:\n  %v = const 1\n  branch %c, ^l0, ^r0\n";
+  for (int i = 0; i < exits; ++i) {
+    const std::string n = std::to_string(i), next = std::to_string(i + 1);
+    for (const char* side : {"l", "r"})
+      text += "^" + std::string(side) + n + ":\n  branch %c, ^out" + n + ", ^" + side + next + "\n";
+  }
+  const std::string last = std::to_string(exits);
+  text += "^l" + last + ":\n  goto ^out" + last + "\n^r" + last + ":\n  goto ^out" + last + "\n";
+  for (int i = 0; i <= exits; ++i) text += "^out" + std::to_string(i) + ":\n  return %v\n";
+  return text + "}\n";
+}
+
+TEST(Structure, StrictTreesStayShallow) {
+  for (const std::string& text : {nested_diamonds(300), twin_chains(300)}) {
+    ir::Program program = parsed(text);
+    ir::Function f = program.main();
+    for (ir::Block& block : f.blocks) block.body.resize(1);
+    compare(f, 7);
+    Counts c;
+    count(structure_of(f, {Style::Strict, 8}).body, c, 0);
+    EXPECT_LE(c.depth, 12);
+  }
+}
+
 TEST(Structure, WhileWithBreakAndReturn) {
   EXPECT_EQ(leaps(R"(func @main(%a: bool, %b: bool, %c: bool) -> (int) {
 ^entry:

@@ -182,6 +182,68 @@ def test_exceptions_stay_exceptions(tmp_path):
         runner.run(None, {"x": np.full(3, -9, np.float32)})
 
 
+def nesting(graph):
+    inner = [nesting(a.g) for n in graph.node for a in n.attribute if a.HasField("g")]
+    return 1 + max(inner, default=0)
+
+
+class Deep(torch.nn.Module):
+    """Decisions within decisions whose other sides go on one after another behind all of them."""
+
+    def __init__(self, depth):
+        super().__init__()
+        self.depth = depth
+
+    def down(self, x, k):
+        if k == self.depth:
+            return x * 1.5
+        if x.sum() > k:
+            x = self.down(x * 1.01 + 1, k + 1) - 0.5
+        else:
+            x = x * 0.9
+        return x + x.mean()
+
+    def forward(self, x):
+        return self.down(x, 0)
+
+
+class Decoding(torch.nn.Module):
+    """A loop with an exit in each round, after a first decision: two chains whose exits meet pair by pair."""
+
+    def forward(self, x):
+        mask = None
+        if x.min() < -1:
+            mask = x < -1
+        words, score = [], 0.0
+        for _ in range(36):
+            x = x * 1.3 + 0.1 if mask is None else (x * 1.2 + 0.1).masked_fill(mask, 0.0)
+            score += x.max().item()
+            if x.sum().item() > 20:
+                break
+            words.append(int(x.argmax().item()))
+        return words, score, x
+
+
+@pytest.mark.parametrize("model, scales", [(Deep(40), (-2, 0.1, 1, 3, 8, 40)), (Decoding(), (0.01, 0.1, 1, 4))])
+def test_deep_decisions_stay_shallow(tmp_path, model, scales):
+    torch.manual_seed(1)
+    program = dycl.compile(model, (torch.rand(4),))
+    program.emit_onnx(tmp_path / "m.onnx")
+    assert nesting(onnx.load(tmp_path / "m.onnx").graph) <= 14
+    runner = session(str(tmp_path / "m.onnx"))
+    paths = set()
+    for scale in scales:
+        for x in (torch.rand(4) * scale, torch.randn(4) * scale):
+            expected = model(x)
+            expected = expected if isinstance(expected, tuple) else (expected,)
+            actual = runner.run(None, {"x": x.numpy()})
+            paths.add(len(expected[0]) if isinstance(expected[0], list) else round(float((x.sum())), 1) > 0)
+            for a, e in zip(actual, expected):
+                np.testing.assert_allclose(np.asarray(a, np.float64).reshape(-1), np.asarray(e, np.float64).reshape(-1),
+                                           rtol=2e-5, atol=1e-6)
+    assert len(paths) > 1
+
+
 if __name__ == "__main__":
     import tempfile
 
