@@ -61,6 +61,16 @@ def saved_tensor(x):
     return torch.load(buffer) + 1
 
 
+@case(POS, NEG, refuse="share memory")
+def write_to_an_expanded_tensor(x):
+    y = x.sum().expand(4)
+    try:
+        y[y > 0] *= 0.5
+    except RuntimeError:
+        return x
+    return y
+
+
 @case(I(1), I(2), values=True, may_refuse="key|hash|dict|run time")
 def dict_literal_with_a_runtime_key(n):
     return list({int(n): 1})

@@ -222,8 +222,8 @@ def _reshape(view, old, new, args, kwargs):
 def _expand(view, old, new, args, kwargs):
     if _same(view.sizes, view.parent.sizes):
         return None, (), {}
-    raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
-                       "memory location. Please clone() the tensor before performing the operation.")
+    raise CaptureRefusal("a write in place to a tensor whose elements share memory (expand), which torch rejects or warns about",
+                         "clone() the tensor before", kind="inplace.view")
 
 
 def _as_real(view, old, new, args, kwargs):
