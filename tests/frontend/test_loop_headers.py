@@ -221,3 +221,27 @@ def test_a_generator_that_ends_at_run_time_makes_a_loop():
     program = loops_back(dycl.compile(doubled_while_small, (T(1.0, 2.0), T(100.0))))
     for limit in (1.0, 10.0, 1e6):
         torch.testing.assert_close(program(T(1.0, 2.0), T(limit)), doubled_while_small(T(1.0, 2.0), T(limit)))
+
+
+def rows_together(x):
+    kept = torch.where(x[:, 0] > 0)[0]
+    return [(p.sum() * q, k) for k, (p, q) in enumerate(zip(x[kept], x[kept] * 2))]
+
+
+def rows_by_next(x):
+    rows, total = iter(x[x[:, 0] > 0]), torch.zeros(3)
+    while True:
+        try:
+            row = next(rows)
+        except StopIteration:
+            return total
+        total = total * 0.5 + row if row.sum() > 0 else total - row
+
+
+def test_loops_that_end_where_iterators_end():
+    """By the StopIteration of a next() in zip or in the model's own code: one loop, however many rows there may be."""
+    torch.manual_seed(0)
+    inputs = [torch.randn(150, 3), -torch.rand(150, 3), torch.rand(150, 3), torch.randn(150, 3)]
+    for f in (rows_together, rows_by_next):
+        program = check(f, inputs)
+        assert program.ir_text.count("loop") < 40

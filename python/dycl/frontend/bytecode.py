@@ -169,12 +169,21 @@ class CodeInfo:
     def leaves_loop(self, pc: int, header: int) -> bool:
         """True if the branch at pc has a successor outside the loop of `header` (that pc is in)."""
         body = self.loop_body.get(header, ())
-        return pc in body and any(s not in body for s in self.succ[pc])
+        return pc in body and any(s not in body for s in self._successors(pc))
 
     def leaves_loops(self, pc: int) -> bool:
         """True if the branch at pc has a successor outside all the loops that pc is in."""
         bodies = [body for body in self.loop_body.values() if pc in body]
-        return not bodies or any(all(s not in body for body in bodies) for s in self.succ[pc])
+        return not bodies or any(all(s not in body for body in bodies) for s in self._successors(pc))
+
+    def _successors(self, pc: int) -> list[int]:
+        """With the handler of the StopIteration that a call of next() raises."""
+        ins = self.instrs[pc]
+        if ins.handler is None or ins.op != "CALL":
+            return self.succ[pc]
+        first, named, match = self.instrs[ins.handler.target:ins.handler.target + 3]
+        stops = first.op == "PUSH_EXC_INFO" and named.op == "LOAD_GLOBAL" and named.value == "StopIteration" and match.op == "CHECK_EXC_MATCH"
+        return [*self.succ[pc], ins.handler.target] if stops else self.succ[pc]
 
 
 def _decode(code: types.CodeType) -> list[Instr]:
