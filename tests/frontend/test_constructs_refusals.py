@@ -65,7 +65,7 @@ def saved_tensor(x):
 def write_to_an_expanded_tensor(x):
     y = x.sum().expand(4)
     try:
-        y[y > 0] *= 0.5
+        y[0] = 0.5
     except RuntimeError:
         return x
     return y
