@@ -117,6 +117,35 @@ Result<backends::Assignment> assignment_of(const std::vector<backends::SubDnnArt
   return assignment;
 }
 
+// Some engines make code for one CPU alone (TVM's kernels): the portable form is another's, and so is what is made from
+// it here. Said, because the program will be another one; refused where it would take the place of such code that fits.
+Result<void> tell_of_others(const std::vector<backends::SubDnnArtifacts>& artifacts,
+                            const backends::Assignment& assignment, const std::filesystem::path& package,
+                            CompileReport& report) {
+  std::map<std::string, int> moved;
+  for (const auto& sub_dnn : artifacts)
+    for (const auto& artifact : sub_dnn.artifacts) {
+      const std::string& stays = assignment.at(sub_dnn.function);
+      if (artifact.target == backends::kPortableTarget || artifact.backend == stays) continue;
+      const auto backend = backends::find_backend(artifact.backend);
+      const auto engine = backend ? (*backend)->engine() : Result<std::string>(backend.error());
+      if (engine && (" & " + artifact.target + " & ").find(" & " + *engine + " & ") != std::string::npos)
+        return Error{ErrorKind::Unsupported,
+                     package.string() + " has " + artifact.backend + "'s code for this machine already",
+                     "use it as it is; to change it, compile again from the source",
+                     {},
+                     {}};
+      ++moved[artifact.backend];
+      break;
+    }
+  for (const auto& [name, count] : moved)
+    report.notices.push_back(
+        std::to_string(count) + " sub-DNNs were compiled by " + name +
+        " for another machine; for this one they go to the engine of their portable form. To use " + name +
+        " here, compile again from the source");
+  return {};
+}
+
 // The new artifacts first, then those for other machines, portable ones last.
 void add_kept(std::vector<backends::SubDnnArtifacts>& made, const std::vector<backends::SubDnnArtifacts>& before) {
   std::set<std::string> targets;
@@ -159,6 +188,7 @@ Result<CompileReport> retarget(const std::filesystem::path& path, const CompileO
   DYCL_ASSIGN(ir::Program program, program_of(package));
   DYCL_ASSIGN(const auto before, artifacts_of(package, program));
   DYCL_ASSIGN(auto assignment, assignment_of(before));
+  DYCL_TRY(tell_of_others(before, assignment, path, report));
   count(program, report);
 
   backends::BackendOptions engine;
@@ -168,6 +198,7 @@ Result<CompileReport> retarget(const std::filesystem::path& path, const CompileO
   const auto cache = options.use_cache ? backends::Cache::of_user() : std::nullopt;
   engine.cache = cache ? &*cache : nullptr;
   engine.notice = [&](std::string_view text) { report.notices.emplace_back(text); };
+  engine.jobs = options.jobs;
   if (options.progress) options.progress("back end");
   const auto start = std::chrono::steady_clock::now();
   DYCL_ASSIGN(auto artifacts, backends::compile_assigned(program, assignment, engine));

@@ -12,8 +12,8 @@
 namespace dycl::driver {
 
 // `options.output` may be `package` itself: the new file replaces it when it is complete.
-// Each sub-DNN stays with the engine it was compiled for. Of the other options, debug_info, use_cache and progress
-// count.
+// Each sub-DNN stays with the engine of its portable form; code that an engine made for one CPU alone is not made again,
+// which a notice says. Of the other options, debug_info, jobs, use_cache and progress count.
 Result<CompileReport> retarget(const std::filesystem::path& package, const CompileOptions& options);
 
 }  // namespace dycl::driver

@@ -160,3 +160,25 @@ def test_a_package_of_several_engines_stays_with_them(tmp_path):
     assert engines(tmp_path / "again.dycl") == made
     assert check(tmp_path / "again.dycl", inputs, wanted, None) == ""
     assert "excludes" in tool("dycl", "compile", "--retarget", package, "--backend", "ort", code=64)[1]
+
+
+def test_kernels_of_tvm_are_for_one_kind_of_machine(tmp_path):
+    """Elsewhere the package runs its portable form, which is ONNX Runtime's; retargeting keeps that engine and says so."""
+    pytest.importorskip("tvm", reason="TVM is not installed")
+    torch.manual_seed(0)
+    model = Sorted().eval()
+    x = torch.randn(1, 3, 16, 16) * 0.5
+    numpy.save(tmp_path / "x.npy", x.numpy())
+    with torch.no_grad():
+        wanted = [model(x)]
+    package = tmp_path / "m.dycl"
+    dycl.compile(model, (torch.randn(1, 3, 16, 16),), threads=1, backend="tvm").save(package)
+    assert {"tvm", "ort"} in engines(package)
+    assert check(package, [tmp_path / "x.npy"], wanted, None) == ""
+    assert "portable form" in check(package, [tmp_path / "x.npy"], wanted, "Haswell")
+    _, said = tool("dycl", "compile", "--retarget", package, "-o", tmp_path / "same.dycl", code=7)
+    assert "has tvm's code for this machine already" in said and not (tmp_path / "same.dycl").exists()
+    _, said = tool("dycl", "compile", "--retarget", package, "-o", tmp_path / "older.dycl", cpu="Haswell")
+    assert "compiled by tvm for another machine" in said
+    assert check(tmp_path / "older.dycl", [tmp_path / "x.npy"], wanted, "Haswell") == ""
+    assert check(tmp_path / "older.dycl", [tmp_path / "x.npy"], wanted, None) == ""
