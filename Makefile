@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make demo` and `make test` do all their own set-up on a bare Debian 12 machine
 # and are incremental afterwards. `make help` lists everything.
-.PHONY: help setup demo test test-sanitize test-emit install wheel fuzz-capture bench paper format tidy clean artifact
+.PHONY: help setup demo test test-sanitize test-emit install wheel fuzz-capture bench bench-backends backends-correct paper format tidy clean artifact
 
 help:
 	@echo 'make setup          Debian packages, .venv, C++ build; .venv/bin/dycl and `import dycl` work afterwards'
@@ -14,6 +14,8 @@ help:
 	@echo 'make fuzz-capture   20,000 generated Python programs: eager against compiled'
 	@echo 'make bench          the measurements of bench/'
 	@echo 'make paper          the evaluation of the paper on this machine: docs/paper.md; QUICK=1: within 5 minutes'
+	@echo 'make bench-backends ort, openvino, tvm and auto on the zoo: bench/results/backends.md; goes on where it was stopped'
+	@echo 'make backends-correct the zoo on every back end against eager, 100 inputs each; goes on where it was stopped'
 	@echo 'make artifact DIR=d the published artifact of the paper, checked out in d, against eager'
 	@echo 'make format tidy    clang-format in place; clang-tidy over src/'
 	@echo 'make clean          remove build/ (.venv and .setup stay)'
@@ -46,6 +48,12 @@ fuzz-capture: setup
 
 paper: setup
 	@.venv/bin/python bench/paper.py $(if $(QUICK),--quick) $(ARGS)
+
+bench-backends: setup
+	@.venv/bin/python bench/backends.py $(ARGS)
+
+backends-correct: setup
+	@.venv/bin/python bench/backends_correct.py $(ARGS)
 
 bench: setup
 	@.venv/bin/python bench/run.py
