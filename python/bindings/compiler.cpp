@@ -51,12 +51,14 @@ nb::dict compile_program(const ProgramBuilder& builder, const std::filesystem::p
                          const std::vector<std::string>& skip_passes,
                          const std::optional<std::filesystem::path>& dump_folder, bool portable_only, bool debug_info,
                          const std::map<std::string, std::string>& source_texts, nb::object progress, int threads,
-                         double budget, bool use_cache) {
+                         double budget, bool use_cache, double tune, int jobs) {
   driver::CompileOptions options;
   options.backend = backend;
   options.threads = threads;
   options.budget = budget;
   options.use_cache = use_cache;
+  options.tune = tune;
+  options.jobs = jobs;
   options.plugin_folders = nearby_plugin_folders();
   options.output = path;
   options.skip_passes = skip_passes;
@@ -111,10 +113,11 @@ void bind_compiler(nb::module_& module) {
              nb::arg("backend") = "ort", nb::arg("skip_passes") = std::vector<std::string>(),
              nb::arg("dump_folder") = nb::none(), nb::arg("portable_only") = false, nb::arg("debug_info") = true,
              nb::arg("source_texts") = std::map<std::string, std::string>(), nb::arg("progress") = nb::none(),
-             nb::arg("threads") = 1, nb::arg("budget") = 20.0, nb::arg("use_cache") = true,
+             nb::arg("threads") = 1, nb::arg("budget") = 20.0, nb::arg("use_cache") = true, nb::arg("tune") = 0.0,
+             nb::arg("jobs") = 0,
              "Compiles a ProgramBuilder's program into a package and returns a report (dict). source_texts: by name "
              "of source; the lines that spans name are kept for run-time errors. progress(stage). threads and budget "
-             "(seconds) are for backend \"auto\", which measures.");
+             "(seconds) are for backend \"auto\", which measures; tune (seconds) for \"tvm\" and \"auto\".");
   module.def("backends", &backends::backend_names, "Names of the back ends in this build.");
   module.def("read_program", &read_program, nb::arg("path"), "A ProgramBuilder from .dyir or .onnx.");
   module.def(

@@ -42,6 +42,9 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--backend", default="ort", help="ort, openvino, tvm, or auto: chosen per sub-DNN by measuring")
     p.add_argument("--threads", type=int, default=1, help="threads of use, for what auto measures")
     p.add_argument("--budget", type=float, default=20.0, help="seconds that auto may spend on measuring")
+    p.add_argument("--tune", type=seconds_of, default=0.0, metavar="TIME",
+                   help="time for better code, e.g. 60s or 5m; for tvm and auto")
+    p.add_argument("--jobs", type=int, default=0, help="processes that compile at once; 0: by cores and memory")
     p.add_argument("--no-cache", action="store_true", help="let engines compile again what they compiled before")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--no-verify", action="store_true", help="do not compare with the model on the example")
@@ -56,6 +59,15 @@ def main(argv: list[str] | None = None) -> int:
     except (OSError, ImportError, AttributeError, ValueError) as error:
         print(f"dycl compile: {error}", file=sys.stderr)
         return 5
+
+
+def seconds_of(text: str) -> float:
+    """"60s", "5m", "60": seconds."""
+    factor = 60.0 if text.endswith("m") else 1.0
+    seconds = float(text[:-1] if text[-1:] in ("s", "m") else text) * factor
+    if not 0 < seconds < 1e6:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time; write 60s or 5m")
+    return seconds
 
 
 def run(args: argparse.Namespace) -> int:
@@ -81,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"  {time.perf_counter() - started:7.2f} s  {stage}", file=sys.stderr)
 
     program = dycl.compile(model, tuple(inputs), backend=args.backend, threads=args.threads, budget=args.budget,
-                           use_cache=not args.no_cache, dynamic_dims=dims, ranges=ranges,
+                           tune=args.tune, jobs=args.jobs, use_cache=not args.no_cache, dynamic_dims=dims, ranges=ranges,
                            verify=not args.no_verify, progress=say)
     program.save(args.output)
     report = program.report()

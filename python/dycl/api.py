@@ -21,7 +21,7 @@ from .interface import Interface
 def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend: str = "ort",
             dynamic_dims: dict | None = None, ranges: dict | None = None, max_iterations: int = 0,
             verify: bool | str = True, allow_training: bool = False, threads: int = 0,
-            budget: float = 20.0, use_cache: bool = True, progress: Callable[[str], None] | None = None,
+            budget: float = 20.0, tune: float = 0.0, jobs: int = 0, use_cache: bool = True, progress: Callable[[str], None] | None = None,
             **limits: Any) -> "CompiledProgram":
     """Compiles a module, function or bound method with its control flow, whatever the input decides.
 
@@ -29,6 +29,8 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
                    are fixed and checked at each call
     backend        the engine of the straight-line parts: "ort", "openvino", "tvm", or "auto": chosen for each part by
                    measuring with `threads` threads, for at most `budget` seconds
+    tune           seconds to look for better code ("tvm" and "auto"); what is found is kept for later compilations
+    jobs           processes that compile at once; 0: as many as cores and memory allow
     use_cache      take what engines compiled before (DYCL_CACHE_DIR, ~/.cache/dycl)
     dynamic_dims   {argument name: {axis: symbol}}: extents that may differ from call to call
     verify         run model and program side by side on the example before returning
@@ -47,7 +49,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     times["capture"] = time.perf_counter() - started
     interface = Interface.of(captured)
     engine, report = engines.build(captured, interface, model, backend, threads, say, budget=budget,
-                                   use_cache=use_cache)
+                                   use_cache=use_cache, **({"tune": tune, "jobs": jobs} if tune or jobs else {}))
     report["times"] = times | report.get("times", {})
     report["warnings"] = captured.warnings
     program = CompiledProgram(engine, interface, model, report)

@@ -105,10 +105,11 @@ class Measuring {
   Result<void> find_others();
   Result<void> compile_ort();
   Result<void> time_ort();
+  Result<void> compile_candidates(const std::string& backend, const std::vector<std::size_t>& order);
   Result<void> try_other(std::size_t place, const std::string& backend);
   void find_classes();
   double left() const { return limits_.budget - seconds_since(start_); }
-  Result<void> confirm(std::size_t place, const std::string& name);
+  Result<void> confirm(std::size_t place, const std::string& name, double seconds);
   Result<Search::Choice> choose(const std::vector<std::string>& engines);
   Result<Assignment> conclude();
 
@@ -122,6 +123,8 @@ class Measuring {
   std::map<std::string, SubDnnArtifacts> blocked_, plain_;  // ONNX Runtime's, by sub-DNN
   std::vector<const ir::Function*> functions_;
   std::vector<CostedSubDnn> units_;                                    // of functions_
+  std::map<std::string, Artifact> candidates_;                         // of the engine that is tried, by sub-DNN
+  std::map<std::string, std::string> dropped_;                         // why that engine has none
   std::map<std::pair<std::size_t, std::string>, Artifact> artifacts_;  // of other engines
   std::size_t class_count_ = 0;
   std::size_t tried_ = 0, possible_ = 0;
@@ -202,7 +205,44 @@ Result<void> Measuring::time_ort() {
   return {};
 }
 
-// Compiles, compares and times one sub-DNN in another engine, by turns with ONNX Runtime.
+// Compiles what another engine takes.
+Result<void> Measuring::compile_candidates(const std::string& name, const std::vector<std::size_t>& order) {
+  constexpr double kShare = 0.7;  // of the budget that is left; the rest is for measuring
+  candidates_.clear();
+  dropped_.clear();
+  DYCL_ASSIGN(const auto backend, find_backend(name));
+  BackendOptions options = options_;
+  options.only.emplace();
+  for (const std::size_t u : order) {
+    const ir::Function& function = *functions_[u];
+    const auto refusals = backend->refuse(program_, function);
+    if (refusals.empty()) {
+      options.only->insert(function.name);
+      options.first.push_back(function.name);
+    } else {
+      dropped_[function.name] = "refused: " + (refusals[0].op ? refusals[0].op->name + ": " : "") + refusals[0].reason;
+    }
+  }
+  if (options.only->empty()) return {};
+  options.tune = backend->can_tune() ? limits_.tune : 0;
+  options.failed = [&](const ir::Function& function, const Error& error) {
+    dropped_[function.name] = "failed: " + error.message;
+  };
+  const auto begun = Clock::now();
+  options.deadline = begun + std::chrono::duration_cast<Clock::duration>(
+                                 std::chrono::duration<double>(options.tune + kShare * std::max(left(), 0.0)));
+  auto made = backend->compile_program(program_, options);
+  start_ += std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(std::min(options.tune, seconds_since(begun))));
+  if (!made) {
+    for (const std::string& function : options.first) dropped_[function] = "failed: " + made.error().message;
+    return {};
+  }
+  for (SubDnnArtifacts& sub_dnn : *made) candidates_[sub_dnn.function] = std::move(sub_dnn.artifacts.front());
+  return {};
+}
+
+// Compares and times one sub-DNN in another engine, by turns with ONNX Runtime.
 Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
   const ir::Function& function = *functions_[place];
   Candidate candidate{name, 0, 0, {}};
@@ -212,14 +252,9 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
     candidates.push_back(candidate);
     return Result<void>();
   };
-  DYCL_ASSIGN(const auto backend, find_backend(name));
-  if (const auto refusals = backend->refuse(program_, function); !refusals.empty())
-    return drop("refused: " + (refusals[0].op ? refusals[0].op->name + ": " : "") + refusals[0].reason);
+  const auto made = candidates_.find(function.name);
+  if (made == candidates_.end()) return drop(dropped_[function.name]);
   if (left() <= 0) return drop("not tried: the budget is spent");
-  BackendOptions options = options_;
-  options.only = {function.name};
-  auto artifacts = backend->compile_program(program_, options);
-  if (!artifacts) return drop("failed: " + artifacts.error().message);
   const auto operands = random_operands(function, kSeed);
   std::vector<ir::Tensor> expected;
   {
@@ -229,7 +264,7 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
     expected = std::move(*wanted);
   }
   DYCL_ASSIGN(const auto engine, Trial::start(name, limits_.threads, limits_.plugin_folders));
-  auto loaded = engine->load(program_, function, artifacts->front().artifacts.front(), operands);
+  auto loaded = engine->load(program_, function, made->second, operands);
   if (!loaded) return drop("failed: " + loaded.error().message);
   auto results = engine->run(*loaded);
   if (!results) return drop("failed: " + results.error().message);
@@ -242,7 +277,7 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
               ort->load(program_, function, blocked_.at(function.name).artifacts.front(), operands));
   timed.push_back({ort.get(), own});
   if (auto done = time_by_turns(timed, 0.05); !done) return drop("failed: " + done.error().message);
-  artifacts_[{place, name}] = artifacts->front().artifacts.front();
+  artifacts_[{place, name}] = made->second;
   // What ONNX Runtime took then and now sets the two measurements in relation.
   const double drift = timed[1].best / units_[place].blocked;
   candidate.micros = candidate.plain_micros = timed[0].best / drift * 1e6;
@@ -252,7 +287,7 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
 }
 
 // Measures a sub-DNN that is about to move once more; of two measurements the smaller counts.
-Result<void> Measuring::confirm(std::size_t place, const std::string& name) {
+Result<void> Measuring::confirm(std::size_t place, const std::string& name, double seconds) {
   const ir::Function& function = *functions_[place];
   const auto operands = random_operands(function, kSeed);
   DYCL_ASSIGN(const auto engine, Trial::start(name, limits_.threads, limits_.plugin_folders));
@@ -265,7 +300,7 @@ Result<void> Measuring::confirm(std::size_t place, const std::string& name) {
     DYCL_ASSIGN(const std::size_t third, ort->load(program_, function, plain->second.artifacts.front(), operands));
     timed.push_back({ort.get(), third});
   }
-  DYCL_TRY(time_by_turns(timed, 0.2));
+  DYCL_TRY(time_by_turns(timed, seconds));
   CostedSubDnn& unit = units_[place];
   unit.blocked = std::min(unit.blocked, timed[1].best);
   unit.plain = std::min(unit.plain, timed.back().best);
@@ -279,16 +314,16 @@ Result<void> Measuring::confirm(std::size_t place, const std::string& name) {
 
 // The best choice all of whose moves were measured twice.
 Result<Search::Choice> Measuring::choose(const std::vector<std::string>& engines) {
+  constexpr double kShare = 0.2;  // of the budget
   std::set<std::pair<std::size_t, std::string>> confirmed;
   while (true) {
     Search::Choice choice = Search(units_, class_count_).best(engines);
-    bool all = true;
-    for (std::size_t u = 0; u < units_.size(); ++u) {
-      if (choice[u] == kOrt || !confirmed.emplace(u, choice[u]).second) continue;
-      all = false;
-      DYCL_TRY(confirm(u, choice[u]));
-    }
-    if (all) return choice;
+    std::vector<std::size_t> moving;
+    for (std::size_t u = 0; u < units_.size(); ++u)
+      if (choice[u] != kOrt && confirmed.emplace(u, choice[u]).second) moving.push_back(u);
+    if (moving.empty()) return choice;
+    const double each = std::clamp(kShare * limits_.budget / static_cast<double>(moving.size()), 0.02, 0.2);
+    for (const std::size_t u : moving) DYCL_TRY(confirm(u, choice[u], each));
   }
 }
 
@@ -345,13 +380,15 @@ Result<Assignment> Measuring::run() {
     const auto cost = [&](std::size_t u) { return units_[u].weight * units_[u].blocked; };
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return cost(a) > cost(b); });
     // The engine that compiles fastest first: it must not wait for what another one spends.
-    for (const std::string& name : others_)
+    for (const std::string& name : others_) {
+      DYCL_TRY(compile_candidates(name, order));
       for (const std::size_t u : order) {
         DYCL_TRY(try_other(u, name));
         const std::string& dropped = report_.sub_dnns[u].candidates.back().dropped;
         if (dropped.rfind("refused", 0) != 0) ++possible_;
         if (dropped.empty()) ++tried_;
       }
+    }
   }
   return conclude();
 }

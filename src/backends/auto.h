@@ -12,7 +12,8 @@
 // total falls. A mixture must gain kMinGain (two engines have two thread pools), else
 // ONNX Runtime keeps all.
 //
-// Sub-DNNs are tried in order of the time they take, until the budget is spent.
+// Candidates of an engine are compiled side by side, the sub-DNNs that take most time first, and then timed with
+// nothing beside them, until the budget is spent.
 #pragma once
 
 #include <filesystem>
@@ -30,6 +31,7 @@ inline constexpr double kMinGainThreaded = 0.1;  // with more: a mixture's pools
 struct AutoOptions {
   int threads = 1;
   double budget = 20;                                 // seconds of compiling and measuring candidates
+  double tune = 0;                                    // seconds beside these, for engines that can be tuned
   std::vector<std::filesystem::path> plugin_folders;  // looked through for plug-ins before the usual ones
 };
 

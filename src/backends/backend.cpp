@@ -38,6 +38,8 @@ const std::vector<Entry>& table() {
 
 }  // namespace
 
+Error budget_is_spent() { return {ErrorKind::Unsupported, "the budget is spent", {}, {}, {}}; }
+
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
   for (const Entry& entry : table()) names.emplace_back(entry.name);

@@ -4,7 +4,9 @@
 // Keeps no state between calls; safe to share between threads.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "backends/artifact.h"
+#include "backends/side_by_side.h"
 #include "ir/program.h"
 #include "support/result.h"
 
@@ -29,10 +32,17 @@ struct BackendOptions {
   // The portable artifacts of an existing package: kept, and the start of what is made for this CPU. The
   // program's weights are then those of that package; what folding left unused has no bytes.
   const std::vector<SubDnnArtifacts>* portable = nullptr;
-  bool small_programs = true;           // sub-DNNs that are cheaper than an engine's call may be computed without it
-  const Cache* cache = nullptr;         // what engines made before; nullptr: none
-  std::size_t* engine_calls = nullptr;  // if given, grows by one each time an engine compiles
-  double* engine_seconds = nullptr;     // if given, grows by the time spent inside the engine's own library
+  bool small_programs = true;    // sub-DNNs that are cheaper than an engine's call may be computed without it
+  const Cache* cache = nullptr;  // what engines made before; nullptr: none
+  int jobs = 0;                  // processes that may compile at once; 0: as many as cores and memory allow
+  // What is compiled first, by name; the rest follows in the program's order. A sub-DNN that was not begun at the
+  // deadline fails.
+  std::vector<std::string> first;
+  Deadline deadline;
+  double tune = 0;                                      // seconds for better code, of engines that can be tuned
+  std::function<void(std::string_view text)> progress;  // told where long work stands
+  std::size_t* engine_calls = nullptr;                  // if given, grows by one each time an engine compiles
+  double* engine_seconds = nullptr;  // if given, grows by the time spent inside the engine's own library
   // Told once for each thing worth knowing, e.g. that an optimisation was left out.
   std::function<void(std::string_view)> notice;
 
@@ -42,6 +52,25 @@ struct BackendOptions {
 
   bool wants(const ir::Function& function) const { return !only || only->count(function.name) != 0; }
 };
+
+// The failure of a sub-DNN that was not begun before BackendOptions::deadline.
+Error budget_is_spent();
+
+// Places of `pieces` in the order in which to compile them.
+template <typename Pieces, typename NameOf>
+std::vector<std::size_t> in_order(const BackendOptions& options, const Pieces& pieces, const NameOf& name_of) {
+  std::map<std::string, std::size_t> rank;
+  for (const std::string& name : options.first) rank.emplace(name, rank.size());
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const auto it = rank.find(name_of(pieces[i]));
+    places.emplace_back(it == rank.end() ? rank.size() : it->second, i);
+  }
+  std::sort(places.begin(), places.end());
+  std::vector<std::size_t> order;
+  for (const auto& place : places) order.push_back(place.second);
+  return order;
+}
 
 // An op that a back end cannot take, or would compute in another way than the reference.
 struct Refusal {
@@ -62,6 +91,9 @@ class Backend {
   // The engine and the machine it would compile for, as a key ("ort-1.31.1/x86_64/avx2...");
   // an Error with the command that installs it, if it is not there.
   virtual Result<std::string> engine() const = 0;
+
+  // Whether BackendOptions::tune makes a difference.
+  virtual bool can_tune() const { return false; }
 
   // Compiles the sub-DNNs of an outlined program, in the program's order. All at
   // once, because layouts of values that cross cuts are agreed between them. May add

@@ -108,8 +108,8 @@ class KnownChoice {
       const auto engine = (*backend)->engine();
       key_.add(engine ? *engine : name + " is missing");
     }
-    key_.add(std::to_string(options.threads) + " " + std::to_string(options.budget) +
-             (options.portable_only ? " p" : ""));
+    key_.add(std::to_string(options.threads) + " " + std::to_string(options.budget) + " " +
+             std::to_string(options.tune) + (options.portable_only ? " p" : ""));
     key_.add(ir::print(program));
     for (const auto& [name, weight] : program.weights) key_.add(name).add(weight.bytes.data, weight.bytes.size);
   }
@@ -165,8 +165,8 @@ Result<backends::Assignment> measure(ir::Program& program, const CompileOptions&
   const bool before = text.has_value();
   if (!text) {
     backends::AutoReport report;
-    DYCL_TRY(
-        backends::choose_backends(program, engine, {options.threads, options.budget, options.plugin_folders}, report));
+    DYCL_TRY(backends::choose_backends(
+        program, engine, {options.threads, options.budget, options.tune, options.plugin_folders}, report));
     text = to_json(report, options);
     known.put(*text);
   }
@@ -192,6 +192,15 @@ Result<backends::Assignment> measure(ir::Program&, const CompileOptions&, const 
 }
 #endif
 
+Result<void> check_tuning(const CompileOptions& options, const backends::Backend& backend) {
+  if (options.tune <= 0 || options.backend == kAuto || backend.can_tune()) return {};
+  return Error{ErrorKind::InvalidInput,
+               "the back end '" + options.backend + "' has nothing to tune",
+               "choose another one (tvm, auto) or leave tuning out",
+               {},
+               {}};
+}
+
 }  // namespace
 
 void count(const ir::Program& program, CompileReport& report) {
@@ -212,6 +221,7 @@ Result<CompileReport> compile(ir::Program program, const CompileOptions& options
   if (options.output.empty()) return Error{ErrorKind::InvalidInput, "no output path for the package", {}, {}, {}};
   DYCL_ASSIGN(const auto known, backends::find_backend(options.backend == kAuto ? "ort" : options.backend));
   DYCL_TRY(known->engine());
+  DYCL_TRY(check_tuning(options, *known));
 
   emit::PackageOptions package;
   package.producer = "dycl " DYCL_VERSION;
@@ -229,10 +239,13 @@ Result<CompileReport> compile(ir::Program program, const CompileOptions& options
   const auto cache = options.use_cache ? backends::Cache::of_user() : std::nullopt;
   engine.cache = cache ? &*cache : nullptr;
   engine.notice = [&](std::string_view text) { report.notices.emplace_back(text); };
+  engine.jobs = options.jobs;
+  engine.progress = options.progress;
   DYCL_ASSIGN(auto assignment, stages.run("choose engines", [&] {
     return options.backend == kAuto ? measure(program, options, engine)
                                     : backends::assign_all(program, options.backend, engine);
   }));
+  engine.tune = options.backend == kAuto ? 0 : options.tune;  // auto has tuned before it measured
   DYCL_ASSIGN(const auto artifacts,
               stages.run("back end", [&] { return backends::compile_assigned(program, assignment, engine); }));
   for (const auto& sub_dnn : artifacts) report.artifacts += sub_dnn.artifacts.size();

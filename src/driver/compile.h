@@ -18,18 +18,20 @@
 namespace dycl::driver {
 
 struct CompileOptions {
-  std::string backend = "ort";                           // or "auto": chosen per sub-DNN by measuring
-  int threads = 1;                                       // of use, for what auto measures
-  double budget = 20;                                    // seconds that auto may spend on candidates
-  std::filesystem::path output;                          // the package
-  std::vector<std::string> skip_passes;                  // by name
-  std::filesystem::path dump_folder;                     // IR text after every pass goes here; empty: nowhere
-  bool portable_only = false;                            // no artifacts for this machine's CPU
+  std::string backend = "ort";           // or "auto": chosen per sub-DNN by measuring
+  int threads = 1;                       // of use, for what auto measures
+  double budget = 20;                    // seconds that auto may spend on candidates
+  double tune = 0;                       // seconds for better code, of engines that can be tuned
+  int jobs = 0;                          // processes that may compile at once; 0: as many as cores and memory allow
+  std::filesystem::path output;          // the package
+  std::vector<std::string> skip_passes;  // by name
+  std::filesystem::path dump_folder;     // IR text after every pass goes here; empty: nowhere
+  bool portable_only = false;            // no artifacts for this machine's CPU
   std::vector<std::filesystem::path> plugin_folders;     // for auto: looked through before the usual ones
   bool use_cache = true;                                 // what engines made before (backends/cache.h)
   bool debug_info = true;                                // keep IR text and source lines in the package
   std::map<std::string, std::string> source_texts;       // by name in Program::sources
-  std::function<void(std::string_view stage)> progress;  // at the start of each stage
+  std::function<void(std::string_view stage)> progress;  // at the start of each stage, and within tuning
 };
 
 struct StageTime {

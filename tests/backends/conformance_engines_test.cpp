@@ -586,6 +586,38 @@ TEST_P(Engine, HandsOnNaNsThroughFusedOps) {
   }
 }
 
+// Who compiles a sub-DNN makes no difference.
+TEST_P(Engine, CompilesSideBySideTheSame) {
+  const auto compiled = [&](int jobs) {
+    ir::Program program = empty_program();
+    for (int i = 0; i < 6; ++i) {
+      SubDnn s(program, "s" + std::to_string(i));
+      const auto f = shaped(DType::F32, {1, 8, 6 + i, 6});
+      const auto weight =
+          s.weight("w" + std::to_string(i), random_f32({8, 8, 3, 3}, static_cast<unsigned>(i) + 1, 0.1F));
+      s.returns({s.op("Relu", {s.op("Conv", {s.input(f), weight}, f, {{"pads", ns({1, 1, 1, 1})}})}, f)});
+    }
+    backends::BackendOptions options;
+    options.jobs = jobs;
+    auto made = (*backends::find_backend(GetParam()))->compile_program(program, options);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return std::move(made).value();
+  };
+  const auto alone = compiled(1), together = compiled(3);
+  ASSERT_EQ(alone.size(), together.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(alone[i].function, together[i].function);
+    ASSERT_EQ(alone[i].artifacts.size(), together[i].artifacts.size());
+    for (std::size_t k = 0; k < alone[i].artifacts.size(); ++k) {
+      EXPECT_EQ(alone[i].artifacts[k].target, together[i].artifacts[k].target);
+      EXPECT_EQ(alone[i].artifacts[k].weights, together[i].artifacts[k].weights);
+      // OpenVINO names things by what it counts in a process.
+      if (GetParam() == "openvino" && alone[i].artifacts[k].target != backends::kPortableTarget) continue;
+      EXPECT_TRUE(alone[i].artifacts[k].bytes == together[i].artifacts[k].bytes) << i << " " << k;
+    }
+  }
+}
+
 // ---- interfaces --------------------------------------------------------------------
 
 TEST_P(Engine, ReturnsParametersConstantsAndOneValueTwice) {

@@ -3,7 +3,9 @@
 // may be missing. Everything that all back ends share is in conformance_engines_test.cpp.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <random>
 
 #include "backends/cache.h"
@@ -32,6 +34,8 @@ ir::Program twins() {
 class Tvm : public testing::Test {
  protected:
   void SetUp() override {
+    if (const char* python = std::getenv("DYCL_TVM_PYTHON"); python && std::string(python).ends_with("refusing_python"))
+      GTEST_SKIP() << "there is a stand-in for TVM's compiler";
     if (const auto engine = (*backends::find_backend("tvm"))->engine(); !engine)
       GTEST_SKIP() << engine.error().message << "; " << engine.error().help;
   }
@@ -93,6 +97,124 @@ TEST_F(Tvm, DamagedPlansAreErrors) {
   }
   EXPECT_GE(refused, 150);
   for (std::size_t size = 0; size < end; size += 7) EXPECT_FALSE(tvm::read_plan({good.data(), size}).ok()) << size;
+}
+
+// Convolutions of several structures.
+ir::Program several(int count) {
+  ir::Program program = empty_program();
+  for (int i = 0; i < count; ++i) {
+    SubDnn s(program, "s" + std::to_string(i));
+    const std::int64_t n = 8 + i;
+    const auto x = s.input(shaped(DType::F32, {1, 16, n, n}));
+    const auto weight =
+        s.weight("w" + std::to_string(i), random_f32({16, 16, 3, 3}, static_cast<unsigned>(i) + 1, 0.1F));
+    s.returns({s.op("Conv", {x, weight}, shaped(DType::F32, {1, 16, n, n}),
+                    {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}})});
+  }
+  return program;
+}
+
+TEST_F(Tvm, SideBySideGivesTheSame) {
+  ir::Program program = several(4), again = several(4);
+  backends::BackendOptions alone, together;
+  alone.jobs = 1;
+  together.jobs = 3;
+  together.first = {"s3", "s1"};
+  const auto first = compile(program, alone), second = compile(again, together);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  ASSERT_EQ(first->size(), second->size());
+  for (std::size_t i = 0; i < first->size(); ++i) {
+    EXPECT_EQ((*first)[i].function, (*second)[i].function);
+    EXPECT_EQ((*first)[i].artifacts.front().weights, (*second)[i].artifacts.front().weights);
+    EXPECT_EQ((*first)[i].artifacts.front().bytes, (*second)[i].artifacts.front().bytes) << i;
+  }
+}
+
+TEST_F(Tvm, WhatIsNotBegunAtTheDeadlineFails) {
+  ir::Program program = several(2);
+  backends::BackendOptions options;
+  options.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  int failed = 0;
+  options.failed = [&](const ir::Function&, const Error& error) { failed += error.message == "the budget is spent"; };
+  const auto made = compile(program, options);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(failed, 2);
+}
+
+// Tuning leaves records, which later compilations use; its code is checked like any other.
+TEST_F(Tvm, TuningIsRememberedByKernel) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "tvm_tuning";
+  std::filesystem::remove_all(folder);
+  const backends::Cache cache(folder);
+  std::vector<std::string> notices, steps;
+  backends::BackendOptions options;
+  options.cache = &cache;
+  options.tune = 4;
+  options.notice = [&](std::string_view text) { notices.emplace_back(text); };
+  options.progress = [&](std::string_view text) { steps.emplace_back(text); };
+  ir::Program program = twins(), again = twins();
+  const auto first = compile(program, options);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  ASSERT_EQ(notices.size(), 1U);
+  EXPECT_EQ(notices[0].rfind("tuned ", 0), 0U) << notices[0];
+  EXPECT_FALSE(steps.empty());
+  std::size_t calls = 0;
+  options.tune = 0;
+  options.engine_calls = &calls;
+  const auto second = compile(again, options);
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_EQ(calls, 0U);
+  EXPECT_EQ((*first)[0].artifacts.front().bytes, (*second)[0].artifacts.front().bytes);
+}
+
+// Run with DYCL_TVM_PYTHON naming refusing_python (tests/backends/CMakeLists.txt).
+class TvmRefusal : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* python = std::getenv("DYCL_TVM_PYTHON");
+    if (!python || !std::string(python).ends_with("refusing_python")) GTEST_SKIP() << "the compiler is TVM's own";
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    ::setenv("DYCL_TEST_TVM_LOG", (folder_ / "log").c_str(), 1);
+    ::setenv("DYCL_TEST_TVM_MODE", (folder_ / "mode").c_str(), 1);
+  }
+  // The failures of both sub-DNNs.
+  std::vector<std::string> compile(const std::string& mode) {
+    std::ofstream(folder_ / "mode") << mode;
+    const backends::Cache cache(folder_ / "cache");
+    std::vector<std::string> failures;
+    backends::BackendOptions options;
+    options.cache = &cache;
+    options.failed = [&](const ir::Function&, const Error& error) { failures.push_back(error.message); };
+    ir::Program program = twins();
+    const auto made = (*backends::find_backend("tvm"))->compile_program(program, options);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return failures;
+  }
+  int asked() const {
+    std::ifstream log(folder_ / "log");
+    int lines = 0;
+    for (std::string line; std::getline(log, line);) ++lines;
+    return lines;
+  }
+
+  const std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "tvm_refusal";
+};
+
+TEST_F(TvmRefusal, IsRememberedForTheStructure) {
+  const std::vector<std::string> expected(2, "TVM: it is too hot");
+  EXPECT_EQ(compile("refuse"), expected);
+  EXPECT_EQ(asked(), 1);
+  EXPECT_EQ(compile("refuse"), expected);
+  EXPECT_EQ(asked(), 1);
+}
+
+TEST_F(TvmRefusal, ACompilerThatDiesIsNoRefusal) {
+  const std::vector<std::string> expected(2, "TVM's compiler was ended by signal 9");
+  EXPECT_EQ(compile("die"), expected);
+  EXPECT_EQ(compile("die"), expected);
+  EXPECT_EQ(asked(), 2);
 }
 
 // Run with DYCL_TVM_HOME naming a folder without TVM (tests/backends/CMakeLists.txt).

@@ -33,6 +33,17 @@ bool is_python(const std::string& source) {
   return source.find(':') != std::string::npos && !std::filesystem::exists(source);
 }
 
+// "60s", "5m", "60": seconds.
+double seconds_of(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const std::string unit = end;
+  const bool known = unit.empty() || unit == "s" || unit == "m";
+  if (end == text.c_str() || !known || !(number > 0 && number < 1e6))
+    throw CLI::ValidationError("--tune", "'" + text + "' is no time; write 60s or 5m");
+  return unit == "m" ? number * 60 : number;
+}
+
 // The interpreter that a wheel names, the one beside this program (.venv/bin), else the one on the PATH.
 std::string python_interpreter() {
   if (const char* named = std::getenv("DYCL_PYTHON"); named && *named) return named;
@@ -142,6 +153,15 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
   command->add_option("--budget", options->compile.budget, "Seconds that auto may spend on measuring")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
+  CLI::Option* tune =
+      command
+          ->add_option_function<std::string>(
+              "--tune", [options](const std::string& text) { options->compile.tune = seconds_of(text); },
+              "Time for better code, e.g. 60s or 5m; for tvm and auto. What is found is kept")
+          ->type_name("TIME");
+  command->add_option("--jobs", options->compile.jobs, "Processes that compile at once; 0: by cores and memory")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   CLI::Option* weights =
       command->add_option("--weights", options->weights, "Weights of a .dyir; default: its name with .safetensors");
   CLI::Option* skip = command->add_option("--skip-passes", options->compile.skip_passes, "Passes to leave out, by name")
@@ -154,6 +174,7 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
       ->add_flag("--retarget", options->retarget,
                  "The source is a package (.dycl): add artifacts for this machine; without -o in place")
       ->excludes(backend)
+      ->excludes(tune)
       ->excludes(weights)
       ->excludes(skip)
       ->excludes(dump)

@@ -2,24 +2,29 @@
 #include "backends/tvm/compile.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include "backends/agreement.h"
 #include "backends/cache.h"
 #include "backends/cpu.h"
 #include "backends/onnx/export.h"
 #include "backends/ort/evaluator.h"
+#include "backends/side_by_side.h"
 #include "backends/trial.h"
+#include "backends/tvm/crew.h"
 #include "backends/tvm/library.h"
 #include "backends/tvm/plan.h"
 #include "backends/tvm/takes.h"
 #include "backends/tvm/worker.h"
+#include "backends/worker.h"
 
 namespace dycl::backends::tvm {
 namespace {
@@ -47,19 +52,6 @@ struct Made {
 };
 
 // ---- between processes and in the cache ----------------------------------------------
-
-Result<Bytes> read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return failure("TVM's compiler did not write " + path.filename().string());
-  return Bytes(std::istreambuf_iterator<char>(file), {});
-}
-
-bool write_file(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  return file.good();
-}
 
 // The descriptions of weights, and the elements of the new ones one after the other.
 Result<std::vector<KernelWeight>> weights_of(const nlohmann::json& described, const Bytes& elements) {
@@ -93,6 +85,10 @@ Bytes packed(const nlohmann::json& head, const Bytes& artifact, const Bytes& ele
   return bytes;
 }
 
+std::span<const std::uint8_t> as_bytes(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
 Result<Made> unpacked(const Bytes& bytes) {
   const auto end = std::find(bytes.begin(), bytes.end(), '\n');
   const auto head = nlohmann::json::parse(bytes.begin(), end, nullptr, false);
@@ -112,56 +108,89 @@ Result<Made> unpacked(const Bytes& bytes) {
 struct Job {
   const ir::Function* function = nullptr;
   std::string model;
+  std::string structure;             // the model with its integer weights, which become part of the code
   std::vector<std::string> weights;  // of the program
+  std::vector<ir::Bytes> bytes;      // of these; the program gets others while this is compiled
 };
 
 Result<Job> job_of(const ir::Program& program, const ir::Function& function) {
   DYCL_ASSIGN(ExportedModel exported, export_sub_dnn(program, function, "weights"));
   exported.model.graph.value_infos.clear();
+  std::vector<ir::Bytes> bytes;
+  std::string structure;
   for (const std::string& name : exported.weights) {
     const ir::Weight& weight = program.weights.at(name);
     std::size_t size = size_of(weight.type.dtype);
     for (const ir::Dim& dim : *weight.type.shape) size *= static_cast<std::size_t>(dim.value);
     if (weight.bytes.size != size)
       return Error{ErrorKind::Missing, "weight @" + name + " has no bytes", "give the program's weights file", {}, {}};
+    bytes.push_back(weight.bytes);
+    if (weight.type.dtype == DType::F32) continue;
+    structure += name + CacheKey("weight").add(weight.bytes.data, weight.bytes.size).hex();
   }
-  return Job{&function, onnx::write_model(exported.model), std::move(exported.weights)};
-}
-
-// TVM's import takes seconds: one process for all compilations of this one.
-Worker& worker(std::unique_lock<std::mutex>& lock) {
-  static std::mutex mutex;
-  static Worker one;
-  lock = std::unique_lock(mutex);
-  return one;
+  std::string model = onnx::write_model(exported.model);
+  structure += model;
+  return Job{&function, std::move(model), std::move(structure), std::move(exported.weights), std::move(bytes)};
 }
 
 struct Answer {
   nlohmann::json weights;
   Bytes artifact, elements;
+  double seconds = 0;
 };
 
-Result<Answer> ask_compiler(const ir::Program& program, const Job& job) {
-  std::unique_lock<std::mutex> lock;
-  Worker& compiler = worker(lock);
-  DYCL_ASSIGN(const fs::path folder, compiler.folder());
-  std::string elements;
-  for (const std::string& name : job.weights) {
-    const ir::Bytes& bytes = program.weights.at(name).bytes;
-    elements.append(reinterpret_cast<const char*>(bytes.data), bytes.size);
+// Requests to one process about one structure, whose model it gets with the first.
+class Inquiry {
+ public:
+  Inquiry(Worker& compiler, const Deadline& deadline) : compiler_(compiler), deadline_(deadline) {}
+
+  Result<nlohmann::json> ask(const Job& job, nlohmann::json request) {
+    DYCL_ASSIGN(const fs::path folder, compiler_.folder());
+    std::string elements;
+    for (const ir::Bytes& bytes : job.bytes) elements.append(reinterpret_cast<const char*>(bytes.data), bytes.size);
+    const fs::path model = folder / "model.onnx", weights = folder / "model.weights";
+    if (!write_file(model, job.model.data(), job.model.size()) ||
+        !write_file(weights, elements.data(), elements.size()))
+      return failure("cannot write to " + folder.string());
+    request["model"] = model.string();
+    request["weights"] = weights.string();
+    request["features"] = cpu_features();
+    double seconds = kSeconds;
+    if (deadline_) {
+      const std::chrono::duration<double> left = *deadline_ - std::chrono::steady_clock::now();
+      seconds = std::min(seconds, std::max(left.count(), 0.0) + kGrace);
+    }
+    Worker::End end = Worker::End::Answered;
+    auto answer = compiler_.ask(request, seconds, &end);
+    if (answer) return answer;
+    Error error = answer.error();
+    if (end == Worker::End::Answered) error.message = "TVM: " + error.message;
+    is_refusal = end == Worker::End::Answered || (end == Worker::End::TooLong && seconds >= kSeconds);
+    if (end == Worker::End::TooLong && !is_refusal) return budget_is_spent();
+    return error;
   }
-  if (!write_file(folder / "model.onnx", job.model) || !write_file(folder / "model.weights", elements))
-    return failure("cannot write to " + folder.string());
-  const nlohmann::json request = {{"model", (folder / "model.onnx").string()},
-                                  {"weights", (folder / "model.weights").string()},
-                                  {"out", (folder / "out").string()},
-                                  {"features", cpu_features()}};
-  DYCL_ASSIGN(const nlohmann::json answer, compiler.ask(request, kSeconds));
-  DYCL_ASSIGN(const Bytes plan, read_file(folder / "out.plan"));
-  DYCL_ASSIGN(const Bytes kernels, read_file(folder / "out.so"));
-  DYCL_ASSIGN(Bytes changed, read_file(folder / "out.weights"));
-  return Answer{answer.value("weights", nlohmann::json::array()), write_artifact(plan, kernels), std::move(changed)};
-}
+
+  Result<Answer> compile(const Job& job, const nlohmann::json& records) {
+    DYCL_ASSIGN(const fs::path folder, compiler_.folder());
+    const auto start = std::chrono::steady_clock::now();
+    DYCL_ASSIGN(const nlohmann::json answer,
+                ask(job, {{"do", "compile"}, {"out", (folder / "out").string()}, {"records", records}}));
+    DYCL_ASSIGN(const Bytes plan, read_file(folder / "out.plan"));
+    DYCL_ASSIGN(const Bytes kernels, read_file(folder / "out.so"));
+    DYCL_ASSIGN(Bytes changed, read_file(folder / "out.weights"));
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    return Answer{answer.value("weights", nlohmann::json::array()), write_artifact(plan, kernels), std::move(changed),
+                  taken.count()};
+  }
+
+  bool is_refusal = false;  // whether the last failure would come again
+
+ private:
+  static constexpr double kGrace = 5;  // seconds after the deadline for what was begun before it
+
+  Worker& compiler_;
+  const Deadline& deadline_;
+};
 
 // ---- is it right? --------------------------------------------------------------------
 
@@ -173,17 +202,18 @@ bool loses_nans(const ir::Function& function) {
   });
 }
 
-// Operands that are easily got wrong: among the numbers some that are none.
+// Operands that are easily got wrong: among the numbers some that are none. Where NaNs mean nothing, no infinities
+// either: their differences are NaNs.
 void add_specials(std::vector<ir::Tensor>& operands, bool with_nans) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const float specials[] = {with_nans ? std::numeric_limits<float>::quiet_NaN() : kInfinity, kInfinity, -kInfinity,
-                            -0.0F, 1e30F};
+  constexpr float kAll[] = {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity, -0.0F, 1e30F};
+  constexpr float kFinite[] = {1e4F, -0.0F, -1e4F, 1e-30F, 0.0F};
   std::size_t next = 0;
   for (ir::Tensor& operand : operands) {
     if (operand.dtype != DType::F32) continue;
     const std::int64_t step = operand.count() / 4 + 1;
-    for (std::int64_t i = operand.count() / 8; i < operand.count(); i += step)
-      operand.data<float>()[i] = specials[next++ % std::size(specials)];
+    for (std::int64_t i = operand.count() / 8; i < operand.count(); i += step, ++next)
+      operand.data<float>()[i] = (with_nans ? kAll : kFinite)[next % std::size(kAll)];
   }
 }
 
@@ -224,7 +254,22 @@ class Names {
     while (program_.weights.count(name));
     program_.weights[name] = {type, ir::Bytes::copy_of(weight.bytes.data(), weight.bytes.size())};
     known_[key] = name;
+    added_.emplace_back(key, name);
     return name;
+  }
+
+  // Weights that were added since the last call of one of these stay, or are taken back.
+  void keep() {
+    added_.clear();
+    kept_ = next_;
+  }
+  void take_back() {
+    for (const auto& [key, name] : added_) {
+      known_.erase(key);
+      program_.weights.erase(name);
+    }
+    next_ = kept_;
+    added_.clear();
   }
 
  private:
@@ -232,7 +277,24 @@ class Names {
 
   ir::Program& program_;
   std::map<std::string, std::string> known_;
-  std::size_t next_ = 0;
+  std::vector<std::pair<std::string, std::string>> added_;  // hash and name
+  std::size_t next_ = 0, kept_ = 0;
+};
+
+// Sub-DNNs of one structure: one model, compiled once, with weights of their own.
+struct Structure {
+  const std::string* name = nullptr;  // Job::structure
+  std::vector<std::size_t> jobs;
+  std::optional<nlohmann::json> kernels;              // [{"key": ..., "work": ...}]; nullopt: not known yet
+  nlohmann::json records = nlohmann::json::object();  // schedules of kernels that were tuned, by key
+};
+
+// What became of a job in a process of the compiler, or in the cache.
+struct Outcome {
+  std::optional<Result<Bytes>> entry;  // as in the cache
+  std::unique_ptr<CacheKey> key;
+  bool is_new = false;  // to be compared and kept
+  double seconds = 0;
 };
 
 class Compilation {
@@ -243,40 +305,302 @@ class Compilation {
         target_(target_key(library)),
         sources_(compiler_sources()),
         names_(program) {}
+  ~Compilation() { finish(); }
+  Compilation(const Compilation&) = delete;
+  Compilation& operator=(const Compilation&) = delete;
 
-  Result<Artifact> compile(const ir::Function& function) {
-    DYCL_ASSIGN(const Job job, job_of(program_, function));
-    CacheKey key("tvm");
-    key.add(target_).add(sources_).add(job.model);
-    for (const std::string& name : job.weights) {
-      const ir::Bytes& bytes = program_.weights.at(name).bytes;
-      key.add(bytes.data, bytes.size);
+  // Looks up what is known and starts to compile the rest, in processes beside this one.
+  Result<void> start() {
+    for (const ir::Function& function : program_.functions) {
+      if (function.kind != ir::FunctionKind::SubDnn || !options_.wants(function)) continue;
+      DYCL_ASSIGN(Job job, job_of(program_, function));
+      jobs_.push_back(std::move(job));
     }
-    if (options_.cache)
-      if (const auto found = options_.cache->get(key)) {
-        DYCL_ASSIGN(Made made, unpacked(*found));
-        return artifact_of(job, std::move(made));
-      }
-    return compile_anew(job, key);
+    outcomes_.resize(jobs_.size());
+    std::map<std::string_view, std::size_t> known;
+    for (const std::size_t i : in_order(options_, jobs_, [](const Job& job) { return job.function->name; })) {
+      const auto [it, is_new] = known.try_emplace(jobs_[i].structure, structures_.size());
+      if (is_new) structures_.push_back({&jobs_[i].structure, {}, {}, nlohmann::json::object()});
+      structures_[it->second].jobs.push_back(i);
+    }
+    if (options_.tune > 0) DYCL_TRY(tune());
+    for (std::size_t s = 0; s < structures_.size(); ++s)
+      if (!look_up(structures_[s])) missing_.push_back(s);
+    if (!missing_.empty()) thread_ = std::thread([this] { compile_missing(); });
+    return {};
+  }
+
+  // The sub-DNN's artifact, as soon as it is there. In the order of the program, so that weights always get the same
+  // names.
+  Result<Artifact> artifact(std::size_t i) {
+    {
+      std::unique_lock lock(mutex_);
+      arrived_.wait(lock, [&] { return outcomes_[i].entry.has_value(); });
+    }
+    Outcome& outcome = outcomes_[i];
+    if (outcome.is_new && options_.engine_calls) ++*options_.engine_calls;
+    if (outcome.is_new && options_.engine_seconds) *options_.engine_seconds += outcome.seconds;
+    if (!*outcome.entry) return outcome.entry->error();
+    const Bytes entry = std::move(**outcome.entry);
+    DYCL_ASSIGN(Made made, unpacked(entry));
+    DYCL_ASSIGN(Artifact artifact, artifact_of(jobs_[i], std::move(made)));
+    if (!outcome.is_new) {
+      names_.keep();
+      return artifact;
+    }
+    auto right = compare(program_, *jobs_[i].function, artifact);
+    right ? names_.keep() : names_.take_back();
+    if (!right && right.error().kind == ErrorKind::Missing) return right.error();
+    if (options_.cache) options_.cache->put(*outcome.key, right ? entry : refusal_entry(right.error()));
+    if (!right) return right.error();
+    return artifact;
+  }
+
+  std::size_t size() const { return jobs_.size(); }
+  const ir::Function& function(std::size_t i) const { return *jobs_[i].function; }
+
+  // Nothing more is begun; what was is waited for.
+  void finish() {
+    stopped_ = true;
+    if (thread_.joinable()) thread_.join();
   }
 
  private:
-  Result<Artifact> compile_anew(const Job& job, const CacheKey& key) {
-    const auto start = std::chrono::steady_clock::now();
-    if (options_.engine_calls) ++*options_.engine_calls;
-    auto answer = ask_compiler(program_, job);
-    if (options_.engine_seconds)
-      *options_.engine_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (!answer) return answer.error();
-    const nlohmann::json head = {{"weights", answer->weights}, {"artifact", answer->artifact.size()}};
-    const Bytes entry = packed(head, answer->artifact, answer->elements);
-    DYCL_ASSIGN(Made made, unpacked(entry));
-    DYCL_ASSIGN(Artifact artifact, artifact_of(job, std::move(made)));
-    auto right = compare(program_, *job.function, artifact);
-    if (!right && right.error().kind == ErrorKind::Missing) return right.error();
-    if (options_.cache) options_.cache->put(key, right ? entry : packed({{"refused", right.error().message}}, {}, {}));
-    if (!right) return right.error();
-    return artifact;
+  static constexpr const char* kRecord = "tvm record";
+
+  static Bytes refusal_entry(const Error& error) { return packed({{"refused", error.message}}, {}, {}); }
+
+  CacheKey& add_structure(CacheKey& key, const Structure& structure) const {
+    return key.add(target_).add(sources_).add(*structure.name);
+  }
+
+  CacheKey& add_record(CacheKey& key, const std::string& kernel) const {
+    return key.add(target_).add(sources_).add(kernel);
+  }
+
+  std::unique_ptr<CacheKey> key_of(const Structure& structure, const Job& job) const {
+    auto key = std::make_unique<CacheKey>("tvm");
+    add_structure(*key, structure).add(structure.records.dump());
+    for (const ir::Bytes& bytes : job.bytes) key->add(bytes.data, bytes.size);
+    return key;
+  }
+
+  void settle(std::size_t i, Result<Bytes> entry) {
+    const std::lock_guard lock(mutex_);
+    outcomes_[i].entry = std::move(entry);
+    arrived_.notify_all();
+  }
+
+  // Whether the cache has everything about a structure. What it has is settled.
+  bool look_up(Structure& structure) {
+    if (structure.kernels) look_up_records(structure);
+    if (!options_.cache) return false;
+    CacheKey refused("tvm refused");
+    if (const auto why = options_.cache->get(add_structure(refused, structure))) {
+      for (const std::size_t i : structure.jobs) settle(i, *why);
+      return true;
+    }
+    CacheKey kernels("tvm kernels");
+    const auto list = options_.cache->get(add_structure(kernels, structure));
+    if (!list) return false;
+    structure.kernels = nlohmann::json::parse(*list, nullptr, false);
+    look_up_records(structure);
+    return look_up_jobs(structure);
+  }
+
+  void look_up_records(Structure& structure) const {
+    structure.records = nlohmann::json::object();
+    for (const auto& kernel : *structure.kernels) {
+      const std::string key = kernel.value("key", "");
+      const auto schedule = record_of(key).value("schedule", nlohmann::json::object());
+      if (!schedule.empty()) structure.records[key] = schedule;
+    }
+  }
+
+  // What tuning found out about a kernel; an empty object if it was not tuned.
+  nlohmann::json record_of(const std::string& kernel) const {
+    if (const auto it = tuned_.find(kernel); it != tuned_.end()) return it->second;
+    CacheKey key(kRecord);
+    const auto bytes = options_.cache ? options_.cache->get(add_record(key, kernel)) : std::nullopt;
+    auto record = bytes ? nlohmann::json::parse(*bytes, nullptr, false) : nlohmann::json();
+    return record.is_object() ? record : nlohmann::json::object();
+  }
+
+  bool look_up_jobs(Structure& structure) {
+    bool all = true;
+    for (const std::size_t i : structure.jobs) {
+      if (outcomes_[i].entry) continue;
+      outcomes_[i].key = key_of(structure, jobs_[i]);
+      auto found = options_.cache->get(*outcomes_[i].key);
+      if (found)
+        settle(i, std::move(*found));
+      else
+        all = false;
+    }
+    return all;
+  }
+
+  // In a thread of its own, while the caller's compares what has come.
+  void compile_missing() {
+    constexpr std::uint64_t kMemoryOfOne = std::uint64_t{1} << 30;
+    constexpr std::size_t kWorthAProcess = 4;  // structures: importing TVM takes as long as to compile a few
+    SideBySide work;
+    work.helpers = processes_at_once(options_.jobs, kMemoryOfOne) - 1;
+    if (options_.jobs == 0) work.helpers = std::min(work.helpers, missing_.size() / kWorthAProcess);
+    work.helpers = std::min(work.helpers, missing_.size() - 1);
+    std::vector<std::unique_ptr<Lease>> leases;
+    for (std::size_t i = 0; i <= work.helpers; ++i) leases.push_back(std::make_unique<Lease>());
+    work.here = [&](std::size_t s) { compile_structure(**leases[0], structures_[missing_[s]]); };
+    work.there = [&](std::size_t helper, std::size_t s) {
+      compile_structure(**leases[helper], structures_[missing_[s]]);
+    };
+    work.run(missing_.size());
+  }
+
+  void compile_structure(Worker& compiler, Structure& structure) {
+    const auto fail_all = [&](const Error& error) {
+      for (const std::size_t i : structure.jobs)
+        if (!outcomes_[i].entry) settle(i, error);
+    };
+    Inquiry inquiry(compiler, options_.deadline);
+    try {
+      if (stopped_) return fail_all(failure("given up"));
+      if (const auto done = describe(inquiry, structure); !done) {
+        if (inquiry.is_refusal) refuse(structure, done.error());
+        return fail_all(done.error());
+      }
+      for (const std::size_t i : structure.jobs) {
+        if (outcomes_[i].entry) continue;
+        if (stopped_) return fail_all(failure("given up"));
+        if (options_.deadline && std::chrono::steady_clock::now() > *options_.deadline)
+          return fail_all(budget_is_spent());
+        auto answer = inquiry.compile(jobs_[i], structure.records);
+        if (!answer) {
+          if (inquiry.is_refusal) refuse(structure, answer.error());
+          return fail_all(answer.error());
+        }
+        outcomes_[i].is_new = true;
+        outcomes_[i].seconds = answer->seconds;
+        const nlohmann::json head = {{"weights", answer->weights}, {"artifact", answer->artifact.size()}};
+        settle(i, packed(head, answer->artifact, answer->elements));
+      }
+    } catch (const std::exception& error) {  // no memory: the thread that waits must not wait for ever
+      fail_all(failure(error.what()));
+    }
+  }
+
+  // ---- tuning ----
+
+  // A kernel that can be tuned, and how much of the program's work it is.
+  struct Tunable {
+    const Job* job = nullptr;  // one that has it
+    std::string key;
+    double work = 0;
+  };
+
+  // The kernels with most work first, each for its share of the time; what was tuned before as long is not tuned again.
+  // By itself: beside other compilations times would mean nothing.
+  Result<void> tune() {
+    constexpr double kShortest = 1;  // second
+    const Lease compiler;
+    DYCL_ASSIGN(std::vector<Tunable> kernels, tunable(*compiler));
+    double work = 0, left = options_.tune;
+    for (const Tunable& one : kernels) work += one.work;
+    for (std::size_t k = 0; k < kernels.size() && left > 0; ++k) {
+      const double share = std::max(kShortest, left * kernels[k].work / work);
+      work -= kernels[k].work;
+      const auto start = std::chrono::steady_clock::now();
+      DYCL_TRY(tune_one(*compiler, kernels[k], std::min(share, left)));
+      left -= std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      char text[120];
+      std::snprintf(text, sizeof text, "tune kernel %zu/%zu, %.0f s left", k + 1, kernels.size(), std::max(left, 0.0));
+      if (options_.progress) options_.progress(text);
+    }
+    tell(kernels);
+    return {};
+  }
+
+  // What tuning gave, of all kernels that it knows in this program.
+  void tell(const std::vector<Tunable>& kernels) const {
+    double before = 0, after = 0;
+    std::size_t known = 0, better = 0, tried = 0, wrong = 0;
+    for (const Tunable& kernel : kernels) {
+      const nlohmann::json record = record_of(kernel.key);
+      if (record.empty()) continue;
+      ++known;
+      better += !record.value("schedule", nlohmann::json::object()).empty();
+      tried += record.value("tried", std::size_t{0});
+      wrong += record.value("wrong", std::size_t{0});
+      before += record.value("before", 0.0);
+      after += record.value("after", 0.0);
+    }
+    char text[240];
+    std::snprintf(
+        text, sizeof text,
+        "tuned %zu of %zu kernels, %zu have better schedules: one call of each took %.0f us, now %.0f us; %zu "
+        "schedules tried, %zu of them dropped because results differed",
+        known, kernels.size(), better, before, after, tried, wrong);
+    if (options_.notice) options_.notice(text);
+  }
+
+  Result<std::vector<Tunable>> tunable(Worker& compiler) {
+    std::map<std::string, Tunable> by_key;
+    for (Structure& structure : structures_) {
+      Inquiry inquiry(compiler, {});
+      if (auto done = describe(inquiry, structure); !done) {
+        if (done.error().kind == ErrorKind::Missing) return done.error();
+        continue;  // it fails once more when it is compiled
+      }
+      for (const auto& kernel : *structure.kernels) {
+        if (!kernel.value("tunable", false)) continue;
+        const std::string key = kernel.value("key", "");
+        Tunable& one = by_key.try_emplace(key, Tunable{&jobs_[structure.jobs.front()], key, 0}).first->second;
+        one.work += kernel.value("work", 0.0) * static_cast<double>(structure.jobs.size());
+      }
+    }
+    std::vector<Tunable> kernels;
+    for (auto& [key, one] : by_key) kernels.push_back(std::move(one));
+    std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) { return a.work > b.work; });
+    return kernels;
+  }
+
+  Result<void> tune_one(Worker& compiler, const Tunable& kernel, double seconds) {
+    nlohmann::json before = record_of(kernel.key);
+    const double spent = before.value("seconds", 0.0);
+    if (before.value("done", false) || spent >= seconds) return {};
+    Inquiry inquiry(compiler, {});
+    auto record = inquiry.ask(*kernel.job, {{"do", "tune"},
+                                            {"kernel", kernel.key},
+                                            {"seconds", seconds},
+                                            {"start", before.value("schedule", nlohmann::json::object())}});
+    if (!record && record.error().kind == ErrorKind::Missing) return record.error();
+    if (!record) return {};  // the default schedule stays
+    (*record)["seconds"] = spent + seconds;
+    tuned_[kernel.key] = *record;
+    const std::string text = record->dump();
+    CacheKey key(kRecord);
+    if (options_.cache) options_.cache->put(add_record(key, kernel.key), as_bytes(text));
+    return {};
+  }
+
+  // Which kernels a structure has, where their schedules may be known from tuning.
+  Result<void> describe(Inquiry& inquiry, Structure& structure) {
+    if ((!options_.cache && options_.tune <= 0) || structure.kernels) return {};
+    if (options_.deadline && std::chrono::steady_clock::now() > *options_.deadline) return budget_is_spent();
+    DYCL_ASSIGN(const nlohmann::json answer, inquiry.ask(jobs_[structure.jobs.front()], {{"do", "describe"}}));
+    structure.kernels = answer.value("kernels", nlohmann::json::array());
+    CacheKey key("tvm kernels");
+    const std::string text = structure.kernels->dump();
+    if (options_.cache) options_.cache->put(add_structure(key, structure), as_bytes(text));
+    look_up_records(structure);
+    if (options_.cache) look_up_jobs(structure);
+    return {};
+  }
+
+  // What TVM cannot do it need not be asked for again.
+  void refuse(const Structure& structure, const Error& error) const {
+    CacheKey key("tvm refused");
+    if (options_.cache) options_.cache->put(add_structure(key, structure), refusal_entry(error));
   }
 
   Result<Artifact> artifact_of(const Job& job, Made made) {
@@ -294,8 +618,18 @@ class Compilation {
 
   ir::Program& program_;
   const BackendOptions& options_;
-  std::string target_, sources_;
+  const std::string target_, sources_;
   Names names_;
+  std::map<std::string, nlohmann::json> tuned_;  // records of this compilation, by kernel
+  std::vector<Job> jobs_;
+  std::vector<Structure> structures_;
+  std::vector<std::size_t> missing_;  // structures
+
+  std::mutex mutex_;  // of what follows
+  std::condition_variable arrived_;
+  std::vector<Outcome> outcomes_;  // of jobs_; written until settled by one thread, then read by the caller's
+  std::atomic<bool> stopped_ = false;
+  std::thread thread_;
 };
 
 // ONNX Runtime's portable artifacts of the same sub-DNNs.
@@ -319,6 +653,8 @@ class TvmBackend final : public Backend {
     return refusals(program, sub_dnn);
   }
 
+  bool can_tune() const override { return true; }
+
   Result<std::string> engine() const override {
     DYCL_ASSIGN(const Library* opened, library());
     DYCL_TRY(compiler_is_there());
@@ -329,21 +665,24 @@ class TvmBackend final : public Backend {
                                                        const BackendOptions& options) const override {
     DYCL_ASSIGN(const Library* opened, library());
     DYCL_ASSIGN(auto portable, portable_forms(program, options));
-    Compilation compilation(program, options, *opened);
     std::vector<SubDnnArtifacts> all;
-    for (const ir::Function& function : program.functions) {
-      if (function.kind != ir::FunctionKind::SubDnn || !options.wants(function)) continue;
-      SubDnnArtifacts made{function.name, {}};
-      if (!options.portable_only) {
-        auto artifact = compilation.compile(function);
-        if (!artifact && options.failed && artifact.error().kind != ErrorKind::Missing) {
-          options.failed(function, artifact.error());
-          continue;
-        }
-        if (!artifact) return artifact.error();
-        made.artifacts.push_back(std::move(*artifact));
+    if (options.portable_only) {
+      for (const ir::Function& function : program.functions)
+        if (const auto it = portable.find(function.name); it != portable.end()) all.push_back(std::move(it->second));
+      return all;
+    }
+    Compilation compilation(program, options, *opened);
+    DYCL_TRY(compilation.start());
+    for (std::size_t i = 0; i < compilation.size(); ++i) {
+      const ir::Function& function = compilation.function(i);
+      auto artifact = compilation.artifact(i);
+      if (!artifact && options.failed && artifact.error().kind != ErrorKind::Missing) {
+        options.failed(function, artifact.error());
+        continue;
       }
-      for (Artifact& artifact : portable.at(function.name).artifacts) made.artifacts.push_back(std::move(artifact));
+      if (!artifact) return artifact.error();
+      SubDnnArtifacts made{function.name, {std::move(*artifact)}};
+      for (Artifact& one : portable.at(function.name).artifacts) made.artifacts.push_back(std::move(one));
       all.push_back(std::move(made));
     }
     return all;

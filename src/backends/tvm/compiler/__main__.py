@@ -3,21 +3,28 @@
 
 One line of JSON per request on standard input, one per answer on standard output:
 
-    {"model": "0.onnx", "weights": "0.weights", "out": "0", "features": "x86_64/avx2+fma"}
+    {"do": "compile", "model": "m.onnx", "weights": "m.weights", "out": "m", "features": "x86_64/avx2+fma",
+     "records": {"<key of a kernel>": {"rows": 2, "columns": 8}}}
     {"weights": [{"from": 0}, {"dtype": 1, "shape": [3, 3, 16, 16]}], "shared": true}
     {"error": "TVM does not know the shape of a tensor"}
 
 `weights` holds the elements of w0, w1, ... one after the other. Written are `out`.plan, `out`.so and `out`.weights:
 the plan (plan.py), its kernels, and those of its weights that are not weights of the model themselves, one after
-the other. Models of the same structure are compiled once.
+the other. Models of the same structure are compiled once. `records` are schedules that tuning has found (tune.py).
+
+    {"do": "describe", "model": "m.onnx", "weights": "m.weights", "features": "x86_64/avx2+fma"}
+    {"kernels": [{"key": "<what it computes, in which shapes>", "work": 147456, "tunable": true}]}
+
+    {"do": "tune", ..., "kernel": "<key>", "seconds": 5.0, "start": {}}
+    {"schedule": {"tile": [1, 16, 1]}, "before": 49.4, "after": 41.0, "tried": 31, "wrong": 0, "done": false}
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
-import time
 
 
 def start() -> int:
@@ -40,35 +47,66 @@ def llvm_target(features: str) -> dict:
 
 class Compiler:
     def __init__(self):
-        self.known = {}
+        self.known = {}  # structures
+        self.libraries = {}
 
-    def compiled(self, model, features: str):
-        import hashlib
-
+    def lowered(self, model, features: str):
         import tvm
+
+        import lower
+
+        key = hashlib.sha256(model.SerializeToString(deterministic=True)).hexdigest()
+        if key not in self.known:
+            self.known[key] = lower.Lowered(model, tvm.target.Target(llvm_target(features)))
+        return key, self.known[key]
+
+    def answer(self, request: dict) -> dict:
+        return {"describe": self.describe, "compile": self.compile, "tune": self.tune}[request.get("do", "compile")](request)
+
+    def describe(self, request: dict) -> dict:
+        import onnx
 
         import lower
         import schedule
 
-        key = hashlib.sha256(model.SerializeToString(deterministic=True)).hexdigest()
-        if key not in self.known:
-            target = tvm.target.Target(llvm_target(features))
-            one = lower.Compiled(model, target, schedule.Machine.of(features))
-            library = one.exported()
-            self.known[key] = (one, library)
-            return one, library, False
-        return *self.known[key], True
+        model = onnx.load(request["model"], load_external_data=False)
+        lower.read_weights(model, request["weights"])
+        _, one = self.lowered(model, request["features"])
+        machine, kernels = schedule.Machine.of(request["features"]), []
+        for name, function in one.kernels.items():
+            tunable = bool(schedule.space(function, machine))
+            kernels.append({"key": one.keys[name], "work": schedule.work(function), "tunable": tunable})
+        return {"kernels": kernels}
 
-    def answer(self, request: dict) -> dict:
+    def tune(self, request: dict) -> dict:
+        import onnx
+
+        import lower
+        import schedule
+        import tune
+
+        model = onnx.load(request["model"], load_external_data=False)
+        lower.read_weights(model, request["weights"])
+        _, one = self.lowered(model, request["features"])
+        name = next(name for name, key in one.keys.items() if key == request["kernel"])
+        machine = schedule.Machine.of(request["features"])
+        return tune.tuned(one.kernels[name], one.target, machine, request["seconds"], request["start"])
+
+    def compile(self, request: dict) -> dict:
         import numpy as np
         import onnx
 
         import lower
+        import schedule
 
-        begun = time.perf_counter()
         model = onnx.load(request["model"], load_external_data=False)
         given = lower.read_weights(model, request["weights"])
-        one, library, shared = self.compiled(model, request["features"])
+        key, one = self.lowered(model, request["features"])
+        records = request.get("records", {})
+        key += json.dumps(records, sort_keys=True)
+        shared = key in self.libraries
+        if not shared:
+            self.libraries[key] = one.library(schedule.Machine.of(request["features"]), records)
         arrays, described = one.kernel_weights(given), []
         out = request["out"]
         with open(out + ".weights", "wb") as file:
@@ -79,10 +117,10 @@ class Compiler:
                     continue
                 described.append({"dtype": value.dtype, "shape": value.shape})
                 file.write(np.ascontiguousarray(array).tobytes())
-        for suffix, content in ((".plan", one.plan.encoded()), (".so", library)):
+        for suffix, content in ((".plan", one.plan.encoded()), (".so", self.libraries[key])):
             with open(out + suffix, "wb") as file:
                 file.write(content)
-        return {"weights": described, "shared": shared, "seconds": time.perf_counter() - begun}
+        return {"weights": described, "shared": shared}
 
 
 def describe(error: BaseException) -> str:

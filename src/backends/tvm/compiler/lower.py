@@ -16,6 +16,7 @@ import onnx
 import tvm
 from onnx import helper
 from tvm import relax, tirx
+from tvm_ffi import structural_hash
 
 import nan
 import schedule
@@ -354,13 +355,14 @@ def _type(info) -> tuple[int, list[int]]:
     return _number(str(info.dtype)), dims
 
 
-class Compiled:
-    """Kernels (a module to be exported), the plan that calls them, and the change of weights."""
+class Lowered:
+    """Kernels that are not scheduled yet, the plan that calls them, and the change of weights."""
 
-    def __init__(self, model: onnx.ModelProto, target, machine: schedule.Machine):
+    def __init__(self, model: onnx.ModelProto, target):
         fold_normalisations(model)
         settle_arg_max(model)
         count_bools(model)
+        self.target = target
         with target:
             module = lowered(imported(model))
             self.plan = Plan()
@@ -368,11 +370,8 @@ class Compiled:
             steps.run()
             self.plan.place()
             self.weights = Weights(module)
-            kernels = {}
-            for name, var in steps.kernels.items():
-                function = schedule.scheduled(nan.handed_on(module[var]), machine)
-                kernels[name] = function.with_attr("global_symbol", name)
-            self.module = tvm.compile(tvm.IRModule(kernels), target=target) if kernels else None
+            self.kernels = {name: nan.handed_on(module[var]) for name, var in steps.kernels.items()}
+        self.keys = {name: _key(function) for name, function in self.kernels.items()}
         self.names = [int(i.name[1:]) for i in model.graph.input if i.name.startswith("w")]
 
     def kernel_weights(self, given: list[np.ndarray]) -> list[np.ndarray]:
@@ -383,12 +382,26 @@ class Compiled:
         place = self.weights.sources.get(index) if self.weights.changes else index
         return self.names[place] if place is not None and place < len(self.names) else None
 
-    def exported(self) -> bytes:
-        """The kernels as a shared library."""
-        if self.module is None:
+    def library(self, machine: schedule.Machine, records: dict) -> bytes:
+        """The kernels as a shared library; `records` are schedules by key."""
+        if not self.kernels:
             return b""
+        kernels = {}
+        for name, function in self.kernels.items():
+            choice = schedule.Choice.of(records.get(self.keys[name], {}))
+            kernels[name] = schedule.scheduled(function, machine, choice).with_attr("global_symbol", name)
+        with self.target:
+            module = tvm.compile(tvm.IRModule(kernels), target=self.target)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "kernels.so")
-            self.module.export_library(path)
+            module.export_library(path)
             with open(path, "rb") as file:
                 return file.read()
+
+
+def _key(function) -> str:
+    """What a kernel computes, in which shapes: equal for equal kernels, whatever they and their tensors are called."""
+    for attribute in ("global_symbol", "op_pattern"):
+        if attribute in function.attrs:
+            function = function.without_attr(attribute)
+    return f"{structural_hash(function) % 2**64:016x}"

@@ -10,7 +10,7 @@ No order of additions depends on the number of threads.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from tvm import s_tir, tirx
 from tvm.s_tir.schedule import ScheduleError
@@ -18,6 +18,7 @@ from tvm.s_tir.schedule import ScheduleError
 SPATIAL, REDUCTION = 0, 2
 WORTH_TILING = 512  # multiply-adds
 WORTH_THREADS = 200_000  # multiply-adds, or elements times 8
+TRANSPOSED = (8, 32)  # elements along the axis that is written in order, and along the one that is read in order
 LARGE_WEIGHTS = 512 << 10  # bytes: then threads share the channels, not the rows
 
 
@@ -34,7 +35,77 @@ class Machine:
         return Machine(8 if "avx2" in names else 4, 12)
 
 
-def scheduled(function: tirx.PrimFunc, machine: Machine) -> tirx.PrimFunc:
+@dataclass(frozen=True)
+class Choice:
+    """What of a schedule may be chosen otherwise (tune.py); None: by the rules here."""
+
+    tile: tuple[int, int, int] | None = None  # rows, columns, vectors of channels that are summed at a time
+    lanes: int | None = None  # of a vector
+    order: str | None = None  # "channels" or "rows": the outermost loop
+    unroll: int | None = None  # turns of the innermost sum
+    sums: str | None = None  # "channels": their loop is the outermost of the sums
+    block: tuple[int, int] | None = None  # of a transposition: elements along the axes of what is written and read
+
+    @staticmethod
+    def of(changes: dict) -> "Choice":
+        return Choice(**{k: tuple(v) if isinstance(v, list) else v for k, v in changes.items()})
+
+    def changes(self) -> dict:
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items() if v is not None}
+
+
+def operands(function: tirx.PrimFunc) -> list:
+    """The buffers of a kernel, in the order of its parameters."""
+    sch = s_tir.Schedule(function)
+    regions = [r for b in _blocks(sch) for r in [*sch.get(b).reads, *sch.get(b).writes]]
+    return [next(r.source for r in regions if r.source.same_as(p)) for p in sch.mod["main"].params]
+
+
+def results(function: tirx.PrimFunc) -> list[int]:
+    """Which parameters are written."""
+    sch = s_tir.Schedule(function)
+    written = [r.source for b in _blocks(sch) for r in sch.get(b).writes]
+    return [i for i, p in enumerate(sch.mod["main"].params) if any(w.same_as(p) for w in written)]
+
+
+def space(function: tirx.PrimFunc, machine: Machine) -> dict[str, list]:
+    """The choices that make a difference to a kernel, the most important first; empty: none."""
+    sch = s_tir.Schedule(function)
+    if any(not str(b.dtype).startswith("float32") for b in operands(function)):
+        return {}
+    _inline(sch)
+    blocks = _blocks(sch)
+    products = [b for b in blocks if _is_product(sch, b)]
+    if len(products) == 1:
+        return _product_space(sch, products[0], machine)
+    if len(blocks) == 1 and _transposed_axis(sch, blocks[0]) is not None:
+        sizes = [4, 8, 16, 32]
+        return {"block": [(a, b) for a in sizes for b in sizes]}
+    return {}
+
+
+def _product_space(sch, block, machine: Machine) -> dict[str, list]:
+    spatial = [int(v.dom.extent) for v in sch.get(block).iter_vars if int(v.iter_type) == SPATIAL]
+    columns = spatial[-2] if len(spatial) > 1 else 1
+    rows = spatial[-3] if len(spatial) > 2 else 1
+    widths = [w for w in (machine.lanes, machine.lanes // 2) if spatial[-1] % w == 0] or [None]
+    vectors = spatial[-1] // (widths[0] or _lanes(spatial[-1], machine.lanes))
+    tiles = []
+    for v in [d for d in _divisors(vectors) if d <= 8]:
+        for c in _divisors(columns):
+            tiles += [(r, c, v) for r in _divisors(rows) if r <= 8 and 4 <= r * c * v <= machine.tile + 2]
+    tiles.sort(key=lambda t: ((t[0] * t[1] + t[2]) / (t[0] * t[1] * t[2]), t))
+    return {"tile": tiles[:24], "order": ["channels", "rows"], "sums": ["channels", None], "unroll": [1, 2, 4, 8, 16],
+            "lanes": widths}  # fmt: skip
+
+
+def work(function: tirx.PrimFunc) -> int:
+    """Multiply-adds of a kernel, or elements."""
+    sch = s_tir.Schedule(function)
+    return max((_volume(sch, block) for block in _blocks(sch)), default=0)
+
+
+def scheduled(function: tirx.PrimFunc, machine: Machine, choice: Choice = Choice()) -> tirx.PrimFunc:
     sch = s_tir.Schedule(function)
     _inline(sch)
     done: set[str] = set()
@@ -44,11 +115,11 @@ def scheduled(function: tirx.PrimFunc, machine: Machine) -> tirx.PrimFunc:
             continue
         done.add(name)
         if _is_product(sch, block):
-            done |= _tile(sch, block, machine)
+            done |= _tile(sch, block, machine, choice)
         elif _is_reduction(sch, block):
             _reduce(sch, block, machine)
         else:
-            _elementwise(sch, block, machine)
+            _elementwise(sch, block, machine, choice)
     return sch.mod["main"]
 
 
@@ -154,24 +225,27 @@ def _tile_shape(rows: int, columns: int, vectors: int, limit: int) -> tuple[int,
     return shape
 
 
-def _tile(sch, block, machine: Machine) -> set[str]:
+def _tile(sch, block, machine: Machine, choice: Choice) -> set[str]:
     kinds, loops = _kinds(sch, block), sch.get_loops(block)
     spatial = [l for l, k in zip(loops, kinds) if k == SPATIAL]
     sums = [l for l, k in zip(loops, kinds) if k == REDUCTION]
     weights = max(_bytes(r.source) for r in sch.get(block).reads)
     work = _volume(sch, block)
     channels = spatial[-1]
-    lanes = _lanes(_extent(sch, channels), machine.lanes)
+    lanes = choice.lanes or _lanes(_extent(sch, channels), machine.lanes)
     columns = _extent(sch, spatial[-2]) if len(spatial) > 1 else 1
     rows = _extent(sch, spatial[-3]) if len(spatial) > 2 else 1
-    r, c, v = _tile_shape(rows, columns, _extent(sch, channels) // lanes, machine.tile)
+    r, c, v = choice.tile or _tile_shape(rows, columns, _extent(sch, channels) // lanes, machine.tile)
     outer, v_loop, lane = sch.split(channels, [None, v, lanes])
     inner, around = [], list(spatial[:-1])
     for place, factor in ((-1, c), (-2, r)):
         if len(around) >= -place and factor > 1:
             around[place], one = sch.split(around[place], [None, factor])
             inner.insert(0, one)
-    order = [outer, *around] if weights > LARGE_WEIGHTS else [*around[:-1], outer, *around[-1:]]
+    outermost = choice.order or ("channels" if weights > LARGE_WEIGHTS else "rows")
+    order = [outer, *around] if outermost == "channels" else [*around[:-1], outer, *around[-1:]]
+    if choice.sums == "channels":
+        sums = [sums[-1], *sums[:-1]]
     sch.reorder(*order, *sums, *inner, v_loop, lane)
     epilogue = _epilogue(sch, block)
     where = order[-1]
@@ -179,8 +253,9 @@ def _tile(sch, block, machine: Machine) -> set[str]:
     sch.set_scope(block, 0, "local")
     _unroll(sch, [*inner, v_loop, lane], lanes)
     _unroll(sch, _tail(sch, epilogue, where), lanes)
-    if r * c * v < 8 and len(sums) > 0 and _extent(sch, sums[-1]) % 4 == 0:
-        sums[-1:] = sch.split(sums[-1], [None, 4])
+    turns = choice.unroll or (4 if r * c * v < 8 else 1)
+    if turns > 1 and len(sums) > 0 and _extent(sch, sums[-1]) % turns == 0:
+        sums[-1:] = sch.split(sums[-1], [None, turns])
         sch.unroll(sums[-1])
     if work >= WORTH_THREADS:
         _parallel(sch, order)
@@ -268,11 +343,43 @@ def _reduce(sch, block, machine: Machine) -> None:
     _unroll(sch, sch.get_loops(start)[-1:], lanes)
 
 
-def _elementwise(sch, block, machine: Machine) -> None:
+def _transposed_axis(sch, block) -> int | None:
+    """The axis of what is written along which the one operand is read in the order of memory, if it is not the last."""
+    node = sch.get(block)
+    if not _is_plain(sch, block) or len(node.reads) != 1 or len(node.writes) != 1 or not node.iter_vars:
+        return None
+    axes = [v.var for v in node.iter_vars]
+    last = node.reads[0].region[-1].min if len(node.reads[0].region) == len(axes) else None
+    if last is None or not all(r.min.same_as(a) for r, a in zip(node.writes[0].region, axes)):
+        return None
+    return next((i for i, a in enumerate(axes[:-1]) if last.same_as(a)), None)
+
+
+def _transpose(sch, block, across: int, sizes: tuple[int, int]) -> None:
+    """In blocks of both axes, so that what is read and what is written stays in the cache."""
+    loops = list(sch.get_loops(block))
+    inner = []
+    for place, size in ((across, sizes[1]), (-1, sizes[0])):
+        part = max(d for d in _divisors(_extent(sch, loops[place])) if d <= size)
+        loops[place], one = sch.split(loops[place], [None, part])
+        inner.append(one)
+    sch.reorder(*loops, *inner)
+    if _extent(sch, inner[-1]) > 1:
+        sch.vectorize(inner[-1])
+    if _extent(sch, inner[0]) > 1:
+        sch.unroll(inner[0])
+    if _volume(sch, block) * 8 >= WORTH_THREADS:
+        _parallel(sch, loops)
+
+
+def _elementwise(sch, block, machine: Machine, choice: Choice) -> None:
     loops = sch.get_loops(block)
     if not loops or not _is_plain(sch, block):
         return
     work = _volume(sch, block)
+    across = _transposed_axis(sch, block)
+    if across is not None:
+        return _transpose(sch, block, across, choice.block or TRANSPOSED)
     if _in_order(sch, block):
         fused = sch.fuse(*loops) if len(loops) > 1 else loops[0]
         loops = [fused]

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Back ends from the command line: compiling side by side, tuning, and an installed prefix that brings its own compilers."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(os.environ.get("DYCL_BIN", ROOT / ".venv" / "bin"))
+BUILD = Path(os.environ.get("DYCL_BUILD", ROOT / "build" / "release"))
+
+
+def needs(module):
+    return pytest.mark.skipif(importlib.util.find_spec(module) is None, reason=f"{module} is not installed")
+
+
+def dycl(*words, code=0, tool=BIN / "dycl", **env):
+    done = subprocess.run([str(tool), *map(str, words)], text=True, capture_output=True, env={**os.environ, **env})
+    assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def blocks(count, extent=8):
+    """A chain of convolutions, a decision after each."""
+    weights, body = "", "^entry:\n  %x0 = Identity %x : f32[1,16,8,8]\n  goto ^b0(%x0)\n"
+    for i in range(count):
+        values = numpy.random.default_rng(i).normal(0, 0.1, 16 * 16 * 9)
+        weights += f"weight @w{i}: f32[16,16,3,3] = [{','.join(f'{v:.6f}' for v in values)}]\n"
+        body += (f"^b{i}(%p{i}: f32[1,16,8,8]):\n  %k{i} = weight @w{i}\n"
+                 f"  %c{i} = Conv %p{i}, %k{i} {{pads=[1,1,1,1]}} : f32[1,16,8,8]\n"
+                 f"  %r{i} = Relu %c{i} : f32[1,16,8,8]\n  %m{i} = ReduceMax %r{i} {{keepdims=0}} : f32[]\n"
+                 f"  %f{i} = item %m{i} : float\n  %t{i} = const {50.0 + i}\n  %d{i} = float.ge %f{i}, %t{i}\n"
+                 f"  branch %d{i}, ^done(%r{i}), ^b{i + 1}(%r{i})\n")
+    body += f"^b{count}(%last: f32[1,16,8,8]):\n  goto ^done(%last)\n^done(%y: f32[1,16,8,8]):\n  return %y\n"
+    text = f"{weights}func @main(%x: f32[1,16,8,8]) -> (%y: f32[1,16,8,8]) {{\n{body}}}\n"
+    return text.replace("16,8,8", f"16,{extent},{extent}")
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("backends")
+    (folder / "m.dyir").write_text(blocks(5))
+    numpy.save(folder / "x.npy", numpy.random.default_rng(9).normal(size=(1, 16, 8, 8)).astype(numpy.float32))
+    return folder / "m.dyir"
+
+
+def answer(tool, package, source):
+    out = dycl(package, source.with_name("x.npy"), "--threads", 1, "--json", tool=tool).stdout
+    return numpy.array(json.loads(out)["outputs"]["y"]["data"])
+
+
+@pytest.mark.parametrize("backend", ["ort", pytest.param("openvino", marks=needs("openvino"))])
+def test_side_by_side_gives_the_same_package_each_time(source, tmp_path, backend):
+    packages = [tmp_path / f"{n}.dycl" for n in range(2)]
+    for package in packages:
+        dycl("compile", source, "-o", package, "--backend", backend, "--no-cache", "--jobs", 3, "-q")
+    assert packages[0].read_bytes() == packages[1].read_bytes()
+    dycl("compile", source, "-o", tmp_path / "alone.dycl", "--backend", backend, "--no-cache", "--jobs", 1, "-q")
+    numpy.testing.assert_array_equal(answer(BIN / "dycl-run", tmp_path / "alone.dycl", source),
+                                     answer(BIN / "dycl-run", packages[0], source))
+
+
+def test_tuning_is_for_engines_that_can_be_tuned(source, tmp_path):
+    said = dycl("compile", source, "-o", tmp_path / "m.dycl", "--backend", "ort", "--tune", "10s", code=3).stderr
+    assert "'ort' has nothing to tune" in said and "tvm" in said
+    for time in ("soon", "10h", "-5s", "0"):
+        assert "is no time" in dycl("compile", source, "-o", tmp_path / "m.dycl", "--tune", time, code=64).stderr
+
+
+@needs("tvm")
+def test_tuning_is_used_by_later_compilations(source, tmp_path):
+    cache = {"DYCL_CACHE_DIR": str(tmp_path / "cache")}
+    words = ["compile", source, "--backend", "tvm", "--json"]
+    first = json.loads(dycl(*words, "-o", tmp_path / "a.dycl", "--tune", "3s", **cache).stdout)
+    assert any(text.startswith("tuned ") for text in first["notices"])
+    second = json.loads(dycl(*words, "-o", tmp_path / "b.dycl", **cache).stdout)
+    assert second["engine_calls"] == 0 and second["engines"] == first["engines"]
+    assert (tmp_path / "a.dycl").read_bytes() == (tmp_path / "b.dycl").read_bytes()
+    dycl("compile", source, "-o", tmp_path / "ort.dycl", **cache)
+    numpy.testing.assert_allclose(answer(BIN / "dycl-run", tmp_path / "a.dycl", source),
+                                  answer(BIN / "dycl-run", tmp_path / "ort.dycl", source), rtol=1e-3, atol=1e-4)
+
+
+@needs("tvm")
+@needs("openvino")
+def test_an_installed_prefix_has_its_own_compilers(source, tmp_path):
+    """As `make install` leaves it: the compiler of TVM and the helper of OpenVINO are beside the plug-ins."""
+    prefix = tmp_path / "prefix"
+    subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, capture_output=True)
+    assert (prefix / "lib" / "dycl" / "dycl_openvino_compile").exists()
+    sources = ROOT / "src" / "backends" / "tvm" / "compiler"
+    names = {p.name for p in sources.glob("*.py")}
+    assert names == {p.name for p in (prefix / "lib" / "dycl" / "tvm_compiler").iterdir()}
+    # The installed program compiles with what is beside it: without it, it says so or finds the build's.
+    traced = tmp_path / "python"
+    traced.write_text(f"#!/bin/sh\necho \"$@\" >> {tmp_path}/calls\nexec {sys.executable} \"$@\"\n")
+    traced.chmod(0o755)
+    report = json.loads(dycl("compile", source, "-o", tmp_path / "m.dycl", "--backend", "tvm", "--no-cache", "--json",
+                             tool=prefix / "bin" / "dycl", DYCL_TVM_PYTHON=str(traced)).stdout)
+    assert report["engines"].get("tvm", 0) > 0
+    assert str(prefix / "lib" / "dycl" / "tvm_compiler") in (tmp_path / "calls").read_text().replace("bin/../", "")
+    ours = answer(prefix / "bin" / "dycl-run", tmp_path / "m.dycl", source)
+    dycl("compile", source, "-o", tmp_path / "ort.dycl")
+    numpy.testing.assert_allclose(ours, answer(BIN / "dycl-run", tmp_path / "ort.dycl", source), rtol=1e-3, atol=1e-4)
