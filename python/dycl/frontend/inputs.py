@@ -8,6 +8,7 @@ other leaf is specialised on its example value, and a call with another value is
 from __future__ import annotations
 
 import copy
+import math
 import types
 from typing import Any
 
@@ -143,8 +144,10 @@ class Inputs:
                 self.states.append((name, scalar.kind, owner, key))
             m.graph.states.append((name, value))
         if choices:
+            combinations = m.decisions.combinations = m.decisions.combinations or [(0,) * len(choices)]
+            complete = len(combinations) == math.prod(len(values) for *_, values in choices)
             self.callable, self.args, self.kwargs, self.given = shims.call_with_choices, (
-                self.callable, self.args, self.kwargs, choices), {}, (self.args, self.kwargs)
+                self.callable, self.args, self.kwargs, choices, list(combinations), complete), {}, (self.args, self.kwargs)
 
     def _slot(self, name: str, number: int, x: Any, owner: Any, key: Any) -> Any:
         """What the attribute is if it holds alternative `number`: a known value, or the tensor of a state."""

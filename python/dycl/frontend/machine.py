@@ -46,6 +46,7 @@ class Decisions:
         self.unroll_loops: set = set()  # (code, header): no back edge was possible
         self.loopify: set = set()  # (code, header): unrolling did not end
         self.states: dict = {}  # (kind, id...) -> declared state slots
+        self.combinations: list[tuple] = []  # of attributes that hold one of a few values: their numbers, as calls leave them behind
         self.open_axes: dict = {}  # key of a tensor state -> the axes whose extents change from call to call
         self.restarts = 0
 
@@ -218,7 +219,7 @@ class Machine:
         except Thrown as thrown:
             self._commit(state)
             return self.unwind(state, thrown.error)
-        except Exception as error:  # an exception of the user's program
+        except (Exception, GeneratorExit) as error:  # an exception of the user's program
             if len(state.frames) > depth:
                 raise
             refuse_own_error(error)

@@ -57,6 +57,7 @@ class Outputs:
         self.changed: set = set()  # (id of the owner, name) of what some path leaves different
         self.owned: set | None = None  # ids of what belongs to the model
         self.place: Span | None = None  # the user's line that wrote what is looked at
+        self.again = ""  # why capture begins anew, once all ends were looked at
         try:
             self._collect(machine)
         except CaptureRefusal as refusal:
@@ -77,11 +78,17 @@ class Outputs:
                 self.raising.append(self._end(state, None, raises=True))
             else:
                 self.ends.append(self._end(state, payload))
+        self._begin_anew()
         self.roots = [r for r in machine.recorder.roots if any(id(r) in e.roots for e in (*self.ends, *self.raising))]
         self._states()
         self._assemble()
         for end in self.raising:
             self._keep(end)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        if self.again:
+            raise Restart(self.again)
 
     # ---- exceptions --------------------------------------------------------------------------
 
@@ -265,25 +272,30 @@ class Outputs:
         if type(initial) in (bool, int, float) or isinstance(initial, torch.Tensor) and type(initial) is not type(None):
             label = f"{type(owner).__name__}.{name}" if not isinstance(owner, dict) else str(name)
             m.decisions.states[key] = (_unique(label, m.decisions.states), owner, initial)
-            raise Restart(f"{label} is a state")
+            self.again = f"{label} is a state"
+            return
         if isinstance(owner, dict) and _is_library_cache(owner):
             return
-        self._begin_choice(owner, name, initial, value)
+        if self._begin_choice(owner, name, initial, value):
+            return
         raise CaptureRefusal(
             f"the attribute {type(owner).__name__}.{name} (a {type(initial).__name__}) is read and changed by the model: "
             "a state between calls that is neither a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
 
-    def _begin_choice(self, owner: Any, name: Any, initial: Any, value: Any) -> None:
-        """Begins anew with the attribute as one of a few values, if both are known or tensors of a known shape."""
+    def _begin_choice(self, owner: Any, name: Any, initial: Any, value: Any) -> bool:
+        """Begins anew with the attribute as one of a few values, if both are known or tensors."""
         if not isinstance(name, str) or name == "*":
-            return
+            return False
         values = [self._alternative(initial), self._alternative(value)]
-        if not any(v is _UNKNOWN for v in values):
-            states = self.m.decisions.states
-            states.pop(("attribute", id(owner), name), None)
-            label = _unique(f"{type(owner).__name__}.{name}" if not isinstance(owner, dict) else name, states)
-            states[("choice", id(owner), name)] = (label, owner, values)
-            raise Restart(f"{label} is one of a few values")
+        if any(v is _UNKNOWN for v in values):
+            return False
+        states = self.m.decisions.states
+        states.pop(("attribute", id(owner), name), None)
+        label = _unique(f"{type(owner).__name__}.{name}" if not isinstance(owner, dict) else name, states)
+        states[("choice", id(owner), name)] = (label, owner, values)
+        self.m.decisions.combinations = []
+        self.again = f"{label} is one of a few values"
+        return True
 
     def _alternative(self, value: Any) -> Any:
         known = self._known(value)
@@ -454,15 +466,20 @@ class Outputs:
                 values.append(self._value(current))
                 if isinstance(initial.type, TensorType) and not _fits(values[-1].type, initial.type):
                     self._open_axes(("attribute", id(owner), key), name, initial.type, current)
-                    self._begin_choice(owner, key, m.decisions.states[("attribute", id(owner), key)][2], current)
+                    if self._begin_choice(owner, key, m.decisions.states[("attribute", id(owner), key)][2], current):
+                        self._begin_anew()
                     raise CaptureRefusal(f"the tensor attribute {name} changes its shape or dtype from call to call",
                                          "keep its shape, or pass it in and return it", kind="state.type")
             elif isinstance(initial.type, ScalarType) and type(current).__name__ == initial.type.kind:
                 values.append(m.scalars.value(current))
             else:
-                self._begin_choice(owner, key, m.decisions.states[("attribute", id(owner), key)][2], current)
+                if self._begin_choice(owner, key, m.decisions.states[("attribute", id(owner), key)][2], current):
+                    self._begin_anew()
                 raise CaptureRefusal(f"the attribute {name} changes its type from call to call",
                                      "keep its type, or make it an argument and a result", kind="state.type")
+        if chosen and tuple(chosen.values()) not in m.decisions.combinations:
+            m.decisions.combinations.append(tuple(chosen.values()))
+            self.again = "attributes hold another combination of values"
         return values
 
 

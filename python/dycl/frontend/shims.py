@@ -16,14 +16,27 @@ def call_entry(fn, args, kwargs):
     return fn(*args, **kwargs)
 
 
-def call_with_choices(fn, args, kwargs, choices):
-    """Begins with attributes that hold one of a few known values, by numbers known only at run time."""
-    for number, owner, name, values in choices:
-        place = 0
-        while place < len(values) - 1 and number != place:
-            place = place + 1
-        put_choice(owner, name, values[place])
+def call_with_choices(fn, args, kwargs, choices, combinations, complete):
+    """Begins with attributes that hold one of a few known values, by numbers known only at run time. Only combinations that
+    calls leave behind are told apart."""
+    choose(choices, combinations, complete)
     return fn(*args, **kwargs)
+
+
+def choose(choices, combinations, complete):
+    """By recursion: these are no loops of the program."""
+    if not combinations:
+        raise ValueError("attributes of the model hold values together that no call leaves behind; compile it again")
+    combination = combinations[0]
+    if complete and len(combinations) == 1 or chosen(choices, combination, 0):
+        for k in range(len(choices)):
+            put_choice(choices[k][1], choices[k][2], choices[k][3][combination[k]])
+    else:
+        choose(choices, combinations[1:], complete)
+
+
+def chosen(choices, combination, k):
+    return k == len(choices) or choices[k][0] == combination[k] and chosen(choices, combination, k + 1)
 
 
 def put_choice(owner, name, value):
