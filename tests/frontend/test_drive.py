@@ -51,3 +51,34 @@ def test_a_wrong_arm_is_found():
     assert broken
     assert program.verify([(x, y)])["mismatches"] == []
     assert program.verify([(x, y)], drive=True)["mismatches"] != []
+
+
+class Exits(torch.nn.Module):
+    """Each round may answer; in the last one both arms give the same, and the compiled program does not ask."""
+
+    def forward(self, x):
+        seen = []
+        for k in range(5):
+            x = x * 1.5 + k
+            seen.append(x)
+            if x.max() > 100:
+                return x, seen
+        return seen[-1], seen
+
+
+def test_a_decision_that_the_program_dropped():
+    program = dycl.compile(Exits(), (T(1, 2),))
+    graph = sum(hasattr(b.exit, "condition") for b in program._graph.reachable_blocks())
+    assert len(program._engine.program.decisions) < graph == 5
+    driven = program.verify([(T(1, 2),), (T(30, 2),)], drive=True)
+    assert driven["mismatches"] == [] and driven["arms"]["never"] == []
+    assert driven["arms"]["taken"] + driven["arms"]["driven"] == 10
+
+
+def test_a_wrong_arm_beside_a_dropped_decision_is_found():
+    program = dycl.compile(Exits(), (T(1, 2),))
+    for block in program._graph.reachable_blocks():
+        for node in block.nodes:
+            if getattr(node, "target", None) is torch.ops.aten.add.Tensor and node.args[1] == 2:
+                node.args = (node.args[0], 3)
+    assert program.verify([(T(1, 2),)], drive=True)["mismatches"] != []
