@@ -116,7 +116,7 @@ class BoundSpecial:
         if self.name == "close":
             m.heap.touch(self.obj)
             if self.obj.frame is not None and self.obj.frame.instr.handler is not None:
-                raise CaptureRefusal("closing a generator that is inside try or with", kind="generator.close")
+                return protocol.call(m, s, m.shim("close_generator"), (self.obj,), {})
             self.obj.finish()
             return None
         if self.name == "throw":

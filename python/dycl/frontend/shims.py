@@ -44,6 +44,14 @@ def put_choice(owner, name, value):
     raise NotImplementedError
 
 
+def close_generator(generator):
+    try:
+        generator.throw(GeneratorExit)
+    except (GeneratorExit, StopIteration):
+        return None
+    raise RuntimeError("generator ignored GeneratorExit")
+
+
 # ---- containers from iterables -----------------------------------------------------------
 
 
@@ -672,10 +680,6 @@ def join_text(separator, iterable):
 
 def autograd_apply(cls, context, args, kwargs):
     return cls.forward(context, *args, **kwargs)
-
-
-def close_generator(generator):
-    return None
 
 
 class RtSize(tuple):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of the standard library that are written in Python and replaced by C at import: heapq, bisect.
+"""Modules of the standard library that are written in Python and replaced by C at import: heapq, bisect, collections.Counter.
 
 The machine interprets the Python they are written in, so that comparisons of values known only at run time can be decided.
 """
@@ -7,6 +7,7 @@ The machine interprets the Python they are written in, so that comparisons of va
 from __future__ import annotations
 
 import bisect
+import collections
 import heapq
 import importlib.util
 import sys
@@ -16,7 +17,7 @@ from typing import Any, Iterator
 
 def functions() -> Iterator[tuple[Any, types.FunctionType]]:
     """(the C function, the same in Python)"""
-    for module, accelerator in ((heapq, "_heapq"), (bisect, "_bisect")):
+    for module, accelerator in ((heapq, "_heapq"), (bisect, "_bisect"), (collections, "_collections")):
         plain = _without(module, accelerator)
         for name, fast in vars(module).items():
             slow = getattr(plain, name, None)
