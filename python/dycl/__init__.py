@@ -7,9 +7,9 @@
 """
 
 from .api import CompiledProgram, compile, load
-from .frontend.diagnostics import CompileError
+from .frontend.diagnostics import CompileError, CompileWarning
 from .frontend.inputs import InputError
 from .host_functions import host_function
 
-__all__ = ["CompileError", "CompiledProgram", "InputError", "compile", "host_function", "load"]
+__all__ = ["CompileError", "CompileWarning", "CompiledProgram", "InputError", "compile", "host_function", "load"]
 __version__ = "0.1.0"

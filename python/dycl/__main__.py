@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,7 @@ def run(args: argparse.Namespace) -> int:
         if shown:
             print(f"  {time.perf_counter() - started:7.2f} s  {stage}", file=sys.stderr)
 
+    warnings.simplefilter("ignore", dycl.CompileWarning)  # printed below
     program = dycl.compile(model, tuple(inputs), backend=args.backend, threads=args.threads, budget=args.budget,
                            tune=args.tune, jobs=args.jobs, use_cache=not args.no_cache, dynamic_dims=dims, ranges=ranges,
                            verify=not args.no_verify, progress=say)

@@ -7,13 +7,14 @@ import os
 import shutil
 import tempfile
 import time
+import warnings
 from typing import Any, Callable
 
 import torch
 
 from . import engines
 from .frontend.capture import capture
-from .frontend.diagnostics import CompileError
+from .frontend.diagnostics import CompileError, CompileWarning
 from .frontend.options import Options
 from .interface import Interface
 
@@ -21,8 +22,8 @@ from .interface import Interface
 def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend: str = "ort",
             dynamic_dims: dict | None = None, ranges: dict | None = None, max_iterations: int = 0,
             verify: bool | str = True, allow_training: bool = False, threads: int = 0,
-            budget: float = 20.0, tune: float = 0.0, jobs: int = 0, use_cache: bool = True, progress: Callable[[str], None] | None = None,
-            **limits: Any) -> "CompiledProgram":
+            budget: float = 20.0, tune: float = 0.0, jobs: int = 0, use_cache: bool = True,
+            progress: Callable[[str], None] | None = None, **limits: Any) -> "CompiledProgram":
     """Compiles a module, function or bound method with its control flow, whatever the input decides.
 
     args, kwargs   example arguments: tensors (anywhere in nested containers) become inputs, other values
@@ -36,6 +37,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     verify         run model and program side by side on the example before returning
 
     Raises CompileError, with the place in the user's code, the reason and a remedy, for what is refused.
+    Warns with CompileWarning where a loop or a recursion is followed so far and raises beyond.
     """
     if not isinstance(args, tuple):
         args = tuple(args) if isinstance(args, list) else (args,)
@@ -49,9 +51,11 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     times["capture"] = time.perf_counter() - started
     interface = Interface.of(captured)
     engine, report = engines.build(captured, interface, model, backend, threads, say, budget=budget,
-                                   use_cache=use_cache, **({"tune": tune, "jobs": jobs} if tune or jobs else {}))
+                                   tune=tune, jobs=jobs, use_cache=use_cache)
     report["times"] = times | report.get("times", {})
     report["warnings"] = captured.warnings
+    for text in captured.warnings:
+        warnings.warn(text, CompileWarning, stacklevel=2)
     program = CompiledProgram(engine, interface, model, report)
     program._graph = captured.graph
     if verify:

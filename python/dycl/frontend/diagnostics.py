@@ -13,6 +13,10 @@ import linecache
 from .graph import Span
 
 
+class CompileWarning(UserWarning):
+    """The program is right as far as it goes, but not for every input: a loop or a recursion was unrolled so many times."""
+
+
 class CompileError(Exception):
     """The model cannot be compiled; the text says where, what, why and what to do."""
 
