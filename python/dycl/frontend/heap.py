@@ -192,11 +192,14 @@ class Heap:
         self.active: Overlay | None = None
         self.written_at: dict[int, Any] = {}  # the user's line that first wrote an object from outside
         self.where: Any = lambda: None  # the user's line at hand
+        self.fragile: dict[int, tuple] = {}  # id -> (object, what to call before a change): copies of it are elsewhere
         self.dirty: set[int] = set()  # touched since the active overlay was last saved
 
     def touch(self, obj: Any) -> None:
         """Must be called before obj is changed, while some overlay is active."""
         key = id(obj)
+        if key in self.fragile:
+            self.refuse_fragile(obj)
         if key in self.dirty:
             return
         owner = self.owner_of_dict.get(key)
@@ -208,6 +211,13 @@ class Heap:
         if key not in self.born:
             self.written_at.setdefault(key, self.where())
         self.dirty.add(key)
+
+    def refuse_fragile(self, obj: Any) -> None:
+        guard = self.fragile[id(obj)][1]
+        if guard is not None:
+            guard()
+        raise CaptureRefusal(f"a {type(obj).__name__} that is in a list whose length is known only at run time is changed",
+                             "change it before it is put there", kind="list.element")
 
     def touched(self, obj: Any) -> bool:
         return id(obj) in self.objects

@@ -25,7 +25,7 @@ from .graph import INT, Block, Edge, Goto, ListType, ScalarType, TensorType, Val
 from .heap import Cell, ContextCell, contents_of
 from .iterators import LiveIter, MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter, view_of
 from .runtime_text import RtText
-from .rtlist import EMPTY, RtList, RtListIter, cells_of, graph_lists, join, kind_of_items, leaf_types
+from .rtlist import EMPTY, RtList, RtListIter, cells_of, graph_lists, join, keep_as_is, kind_of_items, leaf_types
 from .scalars import kind_of
 from .state import NULL, UNBOUND, Frame, State
 from .symbols import Extent
@@ -515,6 +515,9 @@ class Unifier:
         if self.partner_a.setdefault(id(a), id(b)) != id(b) or self.partner_b.setdefault(id(b), id(a)) != id(a):
             self.apart("objects shared differently")
         self.memo[(id(a), id(b))] = a
+        fragile = m.heap.fragile
+        if id(b) in fragile:
+            fragile.setdefault(id(a), (a, fragile[id(b)][1]))
         if isinstance(a, types.FunctionType):
             if a.__code__ is not b.__code__:
                 self.apart("different functions")
@@ -562,6 +565,10 @@ class Unifier:
         for cell in contents[2]:
             if cell.note is None:
                 cell.note = merged.guard
+        for x, overlay in ((a, self.a.overlay), (b, self.b.overlay)):
+            if not isinstance(x, RtList):
+                items = self.m.heap.contents_in(overlay, x) if type(x) is list else x
+                keep_as_is(self.m, tuple(items), merged.guard, lambda d, o=overlay: self.m.heap.contents_in(o, d)[0])
         for x in (a, b):
             if type(x) is not tuple and self.replaced.setdefault(id(x), (x, merged))[1] is not merged:
                 self.apart("lists shared differently")
@@ -589,7 +596,10 @@ class Unifier:
         if type(x) is not (tuple if frozen else list) or type(x) is list and not self.m.is_born(x):
             self.apart(f"a list in one state, a {type(x).__name__} in the other")
         items = self.m.heap.contents_in(overlay, x) if type(x) is list else x
-        return (), kind_of_items(self.m, items), frozenset(cells_of(self.m, tuple(items)))
+        def entries(x: dict) -> tuple:
+            return self.m.heap.contents_in(overlay, x)[0]
+
+        return (), kind_of_items(self.m, items, entries), frozenset(cells_of(self.m, tuple(items), entries))
 
     def _merge_contents(self, obj: Any, ca: Any, cb: Any) -> None:
         merged = self._contents(obj, ca, cb)

@@ -557,6 +557,10 @@ def row_template(kind: tuple) -> tuple:
     """The structure of an element of a list whose length is known only at run time."""
     if kind[0] == "tuple":
         return ("tuple", kind[1], tuple(row_template(k) for k in kind[2]))
+    if kind[0] == "dict":
+        return ("dict", dict, tuple((key, row_template(k)) for key, k in zip(kind[1], kind[2])), ())
+    if kind[0] == "const":
+        return ("static", type(kind[1]).__name__, kind[1])
     return ("tensor",) if kind[0] == "tensor" else (kind[0],)
 
 

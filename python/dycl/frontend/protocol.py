@@ -715,6 +715,10 @@ def same_object(m: Machine, a: Any, b: Any) -> bool:
         if rt.kind == type(static).__name__:
             raise CaptureRefusal("`is` with a number known only at run time", "use ==", kind="identity", because=rt)
         return False
+    if a is not b and type(a) is dict and type(b) is dict:
+        for x in (a, b):
+            if id(x) in m.heap.fragile:
+                m.heap.refuse_fragile(x)
     if a is not b and m.is_symbolic(a) and m.is_symbolic(b):
         for tensor in (a, b):  # a merge may have hidden that they are one in some paths
             if callable(tensor._dycl.cell.note):

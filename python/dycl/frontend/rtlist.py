@@ -3,9 +3,9 @@
 
 A list that grows in a loop decided at run time (or differs between many arms) becomes an `RtList`: the loop's
 header gets one graph list per leaf of its elements. Elements are of one kind: a tensor of one dtype and rank, a
-number, or a tuple of such. An element is a copy of the tensor's value; a tensor that went into such a list, or came
-out of it, must not be written in place afterwards: eager Python would change both. Such a write starts capture anew
-with the list kept as it is, element by element (see `merge.Unifier.run_time_list`).
+number, or a tuple or dict of such (with None and text that all elements share). An element is a copy of the tensor's value; a
+tensor or dict that went into such a list, or came out of it, must not be written in place afterwards: eager Python would change
+both. Such a write starts capture anew with the list kept as it is, element by element (see `merge.Unifier.run_time_list`).
 """
 
 from __future__ import annotations
@@ -66,17 +66,29 @@ class ListMethod:
 # ---- kinds of elements ---------------------------------------------------------------------------
 
 
-def kind_of_element(m: Any, x: Any) -> tuple | None:
-    """("tensor", TensorType), ("int",), ("float",), ("bool",), ("tuple", class, kinds); None: no such element."""
+def kind_of_element(m: Any, x: Any, entries: Any = dict.items) -> tuple | None:
+    """("tensor", TensorType, device), ("int",), ("float",), ("bool",), ("tuple", class, kinds), ("dict", keys, kinds), inside of
+    which ("const", value) too; None: no such element. `entries`: how to read a dict (merge.py: as a state sees it)."""
+    kind = _kind(m, x, entries)
+    return kind if kind is not None and leaf_types(kind) else None
+
+
+def _kind(m: Any, x: Any, entries: Any) -> tuple | None:
     scalar = kind_of(x)
     if scalar is not None:
         return (scalar,)
+    if x is None or type(x) is str:
+        return ("const", x)
     if isinstance(x, torch.Tensor):
         handle = x if hasattr(x, "_dycl") else m.recorder.lift(x)
         return ("tensor", m.recorder.type_of(handle), handle.device)
     if isinstance(x, tuple) and not isinstance(x, torch.Size):
-        kinds = tuple(kind_of_element(m, y) for y in x)
+        kinds = tuple(_kind(m, y, entries) for y in x)
         return None if None in kinds else ("tuple", type(x), kinds)
+    if type(x) is dict and m.is_born(x):
+        items = tuple(entries(x))
+        kinds = tuple(_kind(m, y, entries) for _, y in items)
+        return None if None in kinds or not all(type(k) is str for k, _ in items) else ("dict", tuple(k for k, _ in items), kinds)
     return None
 
 
@@ -91,38 +103,53 @@ def join(a: tuple | None, b: tuple | None) -> tuple | None:
         if a[1].dtype != b[1].dtype or len(a[1].shape) != len(b[1].shape) or a[2] != b[2]:
             return None
         return ("tensor", TensorType(a[1].dtype, tuple(x if x == y else None for x, y in zip(a[1].shape, b[1].shape))), a[2])
-    if a[0] == "tuple" and a[1] is b[1] and len(a[2]) == len(b[2]):
+    if a[0] == "tuple" and a[1] is b[1] and len(a[2]) == len(b[2]) or a[0] == "dict" and a[1] == b[1]:
         kinds = tuple(map(join, a[2], b[2]))
-        return None if None in kinds else ("tuple", a[1], kinds)
+        return None if None in kinds else (a[0], a[1], kinds)
     return None
 
 
-def kind_of_items(m: Any, items: Any) -> tuple | None:
+def kind_of_items(m: Any, items: Any, entries: Any = dict.items) -> tuple | None:
     """What all items have in common; None if nothing."""
     kind: tuple | None = EMPTY
     for item in items:
-        kind = join(kind, kind_of_element(m, item))
+        kind = join(kind, kind_of_element(m, item, entries))
     return kind
 
 
 def leaf_types(kind: tuple) -> list:
-    if kind[0] == "tuple":
+    if kind[0] in ("tuple", "dict"):
         return [t for k in kind[2] for t in leaf_types(k)]
+    if kind[0] == "const":
+        return []
     return [kind[1]] if kind[0] == "tensor" else [ScalarType(kind[0])]
 
 
 def leaves(m: Any, x: Any, kind: tuple) -> list[Value]:
-    if kind[0] == "tuple":
-        return [v for y, k in zip(x, kind[2]) for v in leaves(m, y, k)]
+    if kind[0] in ("tuple", "dict"):
+        return [v for y, k in zip(x if kind[0] == "tuple" else dict.values(x), kind[2]) for v in leaves(m, y, k)]
+    if kind[0] == "const":
+        return []
     return [m.recorder.value_of(x)] if kind[0] == "tensor" else [m.scalars.value(x, kind[0])]
 
 
-def cells_of(m: Any, x: Any) -> set:
+def cells_of(m: Any, x: Any, entries: Any = dict.items) -> set:
     if isinstance(x, tuple):
-        return {c for y in x for c in cells_of(m, y)}
+        return {c for y in x for c in cells_of(m, y, entries)}
+    if type(x) is dict:
+        return {c for _, y in entries(x) for c in cells_of(m, y, entries)}
     if isinstance(x, torch.Tensor):
         return {(x if hasattr(x, "_dycl") else m.recorder.lift(x))._dycl.cell}
     return set()
+
+
+def keep_as_is(m: Any, x: Any, guard: Any, entries: Any = dict.items) -> None:
+    """The dicts in an element must not be changed any more: `guard` is called where one would be."""
+    if type(x) is dict:
+        m.heap.fragile.setdefault(id(x), (x, guard))
+    if type(x) is dict or isinstance(x, tuple):
+        for y in (y for _, y in entries(x)) if type(x) is dict else x:
+            keep_as_is(m, y, guard, entries)
 
 
 def graph_lists(m: Any, source: Any, kind: tuple) -> list[Value]:
@@ -373,6 +400,7 @@ class Lists:
         for cell in found:
             if cell.note is None:
                 cell.note = x.guard
+        keep_as_is(self.m, item, x.guard)
         return frozenset(found)
 
     def _install(self, x: RtList, values: list, item: Any) -> None:
@@ -387,6 +415,12 @@ class Lists:
         def build(kind: tuple) -> Any:
             if kind[0] == "tuple":
                 return tuple.__new__(kind[1], [build(k) for k in kind[2]])
+            if kind[0] == "const":
+                return kind[1]
+            if kind[0] == "dict":
+                made = self.m.new({key: build(k) for key, k in zip(kind[1], kind[2])})
+                self.m.heap.fragile[id(made)] = (made, x.guard)
+                return made
             value = next(found)
             if kind[0] != "tensor":
                 from .values import BY_KIND

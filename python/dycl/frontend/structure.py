@@ -180,7 +180,12 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
 
 
 def count_leaves(template: tuple) -> int:
-    return sum(map(count_leaves, template[2])) if template[0] == "tuple" else 1
+    """Of an element of a list whose length is known only at run time."""
+    if template[0] == "tuple":
+        return sum(map(count_leaves, template[2]))
+    if template[0] == "dict":
+        return sum(count_leaves(t) for _, t in template[2])
+    return 0 if template[0] == "static" else 1
 
 
 # ---- JSON -------------------------------------------------------------------------------------
