@@ -76,6 +76,14 @@ class Facts:
         low, high = self._range(base, ranges)
         return None if low is None else low + offset, None if high is None else high + offset
 
+    def narrow(self, number: RtInt, low: int | None, high: int | None, ranges: Ranges) -> None:
+        """The number is known to be from low to high on this path."""
+        base, offset = self._split(number.value)
+        if base is not None:
+            found = self._range(base, ranges)
+            ranges[base.id] = (_any(max, found[0], None if low is None else low - offset),
+                               _any(min, found[1], None if high is None else high - offset))
+
     def _comparison(self, node: HostNode) -> tuple[str, Value | None, int] | None:
         """(op, x, c) for a condition that says `x op c`; x is None where it says `0 op c`."""
         if node.op == "int.to_bool":

@@ -107,16 +107,17 @@ class RtRange:
 
 
 class RtRangeIter:
-    __slots__ = ("current", "stop", "step", "__weakref__")
+    __slots__ = ("current", "stop", "step", "first", "__weakref__")
 
     def __init__(self, current: Any, stop: Any, step: int):
         self.current, self.stop, self.step = current, stop, step
+        self.first = current
 
     def dycl_contents(self):
-        return (self.current, self.stop, self.step)
+        return (self.current, self.stop, self.step, self.first)
 
     def dycl_install(self, contents):
-        self.current, self.stop, self.step = contents
+        self.current, self.stop, self.step, self.first = contents
 
 
 class RtTensorIter:
@@ -273,6 +274,9 @@ def _next_range(m: Machine, it: RtRangeIter) -> Any:
     if not (_less(m, it.current, it.stop) if it.step > 0 else _less(m, it.stop, it.current)):
         return DONE
     item = it.current
+    if isinstance(item, RtInt):
+        (first, last), (low, high) = (m.facts.of(x, m.current.ranges) for x in (it.first, it.stop))
+        m.facts.narrow(item, *((first, high) if it.step > 0 else (low, last)), m.current.ranges)
     following = m.scalars.binary("add", item, it.step) if isinstance(item, RtInt) else item + it.step
     m.heap.touch(it)
     it.current = following

@@ -65,6 +65,7 @@ class Machine:
         self.heap.where = lambda: self.recorder.span
         self.recorder.decide = self._native_decide
         self.recorder.may_catch = self.may_catch
+        self.recorder.range_of = lambda number: self.facts.of(number, self.current.ranges)
         self.scalars = Scalars(self.recorder)
         self.scalars.machine = self
         self.arrays = Arrays(self)

@@ -65,6 +65,9 @@ SymNode.guard_bool = _remember_asker(SymNode.guard_bool)
 symbolic_shapes._static_eval_sym_bool = _remember_guess(symbolic_shapes._static_eval_sym_bool)
 
 
+_MOST_PLAIN = 16  # values of a number that torch wants plain
+
+
 class Extent:
     """An extent known only at run time, and its least value."""
 
@@ -311,13 +314,27 @@ class Symbols:
         if expr.free_symbols <= self.names.keys() and (not boolean or self.unconditional()):
             return self._guard(expr)
         if not boolean:
-            raise CaptureRefusal("torch needs this number when the program is compiled, but it is known only at run time",
-                                 "torch takes a plain Python number here", kind="native.number")
+            return self._one_of_few(expr)
         with self.recorder.unswallowed():
             answer = self.recorder.decide(expr)
         self.answered = True
         self._note_fact(expr if answer else sympy.Not(expr))
         return sympy.true if answer else sympy.false
+
+    def _one_of_few(self, expr: sympy.Basic) -> sympy.Basic:
+        """A plain number that torch asks for: an arm for each value it can have, if they are few."""
+        with self.recorder.unswallowed():
+            low, high = self.recorder.range_of(RtInt(self.lower(expr))) if expr.is_integer else (None, None)
+            if low is None or high is None or high - low >= _MOST_PLAIN:
+                raise CaptureRefusal("torch needs this number when the program is compiled, but it is known only at run time",
+                                     "torch takes a plain Python number here", kind="native.number")
+            for number in range(low, high):
+                answer = self.recorder.decide(sympy.Eq(expr, number))
+                self.answered = True
+                self._note_fact(sympy.Eq(expr, number) if answer else sympy.Ne(expr, number))
+                if answer:
+                    return sympy.Integer(number)
+        return sympy.Integer(high)
 
     def _static(self, expr: sympy.Basic) -> sympy.Basic | None:
         """The answer that follows from ranges and from what was checked or decided on the way here."""

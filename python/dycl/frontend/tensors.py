@@ -59,6 +59,7 @@ class Recorder(Exits, lifting.Lifting):
         self._maybe_shared: dict[Cell, list] = {}
         self.forms: dict[Any, tuple] = {}  # of calls with static shapes: (shape, stride, dtype) of their results
         self.may_catch: Callable[..., bool] = lambda *errors: False  # the machine's answer
+        self.range_of: Callable[..., tuple] = lambda number: (self.symbols.least(number), self.symbols.greatest(number))
         lifting.Lifting.__init__(self)
 
     # -- calling native code -----------------------------------------------------------
