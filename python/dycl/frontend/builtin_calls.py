@@ -443,10 +443,11 @@ def _tensor_of_list(m, s, args, kwargs):
 
 def _legacy_tensor(dtype):
     def call(m, s, args, kwargs):
-        if len(args) == 1 and type(args[0]) is list and any(isinstance(x, RtScalar) for x in args[0]):
-            made = m.recorder.call(torch.tensor, (args[0],), {})
+        exact = dtype() if dtype().is_floating_point else None  # for integers it is asked first whether they were floats
+        if len(args) == 1 and type(args[0]) in (list, tuple) and m.has_runtime(args[0]):
+            made = m.recorder.call(torch.tensor, (args[0],), {"dtype": exact})
         elif len(args) == 1 and isinstance(args[0], RtList):
-            made = m.lists.numbers(args[0], None)
+            made = m.lists.numbers(args[0], exact)
         else:
             return NotImplemented
         if made.dtype.is_floating_point and not dtype().is_floating_point:

@@ -805,6 +805,8 @@ def slice_bounds(m: Machine, key: Any) -> Any:
 
 
 def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
+    if isinstance(container, RtScalar):  # Python's own words: t.squeeze().tolist() of one element is a number
+        raise TypeError(f"'{container.kind}' object is not subscriptable")
     if isinstance(container, RtList):
         if isinstance(key, slice) and key.step == -1 and key.start is key.stop is None:
             return call(m, s, m.shim("reversed_copy"), (container,), {})

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of run time where Python or torch want something else: subscripts, the constructors of old."""
+
+import pytest
+import torch
+
+import dycl
+
+
+def check(function, *inputs):
+    program = dycl.compile(function, inputs[0])
+    for given in inputs:
+        expected, actual = function(*given), program(*given)
+        for e, a in zip(expected, actual, strict=True):
+            assert a.dtype == e.dtype and torch.equal(a, e)
+
+
+def test_legacy_constructors_take_tensors_and_nested_lists():
+    def model(x):
+        low, high = x.min(), x.max()
+        return (torch.Tensor([low, high]), torch.FloatTensor([[low, high], [x.sum().item(), 1.0]]), torch.Tensor((low, 2)),
+                torch.LongTensor([x.argmax(), 1]))
+
+    check(model, (torch.tensor([1.5, -2.0, 0.25]),), (torch.tensor([-1.0, 7.5, 3.0]),))
+
+
+def test_legacy_double_tensor_keeps_all_digits():
+    def model(x):
+        third = x.sum().item() / 3.0
+        return torch.DoubleTensor([third, 1.0]), torch.DoubleTensor([[third]])
+
+    check(model, (torch.tensor([1.0]),), (torch.tensor([2.0]),))
+
+
+def test_integers_of_floats_are_refused_by_legacy_constructors():
+    with pytest.raises(dycl.CompileError, match="integers made of floats"):
+        dycl.compile(lambda x: torch.LongTensor([x.sum().item(), 1]), (torch.ones(2),))
+
+
+def test_a_list_that_may_be_a_number_is_subscripted():
+    def model(x):
+        places = torch.nonzero(x > 0).squeeze().tolist()  # one place: a number, as in eager
+        return [a + b for a, b in zip(places[:-1], places[1:])]
+
+    program = dycl.compile(model, (torch.ones(3),))
+    for given in (torch.ones(3), torch.tensor([1.0, -1.0, 1.0]), -torch.ones(3)):
+        assert program(given) == model(given)
+    with pytest.raises(TypeError, match="'int' object is not subscriptable"):
+        model(torch.tensor([1.0, -1.0, -1.0]))
+    with pytest.raises(TypeError, match="'int' object is not subscriptable"):
+        program(torch.tensor([1.0, -1.0, -1.0]))
