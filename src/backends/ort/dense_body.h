@@ -79,7 +79,7 @@ inline float log_of(float x) {
   const bool tiny = x < 1.17549435e-38F;
   const float scaled = tiny ? x * 8388608.0F : x;
   const int32_t bits = __builtin_bit_cast(int32_t, scaled);
-  const int32_t shifted = bits - 0x3f3504f3;
+  const auto shifted = static_cast<int32_t>(static_cast<std::uint32_t>(bits) - 0x3f3504f3U);  // wraps for x < 0
   const int32_t exponent = shifted >> 23;
   const float m = bits_as_float((shifted & 0x007fffff) + 0x3f3504f3);
   const float e = static_cast<float>(exponent) - (tiny ? 23.0F : 0.0F);
