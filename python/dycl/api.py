@@ -50,6 +50,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     captured = capture(model, args, dict(kwargs or {}), options)
     times["capture"] = time.perf_counter() - started
     interface = Interface.of(captured)
+    interface.watch(model)
     engine, report = engines.build(captured, interface, model, backend, threads, say, budget=budget,
                                    tune=tune, jobs=jobs, use_cache=use_cache)
     report["times"] = times | report.get("times", {})

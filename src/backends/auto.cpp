@@ -7,9 +7,12 @@
 #include <cstdio>
 #include <limits>
 #include <set>
+#include <thread>
 
 #include "backends/agreement.h"
 #include "backends/auto_search.h"
+#include "backends/auto_sweep.h"
+#include "backends/onnx/export.h"
 #include "backends/ort/evaluator.h"
 #include "backends/ort/layouts.h"
 #include "backends/ort/target.h"
@@ -90,6 +93,26 @@ Result<void> time_by_turns(std::vector<Timed>& all, double limit) {
   return {};
 }
 
+// Engines that are being loaded, each in a thread of its own.
+class Loading {
+ public:
+  ~Loading() {
+    for (auto& [name, thread] : threads_) thread.join();
+  }
+  void start(const std::string& name) {
+    threads_.emplace(name, std::thread([name] { (*find_backend(name))->prepare(); }));
+  }
+  void wait_for(const std::string& name) {
+    const auto it = threads_.find(name);
+    if (it == threads_.end()) return;
+    it->second.join();
+    threads_.erase(it);
+  }
+
+ private:
+  std::map<std::string, std::thread> threads_;
+};
+
 // ---- measuring a program -------------------------------------------------------------
 
 class Measuring {
@@ -108,9 +131,14 @@ class Measuring {
   Result<void> compile_candidates(const std::string& backend, const std::vector<std::size_t>& order);
   Result<void> try_other(std::size_t place, const std::string& backend);
   void find_classes();
+  void find_structures();
+  void share(std::size_t place);
   double left() const { return limits_.budget - seconds_since(start_); }
-  Result<void> confirm(std::size_t place, const std::string& name, double seconds);
-  Result<Search::Choice> choose(const std::vector<std::string>& engines);
+  const Artifact& artifact_of(std::size_t u, const Search::Choice& choice) const;
+  Result<std::vector<double>> swept(const std::vector<Search::Choice>& choices);
+  void learn(const std::vector<Search::Choice>& choices, const std::vector<std::vector<double>>& times);
+  std::vector<Search::Choice> uniform() const;
+  bool takes_any(const std::string& backend) const;
   Result<Assignment> conclude();
 
   ir::Program program_;  // a copy: compiling may add weights
@@ -122,9 +150,11 @@ class Measuring {
   std::vector<std::string> missing_;
   std::map<std::string, SubDnnArtifacts> blocked_, plain_;  // ONNX Runtime's, by sub-DNN
   std::vector<const ir::Function*> functions_;
-  std::vector<CostedSubDnn> units_;                                    // of functions_
-  std::map<std::string, Artifact> candidates_;                         // of the engine that is tried, by sub-DNN
-  std::map<std::string, std::string> dropped_;                         // why that engine has none
+  std::vector<CostedSubDnn> units_;              // of functions_
+  std::vector<std::vector<std::size_t>> alike_;  // units of one structure; the first stands for all
+  std::vector<std::size_t> stands_for_;          // of each unit: the one that is measured for it
+  std::map<std::string, Artifact> candidates_;   // of the engine that is tried, by sub-DNN
+  std::map<std::string, std::string> dropped_;   // why that engine has none
   std::map<std::pair<std::size_t, std::string>, Artifact> artifacts_;  // of other engines
   std::size_t class_count_ = 0;
   std::size_t tried_ = 0, possible_ = 0;
@@ -182,8 +212,40 @@ void Measuring::find_classes() {
   }
 }
 
+// Sub-DNNs that differ in their weights alone take the same time: one of them is measured.
+void Measuring::find_structures() {
+  std::map<std::string, std::size_t> known;
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const auto exported = export_sub_dnn(program_, *functions_[u], "weights");
+    const std::string model = exported ? onnx::write_model(exported->model) : functions_[u]->name;
+    const auto [it, is_new] = known.try_emplace(model, alike_.size());
+    if (is_new) alike_.emplace_back();
+    alike_[it->second].push_back(u);
+    stands_for_.push_back(alike_[it->second].front());
+  }
+}
+
+// What was found out about a sub-DNN holds for those of its structure, in proportion to what they take in ONNX Runtime.
+void Measuring::share(std::size_t place) {
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    if (stands_for_[u] != place || u == place || units_[u].blocked <= 0) continue;
+    const double scale = units_[u].plain / units_[place].plain;
+    units_[u].others.clear();
+    for (const auto& [name, seconds] : units_[place].others)  // integer weights may be another reason to refuse
+      if ((*find_backend(name))->refuse(program_, *functions_[u]).empty()) units_[u].others[name] = seconds * scale;
+    std::vector<Candidate>& own = report_.sub_dnns[u].candidates;
+    own.resize(1);  // ONNX Runtime's
+    const std::vector<Candidate>& measured = report_.sub_dnns[place].candidates;
+    for (std::size_t c = 1; c < measured.size(); ++c) {
+      own.push_back(measured[c]);
+      own.back().micros *= scale;
+      own.back().plain_micros *= scale;
+    }
+  }
+}
+
 Result<void> Measuring::time_ort() {
-  DYCL_ASSIGN(const auto trial, Trial::start(kOrt, limits_.threads, limits_.plugin_folders));
+  DYCL_ASSIGN(const auto trial, Trial::start(kOrt, limits_.threads, options_.plugin_folders));
   for (std::size_t u = 0; u < units_.size(); ++u) {
     const ir::Function& function = *functions_[u];
     if (!has_known_shapes(function)) continue;
@@ -263,7 +325,7 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
     if (!wanted) return drop("not tried: " + wanted.error().message);
     expected = std::move(*wanted);
   }
-  DYCL_ASSIGN(const auto engine, Trial::start(name, limits_.threads, limits_.plugin_folders));
+  DYCL_ASSIGN(const auto engine, Trial::start(name, limits_.threads, options_.plugin_folders));
   auto loaded = engine->load(program_, function, made->second, operands);
   if (!loaded) return drop("failed: " + loaded.error().message);
   auto results = engine->run(*loaded);
@@ -271,7 +333,7 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
   for (std::size_t i = 0; i < expected.size(); ++i)
     if (const std::string apart = difference((*results)[i], expected[i]); !apart.empty())
       return drop("differs from the reference: result " + std::to_string(i) + " has " + apart);
-  DYCL_ASSIGN(const auto ort, Trial::start(kOrt, limits_.threads, limits_.plugin_folders));
+  DYCL_ASSIGN(const auto ort, Trial::start(kOrt, limits_.threads, options_.plugin_folders));
   std::vector<Timed> timed = {{engine.get(), *loaded}};
   DYCL_ASSIGN(const std::size_t own,
               ort->load(program_, function, blocked_.at(function.name).artifacts.front(), operands));
@@ -286,57 +348,106 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
   return {};
 }
 
-// Measures a sub-DNN that is about to move once more; of two measurements the smaller counts.
-Result<void> Measuring::confirm(std::size_t place, const std::string& name, double seconds) {
-  const ir::Function& function = *functions_[place];
-  const auto operands = random_operands(function, kSeed);
-  DYCL_ASSIGN(const auto engine, Trial::start(name, limits_.threads, limits_.plugin_folders));
-  DYCL_ASSIGN(const auto ort, Trial::start(kOrt, limits_.threads, limits_.plugin_folders));
-  DYCL_ASSIGN(const std::size_t there, engine->load(program_, function, artifacts_.at({place, name}), operands));
-  DYCL_ASSIGN(const std::size_t here,
-              ort->load(program_, function, blocked_.at(function.name).artifacts.front(), operands));
-  std::vector<Timed> timed = {{engine.get(), there}, {ort.get(), here}};
-  if (const auto plain = plain_.find(function.name); plain != plain_.end()) {
-    DYCL_ASSIGN(const std::size_t third, ort->load(program_, function, plain->second.artifacts.front(), operands));
-    timed.push_back({ort.get(), third});
-  }
-  DYCL_TRY(time_by_turns(timed, seconds));
-  CostedSubDnn& unit = units_[place];
-  unit.blocked = std::min(unit.blocked, timed[1].best);
-  unit.plain = std::min(unit.plain, timed.back().best);
-  unit.others[name] = std::max(unit.others[name], timed[0].best);
-  for (Candidate& candidate : report_.sub_dnns[place].candidates) {
-    if (candidate.backend == kOrt) candidate.micros = unit.blocked * 1e6, candidate.plain_micros = unit.plain * 1e6;
-    if (candidate.backend == name) candidate.micros = candidate.plain_micros = unit.others[name] * 1e6;
-  }
-  return {};
+// The artifact that a sub-DNN would have, as far as it was compiled: in ONNX Runtime with blocked layouts only if all
+// its neighbours stay there.
+const Artifact& Measuring::artifact_of(std::size_t u, const Search::Choice& choice) const {
+  if (choice[u] != kOrt) return artifacts_.at({stands_for_[u], choice[u]});
+  const std::string& name = functions_[stands_for_[u]]->name;
+  bool stays = true;
+  for (std::size_t other = 0; other < units_.size(); ++other)
+    for (const std::size_t c : units_[other].classes)
+      if (choice[other] != kOrt && std::count(units_[u].classes.begin(), units_[u].classes.end(), c)) stays = false;
+  const auto plain = plain_.find(name);
+  return (stays || plain == plain_.end() ? blocked_ : plain_).at(name).artifacts.front();
 }
 
-// The best choice all of whose moves were measured twice.
-Result<Search::Choice> Measuring::choose(const std::vector<std::string>& engines) {
-  constexpr double kShare = 0.2;  // of the budget
-  std::set<std::pair<std::size_t, std::string>> confirmed;
-  while (true) {
-    Search::Choice choice = Search(units_, class_count_).best(engines);
-    std::vector<std::size_t> moving;
+// The totals of whole programs against each other; of sub-DNNs that could be timed, each by the one that stands for it.
+// What sub-DNNs took there takes the place of what they took alone.
+Result<std::vector<double>> Measuring::swept(const std::vector<Search::Choice>& choices) {
+  std::map<std::string, std::unique_ptr<Trial>> trials;
+  std::map<std::pair<std::size_t, const Artifact*>, std::size_t> loaded;
+  std::vector<std::vector<SweptSubDnn>> programs;
+  for (const Search::Choice& choice : choices) {
+    programs.emplace_back();
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      if (units_[u].blocked <= 0) continue;
+      auto& trial = trials[choice[u]];
+      if (!trial) {
+        DYCL_ASSIGN(trial, Trial::start(choice[u], limits_.threads, options_.plugin_folders));
+      }
+      const Artifact& artifact = artifact_of(u, choice);
+      const ir::Function& function = *functions_[stands_for_[u]];
+      const auto [it, is_new] = loaded.try_emplace({stands_for_[u], &artifact}, 0);
+      if (is_new) {
+        DYCL_ASSIGN(it->second, trial->load(program_, function, artifact, random_operands(function, kSeed)));
+      }
+      programs.back().push_back({trial.get(), it->second, units_[u].weight});
+    }
+  }
+  DYCL_ASSIGN(const auto times, sweep(programs, std::clamp(0.1 * limits_.budget, 0.2, 2.0)));
+  learn(choices, times);
+  std::vector<double> totals;
+  for (std::size_t p = 0; p < programs.size(); ++p) {
+    totals.push_back(0);
+    for (std::size_t k = 0; k < times[p].size(); ++k) totals[p] += programs[p][k].weight * times[p][k];
+  }
+  return totals;
+}
+
+void Measuring::learn(const std::vector<Search::Choice>& choices, const std::vector<std::vector<double>>& times) {
+  for (std::size_t p = 0; p < choices.size(); ++p) {
+    std::size_t next = 0;
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      CostedSubDnn& unit = units_[u];
+      if (unit.blocked <= 0) continue;
+      const double seconds = times[p][next++];
+      if (choices[p][u] != kOrt) unit.others[choices[p][u]] = seconds;
+      if (choices[p][u] != kOrt || p > 0) continue;  // the first is all in ONNX Runtime
+      unit.plain += seconds - unit.blocked;
+      unit.blocked = seconds;
+    }
+  }
+  for (std::size_t u = 0; u < units_.size(); ++u)
+    for (Candidate& candidate : report_.sub_dnns[u].candidates) {
+      const auto other = units_[u].others.find(candidate.backend);
+      if (candidate.backend == kOrt)
+        candidate.micros = units_[u].blocked * 1e6, candidate.plain_micros = units_[u].plain * 1e6;
+      if (other != units_[u].others.end()) candidate.micros = candidate.plain_micros = other->second * 1e6;
+    }
+}
+
+// ONNX Runtime for all, and each other engine for all that it takes, if that may be better.
+std::vector<Search::Choice> Measuring::uniform() const {
+  constexpr double kPlausible = 1.25;  // sub-DNNs that are timed alone find their caches full
+  const Search search(units_, class_count_);
+  std::vector<Search::Choice> all = {Search::Choice(units_.size(), kOrt)};
+  for (const std::string& engine : others_) {
+    Search::Choice choice = all[0];
     for (std::size_t u = 0; u < units_.size(); ++u)
-      if (choice[u] != kOrt && confirmed.emplace(u, choice[u]).second) moving.push_back(u);
-    if (moving.empty()) return choice;
-    const double each = std::clamp(kShare * limits_.budget / static_cast<double>(moving.size()), 0.02, 0.2);
-    for (const std::size_t u : moving) DYCL_TRY(confirm(u, choice[u], each));
+      if (units_[u].others.count(engine)) choice[u] = engine;
+    if (choice != all[0] && search.total(choice) < kPlausible * search.total(all[0])) all.push_back(choice);
   }
+  return all;
 }
 
+// One engine for all at first; from what sub-DNNs take there, a mixture; then all of them once more.
 Result<Assignment> Measuring::conclude() {
   std::vector<std::string> engines = {kOrt};
   engines.insert(engines.end(), others_.begin(), others_.end());
-  const Search::Choice all_ort(units_.size(), kOrt);
-  DYCL_ASSIGN(Search::Choice choice, choose(engines));
-  const Search search(units_, class_count_);
-  const double before = search.total(all_ort), after = search.total(choice);
+  std::vector<Search::Choice> choices = uniform();
+  std::vector<double> totals = {Search(units_, class_count_).total(choices[0])};
+  if (choices.size() > 1) {
+    DYCL_ASSIGN(totals, swept(choices));
+  }
+  const Search::Choice mixture = Search(units_, class_count_).best(engines);
+  if (std::find(choices.begin(), choices.end(), mixture) == choices.end()) choices.push_back(mixture);
+  if (choices.size() > 1) {
+    DYCL_ASSIGN(totals, swept(choices));
+  }
+  const auto best = static_cast<std::size_t>(std::min_element(totals.begin(), totals.end()) - totals.begin());
   const double needed = limits_.threads == 1 ? kMinGain : kMinGainThreaded;
-  const bool gains = after < before * (1 - needed);
-  if (!gains) choice = all_ort;
+  const bool gains = totals[best] < totals[0] * (1 - needed);
+  const Search::Choice& choice = choices[gains ? best : 0];
   Assignment assignment;
   std::map<std::string, int> counts;
   for (std::size_t u = 0; u < units_.size(); ++u) {
@@ -344,19 +455,27 @@ Result<Assignment> Measuring::conclude() {
     report_.sub_dnns[u].chosen = choice[u];
     ++counts[choice[u]];
   }
-  report_.ort_micros = before * 1e6;
-  report_.chosen_micros = (gains ? after : before) * 1e6;
+  report_.ort_micros = totals[0] * 1e6;
+  report_.chosen_micros = totals[gains ? best : 0] * 1e6;
   char text[160];
-  std::snprintf(text, sizeof text,
-                "measured %zu of %zu sub-DNNs in other engines; all in ort %.0f us, best mixture %.0f us: ", tried_,
-                possible_, before * 1e6, after * 1e6);
+  std::snprintf(
+      text, sizeof text,
+      "measured %zu of %zu structures in other engines; all in ort %.0f us, best of %zu assignments %.0f us: ", tried_,
+      possible_, totals[0] * 1e6, choices.size(), totals[best] * 1e6);
   report_.summary = text;
   std::string names;
   for (const auto& [name, count] : counts)
     names += (names.empty() ? "" : ", ") + name + " takes " + std::to_string(count);
-  report_.summary += names + (gains || after >= before ? "" : " (the gain is too small for a second engine)");
+  report_.summary += names + (gains || best == 0 ? "" : " (the gain is too small for a second engine)");
   for (const std::string& why : missing_) report_.summary += "; left out: " + why;
   return assignment;
+}
+
+bool Measuring::takes_any(const std::string& name) const {
+  const auto backend = find_backend(name);
+  return std::any_of(functions_.begin(), functions_.end(), [&](const ir::Function* function) {
+    return has_known_shapes(*function) && (*backend)->refuse(program_, *function).empty();
+  });
 }
 
 Result<Assignment> Measuring::run() {
@@ -370,23 +489,35 @@ Result<Assignment> Measuring::run() {
     report_.sub_dnns.push_back({function.name, kOrt, units_.back().weight, {}});
   }
   if (!others_.empty()) {
+    // What takes long to load is loaded meanwhile.
+    Loading loading;
+    for (const std::string& name : others_)
+      if (takes_any(name)) loading.start(name);
     DYCL_TRY(compile_ort());
     find_classes();
+    find_structures();
     start_ = Clock::now();
     DYCL_TRY(time_ort());
     std::vector<std::size_t> order;
-    for (std::size_t u = 0; u < units_.size(); ++u)
-      if (units_[u].blocked > 0) order.push_back(u);
-    const auto cost = [&](std::size_t u) { return units_[u].weight * units_[u].blocked; };
+    for (const auto& members : alike_)
+      if (units_[members.front()].blocked > 0) order.push_back(members.front());
+    const auto cost = [&](std::size_t place) {
+      double sum = 0;
+      for (std::size_t u = 0; u < units_.size(); ++u)
+        if (stands_for_[u] == place) sum += units_[u].weight * units_[u].blocked;
+      return sum;
+    };
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return cost(a) > cost(b); });
     // The engine that compiles fastest first: it must not wait for what another one spends.
     for (const std::string& name : others_) {
+      loading.wait_for(name);
       DYCL_TRY(compile_candidates(name, order));
       for (const std::size_t u : order) {
         DYCL_TRY(try_other(u, name));
         const std::string& dropped = report_.sub_dnns[u].candidates.back().dropped;
         if (dropped.rfind("refused", 0) != 0) ++possible_;
         if (dropped.empty()) ++tried_;
+        share(u);
       }
     }
   }

@@ -2,21 +2,20 @@
 // Chooses a back end for each sub-DNN by measuring. ONNX Runtime takes everything and is where
 // one starts; a sub-DNN of known shapes is also compiled by every other back
 // end that takes it, compared with the reference on drawn operands (beyond the tolerance it is dropped and
-// named), and timed by turns in the threads of use.
+// named), and timed by turns in the threads of use. Of sub-DNNs that differ in their weights alone one is measured.
 //
 // What is minimised is the program's total, each call site counted (those in loops kLoopWeight
 // times). ONNX Runtime's sub-DNNs exchange tensors in a blocked layout; one that goes to another
 // engine takes its neighbours' layout with it, so the cost of a sub-DNN in ONNX Runtime depends on who
 // has the sub-DNNs it shares values with: it is timed in both forms. The search starts from one
 // engine for all and flips single sub-DNNs and whole groups of neighbours as long as the
-// total falls. A mixture must gain kMinGain (two engines have two thread pools), else
-// ONNX Runtime keeps all.
+// total falls. What it finds, and each engine for all that it takes, is then run as a whole program against ONNX
+// Runtime's (auto_sweep.h) and must gain kMinGain (two engines have two thread pools), else ONNX Runtime keeps all.
 //
 // Candidates of an engine are compiled side by side, the sub-DNNs that take most time first, and then timed with
 // nothing beside them, until the budget is spent.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -30,9 +29,8 @@ inline constexpr double kMinGainThreaded = 0.1;  // with more: a mixture's pools
 
 struct AutoOptions {
   int threads = 1;
-  double budget = 20;                                 // seconds of compiling and measuring candidates
-  double tune = 0;                                    // seconds beside these, for engines that can be tuned
-  std::vector<std::filesystem::path> plugin_folders;  // looked through for plug-ins before the usual ones
+  double budget = 20;  // seconds of compiling and measuring candidates
+  double tune = 0;     // seconds beside these, for engines that can be tuned
 };
 
 // What one back end did with one sub-DNN.

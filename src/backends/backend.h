@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,6 +40,7 @@ struct BackendOptions {
   // deadline fails.
   std::vector<std::string> first;
   Deadline deadline;
+  std::vector<std::filesystem::path> plugin_folders;    // looked through before the usual ones, to try code out
   double tune = 0;                                      // seconds for better code, of engines that can be tuned
   std::function<void(std::string_view text)> progress;  // told where long work stands
   std::size_t* engine_calls = nullptr;                  // if given, grows by one each time an engine compiles
@@ -91,6 +93,9 @@ class Backend {
   // The engine and the machine it would compile for, as a key ("ort-1.31.1/x86_64/avx2...");
   // an Error with the command that installs it, if it is not there.
   virtual Result<std::string> engine() const = 0;
+
+  // Loads what takes long to load and will be needed; any thread.
+  virtual void prepare() const {}
 
   // Whether BackendOptions::tune makes a difference.
   virtual bool can_tune() const { return false; }

@@ -165,8 +165,7 @@ Result<backends::Assignment> measure(ir::Program& program, const CompileOptions&
   const bool before = text.has_value();
   if (!text) {
     backends::AutoReport report;
-    DYCL_TRY(backends::choose_backends(
-        program, engine, {options.threads, options.budget, options.tune, options.plugin_folders}, report));
+    DYCL_TRY(backends::choose_backends(program, engine, {options.threads, options.budget, options.tune}, report));
     text = to_json(report, options);
     known.put(*text);
   }
@@ -240,6 +239,7 @@ Result<CompileReport> compile(ir::Program program, const CompileOptions& options
   engine.cache = cache ? &*cache : nullptr;
   engine.notice = [&](std::string_view text) { report.notices.emplace_back(text); };
   engine.jobs = options.jobs;
+  engine.plugin_folders = options.plugin_folders;
   engine.progress = options.progress;
   DYCL_ASSIGN(auto assignment, stages.run("choose engines", [&] {
     return options.backend == kAuto ? measure(program, options, engine)

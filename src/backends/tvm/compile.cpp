@@ -218,13 +218,14 @@ void add_specials(std::vector<ir::Tensor>& operands, bool with_nans) {
 }
 
 // An Error if the artifact's results are not the reference's.
-Result<void> compare(const ir::Program& program, const ir::Function& function, const Artifact& artifact) {
+Result<void> compare(const ir::Program& program, const ir::Function& function, const Artifact& artifact,
+                     const std::vector<fs::path>& plugin_folders) {
   DYCL_ASSIGN(const auto evaluator, ort::make_evaluator());
   for (const unsigned draw : {0U, 1U, 2U}) {
     auto operands = random_operands(function, draw + 11);
     if (draw == 2) add_specials(operands, !loses_nans(function));
     DYCL_ASSIGN(const auto expected, reference(program, function, operands, *evaluator));
-    DYCL_ASSIGN(const auto trial, Trial::start("tvm", 1));
+    DYCL_ASSIGN(const auto trial, Trial::start("tvm", 1, plugin_folders));
     DYCL_ASSIGN(const std::size_t loaded, trial->load(program, function, artifact, operands));
     DYCL_ASSIGN(const auto results, trial->run(loaded));
     for (std::size_t i = 0; i < expected.size(); ++i)
@@ -348,7 +349,7 @@ class Compilation {
       names_.keep();
       return artifact;
     }
-    auto right = compare(program_, *jobs_[i].function, artifact);
+    auto right = compare(program_, *jobs_[i].function, artifact, options_.plugin_folders);
     right ? names_.keep() : names_.take_back();
     if (!right && right.error().kind == ErrorKind::Missing) return right.error();
     if (options_.cache) options_.cache->put(*outcome.key, right ? entry : refusal_entry(right.error()));
@@ -654,6 +655,12 @@ class TvmBackend final : public Backend {
   }
 
   bool can_tune() const override { return true; }
+
+  void prepare() const override {
+    const Lease compiler;
+    // A failure comes again with the first request.
+    [[maybe_unused]] const auto ready = compiler->ask({{"do", "prepare"}}, kSeconds);
+  }
 
   Result<std::string> engine() const override {
     DYCL_ASSIGN(const Library* opened, library());

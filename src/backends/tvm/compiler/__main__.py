@@ -12,6 +12,7 @@ One line of JSON per request on standard input, one per answer on standard outpu
 the plan (plan.py), its kernels, and those of its weights that are not weights of the model themselves, one after
 the other. Models of the same structure are compiled once. `records` are schedules that tuning has found (tune.py).
 
+    {"do": "prepare"}: imports TVM
     {"do": "describe", "model": "m.onnx", "weights": "m.weights", "features": "x86_64/avx2+fma"}
     {"kernels": [{"key": "<what it computes, in which shapes>", "work": 147456, "tunable": true}]}
 
@@ -61,7 +62,13 @@ class Compiler:
         return key, self.known[key]
 
     def answer(self, request: dict) -> dict:
-        return {"describe": self.describe, "compile": self.compile, "tune": self.tune}[request.get("do", "compile")](request)
+        return {"describe": self.describe, "compile": self.compile, "tune": self.tune,
+                "prepare": self.prepare}[request.get("do", "compile")](request)
+
+    def prepare(self, request: dict) -> dict:
+        import lower  # and TVM with it
+
+        return {"ready": lower.__name__}
 
     def describe(self, request: dict) -> dict:
         import onnx
