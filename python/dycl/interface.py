@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from .frontend import places
 from .frontend.inputs import InputError
 from .frontend.structure import ABSENT, Slot, StaticObject, count_leaves, from_json, imported, plain_object, rebuild, to_json
 
@@ -42,6 +43,7 @@ class Interface:
     kept_inputs: dict = dataclasses.field(default_factory=dict)  # name -> number of an input that such a call may have written
     containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
     choices: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> the values an attribute may have
+    homes: list = dataclasses.field(default_factory=list)  # (holder, key, container): where lists and dicts that hold states were
     _chosen: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> which value the present call leaves
     _call: Any = dataclasses.field(default_factory=threading.local)  # .given: path -> the container of this thread's call
 
@@ -65,6 +67,17 @@ class Interface:
             value = result._state(kind, owner, key)
             result.initials[name] = value.detach().clone() if isinstance(value, torch.Tensor) else value
         return result
+
+    def watch(self, model: Any) -> None:
+        """Remembers where the model keeps the lists and dicts that hold states or are written to."""
+        owners = [owner for _, _, owner, _ in self.states] + [owner.obj for _, writes in self.variants for owner, _, _ in writes]
+        self.homes = places.holders(getattr(model, "__self__", model), {id(x) for x in owners if type(x) in (list, dict)})
+
+    def _check_homes(self) -> None:
+        for holder, key, container in self.homes:
+            if places.read(holder, key) is not container:
+                raise InputError(f"{places.label(holder, key)} is another {type(container).__name__} than while compiling: the program "
+                                 "changes the one that was there; put it back or change it in place, or compile again")
 
     # ---- a call ------------------------------------------------------------------------------
 
@@ -93,6 +106,7 @@ class Interface:
         """The states' present values in the live module; None: the runtime keeps them."""
         if self.kept:
             return None
+        self._check_homes()
         return [self._state(kind, owner, key) for _, kind, owner, key in self.states]
 
     def initial_states(self) -> dict:
@@ -104,7 +118,7 @@ class Interface:
         if kind == "kept":
             return self.initials[key]
         name = key[0] if kind == "slot" else key
-        value = (owner if isinstance(owner, dict) else owner.__dict__).get(name, ABSENT)
+        value = places.read(owner, name)
         if value is ABSENT and kind not in ("slot", "choice"):  # a number of the class, until the first call
             value = getattr(owner, name)
         if kind == "slot":
@@ -158,17 +172,15 @@ class Interface:
         elif kind == "kept":
             self.initials[key] = value
         elif kind == "choice":
-            table, chosen = owner if isinstance(owner, dict) else owner.__dict__, self.choices[id(owner), key][int(value)]
+            chosen = self.choices[id(owner), key][int(value)]
             self._chosen[id(owner), key] = int(value)
-            if chosen is ABSENT:
-                table.pop(key, None)
-            elif not isinstance(chosen, Slot) and not _same(table.get(key, ABSENT), chosen):
-                table[key] = chosen
+            if not isinstance(chosen, Slot) and not _same(places.read(owner, key), chosen):
+                places.write(owner, key, chosen)
         elif kind == "slot":
             if self._chosen[id(owner), key[0]] == key[1]:
-                (owner if isinstance(owner, dict) else owner.__dict__)[key[0]] = value
+                places.write(owner, key[0], value)
         else:
-            (owner if isinstance(owner, dict) else owner.__dict__)[key] = value
+            places.write(owner, key, value)
 
     # ---- in a file ----------------------------------------------------------------------------
 
@@ -352,10 +364,8 @@ def _write(owner: Any, name: Any, value: Any) -> None:
         else:
             owner.clear()
             owner.update(value)
-    elif isinstance(owner, dict):
-        owner[name] = value
     else:
-        owner.__dict__[name] = value
+        places.write(owner, name, value)
 
 
 assert np is not None and from_json is not None

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from .frontend import places
 from .frontend.diagnostics import CompileError
 from .frontend.inputs import InputError
-from .frontend.structure import plain_object
+from .frontend.structure import ABSENT, plain_object
 
 
 def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list, above: tuple = ()) -> list[str]:
@@ -105,43 +106,37 @@ class _Saved:
             if kind == "tensor":
                 self.tensors.append((owner, owner.detach().clone()))
             elif kind != "kept":
-                self._slot(owner, key)
+                self._slot(owner, key[0] if kind == "slot" else key)
         for writes in (*(writes for _, writes in interface.variants), *interface.failures):
             for owner, name, _ in writes:
                 if id(owner.obj) not in interface.containers:  # the caller's containers are copied anyway
                     self._slot(owner.obj, name)
 
     def _slot(self, owner: Any, key: Any) -> None:
-        table = owner if isinstance(owner, (dict, list)) else owner.__dict__
         if key in ("*", "+"):
-            self.slots.append((table, "*", copy.copy(table)))
+            self.slots.append((owner, "*", copy.copy(owner)))
         else:
-            self.slots.append((table, key, table.get(key, _ABSENT)))
+            self.slots.append((owner, key, places.read(owner, key)))
 
     def contents(self) -> list:
         values: list = [owner.detach().clone() for owner, _ in self.tensors]
-        for table, key, _ in self.slots:
-            values.append(copy.copy(table) if key == "*" else table.get(key, None))
+        for owner, key, _ in self.slots:
+            value = copy.copy(owner) if key == "*" else places.read(owner, key)
+            values.append(None if value is ABSENT else value)
         return values
 
     def restore(self) -> None:
         for owner, value in self.tensors:
             with torch.no_grad():
                 owner.copy_(value)
-        for table, key, value in self.slots:
-            if key == "*":
-                if isinstance(table, list):
-                    table[:] = value
-                else:
-                    table.clear()
-                    table.update(value)
-            elif value is _ABSENT:
-                table.pop(key, None)
+        for owner, key, value in self.slots:
+            if key != "*":
+                places.write(owner, key, value)
+            elif isinstance(owner, list):
+                owner[:] = value
             else:
-                table[key] = value
-
-
-_ABSENT = object()
+                owner.clear()
+                owner.update(value)
 
 
 def check_example(program: Any, model: Any, args: tuple, kwargs: dict) -> None:

@@ -442,7 +442,6 @@ def _then(result, change):
 
 READS = {
     "truth of a dict": (dict, lambda c, x: _then(0 if c else 1, lambda: c.update(k=1))),
-    "equality": (lambda: [0], lambda c, x: _then(1 if c == [0] else 2, lambda: c.__setitem__(0, 5))),
     "sum": (lambda: [0], lambda c, x: _then(sum(c), lambda: c.append(1))),
     "concatenation": (lambda: [0], lambda c, x: _then(len(c + [1]), lambda: c.append(1))),
     "pop": (lambda: list(range(9)), lambda c, x: c.pop()),
@@ -458,6 +457,10 @@ def test_containers_read_and_changed(name):
     with pytest.raises(dycl.CompileError) as caught:
         dycl.compile(_remembering(*READS[name])().eval(), V[0])
     assert caught.value.kind in ("state.type", "iterator")
+
+
+def test_an_element_of_a_list_compared_and_changed():
+    check(_remembering(lambda: [0], lambda c, x: _then(1 if c == [0] else 2, lambda: c.__setitem__(0, 5 if x[0] > 0 else 0))), V)
 
 
 def test_containers_that_are_only_added_to():

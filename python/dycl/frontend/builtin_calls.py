@@ -27,7 +27,7 @@ import torch.utils.checkpoint
 
 from ..host_functions import HostFunction
 from .. import host_functions
-from . import host_calls, iterators, policy, protocol, shims, unaccelerated
+from . import host_calls, iterators, places, policy, protocol, shims, unaccelerated
 from .arrays import BoundArrayMethod, RtArray
 from .diagnostics import CaptureRefusal
 from .graph import HostNode
@@ -36,7 +36,6 @@ from .machine import PUSHED, Machine
 from .rtlist import ListMethod, RtList
 from .runtime_text import RtText, is_text_of_argument
 from .state import State
-from .structure import ABSENT
 from .values import Thrown, RtFloat, RtInt, RtScalar
 
 _HANDLERS: dict[int, Any] = {}
@@ -710,11 +709,7 @@ def _put_choice(m, s, args, kwargs):
     """The value that an attribute has when the program starts: neither read nor written by it."""
     owner, name, value = args
     m.heap.touch(owner)
-    table = owner if isinstance(owner, dict) else owner.__dict__
-    if value is ABSENT:
-        table.pop(name, None)
-    else:
-        table[name] = value
+    places.write(owner, name, value)
     return None
 
 

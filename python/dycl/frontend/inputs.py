@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from . import shims
+from . import places, shims
 from .diagnostics import CaptureRefusal
 from .graph import BOOL, FLOAT, INT, Value
 from .structure import Slot
@@ -168,7 +168,7 @@ class Inputs:
         if heap.active is None:
             heap.active = self.m.initial_overlay = Overlay()
         heap.touch(owner)
-        (owner if isinstance(owner, dict) else owner.__dict__)[key] = value
+        places.write(owner, key, value)
 
 
 def _argument_names(fn: Any, count: int) -> list[str]:

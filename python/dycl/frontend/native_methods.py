@@ -131,7 +131,7 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
             result = special(m, s, owner, args, kwargs)
             if result is not NotImplemented:
                 return result
-    if isinstance(owner, _MUTABLE) and name not in _BLIND:
+    if isinstance(owner, _MUTABLE) and (name not in _BLIND or name == "clear" and isinstance(owner, dict)):
         m.note_load(owner, "*")
     if isinstance(owner, set) and name == "update" and args:
         items = iterators.materialise(m, args[0])

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from . import policy, protocol
+from . import places, policy, protocol
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, Span, TensorType, Value, successors
@@ -248,7 +248,7 @@ class Outputs:
             if hasattr(type(obj), "dycl_contents"):
                 continue
             stored = {name for owner, name in state.stored if owner == key}
-            yield from _changes(obj, before, contents, stored)
+            yield from _changes(obj, before, contents, stored, (key, "*") in self.m.loaded)
         self.place = None
 
     def _check_state(self, owner: Any, name: Any, initial: Any, value: Any) -> None:
@@ -270,28 +270,29 @@ class Outputs:
                 return  # the same in every call
             initial = shared if type(shared) in (bool, int, float) else initial
         if type(initial) in (bool, int, float) or isinstance(initial, torch.Tensor) and type(initial) is not type(None):
-            label = f"{type(owner).__name__}.{name}" if not isinstance(owner, dict) else str(name)
-            m.decisions.states[key] = (_unique(label, m.decisions.states), owner, initial)
+            label = _unique(places.label(owner, name), m.decisions.states)
+            m.decisions.states[key] = (label, owner, initial)
             self.again = f"{label} is a state"
             return
         if isinstance(owner, dict) and _is_library_cache(owner):
             return
         if self._begin_choice(owner, name, initial, value):
             return
+        held = "absent at first" if initial is ABSENT else f"a {type(initial).__name__}"
         raise CaptureRefusal(
-            f"the attribute {type(owner).__name__}.{name} (a {type(initial).__name__}) is read and changed by the model: "
+            f"the attribute {type(owner).__name__}.{name} ({held}) is read and changed by the model: "
             "a state between calls that is neither a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
 
     def _begin_choice(self, owner: Any, name: Any, initial: Any, value: Any) -> bool:
         """Begins anew with the attribute as one of a few values, if both are known or tensors."""
-        if not isinstance(name, str) or name == "*":
+        if name == "*" or not isinstance(name, str) and not isinstance(owner, list):
             return False
         values = [self._alternative(initial), self._alternative(value)]
         if any(v is _UNKNOWN for v in values):
             return False
         states = self.m.decisions.states
         states.pop(("attribute", id(owner), name), None)
-        label = _unique(f"{type(owner).__name__}.{name}" if not isinstance(owner, dict) else name, states)
+        label = _unique(places.label(owner, name), states)
         states[("choice", id(owner), name)] = (label, owner, values)
         self.m.decisions.combinations = []
         self.again = f"{label} is one of a few values"
@@ -453,7 +454,7 @@ class Outputs:
                 continue
             self.place = m.heap.written_at.get(id(owner))
             attribute = key[0] if kind == "slot" else key
-            current = (owner if isinstance(owner, dict) else owner.__dict__).get(attribute, ABSENT)
+            current = places.read(owner, attribute)
             if kind == "choice":
                 chosen[id(owner), key] = number = self._choice(name, self.inputs.choices[name], current)
                 values.append(m.scalars.value(number))
@@ -586,15 +587,20 @@ def _join(a: Any, b: Any) -> Any:
     return a
 
 
-def _changes(obj: Any, before: Any, after: Any, stored: set):
+def _changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool):
+    """`looked_at`: as a whole, so that it matters which keys are there, and in which order."""
     if isinstance(obj, dict):
         old, new = dict(before[0]), dict(after[0])
-        if [k for k in new if k not in old] or [k for k in old if k not in new]:
+        is_module = "__builtins__" in old and "__name__" in old
+        if is_module and old.keys() - new.keys():
+            raise CaptureRefusal("a global variable is deleted", kind="delattr")
+        same_keys = old.keys() == new.keys() or not looked_at and list(new)[:len(old)] == list(old)
+        if not is_module and (not same_keys or "*" in new or "+" in new):
             yield obj, "*", dict(new), old
             return
-        for key, value in new.items():
-            if value is not old[key] or key in stored:
-                yield obj, key, value, old[key]
+        for key, value in new.items():  # alone, so that what others put there stays
+            if key not in old or value is not old[key] or key in stored:
+                yield obj, key, value, old.get(key, ABSENT)
         return
     if isinstance(before, tuple) and len(before) == 2 and isinstance(before[1], dict) and (
             before[0] is None or isinstance(before[0], dict)):
@@ -610,6 +616,11 @@ def _changes(obj: Any, before: Any, after: Any, stored: set):
         if len(after) >= len(before) and all(x is y for x, y in zip(before, after)):
             if len(after) > len(before):
                 yield obj, "+", list(after[len(before):]), list(before)
+            return
+        if len(after) == len(before):
+            for k, (old, new) in enumerate(zip(before, after)):
+                if new is not old:
+                    yield obj, k, new, old
             return
         yield obj, "*", list(after), list(before)
         return

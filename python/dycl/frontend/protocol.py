@@ -884,6 +884,8 @@ def delete_item(m: Machine, s: State, container: Any, key: Any) -> Any:
         key = static_index(m, key, len(container))
     elif isinstance(container, dict) and isinstance(key, RtScalar):
         key = keys.present_key(m, key, container, KeyError("key known only at run time"))
+    if isinstance(container, dict):
+        m.note_load(container, "*")
     m.heap.touch(container)
     del container[key]
     return None

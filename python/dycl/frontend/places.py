@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a state between calls lives: an attribute of an object, an entry of a dict, an element of a list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .structure import ABSENT
+
+
+def read(owner: Any, key: Any) -> Any:
+    """What is there, or ABSENT."""
+    if isinstance(owner, list):
+        return owner[key] if key < len(owner) else ABSENT
+    return _table(owner).get(key, ABSENT)
+
+
+def write(owner: Any, key: Any, value: Any) -> None:
+    """ABSENT removes it."""
+    if isinstance(owner, list):
+        owner[key] = value
+    elif value is ABSENT:
+        _table(owner).pop(key, None)
+    else:
+        _table(owner)[key] = value
+
+
+def label(owner: Any, key: Any) -> str:
+    if isinstance(owner, list):
+        return f"list_{key}"
+    return str(key) if isinstance(owner, dict) else f"{type(owner).__name__}.{key}"
+
+
+def holders(root: Any, wanted: set[int]) -> list[tuple[Any, Any, Any]]:
+    """(holder, key, container) for the lists and dicts whose ids are wanted, found in the model or one level inside it."""
+    found = []
+    for module in root.modules() if hasattr(root, "modules") else [root]:
+        inside = [module, *(v for v in getattr(module, "__dict__", {}).values() if type(v) in (list, dict))]
+        for holder in inside:
+            items = enumerate(holder) if type(holder) is list else getattr(holder, "__dict__", holder if type(holder) is dict else {}).items()
+            found += [(holder, key, value) for key, value in items if id(value) in wanted and type(value) in (list, dict)]
+    return found
+
+
+def _table(owner: Any) -> dict:
+    return owner if isinstance(owner, dict) else owner.__dict__
