@@ -88,6 +88,7 @@ def is_native_package(fn: Any) -> bool:
     return (getattr(fn, "__module__", None) or "").partition(".")[0] in _NATIVE_PACKAGES
 
 
+@functools.lru_cache(maxsize=None)
 def is_user_file(path: str) -> bool:
     """Not of the standard library nor of an installed package: a package's folder has a dist-info beside it."""
     path = os.path.realpath(path)
