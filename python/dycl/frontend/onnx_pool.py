@@ -150,7 +150,7 @@ def _adaptive_pool(t, x: Sym, size: list[int], n: int, largest: bool) -> Sym:
     attrs = _even_windows(x, size, n)
     if attrs is not None:
         return _unbatched(t, t.op("MaxPool" if largest else "AveragePool", _batched(t, x, n), **attrs), x, n)
-    if not largest and x.torch_dtype == torch.float32 and all(_widest(e, s) <= 4 for e, s in zip(x.dims[-n:], size)):
+    if not largest and x.torch_dtype == torch.float32 and all(isinstance(e, int) for e in x.dims[-n:]) and all(_widest(e, s) <= 4 for e, s in zip(x.dims[-n:], size)):
         pooled = _batched(t, x, n)
         for k in reversed(range(n)):  # the innermost first: its picks are single elements, and fewest now
             pooled = _narrow_windows(t, pooled, k, n, size[k])
@@ -163,6 +163,15 @@ def _adaptive_pool(t, x: Sym, size: list[int], n: int, largest: bool) -> Sym:
 def _windows(extent: int, out: int) -> list[tuple[int, int]]:
     """Window i covers floor(i*n/out) to ceil((i+1)*n/out)."""
     return [(i * extent // out, -(-(i + 1) * extent // out)) for i in range(out)]
+
+
+def _windows_of_run(t, x: Sym, axis: int, out: int) -> list[tuple[Sym, Sym]]:
+    """The same of an extent known only at run time, which is not 0."""
+    static(out, "the result's extent")
+    extent, parts = t.op("Shape", x, start=axis, end=axis + 1), t.ints([out])
+    edges = [t.op("Mul", extent, t.ints([i])) for i in range(out + 1)]
+    up = [t.op("Div", t.op("Add", e, t.ints([out - 1])), parts) for e in edges[1:]]
+    return list(zip([t.op("Div", e, parts) for e in edges[:-1]], up))
 
 
 def _widest(extent, out: int) -> int:
@@ -187,12 +196,12 @@ def _narrow_windows(t, x: Sym, k: int, n: int, out: int) -> Sym:
 
 def _adaptive_axis(t, x: Sym, axis: int, out: int, largest: bool) -> Sym:
     """One reduction per window."""
-    extent = static(x.dims[axis], "the extent")
+    extent = x.dims[axis]
     if out == extent:
         return x
     parts = []
-    for start, end in _windows(extent, out):
-        window = slice_(t, x, axis, start, end)
+    for start, end in _windows(extent, out) if isinstance(extent, int) else _windows_of_run(t, x, axis, out):
+        window = t.op("Slice", x, start, end, t.ints([axis])) if isinstance(start, Sym) else slice_(t, x, axis, start, end)
         parts.append(
             extremum(t, window, axis, True, True) if largest else t.op("ReduceMean", window, t.ints([axis]), keepdims=1)
         )
@@ -217,6 +226,8 @@ def _resize(t, x: Sym, output_size, scales, mode: str, **attrs) -> Sym:
     given = [s for s in (scales or []) if s is not None]
     static(given, "the scale")
     known = all(isinstance(e, int) for e in extents) and all(isinstance(d, int) for d in x.dims[2:])
+    if given and not known and all(float(s).is_integer() for s in given):  # then the scale is the ratio
+        return t.op("Resize", x, None, t.constant([1.0, 1.0, *map(float, given)], torch.float32), mode=mode, **attrs)
     if given and attrs.get("coordinate_transformation_mode") != "align_corners":
         if not known:
             raise ConversionError("resizing by a factor, of extents known only at run time")
