@@ -129,7 +129,7 @@ def measured(name: str, args: argparse.Namespace) -> dict:
     tuned = {"tuned": of(TUNED, "tvm")} if TUNED in packages and "tvm" in packages else {}
     return {**tuned, "ratios": ratios, "best": best, "auto": of("auto", best), "control": of(AGAIN, "ort"), "compile": made, "micros": micros,
             "largest_error": {b: max(r["errors"].get(str(p), 0) for r in rows) for b, p in packages.items()},
-            "measured_inputs": args.inputs}
+            "budget": args.budget, "measured_inputs": args.inputs}
 
 
 def built_at() -> list:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TRIAL = """
-import numpy, sys, torch, dycl
+import numpy, sys, torch, dycl, dycl._native
 assert "site-packages" in dycl.__file__, dycl.__file__
 def model(x):
     n = 0
@@ -25,6 +25,18 @@ for scale in (0.5, 1.0, 20.0):
     x = torch.full((3,), scale)
     expected, got = model(x), program(x)
     assert torch.equal(got[0], expected[0]) and got[1] == expected[1]
+import importlib.util, os
+folder = os.path.join(os.path.dirname(dycl.__file__), "lib", "dycl")
+conv = torch.nn.Conv2d(8, 8, 3, padding=1).eval()
+for backend, brings in (("openvino", "dycl_openvino_compile"), ("tvm", "tvm_compiler")):
+    if importlib.util.find_spec(backend) is None or backend not in dycl._native.backends():
+        continue
+    assert os.path.exists(os.path.join(folder, brings)), brings
+    image = torch.randn(1, 8, 8, 8)
+    other = dycl.compile(lambda x: torch.relu(conv(x)), (image,), backend=backend, use_cache=False)
+    assert other.report()["engines"] == {backend: 1}, other.report()
+    with torch.no_grad():
+        assert torch.allclose(other(image), torch.relu(conv(image)), atol=1e-5)
 program.save(sys.argv[1] + "/model.dycl")
 numpy.save(sys.argv[1] + "/x.npy", numpy.ones(3, numpy.float32))
 """
