@@ -300,19 +300,21 @@ class DYCL_API Machine {
   // Ends a run that succeeded; views of its results, valid until the next run.
   std::span<const Value> finish();
 
-  // -- sub-DNNs --
+  // -- sub-DNNs. A tensor that is moved in is given back to the heap when the call is over. --
   template <typename... In>
-  Tensor call(std::uint32_t sub_dnn, In... in) {
-    return std::move(call_many<1>(sub_dnn, std::move(in)...)[0]);
+  Tensor call(std::uint32_t sub_dnn, In&&... in) {
+    runtime::TensorObject* made = nullptr;
+    invoke_with(sub_dnn, &made, 1, Argument<In>(std::forward<In>(in))...);
+    return Tensor(made);
   }
   template <std::size_t kResults, typename... In>
-  std::array<Tensor, kResults> call_many(std::uint32_t sub_dnn, In... in) {
-    const std::array<runtime::TensorObject*, sizeof...(In)> inputs = {in.get()...};
+  std::array<Tensor, kResults> call_many(std::uint32_t sub_dnn, In&&... in) {
     std::array<runtime::TensorObject*, kResults> made{};
-    invoke(sub_dnn, inputs.data(), inputs.size(), made.data(), kResults);
-    std::array<Tensor, kResults> out;
-    for (std::size_t i = 0; i < kResults; ++i) out[i] = Tensor(made[i]);
-    return out;
+    invoke_with(sub_dnn, made.data(), kResults, Argument<In>(std::forward<In>(in))...);
+    return [&made]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+      return std::array<Tensor, kResults>{Tensor(made[kIndex])...};
+    }
+    (std::make_index_sequence<kResults>());
   }
 
   // Where results of a call go: `into(x, found) = call_many<2>(kLayer, x)`. A number takes the only element
@@ -490,6 +492,14 @@ class DYCL_API Machine {
   std::uint64_t take_input(std::uint32_t index);
   std::uint64_t take_constant(std::uint32_t index);
   void put_result(std::uint32_t index, std::uint64_t bits);
+  // A variable is read where it is, anything else is taken.
+  template <typename T>
+  using Argument = std::conditional_t<std::is_lvalue_reference_v<T>, const Tensor&, Tensor>;
+  template <typename... In>
+  void invoke_with(std::uint32_t sub_dnn, runtime::TensorObject** out, std::size_t out_count, const In&... in) {
+    const std::array<runtime::TensorObject*, sizeof...(In)> inputs = {in.get()...};
+    invoke(sub_dnn, inputs.data(), inputs.size(), out, out_count);
+  }
   void invoke(std::uint32_t sub_dnn, runtime::TensorObject* const* in, std::size_t in_count,
               runtime::TensorObject** out, std::size_t out_count);
   template <typename... Out, std::size_t... kIndex>

@@ -127,32 +127,37 @@ inline double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-// Interleaved; a line of JSON. Plain runs for the times, profiled ones for the shares.
+// Emitted program, walker and a second walker as the control, in all orders in turn; a line of JSON. Plain runs for
+// the times, profiled ones for the shares.
+constexpr int kOrders[6][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {0, 2, 1}, {2, 0, 1}, {1, 0, 2}};
+
 template <typename Program, typename Call>
 int race(const char* package, const std::vector<Arrays>& inputs, Call call, double seconds) {
-  Program left(package), right(package);
-  std::vector<double> emitted, walker, ratios, host_emitted, host_walker;
+  Program left(package), right(package), control(package);
+  std::vector<double> emitted, walker, ratios, controls, host_emitted, host_walker;
   std::vector<std::vector<dycl::host::Value>> values;
   for (const auto& arrays : inputs) values.push_back(values_of(right, arrays));
-  const auto walk = [&](std::size_t k) {
-    if (auto done = right.run().run(values[k]); !done) throw dycl::host::Failure(done.error());
+  const auto walk_with = [&](Program& program, std::size_t k) {
+    if (auto done = program.run().run(values[k]); !done) throw dycl::host::Failure(done.error());
   };
+  const auto walk = [&](std::size_t k) { walk_with(right, k); };
   for (int k = 0; k < 2; ++k)
-    for (std::size_t i = 0; i < inputs.size(); ++i) call(left, inputs[i]), walk(i);
+    for (std::size_t i = 0; i < inputs.size(); ++i) call(left, inputs[i]), walk(i), walk_with(control, i);
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  for (std::size_t n = 0; std::chrono::steady_clock::now() < until || n < 2 * inputs.size(); ++n) {
-    const std::size_t k = n % inputs.size();
-    double a = 0, b = 0;
-    if (n % 2) {
-      b = timed([&] { walk(k); });
-      a = timed([&] { call(left, inputs[k]); });
-    } else {
-      a = timed([&] { call(left, inputs[k]); });
-      b = timed([&] { walk(k); });
+  for (std::size_t n = 0; std::chrono::steady_clock::now() < until || n < 6 * inputs.size(); ++n) {
+    const std::size_t k = (n / 6) % inputs.size();
+    double times[3] = {};
+    for (const int racer : kOrders[n % 6]) {
+      times[racer] = timed([&] {
+        if (racer == 0) call(left, inputs[k]);
+        if (racer == 1) walk(k);
+        if (racer == 2) walk_with(control, k);
+      });
     }
-    emitted.push_back(a);
-    walker.push_back(b);
-    ratios.push_back(a / b);
+    emitted.push_back(times[0]);
+    walker.push_back(times[1]);
+    ratios.push_back(times[0] / times[1]);
+    controls.push_back(times[2] / times[1]);
   }
   const double cost = clock_cost();
   const auto shares_until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
@@ -169,10 +174,10 @@ int race(const char* package, const std::vector<Arrays>& inputs, Call call, doub
     one(n % 2 != 0);
   }
   std::printf(
-      "{\"runs\": %zu, \"emitted_us\": %.3f, \"walker_us\": %.3f, \"ratio\": %.5f, \"host_emitted\": %.5f, "
-      "\"host_walker\": %.5f}\n",
-      ratios.size(), median(emitted) * 1e6, median(walker) * 1e6, median(ratios), median(host_emitted),
-      median(host_walker));
+      "{\"runs\": %zu, \"emitted_us\": %.3f, \"walker_us\": %.3f, \"ratio\": %.5f, \"control\": %.5f, "
+      "\"host_emitted\": %.5f, \"host_walker\": %.5f}\n",
+      ratios.size(), median(emitted) * 1e6, median(walker) * 1e6, median(ratios), median(controls),
+      median(host_emitted), median(host_walker));
   return 0;
 }
 
