@@ -23,7 +23,8 @@ std::size_t resident_bytes() {
 // Eight sub-DNNs over one 64 MB weight, each doing something else around it.
 ir::Program eight_over_one_weight(std::int64_t rows, std::int64_t columns) {
   ir::Program program = empty_program();
-  const Tensor weight{DType::F32, {rows, columns}, std::vector<std::uint8_t>(static_cast<std::size_t>(rows * columns) * 4)};
+  const Tensor weight{
+      DType::F32, {rows, columns}, std::vector<std::uint8_t>(static_cast<std::size_t>(rows * columns) * 4)};
   for (int i = 0; i < 8; ++i) {
     SubDnn s(program, "s" + std::to_string(i));
     const auto x = s.input(shaped(DType::F32, {1, rows}));
@@ -58,6 +59,30 @@ TEST(Resources, EightSubDnnsShareOneWeight) {
   EXPECT_LT(static_cast<double>(grown), 1.3 * static_cast<double>(kWeight)) << (grown >> 20) << " MB";
 }
 
+// Of experts, only those that an input chose are packed.
+TEST(Resources, WeightsOfSubDnnsThatNeverRunAreNotPacked) {
+  constexpr std::int64_t kRows = 2048, kColumns = 2048;
+  constexpr std::size_t kWeight = static_cast<std::size_t>(kRows * kColumns) * 4;
+  for (const std::int64_t rows : {1, -1}) {  // as a small program; inside the engine
+    ir::Program program = empty_program();
+    for (int i = 0; i < 6; ++i) {
+      SubDnn s(program, "s" + std::to_string(i));
+      const auto x = s.input(shaped(DType::F32, {rows, kRows}));
+      const auto w = s.weight("w" + std::to_string(i), random_f32({kRows, kColumns}, static_cast<unsigned>(i)));
+      s.returns({s.op("MatMul", {x, w}, shaped(DType::F32, {rows, kColumns}))});
+    }
+    auto backend = backends::find_backend("ort");
+    const auto artifacts = (*backend)->compile_program(program, {});
+    ASSERT_TRUE(artifacts.ok()) << artifacts.error().message;
+    const std::size_t before = resident_bytes();
+    const auto run = PluginRun::create(program, *artifacts, {});
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    ASSERT_TRUE((*run)->run("s3", {random_f32({1, kRows}, 1)}).ok());
+    const std::size_t after = resident_bytes(), grown = after > before ? after - before : 0;
+    EXPECT_LT(grown, 2 * kWeight) << (grown >> 20) << " MB for one of six weights of " << (kWeight >> 20);
+  }
+}
+
 ir::Program one_matmul() {
   ir::Program program = empty_program();
   SubDnn s(program, "s0");
@@ -80,8 +105,10 @@ TEST_P(Damaged, ArtifactsAreErrors) {
   for (int i = 0; i < 300; ++i) {
     auto bad = *good;
     auto& bytes = bad[0].artifacts[0].bytes;
-    if (i % 3 == 0) bytes.resize(generator() % bytes.size());
-    else bytes[generator() % bytes.size()] = static_cast<std::uint8_t>(generator());
+    if (i % 3 == 0)
+      bytes.resize(generator() % bytes.size());
+    else
+      bytes[generator() % bytes.size()] = static_cast<std::uint8_t>(generator());
     const auto run = PluginRun::create(program, bad, {});
     if (!run) {
       ++refused;

@@ -79,25 +79,27 @@ bool place_bias(const Shape& shape, std::int64_t m, std::int64_t n, dense::Produ
 struct DenseKernel {
   const OrtApi& api;
   int threads = 1;
-  dense::Packed matrix{};
+  LazyMatrix* weight = nullptr;
   dense::Activation activation = dense::Activation::None;
 
   bool compute(Calls& calls, OrtKernelContext* context) const;
-  bool output_of(Calls& calls, OrtKernelContext* context, Shape shape, dense::Product& product) const;
-  bool bias_of(Calls& calls, OrtKernelContext* context, dense::Product& product) const;
-  bool multiply(Calls& calls, OrtKernelContext* context, const dense::Product& product) const;
+  bool output_of(Calls& calls, OrtKernelContext* context, Shape shape, std::int64_t n, dense::Product& product) const;
+  bool bias_of(Calls& calls, OrtKernelContext* context, std::int64_t n, dense::Product& product) const;
+  bool multiply(Calls& calls, OrtKernelContext* context, const dense::Packed& matrix,
+                const dense::Product& product) const;
 };
 
-bool DenseKernel::output_of(Calls& calls, OrtKernelContext* context, Shape shape, dense::Product& product) const {
-  shape.dims[shape.rank - 1] = matrix.n;
+bool DenseKernel::output_of(Calls& calls, OrtKernelContext* context, Shape shape, std::int64_t n,
+                            dense::Product& product) const {
+  shape.dims[shape.rank - 1] = n;
   OrtValue* value = nullptr;
   if (!calls.ok(api.KernelContext_GetOutput(context, 0, shape.dims, shape.rank, &value))) return false;
   product.out = const_cast<float*>(floats_of(api, calls, value));
-  product.ldo = matrix.n;
+  product.ldo = n;
   return product.out != nullptr || shape.count() == 0;
 }
 
-bool DenseKernel::bias_of(Calls& calls, OrtKernelContext* context, dense::Product& product) const {
+bool DenseKernel::bias_of(Calls& calls, OrtKernelContext* context, std::int64_t n, dense::Product& product) const {
   std::size_t count = 0;
   if (!calls.ok(api.KernelContext_GetInputCount(context, &count))) return false;
   if (count < 3) return true;
@@ -106,7 +108,7 @@ bool DenseKernel::bias_of(Calls& calls, OrtKernelContext* context, dense::Produc
   if (!value) return true;
   Shape shape;
   if (!read_shape(api, calls, value, shape)) return false;
-  if (!place_bias(shape, product.m, matrix.n, product)) return calls.fail("dycl::Dense: a bias of another shape");
+  if (!place_bias(shape, product.m, n, product)) return calls.fail("dycl::Dense: a bias of another shape");
   product.bias = floats_of(api, calls, value);
   return product.bias != nullptr;
 }
@@ -124,7 +126,8 @@ void run_part(void* data, std::size_t part) {
                          *shared.product);
 }
 
-bool DenseKernel::multiply(Calls& calls, OrtKernelContext* context, const dense::Product& product) const {
+bool DenseKernel::multiply(Calls& calls, OrtKernelContext* context, const dense::Packed& matrix,
+                           const dense::Product& product) const {
   const std::int64_t panels = dense::panels_of(matrix.n);
   const std::int64_t parts = std::min<std::int64_t>(threads, panels);
   if (parts > 1 && product.m * matrix.n * matrix.k >= kWorthThreads) {
@@ -136,6 +139,7 @@ bool DenseKernel::multiply(Calls& calls, OrtKernelContext* context, const dense:
 }
 
 bool DenseKernel::compute(Calls& calls, OrtKernelContext* context) const {
+  const dense::Packed matrix = weight->get();
   const OrtValue* x = nullptr;
   if (!calls.ok(api.KernelContext_GetInput(context, 0, &x))) return false;
   Shape shape;
@@ -147,9 +151,9 @@ bool DenseKernel::compute(Calls& calls, OrtKernelContext* context) const {
   product.a = floats_of(api, calls, x);
   product.lda = matrix.k;
   product.activation = activation;
-  if (!output_of(calls, context, shape, product)) return false;
+  if (!output_of(calls, context, shape, matrix.n, product)) return false;
   if (product.m == 0) return true;
-  return product.a && bias_of(calls, context, product) && multiply(calls, context, product);
+  return product.a && bias_of(calls, context, matrix.n, product) && multiply(calls, context, matrix, product);
 }
 
 std::string text_attribute(const OrtApi& api, const OrtKernelInfo* info, const char* name) {
@@ -201,7 +205,7 @@ bool DenseOp::Op::make(Calls& calls, const OrtKernelInfo* info, std::unique_ptr<
   const auto activation = activation_of(text_attribute(*api, info, "activation"));
   if (!activation) return calls.fail("dycl::Dense: an unknown activation");
   kernel = std::make_unique<DenseKernel>(DenseKernel{*api, threads});
-  kernel->matrix = store->get(data, shape.dims[transposed ? 0 : 1], shape.dims[transposed ? 1 : 0], transposed);
+  kernel->weight = store->matrix(data, shape.dims[transposed ? 0 : 1], shape.dims[transposed ? 1 : 0], transposed);
   kernel->activation = *activation;
   return true;
 }
@@ -237,9 +241,13 @@ DenseOp::Op::Op(const OrtApi& given, PackedStore& weights, int count)
   KernelDestroy = [](void* kernel) { delete static_cast<DenseKernel*>(kernel); };
   KernelComputeV2 = [](void* kernel, OrtKernelContext* context) -> OrtStatus* {
     const auto& dense_kernel = *static_cast<const DenseKernel*>(kernel);
-    Calls calls(dense_kernel.api);
-    (void)dense_kernel.compute(calls, context);
-    return calls.release();
+    try {
+      Calls calls(dense_kernel.api);
+      (void)dense_kernel.compute(calls, context);
+      return calls.release();
+    } catch (const std::exception& e) {  // no memory for the packed form
+      return dense_kernel.api.CreateStatus(ORT_FAIL, e.what());
+    }
   };
 }
 

@@ -27,6 +27,8 @@ Result<std::string> model_of(const ir::Op& op, std::span<const ir::Tensor* const
       continue;
     }
     std::vector<ir::Dim> open(tensor->shape.size(), ir::Dim::opaque());
+    // Engines ask how many extents or axes an op is given before they ask which (Resize).
+    if (tensor->dtype == DType::I64 && tensor->shape.size() == 1) open[0] = ir::Dim::of(tensor->shape[0]);
     copy.operands.push_back(function.add_value(ir::Type::tensor(tensor->dtype, std::move(open))));
     function.params.push_back({copy.operands.back(), {}});
   }
@@ -70,7 +72,8 @@ Result<OrtSession*> OrtEvaluator::session_of(const std::string& model) {
   DYCL_TRY(check(api_, api_.SetSessionLogSeverityLevel(raw, ORT_LOGGING_LEVEL_FATAL), "session options"));
   DYCL_TRY(check(api_, api_.SetIntraOpNumThreads(raw, 1), "session options"));
   OrtSession* session = nullptr;
-  DYCL_TRY(check(api_, api_.CreateSessionFromArray(environment_.get(), model.data(), model.size(), raw, &session), "load"));
+  DYCL_TRY(
+      check(api_, api_.CreateSessionFromArray(environment_.get(), model.data(), model.size(), raw, &session), "load"));
   return sessions_.emplace(model, own(session, api_.ReleaseSession)).first->second.get();
 }
 
@@ -153,7 +156,8 @@ Result<std::unique_ptr<ir::TensorEvaluator>> make_evaluator() {
   DYCL_ASSIGN(const Library* engine, library());
   DYCL_ASSIGN(Handle<OrtEnv> environment, quiet_environment(*engine));
   OrtMemoryInfo* memory = nullptr;
-  DYCL_TRY(check(*engine->api, engine->api->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory), "memory"));
+  DYCL_TRY(
+      check(*engine->api, engine->api->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory), "memory"));
   return std::unique_ptr<ir::TensorEvaluator>(
       new OrtEvaluator(*engine, std::move(environment), own(memory, engine->api->ReleaseMemoryInfo)));
 }

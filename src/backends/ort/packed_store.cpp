@@ -50,15 +50,20 @@ float* PackedStore::allocate(std::size_t bytes) {
   return out;
 }
 
-dense::Packed PackedStore::get(const float* weight, std::int64_t n, std::int64_t k, bool transposed) {
+LazyMatrix* PackedStore::matrix(const float* weight, std::int64_t n, std::int64_t k, bool transposed) {
   const std::lock_guard lock(mutex_);
-  dense::Packed& entry = packed_[{weight, n, k, transposed}];
-  if (entry.data == nullptr) {
-    float* memory = allocate(static_cast<std::size_t>(k * dense::padded_columns(n)) * sizeof(float));
-    dense::pack(weight, n, k, transposed, memory);
-    entry = {n, k, memory};
-  }
-  return entry;
+  auto& entry = matrices_[{weight, n, k, transposed}];
+  if (!entry) entry.reset(new LazyMatrix(*this, weight, n, k, transposed));
+  return entry.get();
+}
+
+const float* LazyMatrix::pack() {
+  const std::lock_guard lock(store_.mutex_);
+  if (const float* data = data_.load(std::memory_order_acquire)) return data;  // another thread was first
+  float* memory = store_.allocate(static_cast<std::size_t>(k_ * dense::padded_columns(n_)) * sizeof(float));
+  dense::pack(weight_, n_, k_, transposed_, memory);
+  data_.store(memory, std::memory_order_release);
+  return memory;
 }
 
 }  // namespace dycl::backends::ort

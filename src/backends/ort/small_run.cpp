@@ -434,8 +434,8 @@ bool SmallProgram::execute(const Step& step, const Memory& memory) {
     case Opcode::Unary: unary(static_cast<UnaryFunction>(n[0]), a, out, n[1]); break;
     case Opcode::Binary: binary(n, a, b, out); break;
     case Opcode::Gemm:
-      if (step.packed.data)
-        packed_gemm(n, step.packed, x, c(), y, memory.crew);
+      if (step.packed)
+        packed_gemm(n, step.packed->get(), x, c(), y, memory.crew);
       else
         gemm(n, x, w, c(), y);
       break;
@@ -470,7 +470,7 @@ void SmallProgram::pack(PackedStore& store, const void* const* weights) {
         n[1] * n[2] < kLeastElements)
       continue;
     if (double_of(n[5]) != 1.0 || (n[4] != 0 && double_of(n[6]) != 1.0)) continue;
-    step.packed = store.get(static_cast<const float*>(weights[step.b.index]), n[1], n[2], n[3] != 0);
+    step.packed = store.matrix(static_cast<const float*>(weights[step.b.index]), n[1], n[2], n[3] != 0);
   }
 }
 

@@ -42,7 +42,7 @@ class SmallProgram {
     Opcode opcode = Opcode::Copy;
     std::vector<std::int64_t> numbers;  // the words before the places
     Where a, b, c, out;
-    dense::Packed packed{};  // of a product's matrix, if it has data
+    LazyMatrix* packed = nullptr;  // a product's matrix, if it is a weight of some size
   };
   class Reader;
   struct Memory;
