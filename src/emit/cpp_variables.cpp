@@ -175,9 +175,8 @@ void CppVariables::read(ir::ValueId v, const Path& path) {
 }
 
 void CppVariables::mention(const Step& s, const Path& path) {
-  const ir::Block* block = s.block == Step::kNoBlock ? nullptr : &main_.blocks[s.block];
   if (s.kind == Kind::Ops) {
-    for (const ir::Op& op : block->body) {
+    for (const ir::Op& op : block_of(main_, s).body) {
       if (values_.is_silent(op)) continue;
       for (ir::ValueId v : op.operands) read(v, path);
       for (ir::ValueId v : op.results) {
@@ -187,7 +186,7 @@ void CppVariables::mention(const Step& s, const Path& path) {
       }
     }
   } else if (s.kind == Kind::Edge) {
-    const ir::Edge& e = edge_of(*block, s.arm);
+    const ir::Edge& e = edge_of(block_of(main_, s), s.arm);
     const auto& params = main_.block(e.target).params;
     for (std::size_t i = 0; i < params.size(); ++i) {
       if (!values_.is_used(params[i])) continue;
@@ -197,7 +196,7 @@ void CppVariables::mention(const Step& s, const Path& path) {
       touch(params[i], moves, moves, path);
     }
   } else if (s.kind == Kind::If || s.kind == Kind::Switch || s.kind == Kind::Return || s.kind == Kind::Raise) {
-    for_each_exit_operand(block->exit, [&](ir::ValueId v) { read(v, path); });
+    for_each_exit_operand(block_of(main_, s).exit, [&](ir::ValueId v) { read(v, path); });
   }
 }
 

@@ -194,29 +194,29 @@ class BodyWriter {
   }
 
   std::string step(const Step& s, int indent) {
-    const ir::Block* block = s.block == Step::kNoBlock ? nullptr : &main_.blocks[s.block];
+    const auto block = [&]() -> const ir::Block& { return block_of(main_, s); };
     const std::string lead = tabs(indent);
     switch (s.kind) {
       case Kind::Ops: {
         std::string text;
-        for (const ir::Op& op : block->body) {
+        for (const ir::Op& op : block().body) {
           if (values_.is_silent(op)) continue;
           text += comment(op.span, indent) + statement(op, indent);
         }
         return text;
       }
-      case Kind::Edge: return edge(*block, s.arm, indent);
-      case Kind::If: return if_step(s, *block, indent);
-      case Kind::Switch: return switch_step(s, *block, indent);
+      case Kind::Edge: return edge(block(), s.arm, indent);
+      case Kind::If: return if_step(s, block(), indent);
+      case Kind::Switch: return switch_step(s, block(), indent);
       case Kind::Loop: return loop_step(s, indent);
       case Kind::Break: return lead + "break;\n";
       case Kind::Continue: return lead + "continue;\n";
-      case Kind::Return: return comment(exit_span(*block), indent) + return_step(*block, indent);
+      case Kind::Return: return comment(exit_span(block()), indent) + return_step(block(), indent);
       case Kind::Raise: {
-        const auto& failure = std::get<ir::Raise>(block->exit);
+        const auto& failure = std::get<ir::Raise>(block().exit);
         std::string text = "raise(" + quoted(failure.type) + ", " + quoted(failure.message);
         for (ir::ValueId v : failure.args) text += ", " + expressions_.typed(v);
-        return comment(exit_span(*block), indent) + lead + text + ");\n";
+        return comment(exit_span(block()), indent) + lead + text + ");\n";
       }
       case Kind::Flag: return lead + "bool " + flag(s.number) + " = false;\n";
       case Kind::SetFlag: return lead + flag(s.number) + " = true;\n";

@@ -74,10 +74,9 @@ std::vector<Var> StepAnalysis::visit(const Step& s) {
 }
 
 void StepAnalysis::reads_and_writes(const Step& s, std::set<Var>& set) {
-  const ir::Block* block = s.block == Step::kNoBlock ? nullptr : &function_.blocks[s.block];
   switch (s.kind) {
     case Kind::Ops:
-      for (const ir::Op& op : block->body) {
+      for (const ir::Op& op : block_of(function_, s).body) {
         for (ir::ValueId v : op.operands) use(v);
         for (ir::ValueId v : op.results)
           if (v.present()) set.insert(v.index);
@@ -85,15 +84,15 @@ void StepAnalysis::reads_and_writes(const Step& s, std::set<Var>& set) {
       }
       break;
     case Kind::Edge: {
-      const ir::Edge& edge = edge_of(*block, s.arm);
+      const ir::Edge& edge = edge_of(block_of(function_, s), s.arm);
       for (ir::ValueId v : edge.args) use(v);
       for (ir::ValueId v : function_.block(edge.target).params) set.insert(v.index);
       break;
     }
-    case Kind::If: use(std::get<ir::Branch>(block->exit).condition); break;
-    case Kind::Switch: use(std::get<ir::Switch>(block->exit).selector); break;
+    case Kind::If: use(std::get<ir::Branch>(block_of(function_, s).exit).condition); break;
+    case Kind::Switch: use(std::get<ir::Switch>(block_of(function_, s).exit).selector); break;
     case Kind::Return: {
-      const auto& values = std::get<ir::Return>(block->exit).values;
+      const auto& values = std::get<ir::Return>(block_of(function_, s).exit).values;
       for (std::size_t i = 0; i < values.size(); ++i) {
         use(values[i]);
         set.insert(vars_.result(i));

@@ -255,31 +255,22 @@ class Writer {
   }
 
   Result<void> step(const Step& s) {
-    const ir::Block* block = s.block == Step::kNoBlock ? nullptr : &main_.blocks[s.block];
     switch (s.kind) {
       case Kind::Ops:
-        for (const ir::Op& op : block->body) DYCL_TRY(write_op(op));
+        for (const ir::Op& op : block_of(main_, s).body) DYCL_TRY(write_op(op));
         return {};
-      case Kind::Edge: return edge(*block, s.arm);
+      case Kind::Edge: return edge(block_of(main_, s), s.arm);
       case Kind::If: {
-        place(block->exit_span.known() ? block->exit_span : block->span);
-        DYCL_ASSIGN(std::string c, operand(std::get<ir::Branch>(block->exit).condition, block->exit_span));
+        const ir::Block& block = block_of(main_, s);
+        place(block.exit_span.known() ? block.exit_span : block.span);
+        DYCL_ASSIGN(std::string c, operand(std::get<ir::Branch>(block.exit).condition, block.exit_span));
         return choice(
             s, c, [&] { return sequence(s.parts[0]); }, [&] { return sequence(s.parts[1]); });
       }
-      case Kind::Switch: return switch_step(s, std::get<ir::Switch>(block->exit));
+      case Kind::Switch: return switch_step(s, std::get<ir::Switch>(block_of(main_, s).exit));
       case Kind::Loop: return loop(s);
-      case Kind::Return: {
-        const auto& values = std::get<ir::Return>(block->exit).values;
-        Names names;
-        for (ir::ValueId v : values) {
-          DYCL_ASSIGN(std::string name, operand(v, block->exit_span));
-          names.push_back(std::move(name));
-        }
-        for (std::size_t i = 0; i < names.size(); ++i) assign(vars_.result(i), names[i]);
-        return {};
-      }
-      case Kind::Raise: return raise(std::get<ir::Raise>(block->exit), *block);
+      case Kind::Return: return give(block_of(main_, s));
+      case Kind::Raise: return raise(block_of(main_, s));
       case Kind::Flag: assign(vars_.flag(s.number), g_.boolean(false)); return {};
       case Kind::SetFlag: assign(vars_.flag(s.number), g_.boolean(true)); return {};
       case Kind::Unless: {
@@ -291,6 +282,17 @@ class Writer {
       case Kind::Dispatch: return pick(s, env_[vars_.dispatcher(s.number)], cases_of(s), 0, s.parts.size());
       default: throw InternalError("a step that has no place in a strict tree");
     }
+  }
+
+  // The exit of a block that returns.
+  Result<void> give(const ir::Block& block) {
+    Names names;
+    for (ir::ValueId v : std::get<ir::Return>(block.exit).values) {
+      DYCL_ASSIGN(std::string name, operand(v, block.exit_span));
+      names.push_back(std::move(name));
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) assign(vars_.result(i), names[i]);
+    return {};
   }
 
   std::string any_of(const std::vector<std::uint32_t>& flags) {
@@ -499,7 +501,8 @@ class Writer {
     assign(vars_.alive(), g_.node("And", {env_[vars_.alive()], held}, {}, "alive"));
   }
 
-  Result<void> raise(const ir::Raise& failure, const ir::Block& block) {
+  Result<void> raise(const ir::Block& block) {
+    const auto& failure = std::get<ir::Raise>(block.exit);
     place(block.exit_span.known() ? block.exit_span : block.span);
     if (opaque_.empty())
       return unsupported("the program always raises " + failure.type, "compile the part that returns", block.exit_span);
@@ -572,8 +575,8 @@ class Writer {
       const auto* message = ir::attr_as<std::string>(op, "message");
       const ir::Op* known = constants_[op.operands[0].index];
       const bool* value = known ? ir::attr_as<bool>(*known, "value") : nullptr;
-      if (value && *value) return Names{};
-      if (value) {
+      if (value != nullptr && *value) return Names{};
+      if (value != nullptr) {
         return unsupported("a check that always fails" + where(op.span), "compile the part that returns", op.span);
       }
       still_alive(operands[0], (type ? *type : "") + ": " + (message ? *message : ""));

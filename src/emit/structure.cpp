@@ -6,6 +6,7 @@
 #include "emit/structure_jumps.h"
 #include "emit/structure_plan.h"
 #include "ir/edges.h"
+#include "support/result.h"
 
 namespace dycl::emit {
 namespace {
@@ -47,12 +48,18 @@ void print(const Sequence& steps, const ir::Function& function, int indent, std:
 
 }  // namespace
 
+const ir::Block& block_of(const ir::Function& function, const Step& step) {
+  DYCL_CHECK(step.block < function.blocks.size(), "a step that has a block");
+  return function.blocks[step.block];
+}
+
 const ir::Edge& edge_of(const ir::Block& block, std::uint32_t arm) {
   const ir::Edge* found = nullptr;
   std::uint32_t i = 0;
   ir::for_each_edge(block.exit, [&](const ir::Edge& e) {
     if (i++ == arm) found = &e;
   });
+  DYCL_CHECK(found, "a step names an edge that its block has");
   return *found;
 }
 

@@ -69,6 +69,9 @@ struct Structure {
 
 Structure structure_of(const ir::Function& function, const StructureOptions& options = {});
 
+// The block of a step that has one.
+const ir::Block& block_of(const ir::Function& function, const Step& step);
+
 // Edge `arm` of a block, as steps name it.
 const ir::Edge& edge_of(const ir::Block& block, std::uint32_t arm);
 

@@ -284,3 +284,15 @@ def test_torch_onnx_and_onnxruntime_live_together(package):
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     assert session.run(None, {"x": numpy.array([-1, 1], numpy.float32)})[0].tolist() == [0, 1]
     assert torch.equal(run.run([torch.ones(1, 2)])[0], before)
+
+
+def test_the_interpreter_takes_ops_whose_extents_are_operands():
+    import dycl
+
+    def enlarge(x):
+        return torch.nn.functional.interpolate(x, size=(7, 5), mode="bilinear", align_corners=False)
+
+    x = torch.rand(1, 2, 4, 3)
+    program = dycl.compile(enlarge, (x,))
+    [y], _ = _native.Interpreter(program._engine.builder, "ort").run([x])
+    torch.testing.assert_close(y, enlarge(x))
