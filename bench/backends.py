@@ -89,6 +89,7 @@ def run_one(store: Store, name: str, place: str, args: argparse.Namespace) -> No
     row |= {"commit": commit(), "part_seconds": round(time.time() - begun, 1)}
     row = json.loads(json.dumps(row).replace(str(ROOT) + "/", ""))
     store.change(lambda results: results["models"].__setitem__(name, row))
+    (RESULTS / "backends.md").write_text(page(store.read()))
     text = f"FAILED {row['failed'][-200:]}" if "failed" in row else brief(row)
     print(f"{place} {name}: {text} ({row['part_seconds']:.0f} s)", flush=True)
 
