@@ -4,7 +4,7 @@
 #include "backends/side_by_side.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -87,6 +87,17 @@ TEST(SideBySide, MemoryBoundsTheProcesses) {
   EXPECT_EQ(backends::processes_at_once(8, std::uint64_t{1} << 60), 1U);
   EXPECT_EQ(backends::processes_at_once(3, 1), 3U);
   EXPECT_GE(backends::processes_at_once(0, 1), 1U);
+}
+
+TEST(SideBySide, OneCoreIsOneProcess) {
+  cpu_set_t before, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &before) && CPU_COUNT(&one) == 0) CPU_SET(cpu, &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(backends::processes_at_once(0, 1), 1U);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
 }
 
 struct Shell : Worker {
