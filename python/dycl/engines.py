@@ -8,11 +8,13 @@ from a fault of lowering or of an engine.
 from __future__ import annotations
 
 import builtins
+import importlib.util
 import json
 import linecache
 import os
 import re
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -67,6 +69,12 @@ def _weight_names(model: Any) -> dict[int, str]:
     return names
 
 
+def _lend_interpreter() -> None:
+    """TVM's compiler is Python: this one, if it has TVM and nobody named another."""
+    if sys.executable and "DYCL_TVM_PYTHON" not in os.environ and importlib.util.find_spec("tvm") is not None:
+        os.environ["DYCL_TVM_PYTHON"] = sys.executable
+
+
 class NativeEngine:
     """A package, loaded by the C++ runtime."""
 
@@ -99,6 +107,7 @@ class NativeEngine:
                 **choices: Any) -> tuple["NativeEngine", dict]:
         from . import _native
 
+        _lend_interpreter()
         folder = tempfile.mkdtemp(prefix="dycl-")
         path = os.path.join(folder, "program.dycl")
         try:
