@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from . import complex_pairs
 from .graph import (
     AtenNode,
     Block,
@@ -74,6 +75,7 @@ def lower_graph(
 
     Returns, for each ONNX op that fails by an index, the exceptions that torch raises there."""
     fold_constants(graph)
+    complex_pairs.rewrite(graph)
     read = drop_dead_nodes(graph)
     lowering = _Lowering(graph, builder, names or {}, initials or {}, read)
     lowering.run()
@@ -396,7 +398,7 @@ class _Weights:
 def _identity(tensor: torch.Tensor) -> tuple:
     if not tensor.numel():
         return id(tensor), tensor.dtype, tuple(tensor.shape)
-    return tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride()
+    return tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.is_conj(), tensor.is_neg()
 
 
 # ---- the captured graph, printed -----------------------------------------------------------------

@@ -239,7 +239,7 @@ def flip(t, self, dims):
 
 @converts("roll")
 def roll(t, self, shifts, dims=()):
-    shifts = static([shifts] if isinstance(shifts, int) else list(shifts), "the shift")
+    shifts = [shifts] if isinstance(shifts, (int, Sym)) else list(shifts)
     dims = [dims] if isinstance(dims, int) else list(dims)
     if self.rank == 0:
         return self
@@ -251,16 +251,16 @@ def roll(t, self, shifts, dims=()):
     return self
 
 
-def _rolled(t, x: Sym, shift: int, axis: int) -> Sym:
+def _rolled(t, x: Sym, shift: int | Sym, axis: int) -> Sym:
     """x[-s:] before x[:-s]"""
     extent = x.dims[axis]
-    if isinstance(extent, int):
+    if isinstance(extent, int) and isinstance(shift, int):
         shift = shift % extent if extent else 0
         if not shift:
             return x
         cut = extent - shift
     else:
-        n = t.op("Max", dim_value(t, x, axis), t.constant([1], torch.int64))
+        n = t.op("Max", t.ints([dim_value(t, x, axis)]), t.constant([1], torch.int64))
         cut = t.op("Sub", n, t.op("Mod", t.ints([shift]), n))  # in 1..n
     return t.op("Concat", slice_(t, x, axis, cut, INT64_MAX), slice_(t, x, axis, 0, cut), axis=axis)
 
