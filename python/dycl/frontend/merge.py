@@ -150,6 +150,8 @@ class Unifier:
         self.same_lists: set[int] = set()  # those of them that are one list in both states
         self.path: list[str] = []
         self.depth = 0  # the frame being compared
+        self.strict = False  # a write has shown that storages must not be separated here
+        self.target: dict[int, int] = {}  # id of a storage -> id of the one it was merged with
         self._differing()
 
     # -- what differs --------------------------------------------------------------------
@@ -189,6 +191,7 @@ class Unifier:
         a, b = self.a, self.b
         if len(a.frames) != len(b.frames):
             raise Apart("call stack", "different depths")
+        self.strict = _strict(self.m, self._alias_key())
         frames = [self.frame(fa, fb, k) for k, (fa, fb) in enumerate(zip(a.frames, b.frames))]
         self.depth = len(a.frames) - 1  # what follows is not a matter of frames
         for cell in self.root_cells:
@@ -395,6 +398,8 @@ class Unifier:
             known = self.memo.get(("cell", id(ia.cell), id(ib.cell)))
             if known is not None:
                 return known
+        if self.strict:
+            self._refuse_separation(ia.cell, ib.cell)
         type_ = TensorType(ha.dtype, tuple(None if isinstance(d, Extent) else recorder.symbols.dim_type(d) for d in dims))
         param = Value(type_, self.block, ia.cell.value.hint if ia.parent is None else "")
         self.requests.append((ha, hb, param))
@@ -406,6 +411,18 @@ class Unifier:
             self.memo[("cell", id(ia.cell), id(ib.cell))] = merged
         self.merged_cells.append((ia.cell, ha, ib.cell, hb, merged))
         return merged
+
+    def _refuse_separation(self, *cells: Cell) -> None:
+        """The part of _check_aliases that can be told before anything is made: most pairs that must stay apart end here."""
+        roots = self.m.recorder.root_cells
+        for cell, other in (cells, cells[::-1]):
+            if id(cell) in roots or callable(cell.note) or self.target.setdefault(id(cell), id(other)) != id(other):
+                self.depth = len(self.a.frames) - 1  # a matter of this place, not of the frame
+                raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
+
+    def _alias_key(self) -> tuple:
+        frame = self.a.frames[-1]
+        return ("merge", frame.info.code.co_filename, frame.info.code.co_firstlineno, frame.pc, "alias")
 
     def dims(self, a, b) -> tuple:
         dims = []
@@ -725,7 +742,7 @@ class Unifier:
                 cell, merged = entry[2 * side], entry[4]
                 if id(cell) in roots or id(cell) in live or len(targets[id(cell)]) > 1 or callable(cell.note):
                     key = ("merge", *self.point, "alias")
-                    if key in self.m.decisions.forbidden_merges:
+                    if _strict(self.m, key):
                         raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
                     guard = _AliasGuard(self.m, key)
                     merged._dycl.cell.note = guard
@@ -742,6 +759,14 @@ class _ListLeaf:
         self.source, self.index, self.kind = source, index, kind
 
 
+_FEW_PLACES = 3  # in one function; then all its places: each would cost another attempt
+
+
+def _strict(m, key: tuple) -> bool:
+    forbidden = m.decisions.forbidden_merges
+    return key in forbidden or key[:3] in forbidden
+
+
 class _AliasGuard:
     """The note of a storage whose aliases a merge has separated: writing to it starts capture anew."""
 
@@ -755,7 +780,11 @@ class _AliasGuard:
             raise CaptureRefusal("a tensor is written in place that shares memory with another one in some paths only",
                                  "write x = x + y instead of x += y here, or clone() the tensor in the branch",
                                  kind="alias")
-        self.m.decisions.forbidden_merges.add(self.key)
+        forbidden = self.m.decisions.forbidden_merges
+        forbidden.add(self.key)
+        code = self.key[:3]
+        if sum(key[:3] == code and key[-1] == "alias" for key in forbidden) > _FEW_PLACES:
+            forbidden.add(code)
         raise Restart("aliases differ between merged states")
 
 
