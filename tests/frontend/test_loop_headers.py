@@ -245,3 +245,57 @@ def test_loops_that_end_where_iterators_end():
     for f in (rows_together, rows_by_next):
         program = check(f, inputs)
         assert program.ir_text.count("loop") < 40
+
+
+def best_so_far(x):
+    best = None
+    for row in x[x[:, 0] > 0]:
+        if row[1] > 0.5 and (best is None or row.sum() > best.sum()):
+            best = row * 2
+    return x.sum(0) if best is None else best
+
+
+def forgets(x):
+    """There and back: nothing, a row, two rows, nothing."""
+    held, count, total = None, 0, torch.zeros(3)
+    for row in x[x[:, 0] > 0]:
+        if held is None:
+            if row[1] > 0:
+                held = row
+        elif row[2] > 0:
+            total = total + held
+            held = None
+            count += 1
+        else:
+            held = (held + row) * 0.5
+    return total, count, held
+
+
+def sometimes_bound(x):
+    k = 0
+    while x[k, 0] > -1.5 and k < 120:
+        if x[k, 1] > 1:
+            found = x[k] * k
+        k += 1
+    try:
+        return found, k
+    except NameError:
+        return None, k
+
+
+def alternating(x):
+    """Text, a number, a tensor, nothing: more kinds than headers."""
+    held = None
+    for row in x[:20][x[:20, 0] > 0]:
+        held = "text" if held is None else 1 if held == "text" else row if isinstance(held, int) else None
+    return held if held is None or isinstance(held, (int, torch.Tensor)) else 0
+
+
+def test_states_of_several_kinds():
+    """A loop whose variable is nothing until it is something: a header for each kind, no unrolled copies."""
+    torch.manual_seed(0)
+    inputs = [torch.randn(150, 3), torch.rand(150, 3), -torch.rand(150, 3), torch.randn(150, 3), torch.rand(150, 3) * 0.4]
+    for f in (best_so_far, forgets, sometimes_bound):
+        program = check(f, inputs)
+        assert program.ir_text.count("loop") < 60, f.__name__
+    check(alternating, [x[:30] for x in inputs])

@@ -32,7 +32,7 @@ class LoopEntry:
     """One arrival at a loop from outside."""
 
     __slots__ = ("header", "snapshot", "mode", "block", "template", "exit_forked", "static_test", "widenings", "why",
-                 "types", "span", "peeled", "token")
+                 "types", "span", "peeled", "token", "parent", "refused")
 
     def __init__(self, header: int):
         self.header = header
@@ -48,6 +48,12 @@ class LoopEntry:
         self.span = None
         self.peeled = 0  # iterations in front of this entry
         self.token = object()  # what lineages hold: they must not keep the snapshot alive
+        self.parent: LoopEntry | None = None  # a header of the same loop for states of another kind, that this one lies behind
+        self.refused = False  # no more headers for other kinds of states
+
+    def chain(self) -> list[LoopEntry]:
+        """This one and those it lies behind, the outermost last."""
+        return [self, *(self.parent.chain() if self.parent is not None else ())]
 
 
 class Loops:
@@ -139,12 +145,12 @@ class Loops:
         block.loop_limit = m.options.max_iterations
         union = Unifier(m, start, state, block, widen=True, bounds=entry.widenings < 2)
         entry.widenings += 1
+        if entry.widenings > m.options.max_widenings:
+            return self._give_up(state, entry, "the loop's state: it keeps changing")
         try:
-            if entry.widenings > m.options.max_widenings:
-                raise Apart("the loop's state", "it keeps changing")
             merged = union.state()
         except Apart as apart:
-            return self._give_up(state, entry, str(apart))
+            return self._other_kind(state, entry, str(apart))
         self._discard(entry)
         start.block.exit = Goto(Edge(block, union.arguments(start, 0)))
         merged.known = dict(start.known)
@@ -165,16 +171,46 @@ class Loops:
         entry.mode = "peeled"
         later = LoopEntry(entry.header)
         later.peeled, later.span, later.why = entry.peeled + 1, entry.span, entry.why
+        self._begin_at(state, later)
+        return True
+
+    def _other_kind(self, state: State, entry: LoopEntry, why: str) -> bool:
+        """A state that fits no widening of the header: `best` is None in one, a tensor in the other. It goes to the header of its
+        kind if there is one, which this one then lies behind; else it gets one of its own, behind this."""
+        frame, chain = state.frames[-1], entry.chain()
+        iteration = frame.iterations.get(entry.header, 0)
+        for other in chain[1:]:
+            if other.mode in ("try", "loop") and self._unifies(other.template or other.snapshot, state):
+                frame.loops[entry.header] = (other, iteration)
+                return self._close(state, frame, other) if other.mode == "loop" else self._generalise(state, other)
+        outermost = chain[-1]
+        first = entry.mode == "try" and not entry.peeled and entry.parent is None  # a first iteration that differs is more often the reason
+        if first or outermost.refused or len(chain) > self.m.options.max_kinds:
+            outermost.refused = outermost.refused or not first
+            return self._give_up(state, outermost, why)
+        later = LoopEntry(entry.header)
+        later.peeled, later.span, later.why, later.parent = self.m.options.max_peeled, entry.span, why, entry
+        self._begin_at(state, later)
+        return True
+
+    def _unifies(self, known: State, state: State) -> bool:
+        try:
+            Unifier(self.m, known, state, Block(known.block, None), widen=True).state()
+            return True
+        except Apart:
+            return False
+
+    def _begin_at(self, state: State, later: LoopEntry) -> None:
+        """The loop begins here for this state."""
         frame = state.frames[-1]
-        frame.loops[entry.header] = (later, frame.iterations.get(entry.header, 0))
+        frame.loops[later.header] = (later, frame.iterations.get(later.header, 0))
         state.lineage |= {later.token}
         self.m.heap.save()  # iterators and lists as they are now, not as they were at the last switch of states
         later.snapshot = state.fork()
-        block = Block(state.block, entry.span, "loop")
+        block = Block(state.block, later.span, "loop")
         state.block.exit = Goto(Edge(block))
         state.block = block
         self.m.recorder.block = block
-        return True
 
     def _give_up(self, state: State, entry: LoopEntry, why: str) -> bool:
         """No header fits: begin later, or unroll from the first arrival on."""

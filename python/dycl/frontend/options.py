@@ -14,6 +14,7 @@ class Options:
     max_unrolled_iterations: int = 100  # iterations of a loop that cannot have a back edge
     max_static_iterations: int = 100_000  # iterations of a loop that the input does not touch
     max_widenings: int = 12  # how often a loop's header may be generalised
+    max_kinds: int = 3  # headers of one loop for states that cannot be one
     max_peeled: int = 3  # iterations put in front of a header that fits only later ones
     max_states: int = 1024  # states alive at once
     max_apart: int = 32  # states alive at once before those that one instruction split meet right after it
