@@ -214,6 +214,21 @@ def mutual_recursion_on_a_runtime_int(n):
     return even(min(int(n), 6), torch.ones(2))
 
 
+class InParallel(nn.Module):
+    """As published models are often wrapped; without a GPU it calls its module."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.inner = nn.DataParallel(nn.Linear(4, 2))
+
+    def forward(self, x):
+        return self.inner(x) if x.sum() > 0 else self.inner.module(x) * 2
+
+
+case(POS, NEG)(InParallel)
+
+
 class Tree:
     def __init__(self, left=None, right=None):
         self.left, self.right = left, right

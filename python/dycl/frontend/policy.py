@@ -28,7 +28,7 @@ _HERE = os.path.dirname(os.path.realpath(__file__)) + os.sep
 _INTERPRETED_TORCH = (
     "nn/modules/", "nn/functional.py", "nn/utils/", "nn/attention/", "distributions/", "utils/_contextlib.py",
     "_jit_internal.py", "functional.py", "nn/init.py", "_export/db/examples/", "autograd/function.py", "utils/hooks.py",
-    "amp/autocast_mode.py",
+    "amp/autocast_mode.py", "nn/parallel/data_parallel.py",
 )
 _INTERPRETED_STDLIB = ("contextlib.py", "functools.py", "dataclasses.py", "copy.py", "copyreg.py", "bisect.py", "heapq.py",
                        "statistics.py", "collections" + os.sep, "types.py", "_collections_abc.py", "random_never.py")
