@@ -4,21 +4,17 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
 #include <cstring>
-#include <limits>
 #include <mutex>
 #include <optional>
 #include <thread>
 
-#include "backends/agreement.h"
 #include "backends/cache.h"
 #include "backends/cpu.h"
 #include "backends/onnx/export.h"
-#include "backends/ort/evaluator.h"
 #include "backends/side_by_side.h"
-#include "backends/trial.h"
+#include "backends/tvm/check.h"
 #include "backends/tvm/crew.h"
 #include "backends/tvm/library.h"
 #include "backends/tvm/plan.h"
@@ -192,48 +188,7 @@ class Inquiry {
   const Deadline& deadline_;
 };
 
-// ---- is it right? --------------------------------------------------------------------
-
-// Whether the reference itself loses NaNs, depending on where they stand: TVM's code hands them on, as PyTorch does.
-bool loses_nans(const ir::Function& function) {
-  const auto& body = function.blocks[0].body;
-  return std::any_of(body.begin(), body.end(), [](const ir::Op& op) {
-    return op.name == "MaxPool" || op.name == "ReduceMax" || op.name == "ReduceMin";
-  });
-}
-
-// Operands that are easily got wrong: among the numbers some that are none. Where NaNs mean nothing, no infinities
-// either: their differences are NaNs.
-void add_specials(std::vector<ir::Tensor>& operands, bool with_nans) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  constexpr float kAll[] = {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity, -0.0F, 1e30F};
-  constexpr float kFinite[] = {1e4F, -0.0F, -1e4F, 1e-30F, 0.0F};
-  std::size_t next = 0;
-  for (ir::Tensor& operand : operands) {
-    if (operand.dtype != DType::F32) continue;
-    const std::int64_t step = operand.count() / 4 + 1;
-    for (std::int64_t i = operand.count() / 8; i < operand.count(); i += step, ++next)
-      operand.data<float>()[i] = (with_nans ? kAll : kFinite)[next % std::size(kAll)];
-  }
-}
-
-// An Error if the artifact's results are not the reference's.
-Result<void> compare(const ir::Program& program, const ir::Function& function, const Artifact& artifact,
-                     const std::vector<fs::path>& plugin_folders) {
-  DYCL_ASSIGN(const auto evaluator, ort::make_evaluator());
-  for (const unsigned draw : {0U, 1U, 2U}) {
-    auto operands = random_operands(function, draw + 11);
-    if (draw == 2) add_specials(operands, !loses_nans(function));
-    DYCL_ASSIGN(const auto expected, reference(program, function, operands, *evaluator));
-    DYCL_ASSIGN(const auto trial, Trial::start("tvm", 1, plugin_folders));
-    DYCL_ASSIGN(const std::size_t loaded, trial->load(program, function, artifact, operands));
-    DYCL_ASSIGN(const auto results, trial->run(loaded));
-    for (std::size_t i = 0; i < expected.size(); ++i)
-      if (const std::string apart = difference(results[i], expected[i]); !apart.empty())
-        return failure("TVM's code differs from the reference: result " + std::to_string(i) + " has " + apart);
-  }
-  return {};
-}
+// ---- weights -------------------------------------------------------------------------
 
 class Names {
  public:
@@ -349,7 +304,7 @@ class Compilation {
       names_.keep();
       return artifact;
     }
-    auto right = compare(program_, *jobs_[i].function, artifact, options_.plugin_folders);
+    auto right = check(program_, *jobs_[i].function, artifact, options_.plugin_folders);
     right ? names_.keep() : names_.take_back();
     if (!right && right.error().kind == ErrorKind::Missing) return right.error();
     if (options_.cache) options_.cache->put(*outcome.key, right ? entry : refusal_entry(right.error()));
