@@ -85,3 +85,32 @@ def test_combinations_that_no_call_leaves():
         program(T(1, 2))
     model.a, model.b = None, None
     assert torch.equal(program(T(1, 2)), T(2, 4))
+
+
+class Noted(nn.Module):
+    """Notes what it did, in one arm only; nobody reads that."""
+
+    def __init__(self):
+        super().__init__()
+        self.log, self.names = [], None
+
+    def forward(self, x):
+        if x.sum() > 0:
+            self.log = [x * 2, "above"]
+            self.names = {"x": x}
+        return x + 1
+
+
+def test_written_in_one_arm():
+    check(Noted, [T(1, 2), T(-1, -2), T(3, 4)])
+
+
+class Reads(Noted):
+    def forward(self, x):
+        y = super().forward(x)
+        return y * len(self.log)
+
+
+def test_written_in_one_arm_and_read():
+    with pytest.raises(dycl.CompileError, match="a state between calls"):
+        dycl.compile(Reads(), (T(1, 2),))

@@ -197,14 +197,14 @@ class Unifier:
         for cell in self.root_cells:
             self.path = ["a tensor of the module"]
             self.cell(cell)
-        for key, name in a.stored ^ b.stored:  # written in one state only: what was there before matters
-            owner = self.m.heap.objects.get(key)
-            if owner is not None:
-                self.m.loaded.setdefault((key, name), owner)
         for key in self.old:
             obj = self.m.heap.objects[key]
             self.path = [f"{type(obj).__name__} object"]
             self.same_object(obj)
+        for key, name in a.stored ^ b.stored:  # written in one state only: what was there before matters
+            owner = self.m.heap.objects.get(key)
+            if owner is not None:
+                self.m.loaded.setdefault((key, name), owner)
         merged = State(frames, a.overlay.fork(), self.block)
         heap = self.m.heap
         for key, obj in self.touched.items():
