@@ -49,3 +49,19 @@ def test_a_list_that_may_be_a_number_is_subscripted():
         model(torch.tensor([1.0, -1.0, -1.0]))
     with pytest.raises(TypeError, match="'int' object is not subscriptable"):
         program(torch.tensor([1.0, -1.0, -1.0]))
+
+
+def test_a_tensor_is_no_stand_in():
+    """As transformers asks before it looks into a mask."""
+
+    def model(mask):
+        fake = torch._subclasses.FakeTensor
+        stand_in = isinstance(mask, fake) or isinstance(mask, (list, (fake,))) or isinstance(mask, fake | dict)
+        stand_in = stand_in or isinstance(mask.sum(), fake) or torch._subclasses.fake_tensor.is_fake(mask)
+        assert isinstance(mask, torch.Tensor) and isinstance(mask, (fake, torch.Tensor)) and isinstance(mask, torch.Tensor | int)
+        assert isinstance(mask, torch.BoolTensor) and not isinstance(mask, (torch.FloatTensor, torch.nn.Parameter))
+        if not stand_in and mask.all():
+            return mask.sum(), torch.ones(())
+        return mask.sum(), torch.zeros(())
+
+    check(model, (torch.tensor([True, True]),), (torch.tensor([True, False]),))

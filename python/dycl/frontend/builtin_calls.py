@@ -732,6 +732,11 @@ def _isinstance(m, s, args, kwargs):
     return protocol.is_instance(m, *args)
 
 
+@handles(torch._subclasses.fake_tensor.is_fake)
+def _is_fake(m, s, args, kwargs):
+    return False if m.is_symbolic(args[0]) else NotImplemented
+
+
 @handles(type)
 def _type(m, s, args, kwargs):
     if len(args) == 1:

@@ -14,6 +14,7 @@ import types
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from . import bytecode, callbacks, keys, policy
 from .diagnostics import CaptureRefusal
@@ -909,6 +910,8 @@ def is_instance(m: Machine, value: Any, kinds: Any) -> bool:
         return m.arrays.is_instance(value, kinds)
     if isinstance(value, RtList):
         return isinstance(() if value.frozen else [], kinds)
+    if m.is_symbolic(value):
+        return any(isinstance(value, k) for k in _kinds(kinds) if not (isinstance(k, type) and issubclass(k, FakeTensor)))
     return isinstance(value, kinds)
 
 
