@@ -915,6 +915,13 @@ def is_instance(m: Machine, value: Any, kinds: Any) -> bool:
     return isinstance(value, kinds)
 
 
+def _kinds(kinds: Any) -> list:
+    """One by one: models ask whether a tensor is one of torch's stand-ins, which it is for us alone."""
+    if isinstance(kinds, types.UnionType):
+        kinds = kinds.__args__
+    return [k for one in kinds for k in _kinds(one)] if isinstance(kinds, tuple) else [kinds]
+
+
 def type_of(m: Machine, value: Any) -> type:
     if isinstance(value, RtScalar):
         return type(_EXAMPLE[value.kind])
