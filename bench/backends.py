@@ -183,10 +183,12 @@ def verdict(row: dict) -> str:
 
 def page(results: dict) -> str:
     machine = results["machine"]
+    told = lambda key: ", ".join(sorted({f"{row[key]:g}" for row in results["models"].values() if key in row}, key=float)) or "none"
     lines = ["# Back ends on the zoo", "",
              f"`make bench-backends` on {machine['cpu']} ({machine['cores']} cores, load {machine['load']}), {machine['date']}. One thread,",
              "processor time, interleaved; ratios with 95 % bounds. Best: the fastest single back end. A/A: ort's package against a copy of",
-             "itself. `better` and `slower`: beyond the control.", "",
+             f"itself. `better` and `slower`: beyond the control. Inputs per model: {told('measured_inputs')}; seconds that auto might spend: "
+             f"{told('budget')}.", "",
              "| model | openvino/ort | tvm/ort | best | auto/best | A/A | auto | auto's sub-DNNs | seconds to compile: ort, openvino, tvm, auto |",
              "|---|---|---|---|---|---|---|---|---|"]
     bounded = lambda s: f"{s['ratio']:.3f} [{s['low']:.3f}, {s['high']:.3f}]"
@@ -205,8 +207,8 @@ def page(results: dict) -> str:
     tuned = [f"`{n}` {bounded(row['tuned'])}" for n, row in sorted(results["models"].items()) if "tuned" in row]
     if tuned:
         lines += ["", "Tuned TVM (`--tune`) against its default schedules: " + ", ".join(tuned) + "."]
-    told = ", ".join(f"{judged} on {n}" for judged, n in sorted(counts.items()))
-    return "\n".join(lines) + f"\n\nauto against the best single back end: {told or 'not measured'}.\n"
+    judgement = ", ".join(f"{judged} on {n}" for judged, n in sorted(counts.items()))
+    return "\n".join(lines) + f"\n\nauto against the best single back end: {judgement or 'not measured'}.\n"
 
 
 if __name__ == "__main__":
