@@ -58,3 +58,13 @@ def test_the_page_says_what_is_not_measured(tmp_path):
     text = report.page({"models": {"ranet": rows}, "machine": machine}, tmp_path)
     assert "1.500 [1.400, 1.600]" in text and report.NOT_YET in text
     assert "over 90 s of warm-up; 3 graphs, 2 breaks, limit hit 1 times" in text
+
+
+def test_rounding_is_listed_apart():
+    import correctness
+    import report
+
+    assert correctness.is_far({"free": 1e-3, "forced": 1e-9}) and correctness.is_far({"free": None, "forced": float("inf")})
+    assert not correctness.is_far({"free": None, "forced": 1e-6})
+    assert report.mismatches({"mismatches": [1, 2]}) == "2"
+    assert report.mismatches({"mismatches": [], "rounding": [{"seed": 3}]}) == "0 (and 1 of eager's rounding)"
