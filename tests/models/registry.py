@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import sys
 import warnings
 from dataclasses import dataclass
@@ -49,6 +50,8 @@ def find_packages() -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     if str(PACKAGES) not in sys.path:
         sys.path.append(str(PACKAGES))
+    # torchaudio's wheel is built for CUDA: without its library, which does not load beside torch for CPUs, its Python part works.
+    shutil.rmtree(PACKAGES / "torchaudio" / "lib", ignore_errors=True)
     # torchvision's wheel is built for CUDA and its library does not load beside torch for CPUs; its Python part does,
     # if the operators it decorates exist: these do what the library's do.
     global _operators
