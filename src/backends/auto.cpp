@@ -367,8 +367,11 @@ Result<std::vector<double>> Measuring::swept(const std::vector<Search::Choice>& 
   std::map<std::string, std::unique_ptr<Trial>> trials;
   std::map<std::pair<std::size_t, const Artifact*>, std::size_t> loaded;
   std::vector<std::vector<SweptSubDnn>> programs;
+  std::vector<std::vector<std::size_t>> slots;  // of each unit, in its program
   for (const Search::Choice& choice : choices) {
     programs.emplace_back();
+    slots.emplace_back(units_.size());
+    std::map<const Artifact*, std::size_t> once;  // called twice, it would find its weights in the caches
     for (std::size_t u = 0; u < units_.size(); ++u) {
       if (units_[u].blocked <= 0) continue;
       auto& trial = trials[choice[u]];
@@ -381,16 +384,23 @@ Result<std::vector<double>> Measuring::swept(const std::vector<Search::Choice>& 
       if (is_new) {
         DYCL_ASSIGN(it->second, trial->load(program_, function, artifact, random_operands(function, kSeed)));
       }
-      programs.back().push_back({trial.get(), it->second, units_[u].weight});
+      const auto [slot, is_first] = once.try_emplace(&artifact, programs.back().size());
+      if (is_first) programs.back().push_back({trial.get(), it->second, 0});
+      programs.back()[slot->second].weight += units_[u].weight;
+      slots.back()[u] = slot->second;
     }
   }
   DYCL_ASSIGN(const auto times, sweep(programs, std::clamp(0.1 * limits_.budget, 0.2, 2.0)));
-  learn(choices, times);
+  std::vector<std::vector<double>> by_unit;
   std::vector<double> totals;
   for (std::size_t p = 0; p < programs.size(); ++p) {
     totals.push_back(0);
     for (std::size_t k = 0; k < times[p].size(); ++k) totals[p] += programs[p][k].weight * times[p][k];
+    by_unit.emplace_back();
+    for (std::size_t u = 0; u < units_.size(); ++u)
+      if (units_[u].blocked > 0) by_unit[p].push_back(times[p][slots[p][u]]);
   }
+  learn(choices, by_unit);
   return totals;
 }
 
