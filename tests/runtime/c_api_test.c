@@ -84,17 +84,17 @@ int main(int argc, char** argv) {
 
   CHECK((e = dycl_run_get_kept(run, "@count", &state)) != NULL); /* it returned */
   dycl_error_free(e);
-  state.as.integer = 100;
+  state.as.integer = 1000000000;
   no_error(dycl_run_set_state(run, "count", &state), __LINE__);
   e = dycl_run_execute(run, &x, 1, &results, &count);
-  CHECK(e && strcmp(dycl_error_type(e), "ValueError") == 0 && strstr(dycl_error_message(e), "counted to 101"));
+  CHECK(e && strcmp(dycl_error_type(e), "ValueError") == 0 && strstr(dycl_error_message(e), "counted to 1000000001"));
   dycl_error_free(e);
   no_error(dycl_run_get_kept(run, "@count", &state), __LINE__);
-  CHECK(state.kind == DYCL_INT && state.as.integer == 101);
+  CHECK(state.kind == DYCL_INT && state.as.integer == 1000000001);
   no_error(dycl_run_get_kept(run, "y", &state), __LINE__);
   CHECK(state.kind == DYCL_TENSOR && ((float*)state.as.tensor.data)[0] == 2);
   no_error(dycl_run_get_state(run, "count", &state), __LINE__);
-  CHECK(state.kind == DYCL_INT && state.as.integer == 101);
+  CHECK(state.kind == DYCL_INT && state.as.integer == 1000000001);
   dycl_run_reset_states(run);
 
   shape[0] = 2;

@@ -13,7 +13,7 @@ func @main(%x: f32[3], %count: int state @count) -> (%y: f32[3], list<int>, int 
   %y = call @s0(%x)
   %one = const 1
   %n = int.add %count, %one
-  %most = const 100
+  %most = const 1000000000
   %many = int.gt %n, %most
   branch %many, ^no, ^on
 ^no:
