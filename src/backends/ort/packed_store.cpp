@@ -2,8 +2,10 @@
 #include "backends/ort/packed_store.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <new>
 
 namespace dycl::backends::ort {
@@ -28,6 +30,17 @@ char* map_pages(std::size_t size) {
   ::madvise(aligned, size, MADV_HUGEPAGE);
 #endif
   return aligned;
+}
+
+// The pages of a weight whose packed form is used from now on. Whatever they are, their contents stay: those of a file
+// are read again if somebody asks.
+void give_up_pages([[maybe_unused]] const float* weight, [[maybe_unused]] std::size_t bytes) {
+#ifdef MADV_PAGEOUT
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = rounded(reinterpret_cast<std::uintptr_t>(weight), page);
+  const auto end = (reinterpret_cast<std::uintptr_t>(weight) + bytes) / page * page;
+  if (end > begin) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_PAGEOUT);
+#endif
 }
 
 }  // namespace
@@ -63,6 +76,7 @@ const float* LazyMatrix::pack() {
   float* memory = store_.allocate(static_cast<std::size_t>(k_ * dense::padded_columns(n_)) * sizeof(float));
   dense::pack(weight_, n_, k_, transposed_, memory);
   data_.store(memory, std::memory_order_release);
+  give_up_pages(weight_, static_cast<std::size_t>(n_ * k_) * sizeof(float));
   return memory;
 }
 

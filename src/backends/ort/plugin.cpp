@@ -521,9 +521,12 @@ Result<void> run_small(dycl_session& session, dycl_context& context, dycl_plugin
     if (output.bytes != small.sizes.outputs[i]) return wrong_size(session, "a result");
     context.small_outputs[i] = output.data;
   }
-  if (!small.program.run(context.small_inputs.data(), context.small_outputs.data(), small.weights.data(),
-                         context.scratch.data(), session.engine->crew.get()))
-    return Error{ErrorKind::RuntimeFailure, session.function + ": an index is out of range", {}, {}, {}};
+  const char* failed = small.program.run(context.small_inputs.data(), context.small_outputs.data(),
+                                         small.weights.data(), context.scratch.data(), session.engine->crew.get());
+  if (failed) {  // in the engine's words, which callers know
+    const std::string what = std::string(": running ") + failed + " node. An index is out of bounds";
+    return Error{ErrorKind::RuntimeFailure, session.function + what, {}, {}, {}};
+  }
   return {};
 }
 

@@ -421,7 +421,7 @@ struct SmallProgram::Memory {
   void* write(const Where& w) const { return w.place == Place::Output ? outputs[w.index] : scratch + w.index; }
 };
 
-bool SmallProgram::execute(const Step& step, const Memory& memory) {
+const char* SmallProgram::execute(const Step& step, const Memory& memory) {
   const std::int64_t* n = step.numbers.data();
   const void* a = memory.read(step.a);
   const void* b = memory.read(step.b);
@@ -455,12 +455,13 @@ bool SmallProgram::execute(const Step& step, const Memory& memory) {
                                n[4] ? c() : nullptr, y);
       break;
     case Opcode::MatMul: mat_mul(n, x, w, y); break;
-    case Opcode::Take: return take(n, a, b, out);
+    case Opcode::Take: return take(n, a, b, out) ? nullptr : "Gather";
     case Opcode::Where: where(n, static_cast<const std::uint8_t*>(a), b, c(), out); break;
     case Opcode::TopK: top_k(n, x, y, static_cast<std::int64_t*>(memory.write(step.c))); break;
-    case Opcode::Pluck: return pluck(n, a, static_cast<const std::int64_t*>(b), out);
+    case Opcode::Pluck:
+      return pluck(n, a, static_cast<const std::int64_t*>(b), out) ? nullptr : "GatherElements";
   }
-  return true;
+  return nullptr;
 }
 
 void SmallProgram::pack(PackedStore& store, const void* const* weights) {
@@ -474,10 +475,13 @@ void SmallProgram::pack(PackedStore& store, const void* const* weights) {
   }
 }
 
-bool SmallProgram::run(const void* const* inputs, void* const* outputs, const void* const* weights, void* scratch,
-                       Crew* crew) const {
+const char* SmallProgram::run(const void* const* inputs, void* const* outputs, const void* const* weights,
+                              void* scratch, Crew* crew) const {
   const Memory memory{inputs, outputs, weights, static_cast<std::uint8_t*>(scratch), literals_.data(), crew};
-  return std::all_of(steps_.begin(), steps_.end(), [&](const Step& step) { return execute(step, memory); });
+  for (const Step& step : steps_) {
+    if (const char* failed = execute(step, memory)) return failed;
+  }
+  return nullptr;
 }
 
 }  // namespace dycl::backends::ort::small

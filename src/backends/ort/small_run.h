@@ -29,9 +29,9 @@ class SmallProgram {
   // Once, before it runs: lets products use packed forms of weights, which must stay as long as the program does.
   void pack(PackedStore& store, const void* const* weights);
 
-  // False: an index was out of range, results are not complete. `crew` may be missing.
-  [[nodiscard]] bool run(const void* const* inputs, void* const* outputs, const void* const* weights, void* scratch,
-                         Crew* crew) const;
+  // nullptr, or the ONNX op that an index out of range was for: then results are not complete. `crew` may be missing.
+  [[nodiscard]] const char* run(const void* const* inputs, void* const* outputs, const void* const* weights,
+                                void* scratch, Crew* crew) const;
 
  private:
   struct Where {
@@ -46,7 +46,7 @@ class SmallProgram {
   };
   class Reader;
   struct Memory;
-  static bool execute(const Step& step, const Memory& memory);
+  static const char* execute(const Step& step, const Memory& memory);
 
   std::size_t scratch_ = 0;
   std::vector<std::uint8_t> literals_;
