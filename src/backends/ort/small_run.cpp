@@ -458,8 +458,7 @@ const char* SmallProgram::execute(const Step& step, const Memory& memory) {
     case Opcode::Take: return take(n, a, b, out) ? nullptr : "Gather";
     case Opcode::Where: where(n, static_cast<const std::uint8_t*>(a), b, c(), out); break;
     case Opcode::TopK: top_k(n, x, y, static_cast<std::int64_t*>(memory.write(step.c))); break;
-    case Opcode::Pluck:
-      return pluck(n, a, static_cast<const std::int64_t*>(b), out) ? nullptr : "GatherElements";
+    case Opcode::Pluck: return pluck(n, a, static_cast<const std::int64_t*>(b), out) ? nullptr : "GatherElements";
   }
   return nullptr;
 }
