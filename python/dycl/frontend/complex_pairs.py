@@ -14,7 +14,8 @@ from typing import Any, Callable
 
 import torch
 
-from .graph import AtenNode, Block, Graph, HostNode, ListType, Span, TensorType, Value
+from .constants import operands
+from .graph import AtenNode, Block, Graph, HostNode, ListType, Span, TensorType, Value, successors
 from .onnx_lowering import LoweringRefusal, op_name
 
 aten = torch.ops.aten
@@ -46,23 +47,7 @@ def _is_complex(value: Any) -> bool:
 def _values_of(block: Block):
     for node in block.nodes:
         yield from node.outputs
-        yield from _operands(node)
-
-
-def _operands(node: Any) -> list[Value]:
-    found: list[Value] = []
-
-    def visit(x: Any) -> None:
-        if isinstance(x, Value):
-            found.append(x)
-        elif isinstance(x, (list, tuple)):
-            for item in x:
-                visit(item)
-        elif isinstance(x, dict):
-            visit(list(x.values()))
-
-    visit(node.operands if isinstance(node, HostNode) else [node.args, node.kwargs])
-    return found
+        yield from operands(node)
 
 
 class _Pairs:
@@ -81,7 +66,7 @@ class _Pairs:
         for node in block.nodes:
             self.node(node)
         block.nodes[:] = self.nodes
-        for edge in block.exit.edges() if hasattr(block.exit, "edges") else _edges(block.exit):
+        for edge in successors(block):
             for value in edge.args:
                 self.pair(value)
 
@@ -90,7 +75,7 @@ class _Pairs:
         if isinstance(value.type, ListType) and isinstance(value.type.element, TensorType) and value.type.element.dtype.is_complex:
             raise LoweringRefusal("a list of complex tensors that grows at run time", "keep torch.view_as_real of them", self.span)
         if _is_complex(value):
-            value.type = TensorType(_REAL_OF(value.type.dtype, self.span), (*value.type.shape, 2))
+            value.type = TensorType(_real_of(value.type.dtype, self.span), (*value.type.shape, 2))
             if value.constant is not None:
                 value.constant = torch.view_as_real(value.constant.resolve_conj()).contiguous()
             value.thunk = None
@@ -101,12 +86,12 @@ class _Pairs:
         return isinstance(x, Value) and (x.id in self.done or _is_complex(x))
 
     def node(self, node: Any) -> None:
-        involved = any(self.is_pair(v) for v in (*node.outputs, *_operands(node)))
+        involved = any(self.is_pair(v) for v in (*node.outputs, *operands(node)))
         if not involved:
             self.nodes.append(node)
             return
         self.span = node.span
-        for value in (*node.outputs, *_operands(node)):
+        for value in (*node.outputs, *operands(node)):
             self.pair(value)
         if isinstance(node, HostNode):
             raise LoweringRefusal(f"{node.op} of a complex tensor", "take its real part first", node.span)
@@ -123,10 +108,11 @@ class _Pairs:
     # ---- writing real nodes --------------------------------------------------------------------
 
     def emit(self, target: Any, *args: Any, like: TensorType | None = None, shape: tuple | None = None, **kwargs: Any) -> Value:
-        given = like or next(a.type for a in _flat(args) if isinstance(a, Value) and isinstance(a.type, TensorType))
-        output = Value(TensorType(given.dtype, given.shape if shape is None else tuple(shape)), self.current)
-        self.nodes.append(AtenNode(target, args, kwargs, [output], self.span))
-        return output
+        node = AtenNode(target, args, kwargs, [], self.span)
+        given = like or next(v.type for v in operands(node) if isinstance(v.type, TensorType))
+        node.outputs.append(Value(TensorType(given.dtype, given.shape if shape is None else tuple(shape)), self.current))
+        self.nodes.append(node)
+        return node.outputs[0]
 
     def constant(self, tensor: torch.Tensor) -> Value:
         value = Value(TensorType(tensor.dtype, tuple(tensor.shape)), None)
@@ -145,9 +131,15 @@ class _Pairs:
         self.done.add(pair.id)
         return pair
 
-    def from_real(self, x: Value, dtype: torch.dtype) -> Value:
-        if x.type.dtype != dtype:
-            x = self.emit(aten._to_copy.default, x, dtype=dtype, like=TensorType(dtype, x.type.shape))
+    def as_pair(self, x: Any, dtype: torch.dtype) -> Value:
+        """An operand as a pair: it is one, or a real tensor, or a plain number."""
+        if self.is_pair(x):
+            return x
+        x = self.as_real(x, dtype)
+        if not isinstance(x, Value):
+            x = self.constant(torch.tensor(x, dtype=dtype))
+        elif not isinstance(x.type, TensorType):
+            raise LoweringRefusal("a complex tensor and a number known only at run time", "make it a tensor first", self.span)
         return self.join(x, self.emit(aten.zeros_like.default, x))
 
     def binary(self, target: Any, a: Any, b: Any, shape: tuple) -> Value:
@@ -163,23 +155,10 @@ class _Pairs:
         return x
 
 
-def _REAL_OF(dtype: torch.dtype, span: Span | None) -> torch.dtype:
+def _real_of(dtype: torch.dtype, span: Span | None) -> torch.dtype:
     if dtype not in _REAL:
         raise LoweringRefusal(f"a tensor of {dtype}", "only complex64 and complex128 are supported", span)
     return _REAL[dtype]
-
-
-def _edges(exit: Any) -> list:
-    found = [getattr(exit, name) for name in ("edge", "if_true", "if_false", "otherwise") if hasattr(exit, name)]
-    return found + list(getattr(exit, "targets", ()))
-
-
-def _flat(x: Any):
-    if isinstance(x, (list, tuple)):
-        for item in x:
-            yield from _flat(item)
-    else:
-        yield x
 
 
 def _bind(node: AtenNode) -> dict:
@@ -227,9 +206,7 @@ def _to_copy(p: _Pairs, node, self_, dtype=None, **_):
     wanted = node.outputs[0].type.dtype
     if not p.is_pair(node.outputs[0]):
         return p.as_real(p.part(self_, 0), wanted)
-    if not p.is_pair(self_):
-        return p.from_real(self_, wanted)
-    return p.as_real(self_, wanted)
+    return p.as_real(self_, wanted) if p.is_pair(self_) else p.as_pair(self_, wanted)
 
 
 @_rule("abs")
@@ -263,16 +240,7 @@ def _add(p: _Pairs, node, self_, other, alpha=1):
         raise LoweringRefusal(op_name(node.target), "alpha of complex tensors", node.span)
     type_ = node.outputs[0].type
     target = aten.add.Tensor if "add" in node.target._schema.name else aten.sub.Tensor
-    both = []
-    for x in (self_, other):
-        if not p.is_pair(x):
-            if not (isinstance(x, Value) and isinstance(x.type, TensorType)):
-                x = p.constant(torch.tensor(p.as_real(x, type_.dtype), dtype=type_.dtype)) if not isinstance(x, Value) else None
-                if x is None:
-                    raise LoweringRefusal(op_name(node.target), "a complex tensor and a number known only at run time", node.span)
-            x = p.from_real(x, type_.dtype)
-        both.append(x)
-    return p.binary(target, *both, type_.shape)
+    return p.binary(target, *(p.as_pair(x, type_.dtype) for x in (self_, other)), type_.shape)
 
 
 @_rule("rsub")
@@ -311,7 +279,7 @@ def _div(p: _Pairs, node, self_, other, rounding_mode=None):
     type_ = node.outputs[0].type
     if not p.is_pair(other):
         return _scaled(p, aten.div.Tensor, self_, other, type_)
-    a = self_ if p.is_pair(self_) else p.from_real(self_, type_.dtype)
+    a = p.as_pair(self_, type_.dtype)
     real, imaginary = p.parts(other)
     square = p.emit(aten.add.Tensor, p.emit(aten.mul.Tensor, real, real), p.emit(aten.mul.Tensor, imaginary, imaginary))
     turned = p.join(real, p.emit(aten.neg.default, imaginary))
@@ -322,7 +290,7 @@ def _div(p: _Pairs, node, self_, other, rounding_mode=None):
 def _matmul(p: _Pairs, node, self_, mat2=None, other=None):
     a, b = self_, mat2 if mat2 is not None else other
     dtype = node.outputs[0].type.dtype
-    a, b = (x if p.is_pair(x) else p.from_real(x, dtype) for x in (a, b))
+    a, b = (p.as_pair(x, dtype) for x in (a, b))
     return _product(p, node.target, a, b, node.outputs[0].type.shape[:-1])
 
 
@@ -337,7 +305,7 @@ def _exp(p: _Pairs, node, self_):
 @_rule("where")
 def _where(p: _Pairs, node, condition, self_, other):
     type_ = node.outputs[0].type
-    both = [x if p.is_pair(x) else p.from_real(x, type_.dtype) for x in (self_, other)]
+    both = [p.as_pair(x, type_.dtype) for x in (self_, other)]
     chosen = p.emit(aten.unsqueeze.default, condition, -1, shape=(*condition.type.shape, 1))
     return p.emit(aten.where.self, chosen, *both, like=type_)
 
@@ -422,8 +390,8 @@ def _along(p: _Pairs, node, **bound):
     bound[name] = [d % rank for d in dim] if isinstance(dim, (list, tuple)) else dim % rank
     if name == "dims" and not bound[name]:
         raise LoweringRefusal(op_name(node.target), "a complex tensor without dims", node.span)
-    if "src" in bound and not p.is_pair(bound["src"]):
-        bound["src"] = p.from_real(bound["src"], bound["self_"].type.dtype)
+    if "src" in bound:
+        bound["src"] = p.as_pair(bound["src"], bound["self_"].type.dtype)
     outputs = [Value(v.type, p.current) for v in node.outputs]
     args = tuple(bound["self_" if a.name == "self" else a.name] for a in node.target._schema.arguments)
     p.nodes.append(AtenNode(node.target, args, {}, outputs, node.span))
@@ -433,7 +401,7 @@ def _along(p: _Pairs, node, **bound):
 @_rule("cat", "stack")
 def _cat(p: _Pairs, node, tensors, dim=0):
     dtype = node.outputs[0].type.dtype
-    parts = [x if p.is_pair(x) else p.from_real(x, dtype) for x in tensors]
+    parts = [p.as_pair(x, dtype) for x in tensors]
     rank = len(node.outputs[0].type.shape) - 1
     return p.emit(node.target, parts, dim % rank, like=node.outputs[0].type)
 
@@ -474,10 +442,6 @@ def _times(p: _Pairs, x: Value, matrix: torch.Tensor, dim: int) -> Value:
     return swapped(product)
 
 
-def _size_of(count: int, normalization: int) -> float:
-    return {0: 1.0, 1: 1 / math.sqrt(count), 2: 1 / count}[int(normalization)]
-
-
 def _transform(p: _Pairs, real: Value, imaginary: Value | None, dim: int, m: int, forward: bool, node) -> tuple[Value, Value]:
     n = _extent(real, dim, node)
     cos, sin = _waves(n, m, forward, real.type.dtype)
@@ -487,7 +451,8 @@ def _transform(p: _Pairs, real: Value, imaginary: Value | None, dim: int, m: int
             p.emit(aten.add.Tensor, _times(p, real, sin, dim), _times(p, imaginary, cos, dim)))
 
 
-def _sized(p: _Pairs, x: Value, size: float) -> Value:
+def _sized(p: _Pairs, x: Value, count: int, normalization: int) -> Value:
+    size = {0: 1.0, 1: 1 / math.sqrt(count), 2: 1 / count}[int(normalization)]
     return x if size == 1.0 else p.emit(aten.mul.Tensor, x, size)
 
 
@@ -500,8 +465,7 @@ def _r2c(p: _Pairs, node, self_, dim, normalization, onesided):
     real, imaginary = _transform(p, self_, None, dims[-1], n // 2 + 1 if onesided else n, True, node)
     for d in reversed(dims[:-1]):
         real, imaginary = _transform(p, real, imaginary, d, real.type.shape[d], True, node)
-    size = _size_of(count, normalization)
-    return p.join(_sized(p, real, size), _sized(p, imaginary, size))
+    return p.join(*(_sized(p, x, count, normalization) for x in (real, imaginary)))
 
 
 @_rule("_fft_c2c")
@@ -512,8 +476,7 @@ def _c2c(p: _Pairs, node, self_, dim, normalization, forward):
     count = math.prod(_extent(real, d, node) for d in dims)
     for d in dims:
         real, imaginary = _transform(p, real, imaginary, d, real.type.shape[d], forward, node)
-    size = _size_of(count, normalization)
-    return p.join(_sized(p, real, size), _sized(p, imaginary, size))
+    return p.join(*(_sized(p, x, count, normalization) for x in (real, imaginary)))
 
 
 @_rule("_fft_c2r")
@@ -536,4 +499,4 @@ def _c2r(p: _Pairs, node, self_, dim, normalization, last_dim_size):
         weight[-1] = 1.0
     result = p.emit(aten.sub.Tensor, _times(p, real, cos * weight, dims[-1]), _times(p, imaginary, sin * weight, dims[-1]))
     count = n * math.prod(real.type.shape[d] for d in dims[:-1])
-    return _sized(p, result, _size_of(count, normalization))
+    return _sized(p, result, count, normalization)
