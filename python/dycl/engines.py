@@ -107,7 +107,8 @@ class NativeEngine:
                 **choices: Any) -> tuple["NativeEngine", dict]:
         from . import _native
 
-        _lend_interpreter()
+        if backend not in ("ort", "openvino"):  # the others may ask TVM
+            _lend_interpreter()
         folder = tempfile.mkdtemp(prefix="dycl-")
         path = os.path.join(folder, "program.dycl")
         try:
@@ -210,6 +211,11 @@ def _print(text: str) -> None:
 _OF_TORCH = {"_LinAlgError": torch.linalg.LinAlgError}
 
 
+def _class_named(name: str, exceptions: dict) -> Any:
+    """The exception's class: the user's, torch's or Python's; None if there is none of that name."""
+    return exceptions.get(name) or _OF_TORCH.get(name) or getattr(builtins, name, None)
+
+
 class RunIndexError(IndexError, RuntimeError):
     """An index out of range, in a part of the program where torch raises the one here and the other there."""
 
@@ -234,7 +240,7 @@ def _user_exception(error: Any, exceptions: dict, index_errors: dict) -> BaseExc
     name = getattr(error, "type", "") or ""
     if not name:
         return _index_error(error, index_errors) or error
-    cls = exceptions.get(name) or _OF_TORCH.get(name) or getattr(builtins, name, None)
+    cls = _class_named(name, exceptions)
     if isinstance(cls, type) and issubclass(cls, Exception):
         try:
             return cls(getattr(error, "message", str(error)))
@@ -255,8 +261,7 @@ class ReferenceEngine:
         except ProgramRaised as raised:
             if raised.kept:
                 leave(raised.kept, [raised.kept.get(f"@{name}", s) for (name, _), s in zip(self.graph.states, states)])
-            cls = exceptions.get(raised.type) or _OF_TORCH.get(raised.type) or getattr(builtins, raised.type, RuntimeError)
-            raise cls(raised.message) from None
+            raise (_class_named(raised.type, exceptions) or RuntimeError)(raised.message) from None
         count = len(self.graph.output_states)
         return (results[:-count], results[-count:]) if count else (results, [])
 

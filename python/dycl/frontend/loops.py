@@ -129,7 +129,7 @@ class Loops:
                                      kind="loop.static", span=self.m.span_of(state))
             return True
         text = f"the loop was unrolled {limit} times ({entry.why or 'its state keeps changing'})"
-        self.m.warnings.append(f"{entry.span.file}:{entry.span.line}: {text}; more iterations raise at run time")
+        self.m.warn_once(f"{entry.span.file}:{entry.span.line}: {text}; more iterations raise at run time")
         state.block.exit = Raise("RuntimeError", f"loop limit: {text} and would go on")
         state.block.exit_span = entry.span
         return False

@@ -33,7 +33,9 @@ def label(owner: Any, key: Any) -> str:
 
 def holders(root: Any, wanted: set[int]) -> list[tuple[Any, Any, Any]]:
     """(holder, key, container) for the lists and dicts whose ids are wanted, found in the model or one level inside it."""
-    found = []
+    found: list = []
+    if not wanted:
+        return found
     for module in root.modules() if hasattr(root, "modules") else [root]:
         inside = [module, *(v for v in getattr(module, "__dict__", {}).values() if type(v) in (list, dict))]
         for holder in inside:
