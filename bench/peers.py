@@ -119,7 +119,7 @@ def if_loop(program: Any, file: Path, examples: list[tuple]) -> tuple[Callable |
     def plain(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             return [plain(v) for v in value]
-        return torch.as_tensor(value)
+        return value if isinstance(value, torch.Tensor) else torch.as_tensor(numpy.asarray(value))  # a float is a double
 
     worst = 0.0
     try:
