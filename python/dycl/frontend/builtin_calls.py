@@ -114,7 +114,7 @@ class BoundSpecial:
             return self.obj
         if self.name == "close":
             m.heap.touch(self.obj)
-            if self.obj.frame is not None and self.obj.frame.instr.handler is not None:
+            if self.obj.frame is not None and self.obj.frame.info.guards(self.obj.frame.pc):
                 return protocol.call(m, s, m.shim("close_generator"), (self.obj,), {})
             self.obj.finish()
             return None

@@ -17,7 +17,6 @@ CPython's own compiler is our lowering: scopes, name mangling, comprehensions, `
 from __future__ import annotations
 
 import dis
-import sys
 import types
 import weakref
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from .graph import Span
 
 _CONDITIONAL = ("POP_JUMP", "JUMP_IF", "FOR_ITER", "SEND")
 _STOPS = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD",
-          "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
+          "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE", "END_FOR"}  # 3.12's END_FOR is only a place: see _decode
 
 
 @dataclass(slots=True)
@@ -166,6 +165,17 @@ class CodeInfo:
     def is_live(self, pc: int, local: int) -> bool:
         return bool(self.live[pc] >> local & 1)
 
+    def guards(self, pc: int) -> bool:
+        """True if pc lies in a `try` or `with` of the program. Other handlers only clean up and raise again: at the end
+        of an except clause, and in 3.12 around generators and inlined comprehensions."""
+        handler = self.instrs[pc].handler
+        while handler is not None:
+            entry = self.instrs[handler.target]
+            if entry.op == "PUSH_EXC_INFO":
+                return True
+            handler = entry.handler
+        return False
+
     def leaves_loop(self, pc: int, header: int) -> bool:
         """True if the branch at pc has a successor outside the loop of `header` (that pc is in)."""
         body = self.loop_body.get(header, ())
@@ -206,6 +216,8 @@ def _decode(code: types.CodeType) -> list[Instr]:
         target = -1
         if ins.opcode in dis.hasjrel or ins.opcode in dis.hasjabs:
             target = index[ins.argval]
+            if raw[target].opname == "END_FOR":  # 3.12: FOR_ITER has popped the iterator, and goes on behind it
+                target += 1
         instrs.append(Instr(ins.opname, ins.arg if ins.arg is not None else 0, ins.argval, target, span))
     for start, end, target, depth, lasti in _exception_table(code):
         handler = Handler(index[target], depth, lasti)
@@ -245,6 +257,3 @@ def info_of(code: types.CodeType) -> CodeInfo:
     if found is None or found.code is not code:
         found = _by_id[id(code)] = CodeInfo(code)
     return found
-
-
-SUPPORTED = (3, 11) <= sys.version_info[:2] <= (3, 12)

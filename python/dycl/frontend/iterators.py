@@ -321,7 +321,7 @@ def suspend(m: Machine, s: State, frame: Frame, value: Any) -> None:
     frame.on_return = None
     frame.generator = None
     generator.frame = frame
-    if frame.instr.handler is not None:
+    if frame.info.guards(frame.pc):
         m.guarded[id(generator)] = generator
     caller = s.frames[-1]
     caller.stack.append(value)

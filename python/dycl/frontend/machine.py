@@ -56,7 +56,7 @@ class Machine:
         from . import builtin_calls, native_methods  # noqa: F401  (their errors must show here, not in a run)
         from .loops import Loops
         from .merge import Merger
-        from .opcodes import HANDLERS
+        from .opcodes import HANDLERS, refuse, send_done
         from .reach import reached
 
         self._reached = reached
@@ -73,6 +73,7 @@ class Machine:
         self.options = options
         self.decisions = decisions
         self.handlers = HANDLERS
+        self._refuse_op, self._send_done = refuse, send_done
         self.facts = Facts(self.recorder)
         self.merger = Merger(self)
         self.loops = Loops(self)
@@ -205,7 +206,7 @@ class Machine:
         try:
             handler = self.handlers.get(ins.op)
             if handler is None:
-                raise CaptureRefusal(f"the Python instruction {ins.op} is not supported", kind="opcode")
+                self._refuse_op(ins.op)
             result = handler(self, state, frame, ins)
             if result is None:
                 self.advance(frame)
@@ -370,7 +371,7 @@ class Machine:
         """Finds the handler of an exception of the user's program. True: go on running."""
         popped = False
         ins = state.frames[-1].instr
-        if ins.op != "RERAISE" and not (ins.op == "RAISE_VARARGS" and ins.arg == 0):
+        if ins.op not in ("RERAISE", "CLEANUP_THROW") and not (ins.op == "RAISE_VARARGS" and ins.arg == 0):
             active = state.being_handled()
             if active is not error:
                 error.__context__ = active
@@ -379,7 +380,10 @@ class Machine:
             ins = frame.instr
             if ins.op == "FOR_ITER" and isinstance(error, StopIteration):
                 frame.stack.pop()
-                self.jump(frame, self.exhausted_target(ins))
+                self.jump(frame, ins.target)
+                return True
+            if ins.op == "SEND" and isinstance(error, StopIteration):  # of the iterator in `yield from`
+                self._send_done(self, state, error.value)
                 return True
             if ins.handler is not None:
                 del frame.stack[ins.handler.depth:]
@@ -406,11 +410,6 @@ class Machine:
         state.finished = ("raise", error)
         self.finished.append(state)
         return False
-
-    @staticmethod
-    def exhausted_target(ins) -> int:
-        # 3.12 jumps to END_FOR and skips it, as the iterator is popped already.
-        return ins.target + 1 if bytecode.sys.version_info >= (3, 12) else ins.target
 
     def on_escape(self, escape: Escape) -> None:
         value = escape.value
@@ -548,7 +547,7 @@ class Machine:
 
     def in_try(self) -> bool:
         """An exception raised now might be caught by the program."""
-        return any(frame.instr.handler is not None for frame in self.current.frames)
+        return any(frame.info.guards(frame.pc) for frame in self.current.frames)
 
     def may_catch(self, *errors: type) -> bool:
         """A handler of the program (not a `finally` or `with`) might take one of these exceptions if it were raised now."""

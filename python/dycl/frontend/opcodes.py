@@ -11,7 +11,9 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
+import sys
 import types
+import typing
 
 from . import iterators, keys, protocol
 from .diagnostics import CaptureRefusal
@@ -21,7 +23,25 @@ from .rtlist import RtList
 from .state import NULL, UNBOUND
 from .values import RtScalar
 
+_SINCE_312 = sys.version_info >= (3, 12)
 HANDLERS: dict = {}
+
+# Instructions of CPython 3.11 and 3.12 that the machine meets and refuses: (what the program does, what to do instead).
+_ASYNC = ("a coroutine", "call plain functions")
+_GROUPS = ("`except*`", "catch exceptions by `except`")
+_NAMES = ("the body of a class or module", "define it outside the model's forward")
+REFUSED: dict = {
+    **dict.fromkeys(("GET_AITER", "GET_ANEXT", "BEFORE_ASYNC_WITH", "END_ASYNC_FOR", "GET_AWAITABLE", "ASYNC_GEN_WRAP"), _ASYNC),
+    **dict.fromkeys(("CHECK_EG_MATCH", "PREP_RERAISE_STAR"), _GROUPS),
+    **dict.fromkeys(("STORE_NAME", "DELETE_NAME", "SETUP_ANNOTATIONS", "LOAD_LOCALS", "LOAD_FROM_DICT_OR_GLOBALS",
+                     "LOAD_FROM_DICT_OR_DEREF", "IMPORT_STAR", "PRINT_EXPR", "PRINT"), _NAMES),
+    "TYPEALIAS": ("a `type` statement", "define it outside the model's forward"),
+    **dict.fromkeys(("TYPEVAR_WITH_BOUND", "TYPEVAR_WITH_CONSTRAINTS"), ("a type parameter with a bound", "leave the bound out")),
+    "DELETE_GLOBAL": ("`del` of a global variable", "set it to None"),
+}
+# Those that no code object given to `dis` has: pseudo-instructions of the compiler, and what the interpreter puts in their place.
+UNSEEN = {"EXTENDED_ARG", "INTERPRETER_EXIT", "RESERVED", "SETUP_FINALLY", "SETUP_CLEANUP", "SETUP_WITH", "POP_BLOCK", "JUMP",
+          "JUMP_NO_INTERRUPT", "LOAD_SUPER_METHOD", "LOAD_ZERO_SUPER_METHOD", "LOAD_ZERO_SUPER_ATTR", "STORE_FAST_MAYBE_NULL"}
 
 
 def op(*names):
@@ -44,12 +64,12 @@ def push_result(frame, result):
 # ---- stack and variables -------------------------------------------------------------
 
 
-@op("NOP", "RESUME", "PRECALL", "CACHE", "PREP_RERAISE_STAR", "ASYNC_GEN_WRAP")
+@op("NOP", "RESUME", "PRECALL", "CACHE", "END_FOR")
 def nop(m, s, f, i):
     return None
 
 
-@op("POP_TOP", "END_FOR")
+@op("POP_TOP")
 def pop_top(m, s, f, i):
     f.stack.pop()
 
@@ -208,8 +228,6 @@ def import_from(m, s, f, i):
     try:
         f.stack.append(getattr(module, i.value))
     except AttributeError:
-        import sys
-
         full = f"{module.__name__}.{i.value}"
         if full not in sys.modules:
             raise ImportError(f"cannot import name '{i.value}' from '{module.__name__}'") from None
@@ -410,17 +428,11 @@ def store_slice(m, s, f, i):
 
 @op("LOAD_ATTR")
 def load_attr(m, s, f, i):
-    method = bytecode_312() and i.arg & 1
+    method = _SINCE_312 and i.arg & 1
     obj = f.stack.pop()
     if method:
         f.stack.append(NULL)
     return push_result(f, protocol.load_attr(m, s, obj, i.value))
-
-
-def bytecode_312() -> bool:
-    import sys
-
-    return sys.version_info >= (3, 12)
 
 
 @op("LOAD_METHOD")
@@ -432,10 +444,23 @@ def load_method(m, s, f, i):
 
 @op("LOAD_SUPER_ATTR")
 def load_super_attr(m, s, f, i):
-    self_, cls, _super = f.stack.pop(), f.stack.pop(), f.stack.pop()
+    """3.12: `super().name` and `super(cls, self).name`."""
+    made_by, *args = f.stack[-3:]
+    if made_by is not super:  # the program has a `super` of its own
+        f.stack[-3:] = [None]
+        return protocol.call_then(m, s, made_by, tuple(args) if i.arg & 2 else (), {}, _super_attr)
+    del f.stack[-3:]
     if i.arg & 1:
         f.stack.append(NULL)
-    return push_result(f, protocol.load_attr(m, s, super(cls, self_), i.value))
+    return push_result(f, protocol.load_attr(m, s, super(*args), i.value))
+
+
+def _super_attr(m, s, value):
+    frame = s.frames[-1]
+    del frame.stack[-1]
+    if frame.instr.arg & 1:
+        frame.stack.append(NULL)
+    return push_result(frame, protocol.load_attr(m, s, value, frame.instr.value))
 
 
 @op("STORE_ATTR")
@@ -708,15 +733,42 @@ def _retry_at(position):
 
 @op("CALL_INTRINSIC_1")
 def call_intrinsic_1(m, s, f, i):
-    if i.arg == 3:  # INTRINSIC_STOPITERATION_ERROR
+    """3.12: what has no instruction of its own."""
+    name = INTRINSICS_1[i.arg]
+    if name in HANDLERS:
+        return HANDLERS[name](m, s, f, i)
+    if name == "STOPITERATION_ERROR":
         error = f.stack.pop()
         f.stack.append(RuntimeError("generator raised StopIteration") if isinstance(error, StopIteration) else error)
-    elif i.arg == 5:
-        return unary_positive(m, s, f, i)
-    elif i.arg == 6:
-        f.stack.append(tuple(f.stack.pop()))
+    elif name in ("TYPEVAR", "PARAMSPEC"):
+        kind = typing.TypeVar if name == "TYPEVAR" else typing.ParamSpec
+        f.stack.append(kind(f.stack.pop(), infer_variance=True))
+    elif name == "TYPEVARTUPLE":
+        f.stack.append(typing.TypeVarTuple(f.stack.pop()))
+    elif name == "SUBSCRIPT_GENERIC":
+        f.stack.append(typing.Generic[tuple(typing.Unpack[p] if isinstance(p, typing.TypeVarTuple) else p for p in f.stack.pop())])
     else:
-        raise CaptureRefusal(f"the Python intrinsic {i.arg} is not supported", kind="opcode")
+        refuse(name)
+
+
+INTRINSICS_1 = ("INVALID", "PRINT", "IMPORT_STAR", "STOPITERATION_ERROR", "ASYNC_GEN_WRAP", "UNARY_POSITIVE", "LIST_TO_TUPLE",
+                 "TYPEVAR", "PARAMSPEC", "TYPEVARTUPLE", "SUBSCRIPT_GENERIC", "TYPEALIAS")
+INTRINSICS_2 = ("INVALID", "PREP_RERAISE_STAR", "TYPEVAR_WITH_BOUND", "TYPEVAR_WITH_CONSTRAINTS", "SET_FUNCTION_TYPE_PARAMS")
+
+
+@op("CALL_INTRINSIC_2")
+def call_intrinsic_2(m, s, f, i):
+    name = INTRINSICS_2[i.arg]
+    if name != "SET_FUNCTION_TYPE_PARAMS":
+        refuse(name)
+    parameters = f.stack.pop()
+    f.stack[-1].__type_params__ = parameters
+
+
+def refuse(name: str):
+    """The instruction or intrinsic `name` is not one of ours."""
+    what, help = REFUSED.get(name, (f"the Python instruction {name}", ""))
+    raise CaptureRefusal(f"{what} is not supported", help, kind="async" if what == _ASYNC[0] else "opcode")
 
 
 @op("MAKE_FUNCTION")
@@ -762,7 +814,7 @@ def for_iter(m, s, f, i):
     result = iterators.next_item(m, s, iterator, exhausted=_for_iter_done)
     if result is iterators.DONE:
         f.stack.pop()
-        m.jump(f, m.exhausted_target(i))
+        m.jump(f, i.target)
         return JUMPED
     return push_result(f, result)
 
@@ -770,7 +822,7 @@ def for_iter(m, s, f, i):
 def _for_iter_done(m, s, value):
     frame = s.frames[-1]
     frame.stack.pop()
-    m.jump(frame, m.exhausted_target(frame.instr))
+    m.jump(frame, frame.instr.target)
     return JUMPED
 
 
@@ -808,15 +860,15 @@ def yield_value(m, s, f, i):
 def send(m, s, f, i):
     sent, iterator = f.stack[-1], f.stack[-2]
     f.stack.pop()
-    result = iterators.next_item(m, s, iterator, exhausted=_send_done, sent=sent)
+    result = iterators.next_item(m, s, iterator, exhausted=send_done, sent=sent)
     if result is iterators.DONE:
-        return _send_done(m, s, None)
+        return send_done(m, s, None)
     return push_result(f, result)
 
 
-def _send_done(m, s, value):
+def send_done(m, s, value):
     frame = s.frames[-1]
-    if bytecode_312():
+    if _SINCE_312:
         frame.stack.append(value)
     else:
         frame.stack[-1] = value
@@ -828,6 +880,15 @@ def _send_done(m, s, value):
 def end_send(m, s, f, i):
     value = f.stack.pop()
     f.stack[-1] = value
+
+
+@op("CLEANUP_THROW")
+def cleanup_throw(m, s, f, i):
+    """3.12: an exception that came out of the iterator of `yield from`. Its StopIteration ends the delegation."""
+    error = f.stack[-1]
+    if not isinstance(error, StopIteration):
+        raise error
+    f.stack[-3:] = [None, error.value]
 
 
 # ---- exceptions and with -------------------------------------------------------------------

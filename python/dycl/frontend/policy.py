@@ -175,6 +175,3 @@ def training_matters(module: torch.nn.Module) -> bool:
     if isinstance(module, torch.nn.modules.dropout._DropoutNd):
         return module.p > 0
     return isinstance(module, _TRAINED)
-
-
-assert sys.version_info >= (3, 11)
