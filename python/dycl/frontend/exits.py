@@ -64,7 +64,7 @@ class Exits:
     def item_of_value(self, value: Value) -> RtScalar:
         known = self._items.get(value)
         if known is not None and dominates(known.value.block, self.block):
-            return known
+            return known.again()
         kind = scalar_kind(value.type.dtype)
         scalar = BY_KIND[kind.kind](self.host("item", [value], kind), self.span)
         if kind.kind == "int" and (known_range := element_range(value, self.producers)) is not None:

@@ -33,6 +33,9 @@ _FAULTS: dict[str, tuple] = {
 }
 
 
+_TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
 def kind_of(x: Any) -> str | None:
     """'bool', 'int' or 'float' of a runtime scalar or a plain number; None for anything else."""
     if isinstance(x, RtScalar):
@@ -69,7 +72,7 @@ class Scalars:
         key = (op, tuple(v.id for v in operands), tuple(attrs.items()))
         seen = self._seen.get(key)
         if seen is not None and seen.value.block is not None and dominates(seen.value.block, self.recorder.block):
-            return seen
+            return seen.again()
         value = self.recorder.host(op, list(operands), type, **attrs)
         origins = [self.merged.get(v.id) for v in operands if v.id not in self.static_ids]
         if origins and all(origins):
@@ -190,13 +193,22 @@ class Scalars:
 
     def _compare_mixed(self, op: str, a: Any, b: Any) -> Any:
         """int against float: Python compares exactly; a double holds every int up to 2**53."""
-        static = a if not isinstance(a, RtScalar) else b if not isinstance(b, RtScalar) else None
-        if type(static) is float and not math.isfinite(static):
-            return self.host(f"float.{op}", self.value(a, "float"), self.value(b, "float"), type=BOOL)
-        if type(static) is float and static.is_integer() and abs(static) < 2**53:
-            conv = lambda x: int(x) if x is static else x
-            return self.host(f"int.{op}", self.value(conv(a), "int"), self.value(conv(b), "int"), type=BOOL)
+        if not isinstance(a, RtScalar):
+            return self._compare_mixed(_TURNED.get(op, op), b, a)
+        if type(b) is float and math.isfinite(b):
+            return self._compare_exactly(op, a, b)
+        if type(b) is int and not -(2**53) <= b <= 2**53:
+            raise CaptureRefusal(f"the integer {b} compared with a float known only at run time", "compare floats", kind="int64")
         return self.host(f"float.{op}", self.value(a, "float"), self.value(b, "float"), type=BOOL)
+
+    def _compare_exactly(self, op: str, a: RtScalar, b: float) -> Any:
+        """An int with a known float: with the integer that gives the same answer."""
+        if not b.is_integer() and op in ("eq", "ne"):
+            return op == "ne"
+        bound = math.floor(b) if op in ("le", "gt") else math.ceil(b)
+        if not -(2**63) <= bound < 2**63:
+            return op == "ne" or (op in ("lt", "le")) == (bound > 0) and op != "eq"
+        return self.host(f"int.{op}", self.value(a, "int"), self.value(bound, "int"), type=BOOL)
 
     def unary(self, op: str, x: RtScalar) -> Any:
         """op: neg pos invert not."""

@@ -284,10 +284,22 @@ def zip_(*iterables, strict=False):
             try:
                 row.append(next(it))
             except StopIteration:
-                if strict and row:
-                    raise ValueError("zip() argument lengths differ") from None
+                if strict:
+                    check_lengths(iterators, len(row))
                 return
         yield tuple(row)
+
+
+def check_lengths(iterators, first):
+    """zip(strict=True), once the iterator `first` is at its end: all the others must be."""
+    if first > 0:
+        raise ValueError(f"zip() argument {first + 1} is shorter than argument{'s 1-' if first > 1 else ' '}{first}") from None
+    for k in range(1, len(iterators)):
+        try:
+            next(iterators[k])
+        except StopIteration:
+            continue
+        raise ValueError(f"zip() argument {k + 1} is longer than argument{'s 1-' if k > 1 else ' '}{k}")
 
 
 def map_(function, *iterables):
@@ -556,23 +568,35 @@ def not_equal(a, b):
     return not (a == b)
 
 
-def compared(a, b, forward, reflected, op):
+def compared(a, b, forward, reflected, sign):
+    first = reflected is not None and type(b) is not type(a) and isinstance(b, type(a))  # a derived class is asked first
+    if first:
+        result = reflected(b, a)
+        if result is not NotImplemented:
+            return result
     if forward is not None:
         result = forward(a, b)
         if result is not NotImplemented:
             return result
-    if reflected is not None:
+    if reflected is not None and not first:
         result = reflected(b, a)
         if result is not NotImplemented:
             return result
-    if op == "eq":
+    if sign == "eq":
         return a is b
-    if op == "ne":
+    if sign == "ne":
         return a is not b
-    raise TypeError(f"'{op}' not supported between instances of '{type(a).__name__}' and '{type(b).__name__}'")
+    raise TypeError(f"'{sign}' not supported between instances of '{type(a).__name__}' and '{type(b).__name__}'")
 
 
-def reflected(a, b, forward, backward):
+def reflected(a, b, forward, backward, sign="+"):
+    if backward is not None and type(b) is not type(a) and isinstance(b, type(a)) and overridden(a, b, backward):
+        result = backward(b, a)
+        if result is not NotImplemented:
+            return result
+        backward = None
+    if type(a) is type(b):
+        backward = None
     if forward is not None:
         result = forward(a, b)
         if result is not NotImplemented:
@@ -581,7 +605,12 @@ def reflected(a, b, forward, backward):
         result = backward(b, a)
         if result is not NotImplemented:
             return result
-    raise TypeError(f"unsupported operand type(s): '{type(a).__name__}' and '{type(b).__name__}'")
+    raise TypeError(f"unsupported operand type(s) for {sign}: '{type(a).__name__}' and '{type(b).__name__}'")
+
+
+def overridden(a, b, method):
+    """Whether the class of b has another reflected operator than that of a, from which it derives."""
+    return getattr(type(a), method.__name__, None) is not method
 
 
 def augmented(a, b, method, op):
@@ -743,3 +772,39 @@ def progress_method(name):
 
 def shown(*args, **kwargs):
     return None
+
+
+# ---- functools ---------------------------------------------------------------------------------
+
+
+def lru_cache(maxsize=128, typed=False):
+    if callable(maxsize) and isinstance(typed, bool):
+        return remembering(maxsize, 128, False)
+    return lambda function: remembering(function, maxsize, typed)
+
+
+def remembering(function, maxsize, typed):
+    """A function made while the model runs that is called once for equal arguments; the one used last is forgotten last."""
+    known = {}
+
+    def call(*args, **kwargs):
+        if maxsize is not None and maxsize <= 0:
+            return function(*args, **kwargs)
+        key = args if not kwargs else (args, "keywords", tuple(kwargs.items()))
+        if typed:
+            key = (key, tuple([type(a) for a in args]), tuple([type(a) for a in kwargs.values()]))
+        elif len(args) == 1 and not kwargs and type(args[0]) in (int, str):
+            key = args[0]
+        if key in known:
+            value = known.pop(key)
+        else:
+            value = function(*args, **kwargs)
+            if maxsize is not None and len(known) >= maxsize and key not in known:
+                del known[next(iter(known))]
+        known[key] = value
+        return value
+
+    call.__name__, call.__qualname__, call.__doc__ = function.__name__, function.__qualname__, function.__doc__
+    call.__wrapped__ = function
+    call.cache_clear = known.clear
+    return call

@@ -62,6 +62,14 @@ class RtScalar:
     def __repr__(self) -> str:  # for our own debugging; user code's repr()/str()/format() go through the machine
         raise Escape(self, "repr")
 
+    def again(self) -> "RtScalar":
+        """The same number once more, computed by the program a second time: a float is an object of its own."""
+        if self.kind != "float":
+            return self
+        other = type(self)(self.value, self.origin)
+        other.symbolic = self.symbolic
+        return other
+
     def describe(self) -> str:
         return f"<runtime {self.kind} %{self.value.id}>"
 
