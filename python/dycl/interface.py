@@ -335,7 +335,7 @@ def _numpy_leaves(leaves: Any, templates: tuple) -> Any:
             kinds.append(t[0])
         elif t[0] == "rows":
             kinds.extend(["list"] * count_leaves(t[2]))
-        elif t[0] in ("tuple", "list", "set"):
+        elif t[0] in ("tuple", "list", "set", "table"):
             for u in t[2]:
                 walk(u)
         elif t[0] in ("dict", "object"):

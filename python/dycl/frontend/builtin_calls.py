@@ -27,14 +27,14 @@ import torch.utils.checkpoint
 
 from ..host_functions import HostFunction
 from .. import host_functions
-from . import host_calls, iterators, places, policy, protocol, shims, unaccelerated
+from . import host_calls, iterators, keys, places, policy, protocol, shims, tables, unaccelerated
 from .arrays import BoundArrayMethod, RtArray
 from .diagnostics import CaptureRefusal
 from .graph import HostNode
 from .iterators import MGenerator, RtRange
 from .machine import PUSHED, Machine
 from .rtlist import ListMethod, RtList
-from .runtime_text import RtText, is_text_of_argument
+from .runtime_text import RtText, format_value, is_text_of_argument
 from .state import State
 from .values import Thrown, RtFloat, RtInt, RtScalar
 
@@ -567,17 +567,19 @@ def _from_iterable(native, shim, keeps=()):
         if kwargs:
             return NotImplemented
         if not args:
-            return m.new(native()) if native is not tuple else ()
+            return () if native is tuple else keys.made(m, set()) if native is set else m.new(native())
         source = args[0]
+        if native is set and isinstance(source, tables.RtSet):
+            return protocol.call(m, s, tables.RtSet.copy, (source,), {})
         if isinstance(source, keeps) and type(source) is native and native is tuple:
             return source
         if isinstance(source, RtList) and native in (list, tuple):
             return m.lists.frozen(source, native is tuple)
         items = iterators.materialise(m, source)
-        if items is None:
-            return protocol.call(m, s, shim, (source,), {})
+        if items is None or native is set and (keys.wanted(m) or any(map(keys.at_run_time, items))):
+            return protocol.call(m, s, shim, (source if items is None else tuple(items),), {})
         made = native(items)
-        return made if native in (tuple, frozenset) else m.new(made)
+        return made if native in (tuple, frozenset) else keys.made(m, made) if native is set else m.new(made)
 
     return build
 
@@ -592,28 +594,74 @@ handles(collections.deque)(lambda m, s, args, kwargs: m.new(collections.deque(*a
 def _dict(cls):
     def build(m, s, args, kwargs):
         if not args:
-            return m.new(cls(**kwargs))
+            return keys.made(m, cls(**kwargs))
         source = args[0]
         if isinstance(source, dict):
             m.note_load(source, "*")
-            return m.new(cls(source, **kwargs))
+            return keys.made(m, cls(source, **kwargs))
+        if isinstance(source, tables.RtDict):
+            return protocol.call(m, s, tables.copy_with, (source, cls, kwargs), {})
         if hasattr(type(source), "keys"):
             if cls is not dict:
                 raise CaptureRefusal(f"{cls.__name__} of a {type(source).__name__}", "make a dict of it first", kind="builtin")
             return protocol.call(m, s, shims.make_mapping, (source, kwargs), {})
         items = iterators.materialise(m, source)
-        if items is None:
+        if items is None or cls is dict and (keys.wanted(m) or any(
+                keys.at_run_time(x[0]) for x in items if isinstance(x, (tuple, list)) and len(x) > 0)):
             if cls is dict:
-                return protocol.call(m, s, shims.make_dict, (source, kwargs), {})
+                return protocol.call(m, s, shims.make_dict, (source if items is None else tuple(items), kwargs), {})
             return NotImplemented
-        return m.new(cls(items, **kwargs))
+        return keys.made(m, cls(items, **kwargs))
 
     return build
 
 
 handles(dict)(_dict(dict))
 handles(collections.OrderedDict)(_dict(collections.OrderedDict))
-handles(collections.defaultdict)(lambda m, s, args, kwargs: m.new(collections.defaultdict(*args, **kwargs)))
+
+
+@handles(collections.defaultdict)
+def _defaultdict(m, s, args, kwargs):
+    return keys.made(m, collections.defaultdict(*args, **kwargs), args[0] if args else None)
+
+
+# ---- tables: dicts and sets with keys known only at run time -------------------------------------
+
+
+@handles(tables.same_key)
+def _same_key(m, s, args, kwargs):
+    a, b = args
+    if isinstance(a, RtList) or isinstance(b, RtList):
+        if not all(isinstance(x, (RtList, tuple)) for x in args):
+            return False
+        return protocol.call(m, s, shims.equal_sequences, (a, b), {})
+    return keys.equal(m, a, b)
+
+
+@handles(tables.check_key)
+def _check_key(m, s, args, kwargs):
+    keys.check(m, args[0])
+
+
+@handles(tables.new_table)
+def _new_table(m, s, args, kwargs):
+    return keys.new_like(m, *args)
+
+
+@handles(tables.view)
+def _new_view(m, s, args, kwargs):
+    return keys.new_view(m, *args)
+
+
+@handles(tables.elements)
+def _elements(m, s, args, kwargs):
+    return keys.elements(m, args[0])
+
+
+@handles(tables.refuse)
+def _refuse_table(m, s, args, kwargs):
+    raise CaptureRefusal(args[0], "use lists, or sorted(...) of a set", kind="escape.hash")
+
 
 for _fn, _shim in ((enumerate, shims.enumerate_), (map, shims.map_), (filter, shims.filter_),
                    (zip, shims.zip_), (itertools.chain, shims.chain_), (itertools.takewhile, shims.takewhile_),
@@ -623,6 +671,8 @@ for _fn, _shim in ((enumerate, shims.enumerate_), (map, shims.map_), (filter, sh
                    (itertools.islice, shims.islice_), (itertools.pairwise, shims.pairwise_),
                    (itertools.zip_longest, shims.zip_longest_), (itertools.compress, shims.compress_)):
     handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: protocol.call(m, s, _shim, args, kwargs))
+
+handles(functools.lru_cache)(lambda m, s, args, kwargs: protocol.call(m, s, shims.lru_cache, args, kwargs))
 
 for _fn, _plain in unaccelerated.functions():
     handles(_fn)(lambda m, s, args, kwargs, _plain=_plain: protocol.call(m, s, _plain, args, kwargs))
@@ -660,7 +710,7 @@ def _sum(m, s, args, kwargs):
 def _extreme(native, shim):
     def call(m, s, args, kwargs):
         key, default = kwargs.get("key"), kwargs.get("default", shims._MISSING)
-        items = args[0] if len(args) == 1 else args
+        items = _unordered(m, args[0], key) if len(args) == 1 else args
         if key is None and isinstance(items, (list, tuple, dict, set, range)) and not m.has_runtime(items) and all(
                 type(x) in (int, float, str, bool, tuple) for x in items):
             return native(*args, **kwargs)
@@ -687,8 +737,14 @@ handles(max)(_extreme(max, shims.max_))
 handles(min)(_extreme(min, shims.min_))
 
 
+def _unordered(m, source, key):
+    """The elements of a set of run time, where their order does not matter: ints, or texts and tuples that differ."""
+    return keys.elements(m, source) if isinstance(source, tables.RtSet) and key is None else source
+
+
 @handles(sorted)
 def _sorted(m, s, args, kwargs):
+    args = (_unordered(m, args[0], kwargs.get("key")), *args[1:])
     items = iterators.materialise(m, args[0]) if not isinstance(args[0], iterators.SeqIter) else None
     if items is not None and kwargs.get("key") is None and not m.has_runtime(items) and all(
             type(x) in (int, float, str, bool, tuple) for x in items):
@@ -700,7 +756,7 @@ def _sorted(m, s, args, kwargs):
 def _same(m, s, args, kwargs):
     a, b = args
     if isinstance(a, (RtScalar, RtArray)) or isinstance(b, (RtScalar, RtArray)):
-        return False
+        return a is b  # a NaN is in the list that holds it
     return protocol.same_object(m, a, b)
 
 
@@ -854,6 +910,8 @@ def _str(m, s, args, kwargs):
         args = args[0].args
     if args and isinstance(args[0], (RtScalar, RtText)):
         return RtText.join([args[0] if isinstance(args[0], RtText) else RtText((args[0],))])
+    if args and type(args[0]) in (list, tuple) and m.has_runtime(args[0]):
+        return format_value(m, s, args[0], "", 0)
     if args and m.has_runtime(args[0]):
         raise CaptureRefusal("str() of a value known only at run time", kind="escape.str")
     if args:

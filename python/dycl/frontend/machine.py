@@ -43,6 +43,7 @@ class Decisions:
 
     def __init__(self) -> None:
         self.forbidden_merges: set = set()  # (code, pc, variable path): keep states apart
+        self.tables: set = set()  # places whose dicts get keys known only at run time (keys.py)
         self.unroll_loops: set = set()  # (code, header): no back edge was possible
         self.loopify: set = set()  # (code, header): unrolling did not end
         self.states: dict = {}  # (kind, id...) -> declared state slots
@@ -79,6 +80,7 @@ class Machine:
         self.loops = Loops(self)
         self.born: dict[int, Any] = {}  # objects made during capture, by id
         self.heap.born = self.born
+        self.birthplaces: dict[int, tuple] = {}  # id of a dict or set made during capture -> where (keys.py)
         self.ready: list = []
         self.finished: list[State] = []
         self.current: State | None = None
@@ -352,16 +354,15 @@ class Machine:
 
     def decide_text(self, text: RtText, names) -> str:
         """The name that a text with runtime integers in it equals, one arm each; KeyError in the last."""
-        pattern = "".join(re.escape(p) if isinstance(p, str) else "(-?[0-9]+)" for p in text.parts)
+        from .keys import parse
+
         scalars = [p for p in text.parts if isinstance(p, RtScalar)]
         if not text.exact or any(p.kind != "int" for p in scalars):
             raise CaptureRefusal("a name with a number known only at run time that is no integer", kind="escape.str",
                                  because=text)
         for name in names:
-            found = re.fullmatch(pattern, name) if isinstance(name, str) else None
-            if found is None or any(str(int(g)) != g for g in found.groups()):
-                continue
-            if all(self.decide(self.scalars.compare("eq", p, int(g))) for p, g in zip(scalars, found.groups())):
+            numbers = parse(text, name) if isinstance(name, str) else None
+            if numbers is not None and all(self.decide(self.scalars.compare("eq", p, n)) for p, n in zip(scalars, numbers)):
                 return name
         raise KeyError("a key known only at run time")
 
@@ -621,7 +622,7 @@ class Machine:
 _INDICES = {torch.ops.aten.argmax.default, torch.ops.aten.argmin.default}
 
 
-_STAND_INS = re.compile(r"\b(Rt(Int|Float|Bool|Text|Array|List|Range|Scalar)|MGenerator|SeqIter|NativeIter|FakeTensor|"
+_STAND_INS = re.compile(r"\b(Rt(Int|Float|Bool|Text|Array|List|Range|Scalar|Dict|Set|View)|MGenerator|SeqIter|NativeIter|FakeTensor|"
                         r"Sym(Int|Float|Bool)|TensorInfo|BoundSpecial|ListMethod|Opaque)\b")
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 

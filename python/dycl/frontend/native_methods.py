@@ -119,7 +119,7 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
             result = special(m, s, owner, args, kwargs)
             if result is not NotImplemented:
                 return result
-    if isinstance(owner, set) and args and isinstance(args[0], RtScalar) and name in ("add", "discard", "remove", "__contains__"):
+    if isinstance(owner, set) and args and name in ("add", "discard", "remove", "__contains__") and keys.at_run_time(args[0]):
         m.note_load(owner, "*")
         if name == "__contains__":
             return protocol.contains(m, s, owner, args[0], negate=False)
@@ -135,8 +135,8 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
         m.note_load(owner, "*")
     if isinstance(owner, set) and name == "update" and args:
         items = iterators.materialise(m, args[0])
-        if items is None:
-            return protocol.call(m, s, shims.extend_set, (owner, args[0]), {})
+        if items is None or any(map(keys.at_run_time, items)):
+            return protocol.call_then(m, s, shims.extend_set, (owner, args[0] if items is None else tuple(items)), {}, protocol.push_none)
         args = (items,)
         m.heap.touch(owner)
         owner.update(items)
@@ -297,12 +297,12 @@ _LIST = {
 
 def _dict_get(m, s, table, args, kwargs):
     key = args[0]
-    if isinstance(key, RtScalar):
-        keys = [k for k in table if type(k) in (int, bool)]
-        for k in keys:
-            if m.decide(m.scalars.compare("eq", key, k)):
-                return table[k]
-        return args[1] if len(args) > 1 else None
+    if keys.at_run_time(key):
+        m.note_load(table, "*")
+        try:
+            return table[keys.present_key(m, key, table, KeyError())]
+        except KeyError:
+            return args[1] if len(args) > 1 else None
     m.note_load(table, key)
     return dict.get(table, *args)
 
@@ -312,8 +312,8 @@ def _dict_update(m, s, table, args, kwargs):
         return protocol.call_then(m, s, shims.update_mapping, (table, args[0], kwargs), {}, protocol.push_none)
     if args and not isinstance(args[0], dict) and not hasattr(args[0], "keys"):
         items = iterators.materialise(m, args[0])
-        if items is None:
-            return protocol.call_then(m, s, shims.update_dict, (table, args[0]), {}, protocol.push_none)
+        if items is None or any(map(_at_run_time, items)):
+            return protocol.call_then(m, s, shims.update_dict, (table, args[0] if items is None else tuple(items)), {}, protocol.push_none)
         args = (items,)
     m.heap.touch(table)
     dict.update(table, *args, **kwargs) if protocol.python_method(table, "__setitem__") is None else None
@@ -322,12 +322,16 @@ def _dict_update(m, s, table, args, kwargs):
     return None
 
 
+def _at_run_time(item: Any) -> bool:
+    return isinstance(item, (tuple, list)) and len(item) > 0 and keys.at_run_time(item[0])
+
+
 def _dict_setdefault(m, s, table, args, kwargs):
     return protocol.call(m, s, shims.setdefault, (table, *args), kwargs)
 
 
 def _dict_pop(m, s, table, args, kwargs):
-    if not isinstance(args[0], RtScalar):
+    if not keys.at_run_time(args[0]):
         return NotImplemented
     m.note_load(table, "*")
     try:

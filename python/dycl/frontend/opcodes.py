@@ -15,7 +15,7 @@ import sys
 import types
 import typing
 
-from . import iterators, keys, protocol
+from . import iterators, keys, protocol, tables
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED, PUSHED
 from .runtime_text import RtText, format_value
@@ -497,28 +497,36 @@ def build_list(m, s, f, i):
     f.stack.append(m.new(_take(f, i.arg)))
 
 
-def _key(m, x, present=()):
+def _key(m, x, container=None):
     """An element of a set or key of a dict that is about to be made; one known only at run time is decided."""
-    return keys.any_key(m, x, present) if isinstance(x, RtScalar) else x
+    if not keys.at_run_time(x):
+        return x
+    return keys.any_key(m, x, container if container is not None else keys.site(m))
 
 
 @op("BUILD_SET")
 def build_set(m, s, f, i):
+    if keys.wanted(m):
+        items = _take(f, i.arg)
+        return push_result(f, protocol.call(m, s, tables.fill_set, (keys.as_table(m, set()), tuple(items)), {}))
     found = {_key(m, x) for x in f.stack[len(f.stack) - i.arg:]}
     _take(f, i.arg)
-    f.stack.append(m.new(found))
+    f.stack.append(keys.made(m, found))
 
 
 @op("BUILD_MAP")
 def build_map(m, s, f, i):
+    if keys.wanted(m):
+        items = _take(f, 2 * i.arg)
+        return push_result(f, protocol.call(m, s, tables.fill, (keys.as_table(m, {}), tuple(items[::2]), tuple(items[1::2])), {}))
     names = [_key(m, x) for x in f.stack[len(f.stack) - 2 * i.arg::2]]
-    f.stack.append(m.new(dict(zip(names, _take(f, 2 * i.arg)[1::2]))))
+    f.stack.append(keys.made(m, dict(zip(names, _take(f, 2 * i.arg)[1::2]))))
 
 
 @op("BUILD_CONST_KEY_MAP")
 def build_const_key_map(m, s, f, i):
     names = f.stack.pop()
-    f.stack.append(m.new(dict(zip(names, _take(f, i.arg)))))
+    f.stack.append(keys.made(m, dict(zip(names, _take(f, i.arg)))))
 
 
 @op("BUILD_SLICE")
@@ -557,6 +565,8 @@ def list_append(m, s, f, i):
 @op("SET_ADD")
 def set_add(m, s, f, i):
     target = f.stack[-i.arg - 1]
+    if isinstance(target, keys.TABLES):
+        return protocol.call_then(m, s, tables.RtSet.add, (target, f.stack.pop()), {}, _drop_result)
     value = _key(m, f.stack[-1], target)
     f.stack.pop()
     m.heap.touch(target)
@@ -566,6 +576,9 @@ def set_add(m, s, f, i):
 @op("MAP_ADD")
 def map_add(m, s, f, i):
     target = f.stack[-i.arg - 2]
+    if isinstance(target, keys.TABLES):
+        key, value = _take(f, 2)
+        return protocol.call_then(m, s, tables.RtDict.__setitem__, (target, key, value), {}, _drop_result)
     key = _key(m, f.stack[-2], target)
     value = f.stack.pop()
     f.stack.pop()
@@ -599,9 +612,9 @@ def set_update(m, s, f, i):
     source = f.stack[-1]
     target = f.stack[-i.arg - 1]
     items = iterators.materialise(m, source)
-    if items is None:
+    if items is None or isinstance(target, keys.TABLES) or any(map(keys.at_run_time, items)):
         f.stack.pop()
-        return protocol.call_then(m, s, m.shim("extend_set"), (target, source), {}, _drop_result)
+        return protocol.call_then(m, s, m.shim("extend_set"), (target, source if items is None else items), {}, _drop_result)
     f.stack.pop()
     m.heap.touch(target)
     target.update(items)
@@ -610,6 +623,11 @@ def set_update(m, s, f, i):
 @op("DICT_UPDATE", "DICT_MERGE")
 def dict_update(m, s, f, i):
     source = f.stack[-1]
+    if isinstance(source, keys.TABLES) or isinstance(f.stack[-i.arg - 1], keys.TABLES):
+        if i.op == "DICT_MERGE":
+            raise CaptureRefusal("a dict with keys known only at run time as keyword arguments", kind="escape.hash")
+        f.stack.pop()
+        return protocol.call_then(m, s, m.shim("update_mapping"), (f.stack[-i.arg], source, {}), {}, _drop_result)
     if not isinstance(source, dict):
         f.stack[-1] = None
         return protocol.call_then(m, s, m.shim("make_mapping"), (source, {}), {}, _retry_at(-1))
@@ -780,8 +798,8 @@ def make_function(m, s, f, i):
     defaults = f.stack.pop() if i.arg & 1 else None
     function = types.FunctionType(code, f.globals, code.co_name, defaults, closure)
     function.__kwdefaults__ = kwdefaults
-    if isinstance(annotations, dict):
-        function.__annotations__ = annotations
+    if annotations:
+        function.__annotations__ = annotations if isinstance(annotations, dict) else dict(zip(annotations[::2], annotations[1::2]))
     function.__module__ = f.function.__module__
     f.stack.append(m.new(function))
 
@@ -971,7 +989,13 @@ def get_len(m, s, f, i):
 def match_mapping(m, s, f, i):
     import collections.abc
 
+    _refuse_pattern(f.stack[-1])
     f.stack.append(isinstance(f.stack[-1], collections.abc.Mapping))
+
+
+def _refuse_pattern(subject):
+    if isinstance(subject, (RtList, *keys.TABLES)):
+        raise CaptureRefusal("a list or dict whose size is known only at run time in a `match`", "ask for its length first", kind="opcode")
 
 
 @op("MATCH_SEQUENCE")
@@ -979,6 +1003,7 @@ def match_sequence(m, s, f, i):
     import collections.abc
 
     subject = f.stack[-1]
+    _refuse_pattern(subject)
     f.stack.append(isinstance(subject, collections.abc.Sequence) and not isinstance(subject, (str, bytes, bytearray)))
 
 

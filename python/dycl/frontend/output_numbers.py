@@ -84,7 +84,7 @@ def _map(template: tuple, change: Callable[[tuple], tuple]) -> tuple:
     kind = template[0]
     if kind == "set":  # its elements' order says nothing: what is known stays
         return (kind, template[1], tuple(_map(t, lambda x: x if x[0] == "static" else change(x)) for t in template[2]))
-    if kind in ("tuple", "list"):
+    if kind in ("tuple", "list", "table"):
         return (kind, template[1], tuple(_map(t, change) for t in template[2]))
     if kind == "dict":
         return (kind, template[1], *(tuple((k, _map(t, change)) for k, t in part) for part in template[2:]))

@@ -29,6 +29,7 @@ from .output_numbers import share_structures
 from .owned import owned
 from .rtlist import RtList
 from .runtime_text import RtText
+from .tables import RtView
 from .state import State
 from .structure import ABSENT, Flattener, Slot, plain_object
 from .values import RtScalar
@@ -213,7 +214,7 @@ class Outputs:
             return obj.kind
         if isinstance(obj, RtArray):
             return "array"
-        if isinstance(obj, (MGenerator, RtText)):
+        if isinstance(obj, (MGenerator, RtText, RtView)):
             self._refuse(obj, "result")
         return None
 

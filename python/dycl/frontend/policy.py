@@ -36,7 +36,7 @@ _NATIVE_SITE = ("numpy", "scipy", "sympy", "einops_never")
 _NATIVE_PACKAGES = ("einx",)  # a compiler of its own: looks at shapes alone
 
 _cache: dict[types.CodeType, bool] = {}
-_shim_file = _HERE + "shims.py"
+_shim_files = (_HERE + "shims.py", _HERE + "tables.py")
 
 
 def is_shim(fn: types.FunctionType) -> bool:
@@ -45,7 +45,7 @@ def is_shim(fn: types.FunctionType) -> bool:
 
 @functools.lru_cache(maxsize=None)
 def _is_shim_file(path: str) -> bool:
-    return path == _shim_file or os.path.realpath(path) == _shim_file
+    return path in _shim_files or os.path.realpath(path) in _shim_files
 
 
 def interpreted(fn: types.FunctionType) -> bool:
@@ -69,7 +69,7 @@ def _decide(fn: types.FunctionType) -> bool:
     if path.startswith(_TORCH):
         return path[len(_TORCH):].replace(os.sep, "/").startswith(_INTERPRETED_TORCH)
     if path.startswith(_HERE):
-        return path == _shim_file
+        return path in _shim_files
     for site in _SITE:
         if path.startswith(site):
             return path[len(site):].split(os.sep)[0] not in _NATIVE_SITE

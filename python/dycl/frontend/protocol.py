@@ -9,14 +9,16 @@ is free of input-dependent control flow, with objects that it may change touched
 from __future__ import annotations
 
 import functools
+import numbers
 import operator
 import types
 from typing import Any
 
+import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from . import bytecode, callbacks, keys, policy
+from . import bytecode, callbacks, keys, policy, tables
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED, PUSHED, Machine
 from .rtlist import RtList
@@ -241,7 +243,10 @@ def native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
-    found = next((x for x in (*args, *kwargs.values()) if isinstance(x, RtList)), None)
+    found = next((x for x in (*args, *kwargs.values()) if isinstance(x, _STAND_INS)), None)
+    if found is not None and not isinstance(found, RtList):
+        raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a dict or set whose keys are known only at run time",
+                             "use a loop over it", kind="escape.hash")
     if found is not None:
         m.lists.refuse(found, CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a list whose length is known only at run time",
                                              "use torch.stack or torch.cat, or a loop over the list",
@@ -265,6 +270,9 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
     except Exception as error:
         m.refuse_native_failure(fn, args, kwargs, error)
         raise
+
+
+_STAND_INS = (RtList, *keys.TABLES, tables.RtView)
 
 
 def touch_argument(m: Machine, value: Any) -> None:
@@ -544,9 +552,10 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
         return _percent_format(m, a, b if isinstance(b, tuple) else (b,))
     if m.is_tensor(a) or m.is_tensor(b):
         if _user_operator(m, s, op, a, b) is not None and not m.is_tensor(a):
-            return call(m, s, m.shim("reflected"), (a, b, *_user_operator(m, s, op, a, b)), {})
+            return call(m, s, m.shim("reflected"), (a, b, *_user_operator(m, s, op, a, b), _SIGNS.get(op, op)), {})
         return m.recorder.call(_operator(op, inplace and m.is_tensor(a)), (a, b), {})
     if isinstance(a, RtScalar) or isinstance(b, RtScalar):
+        a, b = _plain_number(a, op), _plain_number(b, f"r{op}")
         if op in ("truediv", "floordiv", "mod") and isinstance(b, RtScalar) and m.in_try():
             if m.decide(m.scalars.compare("eq", b, 0)):
                 raise ZeroDivisionError("division by zero")
@@ -561,6 +570,8 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
         result = m.scalars.binary(op, a, b)
         if result is not NotImplemented:
             return result
+        if (dunder := _user_operator(m, s, op, a, b)) is not None:
+            return call(m, s, m.shim("reflected"), (a, b, *dunder, _SIGNS.get(op, op)), {})
         return _mixed_binary(m, s, op, a, b)
     if isinstance(a, RtText) or isinstance(b, RtText):
         if op == "add" and isinstance(a, (str, RtText)) and isinstance(b, (str, RtText)):
@@ -569,7 +580,7 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
         return _percent_format(m, a, b if isinstance(b, tuple) else (b,))
     dunder = _user_operator(m, s, op, a, b)
     if dunder is not None:
-        return call(m, s, m.shim("reflected"), (a, b, *dunder), {})
+        return call(m, s, m.shim("reflected"), (a, b, *dunder, _SIGNS.get(op, op)), {})
     if op == "add" and isinstance(a, (torch.Size, m.size_type)) and isinstance(b, tuple) or isinstance(
             b, (torch.Size, m.size_type)) and isinstance(a, tuple) and op == "add":
         joined = (*a, *b)
@@ -595,7 +606,24 @@ def _mixed_binary(m, s, op, a, b):
         return m.new_if_mutable(sequence * count)
     if isinstance(a, str) and op == "mod":
         return _percent_format(m, a, (b,))
-    raise TypeError(f"unsupported operand type(s) for {op}")
+    if not all(isinstance(x, (RtScalar, str, list, tuple, dict, set, type(None))) or kind_of(x) is not None for x in (a, b)):
+        number, other = (a, b) if isinstance(a, RtScalar) else (b, a)
+        raise CaptureRefusal(f"the operator {_SIGNS[op]} between a number known only at run time and a {type_of(m, other).__name__}",
+                             "use plain numbers or tensors", kind="type", because=number)
+    raise TypeError(f"unsupported operand type(s) for {_SIGNS[op]}: '{type_of(m, a).__name__}' and '{type_of(m, b).__name__}'")
+
+
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "** or pow()", "and": "&",
+          "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "matmul": "@", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def _plain_number(x: Any, method: str) -> Any:
+    """A member of an IntEnum and the like is the number that it is, unless its class says what the operator does."""
+    if type(x) in (int, float, bool) or not isinstance(x, (int, float)) or isinstance(x, np.generic):
+        return x
+    if python_method(x, f"__{method}__") is not None:
+        return x
+    return int(x) if isinstance(x, int) else float(x)
 
 
 def _percent_format(m, text, values):
@@ -607,7 +635,8 @@ def _user_operator(m: Machine, s: State, op: str, a: Any, b: Any):
     forward, reflected = python_method(a, f"__{op}__"), python_method(b, f"__r{op}__")
     if forward is None and reflected is None:
         return None
-    if forward is None and mro_lookup(type(a), f"__{op}__") is not _MISSING and type(a).__module__ != "builtins":
+    if forward is None and mro_lookup(type(a), f"__{op}__") is not _MISSING and type(a).__module__ != "builtins" and not isinstance(
+            a, RtScalar):
         return None
     return forward, reflected
 
@@ -670,24 +699,39 @@ def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
         return _compare_containers(m, s, op, a, b)
     if m.is_array(a) or m.is_array(b):
         return m.arrays.compare(op, a, b)
+    forward, reflected = python_method(a, f"__{op}__"), python_method(b, f"__{_TURNED.get(op, op)}__")
+    if op == "ne" and forward is None and (python_method(a, "__eq__") or reflected is None and python_method(b, "__eq__")) is not None:
+        return call(m, s, m.shim("not_equal"), (a, b), {})
     if m.is_tensor(a) or m.is_tensor(b):
+        if (forward or reflected) is not None and not any(hasattr(type(x), "__torch_function__") for x in (a, b) if not m.is_tensor(x)):
+            return call(m, s, m.shim("compared"), (a, b, forward, reflected, _SIGNS.get(op, op)), {})
         if op in ("eq", "ne") and (a is None or b is None or isinstance(a, str) or isinstance(b, str)):
             return op == "ne"
         return m.recorder.call(getattr(operator, op), (a, b), {})
-    if isinstance(a, RtScalar) or isinstance(b, RtScalar):
-        result = m.scalars.compare(op, a, b)
-        if result is NotImplemented:
-            raise TypeError(f"'{op}' not supported between these operands")
-        return result
-    mirror = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}[op]
-    forward, reflected = python_method(a, f"__{op}__"), python_method(b, f"__{mirror}__")
-    if op == "ne" and forward is None and python_method(a, "__eq__") is not None:
-        return call(m, s, m.shim("not_equal"), (a, b), {})
+    if (isinstance(a, RtScalar) or isinstance(b, RtScalar)) and forward is None and reflected is None:
+        return _compare_numbers(m, op, _plain_number(a, op), _plain_number(b, _TURNED.get(op, op)))
+    if op in ("eq", "ne") and (isinstance(a, RtText) or isinstance(b, RtText)):
+        found = keys.equal(m, a, b)
+        return found if op == "eq" else m.scalars.unary("not", found) if isinstance(found, RtScalar) else not found
     if forward is not None or reflected is not None:
-        return call(m, s, m.shim("compared"), (a, b, forward, reflected, op), {})
+        return call(m, s, m.shim("compared"), (a, b, forward, reflected, _SIGNS.get(op, op)), {})
     if isinstance(a, (list, tuple, dict, set)) and type(a) is not str and m.has_runtime((a, b)):
         return _compare_containers(m, s, op, a, b)
     return getattr(operator, op)(a, b)
+
+
+_TURNED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+
+
+def _compare_numbers(m: Machine, op: str, a: Any, b: Any) -> Any:
+    for x in (a, b):
+        if isinstance(x, numbers.Number) and kind_of(x) is None:
+            raise CaptureRefusal(f"a number known only at run time compared with a {type(x).__name__}", "compare it with plain numbers",
+                                 kind="type", because=a if x is b else b)
+    result = m.scalars.compare(op, a, b)
+    if result is NotImplemented:
+        raise TypeError(f"'{_SIGNS[op]}' not supported between instances of '{type_of(m, a).__name__}' and '{type_of(m, b).__name__}'")
+    return result
 
 
 _COMPARED = (list, tuple, dict, set, int, float, str, type(None))  # unequal to each other, but for numbers
@@ -707,7 +751,9 @@ def _compare_containers(m, s, op, a, b):
 
 
 def same_object(m: Machine, a: Any, b: Any) -> bool:
-    if isinstance(a, RtScalar) and isinstance(b, RtScalar) and a is not b:
+    if isinstance(a, RtScalar) and isinstance(b, RtScalar) and (a is not b or a.kind == "int"):
+        if a.kind == b.kind == "bool":
+            return m.decide(m.scalars.compare("eq", a, b))
         raise CaptureRefusal("`is` between numbers known only at run time", "use ==", kind="identity", because=a)
     if isinstance(a, RtScalar) and isinstance(b, (bool, int)) or isinstance(b, RtScalar) and isinstance(a, (bool, int)):
         rt, static = (a, b) if isinstance(a, RtScalar) else (b, a)
@@ -748,6 +794,12 @@ def contains(m: Machine, s: State, container: Any, item: Any, negate: bool) -> A
         return call(m, s, m.shim("not_in" if negate else "is_in"), (container, item), {})
     if isinstance(container, (dict, set, frozenset)) and isinstance(item, RtScalar):
         return call(m, s, m.shim("not_in" if negate else "is_in"), (tuple(container), item), {})
+    if isinstance(container, (dict, set, frozenset)) and keys.at_run_time(item):
+        try:
+            keys.present_key(m, item, container, KeyError())
+        except KeyError:
+            return negate
+        return not negate
     return (item in container) != negate
 
 
@@ -824,7 +876,7 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if isinstance(container, torch.nn.ModuleList | torch.nn.Sequential | torch.nn.ParameterList):
         if isinstance(key, RtScalar) or m.is_tensor(key):
             key = static_index(m, key, len(container))
-    if isinstance(key, RtText) and isinstance(container, (dict, torch.nn.ModuleDict, torch.nn.ParameterDict)):
+    if isinstance(key, RtText) and isinstance(container, (torch.nn.ModuleDict, torch.nn.ParameterDict)):
         key = m.decide_text(key, list(container.keys()))
     method = python_method(container, "__getitem__")
     if method is not None:
@@ -835,7 +887,7 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
         found = container[static_index(m, key, len(container))]
         return m.new(found) if type(key) is slice and type(found) is list else found
     if isinstance(container, dict):
-        if isinstance(key, RtScalar):
+        if keys.at_run_time(key):
             made_on_demand = hasattr(container, "default_factory") or python_method(container, "__missing__") is not None
             key = keys.any_key(m, key, container) if made_on_demand else keys.present_key(
                 m, key, container, KeyError("key known only at run time"))
@@ -865,7 +917,7 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
         return call_then(m, s, method, (container, key, value), {}, _drop)
     if isinstance(container, list):
         key = static_index(m, key, len(container))
-    elif isinstance(container, dict) and isinstance(key, RtScalar):
+    elif isinstance(container, dict) and keys.at_run_time(key):
         key = keys.any_key(m, key, container)
     m.heap.touch(container)
     if isinstance(container, dict):
@@ -883,7 +935,7 @@ def delete_item(m: Machine, s: State, container: Any, key: Any) -> Any:
         return call_then(m, s, method, (container, key), {}, _drop)
     if isinstance(container, list):
         key = static_index(m, key, len(container))
-    elif isinstance(container, dict) and isinstance(key, RtScalar):
+    elif isinstance(container, dict) and keys.at_run_time(key):
         key = keys.present_key(m, key, container, KeyError("key known only at run time"))
     if isinstance(container, dict):
         m.note_load(container, "*")
@@ -910,6 +962,8 @@ def is_instance(m: Machine, value: Any, kinds: Any) -> bool:
         return m.arrays.is_instance(value, kinds)
     if isinstance(value, RtList):
         return isinstance(() if value.frozen else [], kinds)
+    if isinstance(value, keys.TABLES):
+        return isinstance(_empty(value), kinds)
     if m.is_symbolic(value):
         return any(isinstance(value, k) for k in _kinds(kinds) if not (isinstance(k, type) and issubclass(k, FakeTensor)))
     return isinstance(value, kinds)
@@ -933,7 +987,13 @@ def type_of(m: Machine, value: Any) -> type:
         return m.arrays.type_of(value)
     if isinstance(value, RtList):
         return tuple if value.frozen else list
+    if isinstance(value, keys.TABLES):
+        return type(_empty(value))
     return type(value)
+
+
+def _empty(table: Any) -> Any:
+    return set() if isinstance(table, tables.RtSet) else table.kind()
 
 
 def is_int_like(x: Any) -> bool:

@@ -72,7 +72,7 @@ def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
     if isinstance(value, BaseException) and not spec and conversion < 2 and is_text_of_argument(value):
         value = value.args[0]
     if isinstance(value, RtText) and not spec:
-        return value
+        return value if conversion < 2 else RtText(("'", *value.parts, "'"))
     if isinstance(value, RtScalar):
         return RtText((value,)) if not spec else RtText((Opaque(f"{value.kind}:{spec}", value.origin),))
     if machine.is_tensor(value):

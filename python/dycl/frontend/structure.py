@@ -15,6 +15,8 @@ from typing import Any, Callable
 
 import torch
 
+from .tables import RtDict, RtSet
+
 _PLAIN = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device, torch.Size, type(Ellipsis))
 
 
@@ -70,6 +72,10 @@ class Flattener:
             extra = tuple((k, self.flatten(v, f"{path}.{k}")) for k, v in vars(obj).items()) if hasattr(
                 obj, "__dict__") else ()
             return ("dict", cls, items, extra)
+        if isinstance(obj, RtDict):  # lists of its keys and of its values
+            return ("table", obj.kind, (self.flatten(obj.found_keys, path), self.flatten(obj.found_values, path)))
+        if isinstance(obj, RtSet):
+            return ("table", set, (self.flatten(obj.found, path),))
         if isinstance(obj, (set, frozenset)):
             return ("set", cls, tuple(self.flatten(x, path) for x in obj))
         if not self.made(obj):
@@ -167,6 +173,12 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
         for name, t in template[3]:
             result.__dict__[name] = rebuild(t, leaves, made)
         return result
+    if kind == "table":
+        result = cls.__new__(cls)
+        made.append(result)
+        columns = [rebuild(t, leaves, made) for t in template[2]]
+        result.update(zip(*columns) if len(columns) > 1 else columns[0])
+        return result
     if kind == "set":
         slot = len(made)
         made.append(None)
@@ -260,7 +272,7 @@ def to_json(template: tuple) -> Any:
     cls = f"{template[1].__module__}:{template[1].__qualname__}"
     if kind == "rows":
         return [kind, cls, to_json(template[2])]
-    if kind in ("tuple", "list", "set"):
+    if kind in ("tuple", "list", "set", "table"):
         return [kind, cls, [to_json(t) for t in template[2]]]
     if kind == "dict":
         return [kind, cls, [[_key(k), to_json(t)] for k, t in template[2]], [[k, to_json(t)] for k, t in template[3]]]
@@ -291,7 +303,7 @@ def from_json(data: Any) -> tuple:
     cls = imported(data[1])
     if kind == "rows":
         return (kind, cls, from_json(data[2]))
-    if kind in ("tuple", "list", "set"):
+    if kind in ("tuple", "list", "set", "table"):
         return (kind, cls, tuple(from_json(t) for t in data[2]))
     if kind == "dict":
         return (kind, cls, tuple((k, from_json(t)) for k, t in data[2]), tuple((k, from_json(t)) for k, t in data[3]))
