@@ -123,11 +123,12 @@ void write_node(pbf_reader reader, pbf_writer& out) {
   out.add_string(field::node::kOpType, "Dense");
   out.add_string(field::node::kDomain, "dycl");
   while (reader.next()) {
-    switch (reader.tag()) {
+    const auto tag = reader.tag();  // reading the field may forget it
+    switch (tag) {
       case field::node::kInput:
       case field::node::kOutput:
       case field::node::kName:
-      case field::node::kAttribute: out.add_bytes(reader.tag(), reader.get_view()); break;
+      case field::node::kAttribute: out.add_bytes(tag, reader.get_view()); break;
       default: reader.skip();
     }
   }
