@@ -18,6 +18,7 @@ import torch
 
 from .frontend import places
 from .frontend.inputs import InputError
+from .frontend.sameness import same
 from .frontend.structure import ABSENT, Slot, StaticObject, count_leaves, from_json, imported, plain_object, rebuild, to_json
 
 
@@ -38,6 +39,7 @@ class Interface:
     initials: dict = dataclasses.field(default_factory=dict)
     unsaved: str = ""
     index_errors: dict = dataclasses.field(default_factory=dict)  # ONNX op -> what torch raises where an index is out of range
+    themselves: list = dataclasses.field(default_factory=list)  # per variant: (place, "input" or "state", number) of what is given back itself
     kept: bool = False  # loaded from a file
     failures: list = dataclasses.field(default_factory=list)  # the writes that a call may leave which raises
     kept_inputs: dict = dataclasses.field(default_factory=dict)  # name -> number of an input that such a call may have written
@@ -59,6 +61,7 @@ class Interface:
                      dict(captured.inputs.m.recorder.symbols.ranges), list(graph.input_names), inputs.argument_names,
                      captured.guards, random)
         result.failures = outputs.failures
+        result.themselves = outputs.themselves
         result.kept_inputs = {name: order[id(root.handle)] for name, root in outputs.kept_inputs.items()}
         result.containers = {key: path for key, (_, path) in inputs.objects.items()}
         result._kept = inputs.objects  # keeps those ids alive
@@ -135,7 +138,10 @@ class Interface:
         count = len(self.written_inputs)
         slots, written = (rest[:len(rest) - count], rest[len(rest) - count:]) if count else (rest, [])
         body, writes = self.variants[number]
-        leaves = iter([slots[k] for k in self.slots[number]])
+        values = [slots[k] for k in self.slots[number]]
+        for place, kind, which in self.themselves[number]:
+            values[place] = originals[which] if kind == "input" else self.states[which][2]
+        leaves = iter(values)
         made: list = []
         leaves = _numpy_leaves(leaves, self.variants[number])
         result = rebuild(body, leaves, made)
@@ -174,7 +180,7 @@ class Interface:
         elif kind == "choice":
             chosen = self.choices[id(owner), key][int(value)]
             self._chosen[id(owner), key] = int(value)
-            if not isinstance(chosen, Slot) and not _same(places.read(owner, key), chosen):
+            if not isinstance(chosen, Slot) and not same(places.read(owner, key), chosen):
                 places.write(owner, key, chosen)
         elif kind == "slot":
             if self._chosen[id(owner), key[0]] == key[1]:
@@ -194,6 +200,7 @@ class Interface:
             "states": [name for name, *_ in self.states],
             "exceptions": {n: f"{c.__module__}:{c.__qualname__}" for n, c in self.exceptions.items()},
             "random": self.random, "index_errors": self.index_errors, "kept_inputs": self.kept_inputs,
+            "themselves": [[t for t in found if t[1] == "input"] for found in self.themselves],
         }
 
     @classmethod
@@ -212,6 +219,7 @@ class Interface:
                      exceptions, {}, data["names"], data["argument_names"], [], data["random"])
         loaded.index_errors = data.get("index_errors", {})
         loaded.kept_inputs = data.get("kept_inputs", {})
+        loaded.themselves = data.get("themselves") or [[] for _ in loaded.variants]
         loaded.kept = True
         return loaded
 
@@ -258,7 +266,7 @@ def _match(value: Any, template: tuple, path: str, found: list, given: dict) -> 
     elif kind == "static":
         _match_static(value, template, path)
     elif kind == "live":
-        if value is not template[1].obj and not _equal(value, template[1].obj):
+        if value is not template[1].obj and not same(value, template[1].obj):
             raise InputError(f"{path}: another object than at compile time; compile again for it")
     elif type(value) is not template[1]:
         raise InputError(f"{path}: a {type(value).__name__}, compiled for a {template[1].__name__}")
@@ -277,13 +285,6 @@ def _match(value: Any, template: tuple, path: str, found: list, given: dict) -> 
             _match(getattr(value, name, None), t, f"{path}.{name}", found, given)
 
 
-def _equal(a: Any, b: Any) -> bool:
-    try:
-        return type(a) is type(b) and bool(a == b)
-    except Exception:
-        return False
-
-
 def _match_tensor(value: Any, template: tuple, path: str) -> None:
     if not isinstance(value, torch.Tensor):
         raise InputError(f"{path}: a {type(value).__name__}, compiled for a tensor")
@@ -298,32 +299,15 @@ def _match_tensor(value: Any, template: tuple, path: str) -> None:
 
 def _match_static(value: Any, template: tuple, path: str) -> None:
     want = float(template[2]) if template[1] == "float" else template[2]
-    same = type(value).__name__ == template[1] and (value == want or value != value and want != want)
-    if not same:
+    if type(value).__name__ != template[1] or not (same(value, want) or template[1] != "float" and value == want):
         raise InputError(f"{path}: {value!r}, but the program was compiled for {want!r}; compile again for it")
 
 
 def _number_of(value: Any, values: list, what: str) -> int:
     for k, known in enumerate(values):
-        if known.fits(value) if isinstance(known, Slot) else _same(value, known):
+        if known.fits(value) if isinstance(known, Slot) else same(value, known):
             return k
     raise InputError(f"{what}: has another value than while compiling; compile again")
-
-
-def _same(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
-        return a.dtype == b.dtype and a.shape == b.shape and torch.equal(a, b)
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(_same(a[k], b[k]) for k in a)
-    if plain_object(a):
-        return _same(vars(a), vars(b))
-    return _equal(a, b)
 
 
 def _numpy_leaves(leaves: Any, templates: tuple) -> Any:

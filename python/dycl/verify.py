@@ -67,7 +67,8 @@ def _outcome(call: Any, args: tuple, kwargs: dict) -> tuple[str, Any, str]:
     out = io.StringIO()
     try:
         with torch.no_grad(), contextlib.redirect_stdout(out):
-            return "returned", call(*args, **kwargs), out.getvalue()
+            result = call(*args, **kwargs)
+        return "returned", _as_it_is_now(result, args, kwargs), out.getvalue()
     except (CompileError, InputError):
         raise
     except Exception as error:
@@ -94,6 +95,23 @@ def compare(program: Any, model: Any, args: tuple, kwargs: dict, rtol: float, at
     found += differences((eager_args, eager_kwargs), (our_args, our_kwargs), "inputs after", rtol, atol, worst)
     found += differences(after_eager, after_ours, "state after", rtol, atol, worst)
     return found
+
+
+def _as_it_is_now(result: Any, args: tuple, kwargs: dict) -> Any:
+    """A copy: the result may be the model's own state, which is put back. Modules and arguments in it stay themselves."""
+    own = [x for x in (*args, *kwargs.values()) if not isinstance(x, torch.Tensor)]
+    try:
+        return copy.deepcopy(result, {id(x): x for x in (*_modules(result), *own)})
+    except Exception:
+        return result
+
+
+def _modules(value: Any, depth: int = 4) -> list:
+    if isinstance(value, torch.nn.Module):
+        return [value]
+    held = value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, dict) else vars(
+        value).values() if hasattr(value, "__dict__") else ()
+    return [m for x in held for m in _modules(x, depth - 1)] if depth else []
 
 
 class _Saved:

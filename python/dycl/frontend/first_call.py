@@ -18,6 +18,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from .sameness import same
+
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs",
           "_forward_hooks_always_called")
 _PLAIN = (str, int, float, bool, type(None), torch.dtype, torch.device, type, nn.Module, types.ModuleType)
@@ -40,7 +42,7 @@ def install_hooks(fn: Any, args: tuple, kwargs: dict) -> bool:
         return False
     settled = _snapshot(copied)
     second = _call(copied, args, kwargs)
-    if second is None or not _equal(first[0], second[0]) or _changes(settled, _snapshot(copied)):
+    if second is None or not same(first[0], second[0]) or _changes(settled, _snapshot(copied)):
         return False
     return _call(fn, args, kwargs) is not None
 
@@ -107,30 +109,11 @@ def _kept(value: Any, depth: int = 4) -> Any:
     return value
 
 
-def _same(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, torch.Tensor):
-        return a.shape == b.shape and a.dtype == b.dtype and torch.equal(a, b)
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(_same(a[k], b[k]) for k in a)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, (nn.Module, types.FunctionType)):
-        return False
-    try:
-        return bool(a == b)
-    except Exception:
-        return False
-
-
 def _changes(before: list, after: list) -> list[tuple[str, Any, Any]]:
     if [id(m) for m, _ in before] != [id(m) for m, _ in after]:
         return [("", None, None)]
     return [(name, old.get(name), new.get(name)) for (_, old), (_, new) in zip(before, after) for name in {**old, **new}
-            if not (name in old and name in new and _same(old[name], new[name]))]
+            if not (name in old and name in new and same(old[name], new[name]))]
 
 
 def _only_hooks(before: list, after: list) -> bool:
@@ -140,7 +123,7 @@ def _only_hooks(before: list, after: list) -> bool:
 
 
 def _added_hooks(old: Any, new: Any) -> bool:
-    return all(key in new and _same(old[key], new[key]) for key in old) and all(
+    return all(key in new and same(old[key], new[key]) for key in old) and all(
         value is True or isinstance(value, types.FunctionType) and _closed(value) for key, value in new.items() if key not in old)
 
 
@@ -148,17 +131,3 @@ def _closed(fn: types.FunctionType, depth: int = 3) -> bool:
     """Nothing that the function holds can change or come from an input."""
     held = [cell.cell_contents for cell in fn.__closure__ or ()] + list(fn.__defaults__ or ()) + list((fn.__kwdefaults__ or {}).values())
     return all(isinstance(x, _PLAIN) or isinstance(x, types.FunctionType) and depth > 0 and _closed(x, depth - 1) for x in held)
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
-        return a.shape == b.shape and a.dtype == b.dtype and torch.equal(a.nan_to_num(), b.nan_to_num())
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(_equal(a[k], b[k]) for k in a)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(_equal, a, b))
-    if hasattr(a, "__dict__"):
-        return _equal(vars(a), vars(b))
-    return _same(a, b)

@@ -44,6 +44,7 @@ class End:
         self.values: list[Value] = []
         self.writes: dict = {}  # key -> (owner, name, template)
         self.roots: dict[int, Value] = {}
+        self.themselves: dict[int, tuple] = {}  # id of a value that is an argument or a buffer given back as itself -> which
 
 
 class Outputs:
@@ -144,6 +145,7 @@ class Outputs:
         flattener = Flattener(self._leaf, self._refuse, lambda obj: m.is_born(obj) or id(obj) in m.heap.objects
                               or id(obj) in self.inputs.objects or hasattr(type(obj), "dycl_contents"))
         body = flattener.flatten(result, "result")
+        end.themselves = self._themselves(flattener.leaves)
         recorder = self.m.recorder
         for root in recorder.written():
             end.roots[id(root)] = recorder.value_of_info(root.info)
@@ -168,6 +170,18 @@ class Outputs:
         end.template = (body, tuple((_Owner(owner), name, t) for owner, name, t in writes))
         end.values = [v for leaf in flattener.leaves for v in self._values(leaf)]
         return end
+
+    def _themselves(self, leaves: list) -> dict[int, tuple]:
+        """Which results are arguments or buffers, not copies of them: the caller gets these tensors."""
+        recorder = self.m.recorder
+        known = {id(handle): ("input", k) for k, handle in enumerate(self.inputs.handles)}
+        known |= {id(recorder.handle_of(owner)): ("state", k) for k, (_, kind, owner, _) in enumerate(self.inputs.states)
+                  if kind == "tensor"}
+        found: dict[int, set] = {}
+        for leaf in leaves:
+            if isinstance(leaf, torch.Tensor):
+                found.setdefault(self._value(leaf).id, set()).add(known.get(id(leaf)))
+        return {value: which.pop() for value, which in found.items() if len(which) == 1 and None not in which}
 
     def _of_a_library(self, owner: Any) -> bool:
         """Filled by an installed package for itself, on the way to an exception: outside the model and its arguments."""
@@ -420,6 +434,8 @@ class Outputs:
         self.slots_of: list[list[int]] = [[] for _ in self.variants]
         for end, number in zip(self.ends, numbers):
             self.slots_of[number] = plan.place(end.values, self.slots_of[number])
+        self.themselves = [_common([[end.themselves.get(v.id) for v in end.values] for end, n in zip(self.ends, numbers) if n == number])
+                           for number in range(len(self.variants))]
         state_names = [name for name, _ in m.graph.states]
         for end, number in zip(self.ends, numbers):
             m.activate(end.state)
@@ -518,6 +534,11 @@ class _Owner:
 
     def __hash__(self) -> int:
         return id(self.obj)
+
+
+def _common(ends: list[list]) -> list[tuple]:
+    """(place, "input" or "state", its number) of results that are the same argument or buffer at all ends of one structure."""
+    return [(place, *column[0]) for place, column in enumerate(zip(*ends)) if column[0] is not None and len(set(column)) == 1]
 
 
 class _Slots:
