@@ -482,6 +482,22 @@ handles(np.random.uniform, random.uniform)(_draws("drawn_between"))
 handles(random.random)(_draws("drawn"))
 
 
+def _resize_antialiased(cubic):
+    def call(m, s, args, kwargs):
+        x, size = args[0], args[1] if len(args) > 1 else kwargs.get("output_size")
+        factors = args[3:] or [v for k, v in kwargs.items() if k.startswith("scale")]
+        if kwargs.keys() & {"input"} or size is None or any(f is not None for f in factors) or x.dtype not in (torch.float32, torch.float64):
+            return NotImplemented
+        corners = args[2] if len(args) > 2 else kwargs.get("align_corners", False)
+        return protocol.call(m, s, shims.resize_antialiased, (x, size, cubic, corners), {})
+
+    return call
+
+
+handles(torch._C._nn._upsample_bicubic2d_aa)(_resize_antialiased(True))
+handles(torch._C._nn._upsample_bilinear2d_aa)(_resize_antialiased(False))
+
+
 @handles(torch._C._nn.pad_sequence)
 def _pad_sequence(m, s, args, kwargs):
     if not args or not isinstance(args[0], RtList):

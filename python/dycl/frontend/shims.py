@@ -157,6 +157,33 @@ def split_by(x, sizes, dim):
     return tuple(found)
 
 
+def resize_antialiased(x, size, cubic, align_corners):
+    """The resizing that filters: rows and columns are sums with weights of their own, so two products of matrices."""
+    rows = antialiased_weights(x.shape[2], size[0], cubic, align_corners, x)
+    columns = antialiased_weights(x.shape[3], size[1], cubic, align_corners, x)
+    return torch.matmul(torch.matmul(rows, x), columns.transpose(0, 1))
+
+
+def antialiased_weights(extent, wanted, cubic, align_corners, like):
+    if wanted <= 0:
+        raise RuntimeError("Input and output sizes should be greater than 0")
+    if align_corners:
+        scale = (extent - 1) / (wanted - 1) if wanted > 1 else 0.0
+    else:
+        scale = extent / wanted
+    width = max(scale, 1.0)
+    centre = (torch.arange(wanted, device=like.device).to(like.dtype) + 0.5) * scale
+    place = torch.arange(extent, device=like.device).to(like.dtype) + 0.5
+    t = ((place.unsqueeze(0) - centre.unsqueeze(1)) / width).abs()
+    if cubic:
+        near = (1.5 * t - 2.5) * t * t + 1.0
+        far = ((-0.5 * t + 2.5) * t - 4.0) * t + 2.0
+        weights = torch.where(t < 1.0, near, torch.where(t < 2.0, far, torch.zeros_like(t)))
+    else:
+        weights = (1.0 - t).clamp(min=0.0)
+    return weights / weights.sum(1, keepdim=True)
+
+
 def pad_list(items, batch_first=False, padding_value=0.0, padding_side="right"):
     longest = 0
     for x in items:
