@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "backends/agreement.h"
+#include "backends/auto_paths.h"
 #include "backends/auto_search.h"
 #include "backends/auto_sweep.h"
 #include "backends/onnx/export.h"
@@ -24,47 +25,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kSeed = 1;
+constexpr double kShareOfCandidates = 0.75;  // of the budget
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// ---- how often sub-DNNs are called ---------------------------------------------------
-
-void targets_of(const ir::Exit& exit, std::vector<std::uint32_t>& out) {
-  if (const auto* jump = std::get_if<ir::Goto>(&exit)) out = {jump->edge.target.index};
-  if (const auto* branch = std::get_if<ir::Branch>(&exit))
-    out = {branch->if_true.target.index, branch->if_false.target.index};
-  if (const auto* choice = std::get_if<ir::Switch>(&exit)) {
-    for (const ir::Edge& edge : choice->targets) out.push_back(edge.target.index);
-    out.push_back(choice->otherwise.target.index);
-  }
-}
-
-// Blocks stand in the order in which they run (tidy), so an edge to an earlier one closes a loop.
-std::map<std::string, double> call_weights(const ir::Program& program) {
-  std::map<std::string, double> weights;
-  for (const ir::Function& function : program.functions) {
-    if (function.kind != ir::FunctionKind::Host) continue;
-    std::vector<double> depth(function.blocks.size() + 1, 0);  // differences
-    for (std::size_t b = 0; b < function.blocks.size(); ++b) {
-      std::vector<std::uint32_t> targets;
-      targets_of(function.blocks[b].exit, targets);
-      for (const std::uint32_t target : targets) {
-        if (target > b) continue;
-        depth[target] += 1;
-        depth[b + 1] -= 1;
-      }
-    }
-    double inside = 0;
-    for (std::size_t b = 0; b < function.blocks.size(); ++b) {
-      inside += depth[b];
-      for (const ir::Op& op : function.blocks[b].body) {
-        const ir::Attr* callee = op.name == "call" ? op.attr("callee") : nullptr;
-        if (callee) weights[std::get<std::string>(*callee)] += std::pow(kLoopWeight, std::min(inside, 3.0));
-      }
-    }
-  }
-  return weights;
-}
 
 // ---- timing --------------------------------------------------------------------------
 
@@ -133,11 +96,19 @@ class Measuring {
   void find_classes();
   void find_structures();
   void share(std::size_t place);
-  double left() const { return limits_.budget - seconds_since(start_); }
+  // Of what may be spent on candidates; the rest of the budget is for programs.
+  double left() const { return kShareOfCandidates * limits_.budget - seconds_since(start_); }
+  void tell(const std::string& text) const;
+  Search search() const { return Search(units_, class_count_, sharing_); }
+  Result<const std::vector<ir::Tensor>*> reference_of(std::size_t place);
   const Artifact& artifact_of(std::size_t u, const Search::Choice& choice) const;
-  Result<std::vector<double>> swept(const std::vector<Search::Choice>& choices);
+  Result<void> compile_members(const std::string& engine, const Search::Choice& choice);
+  void find_paths();
+  Result<SweepTimes> swept(const std::vector<Search::Choice>& choices);
   void learn(const std::vector<Search::Choice>& choices, const std::vector<std::vector<double>>& times);
-  std::vector<Search::Choice> uniform() const;
+  Search::Choice all_in(const std::string& engine, double plausible) const;
+  std::string described(const Search::Choice& choice, bool is_uniform) const;
+  Result<Assignment> assign(const Search::Choice& choice, const SweepTimes& times, std::size_t chosen);
   bool takes_any(const std::string& backend) const;
   Result<Assignment> conclude();
 
@@ -147,6 +118,7 @@ class Measuring {
   AutoReport& report_;
   Clock::time_point start_ = Clock::now();
   std::vector<std::string> others_;
+  std::set<std::string> sharing_;  // those of them that take part in ONNX Runtime's layouts
   std::vector<std::string> missing_;
   std::map<std::string, SubDnnArtifacts> blocked_, plain_;  // ONNX Runtime's, by sub-DNN
   std::vector<const ir::Function*> functions_;
@@ -156,27 +128,34 @@ class Measuring {
   std::map<std::string, Artifact> candidates_;   // of the engine that is tried, by sub-DNN
   std::map<std::string, std::string> dropped_;   // why that engine has none
   std::map<std::pair<std::size_t, std::string>, Artifact> artifacts_;  // of other engines
+  std::map<std::size_t, Result<std::vector<ir::Tensor>>> references_;  // what structures give for the drawn operands
   std::size_t class_count_ = 0;
   std::size_t tried_ = 0, possible_ = 0;
+  std::vector<std::vector<std::size_t>> paths_;  // ways through the program: units
+  std::string raced_;                            // what whole programs took
 };
 
 Result<void> Measuring::find_others() {
   for (const std::string& name : backend_names()) {
     if (name == kOrt) continue;
     DYCL_ASSIGN(const auto backend, find_backend(name));
-    if (auto engine = backend->engine(); engine)
+    if (auto engine = backend->engine(); engine) {
       others_.push_back(name);
-    else
+      if (backend->shares_layouts()) sharing_.insert(name);
+    } else {
       missing_.push_back(engine.error().message + "; " + engine.error().help);
+    }
   }
   return {};
 }
 
-bool has_tags(const Artifact& artifact) {
-  const auto tagged = [](const std::vector<std::string>& layouts) {
-    return std::any_of(layouts.begin(), layouts.end(), [](const std::string& tag) { return !tag.empty(); });
-  };
-  return tagged(artifact.input_layouts) || tagged(artifact.output_layouts);
+PortLayouts layouts_of(const Artifact& artifact) { return {artifact.input_layouts, artifact.output_layouts}; }
+
+void Measuring::tell(const std::string& text) const {
+  if (!options_.progress) return;
+  char left[48];
+  std::snprintf(left, sizeof left, ", %.0f s left", std::max(limits_.budget - seconds_since(start_), 0.0));
+  options_.progress("auto: " + text + left);
 }
 
 Result<void> Measuring::compile_ort() {
@@ -186,7 +165,7 @@ Result<void> Measuring::compile_ort() {
   plain.layouts = false;
   plain.only.emplace();
   for (SubDnnArtifacts& sub_dnn : all) {
-    if (has_tags(sub_dnn.artifacts.front())) plain.only->insert(sub_dnn.function);
+    if (layouts_of(sub_dnn.artifacts.front()).any()) plain.only->insert(sub_dnn.function);
     blocked_.insert_or_assign(sub_dnn.function, std::move(sub_dnn));
   }
   if (plain.only->empty()) return {};
@@ -212,12 +191,16 @@ void Measuring::find_classes() {
   }
 }
 
-// Sub-DNNs that differ in their weights alone take the same time: one of them is measured.
+// Sub-DNNs that differ in their weights alone (and cross in the same layouts) take the same time: one of them is
+// measured.
 void Measuring::find_structures() {
   std::map<std::string, std::size_t> known;
   for (std::size_t u = 0; u < units_.size(); ++u) {
     const auto exported = export_sub_dnn(program_, *functions_[u], "weights");
-    const std::string model = exported ? onnx::write_model(exported->model) : functions_[u]->name;
+    std::string model = exported ? onnx::write_model(exported->model) : functions_[u]->name;
+    const PortLayouts layouts = layouts_of(blocked_.at(functions_[u]->name).artifacts.front());
+    for (const auto* tags : {&layouts.inputs, &layouts.outputs})
+      for (const std::string& tag : *tags) model += "," + tag;
     const auto [it, is_new] = known.try_emplace(model, alike_.size());
     if (is_new) alike_.emplace_back();
     alike_[it->second].push_back(u);
@@ -269,7 +252,7 @@ Result<void> Measuring::time_ort() {
 
 // Compiles what another engine takes.
 Result<void> Measuring::compile_candidates(const std::string& name, const std::vector<std::size_t>& order) {
-  constexpr double kShare = 0.7;  // of the budget that is left; the rest is for measuring
+  constexpr double kShare = 0.8;  // of what is left; the rest is for measuring
   candidates_.clear();
   dropped_.clear();
   DYCL_ASSIGN(const auto backend, find_backend(name));
@@ -286,6 +269,8 @@ Result<void> Measuring::compile_candidates(const std::string& name, const std::v
     }
   }
   if (options.only->empty()) return {};
+  if (backend->shares_layouts())
+    for (const auto& [function, sub_dnn] : blocked_) options.agreed[function] = layouts_of(sub_dnn.artifacts.front());
   options.tune = backend->can_tune() ? limits_.tune : 0;
   options.failed = [&](const ir::Function& function, const Error& error) {
     dropped_[function.name] = "failed: " + error.message;
@@ -304,6 +289,19 @@ Result<void> Measuring::compile_candidates(const std::string& name, const std::v
   return {};
 }
 
+// What the structure of a sub-DNN gives for the drawn operands, op by op; found out once.
+Result<const std::vector<ir::Tensor>*> Measuring::reference_of(std::size_t place) {
+  auto known = references_.find(place);
+  if (known == references_.end()) {
+    const ir::Function& function = *functions_[place];
+    DYCL_ASSIGN(const auto evaluator, ort::make_evaluator());
+    known =
+        references_.emplace(place, reference(program_, function, random_operands(function, kSeed), *evaluator)).first;
+  }
+  if (!known->second) return known->second.error();
+  return &*known->second;
+}
+
 // Compares and times one sub-DNN in another engine, by turns with ONNX Runtime.
 Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
   const ir::Function& function = *functions_[place];
@@ -318,13 +316,9 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
   if (made == candidates_.end()) return drop(dropped_[function.name]);
   if (left() <= 0) return drop("not tried: the budget is spent");
   const auto operands = random_operands(function, kSeed);
-  std::vector<ir::Tensor> expected;
-  {
-    DYCL_ASSIGN(const auto evaluator, ort::make_evaluator());
-    auto wanted = reference(program_, function, operands, *evaluator);
-    if (!wanted) return drop("not tried: " + wanted.error().message);
-    expected = std::move(*wanted);
-  }
+  const auto wanted = reference_of(place);
+  if (!wanted) return drop("not tried: " + wanted.error().message);
+  const std::vector<ir::Tensor>& expected = **wanted;
   DYCL_ASSIGN(const auto engine, Trial::start(name, limits_.threads, options_.plugin_folders));
   auto loaded = engine->load(program_, function, made->second, operands);
   if (!loaded) return drop("failed: " + loaded.error().message);
@@ -349,29 +343,45 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
 }
 
 // The artifact that a sub-DNN would have, as far as it was compiled: in ONNX Runtime with blocked layouts only if all
-// its neighbours stay there.
+// its neighbours have them.
 const Artifact& Measuring::artifact_of(std::size_t u, const Search::Choice& choice) const {
-  if (choice[u] != kOrt) return artifacts_.at({stands_for_[u], choice[u]});
-  const std::string& name = functions_[stands_for_[u]]->name;
+  if (choice[u] != kOrt) return artifacts_.at({u, choice[u]});
+  const std::string& name = functions_[u]->name;
   bool stays = true;
   for (std::size_t other = 0; other < units_.size(); ++other)
     for (const std::size_t c : units_[other].classes)
-      if (choice[other] != kOrt && std::count(units_[u].classes.begin(), units_[u].classes.end(), c)) stays = false;
+      if (choice[other] != kOrt && !sharing_.count(choice[other]) &&
+          std::count(units_[u].classes.begin(), units_[u].classes.end(), c))
+        stays = false;
   const auto plain = plain_.find(name);
   return (stays || plain == plain_.end() ? blocked_ : plain_).at(name).artifacts.front();
 }
 
-// The totals of whole programs against each other; of sub-DNNs that could be timed, each by the one that stands for it.
+// Engines compiled one sub-DNN of each structure; a program needs them all. What then fails stays in ONNX Runtime.
+Result<void> Measuring::compile_members(const std::string& engine, const Search::Choice& choice) {
+  std::vector<std::size_t> places;
+  for (std::size_t u = 0; u < units_.size(); ++u)
+    if (choice[u] == engine && !artifacts_.count({u, engine})) places.push_back(u);
+  if (places.empty()) return {};
+  DYCL_TRY(compile_candidates(engine, places));
+  for (const std::size_t u : places) {
+    const auto made = candidates_.find(functions_[u]->name);
+    if (made == candidates_.end())
+      units_[u].others.erase(engine);
+    else
+      artifacts_[{u, engine}] = made->second;
+  }
+  return {};
+}
+
+// Whole programs against each other along drawn ways, of the sub-DNNs that could be timed.
 // What sub-DNNs took there takes the place of what they took alone.
-Result<std::vector<double>> Measuring::swept(const std::vector<Search::Choice>& choices) {
+Result<SweepTimes> Measuring::swept(const std::vector<Search::Choice>& choices) {
   std::map<std::string, std::unique_ptr<Trial>> trials;
-  std::map<std::pair<std::size_t, const Artifact*>, std::size_t> loaded;
+  std::map<const Artifact*, std::size_t> loaded;
   std::vector<std::vector<SweptSubDnn>> programs;
-  std::vector<std::vector<std::size_t>> slots;  // of each unit, in its program
   for (const Search::Choice& choice : choices) {
-    programs.emplace_back();
-    slots.emplace_back(units_.size());
-    std::map<const Artifact*, std::size_t> once;  // called twice, it would find its weights in the caches
+    programs.emplace_back(units_.size());
     for (std::size_t u = 0; u < units_.size(); ++u) {
       if (units_[u].blocked <= 0) continue;
       auto& trial = trials[choice[u]];
@@ -379,44 +389,44 @@ Result<std::vector<double>> Measuring::swept(const std::vector<Search::Choice>& 
         DYCL_ASSIGN(trial, Trial::start(choice[u], limits_.threads, options_.plugin_folders));
       }
       const Artifact& artifact = artifact_of(u, choice);
-      const ir::Function& function = *functions_[stands_for_[u]];
-      const auto [it, is_new] = loaded.try_emplace({stands_for_[u], &artifact}, 0);
+      const auto [it, is_new] = loaded.try_emplace(&artifact, 0);
       if (is_new) {
-        DYCL_ASSIGN(it->second, trial->load(program_, function, artifact, random_operands(function, kSeed)));
+        DYCL_ASSIGN(it->second,
+                    trial->load(program_, *functions_[u], artifact, random_operands(*functions_[u], kSeed)));
       }
-      const auto [slot, is_first] = once.try_emplace(&artifact, programs.back().size());
-      if (is_first) programs.back().push_back({trial.get(), it->second, 0});
-      programs.back()[slot->second].weight += units_[u].weight;
-      slots.back()[u] = slot->second;
+      programs.back()[u] = {trial.get(), it->second};
     }
   }
-  DYCL_ASSIGN(const auto times, sweep(programs, std::clamp(0.1 * limits_.budget, 0.2, 2.0)));
-  std::vector<std::vector<double>> by_unit;
-  std::vector<double> totals;
-  for (std::size_t p = 0; p < programs.size(); ++p) {
-    totals.push_back(0);
-    for (std::size_t k = 0; k < times[p].size(); ++k) totals[p] += programs[p][k].weight * times[p][k];
-    by_unit.emplace_back();
-    for (std::size_t u = 0; u < units_.size(); ++u)
-      if (units_[u].blocked > 0) by_unit[p].push_back(times[p][slots[p][u]]);
+  DYCL_ASSIGN(SweepTimes times, sweep(programs, paths_, std::clamp(0.1 * limits_.budget, 0.2, 5.0)));
+  learn(choices, times.medians);
+  return times;
+}
+
+// Ways through the program, as numbers of units that can be timed.
+void Measuring::find_paths() {
+  constexpr std::size_t kWays = 24;
+  std::map<std::string, std::size_t> unit_of;
+  for (std::size_t u = 0; u < units_.size(); ++u)
+    if (units_[u].blocked > 0) unit_of[functions_[u]->name] = u;
+  for (const CallPath& path : draw_paths(program_, kWays)) {
+    std::vector<std::size_t> units;
+    for (const std::string& name : path)
+      if (const auto it = unit_of.find(name); it != unit_of.end()) units.push_back(it->second);
+    if (!units.empty()) paths_.push_back(std::move(units));
   }
-  learn(choices, by_unit);
-  return totals;
 }
 
 void Measuring::learn(const std::vector<Search::Choice>& choices, const std::vector<std::vector<double>>& times) {
-  for (std::size_t p = 0; p < choices.size(); ++p) {
-    std::size_t next = 0;
+  for (std::size_t p = 0; p < choices.size(); ++p)
     for (std::size_t u = 0; u < units_.size(); ++u) {
       CostedSubDnn& unit = units_[u];
-      if (unit.blocked <= 0) continue;
-      const double seconds = times[p][next++];
+      const double seconds = times[p][u];
+      if (seconds <= 0) continue;  // on no way
       if (choices[p][u] != kOrt) unit.others[choices[p][u]] = seconds;
       if (choices[p][u] != kOrt || p > 0) continue;  // the first is all in ONNX Runtime
       unit.plain += seconds - unit.blocked;
       unit.blocked = seconds;
     }
-  }
   for (std::size_t u = 0; u < units_.size(); ++u)
     for (Candidate& candidate : report_.sub_dnns[u].candidates) {
       const auto other = units_[u].others.find(candidate.backend);
@@ -426,38 +436,88 @@ void Measuring::learn(const std::vector<Search::Choice>& choices, const std::vec
     }
 }
 
-// ONNX Runtime for all, and each other engine for all that it takes, if that may be better.
-std::vector<Search::Choice> Measuring::uniform() const {
-  constexpr double kPlausible = 1.25;  // sub-DNNs that are timed alone find their caches full
-  const Search search(units_, class_count_);
-  std::vector<Search::Choice> all = {Search::Choice(units_.size(), kOrt)};
-  for (const std::string& engine : others_) {
-    Search::Choice choice = all[0];
-    for (std::size_t u = 0; u < units_.size(); ++u)
-      if (units_[u].others.count(engine)) choice[u] = engine;
-    if (choice != all[0] && search.total(choice) < kPlausible * search.total(all[0])) all.push_back(choice);
+// One engine for all sub-DNNs in which it takes at most `plausible` of ONNX Runtime's time.
+Search::Choice Measuring::all_in(const std::string& engine, double plausible) const {
+  Search::Choice choice(units_.size(), kOrt);
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const auto other = units_[u].others.find(engine);
+    if (other != units_[u].others.end() && other->second < plausible * units_[u].blocked) choice[u] = engine;
   }
-  return all;
+  return choice;
 }
 
-// One engine for all at first; from what sub-DNNs take there, a mixture; then all of them once more.
+// What sub-DNNs take within programs that have one engine for all in which it may be faster; from that, a mixture; then
+// the mixture, and each engine for all, against ONNX Runtime, by turns. A program must be faster beyond what the rounds
+// differ, and a mixture faster than the best engine alone.
 Result<Assignment> Measuring::conclude() {
+  constexpr double kMaybeFaster = 1.3, kTooSlow = 1.25;  // alone, a sub-DNN finds its caches full
+  constexpr double kForAnother = 0.005;                  // what a mixture must gain over one engine
   std::vector<std::string> engines = {kOrt};
   engines.insert(engines.end(), others_.begin(), others_.end());
-  std::vector<Search::Choice> choices = uniform();
-  std::vector<double> totals = {Search(units_, class_count_).total(choices[0])};
-  if (choices.size() > 1) {
-    DYCL_ASSIGN(totals, swept(choices));
+  const Search::Choice all_ort(units_.size(), kOrt);
+  const auto add = [](std::vector<Search::Choice>& to, const Search::Choice& choice) {
+    if (std::find(to.begin(), to.end(), choice) == to.end()) to.push_back(choice);
+  };
+  std::vector<Search::Choice> choices = {all_ort};
+  for (const std::string& engine : others_) {
+    DYCL_TRY(compile_members(engine, all_in(engine, kMaybeFaster)));
+    add(choices, all_in(engine, kMaybeFaster));
   }
-  const Search::Choice mixture = Search(units_, class_count_).best(engines);
-  if (std::find(choices.begin(), choices.end(), mixture) == choices.end()) choices.push_back(mixture);
-  if (choices.size() > 1) {
-    DYCL_ASSIGN(totals, swept(choices));
+  find_paths();
+  if (choices.size() > 1 && !paths_.empty()) {
+    tell("sub-DNNs are timed within programs");
+    DYCL_TRY(swept(choices));
   }
-  const auto best = static_cast<std::size_t>(std::min_element(totals.begin(), totals.end()) - totals.begin());
+  choices = {all_ort};
+  for (const std::string& engine : others_) {
+    constexpr double kAny = std::numeric_limits<double>::infinity();
+    if (search().total(all_in(engine, kAny)) >= kTooSlow * search().total(all_ort)) continue;
+    DYCL_TRY(compile_members(engine, all_in(engine, kAny)));
+    add(choices, all_in(engine, kAny));
+  }
+  const std::size_t uniform = choices.size();
+  for (std::size_t u = 0; u < units_.size(); ++u)
+    std::erase_if(units_[u].others, [&](const auto& other) { return !artifacts_.count({u, other.first}); });
+  add(choices, search().best(engines));
+  SweepTimes times;
+  if (choices.size() > 1 && !paths_.empty()) {
+    tell(std::to_string(choices.size()) + " programs race");
+    DYCL_ASSIGN(times, swept(choices));
+  } else {
+    choices.resize(1);
+    times.ways = {0};
+    times.totals = {{search().total(all_ort)}};
+  }
+  std::size_t best = 0;
   const double needed = limits_.threads == 1 ? kMinGain : kMinGainThreaded;
-  const bool gains = totals[best] < totals[0] * (1 - needed);
-  const Search::Choice& choice = choices[gains ? best : 0];
+  for (std::size_t p = 1; p < choices.size(); ++p) {
+    const auto to_ort = times.ratio(p, 0), to_best = times.ratio(p, best);
+    const bool is_mixture = p >= uniform;
+    if (to_ort.median < 1 - std::max(needed, to_ort.margin) && to_best.median < 1 - (is_mixture ? kForAnother : 0))
+      best = p;
+  }
+  for (std::size_t p = 1; p < choices.size(); ++p) {
+    const auto ratio = times.ratio(p, 0);
+    char text[80];
+    std::snprintf(text, sizeof text, " %.3f (+-%.3f) of ort's time", ratio.median, ratio.margin);
+    raced_ += (raced_.empty() ? "" : ", ") + described(choices[p], p < uniform) + text;
+  }
+  return assign(choices[best], times, best);
+}
+
+// "all in tvm", or a mixture.
+std::string Measuring::described(const Search::Choice& choice, bool is_uniform) const {
+  std::map<std::string, int> counts;
+  for (const std::string& engine : choice) ++counts[engine];
+  std::string names;
+  for (const auto& [name, number] : counts)
+    if (!is_uniform || name != kOrt)
+      names += (names.empty() ? "" : " and ") + (is_uniform ? "all in " : std::to_string(number) + " in ") + name;
+  return names;
+}
+
+// Says what was found: `chosen` is the number of the choice in `times`.
+Result<Assignment> Measuring::assign(const Search::Choice& choice, const SweepTimes& times, std::size_t chosen) {
   Assignment assignment;
   std::map<std::string, int> counts;
   for (std::size_t u = 0; u < units_.size(); ++u) {
@@ -465,18 +525,17 @@ Result<Assignment> Measuring::conclude() {
     report_.sub_dnns[u].chosen = choice[u];
     ++counts[choice[u]];
   }
-  report_.ort_micros = totals[0] * 1e6;
-  report_.chosen_micros = totals[gains ? best : 0] * 1e6;
+  const SweepTimes::Ratio ratio = chosen == 0 ? SweepTimes::Ratio() : times.ratio(chosen, 0);
+  report_.ort_micros = times.mean(0) * 1e6;
+  report_.chosen_micros = report_.ort_micros * ratio.median;
   char text[160];
-  std::snprintf(
-      text, sizeof text,
-      "measured %zu of %zu structures in other engines; all in ort %.0f us, best of %zu assignments %.0f us: ", tried_,
-      possible_, totals[0] * 1e6, choices.size(), totals[best] * 1e6);
-  report_.summary = text;
+  std::snprintf(text, sizeof text, "measured %zu of %zu structures in other engines; all in ort %.0f us", tried_,
+                possible_, report_.ort_micros);
+  report_.summary = text + (raced_.empty() ? "" : "; " + raced_) + ": ";
   std::string names;
-  for (const auto& [name, count] : counts)
-    names += (names.empty() ? "" : ", ") + name + " takes " + std::to_string(count);
-  report_.summary += names + (gains || best == 0 ? "" : " (the gain is too small for a second engine)");
+  for (const auto& [name, number] : counts)
+    names += (names.empty() ? "" : ", ") + name + " takes " + std::to_string(number);
+  report_.summary += names;
   for (const std::string& why : missing_) report_.summary += "; left out: " + why;
   return assignment;
 }
@@ -504,9 +563,9 @@ Result<Assignment> Measuring::run() {
     for (const std::string& name : others_)
       if (takes_any(name)) loading.start(name);
     DYCL_TRY(compile_ort());
+    start_ = Clock::now();
     find_classes();
     find_structures();
-    start_ = Clock::now();
     DYCL_TRY(time_ort());
     std::vector<std::size_t> order;
     for (const auto& members : alike_)
@@ -520,8 +579,10 @@ Result<Assignment> Measuring::run() {
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return cost(a) > cost(b); });
     // The engine that compiles fastest first: it must not wait for what another one spends.
     for (const std::string& name : others_) {
+      tell(name + " compiles up to " + std::to_string(order.size()) + " structures");
       loading.wait_for(name);
       DYCL_TRY(compile_candidates(name, order));
+      tell(name + " made " + std::to_string(candidates_.size()) + ", which are compared and timed");
       for (const std::size_t u : order) {
         DYCL_TRY(try_other(u, name));
         const std::string& dropped = report_.sub_dnns[u].candidates.back().dropped;

@@ -4,13 +4,13 @@
 // end that takes it, compared with the reference on drawn operands (beyond the tolerance it is dropped and
 // named), and timed by turns in the threads of use. Of sub-DNNs that differ in their weights alone one is measured.
 //
-// What is minimised is the program's total, each call site counted (those in loops kLoopWeight
-// times). ONNX Runtime's sub-DNNs exchange tensors in a blocked layout; one that goes to another
-// engine takes its neighbours' layout with it, so the cost of a sub-DNN in ONNX Runtime depends on who
-// has the sub-DNNs it shares values with: it is timed in both forms. The search starts from one
-// engine for all and flips single sub-DNNs and whole groups of neighbours as long as the
-// total falls. What it finds, and each engine for all that it takes, is then run as a whole program against ONNX
-// Runtime's (auto_sweep.h) and must gain kMinGain (two engines have two thread pools), else ONNX Runtime keeps all.
+// What is minimised is the program's total along drawn ways (auto_paths.h). ONNX Runtime's sub-DNNs exchange tensors in
+// a blocked layout, and so do those of engines that share it (TVM); one that goes to another engine takes its
+// neighbours' layout with it, so the cost of a sub-DNN in ONNX Runtime depends on who has the sub-DNNs it shares values
+// with: it is timed in both forms. Sub-DNNs are timed alone, and then within a program of each engine (auto_sweep.h).
+// The search starts from one engine for all and flips single sub-DNNs and whole groups of neighbours as long as the
+// total falls. What it finds, and each engine for all that it takes, is then run as a whole program by turns with ONNX
+// Runtime's and must gain kMinGain and more than the rounds differ, else ONNX Runtime keeps all.
 //
 // Candidates of an engine are compiled side by side, the sub-DNNs that take most time first, and then timed with
 // nothing beside them, until the budget is spent.
@@ -23,8 +23,7 @@
 
 namespace dycl::backends {
 
-inline constexpr double kLoopWeight = 8;
-inline constexpr double kMinGain = 0.03;         // with one thread
+inline constexpr double kMinGain = 0.01;         // with one thread
 inline constexpr double kMinGainThreaded = 0.1;  // with more: a mixture's pools do not spin
 
 struct AutoOptions {

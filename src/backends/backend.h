@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "backends/artifact.h"
+#include "backends/layout_tags.h"
 #include "backends/side_by_side.h"
 #include "ir/program.h"
 #include "support/result.h"
@@ -30,6 +31,9 @@ struct BackendOptions {
   std::optional<std::set<std::string>> only;
   bool portable_only = false;  // no artifacts for this machine's CPU
   bool layouts = true;         // values may cross cuts in an engine's own layout
+  // Layouts that were agreed on with others, by sub-DNN: what is made for this CPU must have them. For back ends that
+  // share layouts alone.
+  std::map<std::string, PortLayouts> agreed;
   // The portable artifacts of an existing package: kept, and the start of what is made for this CPU. The
   // program's weights are then those of that package; what folding left unused has no bytes.
   const std::vector<SubDnnArtifacts>* portable = nullptr;
@@ -99,6 +103,9 @@ class Backend {
 
   // Whether BackendOptions::tune makes a difference.
   virtual bool can_tune() const { return false; }
+
+  // Whether it can make and take values in the blocked layout (layout_tags.h) that BackendOptions::agreed says.
+  virtual bool shares_layouts() const { return false; }
 
   // Compiles the sub-DNNs of an outlined program, in the program's order. All at
   // once, because layouts of values that cross cuts are agreed between them. May add

@@ -75,41 +75,91 @@ Result<Assignment> assign_all(const ir::Program& program, const std::string& bac
   return assignment;
 }
 
-Result<std::vector<SubDnnArtifacts>> compile_assigned(ir::Program& program, Assignment& assignment,
-                                                      const BackendOptions& options) {
-  std::map<std::string, SubDnnArtifacts> made;
-  for (const std::string& name : backend_names()) {
-    if (name == kFallback) continue;
-    BackendOptions own = options;
-    own.only.emplace();
-    for (const auto& [function, backend] : assignment)
-      if (backend == name) own.only->insert(function);
-    if (own.only->empty()) continue;
+namespace {
+
+// Compiles a program part by part. Engines that know only the plain layout come first; then ONNX Runtime, for its own
+// and for those of engines that share its layouts, so that it is known which values cross in them; then these engines.
+class Parts {
+ public:
+  Parts(ir::Program& program, Assignment& assignment, const BackendOptions& options)
+      : program_(program), assignment_(assignment), options_(options) {}
+
+  Result<std::vector<SubDnnArtifacts>> run() {
+    std::vector<std::string> sharing;
+    for (const std::string& name : backend_names()) {
+      if (name == kFallback) continue;
+      DYCL_ASSIGN(const auto backend, find_backend(name));
+      if (backend->shares_layouts() && has_fallback())
+        sharing.push_back(name);
+      else
+        DYCL_TRY(compile(*backend, {}));
+    }
+    DYCL_TRY(compile_fallback(sharing));
+    for (const std::string& name : sharing) {
+      DYCL_ASSIGN(const auto backend, find_backend(name));
+      DYCL_TRY(compile(*backend, fallback_));
+    }
+    std::vector<SubDnnArtifacts> all;
+    for (const ir::Function& function : program_.functions)
+      if (const auto it = made_.find(function.name); it != made_.end()) all.push_back(std::move(it->second));
+    join_targets(all);
+    return all;
+  }
+
+ private:
+  std::set<std::string> functions_of(const std::string& backend) const {
+    std::set<std::string> names;
+    for (const auto& [function, name] : assignment_)
+      if (name == backend) names.insert(function);
+    return names;
+  }
+
+  // `known`: ONNX Runtime's artifacts of the same sub-DNNs, whose layouts are to be kept; what fails stays there.
+  Result<void> compile(const Backend& backend, const std::vector<SubDnnArtifacts>& known) {
+    const std::string name(backend.name());
+    BackendOptions own = options_;
+    own.only = functions_of(name);
+    if (own.only->empty()) return {};
+    if (!known.empty() && !options_.portable) own.portable = &known;
+    for (const SubDnnArtifacts& sub_dnn : known) {
+      const Artifact& best = sub_dnn.artifacts.front();
+      own.agreed[sub_dnn.function] = {best.input_layouts, best.output_layouts};
+    }
     Moves moves;
     if (has_fallback())
       own.failed = [&](const ir::Function& function, const Error& error) {
         moves.add(function.name, error.message);
-        assignment[function.name] = kFallback;
+        assignment_[function.name] = kFallback;
       };
-    DYCL_ASSIGN(const auto backend, find_backend(name));
-    DYCL_ASSIGN(auto artifacts, backend->compile_program(program, own));
-    moves.tell(name, own.only->size(), options);
-    for (SubDnnArtifacts& sub_dnn : artifacts) made.insert_or_assign(sub_dnn.function, std::move(sub_dnn));
+    DYCL_ASSIGN(auto artifacts, backend.compile_program(program_, own));
+    moves.tell(name, own.only->size(), options_);
+    for (SubDnnArtifacts& sub_dnn : artifacts) made_.insert_or_assign(sub_dnn.function, std::move(sub_dnn));
+    return {};
   }
-  BackendOptions rest = options;
-  rest.only.emplace();
-  for (const auto& [function, backend] : assignment)
-    if (backend == kFallback) rest.only->insert(function);
-  if (!rest.only->empty()) {
+
+  Result<void> compile_fallback(const std::vector<std::string>& sharing) {
+    BackendOptions own = options_;
+    own.only = functions_of(kFallback);
+    for (const std::string& name : sharing) own.only->merge(functions_of(name));
+    if (own.only->empty()) return {};
     DYCL_ASSIGN(const auto backend, find_backend(kFallback));
-    DYCL_ASSIGN(auto artifacts, backend->compile_program(program, rest));
-    for (SubDnnArtifacts& sub_dnn : artifacts) made.insert_or_assign(sub_dnn.function, std::move(sub_dnn));
+    DYCL_ASSIGN(fallback_, backend->compile_program(program_, own));
+    for (const SubDnnArtifacts& sub_dnn : fallback_) made_.insert_or_assign(sub_dnn.function, sub_dnn);
+    return {};
   }
-  std::vector<SubDnnArtifacts> all;
-  for (const ir::Function& function : program.functions)
-    if (const auto it = made.find(function.name); it != made.end()) all.push_back(std::move(it->second));
-  join_targets(all);
-  return all;
+
+  ir::Program& program_;
+  Assignment& assignment_;
+  const BackendOptions& options_;
+  std::map<std::string, SubDnnArtifacts> made_;
+  std::vector<SubDnnArtifacts> fallback_;
+};
+
+}  // namespace
+
+Result<std::vector<SubDnnArtifacts>> compile_assigned(ir::Program& program, Assignment& assignment,
+                                                      const BackendOptions& options) {
+  return Parts(program, assignment, options).run();
 }
 
 }  // namespace dycl::backends

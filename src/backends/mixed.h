@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program whose sub-DNNs are compiled by several back ends. Layouts of an engine's
-// own stay among its own sub-DNNs; everything else crosses in plain layout.
+// A program whose sub-DNNs are compiled by several back ends. Values cross in ONNX Runtime's blocked layout among its
+// own sub-DNNs and those of engines that share it (TVM); everything else crosses in plain layout.
 //
 // The runtime chooses one target for a whole program, so artifacts for a CPU carry the keys of all
 // engines, joined: "openvino-2026.4.1/... & ort-1.31.1/...".

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <random>
 
+#include "backends/blocked.h"
 #include "runtime/plugins.h"
 
 namespace dycl::backends {
@@ -159,8 +160,9 @@ Result<std::size_t> Trial::load(const ir::Program& program, const ir::Function& 
     const ir::Type& type = sub_dnn.type_of(sub_dnn.params[i].value);
     one->input_ports.push_back(port(type, one->artifact.input_layouts, i));
     one->inputs.push_back(std::make_unique<Buffer>(type));
-    if (!operands[i].bytes.empty())
-      std::memcpy(one->inputs[i]->memory.get(), operands[i].bytes.data(), operands[i].bytes.size());
+    const auto& tags = one->artifact.input_layouts;
+    const ir::Tensor operand = tags.empty() ? operands[i] : to_layout(operands[i], tags[i]);
+    if (!operand.bytes.empty()) std::memcpy(one->inputs[i]->memory.get(), operand.bytes.data(), operand.bytes.size());
     one->in.push_back(&one->inputs[i]->tensor);
   }
   for (std::size_t i = 0; i < sub_dnn.results.size(); ++i) {
@@ -207,6 +209,7 @@ Result<std::vector<ir::Tensor>> Trial::run(std::size_t loaded) {
     results.push_back(ir::Tensor::zeros(one.types[i].dtype, one.outputs[i]->shape));
     if (!results[i].bytes.empty())
       std::memcpy(results[i].bytes.data(), one.outputs[i]->memory.get(), results[i].bytes.size());
+    if (const auto& tags = one.artifact.output_layouts; !tags.empty()) results[i] = from_layout(results[i], tags[i]);
   }
   return results;
 }

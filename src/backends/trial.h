@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Artifacts tried out while compiling: loaded by their plug-in as the runtime would, fed,
-// run, timed. For sub-DNNs whose shapes are all known. One thread at a time.
+// run, timed. For sub-DNNs whose shapes are all known. Operands and results are plain here, whatever layouts the
+// artifact has. One thread at a time.
 #pragma once
 
 #include <filesystem>

@@ -8,9 +8,12 @@
 
 #include "backends/auto_search.h"
 #include "backends/backend.h"
+#include "backends/mixed.h"
+#include "backends/ort/target.h"
 #include "driver/compile.h"
 #include "dycl/runtime.h"
 #include "ir/parse.h"
+#include "passes/pipeline.h"
 
 namespace dycl {
 namespace {
@@ -43,6 +46,26 @@ TEST(Search, MovesNeighboursTogether) {
   const std::vector<CostedSubDnn> units = {costs(10, 14, 8, {0}), costs(10, 14, 8, {0})};
   EXPECT_EQ(Search(units, 1).best({"ort"}), Search::Choice(2, "ort"));
   EXPECT_EQ(Search(units, 1).best({"ort", "other"}), Search::Choice(2, "other"));
+}
+
+// An engine that shares the blocked layout leaves its neighbours as they are; another one makes them and it convert.
+TEST(Search, NeighboursOfAnEngineThatSharesTheLayoutDoNotPay) {
+  std::vector<CostedSubDnn> units = {costs(10, 14, 30, {0}), costs(10, 16, 8, {0, 1}), costs(10, 14, 30, {1})};
+  const Search search(units, 2, {"other"});
+  EXPECT_EQ(search.best({"ort", "other"}), (Search::Choice{"ort", "other", "ort"}));
+  EXPECT_DOUBLE_EQ(search.total({"ort", "other", "ort"}), 28);
+  units[2].others["third"] = 2;
+  EXPECT_DOUBLE_EQ(search.total({"ort", "other", "third"}), 10 + (8 + 3) + 2);
+}
+
+// Less than kWorthAMove is noise: it moves nothing away from where the search started.
+TEST(Search, DoesNotMoveForNothing) {
+  const std::vector<CostedSubDnn> units = {costs(100, 100, 99.5, {}), costs(100, 100, 98, {}),
+                                           costs(100, 100, 103, {})};
+  EXPECT_EQ(Search(units, 0).best({"ort"}), Search::Choice(3, "ort"));
+  std::vector<CostedSubDnn> more = units;
+  for (CostedSubDnn& unit : more) unit.others["third"] = unit.others["other"] - 0.5;
+  EXPECT_EQ(Search(more, 0).best({"other", "third"}), (Search::Choice{"third", "third", "third"}));
 }
 
 TEST(Search, LeavesWhatAnotherEngineDoesNotTake) {
@@ -80,8 +103,32 @@ func @main(%x: f32[1,16,6,6], %ids: i64[2]) -> (f32[1,16,6,6], i64[2], f32[]) {
 }
 )";
 
-ir::Program program() {
-  std::string text = kProgram, weights;
+// The convolutions' results are seen by sub-DNNs alone.
+constexpr const char* kCrossing = R"(
+weight @w: f32[16,16,1,1] = [WEIGHTS]
+func @main(%x: f32[1,16,6,6]) -> (f32[]) {
+^entry:
+  %w = weight @w
+  %h = Conv %x, %w : f32[1,16,6,6]
+  %r = Relu %h : f32[1,16,6,6]
+  %m = ReduceMean %r {keepdims=0} : f32[]
+  %p = item %m : float
+  %t = const 0.0
+  %c = float.gt %p, %t
+  branch %c, ^left, ^exit(%r)
+^left:
+  %a = Conv %r, %w : f32[1,16,6,6]
+  %b = Relu %a : f32[1,16,6,6]
+  goto ^exit(%b)
+^exit(%y: f32[1,16,6,6]):
+  %d = Conv %y, %w : f32[1,16,6,6]
+  %s = ReduceSum %d {keepdims=0} : f32[]
+  return %s
+}
+)";
+
+ir::Program program(std::string text = kProgram) {
+  std::string weights;
   for (int i = 0; i < 256; ++i)
     weights += (i ? "," : "") + std::to_string(static_cast<float>((i * 37) % 101) / 100.0F - 0.4F);
   text.replace(text.find("WEIGHTS"), 7, weights);
@@ -158,6 +205,34 @@ TEST(Mixed, WhatAnEngineRefusesGoesToAnother) {
       << mixed.report.notices[0];
   EXPECT_NE(mixed.target.find("openvino-"), std::string::npos) << mixed.target;
   EXPECT_EQ(portable.target, "portable");
+}
+
+// What TVM makes crosses in ONNX Runtime's blocked layout where ONNX Runtime's own would.
+TEST(Mixed, TvmSharesTheBlockedLayout) {
+  const auto tvm = backends::find_backend("tvm");
+  if (!tvm || !(*tvm)->engine().ok()) GTEST_SKIP() << "TVM is not installed";
+  const Outcome plain = compile_and_run("ort"), mixed = compile_and_run("tvm"), portable = compile_and_run("tvm", true);
+  expect_alike(mixed, plain);
+  expect_alike(portable, plain);
+  EXPECT_GT(mixed.report.engines.at("tvm"), 0U);
+  EXPECT_GT(mixed.report.engines.at("ort"), 0U);
+  const auto blocked = [](const std::string& backend) {
+    ir::Program outlined = program(kCrossing);
+    EXPECT_TRUE(passes::run_pipeline(outlined, {}).ok());
+    auto assignment = backends::assign_all(outlined, backend, {});
+    EXPECT_TRUE(assignment.ok());
+    const auto made = backends::compile_assigned(outlined, *assignment, {});
+    EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().message);
+    std::map<std::string, backends::PortLayouts> layouts;
+    for (const auto& one : *made)
+      layouts[one.function] = {one.artifacts.front().input_layouts, one.artifacts.front().output_layouts};
+    return layouts;
+  };
+  const auto of_tvm = blocked("tvm");
+  EXPECT_EQ(of_tvm, blocked("ort"));
+  if (backends::ort::this_target("").block == 16) {
+    EXPECT_TRUE(std::any_of(of_tvm.begin(), of_tvm.end(), [](const auto& one) { return one.second.any(); }));
+  }
 }
 
 TEST(Mixed, AutoSaysWhatItMeasured) {

@@ -8,7 +8,10 @@
 #include <fstream>
 #include <random>
 
+#include "backends/agreement.h"
+#include "backends/blocked.h"
 #include "backends/cache.h"
+#include "backends/trial.h"
 #include "backends/tvm/library.h"
 #include "backends/tvm/plan.h"
 #include "harness.h"
@@ -56,6 +59,55 @@ TEST_F(Tvm, SubDnnsOfOneStructureShareTheirKernels) {
   EXPECT_NE(first.weights, second.weights);
   EXPECT_EQ((*artifacts)[0].artifacts.back().target, backends::kPortableTarget);
   EXPECT_EQ((*artifacts)[0].artifacts.back().backend, "ort");
+}
+
+// Operands and results in blocked layout, of one block of channels and of several, beside plain ones.
+TEST_F(Tvm, TakesAndGivesTheBlockedLayout) {
+  ir::Program program = empty_program();
+  SubDnn s(program, "s");
+  const ir::Type narrow = shaped(DType::F32, {2, 16, 6, 5}), wide = shaped(DType::F32, {2, 48, 6, 5});
+  const auto weight = s.weight("w", random_f32({48, 16, 3, 3}, 3, 0.1F));
+  const auto x = s.input(narrow), y = s.input(wide), z = s.input(wide);
+  const auto conv = s.op("Conv", {x, weight}, wide, {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+  const auto sum = s.op("Add", {conv, y}, wide);
+  s.returns({s.op("Relu", {sum}, wide), x, s.op("Add", {sum, z}, wide), s.op("Relu", {x}, narrow)});
+  const ir::Function& function = *program.find("s");
+  const auto operands = backends::random_operands(function, 5);
+  const auto results_of = [&](const backends::PortLayouts& layouts) {
+    backends::BackendOptions options;
+    options.agreed["s"] = layouts;
+    auto made = compile(program, options);
+    EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().message);
+    const backends::Artifact& artifact = (*made)[0].artifacts.front();
+    EXPECT_EQ(artifact.input_layouts, layouts.inputs);
+    EXPECT_EQ(artifact.output_layouts, layouts.outputs);
+    auto trial = backends::Trial::start("tvm", 1);
+    EXPECT_TRUE(trial.ok());
+    const auto loaded = (*trial)->load(program, function, artifact, operands);
+    EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().message);
+    auto results = (*trial)->run(*loaded);
+    EXPECT_TRUE(results.ok());
+    return std::move(*results);
+  };
+  const auto plain = results_of({});
+  const auto blocked = results_of({{"nchwc16", "nchwc16", ""}, {"nchwc16", "nchwc16", "", "nchwc16"}});
+  const auto swapped = results_of({{"", "", "nchwc8"}, {"", "", "nchwc16", ""}});
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_EQ(backends::difference(blocked[i], plain[i]), "") << i;
+    EXPECT_EQ(backends::difference(swapped[i], plain[i]), "") << i;
+  }
+}
+
+// The layouts that tests rely on are really other orders of elements.
+TEST(Blocked, IsAnotherOrderOfTheSameElements) {
+  ir::Tensor tensor = ir::Tensor::zeros(DType::F32, {1, 4, 1, 3});
+  for (int i = 0; i < 12; ++i) tensor.data<float>()[i] = static_cast<float>(i);
+  const ir::Tensor blocked = backends::to_layout(tensor, "nchwc2");
+  const float expected[] = {0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11};
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(blocked.data<float>()[i], expected[i]) << i;
+  EXPECT_EQ(backends::from_layout(blocked, "nchwc2").bytes, tensor.bytes);
+  for (const char* tag : {"", "nchwc", "nchwc3", "nchwc2x", "nchwc-2", "else"})
+    EXPECT_EQ(backends::to_layout(tensor, tag).bytes, tensor.bytes) << tag;
 }
 
 TEST_F(Tvm, WhatWasCompiledBeforeIsTakenFromTheCache) {

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "backends/layout_tags.h"
 #include "backends/plugin_status.h"
 #include "backends/tvm/library.h"
 #include "backends/tvm/plan.h"
@@ -141,8 +142,10 @@ Result<void> take_ports(const dycl_plugin_port* ports, std::uint32_t count,
   for (std::uint32_t i = 0; i < count; ++i) {
     if (ports[i].rank < 0 || std::any_of(ports[i].shape, ports[i].shape + ports[i].rank, [](auto n) { return n < 0; }))
       return failure("an operand or result has no known shape");
-    if (ports[i].layout && *ports[i].layout) return failure("an operand or result has a layout");
     shapes.emplace_back(ports[i].shape, ports[i].shape + ports[i].rank);
+    const std::string tag = ports[i].layout ? ports[i].layout : "";
+    if (!tag.empty() && !dycl::backends::fits_block(shapes.back(), dycl::backends::block_of(tag)))
+      return failure("an operand or result has a layout that TVM's code does not take: " + tag);
     types.push_back(ports[i].dtype);
   }
   return {};

@@ -4,13 +4,14 @@
 One line of JSON per request on standard input, one per answer on standard output:
 
     {"do": "compile", "model": "m.onnx", "weights": "m.weights", "out": "m", "features": "x86_64/avx2+fma",
-     "records": {"<key of a kernel>": {"rows": 2, "columns": 8}}}
+     "blocks": {"in0": 16}, "records": {"<key of a kernel>": {"rows": 2, "columns": 8}}}
     {"weights": [{"from": 0}, {"dtype": 1, "shape": [3, 3, 16, 16]}], "shared": true}
     {"error": "TVM does not know the shape of a tensor"}
 
 `weights` holds the elements of w0, w1, ... one after the other. Written are `out`.plan, `out`.so and `out`.weights:
 the plan (plan.py), its kernels, and those of its weights that are not weights of the model themselves, one after
-the other. Models of the same structure are compiled once. `records` are schedules that tuning has found (tune.py).
+the other. Models of the same structure are compiled once. `blocks` names operands and results that cross in blocked
+layout (ports.py). `records` are schedules that tuning has found (tune.py).
 
     {"do": "prepare"}: imports TVM
     {"do": "describe", "model": "m.onnx", "weights": "m.weights", "features": "x86_64/avx2+fma"}
@@ -51,14 +52,17 @@ class Compiler:
         self.known = {}  # structures
         self.libraries = {}
 
-    def lowered(self, model, features: str):
+    def lowered(self, model, request: dict):
         import tvm
 
         import lower
 
-        key = hashlib.sha256(model.SerializeToString(deterministic=True)).hexdigest()
+        blocks = request.get("blocks", {})
+        content = model.SerializeToString(deterministic=True) + json.dumps(blocks, sort_keys=True).encode()
+        key = hashlib.sha256(content).hexdigest()
         if key not in self.known:
-            self.known[key] = lower.Lowered(model, tvm.target.Target(llvm_target(features)))
+            target = tvm.target.Target(llvm_target(request["features"]))
+            self.known[key] = lower.Lowered(model, target, blocks)
         return key, self.known[key]
 
     def answer(self, request: dict) -> dict:
@@ -78,7 +82,7 @@ class Compiler:
 
         model = onnx.load(request["model"], load_external_data=False)
         lower.read_weights(model, request["weights"])
-        _, one = self.lowered(model, request["features"])
+        _, one = self.lowered(model, request)
         machine, kernels = schedule.Machine.of(request["features"]), []
         for name, function in one.kernels.items():
             tunable = bool(schedule.space(function, machine))
@@ -94,7 +98,7 @@ class Compiler:
 
         model = onnx.load(request["model"], load_external_data=False)
         lower.read_weights(model, request["weights"])
-        _, one = self.lowered(model, request["features"])
+        _, one = self.lowered(model, request)
         name = next(name for name, key in one.keys.items() if key == request["kernel"])
         machine = schedule.Machine.of(request["features"])
         return tune.tuned(one.kernels[name], one.target, machine, request["seconds"], request["start"])
@@ -108,7 +112,7 @@ class Compiler:
 
         model = onnx.load(request["model"], load_external_data=False)
         given = lower.read_weights(model, request["weights"])
-        key, one = self.lowered(model, request["features"])
+        key, one = self.lowered(model, request)
         records = request.get("records", {})
         key += json.dumps(records, sort_keys=True)
         shared = key in self.libraries

@@ -19,6 +19,7 @@ from tvm import relax, tirx
 from tvm_ffi import structural_hash
 
 import nan
+import ports
 import schedule
 from plan import Plan
 
@@ -214,7 +215,7 @@ def lowered(module: tvm.IRModule) -> tvm.IRModule:
     t = relax.transform
     has_weights = len(module["main"].params) > int(module["main"].attrs["num_input"])
     module = tvm.transform.Sequential([t.DecomposeOpsForInference(), t.CanonicalizeBindings()])(module)
-    module = channels_last(module)
+    module = ports.cancel(channels_last(module))
     passes = [
         t.CanonicalizeBindings(),
         t.FoldConstant(),
@@ -358,10 +359,11 @@ def _type(info) -> tuple[int, list[int]]:
 class Lowered:
     """Kernels that are not scheduled yet, the plan that calls them, and the change of weights."""
 
-    def __init__(self, model: onnx.ModelProto, target):
+    def __init__(self, model: onnx.ModelProto, target, blocks: dict[str, int] | None = None):
         fold_normalisations(model)
         settle_arg_max(model)
         count_bools(model)
+        ports.block(model, blocks or {})
         self.target = target
         with target:
             module = lowered(imported(model))
