@@ -47,8 +47,17 @@ class DispatchRecorder(TorchDispatchMode):
             kind = self._kinds[func] = _kind(func)
         with self.recorder.unswallowed():
             args, kwargs = _enter(self.recorder, args), _enter(self.recorder, kwargs)
-            self.recorder.choose_cache((args, kwargs))
             return getattr(self, "_" + kind)(func, args, kwargs)
+
+    def _computed(self, func, args, kwargs):
+        """The op's fake result."""
+        forms = self.recorder.forms
+        key = forms.key(func, args, kwargs)
+        result = forms.again(key, func, args, kwargs)
+        if result is not NotImplemented:
+            return result
+        self.recorder.choose_cache((args, kwargs))
+        return forms.keep(key, func, args, kwargs, func(*args, **kwargs))
 
     # -- kinds ------------------------------------------------------------------------
 
@@ -59,14 +68,14 @@ class DispatchRecorder(TorchDispatchMode):
             if result is not NotImplemented:
                 return result
         _forget(args)
-        result = func(*args, **kwargs)
+        result = self._computed(func, args, kwargs)
         if any(result is a for a in args):
             return result
         return record_results(self.recorder, func, args, kwargs, result)
 
     def _view(self, func, args, kwargs):
         try:
-            result = func(*args, **kwargs)
+            result = self._computed(func, args, kwargs)
         except ValueError as error:
             raise RuntimeError(f"view size is not compatible with input tensor's size and stride: {error}") from error
         source = args[0]
@@ -135,6 +144,7 @@ class DispatchRecorder(TorchDispatchMode):
 
     def _empty(self, func, args, kwargs):
         """Uninitialised memory: zeros, so that the program is deterministic."""
+        self.recorder.choose_cache((args, kwargs))
         fake = func(*args, **kwargs)
         value = self.recorder.full(fake, 0)
         return self.recorder.adopt(fake, value)
@@ -185,6 +195,7 @@ class DispatchRecorder(TorchDispatchMode):
         info = target._dycl
         known = info.born == self.recorder.serial or info.alone is self.recorder.block and not self.recorder.is_symbolic(args)
         if functional is not None and known:
+            self.recorder.choose_cache(args)
             func(*args, **kwargs)
             self.recorder.adopt_view(target, info, step_of(functional, args, kwargs, 0, target, info.sizes))
             return target

@@ -26,7 +26,7 @@ def run(recorder, func, args: tuple, kwargs: dict) -> Any:
     if special is not None and is_out_variant(func):
         special = None
     if special is not None:
-        func(*args, **kwargs)
+        _try(recorder, func, args, kwargs)
         target = args[0]
         recorder.write(target, special(recorder, target, arguments))
         return target
@@ -40,7 +40,7 @@ def _by_functional_form(recorder, func, args, kwargs, arguments) -> Any:
     written = [a for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
     outs = is_out_variant(func)
     if not outs:
-        func(*args, **kwargs)  # for its errors
+        _try(recorder, func, args, kwargs)
     given = {a.name: arguments[a.name] for a in func._schema.arguments if not (outs and a in written)}
     positional = [given.pop(a.name) for a in functional._schema.arguments if not a.kwarg_only]
     with recorder.mode:
@@ -56,6 +56,15 @@ def _by_functional_form(recorder, func, args, kwargs, arguments) -> Any:
         if target is not None:
             recorder.write(target, fitted(recorder, func, target, new, outs))
     return _returned(func, results[:len(fresh)], targets)
+
+
+def _try(recorder, func, args: tuple, kwargs: dict) -> None:
+    """For its errors."""
+    key = recorder.forms.key(func, args, kwargs)
+    if not recorder.forms.passed(key):
+        recorder.choose_cache((args, kwargs))
+        func(*args, **kwargs)
+        recorder.forms.passed(key, func)
 
 
 def _returned(func, results: list, targets: list) -> Any:

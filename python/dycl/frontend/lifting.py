@@ -93,8 +93,7 @@ class Lifting:
         return handle
 
     def _new_root(self, real: torch.Tensor, note: str | None = None) -> Root:
-        fake = self.fake(torch.empty_strided, (tuple(real.shape), real.stride()),
-                         {"dtype": real.dtype, "device": real.device})
+        fake = self.blank(tuple(real.shape), real.stride(), real.dtype, real.device)
         value = Value(self.type_of(fake), None)
         value.constant = real
         handle = self.adopt(fake, value)
@@ -124,8 +123,7 @@ class Lifting:
         """A fresh storage that starts as a copy of `real` (torch.tensor and the like)."""
         with self.without_modes():
             real = real.detach().clone()
-        fake = self.fake(torch.empty_strided, (tuple(real.shape), real.stride()),
-                         {"dtype": real.dtype, "device": real.device})
+        fake = self.blank(tuple(real.shape), real.stride(), real.dtype, real.device)
         value = Value(self.type_of(fake), None)
         value.constant = real
         return self.adopt(fake, value)

@@ -195,7 +195,7 @@ class Loops:
 
     def _unifies(self, known: State, state: State) -> bool:
         try:
-            Unifier(self.m, known, state, Block(known.block, None), widen=True).state()
+            Unifier(self.m, known, state, Block(known.block, None), widen=True, trial=True).state()
             return True
         except Apart:
             return False
@@ -243,7 +243,7 @@ class Loops:
         m = self.m
         m.heap.save()
         scratch = Block(entry.block, entry.span)
-        union = Unifier(m, entry.template, state, scratch, widen=True)
+        union = Unifier(m, entry.template, state, scratch, widen=True, trial=True)
         try:
             union.state()
         except Apart:

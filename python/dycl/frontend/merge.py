@@ -133,8 +133,9 @@ class Unifier:
     """One attempt to unify state `a` with state `b` into `block`."""
 
     def __init__(self, machine, a: State, b: State, block: Block, widen: bool, ints: bool = True,
-                 bounds: bool = True):
+                 bounds: bool = True, trial: bool = False):
         self.m = machine
+        self.trial = trial  # the merged state is never run
         self.bounds = bounds  # keep the least value of integers and extents
         self.ints = ints  # static integers that differ may become a runtime one
         self.a, self.b, self.block, self.widen = a, b, block, widen
@@ -405,7 +406,7 @@ class Unifier:
         self.requests.append((ha, hb, param))
         saved = recorder.block
         recorder.block = self.block
-        merged = recorder.new_handle(ha.dtype, dims, param, ha.device)
+        merged = recorder.stand_in(ha, param) if self.trial else recorder.new_handle(ha.dtype, dims, param, ha.device)
         recorder.block = saved
         if ia.parent is None and ib.parent is None:
             self.memo[("cell", id(ia.cell), id(ib.cell))] = merged

@@ -17,6 +17,7 @@ from typing import Any
 import sympy
 import torch
 from torch._dynamo.source import ConstantSource
+from torch._guards import SLoc
 from torch._dispatch.python import enable_python_dispatcher
 from torch.fx.experimental import _config, symbolic_shapes
 from torch.fx.experimental.sym_node import SymNode
@@ -89,6 +90,15 @@ class CaptureShapeEnv(ShapeEnv):
     def guard_or_defer_runtime_assert(self, orig_expr, msg, fx_node=None):
         return self.symbols.require(orig_expr, msg)
 
+    def _get_stack_summary(self, is_debug=False, framework_loc=None):
+        return _NOWHERE, ""  # for torch's logs alone; looking for it is slow
+
+    def _log_create_unbacked_symbol(self, *args, **kwargs):
+        pass
+
+
+_NOWHERE = SLoc(None, None)
+
 
 class Symbols:
     def __init__(self, recorder):
@@ -109,6 +119,7 @@ class Symbols:
         self._dims: dict[sympy.Symbol, tuple[Any, int]] = {}  # symbol -> (TensorInfo or Value, axis)
         self._lowered: dict[sympy.Basic, Value] = {}
         self._expressions: dict[Value, sympy.Expr] = {}  # int value -> what it is, where known
+        self._assumed: dict[Value, tuple] = {}  # bounds of values that have no symbol yet
         self._producers: dict[Value, tuple[str, list[Value]]] = {}
         self._free_symbols: dict[sympy.Basic, frozenset] = {}
         self._facts: dict[sympy.Symbol, dict[sympy.Basic, Block]] = {}  # what holds below a block, by symbol
@@ -179,11 +190,8 @@ class Symbols:
             self.assume_between(value, low, int_oo)
 
     def assume_between(self, value: Value, low: Any, high: Any) -> None:
-        with self.env.ignore_fresh_unbacked_symbols():
-            symbol = self.env.create_unbacked_symint().node.expr
-        self.env.constrain_symbol_range(symbol, low, high)
-        self._bound[symbol] = value
-        self._expressions[value] = symbol
+        self._expressions.pop(value, None)
+        self._assumed[value] = (low, high)
 
     def bind_dims(self, holder: Any, sizes) -> None:
         """Extents of `holder` (TensorInfo or Value) give a value to symbols that have none yet."""
@@ -223,6 +231,8 @@ class Symbols:
         known = self._expressions.get(value)
         if known is not None:
             return known
+        if value in self._assumed:
+            return self._symbol_between(value, *self._assumed[value])
         op, operands = self._producers.get(value, (None, []))
         if op == "const":
             expr = sympy.Integer(operands[0])
@@ -235,6 +245,14 @@ class Symbols:
             self._bound[expr] = value
         self._expressions[value] = expr
         return expr
+
+    def _symbol_between(self, value: Value, low: Any, high: Any) -> sympy.Symbol:
+        with self.env.ignore_fresh_unbacked_symbols():
+            symbol = self.env.create_unbacked_symint().node.expr
+        self.env.constrain_symbol_range(symbol, low, high)
+        self._bound[symbol] = value
+        self._expressions[value] = symbol
+        return symbol
 
     def from_symbolic(self, x: Any) -> Any:
         """A SymInt, SymFloat or SymBool as a plain number or a runtime scalar."""

@@ -22,6 +22,8 @@ from . import calls, constants, lifting
 from .diagnostics import CaptureRefusal
 from .dispatch import DispatchRecorder
 from .exits import Exits
+from .form_rules import contiguous_strides
+from .forms import Forms
 from .graph import BOOL, INT, AtenNode, Block, HostNode, ScalarType, Span, TensorType, Value, dominates
 from .heap import Cell, Heap
 from .symbols import Extent, Symbols
@@ -46,6 +48,7 @@ class Recorder(Exits, lifting.Lifting):
         self.decisions: list[bool] | tuple[bool, ...] = ()  # answers for the native call being repeated
         self.symbols = Symbols(self)
         self.fake_mode = FakeTensorMode(shape_env=self.symbols.env, allow_non_fake_inputs=True)
+        self.forms = Forms(self.fake_mode)
         self.mode = DispatchRecorder(self)
         self.views = Views(self)
         self.serial = 0  # counts native calls
@@ -57,7 +60,6 @@ class Recorder(Exits, lifting.Lifting):
         self._items: dict[Value, Any] = {}
         self._checked: dict[Value, Block] = {}
         self._maybe_shared: dict[Cell, list] = {}
-        self.forms: dict[Any, tuple] = {}  # of calls with static shapes: (shape, stride, dtype) of their results
         self.may_catch: Callable[..., bool] = lambda *errors: False  # the machine's answer
         self.range_of: Callable[..., tuple] = lambda number: (self.symbols.least(number), self.symbols.greatest(number))
         lifting.Lifting.__init__(self)
@@ -268,11 +270,21 @@ class Recorder(Exits, lifting.Lifting):
                    strides: tuple | None = None) -> FakeTensor:
         """A handle of a fresh storage. dims: ints, SymInts, RtInts, or an Extent or None for one known at run time."""
         sizes = tuple(self._size(d) for d in shape)
+        return self.adopt(self.blank(sizes, strides, dtype, device), value)
+
+    def blank(self, sizes: tuple, strides: tuple | None, dtype: torch.dtype, device: Any) -> FakeTensor:
+        """A fake tensor of these extents; contiguous without strides."""
+        if str(device) == "cpu" and all(type(s) is int for s in sizes):
+            return self.forms.blank(sizes, strides or contiguous_strides(sizes), dtype)
         if strides is None:
-            fake = self.fake(torch.empty, (sizes,), {"dtype": dtype, "device": device})
-        else:
-            fake = self.fake(torch.empty_strided, (sizes, strides), {"dtype": dtype, "device": device})
-        return self.adopt(fake, value)
+            return self.fake(torch.empty, (sizes,), {"dtype": dtype, "device": device})
+        return self.fake(torch.empty_strided, (sizes, strides), {"dtype": dtype, "device": device})
+
+    def stand_in(self, like: FakeTensor, value: Value) -> FakeTensor:
+        """A handle for a state that is never run: of `like`'s extents, whatever those of `value` are."""
+        fake = self.forms.like(like)
+        fake._dycl = TensorInfo(Cell(value), tuple(like.shape), like.dtype, value.type, span=self.span)
+        return fake
 
     def _size(self, dim: Any) -> Any:
         if dim is None:
@@ -311,11 +323,7 @@ class Recorder(Exits, lifting.Lifting):
         for axis, symbol in (dynamic or {}).items():
             low, high = (ranges or {}).get(symbol, (1, 2**31 - 1))
             sizes[axis % example.dim()] = self.symbols.declare(symbol, example.shape[axis], low, high)
-        if dynamic or open_axes:
-            fake = self.fake(torch.empty, (tuple(sizes),), {"dtype": example.dtype, "device": example.device})
-        else:
-            fake = self.fake(torch.empty_strided, (tuple(sizes), example.stride()),
-                             {"dtype": example.dtype, "device": example.device})
+        fake = self.blank(tuple(sizes), None if dynamic or open_axes else example.stride(), example.dtype, example.device)
         value = Value(self.type_of(fake), None, name)
         handle = self.adopt(fake, value)
         self.symbols.bind_dims(value, handle.shape)

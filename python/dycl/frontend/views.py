@@ -25,7 +25,7 @@ BASE = type("_Base", (), {"__repr__": lambda self: "<base>"})()  # stands for th
 class TensorInfo:
     """What a handle stands for. `parent`/`step` are None for a whole storage."""
 
-    __slots__ = ("cell", "parent", "step", "sizes", "dtype", "cache", "span", "type", "born", "alone")
+    __slots__ = ("cell", "parent", "step", "sizes", "dtype", "cache", "span", "type", "born", "alone", "form")
 
     def __init__(self, cell: Cell, sizes: tuple, dtype: torch.dtype, type: TensorType,
                  parent: "TensorInfo | None" = None, step: tuple | None = None, span: Span | None = None):
@@ -38,6 +38,7 @@ class TensorInfo:
         self.span = span
         self.born = 0  # the native call that made the handle
         self.alone: Any = None  # the block in which an op made it, while it has one handle: no other state knows that
+        self.form: Any = None  # see forms.py
         self.cache: tuple[Value, Value] | None = None  # (value of the storage, value of this view)
 
     @property

@@ -77,46 +77,16 @@ def record_whole(recorder, name: str, args: tuple, kwargs: dict) -> Any:
     if name == "instance_norm" and arguments.get("running_mean") is not None and arguments.get("use_input_stats"):
         return NotImplemented
     positional, keywords = _canonical(op, arguments)
-    result, key = NotImplemented, None
-    if recorder.is_symbolic((positional, keywords)):
+    key = recorder.forms.key(op, positional, keywords)
+    result = recorder.forms.again(key, op, positional, keywords)
+    if result is NotImplemented and recorder.is_symbolic((positional, keywords)):
         result = symbolic_result(recorder, op, positional, keywords)
-    else:
-        key = _form_of((op, positional, keywords))
-        result = _again(recorder, key)
     if result is NotImplemented:
         result = recorder.fake(op, positional, keywords)
         if _shares_memory(result, (args, kwargs)):
             return NotImplemented
-        if key is not None and type(result) is FakeTensor:
-            recorder.forms[key] = (tuple(result.shape), result.stride(), result.dtype)
+        recorder.forms.keep(key, op, positional, keywords, result)
     return record_results(recorder, op, positional, keywords, result)
-
-
-def _form_of(x: Any) -> Any:
-    """What the form of a result depends on, hashable: a tensor counts by its own form. None: something else is in it."""
-    kind = type(x)
-    if kind is FakeTensor:
-        if x.layout is not torch.strided or x.device.type != "cpu" or x.is_conj() or x.is_neg() or x.is_quantized:
-            return None
-        return FakeTensor, tuple(x.shape), x.stride(), x.dtype
-    if kind in (list, tuple):
-        forms = tuple(map(_form_of, x))
-        return None if None in forms else (kind, forms)
-    if kind is dict:
-        form = _form_of(list(x.items()))
-        return form and (dict, form)
-    if x is None or kind in (bool, int, float, str) or kind in (torch.dtype, torch.device, torch.memory_format, torch.layout):
-        return kind, x
-    return (kind, x) if isinstance(x, torch._ops.OpOverload) else None
-
-
-def _again(recorder: Any, key: Any) -> Any:
-    """A result like that of an earlier call in the same form: steps of an unrolled loop, equal layers."""
-    form = recorder.forms.get(key) if key is not None else None
-    if form is None:
-        return NotImplemented
-    shape, stride, dtype = form
-    return recorder.fake(torch.empty_strided, (shape, stride), {"dtype": dtype, "device": torch.device("cpu")})
 
 
 def _resolve(packet, args: tuple, kwargs: dict) -> Any:
