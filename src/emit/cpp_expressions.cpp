@@ -4,66 +4,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "emit/cpp_sub_dnn_names.h"
 #include "ir/host_ops.h"
 #include "support/scalar_ops.h"
 
 namespace dycl::emit {
-namespace {
-
-// The innermost module that holds all weights of a sub-DNN; the outermost ones, in order, where there are several.
-std::vector<std::string> modules_of(const ir::Function& sub_dnn) {
-  std::vector<std::vector<std::string>> paths;
-  for (const ir::Op& op : sub_dnn.blocks[0].body) {
-    const auto* name = op.name == "weight" ? ir::attr_as<std::string>(op, "name") : nullptr;
-    if (!name) continue;
-    std::vector<std::string> path = {""};
-    for (const char c : *name) {
-      if (c == '.')
-        path.emplace_back();
-      else
-        path.back() += c;
-    }
-    path.pop_back();  // the parameter itself
-    if (!path.empty()) paths.push_back(std::move(path));
-  }
-  if (paths.empty()) return {};
-  std::size_t common = paths[0].size();
-  for (const auto& path : paths)
-    common = std::min(
-        common, static_cast<std::size_t>(
-                    std::mismatch(path.begin(), path.end(), paths[0].begin(), paths[0].end()).first - path.begin()));
-  std::vector<std::string> names;
-  for (const auto& path : paths) {
-    std::string name;
-    for (std::size_t i = 0; i < std::max<std::size_t>(common, 1); ++i) name += (i ? "_" : "") + path[i];
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
-  }
-  return names;
-}
-
-std::string constant_name(const ir::Function& sub_dnn) {
-  const std::vector<std::string> modules = modules_of(sub_dnn);
-  const auto part = [](const std::string& module) { return class_name(identifier(module)); };
-  if (modules.empty()) return "k" + part(sub_dnn.name);
-  if (modules.size() == 1) return "k" + part(modules[0]);
-  return "k" + part(modules.front()) + (modules.size() == 2 ? "And" : "To") + part(modules.back());
-}
-
-}  // namespace
 
 CppExpressions::CppExpressions(const PackageProgram& package, const CppValues& values, const CppVariables& variables)
-    : values_(values), variables_(variables) {
+    : values_(values), variables_(variables), sub_dnns_(cpp_sub_dnn_names(package)) {
   const auto& sub_dnns = package.plan.sub_dnns;
-  std::set<std::string> taken;
-  for (std::size_t i = 0; i < sub_dnns.size(); ++i) {
-    const ir::Function* function = package.program.find(sub_dnns[i].name);
-    const std::string base = function && !function->blocks.empty() ? constant_name(*function)
-                                                                   : "k" + class_name(identifier(sub_dnns[i].name));
-    std::string name = base;
-    for (int n = 2; !taken.insert(name).second; ++n) name = base + "_" + std::to_string(n);
-    sub_dnns_.push_back(name);
-    sub_dnn_of_[sub_dnns[i].name] = name;
-  }
+  for (std::size_t i = 0; i < sub_dnns.size(); ++i) sub_dnn_of_[sub_dnns[i].name] = sub_dnns_[i];
   // Constants have the numbers that emit/lower.cpp gives them.
   const ir::Function& original = package.program.main();
   std::uint32_t number = 0;
@@ -93,6 +43,7 @@ std::string CppExpressions::type_member(const ir::Type& type) {
 std::string CppExpressions::host_function(const ir::Op& op) {
   const auto types = [&](const std::vector<ir::ValueId>& values) {
     std::vector<std::string> texts;
+    texts.reserve(values.size());
     for (ir::ValueId v : values) texts.push_back(quoted(ir::to_string(values_.type_of(v))));
     return "{" + joined(texts) + "}";
   };
@@ -117,6 +68,22 @@ Expression CppExpressions::of(ir::ValueId v, bool move) {
   if (values_.is_inlined(v)) return of(values_.definition(v));
   const std::string& name = variables_.name(v);
   return move ? Expression{"std::move(" + name + ")"} : Expression{name};
+}
+
+Expression CppExpressions::negation(ir::ValueId v) {
+  // Comparisons of floats by order have no other way to say that they fail: NaN.
+  static const std::map<std::string, const char*> opposites = {
+      {"int.eq", "int.ne"}, {"int.ne", "int.eq"}, {"int.lt", "int.ge"},     {"int.ge", "int.lt"},
+      {"int.gt", "int.le"}, {"int.le", "int.gt"}, {"float.eq", "float.ne"}, {"float.ne", "float.eq"}};
+  if (values_.is_inlined(v)) {
+    ir::Op op = values_.definition(v);
+    if (op.name == "bool.not") return of(op.operands[0]);
+    if (const auto it = opposites.find(op.name); it != opposites.end()) {
+      op.name = it->second;
+      return of(op);
+    }
+  }
+  return {"!" + inside(of(v)), 2};
 }
 
 Expression CppExpressions::operand(const ir::Op& op, std::size_t i) {

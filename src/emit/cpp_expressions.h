@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values and ops of a host program as C++ expressions over dycl/host.h, and what its class must declare for
-// them: sub-DNNs under the names of the modules they hold, indices of types, functions of the host.
+// them: sub-DNNs under the names of the modules or ops they hold, indices of types, functions of the host.
 #pragma once
 
 #include <map>
@@ -21,6 +21,7 @@ class CppExpressions {
 
   Expression of(ir::ValueId v, bool move = false);
   Expression of(const ir::Op& op);
+  Expression negation(ir::ValueId v);  // of a bool
   // With its type, where that is deduced.
   std::string typed(ir::ValueId v);
   // Another of `values` reads the variable of values[i], which therefore must not be moved from.

@@ -2,7 +2,10 @@
 // The files around an emitted host program: class, C header, CMake project, example.
 #include <algorithm>
 #include <fstream>
+#include <initializer_list>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "emit/cpp_results.h"
 #include "emit/cpp_text.h"
@@ -56,6 +59,16 @@ std::string c_type(const ir::Type& type) {
   }
 }
 
+// The standard headers that `code` needs, once each: {what it says, header}.
+std::string includes(const std::string& code, std::initializer_list<std::pair<const char*, const char*>> headers_of) {
+  std::set<std::string> headers;
+  for (const auto& [word, header] : headers_of)
+    if (code.find(word) != std::string::npos) headers.insert(header);
+  std::string text;
+  for (const std::string& header : headers) text += "#include <" + header + ">\n";
+  return text;
+}
+
 class Project {
  public:
   Project(const PackageProgram& package, const CppOptions& options, std::vector<ResultField> fields, CppBody body)
@@ -79,11 +92,21 @@ class Project {
   }
 
   std::string header() const {
+    const std::string declared = declarations();
+    return wrapped("// Written by dycl emit from " + name_ + ".dycl: the host program as a class.\n#pragma once\n\n" +
+                   includes(declared, {{"std::array", "array"},
+                                       {"std::int64_t", "cstdint"},
+                                       {"std::uint32_t", "cstdint"},
+                                       {"std::filesystem", "filesystem"},
+                                       {"std::optional", "optional"},
+                                       {"std::vector", "vector"}}) +
+                   "\n#include \"dycl/host.h\"\n\n" +
+                   "static_assert(dycl::host::kInterface == " + std::to_string(kInterface) +
+                   ", \"written for another version of dycl/host.h: emit it again\");\n\n" + declared);
+  }
+
+  std::string declarations() const {
     std::string text =
-        "// Written by dycl emit from " + name_ + ".dycl: the host program as a class.\n#pragma once\n\n" +
-        "#include <array>\n#include <cstdint>\n#include <filesystem>\n#include <optional>\n#include <vector>\n\n" +
-        "#include \"dycl/host.h\"\n\n" + "static_assert(dycl::host::kInterface == " + std::to_string(kInterface) +
-        ", \"written for another version of dycl/host.h: emit it again\");\n\n" +
         "// One caller's program: call it from one thread at a time. Throws dycl::host::Failure.\nclass " + class_ +
         " : public dycl::host::Machine {\n public:\n" +
         "  // Views and lists are valid until the next call.\n  struct Outputs {\n";
@@ -96,7 +119,7 @@ class Project {
     if (!body_.sub_dnns.empty()) text += "  enum SubDnn : std::uint32_t { " + joined(body_.sub_dnns) + " };\n\n";
     text += "  Outputs compute(" + handles("dycl::host::") + ");\n  Outputs give(" + results() + ");\n" +
             (body_.members.empty() ? "" : "\n") + body_.members;
-    return wrapped(text + "};\n");
+    return text + "};\n";
   }
 
   std::string source() const {
@@ -107,10 +130,17 @@ class Project {
     }
     for (const CppParameter& p : body_.parameters)
       inputs.push_back("input<" + cpp_type(p.type) + ">(" + std::to_string(p.index) + ")");
-    std::string text =
-        "// Written by dycl emit from " + name_ + ".dycl.\n#include \"" + name_ +
-        ".h\"\n\n#include <bit>\n#include <cstdlib>\n#include <functional>\n#include <limits>\n#include <tuple>\n" +
-        "#include <utility>\n\n";
+    std::string text = "// Written by dycl emit from " + name_ + ".dycl.\n#include \"" + name_ + ".h\"\n\n" +
+                       includes(body_.text + "std::move", {{"std::bit_cast", "bit"},
+                                                           {"std::abort", "cstdlib"},
+                                                           {"_to<>", "functional"},
+                                                           {"std::less", "functional"},
+                                                           {"std::greater", "functional"},
+                                                           {"std::numeric_limits", "limits"},
+                                                           {"std::tie", "tuple"},
+                                                           {"std::ignore", "tuple"},
+                                                           {"std::move", "utility"}}) +
+                       "\n";
     const std::string code = handles("") + joined(inputs) + body_.text;
     for (const std::string type : {"List", "Optional", "Tensor"}) {
       if (code.find(type == "Tensor" ? type : type + "<") != std::string::npos)
@@ -197,8 +227,6 @@ class Project {
   }
 
   std::string example() const {
-    std::string text =
-        "// Runs " + name_ + " on arrays from .npy files.\n#include <cstdio>\n\n#include \"" + name_ + ".h\"\n\n";
     std::string usage, loads, call;
     std::size_t at = 2;
     for (const Input& f : inputs_) {
@@ -212,6 +240,8 @@ class Project {
                : f.type->is_scalar()                   ? "std::strtoll(" + word + ", nullptr, 10)"
                                                        : "dycl::host::Value::none()");
     }
+    std::string text = "// Runs " + name_ + " on arrays from .npy files.\n#include <cstdio>\n" +
+                       includes(call, {{"std::strto", "cstdlib"}}) + "\n#include \"" + name_ + ".h\"\n\n";
     text += "int main(int argc, char** argv) {\n  if (argc != " + std::to_string(at) +
             ") return std::fprintf(stderr, \"usage: %s " + name_ + ".dycl" + usage +
             "\\n\", argv[0]), 64;\n  try {\n    " + class_ + " program(argv[1]);\n" + loads + "    " +

@@ -13,6 +13,7 @@
 #include "emit/early_returns.h"
 #include "emit/structure.h"
 #include "ir/edges.h"
+#include "ir/user_lines.h"
 
 namespace dycl::emit {
 namespace {
@@ -76,8 +77,7 @@ class BodyWriter {
  private:
   // The Python line of a step; once where several steps in a row have it.
   std::string comment(const SourceSpan& span, int indent) {
-    if (!span.known() || span.file >= package_.program.sources.size()) return {};
-    if (package_.program.sources[span.file].find("-packages/") != std::string::npos) return {};  // a library's line
+    if (!ir::is_users(span, package_.program.sources)) return {};
     const std::string file = std::filesystem::path(package_.program.sources[span.file]).filename().string();
     const std::string place = file + ":" + std::to_string(span.line);
     if (place == last_comment_) return {};
@@ -211,7 +211,8 @@ class BodyWriter {
       case Kind::Loop: return loop_step(s, indent);
       case Kind::Break: return lead + "break;\n";
       case Kind::Continue: return lead + "continue;\n";
-      case Kind::Return: return comment(exit_span(block()), indent) + return_step(block(), indent);
+      // Without a place of its own it is where several ways out meet.
+      case Kind::Return: return comment(block().exit_span, indent) + return_step(block(), indent);
       case Kind::Raise: {
         const auto& failure = std::get<ir::Raise>(block().exit);
         std::string text = "raise(" + quoted(failure.type) + ", " + quoted(failure.message);
@@ -283,7 +284,13 @@ class BodyWriter {
       const bool plain = condition.binding == 3 && condition.text.find('(') == std::string::npos;
       return plain ? note : note + lead + "static_cast<void>(" + condition.text + ");\n";
     }
-    if (yes.empty()) return note + lead + "if (!" + inside(condition) + ")" + arm(no, lead) + "\n";
+    if (yes.empty()) {
+      // What ends a loop at its top stays as it was asked: loop_step takes it over.
+      const bool plain = !options_.watch && no != tabs(indent + 1) + "break;\n";
+      const Expression opposite = plain ? expressions_.negation(std::get<ir::Branch>(block.exit).condition)
+                                        : Expression{"!" + inside(condition)};
+      return note + lead + "if (" + opposite.text + ")" + arm(no, lead) + "\n";
+    }
     const bool plain = no.empty() ? is_one_line(yes) : is_one_line(yes) && is_one_line(no);
     std::string text = note + lead + "if (" + condition.text + ")" + (plain ? "\n" + yes : " {\n" + yes + lead + "}");
     if (no.empty()) return text + (plain ? "" : "\n");

@@ -18,7 +18,6 @@
 namespace dycl::emit {
 namespace {
 
-using runtime::head_word;
 using runtime::kLastUse;
 using runtime::Opcode;
 

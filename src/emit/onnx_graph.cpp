@@ -86,7 +86,7 @@ std::string OnnxGraph::checked(const std::string& value, const std::string& ok, 
   const std::string wrong =
       node("Cast", {node("Not", {ok})}, {onnx::int_attribute("to", static_cast<int>(DType::I64))});
   const std::string row = node("Reshape", {value, integers({1})});
-  const std::string out = node("Gather", {row, node("Mul", {wrong, integer(7)})});
+  std::string out = node("Gather", {row, node("Mul", {wrong, integer(7)})});
   current().nodes.back().name = (place_.empty() ? "" : place_ + " ") + why + " #" + std::to_string(nodes_++);
   return out;
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/user_lines.h"
 #include "passes/cfg.h"
 #include "passes/drop_unreachable.h"
 #include "passes/effects.h"
@@ -196,11 +197,12 @@ class SubDnnWriter {
   SubDnnWriter(const ir::Function& host, const Facts& facts)
       : host_(host), facts_(facts), inside_(host.values.size()), stamp_(host.values.size(), 0) {}
 
-  void begin(std::string name) {
+  void begin(std::string name, const SourceSpan& span) {
     ++now_;
     made_ = {};
     arguments_.clear();
     made_.name = std::move(name);
+    made_.span = span;
     made_.kind = ir::FunctionKind::SubDnn;
     made_.blocks.resize(1);
     made_.blocks[0].name = "entry";
@@ -214,7 +216,6 @@ class SubDnnWriter {
       if (operand.present()) operand = inside(operand);
     for (ir::ValueId& result : copy.results)
       if (result.present()) result = bind(result);
-    if (!made_.span.known()) made_.span = op.span;
     made_.blocks[0].body.push_back(std::move(copy));
   }
 
@@ -276,7 +277,8 @@ class FreshNames {
 // Outlines one block: makes the sub-DNNs and the new body.
 class BlockOutliner {
  public:
-  BlockOutliner(ir::Block& block, const Layout& layout) : block_(block), layout_(layout) {
+  BlockOutliner(ir::Block& block, const Layout& layout, const std::vector<std::string>& sources)
+      : block_(block), layout_(layout), sources_(sources) {
     stages_.resize(static_cast<std::size_t>(layout.calls) + 1);
     calls_.resize(stages_.size());
     for (std::size_t i = 0; i < block.body.size(); ++i) {
@@ -294,7 +296,7 @@ class BlockOutliner {
       if (calls_[stage].empty()) continue;
       std::vector<ir::ValueId> results = results_of(calls_[stage]);
       if (results.empty()) continue;  // nobody reads anything of it
-      writer.begin(names.next());
+      writer.begin(names.next(), span_of(calls_[stage]));
       for (const std::size_t i : calls_[stage]) writer.add(block_.body[i]);
       for (const ir::ValueId result : results) writer.add_result(result);
       body.push_back(
@@ -305,6 +307,17 @@ class BlockOutliner {
   }
 
  private:
+  // The first line of the model's author; a library's where there is none.
+  SourceSpan span_of(const std::vector<std::size_t>& ops) const {
+    SourceSpan first;
+    for (const std::size_t i : ops) {
+      const SourceSpan& span = block_.body[i].span;
+      if (ir::is_users(span, sources_)) return span;
+      if (!first.known()) first = span;
+    }
+    return first;
+  }
+
   std::vector<ir::ValueId> results_of(const std::vector<std::size_t>& ops) const {
     std::vector<ir::ValueId> results;
     for (const std::size_t i : ops)
@@ -315,16 +328,18 @@ class BlockOutliner {
 
   const ir::Block& block_;
   const Layout& layout_;
+  const std::vector<std::string>& sources_;
   std::vector<std::vector<std::size_t>> stages_, calls_;
 };
 
-void outline(ir::Function& function, FreshNames& names, std::vector<ir::Function>& made) {
+void outline(ir::Function& function, const std::vector<std::string>& sources, FreshNames& names,
+             std::vector<ir::Function>& made) {
   const Facts facts = facts_of(function);
   SubDnnWriter writer(function, facts);
   std::vector<std::vector<ir::Op>> bodies;
   for (std::uint32_t b = 0; b < function.blocks.size(); ++b) {
     const Layout layout(function, facts, b);
-    bodies.push_back(BlockOutliner(function.blocks[b], layout).run(writer, names, made));
+    bodies.push_back(BlockOutliner(function.blocks[b], layout, sources).run(writer, names, made));
   }
   for (std::size_t b = 0; b < bodies.size(); ++b) function.blocks[b].body = std::move(bodies[b]);
 }
@@ -336,7 +351,7 @@ int outline(ir::Program& program) {
   FreshNames names(program);
   std::vector<ir::Function> made;
   for (ir::Function& function : program.functions)
-    if (function.kind == ir::FunctionKind::Host) outline(function, names, made);
+    if (function.kind == ir::FunctionKind::Host) outline(function, program.sources, names, made);
   const int count = static_cast<int>(made.size());
   std::ranges::move(made, std::back_inserter(program.functions));
   return count;

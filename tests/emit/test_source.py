@@ -45,6 +45,36 @@ def test_lines_per_gate(source):
     assert re.search(r"std::array<dycl::host::View, 53> masks;", (source / "skipnet.h").read_text())
 
 
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(64, 64) for _ in range(3))
+        self.head = torch.nn.Linear(64, 4)
+
+    def forward(self, x):
+        hidden = self.layers[1](self.layers[0](x).relu())
+        if hidden.sum() > 0:
+            hidden = self.layers[2](hidden)
+        found = torch.nonzero(hidden[0] > 0.25)
+        if found.size(0) == 0:
+            hidden = hidden + 1
+        else:
+            pass
+        return self.head(hidden)
+
+
+def test_names_and_lines_are_the_models(tmp_path):
+    """Sub-DNNs are called after modules or ops; the line beside a call is the model's, not torch's inside."""
+    dycl.compile(Net().eval(), (torch.ones(1, 64),)).emit(tmp_path, name="net")
+    text = (tmp_path / "net.cpp").read_text()
+    for name, line in [("kLayers0To1", "hidden = self.layers[1](self.layers[0](x).relu())"),
+                       ("kLayers2", "hidden = self.layers[2](hidden)"),
+                       ("kGatherToNonZero", "found = torch.nonzero(hidden[0] > 0.25)")]:
+        assert re.search(r"// test_source\.py:\d+  " + re.escape(line) + r"\n[^\n]*call\w*(<\d+>)?\(" + name + r"\b", text), text
+    assert "if (!(" not in text
+    assert "#include <limits>" not in text and "#include <utility>" in text
+
+
 @pytest.mark.parametrize("compiler", ["g++", "clang++-14"])
 def test_compilers(source, compiler):
     found = shutil.which(compiler) or shutil.which(compiler.replace("clang++", "clang"))

@@ -64,6 +64,7 @@ class Machine:
         self.heap = Heap()
         self.recorder = recorder_class(self.heap)
         self.heap.where = lambda: self.recorder.span
+        self.recorder.where = self.line_of_model
         self.recorder.decide = self._native_decide
         self.recorder.may_catch = self.may_catch
         self.recorder.range_of = lambda number: self.facts.of(number, self.current.ranges)
@@ -168,6 +169,14 @@ class Machine:
             if not frame.hidden:
                 return frame.instr.span
         return None
+
+    def line_of_model(self) -> Span | None:
+        """Where the model is: the innermost line that is not torch's own."""
+        state = self.current
+        for frame in reversed(state.frames if state is not None else ()):
+            if not _foreign(frame):
+                return self.recorder.span if frame is state.frames[-1] else frame.instr.span
+        return self.recorder.span
 
     # ---- running one state --------------------------------------------------------
 

@@ -42,6 +42,7 @@ class Recorder(Exits, lifting.Lifting):
         self.heap = heap
         self.block: Block | None = None
         self.span: Span | None = None
+        self.where: Callable[[], Span | None] = lambda: self.span  # for people: the model's line, not torch's
         self.known: dict[int, bool] = {}  # truths decided on this path, by value id
         self.producers: dict[Value, Any] = {}  # the node that computes a value
         self.packs: dict[Value, Any] = {}  # batch_sizes of packed sequences (packed.py)
@@ -178,7 +179,7 @@ class Recorder(Exits, lifting.Lifting):
         """Appends an AtenNode. Arguments may hold Values, handles and symbolic numbers."""
         args, kwargs = self.lowered(args), self.lowered(kwargs)
         outputs = [Value(t, self.block) for t in types]
-        node = AtenNode(target, args, kwargs, outputs, span or self.span)
+        node = AtenNode(target, args, kwargs, outputs, span or self.where())
         self.append(node)
         if pure:
             constants.give_thunks(node)
