@@ -166,15 +166,8 @@ class CodeInfo:
         return bool(self.live[pc] >> local & 1)
 
     def guards(self, pc: int) -> bool:
-        """True if pc lies in a `try` or `with` of the program. Other handlers only clean up and raise again: at the end
-        of an except clause, and in 3.12 around generators and inlined comprehensions."""
-        handler = self.instrs[pc].handler
-        while handler is not None:
-            entry = self.instrs[handler.target]
-            if entry.op == "PUSH_EXC_INFO":
-                return True
-            handler = entry.handler
-        return False
+        """True if pc lies in a `try` or `with` of the program."""
+        return self._guard(pc) >= 0
 
     def leaves_loop(self, pc: int, header: int) -> bool:
         """True if the branch at pc has a successor outside the loop of `header` (that pc is in)."""
@@ -189,11 +182,23 @@ class CodeInfo:
     def _successors(self, pc: int) -> list[int]:
         """With the handler of the StopIteration that a call of next() raises."""
         ins = self.instrs[pc]
-        if ins.handler is None or ins.op != "CALL":
+        target = self._guard(pc) if ins.op == "CALL" else -1
+        if target < 0:
             return self.succ[pc]
-        first, named, match = self.instrs[ins.handler.target:ins.handler.target + 3]
-        stops = first.op == "PUSH_EXC_INFO" and named.op == "LOAD_GLOBAL" and named.value == "StopIteration" and match.op == "CHECK_EXC_MATCH"
-        return [*self.succ[pc], ins.handler.target] if stops else self.succ[pc]
+        _, named, match = self.instrs[target:target + 3]
+        stops = named.op == "LOAD_GLOBAL" and named.value == "StopIteration" and match.op == "CHECK_EXC_MATCH"
+        return [*self.succ[pc], target] if stops else self.succ[pc]
+
+    def _guard(self, pc: int) -> int:
+        """Where the innermost `try` or `with` of the program around pc goes on after an exception; -1 outside of them. Other
+        handlers only clean up and raise again: at the end of an except clause, and in 3.12 around generators and comprehensions."""
+        handler = self.instrs[pc].handler
+        while handler is not None:
+            entry = self.instrs[handler.target]
+            if entry.op == "PUSH_EXC_INFO":
+                return handler.target
+            handler = entry.handler
+        return -1
 
 
 def _decode(code: types.CodeType) -> list[Instr]:
