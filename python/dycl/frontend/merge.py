@@ -586,7 +586,7 @@ class Unifier:
         for x, overlay in ((a, self.a.overlay), (b, self.b.overlay)):
             if not isinstance(x, RtList):
                 items = self.m.heap.contents_in(overlay, x) if type(x) is list else x
-                keep_as_is(self.m, tuple(items), merged.guard, lambda d, o=overlay: self.m.heap.contents_in(o, d)[0])
+                keep_as_is(self.m, tuple(items), merged.guard, lambda d, o=overlay: self.m.heap.contents_in(o, d))
         for x in (a, b):
             if type(x) is not tuple and self.replaced.setdefault(id(x), (x, merged))[1] is not merged:
                 self.apart("lists shared differently")
@@ -614,10 +614,10 @@ class Unifier:
         if type(x) is not (tuple if frozen else list) or type(x) is list and not self.m.is_born(x):
             self.apart(f"a list in one state, a {type(x).__name__} in the other")
         items = self.m.heap.contents_in(overlay, x) if type(x) is list else x
-        def entries(x: dict) -> tuple:
-            return self.m.heap.contents_in(overlay, x)[0]
+        def look(x: Any) -> Any:
+            return self.m.heap.contents_in(overlay, x)
 
-        return (), kind_of_items(self.m, items, entries), frozenset(cells_of(self.m, tuple(items), entries))
+        return (), kind_of_items(self.m, items, look), frozenset(cells_of(self.m, tuple(items), look))
 
     def _merge_contents(self, obj: Any, ca: Any, cb: Any) -> None:
         merged = self._contents(obj, ca, cb)

@@ -580,6 +580,10 @@ def row_template(kind: tuple) -> tuple:
     """The structure of an element of a list whose length is known only at run time."""
     if kind[0] == "tuple":
         return ("tuple", kind[1], tuple(row_template(k) for k in kind[2]))
+    if kind[0] == "list":
+        return ("list", list, tuple(row_template(k) for k in kind[2]))
+    if kind[0] == "object":
+        return ("object", kind[1][0], tuple((name, row_template(k)) for name, k in zip(kind[1][1], kind[2])))
     if kind[0] == "dict":
         return ("dict", dict, tuple((key, row_template(k)) for key, k in zip(kind[1], kind[2])), ())
     if kind[0] == "const":

@@ -762,7 +762,7 @@ def same_object(m: Machine, a: Any, b: Any) -> bool:
         if rt.kind == type(static).__name__:
             raise CaptureRefusal("`is` with a number known only at run time", "use ==", kind="identity", because=rt)
         return False
-    if a is not b and type(a) is dict and type(b) is dict:
+    if a is not b and type(a) is type(b) and m.heap.fragile:
         for x in (a, b):
             if id(x) in m.heap.fragile:
                 m.heap.refuse_fragile(x)

@@ -3,9 +3,9 @@
 
 A list that grows in a loop decided at run time (or differs between many arms) becomes an `RtList`: the loop's
 header gets one graph list per leaf of its elements. Elements are of one kind: a tensor of one dtype and rank, a
-number, or a tuple or dict of such (with None and text that all elements share). An element is a copy of the tensor's value; a
-tensor or dict that went into such a list, or came out of it, must not be written in place afterwards: eager Python would change
-both. Such a write starts capture anew with the list kept as it is, element by element (see `merge.Unifier.run_time_list`).
+number, or a tuple, list of fixed length, dict or dataclass of such (with None and text that all elements share). An element is a
+copy of the tensor's value; a tensor, list, dict or object that went into such a list, or came out of it, must not be written in
+place afterwards: eager Python would change both. Such a write starts capture anew with the list kept as it is, element by element (see `merge.Unifier.run_time_list`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import torch
 
 from .diagnostics import CaptureRefusal
 from .graph import INT, HostNode, ListType, ScalarType, TensorType, Value
+from .heap import contents_of
 from .scalars import kind_of
 from .values import RtInt, RtScalar
 
@@ -66,14 +67,42 @@ class ListMethod:
 # ---- kinds of elements ---------------------------------------------------------------------------
 
 
-def kind_of_element(m: Any, x: Any, entries: Any = dict.items) -> tuple | None:
-    """("tensor", TensorType, device), ("int",), ("float",), ("bool",), ("tuple", class, kinds), ("dict", keys, kinds), inside of
-    which ("const", value) too; None: no such element. `entries`: how to read a dict (merge.py: as a state sees it)."""
-    kind = _kind(m, x, entries)
+_PARTS = ("tuple", "list", "dict", "object")  # kinds that have kinds inside
+_DEEPEST = 6  # lists in lists
+
+
+def kind_of_element(m: Any, x: Any, look: Any = contents_of) -> tuple | None:
+    """("tensor", TensorType, device), ("int",), ("float",), ("bool",), ("tuple", class, kinds), ("list", length, kinds),
+    ("dict", keys, kinds), ("object", (class, names), kinds), inside of which ("const", value) too; None: no such element.
+    `look`: the contents of an object (merge.py: as a state sees them)."""
+    kind = _kind(m, x, look)
     return kind if kind is not None and leaf_types(kind) else None
 
 
-def _kind(m: Any, x: Any, entries: Any) -> tuple | None:
+def _parts(x: Any, look: Any) -> tuple | None:
+    """(tag, what elements share, values) of what has parts; None for leaves."""
+    if isinstance(x, tuple):
+        return None if isinstance(x, torch.Size) else ("tuple", type(x), x)
+    if type(x) is list:
+        items = look(x)
+        return ("list", len(items), items)
+    if type(x) is dict:
+        items = look(x)[0]
+        return ("dict", tuple(k for k, _ in items), tuple(v for _, v in items))
+    if has_value_of_its_own(x):
+        values, held = look(x)
+        return None if held or values is None else ("object", (type(x), tuple(values)), tuple(values.values()))
+    return None
+
+
+def has_value_of_its_own(x: Any) -> bool:
+    """An instance of a dataclass that is equal to another by its fields: who it is matters to `is` and `id` alone."""
+    params = getattr(type(x), "__dataclass_params__", None)
+    return params is not None and params.eq and not isinstance(x, (type, dict, list, torch.nn.Module)) and hasattr(x, "__dict__") \
+        and "__getattr__" not in dir(type(x)) and type(x).__getattribute__ is object.__getattribute__
+
+
+def _kind(m: Any, x: Any, look: Any, depth: int = 0) -> tuple | None:
     scalar = kind_of(x)
     if scalar is not None:
         return (scalar,)
@@ -82,14 +111,11 @@ def _kind(m: Any, x: Any, entries: Any) -> tuple | None:
     if isinstance(x, torch.Tensor):
         handle = x if hasattr(x, "_dycl") else m.recorder.lift(x)
         return ("tensor", m.recorder.type_of(handle), handle.device)
-    if isinstance(x, tuple) and not isinstance(x, torch.Size):
-        kinds = tuple(_kind(m, y, entries) for y in x)
-        return None if None in kinds else ("tuple", type(x), kinds)
-    if type(x) is dict and m.is_born(x):
-        items = tuple(entries(x))
-        kinds = tuple(_kind(m, y, entries) for _, y in items)
-        return None if None in kinds or not all(type(k) is str for k, _ in items) else ("dict", tuple(k for k, _ in items), kinds)
-    return None
+    found = _parts(x, look) if depth < _DEEPEST and (isinstance(x, tuple) or m.is_born(x)) else None
+    if found is None or found[0] == "dict" and not all(type(k) is str for k in found[1]):
+        return None
+    kinds = tuple(_kind(m, y, look, depth + 1) for y in found[2])
+    return None if None in kinds else (found[0], found[1], kinds)
 
 
 def join(a: tuple | None, b: tuple | None) -> tuple | None:
@@ -103,22 +129,22 @@ def join(a: tuple | None, b: tuple | None) -> tuple | None:
         if a[1].dtype != b[1].dtype or len(a[1].shape) != len(b[1].shape) or a[2] != b[2]:
             return None
         return ("tensor", TensorType(a[1].dtype, tuple(x if x == y else None for x, y in zip(a[1].shape, b[1].shape))), a[2])
-    if a[0] == "tuple" and a[1] is b[1] and len(a[2]) == len(b[2]) or a[0] == "dict" and a[1] == b[1]:
+    if a[0] in _PARTS and a[1] == b[1] and len(a[2]) == len(b[2]):
         kinds = tuple(map(join, a[2], b[2]))
         return None if None in kinds else (a[0], a[1], kinds)
     return None
 
 
-def kind_of_items(m: Any, items: Any, entries: Any = dict.items) -> tuple | None:
+def kind_of_items(m: Any, items: Any, look: Any = contents_of) -> tuple | None:
     """What all items have in common; None if nothing."""
     kind: tuple | None = EMPTY
     for item in items:
-        kind = join(kind, kind_of_element(m, item, entries))
+        kind = join(kind, kind_of_element(m, item, look))
     return kind
 
 
 def leaf_types(kind: tuple) -> list:
-    if kind[0] in ("tuple", "dict"):
+    if kind[0] in _PARTS:
         return [t for k in kind[2] for t in leaf_types(k)]
     if kind[0] == "const":
         return []
@@ -126,30 +152,29 @@ def leaf_types(kind: tuple) -> list:
 
 
 def leaves(m: Any, x: Any, kind: tuple) -> list[Value]:
-    if kind[0] in ("tuple", "dict"):
-        return [v for y, k in zip(x if kind[0] == "tuple" else dict.values(x), kind[2]) for v in leaves(m, y, k)]
+    if kind[0] in _PARTS:
+        return [v for y, k in zip(_parts(x, contents_of)[2], kind[2]) for v in leaves(m, y, k)]
     if kind[0] == "const":
         return []
     return [m.recorder.value_of(x)] if kind[0] == "tensor" else [m.scalars.value(x, kind[0])]
 
 
-def cells_of(m: Any, x: Any, entries: Any = dict.items) -> set:
-    if isinstance(x, tuple):
-        return {c for y in x for c in cells_of(m, y, entries)}
-    if type(x) is dict:
-        return {c for _, y in entries(x) for c in cells_of(m, y, entries)}
+def cells_of(m: Any, x: Any, look: Any = contents_of) -> set:
     if isinstance(x, torch.Tensor):
         return {(x if hasattr(x, "_dycl") else m.recorder.lift(x))._dycl.cell}
-    return set()
+    found = _parts(x, look)
+    return {c for y in found[2] for c in cells_of(m, y, look)} if found is not None else set()
 
 
-def keep_as_is(m: Any, x: Any, guard: Any, entries: Any = dict.items) -> None:
-    """The dicts in an element must not be changed any more: `guard` is called where one would be."""
-    if type(x) is dict:
+def keep_as_is(m: Any, x: Any, guard: Any, look: Any = contents_of) -> None:
+    """The lists, dicts and objects in an element must not be changed any more: `guard` is called where one would be."""
+    found = _parts(x, look)
+    if found is None:
+        return
+    if found[0] != "tuple":
         m.heap.fragile.setdefault(id(x), (x, guard))
-    if type(x) is dict or isinstance(x, tuple):
-        for y in (y for _, y in entries(x)) if type(x) is dict else x:
-            keep_as_is(m, y, guard, entries)
+    for y in found[2]:
+        keep_as_is(m, y, guard, look)
 
 
 def graph_lists(m: Any, source: Any, kind: tuple) -> list[Value]:
@@ -337,6 +362,11 @@ class Lists:
         if x.kind[0] == "tensor" and not x.kind[1].shape:
             made = self.tensor(x, "stack", 0)
             return made if dtype in (None, made.dtype) else self.m.recorder.call(torch.Tensor.to, (made, dtype), {})
+        if x.kind[0] in ("tuple", "list") and {k[0] for k in x.kind[2]} in ({"int"}, {"float"}, {"bool"}):
+            if not self.m.truth(self.length(x)):  # torch.tensor([]) is flat
+                return self.m.recorder.call(torch.zeros, (0,), {"dtype": dtype or torch.get_default_dtype()})
+            columns = [self.numbers(self.new([v], k, x), dtype) for v, k in zip(x.values, x.kind[2])]
+            return self.m.recorder.call(torch.stack, (columns, 1), {})
         if x.kind[0] not in ("int", "float", "bool"):
             self.refuse(x, CaptureRefusal("torch.tensor of a list whose length is known only at run time",
                                           "use torch.stack", kind="list.stack"))
@@ -417,9 +447,14 @@ class Lists:
                 return tuple.__new__(kind[1], [build(k) for k in kind[2]])
             if kind[0] == "const":
                 return kind[1]
-            if kind[0] == "dict":
-                made = self.m.new({key: build(k) for key, k in zip(kind[1], kind[2])})
-                self.m.heap.fragile[id(made)] = (made, x.guard)
+            if kind[0] in _PARTS:
+                values = [build(k) for k in kind[2]]
+                if kind[0] == "object":
+                    made = object.__new__(kind[1][0])
+                    made.__dict__.update(zip(kind[1][1], values))
+                else:
+                    made = values if kind[0] == "list" else dict(zip(kind[1], values))
+                self.m.heap.fragile[id(self.m.new(made))] = (made, x.guard)
                 return made
             value = next(found)
             if kind[0] != "tensor":

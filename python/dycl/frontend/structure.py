@@ -193,9 +193,9 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
 
 def count_leaves(template: tuple) -> int:
     """Of an element of a list whose length is known only at run time."""
-    if template[0] == "tuple":
+    if template[0] in ("tuple", "list"):
         return sum(map(count_leaves, template[2]))
-    if template[0] == "dict":
+    if template[0] in ("dict", "object"):
         return sum(count_leaves(t) for _, t in template[2])
     return 0 if template[0] == "static" else 1
 
