@@ -16,6 +16,8 @@ from torch import nn
 
 import dycl
 from dycl.frontend import bytecode, opcodes
+from dycl.frontend.capture import capture
+from dycl.frontend.options import Options
 from tests.frontend.harness import Cases, T, check, refused
 
 case = Cases()
@@ -173,6 +175,44 @@ def a_comprehension_in_a_loop_that_the_input_ends(x):
     while x.abs().sum() > 1:
         x = torch.stack([row * 0.5 if row > 0 else row * 0.25 for row in x])
     return x
+
+
+def saved_and_dead(x, blocks):
+    for block in blocks:
+        x = block(x)
+        if x.sum() > 0:
+            break
+    return [block(x) + k for block in blocks for k in range(2)]
+
+
+def saved_and_read(x, blocks):
+    for block in blocks:
+        x = block(x)
+        if x.sum() > 0:
+            break
+    parts = [block(x) for block in blocks]
+    return parts, block(x)
+
+
+def saved_and_read_after_an_exception(x, blocks):
+    k = 2 if x[0] > 0 else 0
+    try:
+        return [x / (1 // k) for k in (1, 2)]
+    except ZeroDivisionError:
+        return blocks[k](x)
+
+
+def test_a_dead_variable_does_not_keep_states_apart_over_a_comprehension():
+    """`block` is another object on each path, and only one of these programs reads it after the comprehension."""
+    torch.manual_seed(0)
+    blocks = [nn.Linear(4, 4) for _ in range(3)]
+    inputs = [(torch.randn(4),) for _ in range(8)]
+    for program, dead in ((saved_and_dead, ["block", "k"]), (saved_and_read, []), (saved_and_read_after_an_exception, [])):
+        check(lambda x: program(x, blocks), inputs)  # noqa: B023
+        info = bytecode.CodeInfo(program.__code__)
+        assert [info.instrs[i].value for i in sorted(info.dead_saves)] == (dead if sys.version_info >= (3, 12) else [])
+    graph = capture(lambda x: saved_and_dead(x, blocks), inputs[0], {}, Options()).graph
+    assert sum("linear" in str(getattr(node, "target", "")) for block in graph.reachable_blocks() for node in block.nodes) == 9
 
 
 @case(POS, NEG, MIX, T(0.5, 0.25, 0.0, 0.0), paths=1)

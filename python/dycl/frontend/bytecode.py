@@ -10,7 +10,8 @@ CPython's own compiler is our lowering: scopes, name mangling, comprehensions, `
   states run;
 - natural loops: for each instruction the headers of the loops around it, outermost first, and for
   each header its body, to tell branches that leave the loop;
-- `live`: for each instruction the local variables whose value may still be read;
+- `live`: for each instruction the local variables whose value may still be read; `dead_saves`: the instructions by which a
+  comprehension (3.12) puts aside a variable whose value is not read any more;
 - `joins`: instructions with more than one predecessor, where states can meet.
 """
 
@@ -26,6 +27,8 @@ from .graph import Span
 _CONDITIONAL = ("POP_JUMP", "JUMP_IF", "FOR_ITER", "SEND")
 _STOPS = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD",
           "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE", "END_FOR"}  # 3.12's END_FOR is only a place: see _decode
+
+_BEFORE_COMPREHENSION = {"LOAD_FAST_AND_CLEAR", "MAKE_CELL", "SWAP", "BUILD_LIST", "BUILD_SET", "BUILD_MAP"}
 
 
 @dataclass(slots=True)
@@ -138,11 +141,15 @@ class CodeInfo:
         for name in (*code.co_cellvars, *code.co_freevars):
             always |= 1 << index[name]
         use, define = [0] * n, [0] * n
+        saves: dict[int, list[int]] = {}
         for i, ins in enumerate(self.instrs):
             if ins.op in ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_CLOSURE", "DELETE_FAST"):
                 use[i] = 1 << index[ins.value]
             elif ins.op == "LOAD_FAST_AND_CLEAR":
-                use[i] = 1 << index[ins.value]
+                define[i] = 1 << index[ins.value]
+                saves[i] = self._restored(i)
+                if not saves[i]:
+                    use[i] = define[i]
             elif ins.op == "STORE_FAST":
                 define[i] = 1 << index[ins.value]
         live = [0] * n
@@ -155,12 +162,35 @@ class CodeInfo:
                 for s in self.succ[i]:
                     out |= live[s]
                 now = use[i] | (out & ~define[i])
+                if i in saves and any(live[k] & define[i] for k in saves[i]):
+                    now |= define[i]
                 if self.exc_succ[i] >= 0:
                     now |= live[self.exc_succ[i]]
                 if now != live[i]:
                     live[i] = now
                     changed = True
         self.live = [bits | always for bits in live]
+        self.dead_saves = {i for i in saves if not self.live[i] & define[i]}
+
+    def _restored(self, pc: int) -> list[int]:
+        """3.12: the instructions at which a variable that a comprehension saves at pc has its value again, at its end and after an
+        exception; empty if they are not found."""
+        start = pc + 1
+        while self.instrs[start].op in _BEFORE_COMPREHENSION:
+            start += 1
+        loop = self.instrs[start]
+        if loop.op != "FOR_ITER" or loop.handler is None:
+            return []
+        found = []
+        for k in (loop.target, loop.handler.target):
+            stored = set()
+            while self.instrs[k].op in ("SWAP", "POP_TOP", "STORE_FAST"):
+                stored.add(self.instrs[k].value if self.instrs[k].op == "STORE_FAST" else None)
+                k += 1
+            if self.instrs[pc].value not in stored:
+                return []
+            found.append(k)
+        return found
 
     def is_live(self, pc: int, local: int) -> bool:
         return bool(self.live[pc] >> local & 1)

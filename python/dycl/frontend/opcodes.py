@@ -112,7 +112,7 @@ def load_fast(m, s, f, i):
 @op("LOAD_FAST_AND_CLEAR")
 def load_fast_and_clear(m, s, f, i):
     k = f.info.local_index[i.value]
-    f.stack.append(f.locals[k])
+    f.stack.append(UNBOUND if f.pc in f.info.dead_saves else f.locals[k])
     f.locals[k] = UNBOUND
 
 
