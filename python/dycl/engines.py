@@ -27,6 +27,7 @@ from . import host_functions
 from .frontend import diagnostics
 from .frontend.diagnostics import CaptureRefusal, CompileError
 from .frontend.lower import LoweringRefusal, lower_graph
+from .frontend.raised import Raised
 
 
 def build(captured: Any, interface: Any, model: Any, backend: str, threads: int, say: Callable,
@@ -216,6 +217,10 @@ def _class_named(name: str, exceptions: dict) -> Any:
     return exceptions.get(name) or _OF_TORCH.get(name) or getattr(builtins, name, None)
 
 
+def _exception(cls: type, name: str, message: str, exceptions: dict) -> BaseException:
+    return exceptions.exception(cls, name, message) if isinstance(exceptions, Raised) else cls(message)
+
+
 class RunIndexError(IndexError, RuntimeError):
     """An index out of range, in a part of the program where torch raises the one here and the other there."""
 
@@ -243,7 +248,7 @@ def _user_exception(error: Any, exceptions: dict, index_errors: dict) -> BaseExc
     cls = _class_named(name, exceptions)
     if isinstance(cls, type) and issubclass(cls, Exception):
         try:
-            return cls(getattr(error, "message", str(error)))
+            return _exception(cls, name, getattr(error, "message", str(error)), exceptions)
         except Exception:
             return error
     return error
@@ -261,7 +266,7 @@ class ReferenceEngine:
         except ProgramRaised as raised:
             if raised.kept:
                 leave(raised.kept, [raised.kept.get(f"@{name}", s) for (name, _), s in zip(self.graph.states, states)])
-            raise (_class_named(raised.type, exceptions) or RuntimeError)(raised.message) from None
+            raise _exception(_class_named(raised.type, exceptions) or RuntimeError, raised.type, raised.message, exceptions) from None
         count = len(self.graph.output_states)
         return (results[:-count], results[-count:]) if count else (results, [])
 

@@ -18,6 +18,7 @@ import torch
 
 from .frontend import places
 from .frontend.inputs import InputError
+from .frontend.raised import Raised
 from .frontend.sameness import same
 from .frontend.structure import ABSENT, Slot, StaticObject, count_leaves, from_json, imported, plain_object, rebuild, to_json
 
@@ -199,7 +200,7 @@ class Interface:
             "argument_names": self.argument_names,
             "states": [name for name, *_ in self.states],
             "exceptions": {n: f"{c.__module__}:{c.__qualname__}" for n, c in self.exceptions.items()},
-            "random": self.random, "index_errors": self.index_errors, "kept_inputs": self.kept_inputs,
+            "raised": self.exceptions.looks_to_json(), "random": self.random, "index_errors": self.index_errors, "kept_inputs": self.kept_inputs,
             "themselves": [[t for t in found if t[1] == "input"] for found in self.themselves],
         }
 
@@ -208,7 +209,8 @@ class Interface:
         """The interface of a loaded package: the runtime keeps the states, nothing is written back."""
         if not data:
             raise InputError("this package was not made from a Python model; run it with dycl-run")
-        exceptions = {}
+        exceptions = Raised()
+        exceptions.take_looks(data.get("raised", []))
         for name, where in data["exceptions"].items():
             try:
                 exceptions[name] = imported(where)

@@ -82,3 +82,24 @@ def test_a_wrong_arm_beside_a_dropped_decision_is_found():
             if getattr(node, "target", None) is torch.ops.aten.add.Tensor and node.args[1] == 2:
                 node.args = (node.args[0], 3)
     assert program.verify([(T(1, 2),)], drive=True)["mismatches"] != []
+
+
+def raising(x):
+    if x[0] > 5:
+        raise ValueError("large")
+    if x[0] < -5:
+        raise KeyError("small")
+    if x[1] >= 9:
+        raise ValueError(f"{int(x[1])} is too much")
+    return x
+
+
+def test_messages_of_exceptions_are_compared():
+    program = dycl.compile(raising, (T(1, 2),))
+    driven = program.verify([(T(1, 2),)], drive=True)
+    assert driven["mismatches"] == [] and driven["arms"]["never"] == []
+    for block in program._graph.reachable_blocks():
+        if getattr(block.exit, "message", "") == "large":
+            block.exit.message = "huge"
+    texts = [text for _, text in program.verify([(T(1, 2),)], drive=True)["mismatches"]]
+    assert len(texts) == 1 and "'huge' against 'large'" in texts[0]

@@ -7,8 +7,10 @@ a 0-d tensor and the whole is stacked.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, Callable
 
+import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
@@ -32,7 +34,8 @@ def _as_tensor(recorder, fn, args, kwargs):
     data, options = _data_and_options(args, kwargs)
     if isinstance(data, torch.Tensor):
         return _converted(recorder, data, options)
-    return build(recorder, data, options.get("dtype"), fn)
+    made = build(recorder, data, options.get("dtype"), fn)
+    return _beside(made, data) if isinstance(data, np.ndarray) else made
 
 
 def _new_tensor(recorder, fn, args, kwargs):
@@ -133,7 +136,14 @@ def _from_numpy(recorder, fn, args, kwargs):
     if isinstance(args[0], RtArray):
         return args[0].tensor  # one memory
     with recorder.without_modes():
-        return recorder.constant_handle(torch.from_numpy(args[0]).clone())
+        made = recorder.constant_handle(torch.from_numpy(args[0]).clone())
+    return _beside(made, args[0])
+
+
+def _beside(made: torch.Tensor, array: np.ndarray) -> torch.Tensor:
+    """The tensor shares its memory with the array: as long as somebody has that, it is not written."""
+    made._dycl.cell.array = weakref.ref(array)
+    return made
 
 
 BUILDERS: dict[str, Callable] = {

@@ -574,7 +574,7 @@ def _next_of(m, s, iterator, sent):
 
 
 def _raise_stop(m, s, value):
-    m.pending = StopIteration(value)
+    m.pending = StopIteration() if value is None else StopIteration(value)
     raise m.pending
 
 

@@ -24,11 +24,12 @@ from .diagnostics import CaptureRefusal
 class Cell:
     """One mutable slot: a tensor's storage, a captured variable."""
 
-    __slots__ = ("value", "note", "__weakref__")
+    __slots__ = ("value", "note", "array", "__weakref__")
 
     def __init__(self, value: Any = None, note: Any = None):
         self.value = value
         self.note = note
+        self.array: Any = None  # a weak reference to the numpy array whose memory this is (torch.from_numpy)
 
     def dycl_contents(self):
         return self.value

@@ -22,6 +22,8 @@ _functional: dict[Any, Any] = {}
 
 def run(recorder, func, args: tuple, kwargs: dict) -> Any:
     arguments = bind(func, args, kwargs)
+    if torch.Tag.pointwise in func.tags or func.overloadpacket is aten.copy_:
+        _check_overlap(func, arguments)
     special = _SPECIAL.get(func.overloadpacket)
     if special is not None and is_out_variant(func):
         special = None
@@ -33,6 +35,40 @@ def run(recorder, func, args: tuple, kwargs: dict) -> Any:
     if torch.Tag.nondeterministic_seeded in func.tags:
         return randomness.run_inplace(recorder, func, args, kwargs)
     return _by_functional_form(recorder, func, args, kwargs, arguments)
+
+
+def _check_overlap(func, arguments: dict) -> None:
+    """Torch refuses to write to memory of which it reads some elements under another index. Its own rule (MemoryOverlap.cpp):
+    tensors with gaps are not looked at, nor is what has extents known only at run time."""
+    written = {a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write}
+    tensors = [(name, x) for name, x in arguments.items() if isinstance(x, torch.Tensor) and hasattr(x, "_dycl")]
+    for name, target in tensors:
+        for _, read in tensors:
+            if name in written and read is not target and read._dycl.cell is target._dycl.cell and _overlap_in_part(target, read):
+                raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                                   "single memory location. Please clone() the tensor before performing the operation.")
+
+
+def _overlap_in_part(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if any(isinstance(n, torch.SymInt) for x in (a, b) for n in (*x.shape, *x.stride(), x.storage_offset())):
+        return False
+    if a.untyped_storage()._cdata != b.untyped_storage()._cdata:  # handles of one storage that were made apart
+        return False
+    if not a.numel() or not b.numel() or not all(map(_without_gaps, (a, b))):
+        return False
+    (a_first, a_end), (b_first, b_end) = ((x.storage_offset(), x.storage_offset() + x.numel()) for x in (a, b))
+    if (a_first, a_end) == (b_first, b_end):
+        return a.stride() != b.stride()
+    return a_first < b_end and b_first < a_end
+
+
+def _without_gaps(x: torch.Tensor) -> bool:
+    expected = 1
+    for stride, size in sorted((stride, size) for size, stride in zip(x.shape, x.stride()) if size != 1):
+        if stride != expected:
+            return False
+        expected *= size
+    return True
 
 
 def _by_functional_form(recorder, func, args, kwargs, arguments) -> Any:

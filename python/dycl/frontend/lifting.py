@@ -45,6 +45,9 @@ def check_writable(cell: Cell) -> None:
     if cell.note == "shared":
         raise CaptureRefusal("a write to a tensor whose memory another tensor shares in a way that cannot be traced",
                              "clone() one of them before compiling", kind="inplace.shared")
+    if cell.array is not None and cell.array() is not None:
+        raise CaptureRefusal("a write to a tensor that shares its memory with a numpy array (from_numpy, as_tensor)",
+                             "clone() the tensor first", kind="inplace.shared")
 
 
 class Lifting:

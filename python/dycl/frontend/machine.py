@@ -373,7 +373,7 @@ class Machine:
             numbers = parse(text, name) if isinstance(name, str) else None
             if numbers is not None and all(self.decide(self.scalars.compare("eq", p, n)) for p, n in zip(scalars, numbers)):
                 return name
-        raise KeyError("a key known only at run time")
+        raise KeyError(text)
 
     # ---- exceptions ------------------------------------------------------------------
 

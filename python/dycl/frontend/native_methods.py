@@ -335,7 +335,7 @@ def _dict_pop(m, s, table, args, kwargs):
         return NotImplemented
     m.note_load(table, "*")
     try:
-        key = keys.present_key(m, args[0], table, KeyError("key known only at run time"))
+        key = keys.present_key(m, args[0], table, KeyError(args[0]))
     except KeyError:
         if len(args) > 1:
             return args[1]

@@ -27,6 +27,7 @@ from .iterators import MGenerator
 from .machine import cleans_up
 from .output_numbers import share_structures
 from .owned import owned
+from .raised import Raised
 from .rtlist import RtList
 from .runtime_text import RtText
 from .tables import RtView
@@ -51,7 +52,7 @@ class Outputs:
     def __init__(self, machine, inputs):
         self.m = machine
         self.inputs = inputs
-        self.exceptions: dict[str, type] = {}
+        self.exceptions = Raised()
         self.ends: list[End] = []
         self.raising: list[End] = []
         self.failures: list[tuple] = []  # the different writes that ends leave which raise
@@ -95,10 +96,7 @@ class Outputs:
     # ---- exceptions --------------------------------------------------------------------------
 
     def _raise(self, state: State, error: BaseException) -> None:
-        cls = type(error)
-        name = cls.__name__
-        self.exceptions[name] = cls
-        text, values = _message(error)
+        name, text, values = self.exceptions.add(error)
         state.block.exit = Raise(name, text, [v.value for v in values])
 
     def _keep(self, end: End) -> None:
@@ -580,12 +578,12 @@ def row_template(kind: tuple) -> tuple:
     """The structure of an element of a list whose length is known only at run time."""
     if kind[0] == "tuple":
         return ("tuple", kind[1], tuple(row_template(k) for k in kind[2]))
+    if kind[0] == "dict":
+        return ("dict", dict, tuple((key, row_template(k)) for key, k in zip(kind[1], kind[2])), ())
     if kind[0] == "list":
         return ("list", list, tuple(row_template(k) for k in kind[2]))
     if kind[0] == "object":
         return ("object", kind[1][0], tuple((name, row_template(k)) for name, k in zip(kind[1][1], kind[2])))
-    if kind[0] == "dict":
-        return ("dict", dict, tuple((key, row_template(k)) for key, k in zip(kind[1], kind[2])), ())
     if kind[0] == "const":
         return ("static", type(kind[1]).__name__, kind[1])
     return ("tensor",) if kind[0] == "tensor" else (kind[0],)
@@ -654,16 +652,6 @@ def _changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool):
         return
     raise CaptureRefusal(f"a {type(obj).__name__} from outside is changed by the model",
                          "return the new value instead", kind="write-back")
-
-
-def _message(error: BaseException) -> tuple[str, list]:
-    """The message of an exception as a format, and the runtime scalars in it."""
-    args = error.args
-    if len(args) == 1 and isinstance(args[0], RtText):
-        return args[0].template()
-    if any(isinstance(a, (RtScalar, RtText, torch.Tensor)) for a in args):
-        return "a message with values known only at run time", []
-    return str(error).replace("{", "{{").replace("}", "}}"), []
 
 
 def _unique(name: str, taken: dict) -> str:

@@ -159,14 +159,21 @@ def bind(fn: types.FunctionType, info, args: tuple, kwargs: dict, m: Machine) ->
         if slots[k] is UNBOUND:
             d = k - (count - len(defaults))
             if d < 0:
-                raise TypeError(f"{fn.__qualname__}() missing required positional argument: '{names[k]}'")
+                _missing(fn, "positional", [names[j] for j in range(count - len(defaults)) if slots[j] is UNBOUND])
             slots[k] = defaults[d]
     for k in range(count, count + kwonly):
         if slots[k] is UNBOUND:
             if fn.__kwdefaults__ is None or names[k] not in fn.__kwdefaults__:
-                raise TypeError(f"{fn.__qualname__}() missing required keyword-only argument: '{names[k]}'")
+                _missing(fn, "keyword-only", [names[j] for j in range(count, count + kwonly) if slots[j] is UNBOUND
+                                              and names[j] not in (fn.__kwdefaults__ or {})])
             slots[k] = fn.__kwdefaults__[names[k]]
     return slots
+
+
+def _missing(fn: types.FunctionType, kind: str, names: list) -> None:
+    quoted = [repr(name) for name in names]
+    told = quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])}{',' if len(quoted) > 2 else ''} and {quoted[-1]}"
+    raise TypeError(f"{fn.__qualname__}() missing {len(names)} required {kind} argument{'s' if len(names) > 1 else ''}: {told}")
 
 
 def _parameter(names: tuple, name: str, first: int, last: int) -> int | None:
@@ -806,9 +813,10 @@ def contains(m: Machine, s: State, container: Any, item: Any, negate: bool) -> A
 # ---- subscripts -----------------------------------------------------------------------------
 
 _INDEXED = (list, tuple, str, range)
+_INDEX = {tuple: "tuple index", str: "string index", range: "range object index"}
 
 
-def static_index(m: Machine, key: Any, length: int) -> Any:
+def static_index(m: Machine, key: Any, length: int, what: str = "list index") -> Any:
     """A subscript of a Python sequence: a runtime int (or 0-d tensor) is decided, one arm per value."""
     if m.is_array(key):
         key = key.tensor
@@ -818,7 +826,7 @@ def static_index(m: Machine, key: Any, length: int) -> Any:
         raise TypeError("list indices must be integers or slices, not float")
     if isinstance(key, RtScalar):
         first = 0 if m.is_nonnegative(key) else -length
-        return m.decide_value(key, range(first, length), "an index", IndexError("list index out of range"))
+        return m.decide_value(key, range(first, length), "an index", IndexError(f"{what} out of range"))
     if isinstance(key, slice) and any(isinstance(x, RtScalar) or m.is_tensor(x)
                                       for x in (key.start, key.stop, key.step)):
         return slice(*(_static_bound(m, x, length) for x in (key.start, key.stop, key.step)))
@@ -884,13 +892,13 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if isinstance(container, _INDEXED):
         if isinstance(container, list):
             m.note_load(container, "*")
-        found = container[static_index(m, key, len(container))]
+        found = container[static_index(m, key, len(container), _INDEX.get(type(container), "list index"))]
         return m.new(found) if type(key) is slice and type(found) is list else found
     if isinstance(container, dict):
         if keys.at_run_time(key):
             made_on_demand = hasattr(container, "default_factory") or python_method(container, "__missing__") is not None
             key = keys.any_key(m, key, container) if made_on_demand else keys.present_key(
-                m, key, container, KeyError("key known only at run time"))
+                m, key, container, KeyError(key))
         if key not in container and python_method(container, "__missing__") is not None:
             m.note_load(container, key)
             return call(m, s, python_method(container, "__missing__"), (container, key), {})
@@ -936,7 +944,7 @@ def delete_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if isinstance(container, list):
         key = static_index(m, key, len(container))
     elif isinstance(container, dict) and keys.at_run_time(key):
-        key = keys.present_key(m, key, container, KeyError("key known only at run time"))
+        key = keys.present_key(m, key, container, KeyError(key))
     if isinstance(container, dict):
         m.note_load(container, "*")
     m.heap.touch(container)

@@ -27,10 +27,11 @@ class CheckFailed(Exception):
 class ProgramRaised(Exception):
     """An exception of the user's program."""
 
-    def __init__(self, type: str, message: str, kept: dict | None = None):
+    def __init__(self, type: str, message: str, kept: dict | None = None, known: bool = False):
         super().__init__(f"{type}: {message}")
         self.type, self.message = type, message
         self.kept = kept or {}  # what the program had written
+        self.known = known  # the message is part of the program, with no value of run time in it
 
 
 def look(env: dict, tree: Any) -> Any:
@@ -108,7 +109,7 @@ def run_graph(graph: Graph, inputs: list, steps: int = 100_000, decide: Any = No
         if isinstance(exit, Return):
             return [look(env, v) for v in exit.values]
         if isinstance(exit, Raise):
-            raise ProgramRaised(exit.type, exit.message.format(*[look(env, v) for v in exit.args]), env.get("kept"))
+            raise ProgramRaised(exit.type, exit.message.format(*[look(env, v) for v in exit.args]), env.get("kept"), not exit.args)
         edge = _taken(block, exit, env, decide)
         values = [look(env, v) for v in edge.args]
         env.update(zip(edge.target.params, values))

@@ -540,7 +540,7 @@ def list_index(items, item, start=0, stop=None):
     for i in range(start, n):
         if same(items[i], item) or items[i] == item:
             return i
-    raise ValueError("value is not in list")
+    raise ValueError(f"{item!r} is not in list")
 
 
 def list_count(items, item):

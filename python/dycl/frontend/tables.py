@@ -68,7 +68,7 @@ class RtDict:
             if same_key(self.found_keys[i], key):
                 return self.found_values[i]
         if self.factory is None:
-            raise KeyError("key known only at run time")
+            raise KeyError(key)
         value = self.factory()
         self[key] = value
         return value
@@ -134,7 +134,7 @@ class RtDict:
                 self.found_keys.pop(i)
                 return self.found_values.pop(i)
         if default is _MISSING:
-            raise KeyError("key known only at run time")
+            raise KeyError(key)
         return default
 
     def popitem(self):
@@ -276,7 +276,7 @@ class RtSet:
         n = len(self.found)
         self.discard(item)
         if len(self.found) == n:
-            raise KeyError("key known only at run time")
+            raise KeyError(item)
 
     def clear(self):
         self.found.clear()

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exceptions that a program raises: from a class's name and a text, which is all that a run gives, back to the object.
+
+`Raised` maps names to classes and remembers how each exception looked while compiling: the format of its text, its arguments and its
+attributes. One is found again by its text; where two look alike but differ, the text is the only argument.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+from typing import Any
+
+from .runtime_text import RtText
+from .values import RtScalar
+
+_PLAIN = (str, int, float, bool, type(None))
+_READ = {"int": int, "float": float, "bool": {"True": True, "False": False}.__getitem__, "text": str}
+
+
+class Raised(dict):
+    """name -> class; `looks`: (name, format, arguments, attributes) of each exception. An argument is ("static", value) or the
+    kind of a run-time value and its own format."""
+
+    def __init__(self, classes: dict | None = None, looks: list | None = None):
+        super().__init__(classes or {})
+        self.looks: list[tuple] = looks or []
+
+    def add(self, error: BaseException) -> tuple[str, str, list]:
+        """(name, format of the text, run-time values in it)"""
+        name, cls = type(error).__name__, type(error)
+        if self.get(name, getattr(builtins, name, cls)) is not cls:  # another class has that name
+            name = f"{cls.__module__}.{cls.__qualname__}"
+        self[name] = cls
+        text, values = message_of(error)
+        arguments = _arguments(error)
+        if arguments is not None:
+            attributes = {k: v for k, v in getattr(error, "__dict__", {}).items() if k != "__notes__"}
+            look = (name, text, arguments, attributes if all(isinstance(v, _PLAIN) for v in attributes.values()) else {})
+            if look not in self.looks:
+                self.looks.append(look)
+        return name, text, values
+
+    def exception(self, cls: type, name: str, message: str) -> BaseException:
+        found = []
+        for look in self.looks:
+            arguments = _read(look, message) if look[0] == name else None
+            if arguments is not None and (arguments, look[3]) not in found:
+                found.append((arguments, look[3]))
+        arguments, attributes = found[0] if len(found) == 1 else ((message,), {})
+        if not isinstance(getattr(cls, "__init__", None), type(_read)):  # as Python makes it
+            try:
+                return cls(*arguments)
+            except Exception:
+                pass
+        error = cls.__new__(cls)
+        error.args = arguments
+        error.__dict__.update(attributes)
+        return error
+
+    # ---- in a file ----------------------------------------------------------------------------
+
+    def looks_to_json(self) -> list:
+        return [[name, text, [list(a) for a in arguments], attributes] for name, text, arguments, attributes in self.looks]
+
+    def take_looks(self, data: list) -> None:
+        self.looks = [(name, text, tuple(map(tuple, arguments)), attributes) for name, text, arguments, attributes in data]
+
+
+def message_of(error: BaseException) -> tuple[str, list]:
+    """str(error) as a format, and the run-time values in it."""
+    args = error.args
+    if len(args) == 1 and isinstance(args[0], (RtText, RtScalar)):
+        quoted = isinstance(error, KeyError) and isinstance(args[0], RtText)
+        return RtText.join(["'", args[0], "'"] if quoted else ["", args[0]]).template()
+    if all(isinstance(a, (RtText, RtScalar, *_PLAIN)) for a in args) and any(isinstance(a, (RtText, RtScalar)) for a in args):
+        pieces = [p for a in args for p in (", ", *(("'", a, "'") if isinstance(a, RtText) else (a,) if isinstance(a, RtScalar) else (repr(a),)))]
+        return RtText.join(["(", *pieces[1:], ")"]).template()
+    if any(not isinstance(a, _PLAIN) and _unknown(a) for a in args):
+        return "a message with values known only at run time", []
+    return str(error).replace("{", "{{").replace("}", "}}"), []
+
+
+def _unknown(x: Any) -> bool:
+    return isinstance(x, (RtScalar, RtText)) or hasattr(x, "_dycl") or isinstance(x, (list, tuple)) and any(map(_unknown, x))
+
+
+def _arguments(error: BaseException) -> tuple | None:
+    """None: they cannot be told from the text."""
+    found = []
+    for a in error.args:
+        if isinstance(a, _PLAIN):
+            found.append(("static", a))
+        elif isinstance(a, RtScalar):
+            found.append((a.kind, "{}"))
+        elif isinstance(a, RtText):
+            found.append(("text", a.template()[0]))
+        else:
+            return None
+    return tuple(found)
+
+
+def _read(look: tuple, message: str) -> tuple | None:
+    """The arguments of an exception of that look whose text is `message`."""
+    _, text, arguments, _ = look
+    if all(kind == "static" for kind, _ in arguments):
+        return tuple(value for _, value in arguments) if text.format() == message else None
+    pieces = text.replace("{{", "\0").replace("}}", "\1").split("{}")
+    matched = re.fullmatch("(.*?)".join(re.escape(p.replace("\0", "{").replace("\1", "}")) for p in pieces), message, re.DOTALL)
+    if matched is None:
+        return None
+    values, made = iter(matched.groups()), []
+    try:
+        for kind, what in arguments:
+            count = 0 if kind == "static" else what.replace("{{", "").count("{}")
+            made.append(what if kind == "static" else _READ[kind](what.format(*(next(values) for _ in range(count)))))
+    except (ValueError, KeyError):  # no number stands there: another exception's text
+        return None
+    return tuple(made)

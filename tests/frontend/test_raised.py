@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exceptions arrive as they were raised: class, arguments, attributes, text; also those whose classes share a name, and those
+that torch raises for memory that is read and written at once."""
+
+import numpy as np
+import pytest
+import torch
+
+import dycl
+from tests.frontend.harness import Cases, T, outcome
+
+case = Cases()
+V = [(T(-4, -5, -6),), (T(1, 2, 3),), (T(-1, 2, -3),), (T(0, 0, 0),), (T(5, -7, 2),), (T(3, 1, 1),)]
+
+
+class Coded(Exception):
+    def __init__(self, code):
+        super().__init__(f"code {code}")
+        self.code = code
+
+
+class Own(Exception):
+    def __str__(self):
+        return "own " + self.args[0]
+
+
+class Library:
+    class IndexError(Exception):
+        pass
+
+
+def known(x):
+    if x[0] > 4:
+        raise Coded(3)
+    if x[0] > 2:
+        raise Own("text")
+    if x[0] > 0:
+        raise ValueError("a", 1, None)
+    if x[0] < -3:
+        raise AssertionError
+    if x[0] < 0:
+        raise KeyError("key {}")
+    raise Library.IndexError("mine")
+
+
+def with_numbers(x):
+    n = int(x[1])
+    if x[0] > 4:
+        raise KeyError(n)
+    if x[0] > 2:
+        raise ValueError("n", n, x[2].item())
+    if x[0] > 0:
+        raise RuntimeError(f"{n} of {{}} and {x[2].item()}")
+    if x[0] < -3:
+        raise KeyError(f"key {n}")
+    return {1: "one"}[n] if x[0] < 0 else (1, 2)[n + 3]
+
+
+def by_python(x):
+    def two(a, b, c=1, *, d=2):
+        return a, b, c, d
+
+    if x[0] > 2:
+        return two(*[1] * int(x[2] > 1))
+    if x[0] > 0:
+        return two(1, e=2)
+    if x[0] < -3:
+        return next(i for i in x if i > 0)
+    return [7, 8].index(int(x[1]))
+
+
+def overlapping(x):
+    y = torch.cat([x, x])
+    if x[0] > 0:
+        y[:3] = y[3:]
+        y[::2] = y[1::2]
+        return y
+    y[1:] += y[:-1]
+    return y
+
+
+@pytest.mark.parametrize("function", [known, with_numbers, by_python, overlapping])
+def test_exceptions_as_they_were_raised(function, tmp_path):
+    program = dycl.compile(function, V[-1])
+    program.save(tmp_path / "p.dycl")
+    for callee in (program, dycl.load(tmp_path / "p.dycl")):
+        for (x,) in V:
+            expected, actual = outcome(function, (x.clone(),), {}), outcome(callee, (x.clone(),), {})
+            assert expected[0] == actual[0]
+            if expected[0] == "raised":
+                a, b = expected[1], actual[1]
+                assert type(a) is type(b) and a.args == b.args and str(a) == str(b) and vars(a) == vars(b), x
+
+
+@case(*V, refuse="shares its memory with a numpy array")
+def array_beside_a_tensor(x):
+    a = np.zeros(3, dtype=np.float32)
+    t = torch.from_numpy(a)
+    if x[0] > 0:
+        t.add_(x)
+    return a.sum()
+
+
+@case(*V)
+def array_that_nobody_has(x):
+    t, u = torch.from_numpy(np.arange(3.0)), torch.as_tensor(np.ones(3))
+    if x[0] > 0:
+        t.add_(x)
+        u[0] = 4
+    return t, u
+
+
+test_program = case.test()
