@@ -18,6 +18,7 @@ std::vector<std::uint8_t> finished(Builder& out) {
 template <typename Items, typename Convert>
 auto tables(Builder& out, const Items& items, Convert convert) {
   std::vector<decltype(convert(items[0]))> made;
+  made.reserve(items.size());
   for (const auto& item : items) made.push_back(convert(item));
   return out.CreateVector(made);
 }
@@ -63,6 +64,7 @@ fb::Span span_of(std::uint32_t pc, const SourceSpan& s) {
 
 auto spans(Builder& out, const std::vector<SourceSpan>& items) {
   std::vector<fb::Span> made;
+  made.reserve(items.size());
   for (const SourceSpan& s : items) made.push_back(span_of(0, s));
   return out.CreateVectorOfStructs(made);
 }

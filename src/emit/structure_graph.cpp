@@ -194,6 +194,7 @@ void make_reducible(Graph& graph) {
       }
     }
     std::vector<Arc> choices;
+    choices.reserve(entries.size());
     for (Node n : entries) choices.push_back({n, Step::kNoBlock, 0, {}});
     graph.arcs.push_back(std::move(choices));
   }

@@ -14,4 +14,5 @@ def test_emitted_like_the_walker(name):
     assert shutil.which("c++")
     seen = emitted.check(name)
     assert seen["equal"] >= emitted.INPUTS and seen["decisions"] > 0
+    assert seen["arms_taken"] == seen["arms"] > 1
     assert seen["onnx_off"] < 1e-4 and seen["interpreter_off"] < 1e-4

@@ -10,7 +10,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <map>
+#include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dycl/host.h"
@@ -43,49 +47,112 @@ std::vector<dycl::host::Value> values_of(const Program& program, const Arrays& a
   return values;
 }
 
+// Which arms of which decisions were taken, and how to get to the others.
+class Coverage {
+ public:
+  explicit Coverage(const std::vector<dycl::runtime::Decision>& decisions) {
+    for (const auto& decision : decisions) seen_.emplace_back(decision.arms, false);
+  }
+
+  void add(std::span<const dycl::runtime::Outcome> trace) {
+    for (std::size_t i = 0; i < trace.size(); ++i) {
+      seen_[trace[i].decision][trace[i].arm] = true;
+      auto& after = beyond_[{trace[i].decision, trace[i].arm}];
+      for (std::size_t j = i + 1; j < trace.size(); ++j) after.insert(trace[j].decision);
+    }
+  }
+  std::size_t taken() const {
+    std::size_t count = 0;
+    for (const auto& arms : seen_) count += static_cast<std::size_t>(std::count(arms.begin(), arms.end(), true));
+    return count;
+  }
+  std::size_t all() const {
+    std::size_t count = 0;
+    for (const auto& arms : seen_) count += arms.size();
+    return count;
+  }
+
+  // A decider for one run: an arm that was never taken, or one behind which such an arm was seen, once per decision and
+  // arm, so that loops end; else as the program decides.
+  auto decider() const {
+    return [this, tried = std::set<std::pair<std::uint32_t, std::uint32_t>>()](std::uint32_t decision,
+                                                                               std::uint32_t arm) mutable {
+      for (const bool beyond : {false, true})
+        for (std::uint32_t a = 0; a < seen_[decision].size(); ++a)
+          if ((beyond ? leads_on({decision, a}) : !seen_[decision][a]) && tried.insert({decision, a}).second) return a;
+      return arm;
+    };
+  }
+
+ private:
+  bool leads_on(const std::pair<std::uint32_t, std::uint32_t>& outcome) const {
+    const auto after = beyond_.find(outcome);
+    return after != beyond_.end() && std::any_of(after->second.begin(), after->second.end(), [&](std::uint32_t d) {
+             return std::count(seen_[d].begin(), seen_[d].end(), false) > 0;
+           });
+  }
+  std::vector<std::vector<bool>> seen_;                                                // by decision and arm
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> beyond_;  // decisions after an outcome
+};
+
 template <typename Program>
-void prepare(Program& program, Seen& seen, const std::vector<std::int32_t>& forced) {
+void prepare(Program& program, Seen& seen, const std::vector<std::int32_t>& forced, const Coverage* steered) {
   program.run().set_trace(true);
   program.run().set_seed(1);
   program.run().force(forced);
+  program.run().set_decider(nullptr);
+  if (steered) program.run().set_decider(steered->decider());
   program.run().set_print([&seen](std::string_view text) { seen.printed += text; });
 }
 
+// As the inputs decide, then with random outcomes of the first decisions (`rounds` in all for each input), then on the
+// first input towards arms that no run took, as long as that finds any.
 template <typename Program, typename Call>
 int compare(const char* package, const std::vector<Arrays>& inputs, Call call, int rounds) {
   Program left(package), right(package);
+  Coverage coverage(right.program().decisions());
   int equal = 0, failed = 0, decisions = 0;
+  const auto agree = [&](std::size_t k, const std::vector<std::int32_t>& forced, const Coverage* steered) {
+    Seen a, b;
+    prepare(left, a, forced, steered);
+    prepare(right, b, forced, steered);
+    try {
+      call(left, inputs[k]);
+      for (const auto& v : left.last_results()) a.results.push_back(bits_of(v));
+    } catch (const dycl::host::Failure& failure) {
+      note(failure.error(), a);
+    }
+    finish(left.run(), a);
+    const auto values = values_of(right, inputs[k]);
+    const auto results = right.run().run(values);
+    if (results)
+      for (const auto& v : *results) b.results.push_back(bits_of(v));
+    else
+      note(results.error(), b);
+    finish(right.run(), b);
+    coverage.add(right.run().trace());
+    (b.error.empty() ? equal : failed) += 1;
+    decisions += static_cast<int>(b.arms.size());
+    if (a == b) return true;
+    std::printf("input %zu differs: \"%s\" and \"%s\"\n", k, a.error.c_str(), b.error.c_str());
+    return false;
+  };
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     for (int round = 0; round < rounds; ++round) {
       std::vector<std::int32_t> forced;
       dycl::Random random(k * 1000 + static_cast<std::size_t>(round));
       for (int i = 0; round > 0 && i < 200; ++i) forced.push_back(static_cast<std::int32_t>(random.integer(-1, 2)));
-      Seen a, b;
-      prepare(left, a, forced);
-      prepare(right, b, forced);
-      try {
-        call(left, inputs[k]);
-        for (const auto& v : left.last_results()) a.results.push_back(bits_of(v));
-      } catch (const dycl::host::Failure& failure) {
-        note(failure.error(), a);
-      }
-      finish(left.run(), a);
-      const auto values = values_of(right, inputs[k]);
-      const auto results = right.run().run(values);
-      if (results)
-        for (const auto& v : *results) b.results.push_back(bits_of(v));
-      else
-        note(results.error(), b);
-      finish(right.run(), b);
-      if (!(a == b)) {
-        std::printf("input %zu round %d differs: \"%s\" and \"%s\"\n", k, round, a.error.c_str(), b.error.c_str());
-        return 1;
-      }
-      (b.error.empty() ? equal : failed) += 1;
-      decisions += static_cast<int>(b.arms.size());
+      if (!agree(k, forced, nullptr)) return 1;
     }
   }
-  std::printf("{\"equal\": %d, \"failed_alike\": %d, \"decisions\": %d}\n", equal, failed, decisions);
+  constexpr int kMostSteered = 200;
+  for (int n = 0; n < kMostSteered && coverage.taken() < coverage.all(); ++n) {
+    const Coverage before = coverage;
+    if (!agree(0, {}, &before)) return 1;
+    if (coverage.taken() == before.taken()) break;
+  }
+  std::printf("{\"equal\": %d, \"failed_alike\": %d, \"decisions\": %d, \"arms\": %zu, \"arms_taken\": %zu}\n", equal,
+              failed, decisions, coverage.all(), coverage.taken());
   return 0;
 }
 
