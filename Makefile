@@ -7,7 +7,7 @@ help:
 	@echo 'make setup          Debian packages, .venv, C++ build; .venv/bin/dycl and `import dycl` work afterwards'
 	@echo 'make demo           set up, then compile a dynamic PyTorch model and run it without Python'
 	@echo 'make test           set up, then the C++ tests, the fast ones under ASan, and the Python tests'
-	@echo 'make test-sanitize  all C++ tests under ASan/UBSan and under TSan'
+	@echo 'make test-sanitize  all C++ tests, and those of the kernels and ONNX Runtime, under ASan/UBSan and under TSan'
 	@echo 'make test-emit      500 generated programs and the zoo: emitted C++ against the walker, emitted ONNX against the interpreter'
 	@echo 'make install        runtime, plug-ins, tools and headers into PREFIX (default /usr/local)'
 	@echo 'make wheel          a wheel with compiler and runtime in build/dist, tried in an environment of its own'
@@ -30,7 +30,7 @@ test: setup
 	@.venv/bin/python scripts/test.py release asan-fast python
 
 test-sanitize: setup
-	@.venv/bin/python scripts/test.py asan tsan
+	@.venv/bin/python scripts/test.py asan tsan asan_ort tsan_ort
 
 test-emit: setup
 	@.venv/bin/python tests/emit/sweep.py 500

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the test suites named on the command line and ends with one line of totals.
 
-Suites: release, asan-fast, asan, tsan (CTest on that preset; `-fast` leaves out the slow
-tests) and python (pytest). A suite that fails does not stop the others.
+Suites: release, asan-fast, asan, tsan, asan_ort, tsan_ort (CTest on that preset; `-fast` leaves out
+the slow tests) and python (pytest). A suite that fails does not stop the others.
 """
 
 import os

@@ -74,6 +74,7 @@ std::vector<std::size_t> in_order(const BackendOptions& options, const Pieces& p
   }
   std::sort(places.begin(), places.end());
   std::vector<std::size_t> order;
+  order.reserve(places.size());
   for (const auto& place : places) order.push_back(place.second);
   return order;
 }
