@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "backends/auto.h"
 #include "backends/cache.h"
@@ -127,11 +129,16 @@ class KnownChoice {
   backends::CacheKey key_;
 };
 
+// Parts of sub-DNNs: of which sub-DNN of the uncut program.
+using Origins = std::map<std::string, std::string>;
+
 // Ops that an engine refuses do not keep it from the heavy work before them: a sub-DNN with much work that
-// does not depend on them is cut there, at the price of one more call.
-void cut_for_engines(ir::Program& program) {
-  constexpr double kWorthACut = 5e7;  // multiply-adds: about a millisecond
+// does not depend on them is cut there, at the price of one more call. `whole`: sub-DNNs that are not cut.
+Origins cut_for_engines(ir::Program& program, const std::set<std::string>& whole) {
+  constexpr double kWorthACut = 2e6;  // multiply-adds: about 50 us
   constexpr double kSmallRest = 0.1;
+  Origins origins;
+  for (const ir::Function& function : program.functions) origins[function.name] = function.name;
   for (const std::string& name : backends::backend_names()) {
     const auto backend = backends::find_backend(name);
     if (!backend || !(*backend)->engine()) continue;
@@ -148,18 +155,33 @@ void cut_for_engines(ir::Program& program) {
         if (!cuts) break;
         late[static_cast<std::size_t>(refusal.op - body.data())] = true;
       }
-      if (!cuts) continue;
+      if (!cuts || whole.count(origins.at(sub_dnn))) continue;
       const passes::SplitWork work = passes::work_of_split(function, late);
       if (work.early >= kWorthACut && work.late <= kSmallRest * work.early)
         passes::split_sub_dnn(program, sub_dnn, late);
+      for (const ir::Function& part : program.functions) origins.try_emplace(part.name, origins.at(sub_dnn));
     }
   }
+  return origins;
+}
+
+// A cut whose parts all go to one engine gains nothing: `program` is cut again where engines differ, and `assignment`
+// is for that.
+void undo_cuts(ir::Program& program, const Origins& origins, backends::Assignment& assignment) {
+  std::map<std::string, std::set<std::string>> engines;  // of each sub-DNN's parts
+  for (const auto& [part, backend] : assignment) engines[origins.at(part)].insert(backend);
+  std::set<std::string> whole;
+  for (const auto& [sub_dnn, names] : engines)
+    if (names.size() == 1) whole.insert(sub_dnn);
+  cut_for_engines(program, whole);
+  std::erase_if(assignment, [&](const auto& one) { return !program.find(one.first); });
 }
 
 // Says what was chosen and why, and keeps it in the package.
 Result<backends::Assignment> measure(ir::Program& program, const CompileOptions& options,
                                      const backends::BackendOptions& engine) {
-  cut_for_engines(program);
+  ir::Program uncut = program;
+  const Origins origins = cut_for_engines(program, {});
   const KnownChoice known(program, options, engine.cache);
   std::optional<std::string> text = known.get();
   const bool before = text.has_value();
@@ -182,6 +204,8 @@ Result<backends::Assignment> measure(ir::Program& program, const CompileOptions&
                     dropped);
     }
   }
+  program = std::move(uncut);
+  undo_cuts(program, origins, assignment);
   program.metadata["auto"] = *text;
   return assignment;
 }

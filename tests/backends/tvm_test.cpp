@@ -98,6 +98,19 @@ TEST_F(Tvm, TakesAndGivesTheBlockedLayout) {
   }
 }
 
+// What is compiled is compared on NaNs and infinities too, and a product with zero has them.
+TEST_F(Tvm, AProductWithZeroKeepsNaNs) {
+  ir::Program program = empty_program();
+  SubDnn s(program, "s");
+  const ir::Type type = shaped(DType::F32, {1, 16, 4, 4}), both = shaped(DType::F32, {1, 32, 4, 4});
+  const auto x = s.input(type);
+  const auto zeros = s.op("Mul", {x, s.constant(f32({}, {0}))}, type);
+  s.returns({s.op("Concat", {x, zeros}, both, {{"axis", std::int64_t{1}}})});
+  const auto made = compile(program);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ((*made)[0].artifacts.front().backend, "tvm");
+}
+
 // The layouts that tests rely on are really other orders of elements.
 TEST(Blocked, IsAnotherOrderOfTheSameElements) {
   ir::Tensor tensor = ir::Tensor::zeros(DType::F32, {1, 4, 1, 3});

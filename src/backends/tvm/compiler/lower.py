@@ -172,6 +172,22 @@ def count_bools(model: onnx.ModelProto) -> None:
     model.graph.node.extend(nodes)
 
 
+def keep_zeros(model: onnx.ModelProto) -> None:
+    """x * 0 is computed: TVM folds a literal zero to zero, also where x is NaN or infinite. A tensor of one element is not folded."""
+    graph = model.graph
+    zeros = {t.name for t in graph.initializer if t.data_type == onnx.TensorProto.FLOAT and np.prod(t.dims, dtype=int) == 1
+             and not np.any(onnx.numpy_helper.to_array(t))}
+    made = set()
+    for node in graph.node:
+        for i, name in enumerate(node.input if node.op_type == "Mul" else []):
+            if name not in zeros:
+                continue
+            node.input[i] = name + "_kept"
+            if name not in made:
+                graph.initializer.append(onnx.numpy_helper.from_array(np.zeros(1, np.float32), name + "_kept"))
+                made.add(name)
+
+
 # ---- to kernels ----------------------------------------------------------------------
 
 
@@ -363,6 +379,7 @@ class Lowered:
         fold_normalisations(model)
         settle_arg_max(model)
         count_bools(model)
+        keep_zeros(model)
         ports.block(model, blocks or {})
         self.target = target
         with target:
