@@ -143,10 +143,9 @@ Result<HostValue> Execution::read_tensor(const Op& op) {
     return HostValue::of(tensor.shape[static_cast<std::size_t>(axis)]);
   }
   if (tensor.count() != 1)
-    return failure(
-        "ValueError",
-        "only a tensor with one element can be converted to a scalar, this one has shape " + shape_text(tensor.shape),
-        op.span);
+    return failure("RuntimeError",
+                   "a Tensor with " + std::to_string(tensor.count()) + " elements cannot be converted to Scalar",
+                   op.span);
   fault = load_element(tensor.dtype, tensor.bytes.data(), &value);
   if (fault != scalar::Fault::None) return scalar::to_error(fault, op.span);
   return HostValue::of(value);

@@ -228,8 +228,8 @@ void Machine::invoke_host(const HostFunction& function, const std::uint64_t* in,
 
 scalar::Scalar Machine::read_item(const TensorObject* t) {
   if (t->view.bytes != size_of(t->dtype())) {
-    fail("ValueError",
-         "only a tensor with one element can be converted to a scalar, this one has shape " + shape_text(t->extents()));
+    fail("RuntimeError",
+         "a Tensor with " + std::to_string(t->element_count()) + " elements cannot be converted to Scalar");
   }
   scalar::Scalar value;
   if (const auto f = load_element(t->dtype(), t->view.data, &value); f != scalar::Fault::None) detail::fault(f);

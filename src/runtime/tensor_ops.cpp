@@ -50,8 +50,8 @@ bool Run::Parts::item(const std::uint32_t* at) {
   const TensorObject* t = tensor_in(at[2]);
   if (!t) return false;
   if (t->view.bytes != size_of(t->dtype())) {
-    return fail("ValueError", "only a tensor with one element can be converted to a scalar, this one has shape " +
-                                  shape_text(t->extents()));
+    return fail("RuntimeError",
+                "a Tensor with " + std::to_string(t->element_count()) + " elements cannot be converted to Scalar");
   }
   scalar::Scalar value;
   if (const auto f = load_element(t->dtype(), t->view.data, &value); f != scalar::Fault::None) return fault(f);
