@@ -22,6 +22,12 @@ def inverts(a):
     return torch.linalg.inv(a), a.inverse(), torch.linalg.det(a), torch.slogdet(a), torch.linalg.lu_factor(a)
 
 
+def solves_by_factors(a):
+    lu, pivots = torch.linalg.lu_factor(a)
+    return [torch.linalg.lu_solve(lu, pivots, a[..., :2] if left else a[..., :2].mT, left=left, adjoint=adjoint)
+            for left in (True, False) for adjoint in (True, False)]
+
+
 def positive(a):
     s = a @ a.mT + torch.eye(a.shape[-1], dtype=a.dtype)
     l = torch.linalg.cholesky(s)
@@ -39,7 +45,7 @@ def factors(a):
     return torch.linalg.qr(a), torch.linalg.qr(a[..., :2], mode="complete")
 
 
-@pytest.mark.parametrize("f", [solves, inverts, positive, triangular, factors])
+@pytest.mark.parametrize("f", [solves, inverts, solves_by_factors, positive, triangular, factors])
 def test_same_as_eager(f):
     check(f, matrices(2, 3, 3, dtype=torch.float64), paths=1, rtol=1e-9, atol=1e-9)
 

@@ -101,3 +101,39 @@ def test_sizes_that_are_tensors():
     for _ in range(4):
         x = torch.randn(5)
         torch.testing.assert_close(program(x), f(x))
+
+
+def test_only_the_sequences_that_are_not_empty():
+    """As allennlp does: sorted, cut to those with something in them, lengths as a list."""
+    torch.manual_seed(0)
+    layer = nn.LSTM(6, 5, batch_first=True, bidirectional=True).eval()
+
+    def f(x, mask):
+        n = mask[:, 0].sum().item()
+        lengths, order = mask.sum(-1).sort(0, descending=True)
+        packed = rnn.pack_padded_sequence(x.index_select(0, order)[:n], lengths[:n].tolist(), batch_first=True)
+        y, (h, _) = layer(packed)
+        return rnn.pad_packed_sequence(y, batch_first=True)[0], h
+
+    program = dycl.compile(f, (torch.randn(4, 7, 6), torch.ones(4, 7).bool()))
+    for lengths in ([7, 0, 3, 2], [1, 2, 3, 4], [0, 0, 0, 1], [5, 5, 0, 7]):
+        x, mask = torch.randn(4, 7, 6), torch.arange(7)[None] < torch.tensor(lengths)[:, None]
+        with torch.no_grad():
+            torch.testing.assert_close(program(x, mask), f(x, mask), rtol=1e-4, atol=1e-5)
+    none = torch.zeros(4, 7).bool()
+    for run in (f, program):
+        with pytest.raises(RuntimeError):
+            run(torch.randn(4, 7, 6), none)
+
+
+def test_not_as_many_lengths_as_sequences():
+    def f(x, n):
+        kept = x[:, :int(n[0])]
+        return rnn.pack_padded_sequence(kept, n[n > 1].tolist()).data
+
+    program = dycl.compile(f, (torch.randn(5, 4, 2), torch.tensor([3, 2, 2, 1])))
+    x = torch.randn(5, 4, 2)
+    torch.testing.assert_close(program(x, torch.tensor([3, 2, 2, 1])), f(x, torch.tensor([3, 2, 2, 1])))
+    for run in (f, program):
+        with pytest.raises(RuntimeError):
+            run(x, torch.tensor([3, 2, 1, 1]))

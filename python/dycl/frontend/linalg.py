@@ -120,6 +120,28 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False):
     return LU.clone(), pivots, info
 
 
+def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
+    n = _order(LU, "lu_solve")
+    Y = B if left else B.mT
+    shape = torch.broadcast_shapes(LU.shape[:-2], Y.shape[:-2])
+    LU, Y, pivots = LU.expand(*shape, n, n), Y.expand(*shape, *Y.shape[-2:]), pivots.expand(*shape, n)
+    if adjoint == left:  # with the transposed matrix, since X A = B is A' X' = B'
+        X = _exchange_rows(_backward(LU.mT, _forward(LU.mT, Y, n), n, unit=True), pivots, n, True)
+    else:
+        X = _backward(LU, _forward(LU, _exchange_rows(Y, pivots, n, False), n, unit=True), n)
+    return X.clone() if left else X.mT.clone()
+
+
+def _exchange_rows(Y: torch.Tensor, pivots: torch.Tensor, n: int, backward: bool) -> torch.Tensor:
+    """The exchanges that pivots name, one after the other."""
+    places = torch.arange(n)
+    for k in reversed(range(n)) if backward else range(n):
+        p = (pivots[..., k:k + 1] - 1).to(torch.int64)
+        order = torch.where(places == k, p, torch.where(places == p, k, places))
+        Y = torch.gather(Y, -2, order[..., None].expand(Y.shape))
+    return Y
+
+
 def _exchanges(pivots: torch.Tensor, n: int) -> torch.Tensor:
     """1 or -1: the sign of the permutation."""
     moved = (pivots != torch.arange(1, n + 1, dtype=pivots.dtype)).to(torch.int64).sum(-1)
@@ -226,7 +248,7 @@ def _check(info: torch.Tensor, name: str, is_matrix: bool, wanted: Any) -> None:
 
 
 TAKEN_APART = {overload(name): function for name, function in {
-    "_linalg_solve_ex": solve_ex, "linalg_inv_ex": inv_ex, "linalg_lu_factor_ex": lu_factor_ex, "_linalg_det": det,
+    "_linalg_solve_ex": solve_ex, "linalg_inv_ex": inv_ex, "linalg_lu_factor_ex": lu_factor_ex, "linalg_lu_solve": lu_solve, "_linalg_det": det,
     "_linalg_slogdet": slogdet, "linalg_solve_triangular": solve_triangular, "triangular_solve": triangular_solve,
     "linalg_cholesky_ex": cholesky_ex, "cholesky": cholesky, "cholesky_solve": cholesky_solve,
     "cholesky_inverse": cholesky_inverse, "linalg_qr": qr,

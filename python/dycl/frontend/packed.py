@@ -12,10 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import sympy
 import torch
 from torch.nn.utils import rnn
 
 from .diagnostics import CaptureRefusal
+from .exits import _expr as size_expression
 from .onnx_rnn import convert_packed
 from .onnx_table import CONVERSIONS
 
@@ -64,6 +66,7 @@ def pack(recorder, input: torch.Tensor, lengths: torch.Tensor, batch_first: bool
     if lengths.dim() != 1 or input.dim() < 2:
         return NotImplemented  # torch says what is wrong
     time_major = recorder.native(torch.transpose, (input, 0, 1), {}) if batch_first else input
+    lengths = _one_each(recorder, lengths, time_major.shape[1])
     _check(recorder, lengths, time_major.shape[0])
 
     def select():
@@ -76,14 +79,29 @@ def pack(recorder, input: torch.Tensor, lengths: torch.Tensor, batch_first: bool
     return data, batch_sizes
 
 
+def _one_each(recorder, lengths: torch.Tensor, batch: Any) -> torch.Tensor:
+    """The lengths, with the batch's own extent: that they are as many (x[:n] and lengths[:n].tolist()) is checked in the run."""
+    count = lengths.shape[0]
+    if type(count) is int and type(batch) is int or recorder.same_sizes((count,), (batch,)):
+        return lengths
+    fits = recorder.symbols.lower(sympy.Eq(size_expression(count), size_expression(batch)))
+    recorder.check(fits, "Expected `len(lengths)` to be equal to batch_size", "RuntimeError")
+    return recorder.new_handle(lengths.dtype, (batch,), recorder.value_of(lengths), lengths.device)
+
+
 def _check(recorder, lengths: torch.Tensor, time: Any) -> None:
     def holds():
+        if type(lengths.shape[0]) is not int:  # slices of it would ask for their extents
+            return (lengths.sort(descending=True).values == lengths).all() & (lengths.min() > 0) & (lengths.max() <= time)
         descending = (lengths[:-1] >= lengths[1:]).all()
         return descending & (lengths[-1] > 0) & (lengths[0] <= time)
 
     real = recorder.static(lengths)
     if real is not None and bool((real[:-1] >= real[1:]).all()) and real[-1] > 0 and real[0] <= time:
         return
+    if type(lengths.shape[0]) is not int:
+        recorder.check(recorder.symbols.lower(sympy.Gt(size_expression(lengths.shape[0]), 0)),
+                       "Cannot pack empty tensors.", "RuntimeError")
     fine = recorder.item(recorder.native(holds, (), {}))
     if isinstance(fine, bool):
         if not fine:
