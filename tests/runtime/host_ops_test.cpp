@@ -126,7 +126,7 @@ TEST(HostOps, ReadsTensors) {
       {"  %t = const i64[1,1] [-4]\n  %r = item %t : int", "int", "-4"},
       {"  %t = const bool[] [true]\n  %r = item %t : bool", "bool", "True"},
       {"  %t = const f32[2] [1.0,2.0]\n  %r = item %t : float", "float",
-       "ValueError: only a tensor with one element can be converted to a scalar, this one has shape [2]"},
+       "RuntimeError: a Tensor with 2 elements cannot be converted to Scalar"},
       {"  %t = const f32[2,3] [1.0,2.0,3.0,4.0,5.0,6.0]\n  %r = dim %t {axis=1}", "int", "3"},
       {"  %t = const f32[2,3] [1.0,2.0,3.0,4.0,5.0,6.0]\n  %r = size %t", "int", "6"},
       {"  %t = const i64[3] [3,1,2]\n  %r = list.from_tensor %t", "list<int>", "[3, 1, 2]"},
