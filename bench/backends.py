@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Back ends against each other on the zoo, and `auto` against the best of them: `make bench-backends`.
 
-    .venv/bin/python bench/backends.py [--models a,b] [--inputs N] [--seconds S] [--budget S] [--tune S] [--fresh] [--report]
+    .venv/bin/python bench/backends.py [--models a,b] [--inputs N] [--seconds S] [--budget S] [--tune S] [--minutes M] [--fresh] [--report]
 
 Each model is compiled by ort, openvino, tvm and auto (one thread; auto first, with an empty cache, so that its seconds are those of a
 first compilation). The packages then take turns on the same inputs in one process (bench/race), a copy of ort's among them: the
@@ -10,7 +10,9 @@ the best single back end by more than the control shows: the lower bound of auto
 (at least 1.02).
 
 Nothing that was measured is lost: packages and inputs are kept in build/backends-work as soon as they are done, results in
-bench/results/backends.json and backends.md. The same command goes on where the last one was stopped; `--fresh` begins anew.
+bench/results/backends.json and backends.md. The same command goes on where the last one was stopped; `--fresh` begins anew, all that is
+to be measured at once. After `--minutes` no further model is begun: the command names what is left and fails. Largest errors
+are those against ort's package; bench/backends_correct.py compares with eager.
 """
 
 from __future__ import annotations
@@ -40,11 +42,12 @@ LEAST_BOUND = 1.02
 def main() -> int:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--models", default="", help="names of the zoo, with commas; default: all")
-    p.add_argument("--inputs", type=int, default=5)
-    p.add_argument("--seconds", type=float, default=6.0, help="per input, for all packages together")
-    p.add_argument("--budget", type=float, default=20.0, help="of auto")
+    p.add_argument("--inputs", type=int, default=4)
+    p.add_argument("--seconds", type=float, default=5.0, help="per input, for all packages together")
+    p.add_argument("--budget", type=float, default=40.0, help="of auto")
+    p.add_argument("--minutes", type=float, default=22.0, help="after which no further model is begun; 0: never")
     p.add_argument("--tune", type=float, default=0.0, help="seconds; then a package that TVM tuned races as well")
-    p.add_argument("--limit", type=float, default=900.0, help="seconds that one compilation may take")
+    p.add_argument("--limit", type=float, default=120.0, help="seconds that one compilation may take; longer: not compiled")
     p.add_argument("--fresh", action="store_true", help="forget earlier results")
     p.add_argument("--report", action="store_true", help="only write the table again")
     p.add_argument("--one", help=argparse.SUPPRESS)
@@ -65,11 +68,17 @@ def main() -> int:
             for name in names:
                 shutil.rmtree(WORK / name, ignore_errors=True)
                 store.change(lambda results, name=name: results["models"].pop(name, None))
+        begun = time.time()
         for number, name in enumerate(names):
+            if args.minutes and time.time() - begun > 60 * args.minutes:
+                print(f"[{number + 1}/{len(names)}] {name}: not begun, {args.minutes:g} minutes are over; the same command without --fresh goes on")
+                continue
             run_one(store, name, f"[{number + 1}/{len(names)}]", args)
     (RESULTS / "backends.md").write_text(page(store.read()))
-    failed = [n for n, row in store.read()["models"].items() if n in names and "failed" in row]
-    print("wrote bench/results/backends.json and backends.md" + (f"; failed: {', '.join(failed)}" if failed else ""))
+    known = store.read()["models"]
+    failed = [n for n in names if "failed" in known.get(n, {"failed": "not measured"})]
+    print("wrote bench/results/backends.json and backends.md" + (f"; failed or not measured: {', '.join(failed)}" if failed else ""))
+    print(judgement(known))
     return 1 if failed else 0
 
 
@@ -82,9 +91,13 @@ def run_one(store: Store, name: str, place: str, args: argparse.Namespace) -> No
     command = [sys.executable, str(Path(__file__).resolve()), "--one", name]
     for option in ("inputs", "seconds", "budget", "tune", "limit"):
         command += ["--" + option, str(getattr(args, option))]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT,
-                          env=dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore"))
-    lines = done.stdout.splitlines()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT,
+                          env=dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore")) as process:
+        lines = []
+        for line in process.stdout:  # what it says on the way is shown, its end is kept
+            lines.append(line.rstrip())
+            if line.startswith("  "):
+                print(line.rstrip(), flush=True)
     row = next((json.loads(x[7:]) for x in lines if x.startswith("RESULT ")), {"failed": "\n".join(lines)[-1500:]})
     row |= {"commit": commit(), "part_seconds": round(time.time() - begun, 1)}
     row = json.loads(json.dumps(row).replace(str(ROOT) + "/", ""))
@@ -120,7 +133,8 @@ def measured(name: str, args: argparse.Namespace) -> dict:
     partial = Partial(folder, "race", [mark, args.seconds, sorted(packages)])
     for seed in seeds:
         if seed not in partial.rows:
-            _, line = oracle.race(folder, list(packages.values()), [folder / f"x{seed}.npz"], 1, args.seconds)
+            order = ["ort", *[b for b in packages if b != "ort"]]
+            _, line = oracle.race(folder, [packages[b] for b in order], [folder / f"x{seed}.npz"], 1, args.seconds, oracle=False)
             partial.add(seed, {"cpu": {r["name"]: r["cpu"] for r in line["racers"]}, "errors": line["errors"]})
     rows = [partial.rows[seed] for seed in seeds]
     of = lambda a, b: stats.summary([stats.ratios(r["cpu"][str(packages[a])], r["cpu"][str(packages[b])]) for r in rows])
@@ -166,6 +180,7 @@ def compiled(folder: Path, mark: list, args: argparse.Namespace) -> dict:
             report = json.loads(done.stdout)
             known[backend] = {"seconds": round(time.perf_counter() - begun, 2), "engines": report["engines"], "notices": report["notices"]}
         file.write_text(json.dumps(known))
+        print(f"  {backend}: {known[backend].get('seconds', 'failed')} s, {known[backend].get('engines', known[backend].get('failed'))}", flush=True)
     if "failed" in known["ort"] or "failed" in known["auto"]:
         raise RuntimeError(json.dumps({b: known[b] for b in ("ort", "auto")}))
     return {b: known[b] for b in order}
@@ -192,13 +207,11 @@ def page(results: dict) -> str:
              "| model | openvino/ort | tvm/ort | best | auto/best | A/A | auto | auto's sub-DNNs | seconds to compile: ort, openvino, tvm, auto |",
              "|---|---|---|---|---|---|---|---|---|"]
     bounded = lambda s: f"{s['ratio']:.3f} [{s['low']:.3f}, {s['high']:.3f}]"
-    counts: dict[str, int] = {}
     for name, row in sorted(results["models"].items()):
         if "failed" in row:
             lines.append(f"| `{name}` | failed: {row['failed'].splitlines()[-1][:80]} | | | | | | | |")
             continue
         made, judged = row["compile"], verdict(row)
-        counts[judged] = counts.get(judged, 0) + 1
         cell = lambda b: bounded(row["ratios"][b]) if b in row["ratios"] else "not compiled"
         engines = ", ".join(f"{n} {b}" for b, n in sorted(made["auto"]["engines"].items()))
         seconds = ", ".join(str(made[b].get("seconds", "-")) for b in ("ort", "openvino", "tvm", "auto"))
@@ -207,8 +220,16 @@ def page(results: dict) -> str:
     tuned = [f"`{n}` {bounded(row['tuned'])}" for n, row in sorted(results["models"].items()) if "tuned" in row]
     if tuned:
         lines += ["", "Tuned TVM (`--tune`) against its default schedules: " + ", ".join(tuned) + "."]
-    judgement = ", ".join(f"{judged} on {n}" for judged, n in sorted(counts.items()))
-    return "\n".join(lines) + f"\n\nauto against the best single back end: {judgement or 'not measured'}.\n"
+    return "\n".join(lines) + "\n\n" + judgement(results["models"]) + "\n"
+
+
+def judgement(models: dict) -> str:
+    by_verdict: dict[str, list[str]] = {}
+    for name, row in sorted(models.items()):
+        if "failed" not in row:
+            by_verdict.setdefault(verdict(row), []).append(name)
+    told = "; ".join(f"{judged} on {len(names)}" + (f" ({', '.join(names)})" if judged != "equal" else "") for judged, names in sorted(by_verdict.items()))
+    return f"auto against the best single back end: {told or 'not measured'}."
 
 
 if __name__ == "__main__":

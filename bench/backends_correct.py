@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are the answers eager's, on every back end? `make backends-correct`.
 
-    .venv/bin/python bench/backends_correct.py [--models a,b] [--backends ort,openvino,tvm,auto] [--inputs 100] [--drives 200]
+    .venv/bin/python bench/backends_correct.py [--models a,b] [--backends ort,openvino,tvm,auto] [--inputs 100] [--drives 200] [--fresh]
 
 Every model of the zoo on every back end, as bench/correctness.py checks it: each input's decisions forced and free, and arms that no
 input takes driven. Each input is kept in build/backends-work as soon as it is done, each pair of model and back end in
-bench/results/backends_correct.json (and .md); the same command goes on where the last one was stopped.
+bench/results/backends_correct.json (and .md); the same command goes on where the last one was stopped. `--fresh` does what
+is named again.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ def main() -> int:
     p.add_argument("--inputs", type=int, default=100)
     p.add_argument("--drives", type=int, default=200, help="runs through arms that no input takes")
     p.add_argument("--limit", type=float, default=3600.0, help="seconds for one model on one back end")
+    p.add_argument("--fresh", action="store_true", help="forget earlier results of these models and back ends")
     p.add_argument("--one", help=argparse.SUPPRESS)
     args = p.parse_args()
     import zoo
@@ -47,6 +49,10 @@ def main() -> int:
     if unknown := [n for n in names if n not in zoo.MODELS] + [b for b in backends if b not in BACKENDS]:
         p.error(f"unknown: {', '.join(unknown)}")
     store = Store(RESULTS / "backends_correct.json")
+    if args.fresh:
+        for name in names:
+            for backend in backends:
+                store.change(lambda results: results["models"].get(name, {}).pop(backend, None))
     for backend in backends:
         for name in names:
             row = store.read()["models"].get(name, {}).get(backend, {})

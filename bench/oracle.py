@@ -22,13 +22,13 @@ import workload
 
 
 def race(folder: Path, packages: list[Path], inputs: list[Path], threads: int, seconds: float, profile: bool = False,
-         rounds: int = 1000) -> list[dict]:
-    """The lines of dycl-race: the header, then one per input."""
+         rounds: int = 1000, oracle: bool = True) -> list[dict]:
+    """The lines of dycl-race: the header, then one per input. Without the oracle errors are those against the first package."""
     command = [str(workload.BUILD / "bin" / "dycl-race"), "--program", str(folder / "program.dyir")]
     for package in packages:
         command += ["--package", str(package)]
     command += ["--threads", str(threads), "--seconds", str(seconds), "--rounds", str(rounds)]
-    command += ["--profile"] if profile else []
+    command += (["--profile"] if profile else []) + ([] if oracle else ["--no-oracle"])
     done = subprocess.run(command + [str(x) for x in inputs], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"dycl-race: {done.stderr.strip()[-2000:] or f'exit code {done.returncode}'}")

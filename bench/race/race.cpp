@@ -42,7 +42,7 @@ struct Options {
   std::vector<std::string> packages, inputs;
   int threads = 1, rounds = 1000;
   double seconds = 2;
-  bool profile = false;
+  bool profile = false, no_oracle = false;
 };
 
 struct Times {
@@ -250,6 +250,31 @@ Result<double> checked(Loaded& package, const std::vector<runtime::Value>& value
   return worst;
 }
 
+// Packages among themselves: the first one's results are what the others are compared with.
+Result<json> race_packages(const Options& options, const std::string& input, const ir::Program& program,
+                           std::vector<Loaded>& packages) {
+  DYCL_ASSIGN(const auto arguments, read_arguments(program, input));
+  std::vector<runtime::Value> values;
+  for (const ir::HostValue& argument : arguments) values.push_back(to_value(argument));
+  Path first;
+  json out = {{"input", input}};
+  std::vector<Racer> racers;
+  for (Loaded& package : packages) {
+    if (racers.empty()) {
+      DYCL_ASSIGN(const auto results, package.run->run(values));
+      for (const auto& result : results) first.results.push_back(to_host(result));
+    }
+    DYCL_ASSIGN(out["errors"][package.file], checked(package, values, first));
+    racers.emplace_back(package.file, [&package, &values]() -> Result<void> {
+      DYCL_TRY(package.run->run(values));
+      return {};
+    });
+  }
+  DYCL_TRY(race(racers, options));
+  for (const Racer& racer : racers) out["racers"].push_back(times_json(racer));
+  return out;
+}
+
 Result<json> race_input(const Options& options, const std::string& input, const ir::Program& program,
                         ir::TensorEvaluator& evaluator, const Engine& engine, std::vector<Loaded>& packages) {
   DYCL_ASSIGN(const auto arguments, read_arguments(program, input));
@@ -381,7 +406,8 @@ Result<void> run(const Options& options) {
   DYCL_ASSIGN(const Engine engine, Engine::create(options.threads));
   DYCL_ASSIGN(const ir::Program program, driver::read_program(options.program));
   for (const std::string& input : options.inputs) {
-    DYCL_ASSIGN(const json line, race_input(options, input, program, *evaluator, engine, packages));
+    DYCL_ASSIGN(const json line, options.no_oracle ? race_packages(options, input, program, packages)
+                                                   : race_input(options, input, program, *evaluator, engine, packages));
     std::cout << line.dump() << std::endl;
   }
   return {};
@@ -400,6 +426,7 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", options.rounds, "At most")->capture_default_str();
   app.add_option("--write", options.write, "A folder for the oracles as ONNX files");
   app.add_option("--cold", options.cold, "An .onnx that --write left, or a package: only load it and run it once");
+  app.add_flag("--no-oracle", options.no_oracle, "Only packages; their results are compared with the first one's");
   app.add_flag("--profile", options.profile, "Time per sub-DNN as well");
   app.add_option("inputs", options.inputs,
                  ".npz files, one per input: arguments in order; none: the engine's own time to load the sub-DNNs");

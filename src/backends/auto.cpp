@@ -40,15 +40,18 @@ struct Timed {
 // By turns, so that a disturbance meets all; the best of the rounds, because disturbances only add.
 Result<void> time_by_turns(std::vector<Timed>& all, double limit) {
   constexpr double kRound = 0.0005;
-  constexpr int kMinRounds = 10, kMaxRounds = 100;
+  constexpr int kMinRounds = 10, kMinRoundsOfLong = 3, kMaxRounds = 100;
+  constexpr double kLong = 0.002;  // seconds of a call
   std::vector<int> calls;
+  int least = kMinRounds;
   for (Timed& one : all) {
     DYCL_TRY(one.trial->seconds(one.loaded, 1));
     DYCL_ASSIGN(const double once, one.trial->seconds(one.loaded, 1));
+    if (once > kLong) least = kMinRoundsOfLong;
     calls.push_back(std::clamp(static_cast<int>(kRound / std::max(once, 1e-7)), 1, 500));
   }
   const auto start = Clock::now();
-  for (int round = 0; round < kMaxRounds && (round < kMinRounds || seconds_since(start) < limit); ++round)
+  for (int round = 0; round < kMaxRounds && (round < least || seconds_since(start) < limit); ++round)
     for (std::size_t i = 0; i < all.size(); ++i) {
       DYCL_ASSIGN(const double taken, all[i].trial->seconds(all[i].loaded, calls[i]));
       all[i].best = std::min(all[i].best, taken / calls[i]);
@@ -397,7 +400,10 @@ Result<SweepTimes> Measuring::swept(const std::vector<Search::Choice>& choices) 
       programs.back()[u] = {trial.get(), it->second};
     }
   }
-  DYCL_ASSIGN(SweepTimes times, sweep(programs, paths_, std::clamp(0.1 * limits_.budget, 0.2, 5.0)));
+  constexpr double kShareOfASweep = 0.3;
+  const double unspent = limits_.budget - seconds_since(start_);
+  DYCL_ASSIGN(SweepTimes times,
+              sweep(programs, paths_, std::clamp(std::min(0.1 * limits_.budget, kShareOfASweep * unspent), 0.2, 5.0)));
   learn(choices, times.medians);
   return times;
 }
