@@ -19,3 +19,16 @@ from .host_functions import host_function
 
 __all__ = ["CompileError", "CompileWarning", "CompiledProgram", "InputError", "compile", "host_function", "load"]
 __version__ = "0.1.0"
+
+
+def __getattr__(name):
+    """`_native` is loaded when it is first needed; without it, the error says what to do."""
+    if name != "_native":
+        raise AttributeError(f"module 'dycl' has no attribute '{name}'")
+    import importlib
+
+    try:
+        return importlib.import_module("dycl._native")
+    except ModuleNotFoundError as error:
+        version = ".".join(map(str, _sys.version_info[:2]))
+        raise ImportError(f"dycl's native module is not built for Python {version}: PYTHON={_sys.executable} make setup builds it") from error

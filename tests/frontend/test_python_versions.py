@@ -9,6 +9,7 @@ import opcode
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import pytest
 import torch
@@ -101,6 +102,19 @@ def test_another_python_is_refused_when_dycl_is_imported(version):
     assert run.returncode != 0
     last = run.stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: dycl needs Python 3.11 or 3.12") and f"{version[0]}.{version[1]}" in last
+
+
+def test_a_module_built_for_another_python_is_named(tmp_path):
+    package = tmp_path / "dycl"
+    package.mkdir()
+    for entry in Path(dycl.__path__[0]).iterdir():
+        if not entry.name.startswith("_native"):
+            (package / entry.name).symlink_to(entry)
+    (package / "_native.cpython-300-x86_64-linux-gnu.so").touch()
+    program = "import dycl; dycl.compile(lambda x: x, (__import__('torch').ones(1),))"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={"PYTHONPATH": str(tmp_path)})
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert run.stderr.strip().splitlines()[-1].startswith(f"ImportError: dycl's native module is not built for Python {version}: PYTHON=")
 
 
 # ---- comprehensions: 3.12 has them inline ------------------------------------------------------
