@@ -62,6 +62,7 @@ Result<SweepTimes> sweep(const std::vector<std::vector<SweptSubDnn>>& programs,
                          const std::vector<std::vector<std::size_t>>& ways, double seconds) {
   constexpr std::size_t kMaxRounds = 2000;
   std::vector<std::vector<std::vector<double>>> times;  // by program and sub-DNN
+  times.reserve(programs.size());
   for (const auto& program : programs) times.emplace_back(program.size());
   SweepTimes found;
   found.totals.resize(programs.size());

@@ -16,8 +16,6 @@
 #include <fstream>
 #include <system_error>
 
-extern char** environ;
-
 namespace dycl::backends {
 namespace {
 
@@ -95,6 +93,7 @@ Result<void> Worker::start() {
   ::posix_spawn_file_actions_adddup2(&actions, out[1], 1);
   ::posix_spawn_file_actions_addopen(&actions, 2, (own / "log").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const int error = ::posix_spawnp(&process_, words[0].c_str(), &actions, nullptr, arguments.data(), environ);

@@ -159,7 +159,8 @@ Results softmax_of(const Call& call, bool logarithm) {
   Tensor out = Tensor::zeros(in.dtype, in.shape);
   with_number(in.dtype, [&](auto type) {
     using T = decltype(type);
-    std::vector<double> greatest(static_cast<std::size_t>(element_count(plan.kept_shape)), -INFINITY),
+    std::vector<double> greatest(static_cast<std::size_t>(element_count(plan.kept_shape)),
+                                 -std::numeric_limits<double>::infinity()),
         sum(greatest.size(), 0);
     const auto at = [&](std::size_t i) { return static_cast<std::size_t>(plan.targets[i]); };
     const auto value = [&](std::size_t i) { return static_cast<double>(in.data<T>()[i]); };

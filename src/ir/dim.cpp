@@ -221,6 +221,7 @@ MaybePoly extremum(std::vector<Poly> args, bool want_max) {
   }
   if (kept_args.size() == 1) return kept_args.front();
   std::vector<std::string> texts;
+  texts.reserve(kept_args.size());
   for (const Poly& arg : kept_args) texts.push_back(text_of(arg));
   std::sort(texts.begin(), texts.end());
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());

@@ -20,7 +20,8 @@ Error unsupported(std::string message, std::string help = {}) {
 }
 
 std::string describe(const Node& node) {
-  return (node.domain.empty() ? "" : node.domain + ".") + node.op_type + (node.name.empty() ? "" : " '" + node.name + "'");
+  return (node.domain.empty() ? "" : node.domain + ".") + node.op_type +
+         (node.name.empty() ? "" : " '" + node.name + "'");
 }
 
 // "file:line:column-line:column"; anything else is no span.
@@ -79,19 +80,25 @@ Result<Tensor> constant_of(const Node& node) {
     if (!scalar) tensor.dims = {static_cast<std::int64_t>(elements.size())};
     tensor.bytes = ir::Bytes::copy_of(elements.data(), elements.size() * sizeof(elements[0]));
   };
-  if (a.name == "value" && a.kind == Attribute::Kind::Tensor) tensor = a.tensor.front();
-  else if (a.name == "value_float" && a.kind == Attribute::Kind::Float) fill(DType::F32, std::vector{a.f}, true);
-  else if (a.name == "value_int" && a.kind == Attribute::Kind::Int) fill(DType::I64, std::vector{a.i}, true);
-  else if (a.name == "value_floats" && a.kind == Attribute::Kind::Floats) fill(DType::F32, a.floats, false);
-  else if (a.name == "value_ints" && a.kind == Attribute::Kind::Ints) fill(DType::I64, a.ints, false);
-  else return unsupported(describe(node) + " with '" + a.name + "'");
+  if (a.name == "value" && a.kind == Attribute::Kind::Tensor)
+    tensor = a.tensor.front();
+  else if (a.name == "value_float" && a.kind == Attribute::Kind::Float)
+    fill(DType::F32, std::vector{a.f}, true);
+  else if (a.name == "value_int" && a.kind == Attribute::Kind::Int)
+    fill(DType::I64, std::vector{a.i}, true);
+  else if (a.name == "value_floats" && a.kind == Attribute::Kind::Floats)
+    fill(DType::F32, a.floats, false);
+  else if (a.name == "value_ints" && a.kind == Attribute::Kind::Ints)
+    fill(DType::I64, a.ints, false);
+  else
+    return unsupported(describe(node) + " with '" + a.name + "'");
   if (tensor.external) return unsupported(describe(node) + " is stored in another file");
   tensor.name = node.outputs.front();
   return tensor;
 }
 
-const std::set<std::string> kRandom = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
-                                       "RandomUniformLike"};
+const std::set<std::string> kRandom = {"Bernoulli",        "Multinomial",   "RandomNormal",
+                                       "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
 
 }  // namespace
 
@@ -251,6 +258,7 @@ Result<ir::Type> BlockImporter::type_of_result(const Node& node, std::size_t ind
   if (const auto it = types_.find(node.outputs[index]); it != types_.end())
     return type_from(it->second, *it->second.dtype);
   std::vector<std::optional<DType>> dtypes;
+  dtypes.reserve(operands.size());
   for (const ir::ValueId v : operands)
     dtypes.push_back(v.present() ? std::optional(function_.type_of(v).dtype) : std::nullopt);
   const auto dtype = result_dtype(node, index, dtypes);
@@ -262,7 +270,8 @@ Result<ir::Type> BlockImporter::type_of_result(const Node& node, std::size_t ind
 
 // The same list under another name; false for tensors.
 Result<bool> BlockImporter::add_identity_of_sequence(const Node& node) {
-  if (node.inputs.size() != 1 || node.outputs.size() != 1) return invalid(describe(node) + " must have one input and one output");
+  if (node.inputs.size() != 1 || node.outputs.size() != 1)
+    return invalid(describe(node) + " must have one input and one output");
   const auto found = value(node.inputs[0]);
   if (!found || function_.type_of(*found).is_tensor()) return false;
   DYCL_TRY(bind(node.outputs[0], *found));
