@@ -134,6 +134,8 @@ class Measuring {
   std::map<std::size_t, Result<std::vector<ir::Tensor>>> references_;  // what structures give for the drawn operands
   std::size_t class_count_ = 0;
   std::size_t tried_ = 0, possible_ = 0;
+  std::map<std::string, std::unique_ptr<Trial>> trials_;  // engines that ran programs, with what they have loaded
+  std::map<const Artifact*, std::size_t> loaded_;
   std::vector<std::vector<std::size_t>> paths_;  // ways through the program: units
   std::string raced_;                            // what whole programs took
 };
@@ -380,19 +382,17 @@ Result<void> Measuring::compile_members(const std::string& engine, const Search:
 // Whole programs against each other along drawn ways, of the sub-DNNs that could be timed.
 // What sub-DNNs took there takes the place of what they took alone.
 Result<SweepTimes> Measuring::swept(const std::vector<Search::Choice>& choices) {
-  std::map<std::string, std::unique_ptr<Trial>> trials;
-  std::map<const Artifact*, std::size_t> loaded;
   std::vector<std::vector<SweptSubDnn>> programs;
   for (const Search::Choice& choice : choices) {
     programs.emplace_back(units_.size());
     for (std::size_t u = 0; u < units_.size(); ++u) {
       if (units_[u].blocked <= 0) continue;
-      auto& trial = trials[choice[u]];
+      auto& trial = trials_[choice[u]];
       if (!trial) {
         DYCL_ASSIGN(trial, Trial::start(choice[u], limits_.threads, options_.plugin_folders));
       }
       const Artifact& artifact = artifact_of(u, choice);
-      const auto [it, is_new] = loaded.try_emplace(&artifact, 0);
+      const auto [it, is_new] = loaded_.try_emplace(&artifact, 0);
       if (is_new) {
         DYCL_ASSIGN(it->second,
                     trial->load(program_, *functions_[u], artifact, random_operands(*functions_[u], kSeed)));
@@ -457,6 +457,7 @@ Search::Choice Measuring::all_in(const std::string& engine, double plausible) co
 // differ, and a mixture faster than the best engine alone.
 Result<Assignment> Measuring::conclude() {
   constexpr double kMaybeFaster = 1.3, kTooSlow = 1.25;  // alone, a sub-DNN finds its caches full
+  constexpr double kMuch = 0.05;                         // of what moves, where little may be noise
   constexpr double kForAnother = 0.005;                  // what a mixture must gain over one engine
   std::vector<std::string> engines = {kOrt};
   engines.insert(engines.end(), others_.begin(), others_.end());
@@ -485,6 +486,10 @@ Result<Assignment> Measuring::conclude() {
   for (std::size_t u = 0; u < units_.size(); ++u)
     std::erase_if(units_[u].others, [&](const auto& other) { return !artifacts_.count({u, other.first}); });
   add(choices, search().best(engines));
+  for (const std::string& engine : engines) {  // the same with few moves, of much gain each
+    const Search::Choice few = search().from(engine, engines, kMuch);
+    if (search().total(few) < kTooSlow * search().total(all_ort)) add(choices, few);
+  }
   SweepTimes times;
   if (choices.size() > 1 && !paths_.empty()) {
     tell(std::to_string(choices.size()) + " programs race");

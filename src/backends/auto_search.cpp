@@ -36,16 +36,30 @@ double Search::total(const Choice& choice) const {
 Search::Choice Search::best(const std::vector<std::string>& engines) const {
   Choice winner(units_.size(), kOrt);
   for (const std::string& start : engines) {
-    Choice choice(units_.size(), kOrt);
-    for (std::size_t u = 0; u < units_.size(); ++u)
-      if (units_[u].others.count(start)) choice[u] = start;
-    improve(choice, engines);
-    if (total(choice) < total(winner)) winner = choice;
+    Choice choice = from(start, engines);
+    if (total(choice) < total(winner)) winner = std::move(choice);
   }
   return winner;
 }
 
-bool Search::try_move(Choice& choice, const std::set<std::size_t>& group, const std::string& engine) const {
+Search::Choice Search::from(const std::string& start, const std::vector<std::string>& engines, double worth) const {
+  constexpr int kMaxSweeps = 20;
+  Choice choice(units_.size(), kOrt);
+  for (std::size_t u = 0; u < units_.size(); ++u)
+    if (units_[u].others.count(start)) choice[u] = start;
+  bool moved = true;
+  for (int sweep = 0; moved && sweep < kMaxSweeps; ++sweep) {
+    moved = false;
+    for (const std::string& engine : engines) {
+      for (std::size_t u = 0; u < units_.size(); ++u) moved = try_move(choice, {u}, engine, worth) || moved;
+      for (const auto& group : members_) moved = try_move(choice, group, engine, worth) || moved;
+    }
+  }
+  return choice;
+}
+
+bool Search::try_move(Choice& choice, const std::set<std::size_t>& group, const std::string& engine,
+                      double worth) const {
   Choice changed = choice;
   double moved = 0;
   for (const std::size_t u : group) {
@@ -53,21 +67,9 @@ bool Search::try_move(Choice& choice, const std::set<std::size_t>& group, const 
     moved += units_[u].weight * (choice[u] == kOrt ? units_[u].blocked : units_[u].others.at(choice[u]));
     changed[u] = engine;
   }
-  if (changed == choice || total(changed) >= total(choice) - std::max(kWorthAMove * moved, 1e-12)) return false;
+  if (changed == choice || total(changed) >= total(choice) - std::max(worth * moved, 1e-12)) return false;
   choice = std::move(changed);
   return true;
-}
-
-void Search::improve(Choice& choice, const std::vector<std::string>& engines) const {
-  constexpr int kMaxSweeps = 20;
-  bool moved = true;
-  for (int sweep = 0; moved && sweep < kMaxSweeps; ++sweep) {
-    moved = false;
-    for (const std::string& engine : engines) {
-      for (std::size_t u = 0; u < units_.size(); ++u) moved = try_move(choice, {u}, engine) || moved;
-      for (const auto& group : members_) moved = try_move(choice, group, engine) || moved;
-    }
-  }
 }
 
 }  // namespace dycl::backends

@@ -38,9 +38,11 @@ class Search {
   // From every uniform start, by flips of one sub-DNN and of neighbours together, as long as the total falls.
   Choice best(const std::vector<std::string>& engines) const;
 
+  // From one engine for all, by moves that gain `worth` of what they move.
+  Choice from(const std::string& start, const std::vector<std::string>& engines, double worth = kWorthAMove) const;
+
  private:
-  bool try_move(Choice& choice, const std::set<std::size_t>& group, const std::string& engine) const;
-  void improve(Choice& choice, const std::vector<std::string>& engines) const;
+  bool try_move(Choice& choice, const std::set<std::size_t>& group, const std::string& engine, double worth) const;
 
   double cost(const Choice& choice, const std::vector<bool>& kept, std::size_t unit) const;
 
