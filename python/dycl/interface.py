@@ -18,6 +18,7 @@ import torch
 
 from .frontend import places
 from .frontend.inputs import InputError
+from .frontend.layout import fits
 from .frontend.raised import Raised
 from .frontend.sameness import same
 from .frontend.structure import ABSENT, Slot, StaticObject, count_leaves, from_json, imported, plain_object, rebuild, to_json
@@ -41,6 +42,7 @@ class Interface:
     unsaved: str = ""
     index_errors: dict = dataclasses.field(default_factory=dict)  # ONNX op -> what torch raises where an index is out of range
     themselves: list = dataclasses.field(default_factory=list)  # per variant: (place, "input" or "state", number) of what is given back itself
+    layouts: list = dataclasses.field(default_factory=list)  # how each input must lie in memory, where that matters (layout.py)
     kept: bool = False  # loaded from a file
     failures: list = dataclasses.field(default_factory=list)  # the writes that a call may leave which raises
     kept_inputs: dict = dataclasses.field(default_factory=dict)  # name -> number of an input that such a call may have written
@@ -63,6 +65,9 @@ class Interface:
                      captured.guards, random)
         result.failures = outputs.failures
         result.themselves = outputs.themselves
+        layout = captured.inputs.m.recorder.layout
+        if layout.matters or layout.offset_matters:
+            result.layouts = [layout.of(handle) for handle in inputs.handles]
         result.kept_inputs = {name: order[id(root.handle)] for name, root in outputs.kept_inputs.items()}
         result.containers = {key: path for key, (_, path) in inputs.objects.items()}
         result._kept = inputs.objects  # keeps those ids alive
@@ -97,6 +102,10 @@ class Interface:
         for name, template in self.keywords.items():
             _match(kwargs[name], template, name, found, given)
         self._check_apart(found)
+        for k, wanted in enumerate(self.layouts):
+            if not fits(found[k], wanted):
+                raise InputError(f"{self.names[k]}: lies in memory in another way than the example did, and the model depends on that; "
+                                 "pass a copy that does (contiguous() for most), or compile with one like it")
         return [x.detach() for x in found], found
 
     def _check_apart(self, found: list) -> None:
@@ -201,7 +210,7 @@ class Interface:
             "states": [name for name, *_ in self.states],
             "exceptions": {n: f"{c.__module__}:{c.__qualname__}" for n, c in self.exceptions.items()},
             "raised": self.exceptions.looks_to_json(), "random": self.random, "index_errors": self.index_errors, "kept_inputs": self.kept_inputs,
-            "themselves": [[t for t in found if t[1] == "input"] for found in self.themselves],
+            "layouts": self.layouts, "themselves": [[t for t in found if t[1] == "input"] for found in self.themselves],
         }
 
     @classmethod
@@ -222,6 +231,7 @@ class Interface:
         loaded.index_errors = data.get("index_errors", {})
         loaded.kept_inputs = data.get("kept_inputs", {})
         loaded.themselves = data.get("themselves") or [[] for _ in loaded.variants]
+        loaded.layouts = data.get("layouts", [])
         loaded.kept = True
         return loaded
 

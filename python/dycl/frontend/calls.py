@@ -20,7 +20,7 @@ from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
-from . import building, composed, indexing, packed, whole
+from . import building, composed, indexing, layout, packed, whole
 from .diagnostics import CaptureRefusal
 from .rtlist import RtList
 from .shims import RtSize
@@ -243,17 +243,15 @@ _EXITS: dict[str, Callable] = {
 
 def _run(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
     result = recorder.native(fn, args, kwargs)
+    name = getattr(fn, "__name__", "")
+    recorder.layout.note(name, result, args[0] if args else None)
     sizes = recorder.symbols.assumed_not_one
-    if sizes and not isinstance(result, torch.Tensor) and getattr(fn, "__name__", "") in _LAYOUT:
+    if sizes and not isinstance(result, torch.Tensor) and name in layout.ASKS:
         for size in sizes:
             recorder.symbols.require_not_one(size)
-    elif sizes and getattr(fn, "__name__", "") in _MAY_COPY and result._dycl.cell is not args[0]._dycl.cell:
+    elif sizes and name in layout.MAY_COPY and result._dycl.cell is not args[0]._dycl.cell:
         recorder.may_share(result._dycl, args[0]._dycl, sizes)
     return result
-
-
-_LAYOUT = {"is_contiguous", "stride", "is_non_overlapping_and_dense"}
-_MAY_COPY = {"contiguous", "reshape", "flatten", "reshape_as", "ravel", "to"}  # a view if the layout allows
 
 
 def _decided(recorder, tree: Any) -> Any:

@@ -26,6 +26,7 @@ from .form_rules import contiguous_strides
 from .forms import Forms
 from .graph import BOOL, INT, AtenNode, Block, HostNode, ScalarType, Span, TensorType, Value, dominates
 from .heap import Cell, Heap
+from .layout import Layout
 from .symbols import Extent, Symbols
 from .values import NeedDecision, RtBool, RtScalar
 from .views import TensorInfo, Views
@@ -61,6 +62,7 @@ class Recorder(Exits, lifting.Lifting):
         self._items: dict[Value, Any] = {}
         self._checked: dict[Value, Block] = {}
         self._maybe_shared: dict[Cell, list] = {}
+        self.layout = Layout()
         self.may_catch: Callable[..., bool] = lambda *errors: False  # the machine's answer
         self.range_of: Callable[..., tuple] = lambda number: (self.symbols.least(number), self.symbols.greatest(number))
         lifting.Lifting.__init__(self)
@@ -143,6 +145,7 @@ class Recorder(Exits, lifting.Lifting):
 
     def set_cell(self, cell: Cell, value: Value) -> None:
         lifting.check_writable(cell)
+        self.layout.written(cell)
         for size in self._maybe_shared.get(cell, ()):
             self.symbols.require_not_one(size)
         self.heap.touch(cell)

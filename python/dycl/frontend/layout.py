@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a program depends on how its arguments lie in memory.
+
+Values don't. But a model may ask (`is_contiguous`, `stride`), and `contiguous`, `reshape` and their kin give a view of one layout and
+a copy of another: which of the two it was shows when one of both is written in place. Such a program takes only arguments that
+lie as the example's did.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .heap import Cell
+
+ASKS = {"is_contiguous", "stride", "is_non_overlapping_and_dense", "dim_order"}
+MAY_COPY = {"contiguous", "reshape", "flatten", "reshape_as", "ravel", "to"}  # a view if the layout allows
+
+
+class Layout:
+    def __init__(self) -> None:
+        self.matters = self.offset_matters = False
+        self._cells: set[Cell] = set()  # storages that are one in some layouts and two in others
+
+    def note(self, name: str, result: Any, source: Any) -> None:
+        """A native call with that name gave `result`."""
+        if name in ASKS and not isinstance(result, torch.Tensor):
+            self.matters = True
+        elif name == "storage_offset":
+            self.offset_matters = True
+        elif name in MAY_COPY and all(hasattr(x, "_dycl") for x in (result, source)):
+            self._cells |= {result._dycl.cell, source._dycl.cell}
+
+    def written(self, cell: Cell) -> None:
+        self.matters = self.matters or cell in self._cells
+
+    def of(self, handle: torch.Tensor) -> tuple:
+        """What an argument must be like: (strides or None: contiguous, begins its memory)."""
+        strides = [int(s) if isinstance(s, int) else None for s in (*handle.shape, *handle.stride())]
+        return (None if None in strides else strides[handle.dim():]) if self.matters else [], self.offset_matters
+
+
+def fits(value: torch.Tensor, wanted: tuple) -> bool:
+    strides, begins = wanted
+    if begins and value.storage_offset():
+        return False
+    if strides is None:
+        return value.is_contiguous()
+    return all(size <= 1 or have == want for size, have, want in zip(value.shape, value.stride(), strides))
