@@ -5,6 +5,8 @@ inline or as functions, `super()`, slices, `yield from`, loop ends, generics) me
 
 import dis
 import functools
+import itertools
+import math
 import opcode
 import subprocess
 import sys
@@ -19,7 +21,7 @@ import dycl
 from dycl.frontend import bytecode, opcodes
 from dycl.frontend.capture import capture
 from dycl.frontend.options import Options
-from tests.frontend.harness import Cases, T, check, refused
+from tests.frontend.harness import Cases, I, T, check, refused
 
 case = Cases()
 POS, NEG, MIX = T(1.0, 2.0, 3.0, 0.5), T(-1.0, -2.0, -3.0, -0.5), T(-4.0, 1.0, 2.0, -1.5)
@@ -313,6 +315,33 @@ def unary_plus_and_spread(x):
     return more if x.sum() > 0 else (+x[0], *more)
 
 
+# ---- numbers -----------------------------------------------------------------------------------
+
+
+INF, NAN, D = float("inf"), float("nan"), torch.float64
+SUMMANDS = [T(*values, dtype=D) for values in (
+    (1e16, 1.0, -1e16), (0.1, 0.1, 0.1), (INF, 1.0, 2.0), (INF, -INF, 2.0), (NAN, 1.0, 2.0), (-0.0, -0.0, -0.0), (1e308, 1e308, -1e308),
+    (1e-320, 3.0, -3.0), (-1e16, -1.0, 1e16), (2.0**53, 1.0, 1.0))]
+
+
+def sums(x):
+    """3.12 carries along what rounding loses in a sum of floats, 3.11 does not."""
+    items = [row.item() for row in x]
+    negative = sum(items, -0.0)
+    tensors = sum([items[0], items[1], x[2]])
+    return sum(items), sum(items, 0.5), sum([0.1, 0.2, *items]), sum([1, *items, 2, True]), math.copysign(1.0, negative), tensors
+
+
+def test_sums_of_floats_are_those_of_the_running_python():
+    check(sums, SUMMANDS, paths=1, rtol=0.0, atol=0.0)
+    assert sum([1e16, 1.0, -1e16]) == float(sys.version_info >= (3, 12))
+
+
+@case((T(1.0, 2.0, 3.0), I(2)), (T(0.1, 0.2, 0.3), I(3)), (T(-1.0, 5.0, 5.0), I(0)), values=True)
+def a_sum_of_as_many_floats_as_the_input_says(x, n):
+    return sum([x[k].item() * 1e16 ** (k % 2) for k in range(int(n))])
+
+
 # ---- generators --------------------------------------------------------------------------------
 
 
@@ -458,6 +487,24 @@ def nested_quotes(x):
 @pytest.mark.parametrize("name", ["generic_functions", "generic_class", "nested_quotes"])
 def test_type_parameters(name):
     check(program_312(name), [POS, NEG])
+
+
+def batches(x):
+    def positive():
+        for row in x:
+            if row > 0:
+                yield row
+
+    try:
+        itertools.batched(x, 0)
+    except ValueError:
+        pass
+    return [(sum(batch), len(batch)) for batch in itertools.batched(positive(), 2)], list(itertools.batched("abc", 2))
+
+
+@since_312
+def test_batched():
+    check(batches, [POS, NEG, MIX, T(1.0, 2.0, 3.0, -4.0)])
 
 
 @since_312

@@ -15,6 +15,7 @@ import itertools
 import math
 import operator
 import random
+import sys
 import time
 import types
 import warnings
@@ -685,7 +686,8 @@ for _fn, _shim in ((enumerate, shims.enumerate_), (map, shims.map_), (filter, sh
                    (itertools.chain.from_iterable, shims.chain_from_iterable), (itertools.groupby, shims.groupby_),
                    (itertools.dropwhile, shims.dropwhile_), (itertools.starmap, shims.starmap_),
                    (itertools.islice, shims.islice_), (itertools.pairwise, shims.pairwise_),
-                   (itertools.zip_longest, shims.zip_longest_), (itertools.compress, shims.compress_)):
+                   (itertools.zip_longest, shims.zip_longest_), (itertools.compress, shims.compress_),
+                   *(((itertools.batched, shims.batched_),) if sys.version_info >= (3, 12) else ())):
     handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: protocol.call(m, s, _shim, args, kwargs))
 
 handles(functools.lru_cache)(lambda m, s, args, kwargs: protocol.call(m, s, shims.lru_cache, args, kwargs))
@@ -720,7 +722,7 @@ def _sum(m, s, args, kwargs):
     items = args[0]
     if isinstance(items, (list, tuple)) and not m.has_runtime(items) and len(args) == 1 and not kwargs:
         return sum(items)
-    return protocol.call(m, s, shims.sum_, args, kwargs)
+    return protocol.call(m, s, shims.sum_ if sys.version_info < (3, 12) else shims.sum_compensated, args, kwargs)
 
 
 def _extreme(native, shim):

@@ -221,6 +221,31 @@ def sum_(iterable, start=0):
     return total
 
 
+def sum_compensated(iterable, start=0):
+    """`sum` since 3.12: what rounding lost is carried along beside a total of floats. CPython compares magnitudes to find it
+    (Neumaier); the subtractions here (Knuth) give the same number without a decision."""
+    total, owed = start, 0.0
+    for x in iterable:
+        if type(total) is float and type(x) is float:
+            previous, total = total, total + x
+            part = total - previous
+            owed = owed - ((previous - (total - part)) + (x - part))
+        elif type(total) is float and isinstance(x, int):
+            total = total + x
+        else:
+            total = _settled(total, owed) + x
+            owed = 0.0
+    return _settled(total, owed)
+
+
+def _settled(total, owed):
+    # `owed` is infinite or no number only where `total` is, which must stay what it is: a finite number does not change that.
+    return total - min(_GREATEST, max(-_GREATEST, owed)) if type(total) is float else total
+
+
+_GREATEST = 1.7976931348623157e308
+
+
 def max_(items, key, default):
     best = _MISSING
     for x in items:
@@ -429,6 +454,23 @@ def pairwise_(iterable):
         if before is not _MISSING:
             yield before, x
         before = x
+
+
+def batched_(iterable, n):
+    if n < 1:
+        raise ValueError("n must be at least one")
+    return _batches(iterable, n)
+
+
+def _batches(iterable, n):
+    batch = ()
+    for x in iterable:
+        batch = (*batch, x)
+        if len(batch) == n:
+            yield batch
+            batch = ()
+    if batch:
+        yield batch
 
 
 def zip_longest_(*iterables, fillvalue=None):
