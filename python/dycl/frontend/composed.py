@@ -10,6 +10,7 @@ import torch
 
 from . import packed
 from .constants import is_known
+from .diagnostics import CaptureRefusal
 
 
 def compose(recorder, name: str, args: tuple, kwargs: dict) -> Any:
@@ -98,7 +99,25 @@ def _fill_diagonal(recorder, tensor, fill_value, wrap=False) -> Any:
     return recorder.native(compute, (), {})
 
 
+def _grouped_mm(recorder, input, mat2, offs=None, bias=None, out_dtype=None) -> Any:
+    """Rows of each group times the group's matrix. torch's rule for shapes knows one dtype, its kernel others too."""
+    if input.dim() != 2 or mat2.dim() != 3 or offs is None or bias is not None or out_dtype not in (None, input.dtype):
+        raise CaptureRefusal("torch's grouped_mm other than rows in groups by a matrix per group", "use a loop over the groups",
+                             kind="native.torch")
+
+    def compute():
+        group = (torch.arange(input.shape[0])[:, None] >= offs[None, :]).sum(1)
+        result = torch.zeros(input.shape[0], mat2.shape[2], dtype=input.dtype)
+        for k in range(mat2.shape[0]):
+            rows = torch.nonzero(group == k)[:, 0]
+            result = result.index_copy(0, rows, input[rows] @ mat2[k])
+        return result
+
+    return recorder.native(compute, (), {})
+
+
 _COMPOSED: dict[str, Callable] = {
+    "_grouped_mm": _grouped_mm, "grouped_mm": _grouped_mm,
     "diff": _diff, "fill_diagonal_": _fill_diagonal,"linspace": _linspace, "embedding_bag": _embedding_bag,
     "_pack_padded_sequence": packed.pack, "_pad_packed_sequence": packed.pad,
     **{name: packed.layer(name) for name in ("lstm", "gru", "rnn_tanh", "rnn_relu")},

@@ -16,9 +16,10 @@ from .diagnostics import CaptureRefusal
 from .onnx_table import overload
 
 _MOST_ROWS = 32
+_MOST_SUBSTITUTED = 128  # rows of a triangular system: a few steps each
 
 
-def _order(A: torch.Tensor, name: str) -> int:
+def _order(A: torch.Tensor, name: str, most: int = _MOST_ROWS) -> int:
     """The matrices' number of rows."""
     n = A.shape[-1]
     if A.dtype not in (torch.float32, torch.float64):
@@ -26,8 +27,8 @@ def _order(A: torch.Tensor, name: str) -> int:
     if not all(isinstance(d, int) for d in A.shape[-2:]):
         raise CaptureRefusal(f"torch.linalg.{name} of matrices whose size is known only at run time",
                              "pad them with the identity to a known size", kind="linalg")
-    if max(A.shape[-2:]) > _MOST_ROWS:
-        raise CaptureRefusal(f"torch.linalg.{name} of {A.shape[-2]} x {n} matrices: more than {_MOST_ROWS} rows",
+    if max(A.shape[-2:]) > most:
+        raise CaptureRefusal(f"torch.linalg.{name} of {A.shape[-2]} x {n} matrices: more than {most} rows",
                              "mark the function that calls it with @dycl.host_function", kind="linalg")
     return n
 
@@ -172,14 +173,14 @@ def _triangular(A, B, upper: bool, unit: bool, n: int):
 
 
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
-    n = _order(A, "solve_triangular")
+    n = _order(A, "solve_triangular", _MOST_SUBSTITUTED)
     A, B = _batched(A if left else A.mT, B if left else B.mT)
     X = _triangular(A, B, upper == left, unitriangular, n)
     return X if left else X.mT.clone()
 
 
 def triangular_solve(B, A, upper=True, transpose=False, unitriangular=False):
-    n = _order(A, "triangular_solve")
+    n = _order(A, "triangular_solve", _MOST_SUBSTITUTED)
     A, B = _batched(A, B)
     return _triangular(A.mT if transpose else A, B, upper != transpose, unitriangular, n), A.clone()
 

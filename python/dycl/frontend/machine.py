@@ -648,6 +648,8 @@ def refuse_own_error(error: Exception) -> None:
     texts = [x for x in error.args if isinstance(x, str)]
     own = isinstance(error, (TypeError, AttributeError, NameError, ValueError)) and len(texts) == len(error.args) \
         and _STAND_INS.search(" ".join(texts)) is not None
+    if isinstance(error, RecursionError):  # Python's own: calls of the user's program are no calls here
+        own = " ".join(texts).startswith("maximum recursion depth exceeded")
     if not own and not isinstance(error, StopIteration):
         own = _failed_in_recording(error)
     if isinstance(error, AttributeError) and not own:

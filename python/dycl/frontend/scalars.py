@@ -8,6 +8,7 @@ Operands are runtime scalars or plain numbers. A result whose *type* would depen
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 from .diagnostics import CaptureRefusal
@@ -194,6 +195,8 @@ class Scalars:
     def _compare_mixed(self, op: str, a: Any, b: Any) -> Any:
         """int against float: Python compares exactly; a double holds every int up to 2**53."""
         if not isinstance(a, RtScalar):
+            if not isinstance(b, RtScalar):
+                return getattr(operator, op)(a, b)
             return self._compare_mixed(_TURNED.get(op, op), b, a)
         if type(b) is float and math.isfinite(b):
             return self._compare_exactly(op, a, b)
