@@ -95,6 +95,28 @@ def returned(x):
     return table, {"inner": table, "all": {n for n in x.tolist()}, "first": table[int(x[0])]}
 
 
+def counters(x):
+    counted = collections.Counter(x[:3].tolist())
+    top, times = counted.most_common(1)[0]
+    del counted[54321]
+    plain = dict(counted)
+    return counted, plain.get(54321), 54321 in plain, top, times, counted[12345], len(counted), counted.total(), counted.__class__ is collections.Counter
+
+
+def in_order(x):
+    unique = list(dict.fromkeys(x.tolist()))
+    return len(unique), unique[-1]
+
+
+def questions(x):
+    table, other = {int(x[0]): 1}, {}
+    other[int(x[1])] = 1
+    known = {int(x[0]), int(x[1])}
+    more = set(x.tolist())
+    return (table == other, table != other, bool(table), not {}, known == more, known <= more, len(more - known), len(known & {3, 5}),
+            isinstance(table, dict) and type(table) is dict, 3 in table and table[3] == 1, len({**table, **other}))
+
+
 def nested(x):
     table = {}
     for k in range(3):
@@ -106,7 +128,7 @@ def nested(x):
     return total
 
 
-@pytest.mark.parametrize("f", [counts, pairs, texts, seen, comprehension, removed, missing, cells, nested, returned])
+@pytest.mark.parametrize("f", [counts, pairs, texts, seen, comprehension, removed, missing, cells, nested, returned, counters, in_order, questions])
 def test_same_as_eager(f):
     check(f, INPUTS, by_result=True)
 

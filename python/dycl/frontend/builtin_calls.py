@@ -160,6 +160,8 @@ def special_attribute(m: Machine, s: State, obj: Any, name: str) -> Any:
         if not hasattr([], name):
             raise AttributeError(f"'list' object has no attribute '{name}'")
         return ListMethod(obj, name)
+    if isinstance(obj, keys.TABLES) and name == "__class__":
+        return protocol.type_of(m, obj)
     if isinstance(obj, RtText):
         raise CaptureRefusal(f"str.{name} of text that holds a number known only at run time", kind="escape.str",
                              because=obj)
@@ -619,7 +621,7 @@ def _dict(cls):
             m.note_load(source, "*")
             return keys.made(m, cls(source, **kwargs))
         if isinstance(source, tables.RtDict):
-            return protocol.call(m, s, tables.copy_with, (source, cls, kwargs), {})
+            return protocol.call(m, s, tables.copy_with, (keys.as_table(m, cls()), source, kwargs), {})
         if hasattr(type(source), "keys"):
             if cls is not dict:
                 raise CaptureRefusal(f"{cls.__name__} of a {type(source).__name__}", "make a dict of it first", kind="builtin")
@@ -642,6 +644,19 @@ handles(collections.OrderedDict)(_dict(collections.OrderedDict))
 @handles(collections.defaultdict)
 def _defaultdict(m, s, args, kwargs):
     return keys.made(m, collections.defaultdict(*args, **kwargs), args[0] if args else None)
+
+
+@handles(collections.Counter)
+def _counter(m, s, args, kwargs):
+    if keys.wanted(m):
+        table = keys.as_table(m, collections.Counter())
+        return protocol.call(m, s, tables.count, (table, args[0] if args else None, m.new(dict(kwargs))), {})
+    made = keys.made(m, collections.Counter())
+    result = protocol.call(m, s, collections.Counter.__init__, (made, *args), kwargs)
+    if result is PUSHED:
+        s.frames[-1].result = (made,)
+        return PUSHED
+    return made
 
 
 # ---- tables: dicts and sets with keys known only at run time -------------------------------------

@@ -8,6 +8,7 @@ values instead (tables.py): capture begins anew, and the place of the program th
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import numbers
 import re
@@ -29,6 +30,10 @@ def at_run_time(key: Any) -> bool:
     """Whether the hash of a key is known only at run time."""
     if isinstance(key, (RtScalar, RtText, RtList)):
         return True
+    if isinstance(key, torch.Tensor):
+        if hasattr(key, "_dycl") and callable(key._dycl.cell.note):
+            key._dycl.cell.note()  # one that is this tensor in some paths and that one in others: they stay apart
+        return False
     return isinstance(key, tuple) and any(map(at_run_time, key)) or _is_frozen(key) and any(
         at_run_time(getattr(key, f.name, None)) for f in dataclasses.fields(key))
 
@@ -127,7 +132,7 @@ def as_table(m, container: Any, factory: Any = None) -> Any:
         table = m.new(object.__new__(tables.RtSet))
         table.found = m.new(list(container))
         return table
-    table = m.new(object.__new__(tables.RtDict))
+    table = m.new(object.__new__(tables.RtCounter if isinstance(container, collections.Counter) else tables.RtDict))
     table.kind, table.factory, table.removals = type(container), factory, 0
     table.found_keys, table.found_values = m.new(list(container)), m.new(list(container.values()))
     return table
@@ -136,9 +141,7 @@ def as_table(m, container: Any, factory: Any = None) -> Any:
 def new_like(m, table: Any) -> Any:
     if isinstance(table, tables.RtSet):
         return as_table(m, set())
-    made_ = as_table(m, {}, table.factory)
-    made_.kind = table.kind
-    return made_
+    return as_table(m, table.kind(), table.factory)
 
 
 def new_view(m, table: Any, what: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import iterators, keys, protocol, shims
+from . import iterators, keys, protocol, shims, tables
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .heap import ContextCell
@@ -41,6 +41,11 @@ def call_native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any
     if owner is None or isinstance(owner, (types.ModuleType, type)):
         if fn.__name__ == "__new__" and isinstance(owner, type):
             return _new(m, s, owner, fn, args, kwargs)
+        if fn.__name__ == "fromkeys" and owner is dict and args and not kwargs:
+            items = iterators.materialise(m, args[0])
+            if items is None or keys.wanted(m) or any(map(keys.at_run_time, items)):
+                given = args[0] if items is None else tuple(items)
+                return protocol.call(m, s, tables.from_keys, (given, *args[1:], None)[:2], {})
         return protocol.native(m, s, fn, args, kwargs)
     if isinstance(owner, torch.Tensor):
         return tensor_method(m, s, owner, fn.__name__, args, kwargs, fn)

@@ -177,7 +177,11 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
         result = cls.__new__(cls)
         made.append(result)
         columns = [rebuild(t, leaves, made) for t in template[2]]
-        result.update(zip(*columns) if len(columns) > 1 else columns[0])
+        if len(columns) == 1:
+            result.update(columns[0])
+        put = collections.OrderedDict.__setitem__ if isinstance(result, collections.OrderedDict) else dict.__setitem__
+        for key, value in zip(*columns) if len(columns) > 1 else ():
+            put(result, key, value)
         return result
     if kind == "set":
         slot = len(made)

@@ -48,10 +48,10 @@ def fill_set(table, items):
     return table
 
 
-def copy_with(table, kind, extra):
-    made = table.copy()
-    made.kind = kind
-    made.factory = None
+def copy_with(made, source, extra):
+    """`made`: an empty table."""
+    made.found_keys.extend(source.found_keys)
+    made.found_values.extend(source.found_values)
     made.update(extra)
     return made
 
@@ -192,6 +192,68 @@ class RtDict:
         return refuse("the text of a dict with keys known only at run time")
 
     __str__ = __repr__
+
+
+class RtCounter(RtDict):
+    """A collections.Counter."""
+
+    def __getitem__(self, key):
+        return self.get(key, 0)
+
+    def update(self, other=(), **extra):
+        if isinstance(other, dict) or hasattr(other, "keys"):
+            for key in other.keys():
+                self[key] = self[key] + other[key]
+        else:
+            for key in other:
+                self[key] = self[key] + 1
+        for key in extra:
+            self[key] = self[key] + extra[key]
+
+    def most_common(self, n=None):
+        ranked = sorted(self.items(), key=second, reverse=True)
+        return ranked if n is None else ranked[:max(n, 0)]
+
+    def __delitem__(self, key):
+        self.pop(key, None)
+
+    def __eq__(self, other):
+        return refuse("a comparison of a Counter with keys known only at run time")
+
+    __hash__ = None
+
+    def total(self):
+        return sum(self.found_values)
+
+    def elements(self):
+        for i in range(len(self.found_keys)):
+            for _ in range(self.found_values[i]):
+                yield self.found_keys[i]
+
+    def subtract(self, *others, **extra):
+        refuse("subtract() of a Counter with keys known only at run time")
+
+    def __or__(self, other):
+        refuse("| of a Counter with keys known only at run time")
+
+    __ior__ = __or__
+
+
+def second(pair):
+    return pair[1]
+
+
+def from_keys(items, value):
+    found = {}
+    for key in items:
+        found[key] = value
+    return found
+
+
+def count(counter, items, extra):
+    counter.update(() if items is None else items)
+    counter.update(extra)
+    return counter
 
 
 def view(table, what):
