@@ -105,6 +105,6 @@ def _inner(frame: types.FrameType | None) -> bool:
     """Called by an import, or by the recorder while it answers the callback."""
     while frame is not None and frame.f_code.co_name != "<module>":
         if policy.is_ours(frame.f_code.co_filename):
-            return frame.f_code.co_name not in ("native", "_run_native")
+            return frame.f_code.co_name not in ("_natively", "_run_native")
         frame = frame.f_back
     return True

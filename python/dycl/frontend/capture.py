@@ -7,6 +7,8 @@ buffer that turns out to be a state): `capture` loops until an attempt goes thro
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import types
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +36,25 @@ class Captured:
 
 
 def capture(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
+    with _collector_spared():
+        return _captured(fn, args, kwargs, options)
+
+
+@contextlib.contextmanager
+def _collector_spared():
+    """The garbage collector need not look through torch and the model while a capture makes objects; unless the process has
+    frozen some itself, since thawing takes no list."""
+    if gc.get_freeze_count():
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def _captured(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
     try:
         return _settle(fn, args, kwargs, options)
     except CompileError as error:

@@ -14,7 +14,7 @@ import sympy
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map_only
+from torch.utils._pytree import tree_iter
 
 from . import inplace, known, linalg, randomness
 from .diagnostics import CaptureRefusal
@@ -33,6 +33,7 @@ class DispatchRecorder(TorchDispatchMode):
         super().__init__()
         self.recorder = recorder
         self._kinds: dict[Any, str] = {}
+        self.log: list | None = None  # what is dispatched, ops within ops left out; see plans.py
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -41,13 +42,24 @@ class DispatchRecorder(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if func.namespace == "prim":
+            if self.log is not None and func.overloadpacket not in (prim.device, prim.layout):
+                self.log.append(None)
             return func(*args, **kwargs)
         kind = self._kinds.get(func)
         if kind is None:
             kind = self._kinds[func] = _kind(func)
+        log, self.log = self.log, None
         with self.recorder.unswallowed():
             args, kwargs = _enter(self.recorder, args), _enter(self.recorder, kwargs)
-            return getattr(self, "_" + kind)(func, args, kwargs)
+            result = self.run_kind(kind, func, args, kwargs)
+        if log is not None:
+            log.append((func, kind, args, kwargs, result))
+            self.log = log
+        return result
+
+    def run_kind(self, kind: str, func, args: tuple, kwargs: dict):
+        """Records an op of the kind; its tensors are handles."""
+        return getattr(self, "_" + kind)(func, args, kwargs)
 
     def _computed(self, func, args, kwargs):
         """The op's fake result."""
@@ -303,8 +315,7 @@ def _forget(tree: Any) -> None:
 
 def record_results(recorder, func, args, kwargs, result) -> Any:
     """Records `func` as one node with the fake `result`'s types; the result's tensors become handles."""
-    flat: list[FakeTensor] = []
-    tree_map_only(torch.Tensor, flat.append, result)
+    flat = [result] if isinstance(result, torch.Tensor) else [x for x in tree_iter(result) if isinstance(x, torch.Tensor)]
     if not flat and func.overloadpacket in (aten.size, aten.stride, aten.storage_offset, aten.numel):
         raise RuntimeError("a plain number was expected with symbolic sizes/strides")
     if not flat:

@@ -19,7 +19,7 @@ from torch.utils._pytree import tree_iter
 from .form_rules import contiguous_strides, result_shape
 
 _META, _CPU = torch.device("meta"), torch.device("cpu")
-_PLAIN = {bool, int, float, str, types.NoneType, torch.dtype, torch.device, torch.memory_format, torch.layout}
+PLAIN = {bool, int, float, str, types.NoneType, torch.dtype, torch.device, torch.memory_format, torch.layout}
 _OTHER = type("_Other", (), {"__repr__": lambda self: "<other>"})()  # has no form
 
 
@@ -31,8 +31,8 @@ def form_of(x: Any) -> Any:
         if info.form is None:
             info.form = _form_of_tensor(x)
         return None if info.form is _OTHER else info.form
-    if kind in _PLAIN:
-        return kind, x
+    if kind in PLAIN:
+        return (kind, x) if kind is not float or x else (kind, repr(x))  # 0.0 is not -0.0
     if kind is list or kind is tuple:
         forms = [kind]
         for item in x:
@@ -41,6 +41,8 @@ def form_of(x: Any) -> Any:
                 return None
             forms.append(form)
         return tuple(forms)
+    if kind is torch.Size:
+        return kind, tuple(x)
     if kind is dict:
         form = form_of(list(x.items()))
         return form and (dict, form)
@@ -112,6 +114,9 @@ class Forms:
 
     def _is_blank(self, x: torch.Tensor, shape: tuple, stride: tuple, dtype: torch.dtype) -> bool:
         return self.blank(shape, stride, dtype).untyped_storage().nbytes() == x.untyped_storage().nbytes()
+
+    def knows(self, key: Any) -> bool:
+        return key in self._known
 
     def passed(self, key: Any, func: Any = None) -> bool:
         """Whether an op that writes, and gives nothing new, was run with this key before; `func`: it was now."""

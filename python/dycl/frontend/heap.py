@@ -194,6 +194,7 @@ class Heap:
         self.written_at: dict[int, Any] = {}  # the user's line that first wrote an object from outside
         self.where: Any = lambda: None  # the user's line at hand
         self.fragile: dict[int, tuple] = {}  # id -> (object, what to call before a change): copies of it are elsewhere
+        self.installed = 0  # objects put in place for the states gone to, since dead ones were looked for
         self.dirty: set[int] = set()  # touched since the active overlay was last saved
 
     def touch(self, obj: Any) -> None:
@@ -247,6 +248,8 @@ class Heap:
                 obj = self.objects[key]
                 if overlay is not None and sys.getrefcount(obj) <= 3 + (key in self.born):
                     dead.append(key)
+                elif type(obj) is Cell:  # most are
+                    obj.value = contents
                 else:
                     install(obj, contents)
         for key in before:
@@ -254,9 +257,13 @@ class Heap:
                 obj = self.objects[key]
                 if overlay is not None and sys.getrefcount(obj) <= 3 + (key in self.born):
                     continue
-                install(obj, self.pristine[key])
+                if type(obj) is Cell:
+                    obj.value = self.pristine[key]
+                else:
+                    install(obj, self.pristine[key])
         for key in dead:
             del after[key]
+        self.installed += len(before) + len(after)
         self.active = overlay
 
     def contents_in(self, overlay: Overlay, obj: Any) -> Any:
@@ -273,6 +280,7 @@ class Heap:
     def bury(self, overlay: Overlay, reached: set[int]) -> None:
         """Marks the objects of the active overlay that its state cannot reach; they are not put back again."""
         self.save()
+        self.installed = 0
         contents = overlay.contents
         for key in contents:
             if key not in reached:

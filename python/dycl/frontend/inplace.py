@@ -79,8 +79,7 @@ def _by_functional_form(recorder, func, args, kwargs, arguments) -> Any:
         _try(recorder, func, args, kwargs)
     given = {a.name: arguments[a.name] for a in func._schema.arguments if not (outs and a in written)}
     positional = [given.pop(a.name) for a in functional._schema.arguments if not a.kwarg_only]
-    with recorder.mode:
-        result = functional(*positional, **given)
+    result = recorder.dispatched(functional, tuple(positional), given)
     results = list(result) if isinstance(result, (list, tuple)) else [result]
     targets = [arguments[a.name] for a in written]
     if len(targets) == 1 and isinstance(targets[0], (list, tuple)):

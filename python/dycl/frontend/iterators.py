@@ -138,23 +138,34 @@ class RtTensorIter:
 class MGenerator:
     """A generator of interpreted code; `frame` is its suspended frame, None when running or done."""
 
-    __slots__ = ("frame", "done", "__weakref__")
+    __slots__ = ("_frame", "_shared", "done", "__weakref__")
 
     def __init__(self, frame: Frame):
         frame.generator = None  # set while it runs: a suspended frame must not keep its generator alive
-        self.frame: Frame | None = frame
+        self.frame = frame
         self.done = False
+
+    @property
+    def frame(self) -> Frame | None:
+        if self._shared:
+            self.frame = self._frame.copy()
+        return self._frame
+
+    @frame.setter
+    def frame(self, frame: Frame | None) -> None:
+        self._frame = frame
+        self._shared = False  # with contents that states keep: copied before anyone may write to it
 
     def finish(self) -> None:
         self.frame = None
         self.done = True
 
     def dycl_contents(self):
-        return (self.frame.copy() if self.frame is not None else None, self.done)
+        return (self._frame if self._shared or self._frame is None else self._frame.copy(), self.done)
 
     def dycl_install(self, contents):
-        frame, self.done = contents
-        self.frame = frame.copy() if frame is not None else None
+        self._frame, self.done = contents
+        self._shared = self._frame is not None
 
 
 OURS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator, RtListIter)

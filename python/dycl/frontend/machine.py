@@ -57,7 +57,7 @@ class Machine:
         from . import builtin_calls, native_methods  # noqa: F401  (their errors must show here, not in a run)
         from .loops import Loops
         from .merge import Merger
-        from .opcodes import HANDLERS, refuse, send_done
+        from .opcodes import HANDLERS, MOVERS, refuse, send_done
         from .reach import reached
 
         self._reached = reached
@@ -74,7 +74,7 @@ class Machine:
         self.lists = Lists(self)
         self.options = options
         self.decisions = decisions
-        self.handlers = HANDLERS
+        self.handlers, self.movers = HANDLERS, MOVERS
         self._refuse_op, self._send_done = refuse, send_done
         self.facts = Facts(self.recorder)
         self.merger = Merger(self)
@@ -96,6 +96,7 @@ class Machine:
         self.initial_overlay: Overlay | None = None  # states that the program starts with
         self.gradients_wanted = self.gradients_asked = False  # requires_grad was set; was read
         self.steps = 0
+        self._decided: dict[int, bool] = {}  # for the present instruction, by value id
         self._sequence = itertools.count()
 
     # ---- starting and scheduling ------------------------------------------------
@@ -160,7 +161,7 @@ class Machine:
     def activate(self, state: State) -> None:
         self.current = state
         self.heap.activate(state.overlay)
-        if len(state.overlay.contents) > state.overlay.limit and state.frames:
+        if len(state.overlay.contents) > state.overlay.limit and self.heap.installed > _WORTH_A_WALK and state.frames:
             self.heap.bury(state.overlay, self._reached(self, state))
         self.recorder.block = state.block
 
@@ -187,15 +188,40 @@ class Machine:
         while True:
             frame = state.frames[-1]
             info = frame.info
-            if not fresh and self.ready and frame.pc in info.joins and self._awaits(state):
-                self.push(state)
+            if not fresh and self.ready and frame.pc in info.joins and self._awaits(state) and self._waits(state):
                 return
             fresh = False
             if frame.pc in info.loop_body and not self.loops.arrive(state, frame):
                 return
-            if not self.step(state):
+            if not self._moved(frame) and not self.step(state):
                 return
             state = self.current
+
+    def _moved(self, frame: Frame) -> bool:
+        """Executes instructions that only move values between variables and stack, up to the next that may do more or that states
+        may meet at. False if there are none."""
+        info, first = frame.info, frame.pc
+        instrs, loop_body, joins = info.instrs, info.loop_body, info.joins
+        while True:
+            ins = instrs[frame.pc]
+            handler = self.movers.get(ins.op)
+            if handler is None:
+                return frame.pc != first
+            try:
+                handler(self, self.current, frame, ins)
+            except NameError:  # nothing was done: `step` says it again, as the program's
+                return frame.pc != first
+            self.steps += 1
+            self.advance(frame)
+            if frame.pc in joins or frame.pc in loop_body:
+                return True
+
+    def _waits(self, state: State) -> bool:
+        """Puts the state behind those that are not ahead of it. False if all are: it goes on."""
+        if state.key() < self.ready[0][0]:
+            return False
+        self.push(state)
+        return True
 
     def _awaits(self, state: State) -> bool:
         """Whether a state that is not ahead of this one might merge with it here: one that an outer frame keeps
@@ -210,7 +236,8 @@ class Machine:
         self.steps += 1
         if not state.prefix:
             state.since = next_value_id()
-        self._decided: dict[int, bool] = {}
+        if self._decided:
+            self._decided = {}
         self.recorder.span = ins.span if not frame.hidden else self.span_of(state)
         saved = frame.stack[:]
         saved_kw = frame.kw_names
@@ -245,8 +272,7 @@ class Machine:
             return False
         returned = len(state.frames) < depth
         if self.ready and (returned or split and len(self.ready) >= self.options.max_apart):  # a place to meet
-            self.push(state)
-            return False
+            return not self._waits(state)
         return True
 
     def _commit(self, state: State) -> None:
@@ -628,6 +654,7 @@ class Machine:
         return count
 
 
+_WORTH_A_WALK = 16000  # objects put in place since dead ones were looked for
 _INDICES = {torch.ops.aten.argmax.default, torch.ops.aten.argmin.default}
 
 
@@ -639,8 +666,8 @@ _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _SHAPES_OF_TORCH = tuple(os.path.join(os.path.dirname(torch.__file__), part) for part in (
     "_refs", "_decomp", "_meta_registrations.py", "_prims", "_subclasses", os.path.join("fx", "experimental")))
 _RECORDING = {f"{name}.py" for name in (
-    "aliases", "building", "calls", "composed", "constants", "dispatch", "exits", "graph", "indexing", "inplace", "lifting",
-    "loops", "merge", "reach", "symbol_lowering", "symbol_text", "symbols", "views", "whole", "whole_shapes")}
+    "aliases", "building", "calls", "composed", "constants", "dispatch", "exits", "form_rules", "forms", "graph", "indexing",
+    "inplace", "lifting", "loops", "merge", "plans", "reach", "symbol_lowering", "symbol_text", "symbols", "views", "whole", "whole_shapes")}
 
 
 def refuse_own_error(error: Exception) -> None:

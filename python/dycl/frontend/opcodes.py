@@ -1038,3 +1038,9 @@ def _match_class(m, subject, cls, positional, names):
             return None
         values.append(operator.attrgetter(name)(subject))
     return tuple(values)
+
+# Those that only move values between variables and the operand stack: they ask nothing, push no frame and change no object, and
+# where they raise (an unbound name) they have done nothing.
+MOVERS = {name: HANDLERS[name] for name in (
+    "NOP", "RESUME", "PRECALL", "POP_TOP", "PUSH_NULL", "COPY", "SWAP", "LOAD_CONST", "LOAD_FAST", "STORE_FAST", "LOAD_DEREF",
+    "LOAD_GLOBAL", "KW_NAMES") if name in HANDLERS}

@@ -27,6 +27,7 @@ from .forms import Forms
 from .graph import BOOL, INT, AtenNode, Block, HostNode, ScalarType, Span, TensorType, Value, dominates
 from .heap import Cell, Heap
 from .layout import Layout
+from .plans import Plans
 from .symbols import Extent, Symbols
 from .values import NeedDecision, RtBool, RtScalar
 from .views import TensorInfo, Views
@@ -52,6 +53,7 @@ class Recorder(Exits, lifting.Lifting):
         self.fake_mode = FakeTensorMode(shape_env=self.symbols.env, allow_non_fake_inputs=True)
         self.forms = Forms(self.fake_mode)
         self.mode = DispatchRecorder(self)
+        self.plans = Plans(self)
         self.views = Views(self)
         self.serial = 0  # counts native calls
         self._asked = 0
@@ -79,6 +81,17 @@ class Recorder(Exits, lifting.Lifting):
 
     def native(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         """Runs fn with recording on. Arguments are already handles and symbolic numbers."""
+        return self.plans.run(fn, args, kwargs, self._natively)
+
+    def dispatched(self, func: Any, args: tuple, kwargs: dict) -> Any:
+        """An op within one that is being recorded."""
+        return self.plans.run(func, args, kwargs, self._within if torch._C._len_torch_dispatch_stack() else self._natively)
+
+    def _within(self, func: Any, args: tuple, kwargs: dict) -> Any:
+        with self.mode:
+            return func(*args, **kwargs)
+
+    def _natively(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         with torch.no_grad(), self.symbols.asking(self.is_symbolic((args, kwargs))), self.fake_mode, self.mode:
             return fn(*args, **kwargs)
 

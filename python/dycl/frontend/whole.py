@@ -67,16 +67,12 @@ def _training(what: str) -> CaptureRefusal:
 
 def record_whole(recorder, name: str, args: tuple, kwargs: dict) -> Any:
     """The result of the call recorded as one node, or NotImplemented."""
-    packet = getattr(aten, _PACKETS.get(name, name), None)
     args = tuple(recorder.decide(a.node.expr) if isinstance(a, torch.SymBool) else a for a in args)
     kwargs = {k: recorder.decide(a.node.expr) if isinstance(a, torch.SymBool) else a for k, a in kwargs.items()}
-    op = _resolve(packet, args, kwargs)
-    if op is None or op in _decompositions():
+    found = recorder.plans.resolved(name, args, kwargs, _resolved)
+    if found is None:
         return NotImplemented
-    arguments = bind(op, args, _renamed(op, kwargs))
-    if name == "instance_norm" and arguments.get("running_mean") is not None and arguments.get("use_input_stats"):
-        return NotImplemented
-    positional, keywords = _canonical(op, arguments)
+    op, positional, keywords = found
     key = recorder.forms.key(op, positional, keywords)
     result = recorder.forms.again(key, op, positional, keywords)
     if result is NotImplemented and recorder.is_symbolic((positional, keywords)):
@@ -87,6 +83,17 @@ def record_whole(recorder, name: str, args: tuple, kwargs: dict) -> Any:
             return NotImplemented
         recorder.forms.keep(key, op, positional, keywords, result)
     return record_results(recorder, op, positional, keywords, result)
+
+
+def _resolved(name: str, args: tuple, kwargs: dict) -> tuple | None:
+    """The op that the call is, its positional and its keyword arguments."""
+    op = _resolve(getattr(aten, _PACKETS.get(name, name), None), args, kwargs)
+    if op is None or op in _decompositions():
+        return None
+    arguments = bind(op, args, _renamed(op, kwargs))
+    if name == "instance_norm" and arguments.get("running_mean") is not None and arguments.get("use_input_stats"):
+        return None
+    return op, *_canonical(op, arguments)
 
 
 def _resolve(packet, args: tuple, kwargs: dict) -> Any:
