@@ -2,11 +2,14 @@
 // Programs of several engines: who takes what, that results stay the same, and how auto chooses.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "backends/auto_paths.h"
 #include "backends/auto_search.h"
+#include "backends/auto_sweep.h"
 #include "backends/backend.h"
 #include "backends/mixed.h"
 #include "backends/ort/target.h"
@@ -72,6 +75,62 @@ TEST(Search, LeavesWhatAnotherEngineDoesNotTake) {
   std::vector<CostedSubDnn> units = {costs(10, 10, 1, {})};
   units[0].others.clear();
   EXPECT_EQ(Search(units, 0).best({"ort", "other"}), Search::Choice{"ort"});
+}
+
+// ---- ways through programs ------------------------------------------------------------
+
+constexpr const char* kLoop = R"(
+func @main(%x: f32[2], %go: bool) -> (f32[2]) {
+^entry:
+  goto ^head(%x)
+^head(%h: f32[2]):
+  branch %go, ^inside, ^after
+^inside:
+  %b = call @body(%h) : f32[2]
+  goto ^head(%b)
+^after:
+  branch %go, ^fails, ^side
+^fails:
+  raise "ValueError" "no"
+^side:
+  branch %go, ^last, ^end(%h)
+^last:
+  %r = call @rare(%h) : f32[2]
+  goto ^end(%r)
+^end(%e: f32[2]):
+  return %e
+}
+subdnn @body(%x: f32[2]) -> (f32[2]) {
+^entry:
+  %y = Relu %x : f32[2]
+  return %y
+}
+subdnn @rare(%x: f32[2]) -> (f32[2]) {
+^entry:
+  %y = Relu %x : f32[2]
+  return %y
+}
+)";
+
+TEST(Paths, FollowBranchesAndLoopsButNoErrors) {
+  const auto parsed = ir::parse(kLoop, "test");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  const auto weights = backends::call_weights(*parsed);
+  EXPECT_GT(weights.at("body"), 4);
+  EXPECT_LT(weights.at("body"), 12);
+  EXPECT_GT(weights.at("rare"), 0.3);
+  EXPECT_LT(weights.at("rare"), 0.7);
+  EXPECT_EQ(backends::draw_paths(*parsed, 5), backends::draw_paths(*parsed, 5));
+}
+
+// The ratio is that of each way, not of the ways together; a round that was disturbed does not count.
+TEST(Paths, RatiosAreMediansByWay) {
+  backends::SweepTimes times;
+  times.ways = {0, 1, 0, 1, 0, 1};
+  times.totals = {{1, 100, 1, 100, 1, 100}, {0.5, 100, 0.5, 100, 7, 100}};
+  EXPECT_NEAR(times.ratio(1, 0).median, std::sqrt(0.5), 1e-9);
+  EXPECT_NEAR(times.ratio(0, 0).median, 1, 1e-9);
+  EXPECT_NEAR(times.mean(0), 50.5, 1e-9);
 }
 
 // ---- whole programs ------------------------------------------------------------------
