@@ -105,7 +105,12 @@ def counters(x):
 
 def in_order(x):
     unique = list(dict.fromkeys(x.tolist()))
-    return len(unique), unique[-1]
+    plain = {3: 1}
+    copied = plain.copy()
+    copied[int(x[0])] = 2
+    known = {3}
+    known |= {int(x[1])}
+    return len(unique), unique[-1], len(copied), len({1, 3} | known), len({1, 3} - known), len(known), len(plain)
 
 
 def questions(x):

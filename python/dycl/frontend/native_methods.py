@@ -170,6 +170,8 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
         result = fn(*full, **kwargs)
     else:
         result = protocol.native(m, s, fn, full, kwargs)
+    if name == "copy" and type(result) in (dict, set):
+        return keys.made(m, result)
     return m.new_if_mutable(result) if name in ("copy", "split", "fromkeys") else result
 
 

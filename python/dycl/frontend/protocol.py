@@ -589,6 +589,10 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
     if dunder is not None:
         return call(m, s, m.shim("reflected"), (a, b, *dunder, _SIGNS.get(op, op)), {})
     if op == "add" and isinstance(a, (torch.Size, m.size_type)) and isinstance(b, tuple) or isinstance(
+    if isinstance(b, keys.TABLES) and isinstance(a, (set, dict)):
+        if inplace:
+            keys.make_table(m, a, 0)
+        a = keys.as_table(m, a)
             b, (torch.Size, m.size_type)) and isinstance(a, tuple) and op == "add":
         joined = (*a, *b)
         return m.size_type(joined) if any(isinstance(x, RtScalar) for x in joined) else torch.Size(joined)

@@ -98,7 +98,7 @@ def _parts(x: Any, look: Any) -> tuple | None:
 def has_value_of_its_own(x: Any) -> bool:
     """An instance of a dataclass that is equal to another by its fields: who it is matters to `is` and `id` alone."""
     params = getattr(type(x), "__dataclass_params__", None)
-    return params is not None and params.eq and not isinstance(x, (type, dict, list, torch.nn.Module)) and hasattr(x, "__dict__") \
+    return params is not None and params.eq and type(x).__hash__ is not object.__hash__ and not isinstance(x, (type, dict, list, torch.nn.Module)) and hasattr(x, "__dict__") \
         and "__getattr__" not in dir(type(x)) and type(x).__getattribute__ is object.__getattribute__
 
 
