@@ -596,7 +596,7 @@ ParseOutcome parse_all(std::string_view text, const std::string& file_name, cons
   return Parser(text, file_name, options).run();
 }
 
-Result<Program> parse(std::string_view text, std::string file_name, const ParseOptions& options) {
+Result<Program> parse(std::string_view text, const std::string& file_name, const ParseOptions& options) {
   ParseOutcome outcome = parse_all(text, file_name, options);
   if (outcome.program) return std::move(*outcome.program);
   Error all = outcome.errors.front();

@@ -32,7 +32,7 @@ ParseOutcome parse_all(std::string_view text, const std::string& file_name, cons
 
 // The same with all errors drawn into the one Error's message: file:line:column, the
 // line and a caret for each.
-Result<Program> parse(std::string_view text, std::string file_name = "<text>", const ParseOptions& options = {});
+Result<Program> parse(std::string_view text, const std::string& file_name = "<text>", const ParseOptions& options = {});
 
 // One type alone, e.g. "list<f32[2,N]>".
 Result<Type> parse_type(std::string_view text);

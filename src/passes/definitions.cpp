@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/definitions.h"
 
-#include <cstring>
+#include <bit>
+#include <cstdint>
 
 #include "support/elements.h"
 
@@ -70,7 +71,7 @@ ir::Attr attr_of(const scalar::Scalar& value) {
 bool same_constant(const ir::Attr& a, const ir::Attr& b) {
   const auto* x = std::get_if<double>(&a);
   const auto* y = std::get_if<double>(&b);
-  if (x && y) return std::memcmp(x, y, sizeof(double)) == 0;
+  if (x && y) return std::bit_cast<std::uint64_t>(*x) == std::bit_cast<std::uint64_t>(*y);
   return a == b;
 }
 

@@ -41,10 +41,12 @@ int forward_gotos(ir::Function& function) {
   for (std::size_t b = 0; b < function.blocks.size(); ++b) {
     const ir::Block& block = function.blocks[b];
     const auto* jump = std::get_if<ir::Goto>(&block.exit);
-    if (b == 0 || !block.body.empty() || !jump || loops.is_header[b] || cfg.position(b) == kNone) skipped[b] = false;
+    const bool only_jumps = b != 0 && block.body.empty() && jump && !loops.is_header[b] && cfg.position(b) != kNone;
     // An edge that goes back without its target being a header (irreducible) could lead round for ever.
-    else if (cfg.position(jump->edge.target.index) <= cfg.position(b) && !loops.is_header[jump->edge.target.index])
-      skipped[b] = false;
+    const auto goes_astray = [&](std::size_t target) {
+      return cfg.position(target) <= cfg.position(b) && !loops.is_header[target];
+    };
+    if (!only_jumps || goes_astray(jump->edge.target.index)) skipped[b] = false;
   }
   int forwarded = 0;
   // Last blocks first, so that a skipped block's own edge is already final.

@@ -38,7 +38,7 @@ Part part_of(const std::vector<Part>& parts, const ir::Op& op) {
 class Half {
  public:
   Half(const ir::Function& source, const std::vector<Part>& parts, Part part, std::string name)
-      : source_(source), parts_(parts), part_(part), inside_(source.values.size()) {
+      : source_(source), parts_(parts), inside_(source.values.size()) {
     made.name = std::move(name);
     made.kind = ir::FunctionKind::SubDnn;
     made.span = source.span;
@@ -90,7 +90,6 @@ class Half {
 
   const ir::Function& source_;
   const std::vector<Part>& parts_;
-  const Part part_;
   std::vector<ir::ValueId> inside_;
   std::map<std::uint32_t, const ir::Op*> definition_;
 };

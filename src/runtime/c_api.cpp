@@ -231,6 +231,7 @@ dycl_error* dycl_run_create(const dycl_program* program, dycl_run** run) noexcep
   return guarded(program->program.get(), [&]() -> Result<void> {
     *run = nullptr;
     DYCL_ASSIGN(auto made, runtime::Run::create(program->program));
+    // `guarded` catches. NOLINTNEXTLINE(bugprone-unhandled-exception-at-new)
     *run = new dycl_run{std::move(made), {}, {}, {}, {}};
     return {};
   });

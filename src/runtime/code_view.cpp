@@ -10,7 +10,7 @@ namespace {
 
 std::string_view pattern_of(std::uint32_t number) {
   if (const auto op = scalar_op(number)) return scalar::signature(*op).operands.size() == 1 ? "wr" : "wrr";
-  switch (static_cast<Opcode>(number)) {
+  switch (static_cast<Opcode>(number)) {  // NOLINT(bugprone-branch-clone): a table
 #define DYCL_X(name, value, pattern) \
   case Opcode::name: return pattern;
     DYCL_PLAN_OPCODES(DYCL_X)

@@ -18,7 +18,7 @@ std::uint64_t rounded(std::uint64_t bytes) {
 void* aligned_memory(std::uint64_t bytes) { return std::aligned_alloc(kAlignment, rounded(bytes)); }
 
 // Size classes are powers of two from 64 bytes up.
-int size_class_of(std::uint64_t bytes) { return std::bit_width(rounded(bytes) - 1); }
+int size_class_of(std::uint64_t bytes) { return static_cast<int>(std::bit_width(rounded(bytes) - 1)); }
 
 }  // namespace
 

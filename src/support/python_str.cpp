@@ -35,8 +35,8 @@ std::string python_str(double value) {
   if (exponent < 0) return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
   if (count <= exponent + 1)
     return sign + digits + std::string(static_cast<std::size_t>(exponent + 1 - count), '0') + ".0";
-  return sign + digits.substr(0, static_cast<std::size_t>(exponent + 1)) + "." +
-         digits.substr(static_cast<std::size_t>(exponent + 1));
+  const std::size_t before_point = static_cast<std::size_t>(exponent) + 1;
+  return sign + digits.substr(0, before_point) + "." + digits.substr(before_point);
 }
 
 std::string python_str(std::int64_t value) { return std::to_string(value); }

@@ -118,7 +118,7 @@ Located Lowering::literal_of(const std::vector<float>& elements) {
 }
 
 Located Lowering::scratch_of(std::int64_t floats) {
-  const Located out{Place::Scratch, scratch_, DType::F32, {floats}, false};
+  Located out{Place::Scratch, scratch_, DType::F32, {floats}, false};
   scratch_ += (floats * 4 + 63) / 64 * 64;
   return out;
 }
