@@ -89,3 +89,20 @@ def test_triangular_systems_of_chunks():
     for A in (torch.randn(2, 64, 64).abs(), -torch.ones(2, 64, 64)):
         B = torch.randn(2, 64, 3)
         torch.testing.assert_close(program(A, B), f(A, B))
+
+
+def test_named_axes_written_out():
+    """einx's calls; by stand-ins with its names, as the library is not among the tests' packages."""
+    from dycl.frontend import named_axes
+
+    x, y = torch.randn(2, 3, 4), torch.randn(2, 3)
+    call = lambda name, *given: named_axes.written_out(type("F", (), {"__module__": "einx.ops", "__name__": name})(), given, {})  # noqa: E731
+    assert torch.equal(call("multiply", "b n d, b n", x, y)(), x * y[..., None])
+    assert torch.equal(call("add", "b n, d -> d b n", y, torch.arange(4))(), torch.arange(4)[:, None, None] + y)
+    assert torch.equal(call("where", "b n, b n, n", y > 0, y, torch.zeros(3))(), torch.where(y > 0, y, torch.zeros(3)))
+    for pattern in ("b [n] d, b n", "b (n m) d, b n", "b ... d, b n", "b, n"):
+        assert call("multiply", pattern, x, y) is None
+    for a, b in ((x, y[:, :2]), (x[:, :0], y[:, :0])):
+        with pytest.raises(Exception, match="the size of the axis n"):
+            call("multiply", "b n d, b n", a, b)()
+    assert call("sum", "b n d, b n", x, y) is None

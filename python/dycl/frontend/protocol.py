@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from . import bytecode, callbacks, keys, policy, tables
+from . import bytecode, callbacks, keys, named_axes, policy, tables
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED, PUSHED, Machine
 from .rtlist import RtList
@@ -263,6 +263,10 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
             if isinstance(value, (list, dict, set)):
                 m.note_load(value, "*")
         try:
+            if policy.is_native_package(fn) and m.recorder.is_symbolic(args):
+                written = named_axes.written_out(fn, args, kwargs)
+                if written is not None:
+                    return m.recorder.native(written, (), {})
             return m.recorder.call(fn, args, kwargs)
         except AssertionError as error:  # shape functions assert what the kernels check
             raise RuntimeError(str(error)) from error
@@ -585,14 +589,14 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
             return RtText.join([a, b])
     if isinstance(a, str) and op == "mod" and m.has_runtime(b):
         return _percent_format(m, a, b if isinstance(b, tuple) else (b,))
-    dunder = _user_operator(m, s, op, a, b)
-    if dunder is not None:
-        return call(m, s, m.shim("reflected"), (a, b, *dunder, _SIGNS.get(op, op)), {})
-    if op == "add" and isinstance(a, (torch.Size, m.size_type)) and isinstance(b, tuple) or isinstance(
     if isinstance(b, keys.TABLES) and isinstance(a, (set, dict)):
         if inplace:
             keys.make_table(m, a, 0)
         a = keys.as_table(m, a)
+    dunder = _user_operator(m, s, op, a, b)
+    if dunder is not None:
+        return call(m, s, m.shim("reflected"), (a, b, *dunder, _SIGNS.get(op, op)), {})
+    if op == "add" and isinstance(a, (torch.Size, m.size_type)) and isinstance(b, tuple) or isinstance(
             b, (torch.Size, m.size_type)) and isinstance(a, tuple) and op == "add":
         joined = (*a, *b)
         return m.size_type(joined) if any(isinstance(x, RtScalar) for x in joined) else torch.Size(joined)
