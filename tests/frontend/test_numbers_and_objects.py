@@ -172,4 +172,10 @@ def dispatched_by_class(x):
     return kind(1 if x[0] > 0 else [x] if x[1] > 0 else "text"), torch.is_tensor(x)
 
 
+@case(*V)
+def a_tensor_as_a_key(x):
+    key = x if x[0] > 0 else x.clone()
+    return {x: "itself"}.get(key, "another"), key in {x}
+
+
 test_program = case.test()
