@@ -225,7 +225,7 @@ def store_special(m: Machine, s: State, obj: Any, name: str, value: Any) -> bool
 
 def _store_data(m: Machine, obj: torch.Tensor, value: Any) -> bool:
     """t.data = value: a copy, where nobody can tell; value and t share memory afterwards."""
-    if value is obj or isinstance(value, torch.Tensor) and m.is_symbolic(value) and m.recorder.lift(obj) is value:
+    if value is obj or isinstance(value, torch.Tensor) and m.is_symbolic(value) and not m.is_symbolic(obj) and m.recorder.lift(obj) is value:
         return True  # as module.to() does where nothing is to be changed
     made = m.is_symbolic(value) and value._dycl.parent is None and value is not obj \
         and all(root.handle is not value for root in m.recorder.roots)
