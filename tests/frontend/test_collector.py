@@ -16,12 +16,12 @@ def _compile(model):
 
 
 def test_nothing_stays_frozen():
-    assert gc.get_freeze_count() == 0
+    before = gc.get_freeze_count()  # 3.12 starts with some
     _compile(lambda x: x + 1)
-    assert gc.get_freeze_count() == 0
+    assert gc.get_freeze_count() == before
     with pytest.raises(dycl.CompileError):
         _compile(lambda x: x.data_ptr())
-    assert gc.get_freeze_count() == 0
+    assert gc.get_freeze_count() == before
 
 
 def test_what_the_process_froze_stays_frozen():
