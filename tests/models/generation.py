@@ -85,17 +85,6 @@ def git_caption():
         (ints(1, 2, low=6, high=12, seed=s), rand(1, 3, 8, 8, seed=s, scale=2)) for s in range(5)]
 
 
-@model("transformers", "codebooks delayed against each other, greedy")
-def musicgen_generate():
-    from transformers import MusicgenForCausalLM
-    from transformers.models.musicgen.configuration_musicgen import MusicgenDecoderConfig
-
-    config = MusicgenDecoderConfig(vocab_size=10, max_position_embeddings=32, num_hidden_layers=1, ffn_dim=24, num_attention_heads=2,
-                                   hidden_size=16, num_codebooks=2, pad_token_id=10, bos_token_id=10)
-    m = randomise(MusicgenForCausalLM(config), scale=2.0)
-    return (lambda ids: m.generate(ids, max_new_tokens=5, do_sample=False, pad_token_id=10, bos_token_id=10)), [(ints(2, 2, high=10, seed=s),) for s in range(5)]
-
-
 @model("transformers", "text of an image of run-time patches, until the end token")
 def pix2struct_generate():
     from transformers import Pix2StructConfig, Pix2StructForConditionalGeneration
