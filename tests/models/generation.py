@@ -38,6 +38,23 @@ def parakeet_rnnt():
     return (lambda x: m.generate(x, decoder_start_token_id=8).sequences), [(rand(1, 16, 8, seed=s, scale=2),) for s in range(5)]
 
 
+@model("transformers", "token-and-duration transducer: the frame advances by a predicted duration, tokens until the frames end")
+def parakeet_tdt():
+    from transformers import ParakeetEncoderConfig, ParakeetForTDT, ParakeetTDTConfig
+
+    encoder = ParakeetEncoderConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24, subsampling_factor=4,
+                                    subsampling_conv_channels=4, num_mel_bins=8, conv_kernel_size=3)
+    config = ParakeetTDTConfig(vocab_size=9, decoder_hidden_size=16, num_decoder_layers=1, blank_token_id=8, pad_token_id=2, durations=[0, 1, 2],
+                               max_symbols_per_step=2, encoder_config=encoder.to_dict())
+    m = randomise(ParakeetForTDT(config), scale=2.0)
+
+    def decode(x):  # durations are logits beside the tokens': untrained, they would be taken for tokens, and the embedding raises
+        out = m.generate(x, decoder_start_token_id=8, suppress_tokens=[9, 10, 11])
+        return out.sequences, out.durations
+
+    return decode, [(rand(1, 40, 8, seed=s, scale=2),) for s in range(8)]
+
+
 @model("transformers", "connectionist temporal classification: best path with the mask's length")
 def parakeet_ctc():
     from transformers import ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetForCTC
