@@ -135,9 +135,9 @@ def sinabs_alif():
 
 @model("norse", "neurons that stay silent after a spike")
 def norse_lif_refractory():
-    from norse.torch.module.lif_refrac import LIFRefracCell
+    from norse.torch.module.lif_refrac import LIFRefracFeedForwardCell
 
-    m = randomise(LIFRefracCell(3, 3))
+    m = LIFRefracFeedForwardCell((3,)).eval()  # the recurrent cell can't make its first state
 
     def run(x):
         state, out = None, []
