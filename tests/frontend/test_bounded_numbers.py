@@ -88,13 +88,26 @@ def equal(a, b):
     return a == b if not isinstance(b, float) else abs(a - b) < 1e-5
 
 
-def test_a_key_that_may_be_anything_is_refused():
+def test_keys_that_may_be_anything_are_compared():
     def f(x):
         found = collections.defaultdict(int)
-        found[int(x.sum() * 100)] += 1
+        found[int(x[0] * 100)] += 1
+        found[int(x[1] * 100)] += 2
+        return x, len(found), list(found.values())
+
+    program = dycl.compile(f, (torch.ones(3),))
+    for values in ([1.0, 1.0, 0.0], [1.0, 2.0, 0.0], [-3.0, 3.0, 0.0], [7e6, 7e6, 1.0]):
+        x = torch.tensor(values)
+        assert program(x)[1:] == f(x)[1:]
+
+
+def test_a_float_key_that_may_be_anything_is_refused():
+    def f(x):
+        found = {}
+        found[x.sum().item()] = 1
         return x, len(found)
 
-    with pytest.raises(dycl.CompileError, match="key known only at run time"):
+    with pytest.raises(dycl.CompileError, match="key"):
         dycl.compile(f, (torch.ones(3),))
 
 
