@@ -37,7 +37,7 @@ from .machine import PUSHED, Machine
 from .rtlist import ListMethod, RtList
 from .runtime_text import RtText, format_value, is_text_of_argument
 from .state import State
-from .values import Thrown, RtFloat, RtInt, RtScalar
+from .values import RtBool, RtFloat, RtInt, RtScalar, Thrown
 
 _HANDLERS: dict[int, Any] = {}
 _KEEP: list = []
@@ -58,6 +58,11 @@ def intercept(fn: Any):
     found = _HANDLERS.get(id(fn))
     if found is not None:
         return found
+    kind = type(fn)
+    if kind is types.MethodType:
+        return _autograd_function(fn)
+    if issubclass(kind, torch.nn.Module):
+        return None
     if isinstance(fn, BoundSpecial):
         return fn.call
     if isinstance(fn, type) and fn.__module__.partition(".")[0] == "tqdm" and hasattr(fn, "set_postfix"):
@@ -79,8 +84,11 @@ def intercept(fn: Any):
     inner = _wrapped_by_torch(fn) if isinstance(fn, types.FunctionType) and fn.__dict__ else None
     if inner is not None:
         return lambda m, s, args, kwargs: protocol.call(m, s, inner, args, kwargs)
-    if isinstance(fn, types.MethodType) and fn.__name__ == "apply" and isinstance(fn.__self__, type) and issubclass(
-            fn.__self__, torch.autograd.Function):
+    return None
+
+
+def _autograd_function(fn: types.MethodType) -> Any:
+    if isinstance(fn.__self__, type) and fn.__name__ == "apply" and issubclass(fn.__self__, torch.autograd.Function):
         return functools.partial(_autograd_apply, fn.__self__)
     return None
 
@@ -821,6 +829,22 @@ def _gradients(m, s, args, kwargs):
 @handles(isinstance)
 def _isinstance(m, s, args, kwargs):
     return protocol.is_instance(m, *args)
+
+
+_WITHOUT_OVERRIDES = {FakeTensor, torch.Tensor, torch.nn.Parameter, type(None), bool, int, float, str, RtInt, RtFloat, RtBool}
+
+
+def _asks_for_overrides(fn: Any) -> None:
+    """Functions of torch.nn.functional ask first whether an argument brings its own implementation; others are torch's to tell."""
+
+    @handles(fn)
+    def answer(m, s, args, kwargs):
+        given = args[0] if fn is torch._C._has_torch_function and len(args) == 1 and type(args[0]) is tuple else args
+        return NotImplemented if kwargs or not _WITHOUT_OVERRIDES.issuperset(map(type, given)) else fn(*args)
+
+
+for _fn in (torch._C._has_torch_function, torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic):
+    _asks_for_overrides(_fn)
 
 
 @handles(torch._subclasses.fake_tensor.is_fake)

@@ -173,8 +173,6 @@ OURS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator, RtListIter)
 
 def get_iter(m: Machine, s: State, obj: Any) -> Any:
     """iter(obj): one of our iterators, or PUSHED when user code makes it."""
-    from . import protocol
-
     if isinstance(obj, OURS):
         return obj
     if isinstance(obj, RtRange):
@@ -249,8 +247,6 @@ def next_item(m: Machine, s: State, iterator: Any, exhausted, sent: Any = None) 
     if isinstance(iterator, RtListIter):
         found = m.lists.next(iterator)
         return DONE if found is None else found[0]
-    from . import protocol
-
     method = protocol.special_method(m, iterator, "__next__")
     if method is None:
         raise TypeError(f"'{type(iterator).__name__}' object is not an iterator")
@@ -342,8 +338,6 @@ def suspend(m: Machine, s: State, frame: Frame, value: Any) -> None:
 def materialise(m: Machine, source: Any) -> list | tuple | None:
     """All items at once if no user code and no decision is needed, else None."""
     if isinstance(source, (list, tuple, str, range, dict, set, frozenset, collections.deque, bytes)):
-        from . import protocol
-
         if protocol.python_method(source, "__iter__") is not None:
             return None
         if isinstance(source, (list, dict, set, collections.deque)):
@@ -370,3 +364,6 @@ def materialise(m: Machine, source: Any) -> list | tuple | None:
     if m.is_tensor(source) and len(source.shape) and type(source.shape[0]) is int:
         return list(m.recorder.call(type(source).unbind, (source, 0), {}))
     return None
+
+
+from . import protocol  # noqa: E402  (it needs this module, and an import per call costs)

@@ -212,13 +212,16 @@ class Machine:
             except NameError:  # nothing was done: `step` says it again, as the program's
                 return frame.pc != first
             self.steps += 1
-            self.advance(frame)
-            if frame.pc in joins or frame.pc in loop_body:
+            frame.pc = pc = frame.pc + 1  # as `advance`
+            if pc in loop_body:
+                self._enter_loop(frame, pc)
+                return True
+            if pc in joins:
                 return True
 
     def _waits(self, state: State) -> bool:
         """Puts the state behind those that are not ahead of it. False if all are: it goes on."""
-        if state.key() < self.ready[0][0]:
+        if state.is_before(self.ready[0][0]):
             return False
         self.push(state)
         return True

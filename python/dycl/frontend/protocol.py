@@ -42,9 +42,7 @@ _UNREAD = {id(fn) for fn in (isinstance, issubclass, type, callable, id, hasattr
 
 
 def call(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
-    from .builtin_calls import intercept
-
-    handler = intercept(fn)
+    handler = builtin_calls.intercept(fn)
     if handler is not None:
         if not (isinstance(fn, types.FunctionType) or id(fn) in _UNREAD):
             m.note_read(*args)
@@ -66,9 +64,7 @@ def call(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     if isinstance(fn, types.MethodWrapperType) and fn.__name__ == "__call__" and isinstance(fn.__self__, type):
         return construct_default(m, s, fn.__self__, args, kwargs)  # super().__call__ of a metaclass
     if isinstance(fn, (*_NATIVE_FUNCTIONS, *_DESCRIPTORS)):
-        from .native_methods import call_native
-
-        return call_native(m, s, fn, args, kwargs)
+        return native_methods.call_native(m, s, fn, args, kwargs)
     if isinstance(fn, functools._lru_cache_wrapper):
         return call(m, s, fn.__wrapped__, args, kwargs)
     written = getattr(fn, "_torchdynamo_inline", None) if isinstance(fn, torch.jit.ScriptFunction) else None
@@ -314,9 +310,7 @@ def python_method(obj: Any, name: str) -> Any:
 
 def special_method(m: Machine, obj: Any, name: str) -> Any:
     """obj's special method, bound; None if its class has none."""
-    from .builtin_calls import special_object_method
-
-    own = special_object_method(m, obj, name)
+    own = builtin_calls.special_object_method(m, obj, name)
     if own is not None:
         return own
     found = mro_lookup(type(obj), name)
@@ -339,24 +333,28 @@ def truth_method(m: Machine, value: Any) -> Any:
 
 
 def load_attr(m: Machine, s: State, obj: Any, name: str) -> Any:
-    from .builtin_calls import special_attribute
-
-    if isinstance(name, RtText):
-        name = attribute_of_text(m, obj, name)
-    if not isinstance(name, str):
-        raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
-    own = special_attribute(m, s, obj, name)
+    if type(name) is not str:
+        if isinstance(name, RtText):
+            name = attribute_of_text(m, obj, name)
+        if not isinstance(name, str):
+            raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
+    cls = type(obj)
+    if type(cls) is type and cls.__getattribute__ is _DEFAULT and issubclass(cls, torch.nn.Module):
+        return default_attr(m, s, obj, name)
+    own = builtin_calls.special_attribute(m, s, obj, name)
     if own is not NotImplemented:
         return own
     if isinstance(obj, super):
         return super_attr(m, s, obj, name)
     if isinstance(obj, (types.ModuleType, type)):
         return _class_attr(m, s, obj, name)
-    cls = type(obj)
     custom = mro_lookup(cls, "__getattribute__")
     if isinstance(custom, types.FunctionType) and policy.interpreted(custom):
         return call(m, s, custom, (obj, name), {})
     return default_attr(m, s, obj, name)
+
+
+_DEFAULT = object.__getattribute__
 
 
 def attribute_of_text(m: Machine, obj: Any, text: RtText) -> str:
@@ -460,9 +458,7 @@ def super_attr(m: Machine, s: State, sup: super, name: str) -> Any:
 
 def store_attr(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
     """obj.name = value; returns None, or PUSHED with the result dropped."""
-    from .builtin_calls import store_special
-
-    if store_special(m, s, obj, name, value):
+    if builtin_calls.store_special(m, s, obj, name, value):
         return None
     cls = type(obj)
     custom = mro_lookup(cls, "__setattr__")
@@ -657,8 +653,7 @@ def _user_operator(m: Machine, s: State, op: str, a: Any, b: Any):
 
 
 def _container_binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
-    from .iterators import materialise
-
+    materialise = iterators.materialise
     if inplace:
         if isinstance(a, list) and op == "add":
             items = materialise(m, b)
@@ -966,13 +961,11 @@ _EXAMPLE = {"int": 0, "float": 0.0, "bool": False}
 
 
 def is_instance(m: Machine, value: Any, kinds: Any) -> bool:
-    from .iterators import MGenerator
-
     if isinstance(value, RtScalar):
         return isinstance(_EXAMPLE[value.kind], kinds)
     if isinstance(value, RtText):
         return isinstance("", kinds)
-    if isinstance(value, MGenerator):
+    if isinstance(value, iterators.MGenerator):
         return isinstance((x for x in ()), kinds)
     if m.is_array(value):
         return m.arrays.is_instance(value, kinds)
@@ -1017,3 +1010,5 @@ def is_int_like(x: Any) -> bool:
 
 
 assert JUMPED is not PUSHED
+
+from . import builtin_calls, iterators, native_methods  # noqa: E402  (they need this module, and an import per call costs)

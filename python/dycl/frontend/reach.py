@@ -17,14 +17,16 @@ from typing import Any
 import torch
 
 from .bytecode import CodeInfo
+from .forms import Forms
 from .graph import Block, Span, TensorType, Value
 from .heap import Cell
 from .loops import LoopEntry
+from .plans import Plans
 from .state import Frame, State
 from .values import RtScalar
 
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.CodeType, CodeInfo, Block,
-           Span, TensorType, Value, RtScalar, LoopEntry, State, torch.dtype, torch.device, torch.Size, torch.SymInt,
+           Span, TensorType, Value, RtScalar, LoopEntry, State, Forms, Plans, torch.dtype, torch.device, torch.Size, torch.SymInt,
            torch._ops.OpOverload, torch._ops.OpOverloadPacket)
 
 

@@ -149,3 +149,11 @@ class State:
         if self.finished is not None:
             return ((1 << 60,),)
         return tuple(frame.point() for frame in self.frames)
+
+    def is_before(self, key: tuple) -> bool:
+        """self.key() < key, of an unfinished state: the innermost frames seldom count."""
+        for frame, other in zip(self.frames, key):
+            point = frame.point()
+            if point != other:
+                return point < other
+        return len(self.frames) < len(key)
