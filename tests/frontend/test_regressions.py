@@ -827,3 +827,17 @@ def test_two_ways_into_a_loop_that_begins_anew():
               torch.tensor([-1.0, -1.0, -0.5, -1.0])):
         got, wanted = program(x), f(x)
         assert list(got) == list(wanted) and all(torch.equal(got[k], wanted[k]) for k in wanted)
+
+
+def test_a_slice_whose_start_the_ranges_tell():
+    """A bias of one row, cut to the last rows of as many as there are tokens: one row still, which is broadcast."""
+    def f(ids, bias):
+        while ids.sum() < 20:
+            size = ids.shape[0]
+            cut = bias[max(0, bias.shape[0] - size):, min(0, size - 1):]
+            scores = ids.unsqueeze(1).float() + cut
+            ids = torch.cat([ids, scores.sum(1)[-1:].long() % 7 + 1])
+        return ids
+
+    bias = torch.tensor([[0.5, -1.0]])
+    check(f, [(I(2, 3, 1), bias), (I(-9, -9, -9), bias), (I(1, -1, 4), bias), (I(5, -8, 3), bias)])

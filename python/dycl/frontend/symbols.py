@@ -237,7 +237,8 @@ class Symbols:
         if op == "const":
             expr = sympy.Integer(operands[0])
         elif op is not None and depth < 8:
-            expr = _ARITHMETIC[op](*[self._expression_of(v, depth + 1) for v in operands])
+            parts = [self._expression_of(v, depth + 1) for v in operands]
+            expr = self._extreme(op, *parts) if op in ("int.max", "int.min") else _ARITHMETIC[op](*parts)
         else:
             expr = None
         if expr is None:
@@ -245,6 +246,15 @@ class Symbols:
             self._bound[expr] = value
         self._expressions[value] = expr
         return expr
+
+    def _extreme(self, op: str, a: sympy.Expr, b: sympy.Expr) -> sympy.Expr | None:
+        """The operand that the ranges say it is."""
+        over = self.env.bound_sympy(a - b)
+        if over.lower >= 0:
+            return a if op == "int.max" else b
+        if over.upper <= 0:
+            return b if op == "int.max" else a
+        return None
 
     def _symbol_between(self, value: Value, low: Any, high: Any) -> sympy.Symbol:
         with self.env.ignore_fresh_unbacked_symbols():
@@ -464,5 +474,7 @@ _ARITHMETIC = {
     "int.sub": lambda a, b: a - b,
     "int.mul": lambda a, b: a * b,
     "int.neg": lambda a: -a,
+    "int.max": None,
+    "int.min": None,
     "int.mod": lambda a, b: PythonMod(a, b) if b.is_Integer and b > 0 else None,
 }
