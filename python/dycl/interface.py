@@ -195,7 +195,7 @@ class Interface:
         elif kind == "slot":
             if self._chosen[id(owner), key[0]] == key[1]:
                 places.write(owner, key[0], value)
-        else:
+        elif places.read(owner, key) is not ABSENT or not same(getattr(owner, key, ABSENT), value):  # its class has it already
             places.write(owner, key, value)
 
     # ---- in a file ----------------------------------------------------------------------------

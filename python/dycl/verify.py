@@ -114,6 +114,15 @@ def _modules(value: Any, depth: int = 4) -> list:
     return [m for x in held for m in _modules(x, depth - 1)] if depth else []
 
 
+def _with_tensors_copied(value: Any) -> Any:
+    """As it is now: a tensor may be a buffer of the model, which is put back. Other objects stay themselves."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone() if type(value) is torch.Tensor else value
+    if type(value) in (list, tuple):
+        return type(value)(map(_with_tensors_copied, value))
+    return {k: _with_tensors_copied(v) for k, v in value.items()} if type(value) is dict else value
+
+
 class _Saved:
     """What a program writes in the outside world, so that a comparison leaves no trace."""
 
@@ -140,7 +149,9 @@ class _Saved:
         values: list = [owner.detach().clone() for owner, _ in self.tensors]
         for owner, key, _ in self.slots:
             value = copy.copy(owner) if key == "*" else places.read(owner, key)
-            values.append(None if value is ABSENT else value)
+            if value is ABSENT:  # or its class has it
+                value = None if isinstance(owner, (list, dict)) else getattr(owner, key, None)
+            values.append(_with_tensors_copied(value))
         return values
 
     def restore(self) -> None:

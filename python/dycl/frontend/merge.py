@@ -745,7 +745,9 @@ class Unifier:
                     key = ("merge", *self.point, "alias")
                     if _strict(self.m, key):
                         raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
-                    guard = _AliasGuard(self.m, key)
+                    known = {id(cell)} if id(cell) in roots else set()
+                    known.update(*(getattr(note, "roots", ()) for note in (cell.note, merged._dycl.cell.note)))
+                    guard = _AliasGuard(self.m, key, frozenset(known))
                     merged._dycl.cell.note = guard
                     if cell.note is None:
                         cell.note = guard
@@ -769,10 +771,13 @@ def _strict(m, key: tuple) -> bool:
 
 
 class _AliasGuard:
-    """The note of a storage whose aliases a merge has separated: writing to it starts capture anew."""
+    """The note of a storage whose aliases a merge has separated: writing to it starts capture anew.
 
-    def __init__(self, machine, key: tuple):
-        self.m, self.key = machine, key
+    `roots`: ids of the cells of outside storages that it is in some paths.
+    """
+
+    def __init__(self, machine, key: tuple, roots: frozenset = frozenset()):
+        self.m, self.key, self.roots = machine, key, roots
 
     def __call__(self) -> None:
         from .diagnostics import CaptureRefusal, Restart

@@ -31,6 +31,7 @@ from .raised import Raised
 from .rtlist import RtList
 from .runtime_text import RtText
 from .tables import RtView
+from .tensors import is_handle
 from .state import State
 from .structure import ABSENT, Flattener, Slot, plain_object
 from .values import RtScalar
@@ -46,6 +47,7 @@ class End:
         self.writes: dict = {}  # key -> (owner, name, template)
         self.roots: dict[int, Value] = {}
         self.themselves: dict[int, tuple] = {}  # id of a value that is an argument or a buffer given back as itself -> which
+        self.left: set[int] = set()  # ids of values left in attributes that are buffers written in place, or views of them
 
 
 class Outputs:
@@ -143,7 +145,7 @@ class Outputs:
         flattener = Flattener(self._leaf, self._refuse, lambda obj: m.is_born(obj) or id(obj) in m.heap.objects
                               or id(obj) in self.inputs.objects or hasattr(type(obj), "dycl_contents"))
         body = flattener.flatten(result, "result")
-        end.themselves = self._themselves(flattener.leaves)
+        of_result = len(flattener.leaves)
         recorder = self.m.recorder
         for root in recorder.written():
             end.roots[id(root)] = recorder.value_of_info(root.info)
@@ -167,6 +169,8 @@ class Outputs:
         end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
         end.template = (body, tuple((_Owner(owner), name, t) for owner, name, t in writes))
         end.values = [v for leaf in flattener.leaves for v in self._values(leaf)]
+        end.themselves = self._themselves(flattener.leaves)
+        end.left = {self._value(leaf).id for leaf in flattener.leaves[of_result:] if self._is_buffer(leaf)}
         return end
 
     def _themselves(self, leaves: list) -> dict[int, tuple]:
@@ -178,8 +182,21 @@ class Outputs:
         found: dict[int, set] = {}
         for leaf in leaves:
             if isinstance(leaf, torch.Tensor):
-                found.setdefault(self._value(leaf).id, set()).add(known.get(id(leaf)))
+                found.setdefault(self._value(leaf).id, set()).add(known.get(id(self._handle(leaf))))
         return {value: which.pop() for value, which in found.items() if len(which) == 1 and None not in which}
+
+    def _handle(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor if is_handle(tensor) else self.m.recorder.lift(tensor)
+
+    def _is_buffer(self, leaf: Any) -> bool:
+        """Whether a tensor shares the memory of a buffer that is written in place, in this call or in later ones."""
+        if not isinstance(leaf, torch.Tensor):
+            return False
+        cell = self._handle(leaf)._dycl.cell
+        buffers = {id(self.m.recorder.handle_of(owner)._dycl.cell) for _, kind, owner, _ in self.inputs.states if kind == "tensor"}
+        if buffers & getattr(cell.note, "roots", frozenset()):
+            cell.note()  # in some paths only: they stay apart
+        return id(cell) in buffers
 
     def _of_a_library(self, owner: Any) -> bool:
         """Filled by an installed package for itself, on the way to an exception: outside the model and its arguments."""
@@ -423,7 +440,8 @@ class Outputs:
         seen: list[tuple] = []
         numbers: list[int] = []
         for end in self.ends:
-            key = (end.template, tuple(_kind(v.type) for v in end.values))
+            key = (end.template, tuple(_kind(v.type) for v in end.values),
+                   tuple(end.themselves.get(v.id) for v in end.values if v.id in end.left))
             if key not in seen:
                 seen.append(key)
                 self.variants.append(end.template)
@@ -434,6 +452,10 @@ class Outputs:
             self.slots_of[number] = plan.place(end.values, self.slots_of[number])
         self.themselves = [_common([[end.themselves.get(v.id) for v in end.values] for end, n in zip(self.ends, numbers) if n == number])
                            for number in range(len(self.variants))]
+        for end, number in zip(self.ends, numbers):
+            itself = {place for place, _, _ in self.themselves[number]}
+            if any(v.id in end.left and k not in itself for k, v in enumerate(end.values)):
+                raise _second_name()
         state_names = [name for name, _ in m.graph.states]
         for end, number in zip(self.ends, numbers):
             m.activate(end.state)
@@ -474,6 +496,8 @@ class Outputs:
                 chosen[id(owner), key] = number = self._choice(name, self.inputs.choices[name], current)
                 values.append(m.scalars.value(number))
                 continue
+            if self._is_buffer(current):
+                raise _second_name()
             if kind == "slot":
                 values.append(self._value(current) if chosen[id(owner), attribute] == key[1] else initial)
                 continue
@@ -532,6 +556,11 @@ class _Owner:
 
     def __hash__(self) -> int:
         return id(self.obj)
+
+
+def _second_name() -> CaptureRefusal:
+    return CaptureRefusal("a buffer that is written in place, or a view of it, is left in an attribute: later calls change what the "
+                          "attribute holds", "assign a clone() of it", kind="state.alias")
 
 
 def _common(ends: list[list]) -> list[tuple]:
