@@ -96,6 +96,7 @@ class Machine:
         self.initial_overlay: Overlay | None = None  # states that the program starts with
         self.gradients_wanted = self.gradients_asked = False  # requires_grad was set; was read
         self.steps = 0
+        self._behind = 0  # states of the present group that have not run yet
         self._decided: dict[int, bool] = {}  # for the present instruction, by value id
         self._sequence = itertools.count()
 
@@ -108,8 +109,11 @@ class Machine:
         self._enter(state, function, args, kwargs)
         self.push(state)
         while self.ready:
-            for group in self.next_group():
-                self.run_state(group)
+            group = self.next_group()
+            self._behind = len(group)
+            for state in group:
+                self._behind -= 1
+                self.run_state(state)
 
     def _enter(self, state: State, function, args: tuple, kwargs: dict) -> None:
         from .shims import call_entry
@@ -221,7 +225,7 @@ class Machine:
 
     def _waits(self, state: State) -> bool:
         """Puts the state behind those that are not ahead of it. False if all are: it goes on."""
-        if state.is_before(self.ready[0][0]):
+        if not self._behind and state.is_before(self.ready[0][0]):
             return False
         self.push(state)
         return True
