@@ -347,25 +347,24 @@ def asteroid_pit_hungarian():
     return (lambda a, b: m(a, b)), [(rand(1, 4, 20, seed=s), rand(1, 4, 20, seed=s + 9)) for s in range(4)]
 
 
-@model("pomegranate", "hidden states by the Viterbi algorithm")
-def pomegranate_viterbi():
+def _hidden_markov_model():
     from pomegranate.distributions import Categorical
     from pomegranate.hmm import DenseHMM
 
     g = torch.Generator().manual_seed(1)
     probs = lambda *shape: torch.rand(*shape, generator=g).softmax(-1)  # noqa: E731
-    m = DenseHMM([Categorical(probs(1, 4)) for _ in range(3)], edges=probs(3, 3), starts=probs(3), ends=torch.full((3,), 0.1))
+    return DenseHMM([Categorical(probs(1, 4)) for _ in range(3)], edges=probs(3, 3), starts=probs(3), ends=torch.full((3,), 0.1))
+
+
+@model("pomegranate", "hidden states by the Viterbi algorithm")
+def pomegranate_viterbi():
+    m = _hidden_markov_model()
     return (lambda x: m.viterbi(x)), [(ints(2, 6, 1, high=4, seed=s),) for s in range(4)]
 
 
 @model("pomegranate", "forward and backward probabilities")
 def pomegranate_forward_backward():
-    from pomegranate.distributions import Categorical
-    from pomegranate.hmm import DenseHMM
-
-    g = torch.Generator().manual_seed(1)
-    probs = lambda *shape: torch.rand(*shape, generator=g).softmax(-1)  # noqa: E731
-    m = DenseHMM([Categorical(probs(1, 4)) for _ in range(3)], edges=probs(3, 3), starts=probs(3), ends=torch.full((3,), 0.1))
+    m = _hidden_markov_model()
     return (lambda x: m.forward_backward(x)), [(ints(2, 6, 1, high=4, seed=s),) for s in range(4)]
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from . import positions
 from .graph import INT, HostNode, Value
+from .scalars import TURNED
 from .values import RtInt
 
 Range = tuple[int | None, int | None]
 Ranges = dict[int, Range]
-_FLIPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 _HOLDS = {"eq": int.__eq__, "ne": int.__ne__, "lt": int.__lt__, "le": int.__le__, "gt": int.__gt__, "ge": int.__ge__}
 _LIMIT = 2**62  # beyond it numbers may wrap
@@ -100,7 +100,7 @@ class Facts:
         if b is None:
             return op, a, plus_b - plus_a
         if a is None:
-            return _FLIPPED[op], b, plus_a - plus_b
+            return TURNED.get(op, op), b, plus_a - plus_b
         return None
 
     def _split(self, value: Value) -> tuple[Value | None, int]:

@@ -62,6 +62,7 @@ class Outputs:
         self.changed: set = set()  # (id of the owner, name) of what some path leaves different
         self.owned: set | None = None  # ids of what belongs to the model
         self.place: Span | None = None  # the user's line that wrote what is looked at
+        self.buffers = {id(machine.recorder.handle_of(owner)._dycl.cell) for _, kind, owner, _ in inputs.states if kind == "tensor"}
         self.again = ""  # why capture begins anew, once all ends were looked at
         try:
             self._collect(machine)
@@ -193,10 +194,9 @@ class Outputs:
         if not isinstance(leaf, torch.Tensor):
             return False
         cell = self._handle(leaf)._dycl.cell
-        buffers = {id(self.m.recorder.handle_of(owner)._dycl.cell) for _, kind, owner, _ in self.inputs.states if kind == "tensor"}
-        if buffers & getattr(cell.note, "roots", frozenset()):
+        if self.buffers & getattr(cell.note, "roots", frozenset()):
             cell.note()  # in some paths only: they stay apart
-        return id(cell) in buffers
+        return id(cell) in self.buffers
 
     def _of_a_library(self, owner: Any) -> bool:
         """Filled by an installed package for itself, on the way to an exception: outside the model and its arguments."""
@@ -452,10 +452,8 @@ class Outputs:
             self.slots_of[number] = plan.place(end.values, self.slots_of[number])
         self.themselves = [_common([[end.themselves.get(v.id) for v in end.values] for end, n in zip(self.ends, numbers) if n == number])
                            for number in range(len(self.variants))]
-        for end, number in zip(self.ends, numbers):
-            itself = {place for place, _, _ in self.themselves[number]}
-            if any(v.id in end.left and k not in itself for k, v in enumerate(end.values)):
-                raise _second_name()
+        if any(end.left - end.themselves.keys() for end in self.ends):
+            raise _second_name()
         state_names = [name for name, _ in m.graph.states]
         for end, number in zip(self.ends, numbers):
             m.activate(end.state)

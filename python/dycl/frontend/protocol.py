@@ -23,7 +23,7 @@ from .diagnostics import CaptureRefusal
 from .machine import JUMPED, PUSHED, Machine
 from .rtlist import RtList
 from .runtime_text import Opaque, RtText
-from .scalars import kind_of
+from .scalars import TURNED, kind_of
 from .slices import narrow
 from .state import UNBOUND, Frame, State
 from .values import RtFloat, RtInt, RtScalar
@@ -709,7 +709,7 @@ def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
         return _compare_containers(m, s, op, a, b)
     if m.is_array(a) or m.is_array(b):
         return m.arrays.compare(op, a, b)
-    forward, reflected = python_method(a, f"__{op}__"), python_method(b, f"__{_TURNED.get(op, op)}__")
+    forward, reflected = python_method(a, f"__{op}__"), python_method(b, f"__{TURNED.get(op, op)}__")
     if op == "ne" and forward is None and (python_method(a, "__eq__") or reflected is None and python_method(b, "__eq__")) is not None:
         return call(m, s, m.shim("not_equal"), (a, b), {})
     if m.is_tensor(a) or m.is_tensor(b):
@@ -719,7 +719,7 @@ def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
             return op == "ne"
         return m.recorder.call(getattr(operator, op), (a, b), {})
     if (isinstance(a, RtScalar) or isinstance(b, RtScalar)) and forward is None and reflected is None:
-        return _compare_numbers(m, op, _plain_number(a, op), _plain_number(b, _TURNED.get(op, op)))
+        return _compare_numbers(m, op, _plain_number(a, op), _plain_number(b, TURNED.get(op, op)))
     if op in ("eq", "ne") and (isinstance(a, RtText) or isinstance(b, RtText)):
         found = keys.equal(m, a, b)
         return found if op == "eq" else m.scalars.unary("not", found) if isinstance(found, RtScalar) else not found
@@ -728,9 +728,6 @@ def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
     if isinstance(a, (list, tuple, dict, set)) and type(a) is not str and m.has_runtime((a, b)):
         return _compare_containers(m, s, op, a, b)
     return getattr(operator, op)(a, b)
-
-
-_TURNED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
 def _compare_numbers(m: Machine, op: str, a: Any, b: Any) -> Any:

@@ -34,7 +34,7 @@ _FAULTS: dict[str, tuple] = {
 }
 
 
-_TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def kind_of(x: Any) -> str | None:
@@ -197,7 +197,7 @@ class Scalars:
         if not isinstance(a, RtScalar):
             if not isinstance(b, RtScalar):
                 return getattr(operator, op)(a, b)
-            return self._compare_mixed(_TURNED.get(op, op), b, a)
+            return self._compare_mixed(TURNED.get(op, op), b, a)
         if type(b) is float and math.isfinite(b):
             return self._compare_exactly(op, a, b)
         if type(b) is int and not -(2**53) <= b <= 2**53:
