@@ -69,6 +69,7 @@ def main() -> int:
     p.add_argument("--inductor-limit", type=float, help="seconds that torch.compile may take per model")
     p.add_argument("--fresh", action="store_true", help="forget earlier results")
     p.add_argument("--report", action="store_true", help="only write the tables again")
+    p.add_argument("--quiet", action="store_true", help="no progress; what failed is told")
     p.add_argument("--part", help=argparse.SUPPRESS)
     args = p.parse_args()
     settings = dict(QUICK if args.quick else FULL)
@@ -100,7 +101,8 @@ def main() -> int:
     results = store.read()
     page = RESULTS / "quick.md" if args.quick else ROOT / "docs" / "paper.md"
     page.write_text(report.page(results, page.parent / "plots"))
-    print(f"wrote {store.file.relative_to(ROOT)} and {page.relative_to(ROOT)}")
+    if not args.quiet:
+        print(f"wrote {store.file.relative_to(ROOT)} and {page.relative_to(ROOT)}")
     failed = [f"{m}.{q}" for m in names for q in parts if "failed" in results["models"].get(m, {}).get(q, {})]
     if failed:
         print("failed: " + ", ".join(failed))
@@ -168,7 +170,8 @@ def measure(store: Store, names: list[str], parts: list[str], args: argparse.Nam
             return max(0.0, ahead - (time.time() - begin[0]))
 
         def tell(text: str, name=name) -> None:
-            show(f"[{finished}/{count}] {name} {text}", left())
+            if not args.quiet:
+                show(f"[{finished}/{count}] {name} {text}", left())
 
         def keep(part: str, row: dict, name=name, group=group) -> None:
             nonlocal finished
@@ -178,8 +181,9 @@ def measure(store: Store, names: list[str], parts: list[str], args: argparse.Nam
             finished += 1
             store.put(name, part, row)
             minutes = left(group[group.index(part) + 1:], number) / 60
-            print(f"\r{name:24} {part:16} {row['part_seconds']:7.1f} s  {brief(part, row)}  ({finished}/{count}, "
-                  f"about {minutes:.0f} min left)", flush=True)
+            if not args.quiet:
+                print(f"\r{name:24} {part:16} {row['part_seconds']:7.1f} s  {brief(part, row)}  ({finished}/{count}, "
+                      f"about {minutes:.0f} min left)", flush=True)
 
         launch(group, name, args, settings, limit, tell, keep)
 
