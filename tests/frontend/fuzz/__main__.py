@@ -211,7 +211,8 @@ def summary(results, seconds, args) -> int:
 def shrink_failures(bad, args) -> None:
     """The smallest program found for the first failure of each kind."""
     from tests.frontend.fuzz.execute import run
-    from tests.frontend.fuzz.generate import PRELUDE, generate
+    from tests.frontend.fuzz.generate import generate
+    from tests.frontend.fuzz.prelude import PRELUDE
     from tests.frontend.fuzz.shrink import shrink
 
     seen = set()
@@ -230,7 +231,8 @@ def shrink_failures(bad, args) -> None:
 
 def show(args) -> int:
     from tests.frontend.fuzz.execute import run
-    from tests.frontend.fuzz.generate import PRELUDE, generate
+    from tests.frontend.fuzz.generate import generate
+    from tests.frontend.fuzz.prelude import PRELUDE
 
     source = generate(args.seed)
     first = PRELUDE.count("\n")

@@ -7,7 +7,8 @@ The statements here come on top of generate.py's. Seeds from WILD on give these 
 
 from __future__ import annotations
 
-from tests.frontend.fuzz.generate import PRELUDE, Generator
+from tests.frontend.fuzz.generate import Generator
+from tests.frontend.fuzz.prelude import PRELUDE
 
 WILD = 1_000_000
 
