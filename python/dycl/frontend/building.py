@@ -7,13 +7,13 @@ a 0-d tensor and the whole is stacked.
 
 from __future__ import annotations
 
-import weakref
 from typing import Any, Callable
 
 import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from . import ndarrays
 from .arrays import RtArray
 from .constants import dtype_name
 from .diagnostics import CaptureRefusal
@@ -35,7 +35,7 @@ def _as_tensor(recorder, fn, args, kwargs):
     if isinstance(data, torch.Tensor):
         return _converted(recorder, data, options)
     made = build(recorder, data, options.get("dtype"), fn)
-    return _beside(made, data) if isinstance(data, np.ndarray) else made
+    return _beside(recorder, made, data) if isinstance(data, np.ndarray) else made
 
 
 def _new_tensor(recorder, fn, args, kwargs):
@@ -137,12 +137,12 @@ def _from_numpy(recorder, fn, args, kwargs):
         return args[0].tensor  # one memory
     with recorder.without_modes():
         made = recorder.constant_handle(torch.from_numpy(args[0]).clone())
-    return _beside(made, args[0])
+    return _beside(recorder, made, args[0])
 
 
-def _beside(made: torch.Tensor, array: np.ndarray) -> torch.Tensor:
+def _beside(recorder, made: torch.Tensor, array: np.ndarray) -> torch.Tensor:
     """The tensor shares its memory with the array: as long as somebody has that, it is not written."""
-    made._dycl.cell.array = weakref.ref(array)
+    ndarrays.share(recorder.heap, made._dycl.cell, array)
     return made
 
 

@@ -28,10 +28,10 @@ import torch.utils.checkpoint
 
 from ..host_functions import HostFunction
 from .. import host_functions
-from . import host_calls, iterators, keys, places, policy, protocol, shims, tables, unaccelerated
+from . import host_calls, iterators, keys, ndarrays, places, policy, protocol, shims, tables, unaccelerated
 from .arrays import BoundArrayMethod, RtArray
 from .diagnostics import CaptureRefusal
-from .graph import HostNode
+from .graph import BOOL, HostNode
 from .iterators import MGenerator, RtRange
 from .machine import PUSHED, Machine
 from .rtlist import ListMethod, RtList
@@ -799,8 +799,23 @@ def _sorted(m, s, args, kwargs):
 def _same(m, s, args, kwargs):
     a, b = args
     if isinstance(a, (RtScalar, RtArray)) or isinstance(b, (RtScalar, RtArray)):
+        if a is not b and isinstance(a, RtFloat) and isinstance(b, RtFloat) and not (_is_new(m, a) and _is_new(m, b)):
+            _refuse_not_a_number(m, a, b)
         return a is b  # a NaN is in the list that holds it
     return protocol.same_object(m, a, b)
+
+
+def _is_new(m, x):
+    """A float that was computed: an object of its own, not one of several that paths or `max` have chosen from."""
+    node = m.recorder.producers.get(x.value)
+    return isinstance(node, HostNode) and (node.op == "item" or node.op.startswith("float.") and node.op not in ("float.max", "float.min"))
+
+
+def _refuse_not_a_number(m, a, b):
+    """Whether two floats are one object matters only if both are NaN, and then the run fails."""
+    both = m.scalars.binary("and", *(m.scalars.host("float.isnan", x.value, type=BOOL) for x in (a, b)))
+    m.recorder.check(m.scalars.unary("not", both).value, "whether two floats that are no numbers are one object is not known in a compiled "
+                     "program", "RuntimeError")
 
 
 @handles(shims.put_choice)
@@ -1343,12 +1358,11 @@ def _numpy(fn, m, s, args, kwargs):
     if m.has_runtime(args) or m.has_runtime(kwargs):
         if m.has_tensor(args) and all(
                 not m.is_symbolic(a) or m.recorder.static(a) is not None for a in _leaves(args)) and not _rt(args):
-            args = _static_tree(m, args)
-            return fn(*args, **kwargs)
+            return ndarrays.run(m, fn, _static_tree(m, args), kwargs)
         return m.arrays.function(fn, args, kwargs)
     if (getattr(fn, "__module__", "") or "").startswith("numpy.random"):
         policy.check_native(m, fn)
-    return fn(*args, **kwargs)
+    return ndarrays.run(m, fn, args, kwargs)
 
 
 def _leaves(tree):
@@ -1367,7 +1381,9 @@ def _static_tree(m, tree):
     if isinstance(tree, torch.Tensor):
         with m.recorder.without_modes():
             real = m.recorder.static(tree) if m.is_symbolic(tree) else tree
-            return real.detach().numpy()
+            array = np.array(real.detach().numpy())
+        ndarrays.share(m.heap, (tree if m.is_symbolic(tree) else m.recorder.lift(tree))._dycl.cell, array)
+        return array
     if isinstance(tree, (list, tuple)):
         return type(tree)(_static_tree(m, x) for x in tree)
     return tree

@@ -18,18 +18,20 @@ import sys
 import types
 from typing import Any
 
+import numpy as np
+
 from .diagnostics import CaptureRefusal
 
 
 class Cell:
     """One mutable slot: a tensor's storage, a captured variable."""
 
-    __slots__ = ("value", "note", "array", "__weakref__")
+    __slots__ = ("value", "note", "arrays", "__weakref__")
 
     def __init__(self, value: Any = None, note: Any = None):
         self.value = value
         self.note = note
-        self.array: Any = None  # a weak reference to the numpy array whose memory this is (torch.from_numpy)
+        self.arrays: tuple = ()  # weak references to numpy arrays whose memory this is (torch.from_numpy, Tensor.numpy)
 
     def dycl_contents(self):
         return self.value
@@ -75,6 +77,8 @@ def contents_of(obj: Any) -> Any:
         return tuple(obj)
     if hasattr(type(obj), "dycl_contents"):
         return obj.dycl_contents()
+    if isinstance(obj, np.ndarray) and not obj.dtype.hasobject:
+        return obj.tobytes()
     if isinstance(obj, types.CellType):
         try:
             return (obj.cell_contents,)
@@ -110,6 +114,9 @@ def install(obj: Any, contents: Any) -> None:
     elif isinstance(obj, collections.deque):
         obj.clear()
         obj.extend(contents)
+    elif isinstance(obj, np.ndarray):
+        if obj.tobytes() != contents:
+            obj[...] = np.frombuffer(contents, obj.dtype).reshape(obj.shape)
     elif isinstance(obj, types.CellType):
         if contents:
             obj.cell_contents = contents[0]
@@ -169,6 +176,13 @@ def _has_slot(obj: Any, name: str) -> bool:
 DEAD = type("_Dead", (), {"__repr__": lambda self: "<dead>"})()  # contents of an object its state cannot reach
 
 
+def memory_of(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory, or the outermost one of those that look at it."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
 class Overlay:
     """What one state has written: object id -> contents. Copied when the state forks."""
 
@@ -194,6 +208,8 @@ class Heap:
         self.written_at: dict[int, Any] = {}  # the user's line that first wrote an object from outside
         self.where: Any = lambda: None  # the user's line at hand
         self.fragile: dict[int, tuple] = {}  # id -> (object, what to call before a change): copies of it are elsewhere
+        self.fresh_arrays: dict[int, Any] = {}  # id -> a weak reference to a numpy array that was made during capture
+        self.beside: dict[int, list] = {}  # id of a numpy array -> (weak references to it, to the storage of a tensor that shares its memory)
         self.installed = 0  # objects put in place for the states gone to, since dead ones were looked for
         self.dirty: set[int] = set()  # touched since the active overlay was last saved
 
@@ -207,12 +223,27 @@ class Heap:
         owner = self.owner_of_dict.get(key)
         if owner is not None:  # an object's own __dict__: its contents are the object's
             return self.touch(owner)
+        if isinstance(obj, np.ndarray) and self._is_elsewhere(obj):
+            return self.touch(memory_of(obj))
         if key not in self.objects:
             self.pristine[key] = contents_of(obj)
             self.objects[key] = obj
         if key not in self.born:
             self.written_at.setdefault(key, self.where())
         self.dirty.add(key)
+
+    def _is_elsewhere(self, array: np.ndarray) -> bool:
+        """Whether another array owns the memory. The array must not be a tensor's; one made during capture is the program's."""
+        if memory_of(array) is not array:
+            return True
+        key = id(array)
+        if any(known() is array and cell() is not None for known, cell in self.beside.get(key, ())):
+            raise CaptureRefusal("a write to a numpy array that shares its memory with a tensor (from_numpy, as_tensor, numpy)",
+                                 "copy() the array first", kind="inplace.shared")
+        fresh = self.fresh_arrays.get(key)
+        if fresh is not None and fresh() is array:
+            self.born[key] = array
+        return False
 
     def refuse_fragile(self, obj: Any) -> None:
         guard = self.fragile[id(obj)][1]

@@ -45,9 +45,13 @@ def check_writable(cell: Cell) -> None:
     if cell.note == "shared":
         raise CaptureRefusal("a write to a tensor whose memory another tensor shares in a way that cannot be traced",
                              "clone() one of them before compiling", kind="inplace.shared")
-    if cell.array is not None and cell.array() is not None:
-        raise CaptureRefusal("a write to a tensor that shares its memory with a numpy array (from_numpy, as_tensor)",
+    if shares_array(cell):
+        raise CaptureRefusal("a write to a tensor that shares its memory with a numpy array (from_numpy, as_tensor, numpy)",
                              "clone() the tensor first", kind="inplace.shared")
+
+
+def shares_array(cell: Cell) -> bool:
+    return any(array() is not None for array in cell.arrays)
 
 
 class Lifting:

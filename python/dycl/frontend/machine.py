@@ -88,6 +88,7 @@ class Machine:
         self.entry = Block(name="entry")
         self.graph = Graph(self.entry)
         self.loaded: dict[tuple[int, str], Any] = {}  # attributes of pre-existing objects that were read
+        self.arrays_seen: dict[int, Any] = {}  # numpy arrays in global variables that were read
         self.warnings: list[str] = []
         self.recursions: dict[Any, int] = {}  # functions whose recursion was cut off -> their calls since
         self.left: Span | None = None  # the user's line that returned last

@@ -23,6 +23,7 @@ from .arrays import RtArray
 from .facts import hull, joined
 from .graph import INT, Block, Edge, Goto, ListType, ScalarType, TensorType, Value, common_dominator, dominates
 from .heap import Cell, ContextCell, contents_of
+from .lifting import shares_array
 from .iterators import LiveIter, MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter, view_of
 from .runtime_text import RtText
 from .rtlist import EMPTY, RtList, RtListIter, cells_of, graph_lists, join, keep_as_is, kind_of_items, leaf_types
@@ -640,6 +641,10 @@ class Unifier:
             if set(ca) != set(cb):
                 self.apart("different sets")
             return ca
+        if isinstance(obj, np.ndarray):
+            if ca != cb:
+                self.apart("numpy arrays with different contents")
+            return ca
         if isinstance(obj, (types.CellType, ContextCell)):
             if len(ca) != len(cb):
                 self.apart("a variable defined in one state only")
@@ -741,7 +746,7 @@ class Unifier:
         for side in (0, 1):
             for entry in self.merged_cells:
                 cell, merged = entry[2 * side], entry[4]
-                if id(cell) in roots or id(cell) in live or len(targets[id(cell)]) > 1 or callable(cell.note):
+                if id(cell) in roots or id(cell) in live or len(targets[id(cell)]) > 1 or callable(cell.note) or shares_array(cell):
                     key = ("merge", *self.point, "alias")
                     if _strict(self.m, key):
                         raise Apart("a tensor written in place", "it shares memory with another one in some paths only")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import iterators, keys, protocol, shims, tables
+from . import iterators, keys, ndarrays, protocol, shims, tables
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .heap import ContextCell
@@ -102,7 +102,9 @@ def _numpy(m: Machine, t: torch.Tensor) -> Any:
     real = m.recorder.static(t)
     if real is not None:
         with m.recorder.without_modes():
-            return np.array(real.detach().numpy())
+            array = np.array(real.detach().numpy())
+        ndarrays.share(m.heap, m.recorder.lift(t)._dycl.cell if not m.is_symbolic(t) else t._dycl.cell, array)
+        return array
     return RtArray(t)
 
 

@@ -15,6 +15,8 @@ import sys
 import types
 import typing
 
+import numpy as np
+
 from . import iterators, keys, protocol, tables
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED, PUSHED
@@ -178,6 +180,8 @@ def delete_deref(m, s, f, i):
 @op("LOAD_GLOBAL")
 def load_global(m, s, f, i):
     value = _global(f, i.value)
+    if type(value) is np.ndarray:
+        m.arrays_seen[id(value)] = value
     if i.arg & 1:
         f.stack.append(NULL)
     f.stack.append(value)

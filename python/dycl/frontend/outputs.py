@@ -16,9 +16,10 @@ import types
 from operator import is_
 from typing import Any
 
+import numpy as np
 import torch
 
-from . import places, policy, protocol
+from . import ndarrays, places, policy, protocol
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, Span, TensorType, Value, successors
@@ -86,6 +87,7 @@ class Outputs:
                 self.ends.append(self._end(state, payload))
         self._begin_anew()
         self.roots = [r for r in machine.recorder.roots if any(id(r) in e.roots for e in (*self.ends, *self.raising))]
+        ndarrays.refuse_shared(machine, self.roots)
         self._states()
         self._assemble()
         for end in self.raising:
@@ -675,7 +677,7 @@ def _changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool):
             return
         yield obj, "*", list(after), list(before)
         return
-    if isinstance(obj, set) and set(before) == set(after):
+    if isinstance(obj, set) and set(before) == set(after) or isinstance(obj, np.ndarray) and before == after:
         return
     raise CaptureRefusal(f"a {type(obj).__name__} from outside is changed by the model",
                          "return the new value instead", kind="write-back")

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from . import bytecode, callbacks, keys, named_axes, policy, tables
+from . import bytecode, callbacks, keys, named_axes, ndarrays, policy, tables
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED, PUSHED, Machine
 from .rtlist import RtList
@@ -273,7 +273,7 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
     for value in (*args, *kwargs.values()):
         touch_argument(m, value)
     try:
-        return m.new_if_mutable(fn(*args, **kwargs))
+        return m.new_if_mutable(ndarrays.run(m, fn, args, kwargs))
     except Exception as error:
         m.refuse_native_failure(fn, args, kwargs, error)
         raise
@@ -525,6 +525,8 @@ def delete_attr(m: Machine, s: State, obj: Any, name: str) -> Any:
 
 
 def touch_attributes(m: Machine, obj: Any) -> None:
+    if isinstance(obj, np.ndarray):
+        raise CaptureRefusal("an attribute of a numpy array is changed", "use reshape, astype", kind="heap")
     m.heap.touch(obj)
     if isinstance(obj, torch.nn.Module):
         for table in ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"):
@@ -598,7 +600,11 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
         return m.size_type(joined) if any(isinstance(x, RtScalar) for x in joined) else torch.Size(joined)
     if isinstance(a, (list, dict, set)):
         return _container_binary(m, s, op, a, b, inplace)
-    return _operator(op, inplace)(a, b)
+    if inplace and isinstance(a, np.ndarray):
+        m.heap.touch(a)
+        return _operator(op, inplace)(a, b)
+    result = _operator(op, inplace)(a, b)
+    return ndarrays.made(m, result, []) if isinstance(result, np.ndarray) else result
 
 
 _NUMBERS = (int, float, RtScalar)

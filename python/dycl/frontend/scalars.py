@@ -202,7 +202,39 @@ class Scalars:
             return self._compare_exactly(op, a, b)
         if type(b) is int and not -(2**53) <= b <= 2**53:
             raise CaptureRefusal(f"the integer {b} compared with a float known only at run time", "compare floats", kind="int64")
+        if isinstance(a, RtFloat) and isinstance(b, RtInt):
+            return self._compare_mixed(TURNED.get(op, op), b, a)
+        if isinstance(a, RtInt) and isinstance(b, RtFloat) and not self._held_by_double(a):
+            return self._compare_at_run_time(op, a, b)
         return self.host(f"float.{op}", self.value(a, "float"), self.value(b, "float"), type=BOOL)
+
+    def _held_by_double(self, x: RtInt) -> bool:
+        if self.machine is None or self.machine.current is None:
+            return False
+        least, greatest = self.recorder.range_of(x)
+        return least is not None and greatest is not None and -(2**53) <= least and greatest <= 2**53
+
+    def _compare_at_run_time(self, op: str, a: RtInt, b: RtFloat) -> Any:
+        """Where the rounded int equals the float, the float is a whole number: the ints decide."""
+        rounded = self.value(a, "float")
+        if op == "ne":
+            return self.unary("not", self._compare_at_run_time("eq", a, b))
+        # min(x, NaN) is x: what is no number, or too large, is cut off before the conversion, which would fail.
+        cut = self.host("float.min", self.value(2.0**63 - 1024), b.value, type=FLOAT)
+        cut = self.host("float.max", self.value(-(2.0**63)), cut.value, type=FLOAT)
+        whole = self.wrap(self.recorder.host("float.to_int", [cut.value], INT))
+        beyond = self.host("float.ge", b.value, self.value(2.0**63), type=BOOL)  # above every int
+        near = self.host("float.eq", rounded, b.value, type=BOOL)
+        exact = self.host(f"int.{op}", a.value, whole.value, type=BOOL)
+        if op in ("lt", "le"):
+            exact = self.binary("or", exact, beyond)
+        elif op in ("gt", "ge"):
+            exact = self.binary("and", exact, self.unary("not", beyond))
+        exact = self.binary("and", near, exact)
+        if op == "eq":
+            return exact
+        strictly = self.host(f"float.{op[0]}t", rounded, b.value, type=BOOL)
+        return self.binary("or", strictly, exact)
 
     def _compare_exactly(self, op: str, a: RtScalar, b: float) -> Any:
         """An int with a known float: with the integer that gives the same answer."""

@@ -616,7 +616,7 @@ def unequal_sequences(a, b):
 
 def order_sequences(a, b, op):
     for i in range(min(len(a), len(b))):
-        if a[i] != b[i]:
+        if not same(a[i], b[i]) and a[i] != b[i]:
             if op == "lt":
                 return a[i] < b[i]
             if op == "le":

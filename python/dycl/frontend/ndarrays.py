@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""numpy arrays that are known while compiling, and who may write to them.
+
+Their contents are per state, like those of any object (heap.py): a write is announced for the array that owns the memory. Native
+code that is given arrays runs with them read-only at first; if it wants to write, the write is announced and it runs again. An
+array that a tensor of the program shares its memory with is not written at all.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, Callable, Iterator
+
+import numpy as np
+
+from .diagnostics import CaptureRefusal
+from .heap import Cell, memory_of
+
+
+def leaves(tree: Any, depth: int = 3) -> Iterator[np.ndarray]:
+    if isinstance(tree, np.ndarray):
+        yield tree
+    elif depth and isinstance(tree, (list, tuple)):
+        for item in tree:
+            yield from leaves(item, depth - 1)
+    elif depth and isinstance(tree, dict):
+        yield from leaves(list(tree.values()), depth - 1)
+
+
+def run(m, fn: Callable, args: tuple, kwargs: dict) -> Any:
+    """fn(*args, **kwargs), of native code."""
+    given = list(leaves((getattr(fn, "__self__", None), args, kwargs)))
+    locked = []
+    if isinstance(getattr(fn, "__self__", None), np.ufunc) and fn.__name__ == "at":
+        m.heap.touch(args[0])  # writes in any case
+        return fn(*args, **kwargs)
+    try:
+        for array in given:
+            if array.flags.writeable:
+                array.flags.writeable = False
+                locked.append(array)
+        try:
+            result = fn(*args, **kwargs)
+        except ValueError as error:
+            if not locked or "read-only" not in str(error):
+                raise
+            _unlock(locked)
+            for array in locked:
+                m.heap.touch(array)
+            result = fn(*args, **kwargs)
+    finally:
+        _unlock(locked)
+    _unlock([array for array in leaves(result) if any(memory_of(array) is memory_of(x) for x in locked)])
+    return made(m, result, given)
+
+
+def _unlock(arrays: list) -> None:
+    for array in arrays:
+        array.flags.writeable = True
+
+
+def made(m, result: Any, given: list) -> Any:
+    """Arrays that native code made are the program's own."""
+    for array in leaves(result):
+        if array.base is None and not any(array is x for x in given):
+            m.heap.fresh_arrays[id(array)] = weakref.ref(array)
+    return result
+
+
+def share(heap, cell: Cell, array: np.ndarray) -> None:
+    """The tensor of `cell` and the array have one memory: while both live, neither is written."""
+    cell.arrays = (*cell.arrays, weakref.ref(array))
+    root = memory_of(array)
+    heap.beside.setdefault(id(root), []).append((weakref.ref(root), weakref.ref(cell)))
+
+
+def refuse_shared(m, roots: list) -> None:
+    """Tensors from outside that the program writes must not share their memory with arrays that it looks at."""
+    spans = [(r.real.untyped_storage().data_ptr(), r.real.untyped_storage().nbytes(), r) for r in roots if not r.real.is_meta]
+    for array in _seen(m) if spans else ():
+        start, end = np.lib.array_utils.byte_bounds(array)
+        found = next((r for first, size, r in spans if first < end and start < first + size), None)
+        if found is not None:
+            raise CaptureRefusal("a numpy array that shares its memory with a tensor which the model writes is read",
+                                 "use the tensor alone", span=m.heap.written_at.get(id(found.cell)), kind="inplace.shared")
+
+
+def _seen(m) -> Iterator[np.ndarray]:
+    yield from m.arrays_seen.values()
+    for (_, name), owner in m.loaded.items():
+        value = owner.get(name) if isinstance(owner, dict) else getattr(owner, "__dict__", {}).get(name) if isinstance(
+            name, str) and name != "*" else None
+        yield from leaves(owner if name == "*" and isinstance(owner, (list, dict)) else value)
+        if isinstance(owner, list) and isinstance(name, int) and -len(owner) <= name < len(owner):
+            yield from leaves(owner[name])
+
+
