@@ -9,6 +9,8 @@ import torch
 from torch import nn
 
 import dycl
+from dycl.frontend.capture import capture
+from dycl.frontend.options import Options
 
 from tests.frontend.harness import T, check
 
@@ -299,3 +301,43 @@ def test_states_of_several_kinds():
         program = check(f, inputs)
         assert program.ir_text.count("loop") < 60, f.__name__
     check(alternating, [x[:30] for x in inputs])
+
+
+class Seeking(nn.Module):
+    """An option, a variable or an attribute, may end the loop: it is no bound that unrolling would reach."""
+
+    def __init__(self, once: bool):
+        super().__init__()
+        self.once, self.rounds = once, 0
+
+    def forward(self, x, whole=False, limit=None):
+        found = []
+        while (x < 40).any():
+            x = x + 1 + (x > 3)
+            found.append(x.sum())
+            if whole:
+                break
+            if limit is not None or not self.once is False:
+                break
+        return x, len(found)
+
+
+def test_a_loop_that_an_option_may_end_is_not_unrolled():
+    check(Seeking(False), [(T(0.0, 1.0),), (T(50.0, 41.0),), (T(-90.0, 1.0),)])
+    check(Seeking(True), [(T(0.0, 1.0),), (T(50.0, 41.0),)])
+    assert capture(Seeking(False), (T(0.0, 1.0),), {}, Options()).steps < 600
+
+
+def test_a_loop_that_a_counter_ends_is_unrolled():
+    def f(x):
+        done = 0
+        while x.sum() < 100:
+            x = x * 2
+            done += 1
+            if done == 3:
+                break
+        return x, done
+
+    check(f, [(T(1.0, 2.0),), (T(60.0, 2.0),), (T(300.0, 2.0),)])
+    captured = capture(f, (T(1.0, 2.0),), {}, Options())
+    assert sum("mul" in str(n.target) for block in captured.graph.reachable_blocks() for n in block.nodes if hasattr(n, "target")) == 3

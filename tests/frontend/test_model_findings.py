@@ -106,3 +106,16 @@ def test_named_axes_written_out():
         with pytest.raises(Exception, match="the size of the axis n"):
             call("multiply", "b n d, b n", a, b)()
     assert call("sum", "b n d, b n", x, y) is None
+
+
+def test_joining_an_empty_list_raises_as_torch_does():
+    def f(x):
+        parts = []
+        if x.sum() > 0:
+            parts.append(x)
+        return torch.cat(parts, dim=0)
+
+    program = check(f, (torch.ones(3),))
+    for call in (f, program):
+        with pytest.raises(ValueError):
+            call(-torch.ones(3))

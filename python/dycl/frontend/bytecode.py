@@ -56,6 +56,7 @@ class CodeInfo:
         self._rank()
         self._loops()
         self._liveness()
+        self._asked: dict[int, list[tuple[str, ...]] | None] = {}
 
     def _link(self) -> None:
         n = len(self.instrs)
@@ -218,6 +219,30 @@ class CodeInfo:
         _, named, match = self.instrs[target:target + 3]
         stops = named.op == "LOAD_GLOBAL" and named.value == "StopIteration" and match.op == "CHECK_EXC_MATCH"
         return [*self.succ[pc], target] if stops else self.succ[pc]
+
+    def asked(self, pc: int) -> list[tuple[str, ...]] | None:
+        """The variables, each with the attributes read from it, that the test at pc alone asks about; None: it computes more."""
+        if pc not in self._asked:
+            self._asked[pc] = self._sources(pc - 1)
+        return self._asked[pc]
+
+    def _sources(self, k: int) -> list[tuple[str, ...]] | None:
+        if self.instrs[k].op == "UNARY_NOT":
+            k -= 1
+        found: list[tuple[str, ...]] = []
+        compared = self.instrs[k].op in ("IS_OP", "COMPARE_OP")
+        k -= compared
+        for _ in range(1 + compared):
+            names: list[str] = []
+            while self.instrs[k].op == "LOAD_ATTR":
+                names.append(str(self.instrs[k].value))
+                k -= 1
+            if self.instrs[k].op in ("LOAD_FAST", "LOAD_FAST_CHECK"):
+                found.append((self.instrs[k].value, *reversed(names)))
+            elif names or self.instrs[k].op != "LOAD_CONST":
+                return None
+            k -= 1
+        return found
 
     def _guard(self, pc: int) -> int:
         """Where the innermost `try` or `with` of the program around pc goes on after an exception; -1 outside of them. Other

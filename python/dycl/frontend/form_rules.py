@@ -96,6 +96,8 @@ def _resized(x, size, factors=None) -> Any:
 
 
 def _joined(parts, dim=0) -> Any:
+    if not parts:
+        return None
     first = parts[0]
     if type(dim) is not int or not -len(first) <= dim < len(first):
         return None

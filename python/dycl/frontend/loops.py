@@ -13,6 +13,7 @@ program raises.
 from __future__ import annotations
 
 import heapq
+import types
 from typing import Any
 
 import torch
@@ -22,7 +23,7 @@ from .graph import Block, Edge, Goto, ListType, Raise, TensorType
 from .iterators import RtRangeIter, SeqIter
 from .merge import Apart, Unifier, _AliasGuard, _ListLeaf
 from .rtlist import RtList
-from .state import Frame, State
+from .state import NULL, Frame, State
 from .values import RtInt, RtScalar
 
 _RESUMING = ("FOR_ITER", "SEND")  # the frame above is a generator's: the loop ends when that ends
@@ -31,7 +32,7 @@ _RESUMING = ("FOR_ITER", "SEND")  # the frame above is a generator's: the loop e
 class LoopEntry:
     """One arrival at a loop from outside."""
 
-    __slots__ = ("header", "snapshot", "mode", "block", "template", "exit_forked", "static_test", "widenings", "why",
+    __slots__ = ("header", "snapshot", "mode", "block", "template", "exit_forked", "static_test", "tests", "widenings", "why",
                  "types", "span", "peeled", "token", "parent", "refused")
 
     def __init__(self, header: int):
@@ -42,6 +43,7 @@ class LoopEntry:
         self.template: State | None = None
         self.exit_forked = False
         self.static_test = False
+        self.tests: set[tuple[str, ...]] = set()  # variables and attributes that further tests ask about
         self.widenings = 0
         self.why = ""
         self.types: list = []
@@ -76,8 +78,26 @@ class Loops:
         if not frame.loops or isinstance(value, RtScalar) or self.m.is_tensor(value):
             return
         for header, (entry, _) in frame.loops.items():
-            if entry is not None and frame.info.leaves_loop(frame.pc, header):
-                entry.static_test = True
+            if entry is not None and not entry.static_test and frame.info.leaves_loop(frame.pc, header):
+                asked = frame.info.asked(frame.pc)
+                entry.static_test = asked is None
+                entry.tests |= set(asked or ())
+
+    def _may_end(self, state: State, entry: LoopEntry) -> bool:
+        """Whether a test that the input does not touch may end the loop: not one of what has not changed since its begin (an option)."""
+        if not entry.static_test and entry.tests:
+            self.m.heap.save()
+            entry.static_test = any(not _same(self._held(entry.snapshot, path), self._held(state, path)) for path in entry.tests)
+        return entry.static_test
+
+    def _held(self, state: State, path: tuple[str, ...]) -> Any:
+        """What a variable holds in a state, or an attribute that its object holds itself."""
+        frame = state.frames[-1]
+        value = frame.locals[frame.info.local_index[path[0]]]
+        for name in path[1:]:
+            held = self.m.heap.contents_in(state.overlay, value) if _is_plain(value) else ()
+            value = held[0].get(name, NULL) if len(held) == 2 and type(held[0]) is dict else NULL
+        return value
 
     def note_iterator(self, state: State, frame: Frame, iterator: Any) -> None:
         pass
@@ -102,7 +122,7 @@ class Loops:
             return self._bounded(state, frame, entry, iteration)
         if entry.mode == "loop":
             return self._close(state, frame, entry)
-        if not entry.exit_forked or entry.static_test and iteration < self.m.options.max_unroll:
+        if not entry.exit_forked or iteration < self.m.options.max_unroll and self._may_end(state, entry):
             return self._bounded(state, frame, entry, iteration)
         return self._generalise(state, entry)
 
@@ -301,6 +321,14 @@ class Loops:
 
 def _ends_by_itself(iterator: Any) -> bool:
     return isinstance(iterator, SeqIter) or isinstance(iterator, RtRangeIter) and type(iterator.stop) is int
+
+
+def _is_plain(obj: Any) -> bool:
+    return hasattr(obj, "__dict__") and not isinstance(obj, (type, types.ModuleType, list, dict, set, tuple))
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b and a is not NULL or type(a) is type(b) and isinstance(a, (int, float, str)) and a == b
 
 
 def _fits(merged: Any, header: Any) -> bool:
