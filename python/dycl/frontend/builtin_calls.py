@@ -28,7 +28,7 @@ import torch.utils.checkpoint
 
 from ..host_functions import HostFunction
 from .. import host_functions
-from . import host_calls, iterators, keys, ndarrays, places, policy, protocol, shims, tables, unaccelerated
+from . import host_calls, iterators, keys, ndarrays, places, policy, protocol, remembered, shims, tables, unaccelerated
 from .arrays import BoundArrayMethod, RtArray
 from .diagnostics import CaptureRefusal
 from .graph import BOOL, HostNode
@@ -715,6 +715,7 @@ for _fn, _shim in ((enumerate, shims.enumerate_), (map, shims.map_), (filter, sh
                    *(((itertools.batched, shims.batched_),) if sys.version_info >= (3, 12) else ())):
     handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: protocol.call(m, s, _shim, args, kwargs))
 
+handles(shims.keep_remembered)(lambda m, s, args, kwargs: remembered.keep(m, args[0]))
 handles(functools.lru_cache)(lambda m, s, args, kwargs: protocol.call(m, s, shims.lru_cache, args, kwargs))
 
 for _fn, _plain in unaccelerated.functions():

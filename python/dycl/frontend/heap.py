@@ -207,6 +207,7 @@ class Heap:
         self.active: Overlay | None = None
         self.written_at: dict[int, Any] = {}  # the user's line that first wrote an object from outside
         self.where: Any = lambda: None  # the user's line at hand
+        self.before_write: Any = lambda obj: None  # told of an object from outside that is written
         self.fragile: dict[int, tuple] = {}  # id -> (object, what to call before a change): copies of it are elsewhere
         self.fresh_arrays: dict[int, Any] = {}  # id -> a weak reference to a numpy array that was made during capture
         self.beside: dict[int, list] = {}  # id of a numpy array -> (weak references to it, to the storage of a tensor that shares its memory)
@@ -229,6 +230,7 @@ class Heap:
             self.pristine[key] = contents_of(obj)
             self.objects[key] = obj
         if key not in self.born:
+            self.before_write(obj)
             self.written_at.setdefault(key, self.where())
         self.dirty.add(key)
 

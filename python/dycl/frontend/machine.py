@@ -22,11 +22,11 @@ from typing import Any
 
 import torch
 
-from . import bytecode, policy, questions
+from . import bytecode, policy, questions, remembered
 from .diagnostics import CaptureRefusal, Restart
 from .facts import Facts
 from .graph import Block, Branch, Edge, Goto, Graph, Span, dominates, next_value_id
-from .heap import Heap, Overlay
+from .heap import Cell, Heap, Overlay
 from .scalars import Scalars
 from .state import Frame, State
 from .arrays import Arrays, RtArray
@@ -64,9 +64,12 @@ class Machine:
         self.heap = Heap()
         self.recorder = recorder_class(self.heap)
         self.heap.where = lambda: self.recorder.span
+        self.heap.before_write = lambda obj: self.remembers and not isinstance(obj, Cell) and remembered.check(self, "changes objects outside")
         self.recorder.where = self.line_of_model
         self.recorder.decide = self._native_decide
         self.recorder.may_catch = self.may_catch
+        self.recorder.refuse_remembered = lambda what: remembered.check(self, what)
+        self.recorder.is_remembering = lambda: remembered.inside(self)
         self.recorder.range_of = lambda number: self.facts.of(number, self.current.ranges)
         self.scalars = Scalars(self.recorder)
         self.scalars.machine = self
@@ -88,6 +91,9 @@ class Machine:
         self.entry = Block(name="entry")
         self.graph = Graph(self.entry)
         self.loaded: dict[tuple[int, str], Any] = {}  # attributes of pre-existing objects that were read
+        self.remembers = False  # a function under lru_cache was called (remembered.py)
+        self.remembered_loads: set = set()  # (id, name) of attributes that such functions read
+        self.remembered_cells = self.recorder.remembered_cells  # and storages
         self.arrays_seen: dict[int, Any] = {}  # numpy arrays in global variables that were read
         self.warnings: list[str] = []
         self.recursions: dict[Any, int] = {}  # functions whose recursion was cut off -> their calls since
@@ -575,6 +581,8 @@ class Machine:
 
     def note_load(self, obj: Any, name: Any) -> None:
         obj = self.heap.owner_of_dict.get(id(obj), obj)  # an object's own __dict__ is the object
+        if self.remembers and remembered.inside(self):
+            self.remembered_loads.add((id(obj), name))
         if id(obj) not in self.born and (id(obj), name) not in self.current.stored:
             self.loaded.setdefault((id(obj), name), obj)
 
@@ -587,6 +595,8 @@ class Machine:
     def note_store(self, obj: Any, name: Any) -> None:
         obj = self.heap.owner_of_dict.get(id(obj), obj)
         if id(obj) not in self.born:
+            if self.remembers:
+                remembered.check(self, f"writes {name}")
             self.current.stored |= {(id(obj), name)}
 
     def in_try(self) -> bool:

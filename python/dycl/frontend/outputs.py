@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import ndarrays, places, policy, protocol
+from . import ndarrays, places, policy, protocol, remembered
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, Span, TensorType, Value, successors
@@ -88,6 +88,8 @@ class Outputs:
         self._begin_anew()
         self.roots = [r for r in machine.recorder.roots if any(id(r) in e.roots for e in (*self.ends, *self.raising))]
         ndarrays.refuse_shared(machine, self.roots)
+        if machine.remembers:
+            remembered.refuse_changing(machine, self.roots, self.changed)
         self._states()
         self._assemble()
         for end in self.raising:

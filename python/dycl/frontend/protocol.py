@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from . import bytecode, callbacks, keys, named_axes, ndarrays, policy, tables
+from . import bytecode, callbacks, keys, named_axes, ndarrays, policy, remembered, tables
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED, PUSHED, Machine
 from .rtlist import RtList
@@ -66,7 +66,7 @@ def call(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     if isinstance(fn, (*_NATIVE_FUNCTIONS, *_DESCRIPTORS)):
         return native_methods.call_native(m, s, fn, args, kwargs)
     if isinstance(fn, functools._lru_cache_wrapper):
-        return call(m, s, fn.__wrapped__, args, kwargs)
+        return remembered.call(m, s, fn, args, kwargs)
     written = getattr(fn, "_torchdynamo_inline", None) if isinstance(fn, torch.jit.ScriptFunction) else None
     if isinstance(written, types.FunctionType):  # what torch.jit.script was given: its control flow is Python's
         return call(m, s, written, args, kwargs)

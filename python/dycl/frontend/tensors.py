@@ -65,6 +65,10 @@ class Recorder(Exits, lifting.Lifting):
         self._checked: dict[Value, Block] = {}
         self._maybe_shared: dict[Cell, list] = {}
         self.layout = Layout()
+        self.remembers = False  # a function under lru_cache was called (remembered.py)
+        self.remembered_cells: set[int] = set()  # storages from outside that such functions read
+        self.refuse_remembered: Callable[[str], None] = lambda what: None
+        self.is_remembering: Callable[[], bool] = lambda: False
         self.may_catch: Callable[..., bool] = lambda *errors: False  # the machine's answer
         self.range_of: Callable[..., tuple] = lambda number: (self.symbols.least(number), self.symbols.greatest(number))
         lifting.Lifting.__init__(self)
@@ -159,6 +163,8 @@ class Recorder(Exits, lifting.Lifting):
     def set_cell(self, cell: Cell, value: Value) -> None:
         lifting.check_writable(cell)
         self.layout.written(cell)
+        if self.remembers and id(cell) in self.root_cells:
+            self.refuse_remembered("writes a tensor")
         for size in self._maybe_shared.get(cell, ()):
             self.symbols.require_not_one(size)
         self.heap.touch(cell)
@@ -187,6 +193,8 @@ class Recorder(Exits, lifting.Lifting):
 
     def append(self, node: Any) -> None:
         """Every node gets into the graph here."""
+        if self.remembers and isinstance(node, HostNode) and (node.op == "print" or node.op.startswith("rand.")):
+            self.refuse_remembered("prints or draws random numbers")
         self.block.nodes.append(node)
         self.producers.update((value, node) for value in node.outputs)
 
@@ -323,6 +331,8 @@ class Recorder(Exits, lifting.Lifting):
         """The present value of a handle or a real tensor."""
         if not is_handle(tensor):
             tensor = self.lift(tensor)
+        if self.remembers and self.is_remembering() and id(tensor._dycl.cell) in self.root_cells:
+            self.remembered_cells.add(id(tensor._dycl.cell))
         return self.views.value(tensor._dycl)
 
     def value_of_info(self, info: TensorInfo) -> Value:
