@@ -3,15 +3,20 @@
 // may be missing. Everything that all back ends share is in conformance_engines_test.cpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <random>
 
 #include "backends/agreement.h"
 #include "backends/blocked.h"
 #include "backends/cache.h"
+#include "backends/ort/evaluator.h"
 #include "backends/trial.h"
+#include "backends/tvm/guard.h"
 #include "backends/tvm/library.h"
 #include "backends/tvm/plan.h"
 #include "harness.h"
@@ -95,6 +100,101 @@ TEST_F(Tvm, TakesAndGivesTheBlockedLayout) {
   for (std::size_t i = 0; i < plain.size(); ++i) {
     EXPECT_EQ(backends::difference(blocked[i], plain[i]), "") << i;
     EXPECT_EQ(backends::difference(swapped[i], plain[i]), "") << i;
+  }
+}
+
+// 3 x 3 convolutions of 16 channels and more, by transforms of windows; what a guard does not let pass is summed up as
+// it is.
+class TvmFast : public Tvm {
+ protected:
+  static ir::Program program_of(float scale) {
+    ir::Program program = empty_program();
+    SubDnn s(program, "s");
+    const ir::Type narrow = shaped(DType::F32, {2, 16, 9, 40}), wide = shaped(DType::F32, {2, 48, 10, 38});
+    const auto x = s.input(narrow), y = s.input(wide);
+    const auto first = s.op("Conv", {x, s.weight("v", random_f32({48, 16, 3, 3}, 3, scale))}, wide,
+                            {{"pads", std::vector<std::int64_t>{1, 0, 2, 0}}});
+    const auto between = s.op("Relu", {first}, wide);
+    const auto second = s.op("Conv", {between, s.weight("w", random_f32({48, 48, 3, 3}, 4, 0.1F))}, wide,
+                             {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+    s.returns({s.op("Relu", {s.op("Add", {second, y}, wide)}, wide), second});
+    return program;
+  }
+
+  static std::vector<ir::Tensor> run(const ir::Program& program, const backends::Artifact& artifact,
+                                     const std::vector<ir::Tensor>& operands, int threads) {
+    auto trial = backends::Trial::start("tvm", threads);
+    EXPECT_TRUE(trial.ok());
+    const auto loaded = (*trial)->load(program, *program.find("s"), artifact, operands);
+    EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().message);
+    auto results = (*trial)->run(*loaded);
+    EXPECT_TRUE(results.ok());
+    return std::move(*results);
+  }
+};
+
+TEST_F(TvmFast, ConvolutionsAreRightOnAllNumbers) {
+  ir::Program program = program_of(0.1F);
+  const auto made = compile(program);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const backends::Artifact& artifact = (*made)[0].artifacts.front();
+  const auto plan = tvm::read_plan(artifact.bytes);
+  ASSERT_TRUE(plan.ok());
+  ASSERT_EQ(plan->instead.size(), 1U);
+  EXPECT_EQ(std::count_if(plan->steps.begin(), plan->steps.end(),
+                          [](const auto& step) { return step.action == tvm::Action::Guard; }),
+            2);
+  const auto evaluator = backends::ort::make_evaluator();
+  ASSERT_TRUE(evaluator.ok());
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> specials = {0, std::nanf(""), inf, -inf, 1e14F, -1e16F, 1e30F, 3e38F, 1e-40F};
+  for (std::size_t i = 0; i < specials.size(); ++i) {
+    auto operands = backends::random_operands(*program.find("s"), static_cast<unsigned>(i));
+    for (std::size_t k = 0; k < 3 && i > 0; ++k)
+      operands[0].data<float>()[(i * 977 + k * 3301) % static_cast<std::size_t>(operands[0].count())] = specials[i];
+    const auto expected = backends::reference(program, *program.find("s"), operands, **evaluator);
+    ASSERT_TRUE(expected.ok()) << expected.error().message;
+    for (const int threads : {1, 2}) {
+      const auto results = run(program, artifact, operands, threads);
+      for (std::size_t r = 0; r < results.size(); ++r)
+        EXPECT_EQ(backends::difference(results[r], (*expected)[r]), "") << specials[i] << ", result " << r;
+    }
+  }
+}
+
+TEST_F(TvmFast, ImmoderateWeightsAreSummedUp) {
+  ir::Program program = program_of(1e20F);
+  const auto made = compile(program);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto plan = tvm::read_plan((*made)[0].artifacts.front().bytes);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_TRUE(plan->instead.empty());
+}
+
+// Weights that another op computes from an operand are no weights to the compiler.
+TEST_F(TvmFast, KernelsThatAreOperandsAreSummedUp) {
+  ir::Program program = empty_program();
+  SubDnn s(program, "s");
+  const ir::Type image = shaped(DType::F32, {1, 16, 8, 8}), kernel = shaped(DType::F32, {16, 16, 3, 3});
+  const auto x = s.input(image), k = s.input(kernel);
+  s.returns({s.op("Conv", {x, s.op("Relu", {k}, kernel)}, image, {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}})});
+  const auto made = compile(program);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto plan = tvm::read_plan((*made)[0].artifacts.front().bytes);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_TRUE(plan->instead.empty());
+}
+
+TEST(TvmGuard, KnowsModerateNumbers) {
+  for (const std::size_t count : {0, 1, 63, 64, 65, 1000}) {
+    std::vector<float> data(count, -1e15F);
+    EXPECT_TRUE(tvm::is_moderate(data.data(), count)) << count;
+    for (std::size_t i = 0; i < count; i += 13)
+      for (const float bad : {std::nanf(""), -std::nanf(""), -std::numeric_limits<float>::infinity(), 1.1e15F}) {
+        data[i] = bad;
+        EXPECT_FALSE(tvm::is_moderate(data.data(), count)) << count << " " << i;
+        data[i] = 1;
+      }
   }
 }
 

@@ -62,21 +62,30 @@ bool read_tensor(Reader& in, const Plan& plan, PlanTensor& tensor) {
   return false;
 }
 
+bool fits(const Plan& plan, const PlanStep& step) {
+  const auto tensor = [&](std::size_t i) -> const PlanTensor& { return plan.tensors[step.tensors[i]]; };
+  switch (step.action) {
+    case Action::Call: return !step.kernel.empty();
+    case Action::Copy: return step.tensors.size() == 2 && tensor(0).bytes == tensor(1).bytes;
+    case Action::Guard: return step.tensors.size() == 1 && tensor(0).dtype == static_cast<std::int32_t>(DType::F32);
+  }
+  return false;
+}
+
 bool read_step(Reader& in, const Plan& plan, PlanStep& step) {
   std::uint32_t kind = 0, name = 0, count = 0;
-  if (!in.take(kind) || !in.take(name) || !in.take(count) || kind > 1 || !in.take(step.kernel, name)) return false;
-  step.copies = kind == 1;
+  if (!in.take(kind) || !in.take(name) || !in.take(count) || kind > 2 || !in.take(step.kernel, name)) return false;
+  step.action = static_cast<Action>(kind);
   if (count > in.left() / sizeof(std::uint32_t)) return false;
   for (std::uint32_t i = 0; i < count; ++i) {
     std::uint32_t tensor = 0;
     if (!in.take(tensor) || tensor >= plan.tensors.size()) return false;
     step.tensors.push_back(tensor);
   }
-  if (!step.copies) return !step.kernel.empty();
-  return count == 2 && plan.tensors[step.tensors[0]].bytes == plan.tensors[step.tensors[1]].bytes;
+  return fits(plan, step);
 }
 
-bool read(Reader in, Plan& plan) {
+bool read_one(Reader& in, Plan& plan) {
   std::uint32_t tensors = 0, steps = 0;
   if (!in.take(plan.inputs) || !in.take(plan.results) || !in.take(plan.weights) || !in.take(tensors) ||
       !in.take(steps) || !in.take(plan.scratch) || plan.scratch > kMostScratch)
@@ -93,7 +102,20 @@ bool read(Reader in, Plan& plan) {
     if (!read_step(in, plan, step)) return false;
     plan.steps.push_back(std::move(step));
   }
-  return in.left() == 0;
+  return true;
+}
+
+bool has_guards(const Plan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(),
+                     [](const PlanStep& step) { return step.action == Action::Guard; });
+}
+
+bool read(Reader in, Plan& plan) {
+  if (!read_one(in, plan)) return false;
+  if (in.left() == 0) return !has_guards(plan);
+  Plan& instead = plan.instead.emplace_back();
+  return read_one(in, instead) && in.left() == 0 && !has_guards(instead) && instead.inputs == plan.inputs &&
+         instead.results == plan.results && instead.weights == plan.weights;
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The run-time half of the TVM back end, behind include/dycl/plugin.h.
 //
-// A session is a library of kernels and the plan that calls them; a context has scratch memory and the arguments of
-// every call, made once. Operands, results and weights are used in place, but for arguments of the program
+// A session is a library of kernels and the plan that calls them (and the one that is run where a guard does not let
+// pass: a form each); a context has a frame per form, with scratch memory and the arguments of every call, made once,
+// the second when it is first needed. Operands, results and weights are used in place, but for arguments of the program
 // that are not aligned as kernels expect: they are copied.
 //
 // TVM has a pool of threads per calling thread; how many is set when a thread calls an engine of another number.
@@ -19,6 +20,7 @@
 
 #include "backends/layout_tags.h"
 #include "backends/plugin_status.h"
+#include "backends/tvm/guard.h"
 #include "backends/tvm/library.h"
 #include "backends/tvm/plan.h"
 #include "dycl/plugin.h"
@@ -59,12 +61,27 @@ struct dycl_engine {
   int threads = 1;
 };
 
+namespace {
+
+struct Form {
+  const tvm::Plan* plan = nullptr;
+  std::vector<tvm::Object> kernels;  // of its steps; none for what calls none
+};
+
+struct Frame {
+  Memory scratch;
+  std::vector<DLTensor> tensors;                  // of the plan
+  std::vector<std::vector<TVMFFIAny>> arguments;  // of its steps
+};
+
+}  // namespace
+
 struct dycl_session {
   dycl_engine* engine = nullptr;
   std::string function;
   tvm::Plan plan;
   tvm::Object module;
-  std::vector<tvm::Object> kernels;                        // of plan.steps; none for copies
+  std::vector<Form> forms;
   std::vector<const void*> weights;                        // aligned
   std::vector<Memory> copies;                              // of weights that are not
   std::vector<std::vector<std::int64_t>> inputs, outputs;  // shapes
@@ -72,9 +89,7 @@ struct dycl_session {
 };
 
 struct dycl_context {
-  Memory scratch;
-  std::vector<DLTensor> tensors;                  // of the plan
-  std::vector<std::vector<TVMFFIAny>> arguments;  // of plan.steps
+  std::vector<Frame> frames;  // of the forms; the second is empty until a guard asks for it
   std::vector<Memory> staged_inputs, staged_outputs;
   std::vector<void*> inputs, outputs;  // of this run
 };
@@ -128,7 +143,11 @@ Result<void> take_weights(dycl_session& session, const dycl_plugin_artifact& art
     std::memcpy(session.copies.back().get(), weight.data, weight.bytes);
     session.weights.back() = session.copies.back().get();
   }
-  for (const tvm::PlanTensor& tensor : session.plan.tensors) {
+  return {};
+}
+
+Result<void> check_weights(const tvm::Plan& plan, const dycl_plugin_artifact& artifact) {
+  for (const tvm::PlanTensor& tensor : plan.tensors) {
     if (tensor.place != tvm::Place::Weight) continue;
     const dycl_plugin_weight& weight = artifact.weights[tensor.index];
     if (weight.bytes != tensor.bytes || weight.dtype != tensor.dtype)
@@ -158,14 +177,28 @@ std::uint64_t bytes_of(const std::vector<std::int64_t>& shape, std::int32_t dtyp
   return bytes;
 }
 
-Result<void> check_plan(const dycl_session& session) {
-  for (const tvm::PlanTensor& tensor : session.plan.tensors) {
+Result<void> check_ports(const dycl_session& session, const tvm::Plan& plan) {
+  for (const tvm::PlanTensor& tensor : plan.tensors) {
     const bool is_input = tensor.place == tvm::Place::Input;
     if (!is_input && tensor.place != tvm::Place::Result) continue;
     const auto& shape = (is_input ? session.inputs : session.outputs)[tensor.index];
     const std::int32_t dtype = (is_input ? session.input_types : session.output_types)[tensor.index];
     if (tensor.dtype != dtype || tensor.bytes != bytes_of(shape, dtype))
       return failure("an operand or result has another type than the program says");
+  }
+  return {};
+}
+
+Result<void> add_form(dycl_session& session, const tvm::Plan& plan, const dycl_plugin_artifact& artifact) {
+  DYCL_TRY(check_weights(plan, artifact));
+  DYCL_TRY(check_ports(session, plan));
+  Form& form = session.forms.emplace_back();
+  form.plan = &plan;
+  for (const tvm::PlanStep& step : plan.steps) {
+    form.kernels.emplace_back();
+    if (step.action != tvm::Action::Call) continue;
+    if (!session.module.get()) return failure("it has no kernels");
+    DYCL_ASSIGN(form.kernels.back(), tvm::kernel(*session.engine->library, session.module, step.kernel));
   }
   return {};
 }
@@ -180,17 +213,12 @@ Result<void> fill_session(dycl_session& session, const dycl_plugin_artifact& art
   DYCL_TRY(take_ports(artifact.inputs, artifact.input_count, session.inputs, session.input_types));
   DYCL_TRY(take_ports(artifact.outputs, artifact.output_count, session.outputs, session.output_types));
   DYCL_TRY(take_weights(session, artifact));
-  DYCL_TRY(check_plan(session));
   const tvm::Library& library = *session.engine->library;
   if (!plan.library.empty()) {
     DYCL_ASSIGN(session.module, tvm::load_module(library, plan.library.data(), plan.library.size()));
   }
-  for (const tvm::PlanStep& step : plan.steps) {
-    session.kernels.emplace_back();
-    if (step.copies) continue;
-    if (!session.module.get()) return failure("it has no kernels");
-    DYCL_ASSIGN(session.kernels.back(), tvm::kernel(library, session.module, step.kernel));
-  }
+  DYCL_TRY(add_form(session, plan, artifact));
+  for (const tvm::Plan& instead : plan.instead) DYCL_TRY(add_form(session, instead, artifact));
   return {};
 }
 
@@ -232,13 +260,8 @@ Result<DLDataType> type_of(std::int32_t code) {
   }
 }
 
-Result<void> fill_context(dycl_session& session, dycl_context& context) {
-  const tvm::Plan& plan = session.plan;
-  context.scratch = aligned(plan.scratch);
-  context.inputs.assign(plan.inputs, nullptr);
-  context.outputs.assign(plan.results, nullptr);
-  context.staged_inputs.resize(plan.inputs);
-  context.staged_outputs.resize(plan.results);
+Result<void> fill_frame(const dycl_session& session, const tvm::Plan& plan, Frame& frame) {
+  frame.scratch = aligned(plan.scratch);
   for (const tvm::PlanTensor& tensor : plan.tensors) {
     DLTensor view{};
     view.device = {kDLCPU, 0};
@@ -246,19 +269,28 @@ Result<void> fill_context(dycl_session& session, dycl_context& context) {
     view.shape = const_cast<std::int64_t*>(tensor.shape.data());
     DYCL_ASSIGN(view.dtype, type_of(tensor.dtype));
     if (tensor.place == tvm::Place::Weight) view.data = const_cast<void*>(session.weights[tensor.index]);
-    if (tensor.place == tvm::Place::Scratch) view.data = static_cast<char*>(context.scratch.get()) + tensor.index;
-    context.tensors.push_back(view);
+    if (tensor.place == tvm::Place::Scratch) view.data = static_cast<char*>(frame.scratch.get()) + tensor.index;
+    frame.tensors.push_back(view);
   }
   for (const tvm::PlanStep& step : plan.steps) {
-    std::vector<TVMFFIAny>& arguments = context.arguments.emplace_back();
+    std::vector<TVMFFIAny>& arguments = frame.arguments.emplace_back();
     for (const std::uint32_t tensor : step.tensors) {
       TVMFFIAny argument{};
       argument.type_index = kTVMFFIDLTensorPtr;
-      argument.v_ptr = &context.tensors[tensor];
+      argument.v_ptr = &frame.tensors[tensor];
       arguments.push_back(argument);
     }
   }
   return {};
+}
+
+Result<void> fill_context(const dycl_session& session, dycl_context& context) {
+  context.inputs.assign(session.plan.inputs, nullptr);
+  context.outputs.assign(session.plan.results, nullptr);
+  context.staged_inputs.resize(session.plan.inputs);
+  context.staged_outputs.resize(session.plan.results);
+  context.frames.resize(session.forms.size());
+  return fill_frame(session, session.plan, context.frames[0]);
 }
 
 dycl_plugin_status create_context(dycl_session* session, dycl_context** out) noexcept {
@@ -311,31 +343,49 @@ Result<void> take_tensors(dycl_session& session, dycl_context& context, dycl_plu
       return failure(session.function + ": result " + std::to_string(i) + " has another shape than the program says");
     context.outputs[i] = placed(output, context.staged_outputs[i]);
   }
-  for (std::size_t t = 0; t < context.tensors.size(); ++t) {
-    const tvm::PlanTensor& tensor = session.plan.tensors[t];
-    if (tensor.place == tvm::Place::Input) context.tensors[t].data = context.inputs[tensor.index];
-    if (tensor.place == tvm::Place::Result) context.tensors[t].data = context.outputs[tensor.index];
-  }
   return {};
+}
+
+void point(const dycl_context& context, const tvm::Plan& plan, Frame& frame) {
+  for (std::size_t t = 0; t < frame.tensors.size(); ++t) {
+    const tvm::PlanTensor& tensor = plan.tensors[t];
+    if (tensor.place == tvm::Place::Input) frame.tensors[t].data = context.inputs[tensor.index];
+    if (tensor.place == tvm::Place::Result) frame.tensors[t].data = context.outputs[tensor.index];
+  }
+}
+
+// Whether every step was run; false: a guard did not let pass.
+Result<bool> run_form(const dycl_session& session, const Form& form, Frame& frame) {
+  const tvm::Library& library = *session.engine->library;
+  for (std::size_t s = 0; s < form.plan->steps.size(); ++s) {
+    const tvm::PlanStep& step = form.plan->steps[s];
+    const std::uint64_t bytes = step.action == tvm::Action::Call ? 0 : form.plan->tensors[step.tensors[0]].bytes;
+    if (step.action == tvm::Action::Copy && bytes > 0)
+      std::memcpy(frame.tensors[step.tensors[1]].data, frame.tensors[step.tensors[0]].data, bytes);
+    if (step.action == tvm::Action::Guard &&
+        !tvm::is_moderate(static_cast<const float*>(frame.tensors[step.tensors[0]].data), bytes / sizeof(float)))
+      return false;
+    if (step.action != tvm::Action::Call) continue;
+    TVMFFIAny result{};
+    auto& arguments = frame.arguments[s];
+    if (library.TVMFFIFunctionCall(form.kernels[s].get(), arguments.data(), static_cast<std::int32_t>(arguments.size()),
+                                   &result) != 0)
+      return tvm::last_failure(library, session.function);
+  }
+  return true;
 }
 
 Result<void> run_session(dycl_session& session, dycl_context& context, dycl_plugin_tensor* const* inputs,
                          dycl_plugin_tensor* const* outputs) {
   DYCL_TRY(take_tensors(session, context, inputs, outputs));
   use_threads(*session.engine);
-  const tvm::Library& library = *session.engine->library;
-  for (std::size_t s = 0; s < session.plan.steps.size(); ++s) {
-    const tvm::PlanStep& step = session.plan.steps[s];
-    if (step.copies) {
-      const std::uint64_t bytes = session.plan.tensors[step.tensors[0]].bytes;
-      if (bytes > 0) std::memcpy(context.tensors[step.tensors[1]].data, context.tensors[step.tensors[0]].data, bytes);
-      continue;
-    }
-    TVMFFIAny result{};
-    auto& arguments = context.arguments[s];
-    if (library.TVMFFIFunctionCall(session.kernels[s].get(), arguments.data(),
-                                   static_cast<std::int32_t>(arguments.size()), &result) != 0)
-      return tvm::last_failure(library, session.function);
+  for (std::size_t f = 0; f < session.forms.size(); ++f) {
+    const Form& form = session.forms[f];
+    Frame& frame = context.frames[f];
+    if (frame.tensors.empty() && !form.plan->tensors.empty()) DYCL_TRY(fill_frame(session, *form.plan, frame));
+    point(context, *form.plan, frame);
+    DYCL_ASSIGN(const bool done, run_form(session, form, frame));
+    if (done) break;
   }
   for (std::size_t i = 0; i < session.outputs.size(); ++i)
     if (context.outputs[i] != outputs[i]->data && outputs[i]->bytes > 0)

@@ -52,17 +52,19 @@ class Compiler:
         self.known = {}  # structures
         self.libraries = {}
 
-    def lowered(self, model, request: dict):
+    def lowered(self, model, request: dict, may_be_fast: bool = True):
         import tvm
 
         import lower
+        import schedule
 
         blocks = request.get("blocks", {})
         content = model.SerializeToString(deterministic=True) + json.dumps(blocks, sort_keys=True).encode()
-        key = hashlib.sha256(content).hexdigest()
+        key = hashlib.sha256(content).hexdigest() + ("" if may_be_fast else " exact")
         if key not in self.known:
             target = tvm.target.Target(llvm_target(request["features"]))
-            self.known[key] = lower.Lowered(model, target, blocks)
+            machine = schedule.Machine.of(request["features"])
+            self.known[key] = lower.Lowered(model, target, machine, blocks, may_be_fast)
         return key, self.known[key]
 
     def answer(self, request: dict) -> dict:
@@ -108,27 +110,30 @@ class Compiler:
         import onnx
 
         import lower
-        import schedule
 
-        model = onnx.load(request["model"], load_external_data=False)
-        given = lower.read_weights(model, request["weights"])
-        key, one = self.lowered(model, request)
+        for may_be_fast in (True, False):
+            model = onnx.load(request["model"], load_external_data=False)
+            given = lower.read_weights(model, request["weights"])
+            key, one = self.lowered(model, request, may_be_fast)
+            try:
+                weights = one.kernel_weights(given)
+                break
+            except lower.Immoderate:
+                pass
         records = request.get("records", {})
         key += json.dumps(records, sort_keys=True)
         shared = key in self.libraries
         if not shared:
-            self.libraries[key] = one.library(schedule.Machine.of(request["features"]), records)
-        arrays, described = one.kernel_weights(given), []
-        out = request["out"]
+            self.libraries[key] = one.library(records)
+        described, out = [], request["out"]
         with open(out + ".weights", "wb") as file:
-            for array, value in zip(arrays, one.plan.weights):
-                source = one.source_of(value.index)
+            for value, array, source in weights:
                 if source is not None:
                     described.append({"from": source})
                     continue
                 described.append({"dtype": value.dtype, "shape": value.shape})
                 file.write(np.ascontiguousarray(array).tobytes())
-        for suffix, content in ((".plan", one.plan.encoded()), (".so", self.libraries[key])):
+        for suffix, content in ((".plan", one.encoded()), (".so", self.libraries[key])):
             with open(out + suffix, "wb") as file:
                 file.write(content)
         return {"weights": described, "shared": shared}

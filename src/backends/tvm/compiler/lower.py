@@ -4,6 +4,8 @@
 Weights (w0, w1, ...) are inputs here: two sub-DNNs of the same structure share their kernels. What depends on
 weights alone (other layouts, folded normalisations) is lifted into a second function, which `Weights` runs once
 per sub-DNN while compiling. Everything is of known shape; what is not is refused with an exception.
+
+A sub-DNN with convolutions that winograd.py takes has two forms: one with these and guards, and one without.
 """
 
 from __future__ import annotations
@@ -21,11 +23,16 @@ from tvm_ffi import structural_hash
 import nan
 import ports
 import schedule
-from plan import Plan
+import winograd
+from plan import MODERATE, Plan
 
 
 class Refused(Exception):
     """Why a sub-DNN cannot be compiled, in words for the user."""
+
+
+class Immoderate(Exception):
+    """The fast form is not for such weights."""
 
 
 # ---- the ONNX model ------------------------------------------------------------------
@@ -226,14 +233,17 @@ def channels_last(module: tvm.IRModule) -> tvm.IRModule:
         return t.Normalize()(module)
 
 
-def lowered(module: tvm.IRModule) -> tvm.IRModule:
-    """main over call_tir of fused kernels, and main_transform_params where weights are changed."""
+def lowered(module: tvm.IRModule, fast: bool) -> tvm.IRModule | None:
+    """main over call_tir of fused kernels, and main_transform_params where weights are changed; None: nothing can be faster."""
     t = relax.transform
     has_weights = len(module["main"].params) > int(module["main"].attrs["num_input"])
     module = tvm.transform.Sequential([t.DecomposeOpsForInference(), t.CanonicalizeBindings()])(module)
-    module = ports.cancel(channels_last(module))
+    module = t.CanonicalizeBindings()(ports.cancel(channels_last(module)))
+    if fast:
+        module, count = winograd.rewritten(module)
+        if count == 0:
+            return None
     passes = [
-        t.CanonicalizeBindings(),
         t.FoldConstant(),
         t.EliminateCommonSubexpr(),
         t.DeadCodeElimination(),
@@ -372,43 +382,111 @@ def _type(info) -> tuple[int, list[int]]:
     return _number(str(info.dtype)), dims
 
 
-class Lowered:
+class Form:
     """Kernels that are not scheduled yet, the plan that calls them, and the change of weights."""
 
-    def __init__(self, model: onnx.ModelProto, target, blocks: dict[str, int] | None = None):
+    def __init__(self, module: tvm.IRModule, is_fast: bool):
+        self.plan = Plan()
+        steps = _Steps(module, self.plan)
+        steps.run()
+        self.plan.place()
+        self.kernels = {name: nan.handed_on(module[var]) for name, var in steps.kernels.items()}
+        self.weights = Weights(module)
+        self.is_fast = is_fast
+
+    def renamed(self, names: dict[str, str]) -> None:
+        self.kernels = {names[name]: function for name, function in self.kernels.items()}
+        for step in self.plan.steps:
+            step.kernel = names.get(step.kernel, step.kernel)
+
+    def arrays(self, given: list[np.ndarray]) -> list[np.ndarray]:
+        return [*self.weights.of(given), *self.plan.constants]
+
+    def source_of(self, index: int, inputs: int) -> int | None:
+        """Which operand of the change of weights a kernel takes as it is."""
+        place = self.weights.sources.get(index) if self.weights.changes else index
+        return place if place is not None and place < inputs else None
+
+
+def _fast_form(module: tvm.IRModule, machine: schedule.Machine) -> Form | None:
+    """With faster convolutions and guards in front of them; None: there are none, or their kernels cannot be ordered."""
+    fast = lowered(module, True)
+    if fast is None:
+        return None
+    form = Form(fast, True)
+    guarded = []
+    for step in form.plan.steps:
+        function = form.kernels.get(step.kernel)
+        if function is not None and winograd.changes_weights(function):
+            return None  # weights that are known at run time only
+        if function is not None and winograd.is_one(function):
+            try:
+                winograd.scheduled(function, machine)
+            except Exception:  # what TVM raises for what follows the convolution
+                return None
+            guarded.append((step, step.operands[winograd.operand(function)]))
+    form.plan.guard(guarded)
+    return form
+
+
+class Lowered:
+    """A sub-DNN in one form, or in a fast one and one for what the fast one cannot compute."""
+
+    def __init__(self, model: onnx.ModelProto, target, machine: schedule.Machine, blocks: dict[str, int] | None = None,
+                 may_be_fast: bool = True):  # fmt: skip
         fold_normalisations(model)
         settle_arg_max(model)
         count_bools(model)
         keep_zeros(model)
         ports.block(model, blocks or {})
-        self.target = target
+        self.target, self.machine = target, machine
         with target:
-            module = lowered(imported(model))
-            self.plan = Plan()
-            steps = _Steps(module, self.plan)
-            steps.run()
-            self.plan.place()
-            self.weights = Weights(module)
-            self.kernels = {name: nan.handed_on(module[var]) for name, var in steps.kernels.items()}
-        self.keys = {name: _key(function) for name, function in self.kernels.items()}
+            module = imported(model)
+            fast = _fast_form(module, machine) if may_be_fast else None
+            exact = Form(lowered(module, False), False)
+        self.forms = [exact] if fast is None else [fast, exact]
+        self.kernels, self.keys = {}, {}
+        for number, form in enumerate(self.forms):
+            self._add(form, "" if number == 0 else "exact_")
         self.names = [int(i.name[1:]) for i in model.graph.input if i.name.startswith("w")]
 
-    def kernel_weights(self, given: list[np.ndarray]) -> list[np.ndarray]:
-        return [*self.weights.of(given), *self.plan.constants]
+    def _add(self, form: Form, prefix: str) -> None:
+        """Kernels that two forms have in common are compiled once."""
+        known = {key: name for name, key in self.keys.items()}
+        names = {}
+        for name, function in form.kernels.items():
+            key = _key(function)
+            names[name] = known.get(key, prefix + name)
+            self.kernels[names[name]], self.keys[names[name]] = function, key
+        form.renamed(names)
 
-    def source_of(self, index: int) -> int | None:
-        """The number of the model's weight that a kernel takes as it is."""
-        place = self.weights.sources.get(index) if self.weights.changes else index
-        return self.names[place] if place is not None and place < len(self.names) else None
+    def kernel_weights(self, given: list[np.ndarray]) -> list[tuple]:
+        """(tensor of the plan, elements, number of the model's weight that it is), of all forms."""
+        found = []
+        for form in self.forms:
+            for i, (array, value) in enumerate(zip(form.arrays(given), form.plan.weights)):
+                place = form.source_of(i, len(self.names))
+                if form.is_fast and not np.all(np.abs(array) <= MODERATE):
+                    raise Immoderate()
+                found.append((value, array, None if place is None else self.names[place]))
+        return found
 
-    def library(self, machine: schedule.Machine, records: dict) -> bytes:
+    def encoded(self) -> bytes:
+        """The plans."""
+        counts = [len(form.plan.weights) for form in self.forms]
+        return b"".join(form.plan.encoded(sum(counts), sum(counts[:i])) for i, form in enumerate(self.forms))
+
+    def library(self, records: dict) -> bytes:
         """The kernels as a shared library; `records` are schedules by key."""
         if not self.kernels:
             return b""
         kernels = {}
         for name, function in self.kernels.items():
-            choice = schedule.Choice.of(records.get(self.keys[name], {}))
-            kernels[name] = schedule.scheduled(function, machine, choice).with_attr("global_symbol", name)
+            if winograd.is_one(function):
+                made = winograd.scheduled(function, self.machine)
+            else:
+                made = schedule.scheduled(function, self.machine, schedule.Choice.of(records.get(self.keys[name], {})))
+            kernels[name] = made.with_attr("global_symbol", name)
         with self.target:
             module = tvm.compile(tvm.IRModule(kernels), target=self.target)
         with tempfile.TemporaryDirectory() as folder:

@@ -3,6 +3,8 @@
 
 A tensor is an operand, a result, a weight or a piece of the scratch memory, in which those that are alive at the
 same time do not overlap. Results are written in place by the kernel that makes them.
+
+A guard looks at a tensor; where it has NaNs, infinities or numbers beyond MODERATE, another plan is run instead, from the start.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 INPUT, RESULT, WEIGHT, LOCAL = range(4)
-CALL, COPY = range(2)
+CALL, COPY, GUARD = range(3)
+MODERATE = 1e15  # as in plan.h
 ALIGNMENT = 64
 SIZES = {1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 16: 2}  # by ONNX dtype
 
@@ -73,6 +76,14 @@ class Plan:
     def call(self, kernel, operands, results):
         self.steps.append(Step(CALL, kernel, operands, results))
 
+    def guard(self, guarded: list[tuple[Step, Value]]) -> None:
+        """A guard of each tensor in front of the first of the steps that wants it; nothing writes it again."""
+        seen: list[Value] = []
+        for step, value in guarded:
+            if not any(value.owner is other for other in seen):
+                seen.append(value.owner)
+                self.steps.insert(next(i for i, s in enumerate(self.steps) if s is step), Step(GUARD, "", [value], []))
+
     def result(self, value):
         """The memory of a scratch tensor becomes the result's; anything else is copied."""
         place = Value(RESULT, len(self.results), value.dtype, value.shape)
@@ -107,7 +118,8 @@ class Plan:
             placed.append(owner)
             self.scratch = max(self.scratch, at + owner.bytes)
 
-    def encoded(self) -> bytes:
+    def encoded(self, weights: int | None = None, first: int = 0) -> bytes:
+        """`weights`: how many the artifact has, if not this plan's alone, which are those from `first` on."""
         values: dict[int, int] = {}
         table: list[bytes] = []
 
@@ -115,7 +127,8 @@ class Plan:
             if id(value) not in values:
                 owner = value.owner
                 values[id(value)] = len(table)
-                table.append(struct.pack("<IIqI", owner.kind, value.dtype, owner.index, len(value.shape)))
+                index = owner.index + (first if owner.kind == WEIGHT else 0)
+                table.append(struct.pack("<IIqI", owner.kind, value.dtype, index, len(value.shape)))
                 table[-1] += struct.pack(f"<{len(value.shape)}q", *value.shape)
             return values[id(value)]
 
@@ -125,5 +138,6 @@ class Plan:
             name = step.kernel.encode()
             steps.append(struct.pack("<III", step.kind, len(name), len(operands)) + name)
             steps[-1] += struct.pack(f"<{len(operands)}I", *operands)
-        counts = (len(self.inputs), len(self.results), len(self.weights), len(table), len(steps))
+        all_weights = len(self.weights) if weights is None else weights
+        counts = (len(self.inputs), len(self.results), all_weights, len(table), len(steps))
         return struct.pack("<5IQ", *counts, self.scratch) + b"".join(table) + b"".join(steps)

@@ -19,6 +19,7 @@ SPATIAL, REDUCTION = 0, 2
 WORTH_TILING = 512  # multiply-adds
 WORTH_THREADS = 200_000  # multiply-adds, or elements times 8
 TRANSPOSED = (8, 32)  # elements along the axis that is written in order, and along the one that is read in order
+IN_STRIPS = "winograd_"  # names of blocks that winograd.py orders
 LARGE_WEIGHTS = 512 << 10  # bytes: then threads share the channels, not the rows
 
 
@@ -75,6 +76,8 @@ def space(function: tirx.PrimFunc, machine: Machine) -> dict[str, list]:
         return {}
     _inline(sch)
     blocks = _blocks(sch)
+    if any(sch.get(b).name_hint.startswith(IN_STRIPS) for b in blocks):
+        return {}
     products = [b for b in blocks if _is_product(sch, b)]
     if len(products) == 1:
         return _product_space(sch, products[0], machine)
@@ -176,7 +179,8 @@ def _inline(sch) -> None:
     """Elementwise steps into those that use them; not in front of sums, which would do them again and again."""
     outputs = {sch.get(b).name_hint for b in sch.get_output_blocks(sch.get_sblock("root"))}
     for block in _blocks(sch):
-        if sch.get(block).name_hint in outputs or _is_reduction(sch, block):
+        name = sch.get(block).name_hint
+        if name in outputs or _is_reduction(sch, block) or name in (IN_STRIPS + "padded", IN_STRIPS + "windows"):
             continue
         consumers = sch.get_consumers(block)
         if any(_is_reduction(sch, c) and _volume(sch, c) > _volume(sch, block) for c in consumers):

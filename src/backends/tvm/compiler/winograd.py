@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions of 3 x 3 by Winograd's F(2 x 2, 3 x 3): 16 products for 4 outputs of a channel, where the sum itself takes 36.
+
+Windows of 4 x 4 are transformed (`windows`), multiplied with transformed weights and summed over channels (`products`), and transformed
+back (`outputs`). It is done in strips of rows, so that what is between stays in the caches. Sums round differently (about as much as
+those of another order), and a NaN or an infinity in a window would reach all four outputs: whoever calls must make sure that operands
+are finite and of moderate size, and compute the sum itself where they are not (plan.py: guards).
+"""
+
+from __future__ import annotations
+
+import math
+
+import tvm
+from tvm import relax, s_tir, te, tirx
+
+import schedule
+
+TILE, WINDOW = 2, 4  # outputs and operands of a transform, along an axis
+WORTH = 16  # channels: with fewer, the transforms take longer than what they spare
+PREFIX = schedule.IN_STRIPS
+OUT_ELEMENTWISE = 4  # TVM's name for what elementwise steps may be fused to
+STRIP = 20  # transforms at least in a strip, with weights that stay in the caches
+WIDEST = 32  # transforms along a row of a strip
+SMALL_WEIGHTS = 256 << 10  # bytes of transformed weights
+
+
+def _choose(index, terms):
+    """The term of that number."""
+    result = terms[-1]
+    for i in range(len(terms) - 2, -1, -1):
+        result = tirx.Select(index == i, terms[i], result)
+    return result
+
+
+def _of_weights(a, f):
+    half = tirx.const(0.5, "float32")
+    return _choose(a, [f(0), (f(0) + f(1) + f(2)) * half, (f(0) - f(1) + f(2)) * half, f(2)])
+
+
+def _of_windows(a, f):
+    return _choose(a, [f(0) - f(2), f(1) + f(2), f(2) - f(1), f(1) - f(3)])
+
+
+def _of_outputs(i, f):
+    return _choose(i, [f(0) + f(1) + f(2), f(1) - f(2) - f(3)])
+
+
+def weights(weight: te.Tensor) -> te.Tensor:
+    """(3, 3, C, K) to (4, 4, C, K)."""
+    _, _, c, k = (int(n) for n in weight.shape)
+    return te.compute(
+        (WINDOW, WINDOW, c, k),
+        lambda a, b, c, k: _of_weights(a, lambda i: _of_weights(b, lambda j: weight[i, j, c, k])),
+        name=PREFIX + "weights",
+    )
+
+
+def convolution(data: te.Tensor, changed: te.Tensor, padding: list[int]) -> te.Tensor:
+    """(N, H, W, C) and (4, 4, C, K) to (N, H', W', K), H' and W' even; padding: top, left, bottom, right."""
+    n, h, w, c = (int(d) for d in data.shape)
+    k = int(changed.shape[3])
+    top, left, bottom, right = padding
+    high, wide = h + top + bottom - 2, w + left + right - 2
+    zero = tirx.const(0, "float32")
+    inside = lambda y, x: tirx.all(y >= top, y < h + top, x >= left, x < w + left)
+    padded = te.compute(
+        (n, high + 2, wide + 2, c),
+        lambda n, y, x, c: tirx.if_then_else(inside(y, x), data[n, y - top, x - left, c], zero),
+        name=PREFIX + "padded",
+    )
+    windows = te.compute(
+        (WINDOW, WINDOW, n, high // 2, wide // 2, c),
+        lambda a, b, n, y, x, c: _of_windows(
+            a, lambda i: _of_windows(b, lambda j: padded[n, TILE * y + i, TILE * x + j, c])),
+        name=PREFIX + "windows",
+    )  # fmt: skip
+    axis = te.reduce_axis((0, c), "c")
+    products = te.compute(
+        (WINDOW, WINDOW, n, high // 2, wide // 2, k),
+        lambda a, b, n, y, x, k: te.sum(windows[a, b, n, y, x, axis] * changed[a, b, axis, k], axis=axis),
+        name=PREFIX + "products",
+    )
+    part = lambda a, b, n, y, x, k: products[a, b, n, tirx.floordiv(y, TILE), tirx.floordiv(x, TILE), k]
+    return te.compute(
+        (n, high, wide, k),
+        lambda n, y, x, k: _of_outputs(
+            tirx.floormod(y, TILE),
+            lambda a: _of_outputs(tirx.floormod(x, TILE), lambda b: part(a, b, n, y, x, k))),
+        name=PREFIX + "outputs",
+    )  # fmt: skip
+
+
+@relax.expr_functor.mutator
+class _Rewritten(relax.PyExprMutator):
+    """Convolutions that are worth it, with channels last, whose weights are parameters."""
+
+    count = 0
+
+    def visit_call_(self, call):
+        call = super().visit_call_(call)
+        if not isinstance(call.op, tvm.ir.Op) or call.op.name != "relax.nn.conv2d" or str(call.attrs.data_layout) != "NHWC":
+            return call
+        a, data, weight = call.attrs, call.args[0], call.args[1]
+        shape = lambda e: [int(d) for d in e.ty.shape]
+        padding = [int(p) for p in a.padding]
+        if not fits(shape(data), shape(weight), [int(n) for n in a.strides], padding, [int(n) for n in a.dilation], int(a.groups)):
+            return call
+        self.count += 1
+        changed = self.builder_.emit(self.builder_.call_te(weights, weight, primfunc_name_hint=PREFIX + "weights"))
+        return self.builder_.call_te(lambda d, u: convolution(d, u, padding), data, changed, primfunc_name_hint=PREFIX + "conv2d",
+                                     primfunc_attrs={"op_pattern": OUT_ELEMENTWISE})  # fmt: skip
+
+
+def rewritten(module: tvm.IRModule) -> tuple[tvm.IRModule, int]:
+    """The module with such convolutions, and how many there are."""
+    mutator = _Rewritten(module)
+    main = mutator.visit_expr(module["main"])
+    if mutator.count == 0:
+        return module, 0
+    changed = mutator.builder_.get()
+    changed["main"] = main
+    return relax.transform.Normalize()(changed), mutator.count
+
+
+def fits(data: list[int], weight: list[int], strides, padding, dilation, groups: int) -> bool:
+    """Whether a convolution (channels last) is computed so."""
+    if list(weight[:2]) != [3, 3] or list(strides) != [1, 1] or list(dilation) != [1, 1] or groups != 1:
+        return False
+    _, h, w, c = data
+    top, left, bottom, right = padding
+    high, wide = h + top + bottom - 2, w + left + right - 2
+    return c % WORTH == 0 and weight[3] % WORTH == 0 and min(high, wide) >= 4 and high % 2 == 0 and wide % 2 == 0
+
+
+# ---- in its order --------------------------------------------------------------------
+
+
+def is_one(function: tirx.PrimFunc) -> bool:
+    sch = s_tir.Schedule(function)
+    return any(sch.get(b).name_hint == PREFIX + "products" for b in schedule._blocks(sch))
+
+
+def changes_weights(function: tirx.PrimFunc) -> bool:
+    sch = s_tir.Schedule(function)
+    return any(sch.get(b).name_hint == PREFIX + "weights" for b in schedule._blocks(sch))
+
+
+def operand(function: tirx.PrimFunc) -> int:
+    """Which parameter of the kernel the windows are taken from."""
+    sch = s_tir.Schedule(function)
+    source = sch.get(sch.get_sblock(PREFIX + "padded")).reads[0].source
+    return next(i for i, p in enumerate(sch.mod["main"].params) if source.same_as(p))
+
+
+def _strip(rows: int, columns: int, weight_bytes: int) -> tuple[int, int]:
+    """Rows and columns of transforms in a strip: the more weights there are, the more often they must be used once they are here."""
+    wanted = STRIP if weight_bytes <= SMALL_WEIGHTS else 2 * STRIP if weight_bytes <= 4 * SMALL_WEIGHTS else 4 * STRIP
+    across = max(d for d in schedule._divisors(columns) if d <= max(WIDEST, wanted))
+    return next((d for d in schedule._divisors(rows) if d * across >= wanted), rows), across
+
+
+def scheduled(function: tirx.PrimFunc, machine: schedule.Machine) -> tirx.PrimFunc:
+    """A kernel of one such convolution and what follows it elementwise."""
+    sch = s_tir.Schedule(function)
+    schedule._inline(sch)
+    outputs = sch.get_output_blocks(sch.get_sblock("root"))
+    if len(outputs) != 1 or len(schedule._blocks(sch)) != 4:
+        raise ValueError("more follows the convolution than one elementwise step")
+    products, last = sch.get_sblock(PREFIX + "products"), outputs[0]
+    spatial = [int(v.dom.extent) for v in sch.get(products).iter_vars if int(v.iter_type) == schedule.SPATIAL]
+    _, _, count, rows, columns, k = spatial
+    if [int(v.dom.extent) for v in sch.get(last).iter_vars] != [count, TILE * rows, TILE * columns, k]:
+        raise ValueError("what follows the convolution has other axes")
+    changed = next(r.source for r in sch.get(products).reads if len(r.source.shape) == 4)
+    strip, across = _strip(rows, columns, schedule._bytes(changed))
+    n, y, x, c = sch.get_loops(last)
+    y_out, y_in, y_tile = sch.split(y, [None, strip, TILE])
+    x_out, x_in, x_tile = sch.split(x, [None, across, TILE])
+    c_out, lane = sch.split(c, [None, machine.lanes])
+    sch.reorder(n, y_out, x_out, y_in, x_in, c_out, y_tile, x_tile, lane)
+    for name in ("products", "windows", "padded"):
+        sch.compute_at(sch.get_sblock(PREFIX + name), x_out, preserve_unit_loops=True)
+    sch.unroll(y_tile)
+    sch.unroll(x_tile)
+    sch.vectorize(lane)
+    _order_windows(sch, sch.get_sblock(PREFIX + "windows"), machine.lanes)
+    _, lane = sch.split(sch.get_loops(sch.get_sblock(PREFIX + "padded"))[-1], [None, machine.lanes])
+    sch.vectorize(lane)
+    if math.prod(spatial) * k >= schedule.WORTH_THREADS:
+        schedule._parallel(sch, [n, y_out, x_out])
+    _order_products(sch, products, machine)
+    return sch.mod["main"]
+
+
+def _order_windows(sch, block, lanes: int) -> None:
+    a, b, _, y, x, c = sch.get_loops(block)[-6:]
+    c_out, lane = sch.split(c, [None, lanes])
+    sch.reorder(y, x, c_out, a, b, lane)
+    sch.unroll(a)
+    sch.unroll(b)
+    sch.vectorize(lane)
+
+
+def _order_products(sch, block, machine: schedule.Machine) -> None:
+    a, b, n, y, x, k, c = sch.get_loops(block)[-7:]
+    lanes = machine.lanes
+    r, w, v = schedule._tile_shape(schedule._extent(sch, y), schedule._extent(sch, x), schedule._extent(sch, k) // lanes, machine.tile)
+    k_out, k_in, lane = sch.split(k, [None, v, lanes])
+    y_out, y_in = sch.split(y, [None, r])
+    x_out, x_in = sch.split(x, [None, w])
+    sch.reorder(a, b, n, k_out, y_out, x_out, c, y_in, x_in, k_in, lane)
+    copied = sch.cache_write(block, 0, "local")
+    sch.reverse_compute_at(copied, x_out, preserve_unit_loops=True)
+    schedule._unroll(sch, schedule._tail(sch, copied, x_out)[-4:], lanes)
+    schedule._unroll(sch, [y_in, x_in, k_in, lane], lanes)
+    start = sch.decompose_reduction(block, c)
+    schedule._unroll(sch, sch.get_loops(start)[-4:], lanes)
