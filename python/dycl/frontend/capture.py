@@ -81,13 +81,23 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, decisions: De
             machine.start(inputs.callable, inputs.args, inputs.kwargs)
             outputs = Outputs(machine, inputs)
             _check_guards(machine)
+        if machine.warnings:
+            _unroll_counting(machine)
         graph = machine.graph
         return Captured(graph, inputs, outputs, machine.recorder.guards, machine.warnings, machine.steps)
     except CaptureRefusal as refusal:
+        _unroll_counting(machine)
         stack = user_stack(machine.current) if machine.current is not None and machine.current.frames else []
         raise report(refusal, stack) from None
     finally:
         machine.heap.activate(None)
+
+
+def _unroll_counting(machine: Machine) -> None:
+    """A loop that became a back edge without need may be the reason why something is not known while compiling."""
+    if not machine.counting <= machine.decisions.unroll_loops:
+        machine.decisions.unroll_loops |= machine.counting
+        raise Restart("unrolling loops that only count")
 
 
 def _check_guards(machine: Machine) -> None:

@@ -208,6 +208,19 @@ def get_iter(m: Machine, s: State, obj: Any) -> Any:
     return m.new(NativeIter(iter(obj)))
 
 
+def only_counts(m: Machine, frame: Frame, obj: range) -> bool:
+    """`for _ in range(40)`: nobody reads the numbers, so iterations are alike and a loop that the run leaves early may become a
+    back edge at once. Where that is refused, the next attempt unrolls it."""
+    loop, stored = frame.info.instrs[frame.pc + 1:frame.pc + 3]
+    if len(obj) <= m.options.max_alike or loop.op != "FOR_ITER" or stored.op != "STORE_FAST":
+        return False
+    place = (frame.info.code, frame.pc)
+    if place in m.decisions.unroll_loops or frame.info.is_live(frame.pc + 3, frame.info.local_index[stored.value]):
+        return False
+    m.counting.add(place)
+    return True
+
+
 _VIEWS = {type({}.keys()), type({}.values()), type({}.items()), type(collections.OrderedDict().keys()),
           type(collections.OrderedDict().values()), type(collections.OrderedDict().items())}
 

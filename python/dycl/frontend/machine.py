@@ -44,8 +44,7 @@ class Decisions:
     def __init__(self) -> None:
         self.forbidden_merges: set = set()  # (code, pc, variable path): keep states apart
         self.tables: set = set()  # places whose dicts get keys known only at run time (keys.py)
-        self.unroll_loops: set = set()  # (code, header): no back edge was possible
-        self.loopify: set = set()  # (code, header): unrolling did not end
+        self.unroll_loops: set = set()  # (code, GET_ITER): a back edge was tried and led to a refusal
         self.states: dict = {}  # (kind, id...) -> declared state slots
         self.combinations: list[tuple] = []  # of attributes that hold one of a few values: their numbers, as calls leave them behind
         self.open_axes: dict = {}  # key of a tensor state -> the axes whose extents change from call to call
@@ -84,6 +83,7 @@ class Machine:
         self.loops = Loops(self)
         self.born: dict[int, Any] = {}  # objects made during capture, by id
         self.heap.born = self.born
+        self.made_at: dict[int, tuple] = {}  # id of an object of native code's -> (object, the block it was made in); see effects.py
         self.birthplaces: dict[int, tuple] = {}  # id of a dict or set made during capture -> where (keys.py)
         self.ready: list = []
         self.finished: list[State] = []
@@ -96,6 +96,7 @@ class Machine:
         self.remembered_cells = self.recorder.remembered_cells  # and storages
         self.arrays_seen: dict[int, Any] = {}  # numpy arrays in global variables that were read
         self.warnings: list[str] = []
+        self.counting: set = set()  # (code, GET_ITER): loops that were given a back edge because nobody reads their numbers
         self.recursions: dict[Any, int] = {}  # functions whose recursion was cut off -> their calls since
         self.left: Span | None = None  # the user's line that returned last
         self.guarded: dict[int, Any] = {}  # generators that were suspended inside try or with

@@ -819,7 +819,10 @@ def return_value(m, s, f, i):
 
 @op("GET_ITER")
 def get_iter(m, s, f, i):
-    return push_result(f, iterators.get_iter(m, s, f.stack.pop()))
+    obj = f.stack.pop()
+    if isinstance(obj, range) and iterators.only_counts(m, f, obj):
+        return push_result(f, m.new(iterators.RtRangeIter(obj.start, obj.stop, obj.step)))
+    return push_result(f, iterators.get_iter(m, s, obj))
 
 
 @op("GET_YIELD_FROM_ITER")
