@@ -180,11 +180,19 @@ def delete_deref(m, s, f, i):
 @op("LOAD_GLOBAL")
 def load_global(m, s, f, i):
     value = _global(f, i.value)
-    if type(value) is np.ndarray:
-        m.arrays_seen[id(value)] = value
+    if (id(f.globals), i.value) not in m.loaded:
+        _note_global(m, f, i.value, value)
     if i.arg & 1:
         f.stack.append(NULL)
     f.stack.append(value)
+
+
+def _note_global(m, f, name, value):
+    """A global variable that is read, and perhaps written: a state between calls."""
+    if not f.hidden:
+        m.note_load(f.globals, name)
+    if type(value) is np.ndarray:
+        m.arrays_seen[id(value)] = value
 
 
 def _global(f, name):
@@ -207,6 +215,7 @@ def load_name(m, s, f, i):
 @op("STORE_GLOBAL")
 def store_global(m, s, f, i):
     m.heap.touch(f.globals)
+    m.note_store(f.globals, i.value)
     f.globals[i.value] = f.stack.pop()
 
 
