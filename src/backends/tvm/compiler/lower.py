@@ -24,7 +24,7 @@ import nan
 import ports
 import schedule
 import winograd
-from plan import MODERATE, Plan
+from plan import MODERATE, WEIGHT, Plan
 
 
 class Refused(Exception):
@@ -385,14 +385,14 @@ def _type(info) -> tuple[int, list[int]]:
 class Form:
     """Kernels that are not scheduled yet, the plan that calls them, and the change of weights."""
 
-    def __init__(self, module: tvm.IRModule, is_fast: bool):
+    def __init__(self, module: tvm.IRModule):
         self.plan = Plan()
         steps = _Steps(module, self.plan)
         steps.run()
         self.plan.place()
         self.kernels = {name: nan.handed_on(module[var]) for name, var in steps.kernels.items()}
         self.weights = Weights(module)
-        self.is_fast = is_fast
+        self.moderate: set[int] = set()  # weights that must be finite and of moderate size
 
     def renamed(self, names: dict[str, str]) -> None:
         self.kernels = {names[name]: function for name, function in self.kernels.items()}
@@ -413,7 +413,7 @@ def _fast_form(module: tvm.IRModule, machine: schedule.Machine) -> Form | None:
     fast = lowered(module, True)
     if fast is None:
         return None
-    form = Form(fast, True)
+    form = Form(fast)
     guarded = []
     for step in form.plan.steps:
         function = form.kernels.get(step.kernel)
@@ -425,6 +425,7 @@ def _fast_form(module: tvm.IRModule, machine: schedule.Machine) -> Form | None:
             except Exception:  # what TVM raises for what follows the convolution
                 return None
             guarded.append((step, step.operands[winograd.operand(function)]))
+            form.moderate |= {v.owner.index for v in step.operands if v.owner.kind == WEIGHT}
     form.plan.guard(guarded)
     return form
 
@@ -443,7 +444,7 @@ class Lowered:
         with target:
             module = imported(model)
             fast = _fast_form(module, machine) if may_be_fast else None
-            exact = Form(lowered(module, False), False)
+            exact = Form(lowered(module, False))
         self.forms = [exact] if fast is None else [fast, exact]
         self.kernels, self.keys = {}, {}
         for number, form in enumerate(self.forms):
@@ -466,7 +467,7 @@ class Lowered:
         for form in self.forms:
             for i, (array, value) in enumerate(zip(form.arrays(given), form.plan.weights)):
                 place = form.source_of(i, len(self.names))
-                if form.is_fast and not np.all(np.abs(array) <= MODERATE):
+                if i in form.moderate and not np.all(np.abs(array) <= MODERATE):
                     raise Immoderate()
                 found.append((value, array, None if place is None else self.names[place]))
         return found
