@@ -61,9 +61,25 @@ def _unsupported(obj: Any) -> CaptureRefusal:
                           "use lists, dicts, tensors or plain objects", kind="heap")
 
 
+class Items(tuple):
+    """The items of an instance of a subclass of list, set or deque, and its attributes."""
+
+    attributes: dict
+
+    def __new__(cls, items: Any, attributes: dict):
+        made = super().__new__(cls, items)
+        made.attributes = attributes
+        return made
+
+
+def _items(obj: Any, items: Any) -> tuple:
+    attributes = getattr(obj, "__dict__", None)
+    return tuple(items) if attributes is None else Items(items, dict(attributes))
+
+
 def contents_of(obj: Any) -> Any:
     if isinstance(obj, list):
-        return tuple(list.__iter__(obj))
+        return tuple(obj) if type(obj) is list else _items(obj, list.__iter__(obj))
     if isinstance(obj, collections.OrderedDict):
         own = tuple(collections.OrderedDict.items(obj))
         return (own, dict(obj.__dict__)) if hasattr(obj, "__dict__") else (own, None)
@@ -71,10 +87,12 @@ def contents_of(obj: Any) -> Any:
         own = tuple(dict.items(obj))
         extra = getattr(obj, "__dict__", None)
         return (own, dict(extra) if extra is not None else None)
-    if isinstance(obj, (set, bytearray)):
-        return tuple(obj)
+    if isinstance(obj, set):
+        return _items(obj, set.__iter__(obj))
+    if isinstance(obj, bytearray):
+        return _items(obj, bytearray.__iter__(obj))
     if isinstance(obj, collections.deque):
-        return tuple(obj)
+        return _items(obj, collections.deque.__iter__(obj))
     if hasattr(type(obj), "dycl_contents"):
         return obj.dycl_contents()
     if isinstance(obj, np.ndarray) and not obj.dtype.hasobject:
@@ -93,6 +111,9 @@ def contents_of(obj: Any) -> Any:
 
 
 def install(obj: Any, contents: Any) -> None:
+    if type(contents) is Items:
+        obj.__dict__.clear()
+        obj.__dict__.update(contents.attributes)
     own = getattr(type(obj), "dycl_install", None)
     if own is not None:  # most: slots of tensors, iterators
         own(obj, contents)
@@ -107,13 +128,13 @@ def install(obj: Any, contents: Any) -> None:
             obj.__dict__.clear()
             obj.__dict__.update(extra)
     elif isinstance(obj, set):
-        obj.clear()
-        obj.update(contents)
+        set.clear(obj)
+        set.update(obj, contents)
     elif isinstance(obj, bytearray):
         obj[:] = bytes(contents)
     elif isinstance(obj, collections.deque):
-        obj.clear()
-        obj.extend(contents)
+        collections.deque.clear(obj)
+        collections.deque.extend(obj, contents)
     elif isinstance(obj, np.ndarray):
         if obj.tobytes() != contents:
             obj[...] = np.frombuffer(contents, obj.dtype).reshape(obj.shape)
@@ -163,6 +184,11 @@ def _slot_names(cls: type) -> tuple[str, ...]:
             found = []
         names = _slots_cache[cls] = tuple(found)
     return names
+
+
+def is_slot(obj: Any, name: str) -> bool:
+    """Whether the attribute is one of those that an object's contents hold."""
+    return not isinstance(obj, (list, dict, set, collections.deque, bytearray)) and name in _slot_names(type(obj))
 
 
 def _has_slot(obj: Any, name: str) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import gc
 import types
 from typing import Any
 
@@ -19,10 +20,12 @@ import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from . import effects
 from .arrays import RtArray
 from .facts import hull, joined
 from .graph import INT, Block, Edge, Goto, ListType, ScalarType, TensorType, Value, common_dominator, dominates
-from .heap import Cell, ContextCell, contents_of
+from .heap import Cell, ContextCell, Items, contents_of
+from .layout import is_plain, lie_alike
 from .lifting import shares_array
 from .iterators import LiveIter, MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter, view_of
 from .runtime_text import RtText
@@ -299,12 +302,15 @@ class Unifier:
         if type(a) is not type(b):
             self.apart(f"a {type(a).__name__} in one state, a {type(b).__name__} in the other")
         if isinstance(a, _IMMUTABLE):
-            if a != b:
+            if a != b or isinstance(a, (range, complex)) and repr(a) != repr(b) or (
+                    isinstance(a, frozenset) and tuple(map(_typed, a)) != tuple(map(_typed, b))):
                 self.apart("different " + type(a).__name__ + "s")
             return a
         if isinstance(a, tuple):
             return self.tuples(a, b)
         if isinstance(a, RtArray):
+            if a.scalar != b.scalar:
+                self.apart("a numpy array in one state, a number in the other")
             return RtArray(self.unify(a.tensor, b.tensor), a.scalar)
         if isinstance(a, RtText):
             if len(a.parts) != len(b.parts):
@@ -334,8 +340,10 @@ class Unifier:
                 self.apart("a method of a list of different lengths")
             return a if owner is a.__self__ else getattr(owner, a.__name__)
         if isinstance(a, functools.partial):
+            if list(a.keywords) != list(b.keywords) or type(a) is not functools.partial:
+                self.apart("partials with different keywords")
             return functools.partial(self.unify(a.func, b.func), *self.tuples(a.args, b.args),
-                                     **{k: self.unify(v, b.keywords.get(k)) for k, v in a.keywords.items()})
+                                     **{k: self.unify(v, b.keywords[k]) for k, v in a.keywords.items()})
         return self.born_objects(a, b)
 
     def apart(self, why: str) -> None:
@@ -405,14 +413,25 @@ class Unifier:
         type_ = TensorType(ha.dtype, tuple(None if isinstance(d, Extent) else recorder.symbols.dim_type(d) for d in dims))
         param = Value(type_, self.block, ia.cell.value.hint if ia.parent is None else "")
         self.requests.append((ha, hb, param))
+        strides = None if is_plain(ha) and is_plain(hb) else self._strides(ha, hb, dims)
         saved = recorder.block
         recorder.block = self.block
-        merged = recorder.stand_in(ha, param) if self.trial else recorder.new_handle(ha.dtype, dims, param, ha.device)
+        merged = recorder.stand_in(ha, param) if self.trial else recorder.new_handle(ha.dtype, dims, param, ha.device, strides)
         recorder.block = saved
         if ia.parent is None and ib.parent is None:
             self.memo[("cell", id(ia.cell), id(ib.cell))] = merged
         self.merged_cells.append((ia.cell, ha, ib.cell, hb, merged))
         return merged
+
+    def _strides(self, a: torch.Tensor, b: torch.Tensor, dims: tuple) -> tuple | None:
+        """Of tensors that are not both contiguous. They count only where the program asks (layout.py): then states are kept apart."""
+        if self.m.decisions.keep_layout:
+            if not lie_alike(a, b):
+                self.apart("tensors that lie in memory differently")
+            if all(type(d) is int for d in dims):
+                return tuple(a.stride())
+        self.m.recorder.layout.lost = self.m.recorder.layout.lost or not self.trial
+        return None
 
     def _refuse_separation(self, *cells: Cell) -> None:
         """The part of _check_aliases that can be told before anything is made: most pairs that must stay apart end here."""
@@ -509,6 +528,10 @@ class Unifier:
             return self.run_time_list(obj, obj)
         if not (self.m.is_born(obj) or key in heap.objects or _may_hold(obj)):
             return obj
+        if effects.hides(type(obj)) and key not in heap.objects:
+            for held in gc.get_referents(obj):
+                self._behind(held)
+            return obj
         if key in self.touched or ("visited", key) in self.memo:
             return obj
         self.memo[("visited", key)] = obj
@@ -516,6 +539,8 @@ class Unifier:
         if isinstance(obj, types.FunctionType):
             for c in (*(obj.__closure__ or ()), *(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()):
                 self.same_object(c)
+            if key in self.diff:
+                self._merge_contents(obj, ca, cb)
             return obj
         self._merge_contents(obj, ca, cb)
         return obj
@@ -527,12 +552,16 @@ class Unifier:
 
     def born_objects(self, a: Any, b: Any) -> Any:
         m = self.m
-        if not (m.is_born(a) and m.is_born(b)):
+        if not (m.is_born(a) and m.is_born(b)) or effects.hides(type(a)):
             self.apart(f"different {type(a).__name__} objects")
         if self._lengths_differ(a, b):
             return self.run_time_list(a, b)
         if self.partner_a.setdefault(id(a), id(b)) != id(b) or self.partner_b.setdefault(id(b), id(a)) != id(a):
             self.apart("objects shared differently")
+        if isinstance(a, collections.deque) and a.maxlen != b.maxlen:
+            self.apart("deques of different greatest lengths")
+        if isinstance(a, collections.defaultdict) and self.unify(a.default_factory, b.default_factory) is not a.default_factory:
+            self.apart("defaultdicts with different factories")
         self.memo[(id(a), id(b))] = a
         fragile = m.heap.fragile
         if id(b) in fragile:
@@ -546,6 +575,9 @@ class Unifier:
                          (tuple((a.__kwdefaults__ or {}).values()), tuple((b.__kwdefaults__ or {}).values()))):
                 if self.tuples(x, y) is not x:
                     self.apart("functions with different defaults")
+            ca, cb = m.heap.contents_in(self.a.overlay, a), m.heap.contents_in(self.b.overlay, b)
+            if ca[0] or cb[0]:
+                self._merge_contents(a, ca, cb)
             return a
         heap = m.heap
         self._merge_contents(a, heap.contents_in(self.a.overlay, a), heap.contents_in(self.b.overlay, b))
@@ -631,16 +663,16 @@ class Unifier:
             if len(ca) != len(cb):
                 self.apart(f"lists of {len(ca)} and {len(cb)} elements")
             items = tuple(self.each(ca, cb))
-            return ca if all(x is y for x, y in zip(items, ca)) else items
+            return self._with_attributes(ca if all(x is y for x, y in zip(items, ca)) else items, ca, cb)
         if isinstance(obj, dict):
             (da, xa), (db, xb) = ca, cb
             items = self._entries(da, db)
             extra = self._attributes(xa, xb)
             return ca if items is da and extra is xa else (items, extra)
         if isinstance(obj, set):
-            if set(ca) != set(cb):
+            if tuple(map(_typed, ca)) != tuple(map(_typed, cb)):  # in another order they are other sets to a loop
                 self.apart("different sets")
-            return ca
+            return self._with_attributes(ca, ca, cb)
         if isinstance(obj, np.ndarray):
             if ca != cb:
                 self.apart("numpy arrays with different contents")
@@ -660,12 +692,19 @@ class Unifier:
             return ca if values is ca[0] and held is ca[1] else (values, held)
         self.apart(f"{type(obj).__name__} objects with different contents")
 
+    def _with_attributes(self, items: tuple, a: tuple, b: tuple) -> tuple:
+        """Items of a list, deque or set, with the attributes of an instance of a subclass."""
+        if type(a) is not Items:
+            return items
+        attributes = self._attributes(a.attributes, b.attributes)
+        return a if items is a and attributes is a.attributes else Items(items, attributes)
+
     def _entries(self, a: tuple, b: tuple) -> tuple:
         if len(a) != len(b):
             self.apart("dicts with different keys")
         out, same = [], True
         for (ka, va), (kb, vb) in zip(a, b):
-            if ka is not kb and ka != kb:
+            if ka is not kb and (ka != kb or type(ka) is not type(kb)):
                 self.apart("dicts with different keys")
             self.path.append(f"[{ka!r}]")
             merged = self.unify(va, vb)
@@ -842,6 +881,8 @@ def reachable(m, state: State) -> tuple[set[int], set[int]]:
         elif isinstance(x, Frame):
             work.extend(x.locals)
             work.extend(x.stack)
+        elif effects.hides(type(x)) and id(x) not in heap.objects:
+            work.extend(gc.get_referents(x) if m.is_born(x) else ())
         elif m.is_born(x) or id(x) in heap.objects or _may_hold(x):
             _add_contents(work, found, m.born, heap.contents_in(state.overlay, x))
     return found, seen
@@ -870,6 +911,8 @@ def _add_items(work: list, found: set[int], born: dict, items: Any) -> None:
 
 def _add_contents(work: list, found: set[int], born: dict, contents: Any) -> None:
     if isinstance(contents, tuple):
+        if type(contents) is Items:
+            _add_items(work, found, born, contents.attributes.values())
         if not any(issubclass(kind, (tuple, dict)) for kind in set(map(type, contents))):
             return _add_items(work, found, born, contents)
         for item in contents:
@@ -882,6 +925,11 @@ def _add_contents(work: list, found: set[int], born: dict, contents: Any) -> Non
 
 def _merge_born(x: Any) -> bool:
     return not isinstance(x, RtScalar) or isinstance(x.origin, tuple) and x.origin[:1] == ("merge",)
+
+
+def _typed(x: Any) -> tuple:
+    """1, 1.0 and True are equal, but not the same."""
+    return (type(x), *map(_typed, x)) if isinstance(x, tuple) else (type(x), x)
 
 
 def _same_number(a: Any, b: Any) -> bool:

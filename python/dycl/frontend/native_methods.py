@@ -269,7 +269,7 @@ def _list_pop(m, s, target, args, kwargs):
 def _list_insert(m, s, target, args, kwargs):
     index = args[0]
     if isinstance(index, RtScalar) or m.is_tensor(index):
-        index = protocol._static_bound(m, index, len(target))
+        index = protocol._static_bound(m, index, len(target), -len(target))
     m.heap.touch(target)
     target.insert(index, args[1])
     return None

@@ -18,8 +18,9 @@ import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from . import bytecode, callbacks, keys, named_axes, ndarrays, policy, remembered, tables
+from . import bytecode, callbacks, effects, keys, named_axes, ndarrays, policy, remembered, tables
 from .diagnostics import CaptureRefusal
+from .heap import is_slot
 from .machine import JUMPED, PUSHED, Machine
 from .rtlist import RtList
 from .runtime_text import Opaque, RtText
@@ -189,7 +190,7 @@ def call_module(m: Machine, s: State, module: torch.nn.Module, args: tuple, kwar
     plain = not (module._forward_hooks or module._forward_pre_hooks or module._backward_hooks
                  or getattr(module, "_backward_pre_hooks", None) or hooks._global_forward_hooks
                  or hooks._global_forward_pre_hooks)
-    if module.training and not m.options.allow_training and policy.training_matters(module):
+    if not m.options.allow_training and policy.training_matters(module) and m.truth(module.training):
         raise CaptureRefusal(f"the module {cls.__name__} is in training mode",
                              "call model.eval() before compiling, or pass allow_training=True", kind="training")
     if isinstance(module, torch.jit.ScriptModule):
@@ -228,7 +229,7 @@ def construct_default(m: Machine, s: State, cls: type, args: tuple, kwargs: dict
         obj = object.__new__(cls)
     else:
         obj = new(cls) if issubclass(cls, (dict, list, set)) else new(cls, *args, **kwargs)
-    m.new(obj)
+    effects.born(m, m.new(obj))
     result = call(m, s, init, (obj, *args), kwargs)
     if result is PUSHED:
         s.frames[-1].result = (obj,)
@@ -272,11 +273,18 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
                                  kind="native.torch") from error
     for value in (*args, *kwargs.values()):
         touch_argument(m, value)
+    owner = getattr(fn, "__self__", None)
+    watched = effects.watch(args if owner is None else (owner, *args), kwargs)
     try:
-        return m.new_if_mutable(ndarrays.run(m, fn, args, kwargs))
+        result = ndarrays.run(m, fn, args, kwargs)
     except Exception as error:
+        effects.check(m, watched)
         m.refuse_native_failure(fn, args, kwargs, error)
         raise
+    effects.check(m, watched)
+    if effects.is_native_iterator(result):
+        return m.new(iterators.NativeIter(result))
+    return m.new_if_mutable(effects.born(m, result))
 
 
 _STAND_INS = (RtList, *keys.TABLES, tables.RtView)
@@ -464,7 +472,12 @@ def store_attr(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
     custom = mro_lookup(cls, "__setattr__")
     if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__setattr__ and policy.interpreted(custom):
         return call_then(m, s, custom, (obj, name, value), {}, _drop)
+    if isinstance(custom, types.WrapperDescriptorType) and custom.__objclass__ not in _KEEPERS:
+        raise effects.refusal(obj)
     return store_default(m, s, obj, name, value)
+
+
+_KEEPERS = (object, type, BaseException, types.ModuleType, types.FunctionType, *torch.Tensor.__mro__)  # their attributes are where they seem to be
 
 
 def store_default(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
@@ -476,6 +489,8 @@ def store_default(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
     setter = mro_lookup(type(attr), "__set__") if attr is not _MISSING else None
     if isinstance(setter, types.FunctionType) and policy.interpreted(setter):
         return call_then(m, s, setter, (attr, obj, value), {}, _drop)
+    if isinstance(attr, (types.GetSetDescriptorType, types.MemberDescriptorType)) and not is_slot(obj, name):
+        effects.check_store(m, obj, name, value)
     touch_attributes(m, obj)
     m.note_store(obj, name)
     if isinstance(obj, torch.nn.Module):
@@ -835,20 +850,23 @@ def static_index(m: Machine, key: Any, length: int, what: str = "list index") ->
         return m.decide_value(key, range(first, length), "an index", IndexError(f"{what} out of range"))
     if isinstance(key, slice) and any(isinstance(x, RtScalar) or m.is_tensor(x)
                                       for x in (key.start, key.stop, key.step)):
-        return slice(*(_static_bound(m, x, length) for x in (key.start, key.stop, key.step)))
+        step = _static_bound(m, key.step, length, -length)
+        backwards = isinstance(step, int) and step < 0  # then what is before the first element is another bound than the first
+        lowest = -length - 1 if backwards and length else -length
+        return slice(*(_static_bound(m, x, length, lowest) for x in (key.start, key.stop)), step)
     return key
 
 
-def _static_bound(m: Machine, bound: Any, length: int) -> Any:
+def _static_bound(m: Machine, bound: Any, length: int, lowest: int) -> Any:
     if m.is_tensor(bound):
         bound = m.tensor_item(bound)
     if not isinstance(bound, RtScalar):
         return bound
     if m.decide(m.scalars.compare("ge", bound, length)):
         return length
-    if m.decide(m.scalars.compare("le", bound, -length)):
-        return -length if length else 0
-    return m.decide_value(bound, range(-length + 1, length), "a slice bound")
+    if m.decide(m.scalars.compare("le", bound, lowest)):
+        return lowest
+    return m.decide_value(bound, range(lowest + 1, length), "a slice bound")
 
 
 def slice_bounds(m: Machine, key: Any) -> Any:
