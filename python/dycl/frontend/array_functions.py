@@ -172,6 +172,18 @@ def ones_like(arrays, x):
     return arrays.wrap(arrays.m.recorder.call(torch.ones_like, (arrays.tensor(x),), {}))
 
 
+@_named("shape")
+def shape(arrays, x):
+    t = arrays.tensor(x)
+    return arrays.m.recorder.attribute(t, "shape") if isinstance(t, torch.Tensor) else ()
+
+
+@_named("ndim")
+def ndim(arrays, x):
+    t = arrays.tensor(x)
+    return t.dim() if isinstance(t, torch.Tensor) else 0
+
+
 @_named("unique")
 def unique(arrays, x):
     return arrays.wrap(arrays.m.recorder.call(torch.unique, (arrays.tensor(x),), {}))

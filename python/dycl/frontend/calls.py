@@ -97,7 +97,10 @@ def _perform(recorder, fn: Callable, name: str, native: bool, args: tuple, kwarg
 
 
 _SIZED = {"zeros": 0, "ones": 0, "empty": 0, "full": 0, "view": 1, "reshape": 1, "expand": 1, "repeat": 1, "new_zeros": 1,
-          "new_ones": 1, "new_empty": 1, "new_full": 1}  # from which argument on they are sizes
+          "new_ones": 1, "new_empty": 1, "new_full": 1, "pad": 1, "upsample_nearest1d": 1, "upsample_nearest2d": 1, "upsample_nearest3d": 1,
+          "_upsample_nearest_exact1d": 1, "_upsample_nearest_exact2d": 1, "_upsample_nearest_exact3d": 1, "upsample_linear1d": 1,
+          "upsample_bilinear2d": 1, "upsample_bicubic2d": 1, "upsample_trilinear3d": 1}  # from which argument on they are sizes
+_ONE_SIZE = ("full", "new_full", "pad")  # only one argument of theirs
 
 
 def _with_sizes(recorder, name: str, args: tuple) -> tuple:
@@ -105,7 +108,7 @@ def _with_sizes(recorder, name: str, args: tuple) -> tuple:
     first = _SIZED.get(name)
     if first is None or not any(isinstance(y, torch.Tensor) for x in args[first:] for y in (x if isinstance(x, (list, tuple)) else (x,))):
         return args
-    last = first + 1 if name in ("full", "new_full") else len(args)
+    last = first + 1 if name in _ONE_SIZE or name.lstrip("_").startswith("upsample") else len(args)
 
     def size(x: Any) -> Any:
         if isinstance(x, torch.Tensor) and x.dim() == 0 and x.dtype in (torch.int64, torch.int32):
