@@ -48,6 +48,7 @@ class Decisions:
         self.states: dict = {}  # (kind, id...) -> declared state slots
         self.combinations: list[tuple] = []  # of attributes that hold one of a few values: their numbers, as calls leave them behind
         self.keep_layout = False  # states whose tensors lie in memory differently stay apart: the program asks
+        self.keep_layout = False  # states whose tensors lie in memory differently stay apart: the program asks
         self.open_axes: dict = {}  # key of a tensor state -> the axes whose extents change from call to call
         self.restarts = 0
 

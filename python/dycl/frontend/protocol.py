@@ -582,7 +582,7 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
         a, b = _plain_number(a, op), _plain_number(b, f"r{op}")
         if op in ("truediv", "floordiv", "mod") and isinstance(b, RtScalar) and m.in_try():
             if m.decide(m.scalars.compare("eq", b, 0)):
-                raise ZeroDivisionError("division by zero")
+                _operator(op)(1.0 if "float" in (kind_of(a), kind_of(b)) else 1, 0)  # raises, with Python's own words
         if op == "pow" and m.in_try():
             zero, negative = m.scalars.compare("eq", a, 0), m.scalars.compare("lt", b, 0)
             if all(x if isinstance(x, bool) else m.decide(x) for x in (zero, negative)):

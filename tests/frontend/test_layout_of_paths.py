@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors that lie in memory differently on different paths, and programs that ask; slices that go backwards."""
+
+from __future__ import annotations
+
+from tests.frontend.harness import Cases, I, T
+
+case = Cases()
+M = [T([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), T([[-1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]]), T([[0.0, 0.5, 0.0], [0.0, 0.0, 1.0]])]
+BOUNDS = [(I(a), I(b)) for a, b in ((1, 4), (-9, 3), (3, -9), (3, -6), (3, -7), (99, -99), (-1, 0), (-6, -7))]
+
+
+@case(*M)
+def asked_after_the_arms(x):
+    y = x.t()
+    if x[0, 1] > 0:
+        y = y.contiguous()
+    z = y + 1
+    return y.stride(), y.is_contiguous(), z.stride(), z
+
+
+@case(*M)
+def alike_on_both_paths(x):
+    y = x.t() + 1
+    if x[0, 1] > 0:
+        y = y * 2
+    return y.relu().stride(), y
+
+
+@case(*M)
+def written_behind_reshape(x):
+    y = x.t() if x[0, 1] > 0 else x.reshape(3, 2)
+    z = y.reshape(-1)
+    z[0] = 50
+    return x, y
+
+
+@case(*M)
+def turned_in_a_loop(x):
+    y, n = x.new_ones(3, 3), 0
+    while y.sum() < x.sum().abs() * 4 and n < 5:
+        y, n = y.t() + 1, n + 1
+    return y.is_contiguous(), y.stride(), n
+
+
+@case(*BOUNDS, values=True)
+def backwards(a, b):
+    values = [0, 1, 2, 3, 4, 5]
+    return values[int(a) : int(b) : -1]
+
+
+@case(*BOUNDS[:3], values=True)
+def step_of_the_run(a, b):
+    return [0, 1, 2][:: int(b)], ()[int(a) : int(b) : -1], "ab"[int(a) :: -1]
+
+
+test_layouts = case.test()
