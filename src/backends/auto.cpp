@@ -400,10 +400,9 @@ Result<SweepTimes> Measuring::swept(const std::vector<Search::Choice>& choices) 
       programs.back()[u] = {trial.get(), it->second};
     }
   }
-  constexpr double kShareOfASweep = 0.3;
+  constexpr double kShareOfASweep = 0.4, kLeast = 0.5, kMost = 8;
   const double unspent = limits_.budget - seconds_since(start_);
-  DYCL_ASSIGN(SweepTimes times,
-              sweep(programs, paths_, std::clamp(std::min(0.1 * limits_.budget, kShareOfASweep * unspent), 0.2, 5.0)));
+  DYCL_ASSIGN(SweepTimes times, sweep(programs, paths_, std::clamp(kShareOfASweep * unspent, kLeast, kMost)));
   learn(choices, times.medians);
   return times;
 }
@@ -453,8 +452,9 @@ Search::Choice Measuring::all_in(const std::string& engine, double plausible) co
 }
 
 // What sub-DNNs take within programs that have one engine for all in which it may be faster; from that, a mixture; then
-// the mixture, and each engine for all, against ONNX Runtime, by turns. A program must be faster beyond what the rounds
-// differ, and a mixture faster than the best engine alone.
+// the mixture, and each engine for all, against each other, by turns. A program must be faster than ONNX Runtime's
+// beyond what the rounds differ, and a mixture faster, as clearly, than the best engine alone; in doubt that one is
+// taken.
 Result<Assignment> Measuring::conclude() {
   constexpr double kMaybeFaster = 1.3, kTooSlow = 1.25;  // alone, a sub-DNN finds its caches full
   constexpr double kMuch = 0.05;                         // of what moves, where little may be noise
@@ -499,14 +499,7 @@ Result<Assignment> Measuring::conclude() {
     times.ways = {0};
     times.totals = {{search().total(all_ort)}};
   }
-  std::size_t best = 0;
-  const double needed = limits_.threads == 1 ? kMinGain : kMinGainThreaded;
-  for (std::size_t p = 1; p < choices.size(); ++p) {
-    const auto to_ort = times.ratio(p, 0), to_best = times.ratio(p, best);
-    const bool is_mixture = p >= uniform;
-    if (to_ort.median < 1 - std::max(needed, to_ort.margin) && to_best.median < 1 - (is_mixture ? kForAnother : 0))
-      best = p;
-  }
+  const std::size_t best = times.best(uniform, limits_.threads == 1 ? kMinGain : kMinGainThreaded, kForAnother);
   for (std::size_t p = 1; p < choices.size(); ++p) {
     const auto ratio = times.ratio(p, 0);
     char text[80];

@@ -133,6 +133,29 @@ TEST(Paths, RatiosAreMediansByWay) {
   EXPECT_NEAR(times.mean(0), 50.5, 1e-9);
 }
 
+// A step must be worth it and clear; in doubt the best engine alone stays, and the first one before it.
+TEST(Paths, WhatIsTakenIsClearlyBetter) {
+  backends::SweepTimes times;
+  times.ways = {0, 0, 0, 0, 0, 0, 0, 0};
+  const std::vector<double> ort = {100, 101, 99, 100, 102, 98, 100, 100};
+  const auto scaled = [&](double by, double noise) {
+    std::vector<double> one;
+    for (std::size_t i = 0; i < ort.size(); ++i) one.push_back(ort[i] * (by + (i % 2 == 0 ? noise : -noise)));
+    return one;
+  };
+  const auto best = [&](std::vector<std::vector<double>> totals, std::size_t uniform) {
+    times.totals = std::move(totals);
+    return times.best(uniform, 0.01, 0.005);
+  };
+  EXPECT_EQ(best({ort, scaled(0.8, 0.001)}, 2), 1U);
+  EXPECT_EQ(best({ort, scaled(0.995, 0.0001)}, 2), 0U);                    // little
+  EXPECT_EQ(best({ort, scaled(0.95, 0.2)}, 2), 0U);                        // not clear
+  EXPECT_EQ(best({ort, scaled(0.8, 0.001), scaled(0.75, 0.001)}, 2), 2U);  // a mixture
+  EXPECT_EQ(best({ort, scaled(0.8, 0.001), scaled(0.79, 0.05)}, 2), 1U);   // one that may be no better
+  EXPECT_EQ(best({ort, scaled(1.2, 0.001), scaled(0.9, 0.001)}, 2), 2U);   // better than all engines alone
+  EXPECT_EQ(best({ort, {}, scaled(0.9, 0.001)}, 2), 2U);                   // one was never run
+}
+
 // ---- whole programs ------------------------------------------------------------------
 
 constexpr const char* kProgram = R"(
