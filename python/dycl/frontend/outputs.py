@@ -45,6 +45,7 @@ class End:
         self.state = state
         self.template: tuple = ()
         self.values: list[Value] = []
+        self.names: list[str] = []  # of the last values: the attributes that they go into
         self.writes: dict = {}  # key -> (owner, name, template)
         self.roots: dict[int, Value] = {}
         self.themselves: dict[int, tuple] = {}  # id of a value that is an argument or a buffer given back as itself -> which
@@ -151,6 +152,7 @@ class Outputs:
                               or id(obj) in self.inputs.objects or hasattr(type(obj), "dycl_contents"))
         body = flattener.flatten(result, "result")
         of_result = len(flattener.leaves)
+        named = [""] * of_result
         recorder = self.m.recorder
         for root in recorder.written():
             end.roots[id(root)] = recorder.value_of_info(root.info)
@@ -171,9 +173,12 @@ class Outputs:
             if raises and ("attribute", id(owner), name) in m.decisions.states:
                 continue
             writes.append((owner, name, flattener.flatten(value, str(name))))
+            named += [str(name)] * (len(flattener.leaves) - len(named))
         end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
         end.template = (body, tuple((_Owner(owner), name, t) for owner, name, t in writes))
-        end.values = [v for leaf in flattener.leaves for v in self._values(leaf)]
+        leaves = [self._values(leaf) for leaf in flattener.leaves]
+        end.values = [v for values in leaves for v in values]
+        end.names = [name for name, values in zip(named, leaves) for _ in values if name]
         end.themselves = self._themselves(flattener.leaves)
         end.left = {self._value(leaf).id for leaf in flattener.leaves[of_result:] if self._is_buffer(leaf)}
         return end
@@ -469,11 +474,25 @@ class Outputs:
             values += [self._root_value(end, root) for root in self.written_inputs]
             values += self._state_values(end)
             end.state.block.exit = Return(values)
-        m.graph.output_names = (["variant"] if len(self.variants) > 1 else []) + [
-            f"out{k}" for k in range(len(plan.types))] + [
+        m.graph.output_names = (["variant"] if len(self.variants) > 1 else []) + self._names(numbers, len(plan.types)) + [
             f"{root.name}_after" for root in self.written_inputs]
         m.graph.output_states = state_names
         self.slot_types = plan.types
+
+    def _names(self, numbers: list[int], count: int) -> list[str]:
+        """What goes into an attribute has its name where nothing else is in its slot."""
+        taken = {"variant", *self.m.graph.input_names, *(name for name, _ in self.m.graph.states)}
+        found: list[set] = [set() for _ in range(count)]
+        for end, number in zip(self.ends, numbers):
+            for k, name in zip(self.slots_of[number], [""] * (len(end.values) - len(end.names)) + end.names):
+                usual = name.startswith("out") or name.endswith("_after")
+                found[k].add(name if name.isidentifier() and not usual and name not in taken else "")
+        names: list[str] = []
+        for k, candidates in enumerate(found):
+            name = candidates.pop() if len(candidates) == 1 else ""
+            same = [name, *(f"{name}_{n}" for n in range(1, k + 2 + len(taken)))]
+            names.append(next(n for n in same if n not in names and n not in taken) if name else f"out{k}")
+        return names
 
     def _constant(self, end: End, number: Any) -> Value:
         self.m.activate(end.state)
