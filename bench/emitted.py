@@ -2,14 +2,14 @@
 """Emitted host programs beside the runtime's walker on the paper's nine models: the time of both in turns, in processor time,
 and the share of a run that is the host's, what is not spent in sub-DNNs.
 
-    bench/emitted.py [--seconds 1.5] [--processes 5] [--fresh] [MODEL ...]
+    bench/emitted.py [--seconds 1.5] [--processes 6] [--fresh] [MODEL ...]
 
 Prints a table; writes bench/results/emitted.json and emitted.md. Goes on where it was stopped: rows of this commit stay unless
 --fresh is given. About ten minutes on two idle cores.
 
 The ratio is the median over pairs of runs; the control is the same ratio of a second walker to the first (A/A). Where memory
-happens to lie makes some per cent, so each process draws anew, and a row holds the median of the processes with the
-least and the largest. Exit status 1 where an emitted program is slower than the walker by more than the controls are
+happens to lie makes some per cent, and what is loaded first is a little slower: each process draws anew and gives the emitted
+program another of the three places, and a row holds the median of the processes with the least and the largest. Exit status 1 where an emitted program is slower than the walker by more than the controls are
 apart, the host's share is 1 % or more, or a model failed.
 """
 
@@ -40,8 +40,8 @@ def measure(name: str, seconds: float, processes: int) -> dict:
         binary = zoo_sweep.build(package, folder, watch=False, optimize="-O2")
         files, _ = zoo_sweep.save_inputs(program, [entry.inputs(s) for s in range(5)], folder)
         del program
-        for _ in range(processes):
-            done = subprocess.run([binary, package, "race", str(seconds), *files], capture_output=True, text=True,
+        for turn in range(processes):
+            done = subprocess.run([binary, package, "race", f"{seconds}:{turn % 3}", *files], capture_output=True, text=True,
                                   env={**os.environ, "DYCL_PLUGIN_PATH": str(zoo_sweep.BUILD / "lib" / "dycl")})
             if done.returncode:
                 raise RuntimeError(f"status {done.returncode}: {done.stdout[-500:]}{done.stderr[-500:]}")
@@ -91,7 +91,7 @@ def main() -> int:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=1.5, help="of each process, for the times and again for the shares")
-    parser.add_argument("--processes", type=int, default=5)
+    parser.add_argument("--processes", type=int, default=6)
     parser.add_argument("--fresh", action="store_true", help="measure again what this commit has measured")
     parser.add_argument("models", nargs="*")
     options = parser.parse_args()

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -195,12 +196,14 @@ inline double median(std::vector<double> v) {
 }
 
 // Emitted program, walker and a second walker as the control, in all orders in turn; a line of JSON. Plain runs for
-// the times, profiled ones for the shares.
+// the times, profiled ones for the shares. Where memory lies depends on which was loaded first and makes a per cent:
+// `loaded_as` 0, 1, 2 takes each of the three in turn for the emitted program.
 constexpr int kOrders[6][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {0, 2, 1}, {2, 0, 1}, {1, 0, 2}};
 
 template <typename Program, typename Call>
-int race(const char* package, const std::vector<Arrays>& inputs, Call call, double seconds) {
-  Program left(package), right(package), control(package);
+int race(const char* package, const std::vector<Arrays>& inputs, Call call, double seconds, unsigned loaded_as) {
+  std::array<Program, 3> loaded = {Program(package), Program(package), Program(package)};
+  Program &left = loaded[loaded_as % 3], &right = loaded[(loaded_as + 1) % 3], &control = loaded[(loaded_as + 2) % 3];
   std::vector<double> emitted, walker, ratios, controls, host_emitted, host_walker;
   std::vector<std::vector<dycl::host::Value>> values;
   for (const auto& arrays : inputs) values.push_back(values_of(right, arrays));
@@ -248,7 +251,7 @@ int race(const char* package, const std::vector<Arrays>& inputs, Call call, doub
   return 0;
 }
 
-// main PACKAGE compare|race AMOUNT FILES...: `arity` .npy files per input.
+// main PACKAGE compare ROUNDS FILES... | race SECONDS:LOADED_AS FILES...: `arity` .npy files per input.
 template <typename Program, typename Call>
 int main_of(int argc, char** argv, std::size_t arity, Call call) {
   try {
@@ -257,7 +260,11 @@ int main_of(int argc, char** argv, std::size_t arity, Call call) {
       if (static_cast<std::size_t>(i - 4) % arity == 0) inputs.emplace_back();
       inputs.back().push_back(dycl::host::load_npy(argv[i]));
     }
-    if (std::string(argv[2]) == "race") return race<Program>(argv[1], inputs, call, std::atof(argv[3]));
+    if (std::string(argv[2]) == "race") {
+      char* rest = nullptr;
+      const double seconds = std::strtod(argv[3], &rest);
+      return race<Program>(argv[1], inputs, call, seconds, *rest == ':' ? std::atoi(rest + 1) : 0);
+    }
     return compare<Program>(argv[1], inputs, call, std::atoi(argv[3]));
   } catch (const dycl::host::Failure& failure) {
     std::printf("%s\n", failure.what());
