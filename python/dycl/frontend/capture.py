@@ -82,7 +82,6 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, decisions: De
             outputs = Outputs(machine, inputs)
             _check_guards(machine)
             _check_layout(machine)
-            _check_layout(machine)
         if machine.warnings:
             _unroll_counting(machine)
         graph = machine.graph
@@ -100,18 +99,6 @@ def _unroll_counting(machine: Machine) -> None:
     if not machine.counting <= machine.decisions.unroll_loops:
         machine.decisions.unroll_loops |= machine.counting
         raise Restart("unrolling loops that only count")
-
-
-def _check_layout(machine: Machine) -> None:
-    """A program that asks how tensors lie in memory must be told so on each path."""
-    layout = machine.recorder.layout
-    if not (layout.matters or layout.offset_matters) or not layout.lost:
-        return
-    if machine.decisions.keep_layout:
-        raise CaptureRefusal("the model asks how a tensor lies in memory (stride, is_contiguous), or writes to what reshape gave, and only "
-                             "the run knows", "call contiguous() or clone() before", span=machine.left, kind="tensor.layout")
-    machine.decisions.keep_layout = True
-    raise Restart("keeping tensors apart that lie in memory differently")
 
 
 def _check_layout(machine: Machine) -> None:

@@ -22,7 +22,6 @@ class Layout:
     def __init__(self) -> None:
         self.matters = self.offset_matters = False
         self.lost = False  # states met whose tensors lie in memory differently, or otherwise than the merged one
-        self.lost = False  # states met whose tensors lie in memory differently, or otherwise than the merged one
         self._cells: set[Cell] = set()  # storages that are one in some layouts and two in others
 
     def note(self, name: str, result: Any, source: Any) -> None:
@@ -41,26 +40,6 @@ class Layout:
         """What an argument must be like: (strides or None: contiguous, begins its memory)."""
         strides = [int(s) if isinstance(s, int) else None for s in (*handle.shape, *handle.stride())]
         return (None if None in strides else strides[handle.dim():]) if self.matters else [], self.offset_matters
-
-
-def is_plain(tensor: torch.Tensor) -> bool:
-    """Contiguous, as far as its extents tell while compiling."""
-    expected: Any = 1
-    for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride())):
-        if not (type(size) is int and size <= 1) and not _is_same(stride, expected):
-            return False
-        expected = expected * size
-    return True
-
-
-def lie_alike(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return all(type(size) is int and size <= 1 or _is_same(x, y) for size, x, y in zip(a.shape, a.stride(), b.stride()))
-
-
-def _is_same(a: Any, b: Any) -> bool:
-    if type(a) is int or type(b) is int:
-        return type(a) is type(b) and a == b
-    return a.node.expr == b.node.expr
 
 
 def is_plain(tensor: torch.Tensor) -> bool:

@@ -48,7 +48,6 @@ class Decisions:
         self.states: dict = {}  # (kind, id...) -> declared state slots
         self.combinations: list[tuple] = []  # of attributes that hold one of a few values: their numbers, as calls leave them behind
         self.keep_layout = False  # states whose tensors lie in memory differently stay apart: the program asks
-        self.keep_layout = False  # states whose tensors lie in memory differently stay apart: the program asks
         self.open_axes: dict = {}  # key of a tensor state -> the axes whose extents change from call to call
         self.restarts = 0
 
@@ -694,8 +693,7 @@ _RECORDING = {f"{name}.py" for name in (
 def refuse_own_error(error: Exception) -> None:
     """An exception that only our stand-ins or our own code can have caused is not one of the user's program."""
     texts = [x for x in error.args if isinstance(x, str)]
-    own = isinstance(error, (TypeError, AttributeError, NameError, ValueError)) and len(texts) == len(error.args) \
-        and _STAND_INS.search(" ".join(texts)) is not None
+    own = len(texts) == len(error.args) and _STAND_INS.search(" ".join(texts)) is not None
     if isinstance(error, RecursionError):  # Python's own: calls of the user's program are no calls here
         own = " ".join(texts).startswith("maximum recursion depth exceeded")
     if not own and not isinstance(error, StopIteration):

@@ -26,7 +26,6 @@ from .facts import hull, joined
 from .graph import INT, Block, Edge, Goto, ListType, ScalarType, TensorType, Value, common_dominator, dominates
 from .heap import Cell, ContextCell, Items, contents_of
 from .layout import is_plain, lie_alike
-from .layout import is_plain, lie_alike
 from .lifting import shares_array
 from .iterators import LiveIter, MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter, view_of
 from .runtime_text import RtText
@@ -423,16 +422,6 @@ class Unifier:
             self.memo[("cell", id(ia.cell), id(ib.cell))] = merged
         self.merged_cells.append((ia.cell, ha, ib.cell, hb, merged))
         return merged
-
-    def _strides(self, a: torch.Tensor, b: torch.Tensor, dims: tuple) -> tuple | None:
-        """Of tensors that are not both contiguous. They count only where the program asks (layout.py): then states are kept apart."""
-        if self.m.decisions.keep_layout:
-            if not lie_alike(a, b):
-                self.apart("tensors that lie in memory differently")
-            if all(type(d) is int for d in dims):
-                return tuple(a.stride())
-        self.m.recorder.layout.lost = self.m.recorder.layout.lost or not self.trial
-        return None
 
     def _strides(self, a: torch.Tensor, b: torch.Tensor, dims: tuple) -> tuple | None:
         """Of tensors that are not both contiguous. They count only where the program asks (layout.py): then states are kept apart."""
