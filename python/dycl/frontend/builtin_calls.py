@@ -74,12 +74,12 @@ def intercept(fn: Any):
     if isinstance(fn, BoundArrayMethod):
         return lambda m, s, args, kwargs: m.arrays.method(fn, args, kwargs)
     if isinstance(fn, (np.ufunc, types.FunctionType, types.BuiltinFunctionType, type(np.argmax))):
-        module = getattr(fn, "__module__", None) or ("numpy" if isinstance(fn, np.ufunc) else "")
+        module = policy.home(fn) or ("numpy" if isinstance(fn, np.ufunc) else "")
         if module.startswith("numpy"):
             return functools.partial(_numpy, fn)
         if module in ("logging", "warnings"):
             return _ignore
-    if isinstance(fn, types.FunctionType) and fn.__module__ == "torch._dynamo.mutation_guard":
+    if isinstance(fn, types.FunctionType) and policy.home(fn) == "torch._dynamo.mutation_guard":
         return _patched_by_dynamo(fn)
     inner = _wrapped_by_torch(fn) if isinstance(fn, types.FunctionType) and fn.__dict__ else None
     if inner is not None:

@@ -184,7 +184,7 @@ def _is_native(fn: Callable) -> bool:
     if isinstance(fn, (types.MethodDescriptorType, types.WrapperDescriptorType)):
         return issubclass(torch.Tensor, fn.__objclass__)
     if isinstance(fn, types.FunctionType):
-        return fn.__module__ == "torch._tensor" or fn.__module__ == "torch.functional"
+        return fn.__globals__.get("__name__") in ("torch._tensor", "torch.functional")
     if isinstance(fn, types.BuiltinFunctionType):
         module = getattr(fn, "__module__", None) or ""
         owner = getattr(fn, "__self__", None)

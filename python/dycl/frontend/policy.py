@@ -61,7 +61,7 @@ def _decide(fn: types.FunctionType) -> bool:
     if raw.startswith("<frozen "):
         return False
     if raw.startswith("<"):
-        module = fn.__module__ or fn.__globals__.get("__name__") or ""
+        module = home(fn)
         return not (module.startswith("torch.") and not module.startswith("torch.nn")) and module != "enum"
     if is_native_package(fn):
         return False
@@ -84,8 +84,15 @@ def is_torch_file(path: str) -> bool:
     return os.path.realpath(path).startswith(_TORCH)
 
 
+def home(fn: Any) -> str:
+    """The module it was written in: what a function says of itself may be another's (functools.wraps copies it)."""
+    if isinstance(fn, types.FunctionType):
+        return fn.__globals__.get("__name__") or ""
+    return getattr(fn, "__module__", None) or ""
+
+
 def is_native_package(fn: Any) -> bool:
-    return (getattr(fn, "__module__", None) or "").partition(".")[0] in _NATIVE_PACKAGES
+    return home(fn).partition(".")[0] in _NATIVE_PACKAGES
 
 
 @functools.lru_cache(maxsize=None)
