@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import dycl
-from tests.frontend.harness import I, check, refused
+from tests.frontend.harness import I, T, check, refused
 
 X = torch.arange(12.0).reshape(4, 3)
 
@@ -190,3 +190,23 @@ def test_a_failing_index_inside_try_is_refused(name):
             return x * 0
 
     refused(program, [(X, I(0, 1)), (X, I(9, 9))], "may fail at run time")
+
+
+def test_a_range_with_a_run_time_bound_as_an_index():
+    def f(x):
+        n = int((x > 0).sum())
+        y = x.reshape(2, -1).clone()
+        z = y[:, range(1, n)]
+        y[0, range(n)] = 7.0
+        return z, y, x[range(n)], x[range(n, 0, -1)], x[range(0, n, 2)]
+
+    check(f, [(T(1.0, -1.0, 1.0, -1.0, 2.0, -3.0),), (T(1.0, -1.0, -1.0, -1.0, -2.0, -3.0),), (T(-1.0, -1.0, -1.0, -1.0, -2.0, -3.0),)],
+          by_result=True)
+
+
+def test_a_stand_in_that_torch_does_not_take_is_no_exception_of_the_model(monkeypatch):
+    from dycl.frontend import protocol
+
+    monkeypatch.setattr(protocol, "slice_bounds", lambda m, key: key)
+    with pytest.raises(dycl.CompileError):
+        dycl.compile(lambda x: x[range(int(x.sum()))], (torch.ones(3),), verify=False)

@@ -871,8 +871,14 @@ def _static_bound(m: Machine, bound: Any, length: int, lowest: int) -> Any:
 
 def slice_bounds(m: Machine, key: Any) -> Any:
     """A subscript whose slices are bounded by numbers: x[:n] with a tensor n of one element; its lists as tensors."""
-    if isinstance(key, tuple) and any(isinstance(k, (slice, list, RtList)) for k in key):
+    if isinstance(key, tuple) and any(isinstance(k, (slice, list, RtList, iterators.RtRange)) for k in key):
         return tuple(slice_bounds(m, k) for k in key)
+    if isinstance(key, iterators.RtRange):
+        if type(key.step) is not int:
+            raise CaptureRefusal("a tensor indexed by a range whose step is known only at run time", "index with a tensor", kind="index")
+        ends = m.scalars.compare("le" if key.step > 0 else "ge", key.stop, key.start)
+        empty = ends if isinstance(ends, bool) else m.decide(ends)
+        return m.recorder.call(torch.arange, (0,) if empty else (key.start, key.stop, key.step), {})
     if isinstance(key, RtList):
         if key.frozen or key.kind != ("int",):
             m.lists.refuse(key, CaptureRefusal("a tensor indexed by a list whose length is known only at run time and which "
