@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files around an emitted host program: class, C header, CMake project, example.
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <initializer_list>
 #include <set>
@@ -59,6 +61,29 @@ std::string c_type(const ir::Type& type) {
   }
 }
 
+bool is_quoted(const std::string& line, std::size_t place) {
+  bool inside = false;
+  for (std::size_t i = 0; i < place; ++i) {
+    if (line[i] == '\\')
+      ++i;
+    else if (line[i] == '"')
+      inside = !inside;
+  }
+  return inside;
+}
+
+bool is_part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// Whether a word stands in a line of code outside of quotes.
+bool mentions(const std::string& line, const std::string& word) {
+  for (std::size_t i = 0; (i = line.find(word, i)) != std::string::npos; i += word.size()) {
+    const std::size_t end = i + word.size();
+    const bool alone = (i == 0 || !is_part_of_name(line[i - 1])) && (end == line.size() || !is_part_of_name(line[end]));
+    if (alone && !is_quoted(line, i)) return true;
+  }
+  return false;
+}
+
 // The standard headers that `code` needs, once each: {what it says, header}.
 std::string includes(const std::string& code, std::initializer_list<std::pair<const char*, const char*>> headers_of) {
   std::set<std::string> headers;
@@ -69,6 +94,36 @@ std::string includes(const std::string& code, std::initializer_list<std::pair<co
   return text;
 }
 
+// Names of dycl::host without their scope, behind the declarations that allow it. Comments stay as they are.
+std::string with_short_names(const std::string& code) {
+  const std::string scope = "dycl::host::";
+  std::set<std::string> used = {"Value"};
+  std::string text;
+  for (std::size_t at = 0, end = 0; at < code.size(); at = end) {
+    end = std::min(code.find('\n', at), code.size() - 1) + 1;
+    std::string line = code.substr(at, end - at);
+    const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
+    if (line.compare(first, 2, "//") != 0) {
+      for (std::size_t p = 0; (p = line.find(scope, p)) != std::string::npos;) {
+        if (is_quoted(line, p)) {
+          p += scope.size();
+          continue;
+        }
+        line.erase(p, scope.size());
+        std::size_t until = p;
+        while (until < line.size() && is_part_of_name(line[until])) ++until;
+        used.insert(line.substr(p, until - p));
+      }
+      for (const std::string name : {"List", "Optional", "Tensor"})
+        if (mentions(line, name)) used.insert(name);
+    }
+    text += line;
+  }
+  std::string declarations;
+  for (const std::string& name : used) declarations += "using dycl::host::" + name + ";\n";
+  return declarations + "\n" + text;
+}
+
 class Project {
  public:
   Project(const PackageProgram& package, const CppOptions& options, std::vector<ResultField> fields, CppBody body)
@@ -77,7 +132,8 @@ class Project {
         name_(options.name),
         class_(class_name(options.name)),
         body_(std::move(body)),
-        fields_(std::move(fields)) {
+        fields_(std::move(fields)),
+        returns_(python_returns(package, fields_)) {
     std::set<std::string> taken;
     for (const ir::Param& p : main_.params) {
       if (!p.state.empty()) continue;
@@ -110,8 +166,10 @@ class Project {
         "// One caller's program: call it from one thread at a time. Throws dycl::host::Failure.\nclass " + class_ +
         " : public dycl::host::Machine {\n public:\n" +
         "  // Views and lists are valid until the next call.\n  struct Outputs {\n";
-    for (const ResultField& f : outputs_)
+    for (const ResultField& f : outputs_) {
+      if (&f == outputs_.data()) text += returns_note("    // ");
       text += "    " + outer_type(f) + " " + f.name + initial(f.type) + ";" + note(f.type);
+    }
     text += "  };\n\n  explicit " + class_ +
             "(const std::filesystem::path& package, dycl::runtime::LoadOptions options = {});\n\n";
     for (const Input& f : inputs_) text += "  // " + f.name + ": " + ir::to_string(*f.type) + "\n";
@@ -141,18 +199,13 @@ class Project {
                                                            {"std::ignore", "tuple"},
                                                            {"std::move", "utility"}}) +
                        "\n";
-    const std::string code = handles("") + joined(inputs) + body_.text;
-    for (const std::string type : {"List", "Optional", "Tensor"}) {
-      if (code.find(type == "Tensor" ? type : type + "<") != std::string::npos)
-        text += "using dycl::host::" + type + ";\n";
-    }
-    text += "using dycl::host::Value;\n\n";
-    text += class_ + "::" + class_ + "(const std::filesystem::path& package, dycl::runtime::LoadOptions options)\n" +
-            "    : Machine(package, " + fingerprint() + ", std::move(options)) {}\n\n";
-    text += class_ + "::Outputs " + class_ + "::operator()(" + parameters() + ") {\n  const Frame frame(*this, {" +
+    std::string code = class_ + "::" + class_ +
+                       "(const std::filesystem::path& package, dycl::runtime::LoadOptions options)\n" +
+                       "    : Machine(package, " + fingerprint() + ", std::move(options)) {}\n\n";
+    code += class_ + "::Outputs " + class_ + "::operator()(" + parameters() + ") {\n  const Frame frame(*this, {" +
             joined(arguments) + "});\n  return compute(" + joined(inputs) + ");\n}\n\n";
-    text += class_ + "::Outputs " + class_ + "::compute(" + handles("") + ") {\n" + body_.text + "}\n\n";
-    return wrapped(text + give());
+    code += class_ + "::Outputs " + class_ + "::compute(" + handles("") + ") {\n" + body_.text + "}\n\n";
+    return wrapped(text + with_short_names(code + give()));
   }
 
   bool has_c() const {
@@ -300,6 +353,13 @@ class Project {
   static std::string extent(const ResultField& f) { return f.is_array ? "[" + std::to_string(f.count) + "]" : ""; }
   static std::string initial(const ir::Type& type) { return type.is_scalar() ? "{}" : ""; }
   static std::string note(const ir::Type& type) { return "  // " + ir::to_string(type) + "\n"; }
+  // Which fields belong to which `return` of the Python function, where they differ.
+  std::string returns_note(const std::string& lead) const {
+    std::string text;
+    for (std::size_t i = 0; i < returns_.size(); ++i)
+      text += lead + fields_[0].name + " " + std::to_string(i) + ": " + returns_[i] + "\n";
+    return text;
+  }
   static std::string c_note(const ir::Type& type) { return " /* " + ir::to_string(type) + " */\n"; }
   std::string upper_name() const {
     std::string upper = name_;
@@ -356,6 +416,7 @@ class Project {
   const std::string name_, class_;
   const CppBody body_;
   const std::vector<ResultField> fields_;
+  const std::vector<std::string> returns_;
   std::vector<ResultField> outputs_;
   std::vector<Input> inputs_;
 };
@@ -364,7 +425,7 @@ Result<void> write_file(const std::filesystem::path& path, const std::string& te
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   out << text;
   out.close();
-  if (!out) return Error{ErrorKind::Missing, "cannot write " + path.string(), {}, {}, {}};
+  if (!out) return Error{ErrorKind::Missing, "cannot write " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
   return {};
 }
 
@@ -380,6 +441,12 @@ Result<void> write_cpp_project(const std::filesystem::path& package_path, const 
   const Project project(package, options, std::move(fields), std::move(body));
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
+  if (failure || !std::filesystem::is_directory(folder))
+    return Error{ErrorKind::Missing,
+                 "cannot make the folder " + folder.string() + (failure ? ": " + failure.message() : ""),
+                 "give a folder that can be written with -o",
+                 {},
+                 {}};
   const auto file = [&](const std::string& suffix) { return folder / (options.name + suffix); };
   DYCL_TRY(write_file(file(".h"), project.header()));
   DYCL_TRY(write_file(file(".cpp"), project.source()));
@@ -392,7 +459,8 @@ Result<void> write_cpp_project(const std::filesystem::path& package_path, const 
   const auto copy = file(".dycl");
   if (!std::filesystem::equivalent(package_path, copy, failure)) {
     std::filesystem::copy_file(package_path, copy, std::filesystem::copy_options::overwrite_existing, failure);
-    if (failure) return Error{ErrorKind::Missing, "cannot write " + copy.string(), {}, {}, {}};
+    if (failure)
+      return Error{ErrorKind::Missing, "cannot write " + copy.string() + ": " + failure.message(), {}, {}, {}};
   }
   return {};
 }

@@ -2,10 +2,14 @@
 #include "emit/cpp_results.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "emit/cpp_text.h"
+#include "emit/early_returns.h"
+#include "emit/liveness.h"
+#include "ir/host_ops.h"
 
 namespace dycl::emit {
 namespace {
@@ -51,6 +55,90 @@ std::vector<std::string> returned_names(const PackageProgram& package, std::size
   return names;
 }
 
+bool is_leaf(const json& node) {
+  static const std::set<std::string> kinds = {"tensor", "array", "int", "float", "bool", "rows"};
+  return kinds.count(node.at(0).get<std::string>()) != 0;
+}
+bool is_sequence(const json& node) { return node.at(0) == "tuple" || node.at(0) == "list"; }
+
+// Templates of several `return`s: the first result is the number of one.
+struct Variants {
+  json templates, slots;  // by variant; where a leaf is among the other results
+
+  static Variants of(const PackageProgram& package) {
+    Variants found;
+    const auto kept = package.program.metadata.find("python");
+    if (kept == package.program.metadata.end()) return found;
+    const json interface = json::parse(kept->second);
+    if (interface.at("variants").size() < 2) return found;
+    found.templates = interface.at("variants");
+    found.slots = interface.at("slots");
+    return found;
+  }
+};
+
+// Names that variables or `return` lines give to the results behind the first, by result; "" where they differ.
+std::vector<std::string> names_of_variants(const PackageProgram& package, const Variants& variants) {
+  const ir::Function main = with_early_returns(package.program.main());
+  std::map<std::uint32_t, const ir::Op*> constants;
+  for (const ir::Block& block : main.blocks)
+    for (const ir::Op& op : block.body)
+      if (is_constant_op(op)) constants[op.results[0].index] = &op;
+  std::vector<std::set<std::string>> found(main.results.size());
+  for (const ir::Block& block : main.blocks) {
+    const auto* given = std::get_if<ir::Return>(&block.exit);
+    if (!given) continue;
+    for (std::size_t i = 1; i < given->values.size(); ++i)
+      if (!constants.count(given->values[i].index)) {
+        const std::string hint = python_name(main.values[given->values[i].index].hint);
+        if (!hint.empty()) found[i].insert(hint);
+      }
+    const auto number = constants.find(given->values[0].index);
+    const auto* variant = number == constants.end() ? nullptr : ir::attr_as<std::int64_t>(*number->second, "value");
+    if (!variant || !block.exit_span.known()) continue;
+    const json& node = variants.templates.at(static_cast<std::size_t>(*variant));
+    const json& slots = variants.slots.at(static_cast<std::size_t>(*variant));
+    const auto expressions = returned_expressions(package.line(block.exit_span));
+    if (!is_sequence(node) || node.at(2).size() != expressions.size()) continue;
+    std::size_t leaf = 0;
+    for (std::size_t i = 0; i < expressions.size() && (is_leaf(node.at(2)[i]) || node.at(2)[i].at(0) == "static"); ++i)
+      if (is_leaf(node.at(2)[i]) && leaf < slots.size()) {
+        const std::size_t result = 1 + slots[leaf++].get<std::size_t>();
+        if (is_name(expressions[i]) && result < found.size()) found[result].insert(expressions[i]);
+      }
+  }
+  std::vector<std::string> names(main.results.size());
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (found[i].size() == 1) names[i] = *found[i].begin();
+  return names;
+}
+
+// A template as Python would write it, with the names of fields for its leaves.
+std::string python_text(const json& node, const std::vector<std::string>& leaves, std::size_t& next) {
+  const std::string kind = node.at(0);
+  if (is_leaf(node)) return next < leaves.size() ? leaves[next++] : "...";
+  if (kind == "static") {
+    const json& value = node.at(2);
+    if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
+    return value.is_null()                              ? "None"
+           : value.is_string() && node.at(1) == "float" ? value.get<std::string>()
+                                                        : value.dump();
+  }
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (is_sequence(node)) {
+    for (const json& item : node.at(2)) add(python_text(item, leaves, next));
+    return kind == "list" ? "[" + text + "]" : "(" + text + ")";
+  }
+  if (kind != "dict" && kind != "object") return "...";
+  for (const json& item : node.at(2)) {
+    const std::string key =
+        item.at(0).is_string() && kind == "object" ? item.at(0).get<std::string>() : item.at(0).dump();
+    add(key + (kind == "dict" ? ": " : "=") + python_text(item.at(1), leaves, next));
+  }
+  return kind == "dict" ? "{" + text + "}" : "(" + text + ")";
+}
+
 class FieldBuilder {
  public:
   FieldBuilder(const std::vector<ir::Output>& results, std::vector<ResultField>& fields)
@@ -76,10 +164,6 @@ class FieldBuilder {
   std::size_t placed() const { return next_; }
 
  private:
-  static bool is_leaf(const json& node) {
-    static const std::set<std::string> kinds = {"tensor", "array", "int", "float", "bool", "rows"};
-    return kinds.count(node.at(0).get<std::string>()) != 0;
-  }
   static bool gives_nothing(const json& node) {
     static const std::set<std::string> kinds = {"static", "ref", "same", "import", "lost"};
     return kinds.count(node.at(0).get<std::string>()) != 0;
@@ -120,7 +204,7 @@ class FieldBuilder {
     if (next_ + count > results_.size()) return false;
     for (std::size_t i = next_; i < next_ + count; ++i)
       if (!results_[i].state.empty()) return false;
-    fields_.push_back({name, results_[next_].type, next_, count, is_array, false});
+    fields_.push_back({name, results_[next_].type, next_, count, is_array});
     next_ += count;
     return true;
   }
@@ -154,9 +238,15 @@ std::size_t structured_fields(const PackageProgram& package, std::vector<ResultF
 std::vector<ResultField> result_fields(const PackageProgram& package) {
   const auto& results = package.program.main().results;
   std::vector<ResultField> fields;
+  std::vector<std::string> names(results.size());
+  try {
+    if (const Variants variants = Variants::of(package); !variants.templates.empty())
+      names = names_of_variants(package, variants);
+  } catch (const json::exception&) {  // another version's
+  }
   for (std::size_t i = structured_fields(package, fields); i < results.size(); ++i) {
     const ir::Output& o = results[i];
-    const std::string& name = !o.state.empty() ? o.state : o.name;
+    const std::string& name = !o.state.empty() ? o.state : !names[i].empty() ? names[i] : o.name;
     fields.push_back({name.empty() ? "output" : name, o.type, i, 1, false, !o.state.empty()});
   }
   std::set<std::string> taken;
@@ -165,9 +255,29 @@ std::vector<ResultField> result_fields(const PackageProgram& package) {
     static const std::set<std::string> own = {"out", "values", "inputs", "outputs", "made", "failure"};
     if (is_reserved(base) || own.count(base)) base += "_";
     field.name = base;
+    field.is_named = !(base == "output" || base == "variant" || (base.starts_with("out") && std::isdigit(base.back())));
     for (int n = 1; !taken.insert(field.name).second; ++n) field.name = base + "_" + std::to_string(n);
   }
   return fields;
+}
+
+std::vector<std::string> python_returns(const PackageProgram& package, const std::vector<ResultField>& fields) {
+  std::vector<std::string> texts;
+  try {
+    const Variants variants = Variants::of(package);
+    for (std::size_t v = 0; v < variants.templates.size(); ++v) {
+      std::vector<std::string> leaves;
+      for (const json& slot : variants.slots.at(v)) {
+        const std::size_t result = 1 + slot.get<std::size_t>();
+        leaves.push_back(result < fields.size() ? fields[result].name : "...");
+      }
+      std::size_t next = 0;
+      texts.push_back(python_text(variants.templates[v], leaves, next));
+    }
+  } catch (const json::exception&) {  // another version's
+    texts.clear();
+  }
+  return texts;
 }
 
 }  // namespace dycl::emit

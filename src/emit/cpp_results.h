@@ -18,9 +18,14 @@ struct ResultField {
   std::size_t count = 1;
   bool is_array = false;  // std::array of `count`, which are consecutive results
   bool is_state = false;  // kept, not given out
+  bool is_named = false;  // by the user
 };
 
 // Every result in order, each in exactly one field.
 std::vector<ResultField> result_fields(const PackageProgram& package);
+
+// Where a Python function returns different structures, the first result says which, and this what each is made of:
+// "(output, out1, True)". Empty if there is but one.
+std::vector<std::string> python_returns(const PackageProgram& package, const std::vector<ResultField>& fields);
 
 }  // namespace dycl::emit

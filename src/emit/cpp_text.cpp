@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <set>
 
+#include "support/scalar_ops.h"
+
 namespace dycl::emit {
 namespace {
 
@@ -63,15 +65,19 @@ bool is_reserved(const std::string& name) {
       "list_to_tensor", "normal", "pop", "print", "program", "raise", "result", "run", "set", "size", "slice", "stack",
       "std", "dycl", "host", "taken", "to_list", "to_tensor", "type", "uniform", "value_of", "loop", "main", "errno",
       "stdin", "stdout", "stderr", "NULL", "INT64_MIN", "INFINITY", "NAN", "Tensor", "List", "Optional", "Value",
-      "View", "Loop", "Frame", "Outputs", "SubDnn"};
-  return words.count(name) != 0;
+      "View", "From", "Loop", "Frame", "Outputs", "SubDnn"};
+  if (words.count(name) != 0) return true;
+  std::string op = name;  // int_add and its like
+  if (const std::size_t at = op.find('_'); at != std::string::npos) op[at] = '.';
+  return scalar::op_named(op).has_value();
 }
 
 std::string python_name(const std::string& hint) {
   const std::size_t dot = hint.rfind('.');
   const bool numbered = dot != std::string::npos && dot + 1 < hint.size() &&
                         hint.find_first_not_of("0123456789", dot + 1) == std::string::npos;
-  return numbered ? hint.substr(0, dot) : hint;
+  const std::string name = numbered ? hint.substr(0, dot) : hint;
+  return name.find_first_not_of('_') == std::string::npos ? "" : name;  // `for _ in ...`
 }
 
 std::string identifier(const std::string& text) {

@@ -135,6 +135,13 @@ bool CppValues::feeds_item(const ir::Op& op, const ir::Block& block) const {
   return op.name == "call" && use.index < block.body.size() && block.body[use.index].name == "item";
 }
 
+// A list that is put together to be returned: `return give(list<double>(p), x)`.
+bool CppValues::is_returned(const ir::Op& op, const ir::Block& block) const {
+  const bool gathers = op.name == "list.new" || op.name == "opt.none" || op.name == "opt.some";
+  return gathers && std::holds_alternative<ir::Return>(block.exit) &&
+         last_use_[op.results[0].index].index == block.body.size();
+}
+
 void CppValues::choose_inlined(std::uint32_t b) {
   const ir::Block& block = main_.blocks[b];
   for (std::size_t i = 0; i < block.body.size(); ++i) {
@@ -143,7 +150,7 @@ void CppValues::choose_inlined(std::uint32_t b) {
     const std::uint32_t v = op.results[0].index;
     const Place& use = last_use_[v];
     if (uses_[v] != 1 || !main_.values[v].hint.empty() || use.block != b || use.index <= i) continue;
-    if (!main_.values[v].type.is_scalar() && !feeds_item(op, block)) continue;
+    if (!main_.values[v].type.is_scalar() && !feeds_item(op, block) && !is_returned(op, block)) continue;
     const bool tied = is_tied(op);
     if (tied && !nothing_between(block, i, use.index)) continue;
     inlined_[v] = true;
@@ -254,6 +261,7 @@ void CppValues::share() {
     });
   }
   share_names();
+  share_unnamed();
   for (std::uint32_t v = 0; v < shared_.size(); ++v) shared_[v] = find(v);
 }
 
@@ -276,6 +284,33 @@ void CppValues::share_names() {
     for (ir::ValueId v : main_.blocks[b].params) visit(v, true);
     for (const ir::Op& op : main_.blocks[b].body)
       for (ir::ValueId v : op.results) visit(v, false);
+  }
+}
+
+// `t` is used again where it is free: steps that are alike look alike, and memory goes back when it is not needed.
+void CppValues::share_unnamed() {
+  constexpr std::size_t kMostTried = 16;
+  std::set<std::uint32_t> kept;  // variables with a name, and what is returned
+  for (std::uint32_t v = 0; v < main_.values.size(); ++v)
+    if (!python_name(main_.values[v].hint).empty()) kept.insert(find(v));
+  for (const ir::Param& p : main_.params) kept.insert(find(p.value.index));
+  for (const ir::Block& block : main_.blocks)
+    if (const auto* given = std::get_if<ir::Return>(&block.exit))
+      for (ir::ValueId v : given->values) kept.insert(find(v.index));
+  std::map<std::string, std::vector<std::uint32_t>> open;  // by type: a value of each variable
+  for (std::uint32_t b : dominators_.order()) {
+    for (const ir::Op& op : main_.blocks[b].body) {
+      for (ir::ValueId v : op.results) {
+        if (!is_used(v) || !main_.type_of(v).is_tensor() || constants_[v.index] || inlined_[v.index]) continue;
+        if (folded(v) != kNone || kept.count(find(v.index))) continue;
+        auto& variables = open[ir::to_string(main_.type_of(v))];
+        const bool shared = std::any_of(variables.begin(), variables.end(), [&](std::uint32_t other) {
+          try_to_share(other, v.index);
+          return find(other) == find(v.index);
+        });
+        if (!shared && variables.size() < kMostTried) variables.push_back(v.index);
+      }
+    }
   }
 }
 

@@ -7,7 +7,7 @@
 //   folded    a number that is read from a result of a call is stored by the call's own statement
 //   shared    values that flow into one another along edges and are never needed at the same time have one
 //             variable: `x = layer(x)`, as the user wrote it, instead of a copy per block; so have values with
-//             one name in Python
+//             one name in Python, and tensors of one type without a name, one after the other
 #pragma once
 
 #include <cstdint>
@@ -67,6 +67,7 @@ class CppValues {
   bool is_tied(const ir::Op& op) const;
   void choose_inlined(std::uint32_t block);
   bool feeds_item(const ir::Op& op, const ir::Block& block) const;
+  bool is_returned(const ir::Op& op, const ir::Block& block) const;
   void choose_folded(std::uint32_t block);
   void fold_items(const ir::Block& block, std::size_t call);
   bool nothing_between(const ir::Block& block, std::size_t from, std::size_t until) const;
@@ -79,6 +80,7 @@ class CppValues {
   void note_ranges();
   void share();
   void share_names();
+  void share_unnamed();
   void try_to_share(std::uint32_t a, std::uint32_t b);
   std::uint32_t find(std::uint32_t v);
   bool interfere(std::uint32_t a, std::uint32_t b) const;

@@ -33,11 +33,7 @@ const char* initial(const ir::Type& type) {
 
 CppVariables::CppVariables(const CppValues& values, const Structure& structure, const std::vector<ResultField>& fields)
     : values_(values), main_(values.main()), structure_(structure), fields_(fields) {
-  for (std::uint32_t b : values_.dominators().order())
-    for (ir::ValueId v : main_.blocks[b].params)
-      if (!main_.values[v.index].hint.empty()) hints_.emplace(number(v), python_name(main_.values[v.index].hint));
-  for (std::uint32_t v = 0; v < main_.values.size(); ++v)
-    if (!main_.values[v].hint.empty()) hints_.emplace(number({v}), python_name(main_.values[v].hint));
+  find_hints();
   make_arguments();
   make_arrays();
   // A constant may stand in a block that is no longer reached.
@@ -59,6 +55,23 @@ CppVariables::CppVariables(const CppValues& values, const Structure& structure, 
 }
 
 // ---- names -----------------------------------------------------------------------------------------
+
+// The user's names; what has none is called after the result that it becomes.
+void CppVariables::find_hints() {
+  const auto note = [&](ir::ValueId v) {
+    const std::string name = python_name(main_.values[v.index].hint);
+    if (!name.empty()) hints_.emplace(number(v), name);
+  };
+  for (std::uint32_t b : values_.dominators().order())
+    for (ir::ValueId v : main_.blocks[b].params) note(v);
+  for (std::uint32_t v = 0; v < main_.values.size(); ++v) note({v});
+  for (std::uint32_t b : values_.dominators().order()) {
+    const auto* given = std::get_if<ir::Return>(&main_.blocks[b].exit);
+    if (!given) continue;
+    for (const ResultField& field : fields_)
+      if (!field.is_array && field.is_named) hints_.emplace(number(given->values[field.first]), field.name);
+  }
+}
 
 std::string CppVariables::fresh(const std::string& hint, const char* fallback) {
   std::string base = hint.empty() ? fallback : identifier(hint);

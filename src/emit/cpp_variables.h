@@ -55,6 +55,7 @@ class CppVariables {
     bool at_definition = false;  // declared by the assignment that comes next
   };
 
+  void find_hints();
   void make_arguments();
   void make_arrays();
   bool only_returned(std::uint32_t variable) const;

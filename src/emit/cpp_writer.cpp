@@ -82,6 +82,7 @@ class BodyWriter {
     const std::string place = file + ":" + std::to_string(span.line);
     if (place == last_comment_) return {};
     last_comment_ = place;
+    last_indent_ = indent;
     std::string line = package_.line(span);
     if (line.size() > 90) line = line.substr(0, 87) + "...";
     while (!line.empty() && line.back() == '\\') line.pop_back();  // would go on in the next line
@@ -188,7 +189,7 @@ class BodyWriter {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       text += variables_.declarations(steps, i, indent);
       text += step(steps[i], indent);
-      if (!steps[i].parts.empty()) last_comment_.clear();
+      if (!steps[i].parts.empty() && last_indent_ > indent) last_comment_.clear();
     }
     return text;
   }
@@ -421,6 +422,7 @@ class BodyWriter {
   CppExpressions expressions_;
   const Numbers numbers_;
   std::string last_comment_;
+  int last_indent_ = 0;
 };
 
 }  // namespace
