@@ -50,7 +50,11 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--no-verify", action="store_true", help="do not compare with the model on the example")
     p.add_argument("--json", action="store_true", help="print a report as JSON")
-    p.add_argument("--quiet", action="store_true")
+    p.add_argument("--portable", action="store_true", help="no artifacts for this machine's CPU")
+    p.add_argument("--strip", action="store_true", help="leave IR text and source lines out of the package")
+    p.add_argument("--dump", metavar="FOLDER", help="write the IR after every pass into this folder")
+    p.add_argument("--skip-passes", nargs="+", default=[], metavar="PASS", help="passes to leave out, by name")
+    p.add_argument("-q", "--quiet", action="store_true", help="no progress and no notices")
     args = p.parse_args(argv)
     try:
         return run(args)
@@ -96,7 +100,8 @@ def run(args: argparse.Namespace) -> int:
     warnings.simplefilter("ignore", dycl.CompileWarning)  # printed below
     program = dycl.compile(model, tuple(inputs), backend=args.backend, threads=args.threads, budget=args.budget,
                            tune=args.tune, jobs=args.jobs, use_cache=not args.no_cache, dynamic_dims=dims, ranges=ranges,
-                           verify=not args.no_verify, progress=say)
+                           verify=not args.no_verify, progress=say, portable=args.portable, strip=args.strip, dump=args.dump,
+                           skip_passes=args.skip_passes)
     program.save(args.output)
     report = program.report()
     seconds = time.perf_counter() - started

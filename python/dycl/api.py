@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 import warnings
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import torch
 
@@ -22,7 +22,8 @@ from .interface import Interface
 def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend: str = "ort",
             dynamic_dims: dict | None = None, ranges: dict | None = None, max_iterations: int = 0,
             verify: bool | str = True, allow_training: bool = False, threads: int = 0,
-            budget: float = 20.0, tune: float = 0.0, jobs: int = 0, use_cache: bool = True,
+            budget: float = 20.0, tune: float = 0.0, jobs: int = 0, use_cache: bool = True, portable: bool = False,
+            strip: bool = False, dump: str | os.PathLike | None = None, skip_passes: Sequence[str] = (),
             progress: Callable[[str], None] | None = None, **limits: Any) -> "CompiledProgram":
     """Compiles a module, function or bound method with its control flow, whatever the input decides.
 
@@ -33,6 +34,9 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     tune           seconds to look for better code ("tvm" and "auto"); what is found is kept for later compilations
     jobs           processes that compile at once; 0: as many as cores and memory allow
     use_cache      take what engines compiled before (DYCL_CACHE_DIR, ~/.cache/dycl)
+    portable       no artifacts for this machine's CPU
+    strip          leave IR text and source lines out: errors name no lines, `emit` does not work
+    dump           a folder for the IR after every pass; skip_passes: names of passes to leave out
     dynamic_dims   {argument name: {axis: symbol}}: extents that may differ from call to call
     verify         run model and program side by side on the example before returning
 
@@ -52,7 +56,8 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     interface = Interface.of(captured)
     interface.watch(model)
     engine, report = engines.build(captured, interface, model, backend, threads, say, budget=budget,
-                                   tune=tune, jobs=jobs, use_cache=use_cache)
+                                   tune=tune, jobs=jobs, use_cache=use_cache, portable_only=portable, debug_info=not strip,
+                                   dump_folder=None if dump is None else os.fspath(dump), skip_passes=list(skip_passes))
     report["times"] = times | report.get("times", {})
     report["warnings"] = captured.warnings
     for text in captured.warnings:

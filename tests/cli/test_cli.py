@@ -229,3 +229,16 @@ def test_runner_needs_no_python_torch_or_protobuf(package, tmp_path):
     dycl(package, x, "-o", tmp_path / "out.npz", tool="dycl-run", env={}, cwd="/")
     with numpy.load(tmp_path / "out.npz") as out:
         numpy.testing.assert_array_equal(out["y"], numpy.array([[1, 2]], numpy.float32))
+
+
+def test_a_python_model_takes_the_options_of_other_sources(tmp_path):
+    (tmp_path / "model.py").write_text("import torch\n\ndef net(x):\n    if x.sum() > 0:\n        return x * 2\n    return x - 1\n")
+    command = [BIN / "dycl", "compile", f"{tmp_path}/model.py:net", "--input", "3", "-q", "--strip", "--portable",
+               "--dump", tmp_path / "stages", "-o", tmp_path / "m.dycl"]
+    done = subprocess.run([*map(str, command), "--skip-passes", "sink"], capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stdout and not done.stderr, done.stderr
+    assert len(list((tmp_path / "stages").iterdir())) > 3
+    emitted = subprocess.run([BIN / "dycl", "emit", tmp_path / "m.dycl", "-o", tmp_path / "m"], capture_output=True, text=True)
+    assert emitted.returncode not in (0, 70) and "strip" in emitted.stderr, emitted.stderr
+    unknown = subprocess.run([*map(str, command), "--skip-passes", "nonsense"], capture_output=True, text=True)
+    assert unknown.returncode not in (0, 70) and "nonsense" in unknown.stderr and "Traceback" not in unknown.stderr
