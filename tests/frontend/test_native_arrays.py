@@ -102,3 +102,11 @@ def test_arrays_from_outside():
             return x * float(self.a.sum())
 
     refused(Written, INPUTS, "a ndarray from outside is changed")
+
+
+def test_places_where_a_condition_holds():
+    def program(x):
+        found = np.where(x.numpy() > 0)
+        return found[0], len(found), type(found[0]) is np.ndarray
+
+    check(program, INPUTS, by_result=True)

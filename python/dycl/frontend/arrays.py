@@ -103,7 +103,7 @@ class Arrays:
     def wrap(self, x: Any) -> Any:
         if isinstance(x, torch.Tensor):
             return RtArray(x, scalar=x.dim() == 0)
-        return x
+        return tuple(map(self.wrap, x)) if type(x) is tuple else x  # numpy.where of one array
 
     # -- numpy functions -----------------------------------------------------------------
 

@@ -177,6 +177,8 @@ def _slot_names(cls: type) -> tuple[str, ...]:
     if names is None:
         found = []
         for base in cls.__mro__:
+            if base is type:  # a metaclass: what `type` keeps of a class is no slot
+                continue
             for name, attribute in vars(base).items():
                 if isinstance(attribute, types.MemberDescriptorType) and name not in ("__dict__", "__weakref__"):
                     found.append(name)

@@ -794,9 +794,10 @@ def same_object(m: Machine, a: Any, b: Any) -> bool:
         for x in (a, b):
             if id(x) in m.heap.fragile:
                 m.heap.refuse_fragile(x)
-    if a is not b and m.is_symbolic(a) and m.is_symbolic(b):
-        for tensor in (a, b):  # a merge may have hidden that they are one in some paths
-            if callable(tensor._dycl.cell.note):
+    if a is not b and m.is_tensor(a) and m.is_tensor(b):
+        a, b = (known if (known := m.recorder.handle_of(x)) is not None else x for x in (a, b))
+        for tensor in (a, b) if a is not b else ():  # a merge may have hidden that they are one in some paths
+            if m.is_symbolic(tensor) and callable(tensor._dycl.cell.note):
                 tensor._dycl.cell.note()
     return a is b
 
