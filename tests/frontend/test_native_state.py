@@ -329,3 +329,73 @@ def shared_attributes(x):
 def test_what_cannot_be_followed_is_refused(f):
     with pytest.raises(dycl.CompileError, match="followed|share"):
         dycl.compile(f, (UP,), verify=False)
+
+
+class Word(str):
+    pass
+
+
+class Row(tuple):
+    pass
+
+
+def attributes_of_values(x):
+    word, row = Word("a"), Row([1, 2])
+    if x.sum() > 0:
+        word.k, row.k = 1, 3
+    else:
+        word.k, row.k = 2, 4
+    y = x + 1
+    return y * word.k * row.k
+
+
+def rows_with_attributes(x):
+    row = Row([3, 4]) if x.sum() > 0 else Row([5, 6])
+    row.k = 1 if x.sum() > 0 else 7
+    y = x + 1
+    return y * row[0] * row.k
+
+
+def slices_from_iterators(x):
+    items = [1, 2, 3, 4]
+    items[1:2] = (v * 2 for v in (5, 6))
+    items[0:0] = map(abs, [-1])
+    return (x if x.sum() > 0 else -x), items
+
+
+def what_iterators_have(x):
+    g = (v for v in x.tolist())
+    return x, hasattr(g, "__len__"), hasattr(g, "keys"), hasattr(iter([1]), "index"), hasattr(x.numpy(), "keys"), next(g)
+
+
+def counted(x):
+    c = collections.Counter(int(v) for v in x.tolist())
+    return x, c[1], c[-2]
+
+
+def shape_of_an_array(x):
+    a = x.numpy()
+    return x * a.shape[0], a.shape
+
+
+@pytest.mark.parametrize("f", [attributes_of_values, rows_with_attributes, slices_from_iterators, what_iterators_have, counted,
+                               shape_of_an_array], ids=lambda f: f.__name__)
+def test_values_and_iterators(f):
+    program = dycl.compile(f, (UP.clone(),), verify=False)
+    for x in (UP, DOWN, UP):
+        assert same(program(x.clone()), f(x.clone()))
+
+
+def deleted_slice(x):
+    items = []
+    for k in range(int((x > 0).sum())):
+        items.append(k)
+    del items[:1]
+    return x, items
+
+
+@pytest.mark.filterwarnings("ignore:.*unrolled")
+def test_a_slice_of_a_list_that_the_run_fills_is_deleted():
+    program = dycl.compile(deleted_slice, (UP,), verify=False)
+    for x in (UP, DOWN):
+        assert same(program(x), deleted_slice(x))

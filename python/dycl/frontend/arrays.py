@@ -179,7 +179,8 @@ class Arrays:
     def attribute(self, array: RtArray, name: str) -> Any:
         t = array.tensor
         if name in ("shape", "ndim"):
-            return self.m.recorder.attribute(t, name)
+            found = self.m.recorder.attribute(t, name)
+            return tuple(found) if name == "shape" else found
         if name == "dtype":
             return np.dtype(str(t.dtype).removeprefix("torch."))
         if name == "size":

@@ -161,9 +161,16 @@ def special_attribute(m: Machine, s: State, obj: Any, name: str) -> Any:
     if isinstance(obj, RtScalar):
         return _scalar_attribute(m, obj, name)
     if isinstance(obj, RtArray):
+        kind = np.generic if obj.scalar else np.ndarray
+        if not hasattr(kind, name):
+            raise AttributeError(f"'{kind.__module__}.{kind.__name__}' object has no attribute '{name}'")
         return m.arrays.attribute(obj, name)
     if isinstance(obj, MGenerator):
+        if not hasattr(types.GeneratorType, name):
+            raise AttributeError(f"'generator' object has no attribute '{name}'")
         return BoundSpecial(obj, name)
+    if isinstance(obj, iterators.OURS) and not hasattr(_ITERATOR, name):
+        raise AttributeError(f"'{_ITERATOR.__name__}' object has no attribute '{name}'")
     if isinstance(obj, RtList):
         if not hasattr([], name):
             raise AttributeError(f"'list' object has no attribute '{name}'")
@@ -176,6 +183,7 @@ def special_attribute(m: Machine, s: State, obj: Any, name: str) -> Any:
     return NotImplemented
 
 
+_ITERATOR = type(iter([]))
 _PLAIN = {"dtype", "device", "layout", "ndim", "is_cuda", "is_sparse", "is_quantized", "is_meta", "is_mkldnn", "is_mps",
           "is_xla", "is_xpu", "is_nested", "names", "itemsize", "_is_param"}
 
@@ -1130,6 +1138,13 @@ def _null_context(m, s, args, kwargs):
     if args and isinstance(args[0], types.FunctionType):
         return args[0]
     return m.new(shims.NullContext())
+
+
+@handles(*(getattr(c, name) for c in (torch.no_grad, torch.enable_grad, torch.inference_mode, torch.set_grad_enabled)
+           for name in ("__enter__", "__exit__")))
+def _outside_context(m, s, args, kwargs):
+    """Of one made outside (a decorator's): entered for real it would change how capture itself runs, and outlast the path."""
+    return None
 
 
 @handles(torch.autocast, torch.amp.autocast)

@@ -301,6 +301,9 @@ class Unifier:
             return self.run_time_list(a, b)
         if type(a) is not type(b):
             self.apart(f"a {type(a).__name__} in one state, a {type(b).__name__} in the other")
+        if isinstance(a, (*_IMMUTABLE, tuple)) and getattr(a, "__dict__", None) is not None and any(
+                self.m.heap.contents_in(state.overlay, x)[0] for state, x in ((self.a, a), (self.b, b))):
+            self.apart(f"{type(a).__name__} objects with attributes")
         if isinstance(a, _IMMUTABLE):
             if a != b or isinstance(a, (range, complex)) and repr(a) != repr(b) or (
                     isinstance(a, frozenset) and tuple(map(_typed, a)) != tuple(map(_typed, b))):
@@ -488,6 +491,10 @@ class Unifier:
         if isinstance(obj, torch.Tensor):
             if hasattr(obj, "_dycl"):
                 self.cell(obj._dycl.cell)
+            return obj
+        if id(obj) in self.diff and isinstance(obj, (tuple, str, bytes, int, float, frozenset)):
+            if id(obj) not in self.touched:  # attributes of an instance of a subclass
+                self._merge_contents(obj, *(self.m.heap.contents_in(state.overlay, obj) for state in (self.a, self.b)))
             return obj
         if isinstance(obj, tuple):
             items = self.each(obj, obj) if len(obj) else obj

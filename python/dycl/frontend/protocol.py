@@ -956,6 +956,8 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
         return call_then(m, s, method, (container, key, value), {}, _drop)
     if isinstance(container, list):
         key = static_index(m, key, len(container))
+        if isinstance(key, slice) and not isinstance(value, (list, tuple, str, RtList)):
+            return call_then(m, s, m.shim("assign_slice"), (container, key, value), {}, _drop)
     elif isinstance(container, dict) and keys.at_run_time(key):
         key = keys.any_key(m, key, container)
     m.heap.touch(container)

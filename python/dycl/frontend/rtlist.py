@@ -288,6 +288,9 @@ class Lists:
 
     def pop(self, x: RtList, key: Any) -> Any:
         m = self.m
+        if isinstance(key, slice):
+            self.refuse(x, CaptureRefusal("a slice is deleted from a list whose length is known only at run time",
+                                          "make a new list: a[n:]", kind="list.slice"))
         self._check_index(x, key)
         index = self._index(key)
         rest, popped = [], []

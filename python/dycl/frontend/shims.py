@@ -107,6 +107,10 @@ def extend_list(target, iterable):
     return target
 
 
+def assign_slice(target, key, iterable):
+    target[key] = [x for x in iterable]
+
+
 def drawn():
     return torch.rand((), dtype=torch.float64).item()
 
