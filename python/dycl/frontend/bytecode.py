@@ -257,12 +257,13 @@ class CodeInfo:
 
 
 def _decode(code: types.CodeType) -> list[Instr]:
-    raw = [ins for ins in dis.get_instructions(code) if ins.opname not in ("CACHE", "EXTENDED_ARG")]
+    every = list(dis.get_instructions(code))
+    raw = [ins for ins in every if ins.opname not in ("CACHE", "EXTENDED_ARG")]
     # A jump may aim at an EXTENDED_ARG prefix: it means the instruction that follows.
     index: dict[int, int] = {}
     position = 0
     offsets = [ins.offset for ins in raw]
-    for ins in dis.get_instructions(code):
+    for ins in every:
         while position < len(offsets) and offsets[position] < ins.offset:
             position += 1
         if position < len(offsets):
