@@ -8,6 +8,8 @@
 #include <cstring>
 #include <random>
 
+#include <zlib.h>
+
 #include "runtime/container.h"
 
 #define XXH_INLINE_ALL
@@ -37,12 +39,46 @@ void for_each_run(const SectionContent& section, Put put) {
   }
 }
 
-SectionEntry entry_of(const SectionContent& section, std::uint64_t offset) {
+// A section as it is stored.
+struct Stored {
+  SectionContent content;
+  std::vector<std::uint8_t> deflated;  // the one piece, if kDeflated
+  std::uint64_t inflated_size = 0;
+};
+
+// Empty if the bytes are better stored as they are.
+std::vector<std::uint8_t> deflate(const std::vector<std::uint8_t>& bytes) {
+  std::vector<std::uint8_t> made(::compressBound(bytes.size()));
+  uLongf size = made.size();
+  constexpr int kLevel = 6;
+  if (::compress2(made.data(), &size, bytes.data(), bytes.size(), kLevel) != Z_OK) return {};
+  if (aligned(size) >= aligned(bytes.size()) || bytes.size() / runtime::kMaxInflation > size) return {};
+  made.resize(size);
+  return made;
+}
+
+Stored to_stored(const SectionContent& section) {
+  Stored stored{section, {}, 0};
+  if (!(section.flags & runtime::kDeflated)) return stored;
+  stored.content.flags &= ~std::uint32_t{runtime::kDeflated};
+  std::vector<std::uint8_t> bytes;
+  for_each_run(section, [&](std::span<const std::uint8_t> run) { bytes.insert(bytes.end(), run.begin(), run.end()); });
+  stored.deflated = deflate(bytes);
+  if (stored.deflated.empty()) return stored;
+  stored.content.flags |= runtime::kDeflated;
+  stored.content.pieces = {stored.deflated};
+  stored.inflated_size = bytes.size();
+  return stored;
+}
+
+SectionEntry entry_of(const Stored& stored, std::uint64_t offset) {
+  const SectionContent& section = stored.content;
   SectionEntry entry{};
   DYCL_CHECK(section.name.size() <= sizeof entry.name, "section name too long");
   std::memcpy(entry.name, section.name.data(), section.name.size());
   entry.offset = offset;
   entry.flags = section.flags;
+  entry.inflated_size = stored.inflated_size;
   XXH3_state_t state;
   XXH3_64bits_reset(&state);
   for_each_run(section, [&](std::span<const std::uint8_t> bytes) {
@@ -53,10 +89,9 @@ SectionEntry entry_of(const SectionContent& section, std::uint64_t offset) {
   return entry;
 }
 
-std::vector<std::uint8_t> header_and_table(const std::vector<SectionContent>& sections,
-                                           std::vector<SectionEntry>& entries) {
+std::vector<std::uint8_t> header_and_table(const std::vector<Stored>& sections, std::vector<SectionEntry>& entries) {
   std::uint64_t end = sizeof(FileHeader) + sections.size() * sizeof(SectionEntry);
-  for (const SectionContent& section : sections) {
+  for (const Stored& section : sections) {
     entries.push_back(entry_of(section, aligned(end)));
     end = entries.back().offset + entries.back().size;
   }
@@ -128,16 +163,18 @@ Result<void> write_container(const std::vector<SectionContent>& sections, const 
   const auto failed = [&](const std::string& what) {
     return Error{ErrorKind::Missing, "cannot " + what + " " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
   };
+  std::vector<Stored> stored;
+  for (const SectionContent& section : sections) stored.push_back(to_stored(section));
   std::vector<SectionEntry> entries;
-  const auto head = header_and_table(sections, entries);
+  const auto head = header_and_table(stored, entries);
 
   TemporaryFile file(path);
   if (!file.is_open()) return failed("create");
   bool ok = file.write(head);
   std::uint64_t position = head.size();
-  for (std::size_t i = 0; i < sections.size() && ok; ++i) {
+  for (std::size_t i = 0; i < stored.size() && ok; ++i) {
     ok = file.write(std::span(kZeros).first(entries[i].offset - position));
-    for_each_run(sections[i], [&](std::span<const std::uint8_t> bytes) { ok = ok && file.write(bytes); });
+    for_each_run(stored[i].content, [&](std::span<const std::uint8_t> bytes) { ok = ok && file.write(bytes); });
     position = entries[i].offset + entries[i].size;
   }
   if (!ok || !file.sync()) return failed("write");

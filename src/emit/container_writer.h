@@ -16,7 +16,8 @@
 namespace dycl::emit {
 
 // Pieces follow one another in the section, each at a multiple of 64 bytes. They are
-// borrowed and must live until the file is written.
+// borrowed and must live until the file is written. With runtime::kDeflated among the flags the section is
+// stored deflated, if that makes it smaller.
 struct SectionContent {
   std::string name;
   std::uint32_t flags = 0;

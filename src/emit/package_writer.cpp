@@ -160,6 +160,15 @@ Result<void> check_before_naming(const std::filesystem::path& path) {
   return error;
 }
 
+// What is inflated stays in memory as long as the program is loaded: artifacts of some size are rather mapped.
+std::uint32_t artifact_flags(const std::vector<backends::SubDnnArtifacts>& sub_dnns) {
+  constexpr std::uint64_t kMost = std::uint64_t{8} << 20;
+  std::uint64_t size = 0;
+  for (const backends::SubDnnArtifacts& sub_dnn : sub_dnns)
+    for (const backends::Artifact& artifact : sub_dnn.artifacts) size += artifact.bytes.size();
+  return runtime::kLazyChecksum | (size <= kMost ? std::uint32_t{runtime::kDeflated} : 0);
+}
+
 std::span<const std::uint8_t> as_bytes(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
@@ -171,7 +180,7 @@ Result<void> write_package(const ir::Program& outlined, const std::vector<backen
   DYCL_ASSIGN(Lowered lowered, lower(outlined, artifacts));
   lowered.plan.producer = options.producer;
   SectionContent weights{std::string(section::kWeights), runtime::kLazyChecksum, {}};
-  SectionContent artifact_bytes{std::string(section::kArtifacts), runtime::kLazyChecksum, {}};
+  SectionContent artifact_bytes{std::string(section::kArtifacts), artifact_flags(artifacts), {}};
   DYCL_ASSIGN(const auto weight_list, place_weights(outlined, lowered.weights, weights));
   place_artifacts(artifacts, lowered.plan, artifact_bytes);
 
@@ -179,15 +188,16 @@ Result<void> write_package(const ir::Program& outlined, const std::vector<backen
   const Bytes index = write_weight_index(weight_list);
   DYCL_ASSIGN(const std::string metadata, metadata_json(outlined, options));
   std::vector<SectionContent> sections = {
-      {std::string(section::kPlan), 0, {plan}},
-      {std::string(section::kWeightIndex), 0, {index}},
-      {std::string(section::kMetadata), 0, {as_bytes(metadata)}},
+      {std::string(section::kPlan), runtime::kDeflated, {plan}},
+      {std::string(section::kWeightIndex), runtime::kDeflated, {index}},
+      {std::string(section::kMetadata), runtime::kDeflated, {as_bytes(metadata)}},
   };
   Bytes debug;
   if (options.debug_info) {
     add_texts(outlined, options, lowered.debug);
     debug = write_debug_info(lowered.debug);
-    sections.push_back({std::string(section::kDebug), runtime::kOptionalSection | runtime::kStrippable, {debug}});
+    sections.push_back(
+        {std::string(section::kDebug), runtime::kOptionalSection | runtime::kStrippable | runtime::kDeflated, {debug}});
   }
   sections.push_back(std::move(artifact_bytes));
   sections.push_back(std::move(weights));

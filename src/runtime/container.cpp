@@ -10,7 +10,10 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
+
+#include <zlib.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -47,10 +50,10 @@ Result<void> check_header(const FileHeader& header, std::size_t file_size) {
                  {},
                  {}};
   }
-  if (header.format_version != kFormatVersion) {
+  if (header.format_version < kOldestFormatVersion || header.format_version > kFormatVersion) {
     return Error{ErrorKind::InvalidPackage,
                  "package format version " + std::to_string(header.format_version) + ", this runtime reads " +
-                     std::to_string(kFormatVersion),
+                     std::to_string(kOldestFormatVersion) + " to " + std::to_string(kFormatVersion),
                  "compile the model again, or use a matching runtime",
                  {},
                  {}};
@@ -156,9 +159,34 @@ Result<void> Container::read_table() {
                    {}};
     }
     end = entry.offset + entry.size;
-    sections_.push_back({name, bytes.subspan(entry.offset, entry.size), entry.checksum, entry.flags});
+    const auto stored = bytes.subspan(entry.offset, entry.size);
+    sections_.push_back({name, stored, stored, entry.checksum, entry.flags});
+    if (entry.flags & kDeflated) DYCL_TRY(inflate(sections_.back(), entry.inflated_size));
   }
   return {};
+}
+
+Result<void> Container::inflate(Section& section, std::uint64_t size) {
+  if (checksum_of(section.stored) != section.checksum) return damaged(section.name, "its checksum is wrong");
+  if (size / kMaxInflation > section.stored.size()) return damaged(section.name, "it claims an impossible size");
+  std::unique_ptr<Line[]> memory(new (std::nothrow) Line[size / sizeof(Line) + 1]);
+  if (!memory)
+    return Error{ErrorKind::RuntimeFailure, "no memory for section " + section.name + " of the package", {}, {}, {}};
+  uLongf made = size;
+  uLong used = section.stored.size();
+  const int status = ::uncompress2(memory[0].bytes, &made, section.stored.data(), &used);
+  if (status != Z_OK || made != size || used != section.stored.size())
+    return damaged(section.name, "it cannot be inflated");
+  section.bytes = {memory[0].bytes, static_cast<std::size_t>(size)};
+  inflated_.emplace(section.name, std::move(memory));
+  return {};
+}
+
+void Container::forget(std::string_view name) {
+  const auto it = std::find_if(sections_.begin(), sections_.end(), [&](const Section& s) { return s.name == name; });
+  if (it == sections_.end()) return;
+  it->bytes = {};
+  if (const auto copy = inflated_.find(name); copy != inflated_.end()) inflated_.erase(copy);
 }
 
 const Section* Container::find(std::string_view name) const {
@@ -169,7 +197,7 @@ const Section* Container::find(std::string_view name) const {
 Result<std::span<const std::uint8_t>> Container::checked(std::string_view name) const {
   const Section* found = find(name);
   if (!found) return damaged(name, "it is missing");
-  if (checksum_of(found->bytes) != found->checksum) return damaged(name, "its checksum is wrong");
+  if (checksum_of(found->stored) != found->checksum) return damaged(name, "its checksum is wrong");
   return found->bytes;
 }
 

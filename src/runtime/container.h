@@ -2,7 +2,8 @@
 // The container of a package: a 64-byte header, a table of sections, and the
 // sections. docs/package_format.md specifies it byte by byte. Opening a file maps
 // it and checks header and table; a section's bytes are checked against their
-// checksum when asked for. Everything read here may be hostile.
+// checksum when asked for. Sections that are stored deflated are checked and inflated when the file is
+// opened. Everything read here may be hostile.
 //
 // A MappedFile is immutable and may be shared by threads. Packages are replaced by
 // renaming, never written in place, so a mapping stays what it was.
@@ -11,6 +12,8 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,9 +25,11 @@
 namespace dycl::runtime {
 
 inline constexpr std::array<std::uint8_t, 8> kMagic = {0x89, 'D', 'Y', 'C', 'L', '\r', '\n', 0x1a};
-inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kFormatVersion = 2;
+inline constexpr std::uint32_t kOldestFormatVersion = 1;  // that is still read
 inline constexpr std::uint32_t kMaxSections = 64;
 inline constexpr std::size_t kSectionAlignment = 64;
+inline constexpr std::uint64_t kMaxInflation = 128;  // times its stored size, a section may become
 
 // Little-endian, no padding. The checksum covers header (with this field zero) and section table.
 struct FileHeader {
@@ -41,15 +46,18 @@ enum SectionFlags : std::uint32_t {
   kOptionalSection = 1,  // a reader that does not know it may ignore it
   kStrippable = 2,       // may be left out
   kLazyChecksum = 4,     // the parts have checksums of their own; checked as a whole on request
+  kDeflated = 8,         // stored as a zlib stream
 };
 
 struct SectionEntry {
   char name[16];  // padded with zeros
   std::uint64_t offset;
-  std::uint64_t size;
-  std::uint64_t checksum;
+  std::uint64_t size;      // as stored
+  std::uint64_t checksum;  // of the bytes as stored
   std::uint32_t flags;
-  std::uint8_t reserved[20];  // zero
+  std::uint8_t reserved_1[4];   // zero
+  std::uint64_t inflated_size;  // if kDeflated, else zero
+  std::uint8_t reserved_2[8];   // zero
 };
 static_assert(sizeof(SectionEntry) == 64);
 
@@ -83,7 +91,8 @@ class MappedFile {
 
 struct Section {
   std::string name;
-  std::span<const std::uint8_t> bytes;  // in the mapping
+  std::span<const std::uint8_t> bytes;   // in the mapping, or inflated: 64-byte aligned either way
+  std::span<const std::uint8_t> stored;  // in the mapping
   std::uint64_t checksum = 0;
   std::uint32_t flags = 0;
 };
@@ -98,12 +107,20 @@ class Container {
   // The bytes of a section after its checksum was checked; an error names the section.
   Result<std::span<const std::uint8_t>> checked(std::string_view name) const;
 
+  // Nobody reads the section any more (its bytes are none from now on): gives back the memory of its inflated form.
+  void forget(std::string_view name);
+
  private:
+  struct alignas(kSectionAlignment) Line {
+    std::uint8_t bytes[kSectionAlignment];
+  };
   explicit Container(MappedFile file) : file_(std::move(file)) {}
   Result<void> read_table();
+  Result<void> inflate(Section& section, std::uint64_t size);
 
   MappedFile file_;
   std::vector<Section> sections_;
+  std::map<std::string, std::unique_ptr<Line[]>, std::less<>> inflated_;
 };
 
 Error damaged(std::string_view section, std::string what);

@@ -39,6 +39,9 @@ Result<void> read_sections(Parts& p) {
     DYCL_ASSIGN(p.debug, read_debug_info(debug));
     p.has_debug = true;
   }
+  // All of these were copied; only artifacts and weights are read in place.
+  for (const auto name : {section::kWeightIndex, section::kPlan, section::kMetadata, section::kDebug})
+    p.container.forget(name);
   return {};
 }
 
@@ -320,7 +323,7 @@ Result<std::shared_ptr<const Program>> Program::load(const std::filesystem::path
     DYCL_TRY(load_sub_dnns(p));
     // Engines have made of models and weights what they need; what they still read in place comes back.
     for (const auto name : {section::kArtifacts, section::kWeights})
-      if (const Section* s = p.container.find(name)) MappedFile::release_pages(s->bytes);
+      if (const Section* s = p.container.find(name)) MappedFile::release_pages(s->stored);
     count_calls(p);
     return {};
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packages that are damaged, truncated or hostile: an error that names the section, never a
-// crash (run this with the address sanitizer), never an allocation beyond the file's size.
+// crash (run this with the address sanitizer), never an allocation far beyond the file's size.
 #include <sys/resource.h>
 
 #include <random>
@@ -140,15 +140,45 @@ class Packages : public ::testing::Test {
     return true;
   }
 
-  // The file with one section's bytes replaced, all checksums right.
+  // The file with one section's bytes replaced, all checksums right, nothing deflated.
   std::string with_section(std::string_view name, const std::vector<std::uint8_t>& bytes) {
     auto container = Container::open(scratch_ / "good.dycl");
     std::vector<emit::SectionContent> sections;
     for (const runtime::Section& s : container->sections()) {
-      sections.push_back({s.name, s.flags, {s.name == name ? std::span<const std::uint8_t>(bytes) : s.bytes}});
+      const std::uint32_t flags = s.flags & ~std::uint32_t{runtime::kDeflated};
+      sections.push_back({s.name, flags, {s.name == name ? std::span<const std::uint8_t>(bytes) : s.bytes}});
     }
     EXPECT_TRUE(emit::write_container(sections, scratch_ / "made.dycl", [](const auto&) { return Result<void>(); }));
     return read_all(scratch_ / "made.dycl");
+  }
+
+  // The file as `change` leaves its header, its table and what is stored; checksums of those are right.
+  std::string rewritten(const std::function<void(runtime::FileHeader&, std::vector<runtime::SectionEntry>&,
+                                                 std::vector<std::vector<std::uint8_t>>&)>& change) {
+    auto container = Container::open(scratch_ / "good.dycl");
+    runtime::FileHeader header;
+    std::memcpy(&header, good_.data(), sizeof header);
+    std::vector<runtime::SectionEntry> entries(header.section_count);
+    std::memcpy(entries.data(), good_.data() + sizeof header, entries.size() * sizeof entries[0]);
+    std::vector<std::vector<std::uint8_t>> contents;
+    for (const runtime::Section& s : container->sections()) contents.emplace_back(s.stored.begin(), s.stored.end());
+    change(header, entries, contents);
+    std::string file(sizeof header + entries.size() * sizeof entries[0], '\0');
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      file.resize((file.size() + 63) / 64 * 64, '\0');
+      entries[i].offset = file.size();
+      entries[i].size = contents[i].size();
+      entries[i].checksum = runtime::checksum_of(contents[i]);
+      file.append(contents[i].begin(), contents[i].end());
+    }
+    header.file_size = file.size();
+    header.checksum = 0;
+    std::memcpy(file.data(), &header, sizeof header);
+    std::memcpy(file.data() + sizeof header, entries.data(), entries.size() * sizeof entries[0]);
+    const auto* head = reinterpret_cast<const std::uint8_t*>(file.data());
+    header.checksum = runtime::checksum_of({head, sizeof header + entries.size() * sizeof entries[0]});
+    std::memcpy(file.data(), &header, sizeof header);
+    return file;
   }
 
   std::vector<std::uint8_t> section_bytes(std::string_view name) {
@@ -205,9 +235,9 @@ TEST_F(Packages, FlippedBytesAreFound) {
   };
   cover(0, 64 + 64 * container->sections().size());
   std::map<std::string, int> found;
-  const auto* base = container->find("plan")->bytes.data() - 64 - 64 * container->sections().size();
+  const auto* base = container->find("plan")->stored.data() - 64 - 64 * container->sections().size();
   for (const runtime::Section& s : container->sections()) {
-    cover(static_cast<std::size_t>(s.bytes.data() - base), s.bytes.size());
+    cover(static_cast<std::size_t>(s.stored.data() - base), s.stored.size());
   }
   for (std::size_t i = 0; i < good_.size(); ++i) {
     std::string bad = good_;
@@ -351,8 +381,68 @@ TEST_F(Packages, OtherFilesAndVersions) {
   EXPECT_EQ(Program::load("/").error().kind, ErrorKind::InvalidPackage);
   EXPECT_NE(load(std::string(1000, 'x')).error().message.find("not a DyCL package"), std::string::npos);
   std::string newer = good_;
-  newer[8] = 2;
-  EXPECT_NE(load(newer).error().message.find("package format version 2"), std::string::npos);
+  newer[8] = 3;
+  EXPECT_NE(load(newer).error().message.find("package format version 3, this runtime reads 1 to 2"), std::string::npos);
+  newer[8] = 0;
+  EXPECT_NE(load(newer).error().message.find("package format version 0"), std::string::npos);
+}
+
+TEST_F(Packages, AllButWeightsIsDeflatedWhereItPays) {
+  auto container = Container::open(scratch_ / "good.dycl");
+  ASSERT_TRUE(container);
+  for (const std::string name : {"plan", "debug"}) {
+    const runtime::Section& s = *container->find(name);
+    EXPECT_TRUE(s.flags & runtime::kDeflated) << name;
+    EXPECT_LT(s.stored.size() * 2, s.bytes.size()) << name;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(s.bytes.data()) % 64, 0U) << name;
+  }
+  EXPECT_FALSE(container->find("weights")->flags & runtime::kDeflated);
+  container->forget("debug");
+  EXPECT_TRUE(container->find("debug")->bytes.empty());
+  EXPECT_TRUE(container->checked("debug"));
+}
+
+// Version 1 had no deflated sections.
+TEST_F(Packages, PackagesOfVersion1AreRead) {
+  const std::string old = rewritten([&](runtime::FileHeader& header, auto& entries, auto& contents) {
+    auto container = Container::open(scratch_ / "good.dycl");
+    header.format_version = 1;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const auto bytes = container->sections()[i].bytes;
+      contents[i].assign(bytes.begin(), bytes.end());
+      entries[i].flags &= ~std::uint32_t{runtime::kDeflated};
+      entries[i].inflated_size = 0;
+    }
+  });
+  EXPECT_GT(old.size(), good_.size());
+  EXPECT_TRUE(load(old, true));
+  EXPECT_TRUE(survives(old));
+}
+
+// Right checksums, wrong streams.
+TEST_F(Packages, HostileStreamsAreRefused) {
+  EXPECT_TRUE(survives(rewritten([](auto&, auto&, auto&) {})));
+  const auto refused = [&](const std::function<void(runtime::SectionEntry&, std::vector<std::uint8_t>&)>& change) {
+    auto loaded = load(rewritten([&](auto&, auto& entries, auto& contents) { change(entries[0], contents[0]); }));
+    EXPECT_FALSE(loaded);
+    return loaded ? "loaded" : loaded.error().message.substr(loaded.error().message.find("section plan"));
+  };
+  const std::string broken = "section plan: it cannot be inflated", size = "section plan: it claims an impossible size";
+  EXPECT_EQ(refused([](auto& entry, auto&) { ++entry.inflated_size; }), broken);
+  EXPECT_EQ(refused([](auto& entry, auto&) { --entry.inflated_size; }), broken);
+  EXPECT_EQ(refused([](auto& entry, auto&) { entry.inflated_size = 0; }), broken);
+  EXPECT_EQ(refused([](auto& entry, auto&) { entry.inflated_size = ~std::uint64_t{0}; }), size);
+  EXPECT_EQ(refused([](auto& entry, auto&) { entry.inflated_size = std::uint64_t{1} << 40; }), size);
+  EXPECT_EQ(refused([](auto&, auto& bytes) { bytes.push_back(0); }), broken);
+  EXPECT_EQ(refused([](auto&, auto& bytes) { bytes.pop_back(); }), broken);
+  EXPECT_EQ(refused([](auto&, auto& bytes) { bytes.assign(bytes.size(), 0xff); }), broken);
+  std::mt19937 random(3);
+  for (int i = 0; i < 300; ++i) {
+    survives(rewritten([&](auto&, auto&, auto& contents) {
+      auto& bytes = contents[random() % contents.size()];
+      if (!bytes.empty()) bytes[random() % bytes.size()] ^= static_cast<std::uint8_t>(1 + random() % 255);
+    }));
+  }
 }
 
 TEST_F(Packages, Stripped) {

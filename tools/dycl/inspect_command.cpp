@@ -79,7 +79,7 @@ json to_json(const Package& package, std::uint64_t bytes) {
     symbols.push_back({{"name", symbol.name}, {"min", symbol.min}, {"max", symbol.max}});
   json& sections = object["sections"] = json::array();
   for (const auto& section : package.container.sections())
-    sections.push_back({{"name", section.name}, {"bytes", section.bytes.size()}});
+    sections.push_back({{"name", section.name}, {"bytes", section.stored.size()}, {"inflated", section.bytes.size()}});
   json& sub_dnns = object["sub_dnns"] = json::array();
   for (const auto& sub_dnn : plan.sub_dnns) {
     json artifacts = json::array();
@@ -126,7 +126,8 @@ std::string to_text(const Options& options, const Package& package, const json& 
     text += "\n";
   }
   for (const auto& section : package.container.sections())
-    text += "section   " + section.name + " " + human_bytes(section.bytes.size()) + "\n";
+    text += "section   " + section.name + " " + human_bytes(section.stored.size()) +
+            (section.flags & runtime::kDeflated ? " (" + human_bytes(section.bytes.size()) + " inflated)" : "") + "\n";
   return text;
 }
 
