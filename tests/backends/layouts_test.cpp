@@ -28,9 +28,9 @@ struct Pair {
     SubDnn s(program, name);
     const auto x = s.input(shaped(DType::F32, {batch, in, extent, extent}));
     const auto w = s.weight(name + ".w", random_f32({out, in, 3, 3}, static_cast<unsigned>(name.size() + 1), 0.2F));
-    const auto y = s.op("Conv", {x, w}, shaped(DType::F32, {batch, out, extent, extent}),
-                        {{"kernel_shape", std::vector<std::int64_t>{3, 3}},
-                         {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+    const auto y =
+        s.op("Conv", {x, w}, shaped(DType::F32, {batch, out, extent, extent}),
+             {{"kernel_shape", std::vector<std::int64_t>{3, 3}}, {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
     s.returns({s.op("Relu", {y}, shaped(DType::F32, {batch, out, extent, extent}))});
   }
 
@@ -133,7 +133,8 @@ void expect_near(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 TEST(Layouts, ResultsAreTheSameInEveryForm) {
-  for (const Pair& pair : {Pair{}, Pair{32, 8, -1}, Pair{64, -1, 1}, Pair{24, 8, 1}, Pair{17, 8, 1}, Pair{16, -1, -1}}) {
+  for (const Pair& pair :
+       {Pair{}, Pair{32, 8, -1}, Pair{64, -1, 1}, Pair{24, 8, 1}, Pair{28, 8, 1}, Pair{17, 8, 1}, Pair{16, -1, -1}}) {
     const std::int64_t batch = pair.batch < 0 ? 3 : pair.batch, extent = pair.extent < 0 ? 9 : pair.extent;
     const Tensor input = random_f32({batch, 3, extent, extent}, 9);
     std::size_t tagged = 0;
@@ -146,14 +147,17 @@ TEST(Layouts, ResultsAreTheSameInEveryForm) {
 
 // A package stores a weight once, whatever form a CPU wants it in.
 TEST(Layouts, ReorderedWeightsAreNotStoredAgain) {
-  Pair pair;
-  ir::Program program = pair.program();
-  const std::size_t before = program.weights.size();
-  auto backend = backends::find_backend("ort");
-  const auto artifacts = (*backend)->compile_program(program, {});
-  ASSERT_TRUE(artifacts.ok()) << artifacts.error().message;
-  EXPECT_EQ((*artifacts)[0].artifacts.size(), 2U);
-  EXPECT_EQ(program.weights.size(), before);
+  for (const std::int64_t channels : {32, 28}) {  // 28: padded
+    Pair pair;
+    pair.channels = channels;
+    ir::Program program = pair.program();
+    const std::size_t before = program.weights.size();
+    auto backend = backends::find_backend("ort");
+    const auto artifacts = (*backend)->compile_program(program, {});
+    ASSERT_TRUE(artifacts.ok()) << artifacts.error().message;
+    EXPECT_EQ((*artifacts)[0].artifacts.size(), 2U);
+    EXPECT_EQ(program.weights.size(), before) << channels;
+  }
 }
 
 TEST(Layouts, BlockedWeightsAndBack) {
@@ -172,6 +176,33 @@ TEST(Layouts, BlockedWeightsAndBack) {
   EXPECT_TRUE(can_block(WeightLayout::Out16, {32, 3, 3, 3}));
   EXPECT_FALSE(can_block(WeightLayout::Out16, {24, 3, 3, 3}));
   EXPECT_FALSE(can_block(WeightLayout::Out8, {24, 3}));
+}
+
+TEST(Layouts, ChannelsThatDoNotFillABlockArePadded) {
+  using namespace backends::ort;
+  const std::vector<std::int64_t> shape = {21, 13, 2, 3};
+  const std::vector<float> plain = floats(random_f32(shape, 6));
+  for (const WeightLayout layout : kWeightLayouts) {
+    const std::vector<std::int64_t> padded = blocked_shape(layout, shape);
+    ASSERT_TRUE(can_block(layout, padded));
+    EXPECT_FALSE(can_block(layout, shape));
+    EXPECT_GE(padded[0], shape[0]);
+    const std::size_t count = static_cast<std::size_t>(padded[0] * padded[1] * 6);
+    std::vector<float> blocked(count, -1.0F), back(count);
+    block_weight(layout, shape, plain.data(), blocked.data());
+    unblock_weight(layout, padded, blocked.data(), back.data());
+    for (std::int64_t o = 0; o < padded[0]; ++o)
+      for (std::int64_t i = 0; i < padded[1]; ++i)
+        for (std::int64_t a = 0; a < 6; ++a) {
+          const float expected = o < 21 && i < 13 ? plain[static_cast<std::size_t>((o * 13 + i) * 6 + a)] : 0.0F;
+          ASSERT_EQ(back[static_cast<std::size_t>((o * padded[1] + i) * 6 + a)], expected) << o << " " << i;
+        }
+  }
+  EXPECT_EQ(blocked_shape(WeightLayout::InOut8, {9, 7, 1, 1}), (std::vector<std::int64_t>{16, 8, 1, 1}));
+  EXPECT_EQ(blocked_shape(WeightLayout::Out16, {9, 7, 1, 1}), (std::vector<std::int64_t>{16, 7, 1, 1}));
+  EXPECT_TRUE(blocked_shape(WeightLayout::Out8, {24, 3}).empty());
+  EXPECT_TRUE(blocked_shape(WeightLayout::Out8, {24, 0, 1, 1}).empty());
+  EXPECT_TRUE(blocked_shape(WeightLayout::Plain, shape).empty());
 }
 
 TEST(Target, OnlyThisMachinesKeyIsAccepted) {

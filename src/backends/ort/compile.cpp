@@ -2,6 +2,7 @@
 #include "backends/ort/compile.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -32,7 +33,8 @@ Result<std::vector<ir::Bytes>> bytes_of(const ir::Program& program, const std::v
       std::size_t count = 1;
       for (const ir::Dim& dim : *weight.type.shape) count *= static_cast<std::size_t>(dim.value);
       if (count > 0)
-        return Error{ErrorKind::Missing, "weight @" + name + " has no bytes", "give the program's weights file", {}, {}};
+        return Error{
+            ErrorKind::Missing, "weight @" + name + " has no bytes", "give the program's weights file", {}, {}};
     }
     bytes.push_back(weight.bytes);
   }
@@ -59,18 +61,59 @@ void make_outputs_by_nodes(onnx::Graph& graph) {
   }
 }
 
+// The first `outputs` and `inputs` channels of an [O,I,H,W] weight.
+std::vector<float> cropped(const std::vector<float>& weight, const std::vector<std::int64_t>& dims,
+                           std::int64_t outputs, std::int64_t inputs) {
+  const std::int64_t area = dims[2] * dims[3], row = dims[1] * area;
+  std::vector<float> out;
+  out.reserve(static_cast<std::size_t>(outputs * inputs * area));
+  for (std::int64_t o = 0; o < outputs; ++o)
+    out.insert(out.end(), weight.begin() + o * row, weight.begin() + o * row + inputs * area);
+  return out;
+}
+
+// How many channels a weight has at least: those after them hold nothing but (positive) zeros.
+std::pair<std::int64_t, std::int64_t> used_channels(const std::vector<float>& weight,
+                                                    const std::vector<std::int64_t>& dims) {
+  const std::int64_t area = dims[2] * dims[3];
+  std::int64_t outputs = 1, inputs = 1;
+  for (std::int64_t o = 0; o < dims[0]; ++o)
+    for (std::int64_t i = 0; i < dims[1]; ++i) {
+      if (i < inputs && o < outputs) continue;
+      const float* begin = weight.data() + (o * dims[1] + i) * area;
+      if (std::all_of(begin, begin + area, [](float f) { return std::bit_cast<std::uint32_t>(f) == 0; })) continue;
+      outputs = std::max(outputs, o + 1);
+      inputs = std::max(inputs, i + 1);
+    }
+  return {outputs, inputs};
+}
+
+// A weight of the program whose blocked form, padding included, is `tensor`.
+std::optional<std::string> find_unblocked(WeightLayout layout, const onnx::Tensor& tensor,
+                                          const std::vector<float>& plain, const WeightStore& store) {
+  const auto [outputs, inputs] = used_channels(plain, tensor.dims);
+  for (std::int64_t o = outputs; o <= tensor.dims[0]; ++o)
+    for (std::int64_t i = inputs; i <= tensor.dims[1]; ++i) {
+      const std::vector<std::int64_t> dims = {o, i, tensor.dims[2], tensor.dims[3]};
+      if (blocked_shape(layout, dims) != tensor.dims) continue;
+      const std::vector<float> form = cropped(plain, tensor.dims, o, i);
+      const auto* bytes = reinterpret_cast<const std::uint8_t*>(form.data());
+      if (auto name = store.find({{}, DType::F32, dims, {nullptr, bytes, form.size() * sizeof(float)}, {}}))
+        return name;
+    }
+  return std::nullopt;
+}
+
 // A weight that the program has, and how it must be reordered to be `tensor`.
 std::optional<std::pair<std::string, WeightLayout>> blocked_form_of_known(const onnx::Tensor& tensor,
-                                                                         const WeightStore& store) {
+                                                                          const WeightStore& store) {
   if (tensor.dtype != DType::F32) return std::nullopt;
   std::vector<float> plain(tensor.bytes.size / sizeof(float)), blocked(plain.size());
   std::memcpy(blocked.data(), tensor.bytes.data, tensor.bytes.size);
   for (const WeightLayout layout : kWeightLayouts) {
     if (!can_block(layout, tensor.dims)) continue;
     unblock_weight(layout, tensor.dims, blocked.data(), plain.data());
-    const onnx::Tensor candidate{{}, DType::F32, tensor.dims,
-                                 {nullptr, reinterpret_cast<const std::uint8_t*>(plain.data()), tensor.bytes.size}, {}};
-    if (auto name = store.find(candidate)) return std::pair(*name, layout);
+    if (auto name = find_unblocked(layout, tensor, plain, store)) return std::pair(*name, layout);
   }
   return std::nullopt;
 }
@@ -119,9 +162,9 @@ Artifact to_artifact(onnx::Model model, WeightStore& store, std::string target) 
 struct Unit {
   std::size_t index = 0;  // in Program::functions
   const ir::Function* function = nullptr;
-  onnx::Model model;      // as exported, not optimised
+  onnx::Model model;  // as exported, not optimised
   std::vector<ir::Bytes> weights;
-  PortFlags blocked;      // the ports that cross in blocked layout
+  PortFlags blocked;  // the ports that cross in blocked layout
 
   // What was made while layouts were tried, of use if they are what was agreed on.
   PortFlags tried;
@@ -135,7 +178,8 @@ class Compilation {
     if (!options.portable) return;
     for (const SubDnnArtifacts& sub_dnn : *options.portable)
       for (const Artifact& artifact : sub_dnn.artifacts)
-        if (artifact.target == kPortableTarget && artifact.backend == "ort") given_.emplace(sub_dnn.function, &artifact);
+        if (artifact.target == kPortableTarget && artifact.backend == "ort")
+          given_.emplace(sub_dnn.function, &artifact);
   }
 
   Result<std::vector<SubDnnArtifacts>> run();
@@ -171,7 +215,7 @@ const Artifact* Compilation::given_portable(const ir::Function& function) const 
 Result<Unit> Compilation::unit_of(std::size_t index) const {
   const ir::Function& function = program_.functions[index];
   const Artifact* given = given_portable(function);
-  const auto begins_with = [&](const char (&magic)[8]) {
+  const auto begins_with = [&](const char(&magic)[8]) {
     return given->bytes.size() >= sizeof magic && std::memcmp(given->bytes.data(), magic, sizeof magic) == 0;
   };
   if (!given || begins_with(small::kMagic)) {
@@ -245,7 +289,8 @@ void set_layouts(Artifact& artifact, const PortFlags& blocked, const Target& tar
 
 // The sub-DNN as a small program, if it is one. Portable if nothing is blocked.
 std::optional<Artifact> Compilation::small(const Unit& unit, const PortFlags& blocked, const Target& target) const {
-  if (!options_.small_programs || std::count(blocked.outputs.begin(), blocked.outputs.end(), true) > 0) return std::nullopt;
+  if (!options_.small_programs || std::count(blocked.outputs.begin(), blocked.outputs.end(), true) > 0)
+    return std::nullopt;
   auto lowered = small::lower(program_, *unit.function, blocked.inputs, target.block);
   if (!lowered || !has_bytes(lowered->weights)) return std::nullopt;
   Artifact artifact;
@@ -257,9 +302,7 @@ std::optional<Artifact> Compilation::small(const Unit& unit, const PortFlags& bl
   return artifact;
 }
 
-bool Compilation::has_bytes(const std::vector<std::string>& weights) const {
-  return bytes_of(program_, weights).ok();
-}
+bool Compilation::has_bytes(const std::vector<std::string>& weights) const { return bytes_of(program_, weights).ok(); }
 
 Result<Artifact> Compilation::portable(const Unit& unit) {
   if (const Artifact* given = given_portable(*unit.function)) return *given;

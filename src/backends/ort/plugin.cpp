@@ -219,22 +219,31 @@ Result<OrtValue*> wrap(dycl_engine& engine, void* data, std::uint64_t bytes, con
   return value;
 }
 
+struct Elements {
+  void* data = nullptr;
+  std::uint64_t bytes = 0;
+  std::vector<std::int64_t> shape;
+};
+
 // The weight's elements in the form the artifact wants.
-Result<void*> elements_of(dycl_engine& engine, const dycl_plugin_artifact& artifact, const dycl_plugin_weight& weight,
-                          WeightLayout layout) {
-  if (layout == WeightLayout::Plain) return const_cast<void*>(weight.data);
-  const std::vector<std::int64_t> shape(weight.shape, weight.shape + weight.rank);
-  if (weight.dtype != static_cast<std::int32_t>(dycl::DType::F32) || !can_block(layout, shape) ||
+Result<Elements> elements_of(dycl_engine& engine, const dycl_plugin_artifact& artifact,
+                             const dycl_plugin_weight& weight, WeightLayout layout) {
+  std::vector<std::int64_t> shape(weight.shape, weight.shape + weight.rank);
+  if (layout == WeightLayout::Plain) return Elements{const_cast<void*>(weight.data), weight.bytes, std::move(shape)};
+  std::vector<std::int64_t> blocked = blocked_shape(layout, shape);
+  if (weight.dtype != static_cast<std::int32_t>(dycl::DType::F32) || blocked.empty() ||
       weight.bytes / sizeof(float) / static_cast<std::uint64_t>(shape[0]) / static_cast<std::uint64_t>(shape[1]) !=
           static_cast<std::uint64_t>(shape[2] * shape[3]))
     return bad_artifact(artifact, "it wants a weight in a form that it does not have");
+  std::uint64_t bytes = sizeof(float);  // at most 16 * 16 times as many as the file has
+  for (const std::int64_t extent : blocked) bytes *= static_cast<std::uint64_t>(extent);
   constexpr std::size_t kAlignment = 64;
   auto* memory =
-      static_cast<float*>(std::aligned_alloc(kAlignment, (weight.bytes + kAlignment - 1) / kAlignment * kAlignment));
+      static_cast<float*>(std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
   if (!memory) throw std::bad_alloc();
   engine.reordered.emplace_back(memory);
   block_weight(layout, shape, static_cast<const float*>(weight.data), memory);
-  return memory;
+  return Elements{memory, bytes, std::move(blocked)};
 }
 
 // One OrtValue per weight, shape and form, for all sessions of the engine.
@@ -245,8 +254,8 @@ Result<OrtValue*> weight_value(dycl_engine& engine, const dycl_plugin_artifact& 
   key.push_back(static_cast<std::int64_t>(layout));
   auto& entry = engine.weights[{weight.data, std::move(key)}];
   if (!entry) {
-    DYCL_ASSIGN(void* data, elements_of(engine, artifact, weight, layout));
-    DYCL_ASSIGN(OrtValue * value, wrap(engine, data, weight.bytes, weight.shape, weight.rank, weight.dtype));
+    DYCL_ASSIGN(const Elements e, elements_of(engine, artifact, weight, layout));
+    DYCL_ASSIGN(OrtValue * value, wrap(engine, e.data, e.bytes, e.shape.data(), weight.rank, weight.dtype));
     entry = ort::own(value, engine.api->ReleaseValue);
   }
   return entry.get();
@@ -353,7 +362,9 @@ Result<void> check_contents(const dycl_plugin_artifact& artifact, const Contents
   std::vector<ort::WeightShape> weights;
   for (std::uint32_t i = 0; i < artifact.weight_count; ++i) {
     const dycl_plugin_weight& weight = artifact.weights[i];
-    weights.push_back({weight.dtype, {weight.shape, weight.shape + weight.rank}});
+    std::vector<std::int64_t> shape(weight.shape, weight.shape + weight.rank);
+    if (contents.layouts[i] != WeightLayout::Plain) shape = blocked_shape(contents.layouts[i], shape);
+    weights.push_back({weight.dtype, std::move(shape)});
   }
   const Result<void> checked = ort::check_model(contents.model, contents.size, weights);
   if (!checked) return bad_artifact(artifact, checked.error().message);
