@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """zoo_sweep.py [MODEL ...]: models of the zoo as emitted C++ beside the walker, bit for bit, on real inputs and on forced paths;
-as ONNX and in the reference interpreter beside the walker, within tolerance. `make test-emit` takes all of them, tests/emit/test_emitted_zoo.py small ones."""
+as ONNX and in the reference interpreter beside the walker, within tolerance. `make test-emit` takes all of them and goes on where it was stopped, tests/emit/test_emitted_zoo.py small ones."""
 
 import json
 import os
@@ -144,10 +144,16 @@ def check(name):
 def main():
     import zoo
 
-    failed = []
+    sys.path.insert(0, str(ROOT / "tests" / "emit"))
+    from done import Done
+
+    done, failed = Done(), []
     for name in sys.argv[1:] or zoo.MODELS:
         try:
-            print(name, json.dumps(check(name)), flush=True)
+            if (result := done.get(name)) is None:
+                result = check(name)
+                done.put(name, result)
+            print(name, json.dumps(result), flush=True)
         except Exception as error:
             failed.append(name)
             print(name, "FAILED", "".join(traceback.format_exception_only(error)).strip()[-2000:], flush=True)
