@@ -8,7 +8,7 @@ help:
 	@echo 'make demo           set up, then compile a dynamic PyTorch model and run it without Python'
 	@echo 'make test           set up, then the C++ tests, the fast ones under ASan, and the Python tests'
 	@echo 'make test-sanitize  all C++ tests, and those of the kernels and ONNX Runtime, under ASan/UBSan and under TSan'
-	@echo 'make test-emit      500 generated programs and the zoo: emitted C++ against the walker, emitted ONNX against the interpreter'
+	@echo 'make test-emit      500 generated programs and the zoo: emitted C++ against the walker, emitted ONNX against the interpreter; goes on where it was stopped'
 	@echo 'make install        runtime, plug-ins, tools and headers into PREFIX (default /usr/local)'
 	@echo 'make wheel          a wheel with compiler and runtime in build/dist, tried in an environment of its own'
 	@echo 'make fuzz-capture   20,000 generated Python programs: eager against compiled'
@@ -17,7 +17,7 @@ help:
 	@echo 'make bench-backends ort, openvino, tvm and auto on the zoo: bench/results/backends.md; goes on where it was stopped'
 	@echo 'make backends-correct the zoo on every back end against eager, 100 inputs each; goes on where it was stopped'
 	@echo 'make artifact DIR=d the published artifact of the paper, checked out in d, against eager'
-	@echo 'make format tidy    clang-format in place; clang-tidy over src/'
+	@echo 'make format tidy    clang-format in place; clang-tidy over src/ and tools/, all back ends; goes on where it was stopped'
 	@echo 'make clean          remove build/ (.venv and .setup stay)'
 
 setup:
@@ -61,11 +61,8 @@ bench: setup
 format:
 	@git ls-files '*.h' '*.cpp' | xargs clang-format -i
 
-# Compile commands and generated headers come from the preset without vendor libraries.
-tidy:
-	@command -v clang-tidy >/dev/null || { echo 'clang-tidy is missing: sudo apt-get install clang-tidy' >&2; exit 1; }
-	@cmake --preset dev >/dev/null && cmake --build build/dev --target dycl_plan_header >/dev/null
-	@git ls-files 'src/*.cpp' 'tools/*.cpp' | grep -v -e backends/ort -e backends/openvino -e backends/tvm | xargs -P $$(nproc) -n 1 clang-tidy --quiet -p build/dev
+tidy: setup
+	@.venv/bin/python scripts/tidy.py
 
 artifact: setup
 	@.venv/bin/python scripts/artifact.py "$(DIR)"

@@ -112,11 +112,11 @@ Result<ir::Tensor> OrtEvaluator::read(OrtValue* value, DType dtype) const {
 
 Result<std::vector<ir::Tensor>> OrtEvaluator::evaluate(const ir::Op& op, std::span<const ir::Tensor* const> operands,
                                                        std::span<const ir::Type> types) {
-  auto located = [&](Error error, ErrorKind kind) {
+  auto located = [&](const Error& error, ErrorKind kind) {
     return Error{kind, op.name + ": " + error.message, error.help, op.span, {}};
   };
   auto model = model_of(op, operands, types);
-  if (!model) return located(std::move(model).error(), ErrorKind::Unsupported);
+  if (!model) return located(model.error(), ErrorKind::Unsupported);
   const auto session = session_of(*model);
   if (!session) return located(session.error(), ErrorKind::Unsupported);
 
@@ -132,6 +132,7 @@ Result<std::vector<ir::Tensor>> OrtEvaluator::evaluate(const ir::Op& op, std::sp
   }
   for (std::size_t i = 0; i < types.size(); ++i) names.push_back("out" + std::to_string(i));
   std::vector<const char*> pointers;
+  pointers.reserve(names.size());
   for (const std::string& name : names) pointers.push_back(name.c_str());
   std::vector<OrtValue*> outputs(types.size(), nullptr);
   const auto ran = check(api_,
@@ -139,6 +140,7 @@ Result<std::vector<ir::Tensor>> OrtEvaluator::evaluate(const ir::Op& op, std::sp
                                   pointers.data() + inputs.size(), outputs.size(), outputs.data()),
                          "run");
   std::vector<Handle<OrtValue>> results;
+  results.reserve(outputs.size());
   for (OrtValue* value : outputs) results.push_back(own(value, api_.ReleaseValue));
   if (!ran) return located(ran.error(), ErrorKind::RuntimeFailure);
   std::vector<ir::Tensor> tensors;
