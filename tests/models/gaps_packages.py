@@ -264,27 +264,6 @@ def litgpt_generate():
     return (lambda ids: generate(m, ids, 9, temperature=1.0, top_k=1, eos_id=5)), [(ints(4, high=12, seed=s),) for s in range(4)]
 
 
-@model("torchscale", "retention, token by token with a recurrent state, until the end token")
-def retnet_recurrent():
-    from torchscale.architecture.config import RetNetConfig
-    from torchscale.architecture.retnet import RetNetDecoder
-
-    m = randomise(RetNetDecoder(RetNetConfig(vocab_size=12, decoder_embed_dim=16, decoder_value_embed_dim=16, decoder_retention_heads=2,
-                                             decoder_ffn_embed_dim=24, decoder_layers=1, no_output_layer=False),
-                                embed_tokens=nn.Embedding(12, 16), output_projection=nn.Linear(16, 12, bias=False)), scale=3.0)
-
-    def run(ids):
-        state = {}
-        for _ in range(5):
-            best = m(ids, incremental_state=state)[0][:, -1].argmax(-1, keepdim=True)
-            ids = torch.cat([ids, best], 1)
-            if best.item() == 5:
-                break
-        return ids
-
-    return run, [(ints(1, 2, high=12, seed=s),) for s in range(5)]
-
-
 @model("memformer", "memory slots between segments of a text")
 def memformer_segments():
     from memformer import Memformer
