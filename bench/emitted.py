@@ -8,8 +8,8 @@ Prints a table; writes bench/results/emitted.json and emitted.md. Goes on where 
 --fresh is given. About ten minutes on two idle cores.
 
 The ratio is the median over pairs of runs; the control is the same ratio of a second walker to the first (A/A). Where memory
-happens to lie makes some per cent, and what is loaded first is a little slower: each process draws anew and gives the emitted
-program another of the three places, and a row holds the median of the processes with the least and the largest. Exit status 1 where an emitted program is slower than the walker by more than the controls are
+happens to lie makes some per cent, and whether the order of loading adds to that is not known: each process draws anew and gives
+the emitted program another of the three places, and a row holds the median of the processes with the least and the largest. Exit status 1 where an emitted program is slower than the walker by more than the controls are
 apart, the host's share is 1 % or more, or a model failed.
 """
 
