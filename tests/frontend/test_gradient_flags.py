@@ -60,3 +60,37 @@ def wrong_dtype(x):
 
 def test_integers_raise():
     check(wrong_dtype, [T(1, 2), T(-1, -2)])
+
+
+class Keeps(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cache = torch.nn.Buffer(torch.zeros(4, 3))
+
+    def forward(self, x):
+        self.cache[1:3] = x
+        return x + self.cache[:2]
+
+
+@torch.inference_mode()
+def steps(m, x):
+    for _ in range(3):
+        x = m(x)
+        yield x
+        if x.sum() > 9:
+            return
+
+
+@torch.inference_mode()
+def last_of(m, x):
+    return list(steps(m, x))[-1]
+
+
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.enable_grad, torch.no_grad])
+def test_a_context_made_outside_is_not_entered_while_capturing(mode):
+    grad, m = torch.is_grad_enabled(), Keeps()
+    decorated = mode()(lambda x: last_of(m, x))
+    program = dycl.compile(decorated, (torch.ones(2, 3),))
+    assert not torch.is_inference_mode_enabled() and torch.is_grad_enabled() == grad
+    for x in (torch.ones(2, 3), -torch.ones(2, 3), torch.full((2, 3), 0.1)):
+        torch.testing.assert_close(program(x), decorated(x))

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import dycl
+from tests.frontend.harness import check
 
 FUNCTIONS = {
     "argsort": lambda a: np.argsort(-a)[:3],
@@ -72,3 +73,16 @@ def test_what_differs_is_refused():
 
     with pytest.raises(dycl.CompileError, match="numpy.argsort with such arguments"):
         dycl.compile(f, (torch.ones(3),))
+
+
+def test_tensors_of_arrays():
+    def made(x, mask):
+        a = torch.as_tensor(mask.numpy(), dtype=torch.bool).reshape(x.shape)
+        b = torch.tensor(x.numpy() * 2)
+        shared = torch.as_tensor(x.numpy())
+        if a.any():
+            b.add_(1)
+            shared.mul_(3)
+        return torch.where(a, b, -b), x
+
+    check(made, [(torch.arange(4.0), torch.tensor([1, 0, 1, 0])), (torch.arange(4.0), torch.zeros(4, dtype=torch.int64))])

@@ -48,11 +48,16 @@ def _new_tensor(recorder, fn, args, kwargs):
 def _data_and_options(args: tuple, kwargs: dict) -> tuple[Any, dict]:
     options = dict(kwargs)
     if args:
-        return args[0], options | dict(zip(["dtype", "device"], args[1:]))
+        return _of_array(args[0]), options | dict(zip(["dtype", "device"], args[1:]))
     for name in ("data", "obj"):
         if name in options:
-            return options.pop(name), options
+            return _of_array(options.pop(name)), options
     raise TypeError("tensor() missing 1 required positional argument: 'data'")
+
+
+def _of_array(data: Any) -> Any:
+    """An array known only at run time is a tensor in numpy's clothes; a numpy scalar has no memory to share."""
+    return data.tensor if isinstance(data, RtArray) and not data.scalar else data
 
 
 def _converted(recorder, tensor: torch.Tensor, options: dict) -> torch.Tensor:
