@@ -47,3 +47,20 @@ def test_tuples_with_one_nan():
         return (a, b) < (a, c), (a, b) >= (a, c), (a, b) == (a, b)
 
     check(program, [T(1, 2, 3), T(_NAN, 1, 2), T(_NAN, 2, 1), T(0, 1, 1)], by_result=True)
+
+
+def test_texts_of_index_errors():
+    def program(n):
+        found = []
+        for act in (lambda v, i: v.__setitem__(i, 5), lambda v, i: v.pop(i), _deleted, lambda v, i: v[i], lambda v, i: [].pop(i)):
+            try:
+                act([1, 2, 3], int(n))
+            except IndexError as error:
+                found.append(str(error))
+        return found
+
+    check(program, [I(0), I(3), I(-4)], by_result=True)
+
+
+def _deleted(values, i):
+    del values[i]

@@ -261,7 +261,7 @@ def _list_extend(m, s, target, args, kwargs):
 
 
 def _list_pop(m, s, target, args, kwargs):
-    index = protocol.static_index(m, args[0], len(target)) if args else -1
+    index = protocol.static_index(m, args[0], len(target), "pop index") if args and target else -1
     m.heap.touch(target)
     return target.pop(index)
 

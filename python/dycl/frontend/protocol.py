@@ -955,7 +955,7 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
     if method is not None:
         return call_then(m, s, method, (container, key, value), {}, _drop)
     if isinstance(container, list):
-        key = static_index(m, key, len(container))
+        key = static_index(m, key, len(container), "list assignment index")
         if isinstance(key, slice) and not isinstance(value, (list, tuple, str, RtList)):
             return call_then(m, s, m.shim("assign_slice"), (container, key, value), {}, _drop)
     elif isinstance(container, dict) and keys.at_run_time(key):
@@ -975,7 +975,7 @@ def delete_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if method is not None:
         return call_then(m, s, method, (container, key), {}, _drop)
     if isinstance(container, list):
-        key = static_index(m, key, len(container))
+        key = static_index(m, key, len(container), "list assignment index")
     elif isinstance(container, dict) and keys.at_run_time(key):
         key = keys.present_key(m, key, container, KeyError(key))
     if isinstance(container, dict):
