@@ -196,8 +196,8 @@ inline double median(std::vector<double> v) {
 }
 
 // Emitted program, walker and a second walker as the control, in all orders in turn; a line of JSON. Plain runs for
-// the times, profiled ones for the shares. So that the order of loading favours nobody, `loaded_as` 0, 1, 2 takes each of
-// the three in turn for the emitted program.
+// the times, profiled ones for the shares. So that the order of loading favours nobody, `loaded_as` 0, 1, 2 takes each
+// of the three in turn for the emitted program.
 constexpr int kOrders[6][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {0, 2, 1}, {2, 0, 1}, {1, 0, 2}};
 
 template <typename Program, typename Call>
