@@ -418,6 +418,9 @@ class Symbols:
             return bool(self._guard(expr))
         if not all(s in self.names or s in self._bound or s in self._dims for s in expr.free_symbols):
             return True  # a fact about an extent that the running op itself defines
+        if isinstance(expr, sympy.Eq) and _is_first(expr.args[0]) != _is_first(expr.args[1]):
+            raise CaptureRefusal("a tensor of run-time length together with its first or last element, taken as a slice that may be empty",
+                                 "take the element by an index: x - x[0], not x - x[:1]", kind="native.symbolic")
         condition = self.lower(expr)
         self.recorder.check(condition, self._message(message, expr), "RuntimeError")
         self._note_fact(expr)
@@ -458,6 +461,11 @@ class Symbols:
         if expr.is_Integer:
             return int(expr)
         return dim_text(expr, self.names) if expr.free_symbols <= self.names.keys() else None
+
+
+def _is_first(extent: sympy.Basic) -> bool:
+    """0 or 1: the extent of x[:1]. Beside another extent eager would stretch it."""
+    return isinstance(extent, Min) and sympy.Integer(1) in extent.args
 
 
 def _compares_with_one(expr: sympy.Basic) -> bool:
