@@ -477,7 +477,7 @@ def store_attr(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
     return store_default(m, s, obj, name, value)
 
 
-_KEEPERS = (object, type, BaseException, types.ModuleType, types.FunctionType, *torch.Tensor.__mro__)  # their attributes are where they seem to be
+_KEEPERS = (object, type, BaseException, types.SimpleNamespace, types.ModuleType, types.FunctionType, *torch.Tensor.__mro__)  # their attributes are where they seem to be
 
 
 def store_default(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
