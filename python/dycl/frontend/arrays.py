@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import warnings
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ class Arrays:
         """A tensor (or plain number) for an operand."""
         if isinstance(x, RtArray):
             return x.tensor
-        if isinstance(x, torch.Tensor) or isinstance(x, (bool, int, float, RtScalar)):
+        if isinstance(x, torch.Tensor) or isinstance(x, (bool, int, float, RtScalar)) and not isinstance(x, np.generic):
             return x
         if isinstance(x, (np.ndarray, np.generic)):
             return self.m.recorder.call(torch.from_numpy, (np.array(x, order="C"),), {})
@@ -109,6 +110,13 @@ class Arrays:
 
     def function(self, fn: Any, args: tuple, kwargs: dict) -> Any:
         name = getattr(fn, "__name__", "?")
+        wanted = _dtype_of(fn, args, kwargs)
+        if name == "where" and len(args) == 3 and wanted is not None:
+            args = (args[0], *(RtArray(self._in(x, wanted) if isinstance(x, torch.Tensor) else self.m.scalar_tensor(x, wanted))
+                               for x in map(self.tensor, args[1:])))
+        return self._as_numpy_has_it(self._function(name, args, kwargs), wanted, name)
+
+    def _function(self, name: str, args: tuple, kwargs: dict) -> Any:
         if name in ("array", "asarray", "stack") and len(args) == 1 and not kwargs:
             source = args[0]
             return RtArray(source.tensor) if isinstance(source, RtArray) else self.wrap(self.tensor(source))
@@ -217,10 +225,23 @@ class Arrays:
         if inplace:
             raise CaptureRefusal("an in-place operation on a numpy array known only at run time", kind="numpy")
         fn = getattr(operator, {"and": "and_", "or": "or_"}.get(op, op))
-        x, y = self.tensor(a), self.tensor(b)
-        if op in ("truediv", "pow", "floordiv", "mod") and not _floating(x, y):
+        wanted = _dtype_of(fn, (a, b), {})
+        x, y = (self._in(t, wanted) for t in self._alike(self.tensor(a), self.tensor(b)))
+        if op in ("pow", "floordiv", "mod") and not _floating(x, y):
             raise CaptureRefusal(f"numpy {op} of integers known only at run time", "use torch", kind="numpy")
-        return self.wrap(self.m.recorder.call(fn, self._alike(x, y), {}))
+        return self._as_numpy_has_it(self.wrap(self.m.recorder.call(fn, (x, y), {})), wanted, op)
+
+    def _in(self, x: Any, dtype: torch.dtype | None) -> Any:
+        if dtype is None or not dtype.is_floating_point or not isinstance(x, torch.Tensor) or x.dtype == dtype:
+            return x
+        return self.m.recorder.call(torch.Tensor.to, (x, dtype), {})
+
+    def _as_numpy_has_it(self, result: Any, wanted: torch.dtype | None, name: str) -> Any:
+        """The result, whose dtype must be the one that numpy gives."""
+        if wanted is not None and isinstance(result, RtArray) and result.tensor.dtype != wanted:
+            raise CaptureRefusal(f"numpy {name} of such operands, which gives {str(wanted).removeprefix('torch.')}",
+                                 "use arrays of one dtype, or torch", kind="numpy")
+        return result
 
     def _alike(self, x: Any, y: Any) -> tuple:
         """Arrays of several dtypes in the one that numpy computes in: int64 beside float32 is float64."""
@@ -260,6 +281,31 @@ class BoundArrayMethod:
 
     def __init__(self, array: RtArray, name: str):
         self.array, self.name = array, name
+
+
+def _dtype_of(fn: Any, args: tuple, kwargs: dict) -> torch.dtype | None:
+    """The dtype of numpy's result for such arguments, by small ones of the same kinds; None where that cannot be told."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = fn(*map(_example, args), **{k: _example(v) for k, v in kwargs.items()})
+    except Exception:
+        return None
+    return getattr(torch, found.dtype.name, None) if isinstance(found, (np.ndarray, np.generic)) else None
+
+
+def _example(x: Any) -> Any:
+    if isinstance(x, RtArray):
+        dtype = str(x.tensor.dtype).removeprefix("torch.")
+        made = np.ones([d if type(d) is int and d < 2 else 2 for d in x.tensor.shape], dtype)
+        return made[()] if x.scalar else made
+    if isinstance(x, np.ndarray):
+        return np.ones([min(d, 2) for d in x.shape], x.dtype)
+    if isinstance(x, RtScalar):
+        return {"int": 1, "float": 1.0, "bool": True}[x.kind]
+    if isinstance(x, torch.Tensor):
+        raise TypeError("a tensor among arrays")
+    return type(x)(map(_example, x)) if type(x) in (list, tuple) else x
 
 
 def _floating(x: Any, y: Any) -> bool:

@@ -355,7 +355,7 @@ def materialise(m: Machine, source: Any) -> list | tuple | None:
             return None
         if isinstance(source, (list, dict, set, collections.deque)):
             m.note_load(source, "*")
-        return list(source)
+        return [x for x in source]  # list(source) would ask __len__ of a class of the user's
     if type(source) in _VIEWS:
         return list(source)
     if isinstance(source, LiveIter):

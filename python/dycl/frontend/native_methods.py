@@ -261,7 +261,7 @@ def _list_extend(m, s, target, args, kwargs):
 
 
 def _list_pop(m, s, target, args, kwargs):
-    index = protocol.static_index(m, args[0], len(target), "pop index") if args and target else -1
+    index = protocol.static_index(m, args[0], protocol._length(target), "pop index") if args and target else -1
     m.heap.touch(target)
     return target.pop(index)
 
@@ -269,7 +269,7 @@ def _list_pop(m, s, target, args, kwargs):
 def _list_insert(m, s, target, args, kwargs):
     index = args[0]
     if isinstance(index, RtScalar) or m.is_tensor(index):
-        index = protocol._static_bound(m, index, len(target), -len(target))
+        index = protocol._static_bound(m, index, protocol._length(target), -protocol._length(target))
     m.heap.touch(target)
     target.insert(index, args[1])
     return None

@@ -914,7 +914,7 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
         return m.recorder.call(operator.getitem, (container, key), {})
     if isinstance(container, torch.nn.ModuleList | torch.nn.Sequential | torch.nn.ParameterList):
         if isinstance(key, RtScalar) or m.is_tensor(key):
-            key = static_index(m, key, len(container))
+            key = static_index(m, key, _length(container))
     if isinstance(key, RtText) and isinstance(container, (torch.nn.ModuleDict, torch.nn.ParameterDict)):
         key = m.decide_text(key, list(container.keys()))
     method = python_method(container, "__getitem__")
@@ -923,7 +923,7 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if isinstance(container, _INDEXED):
         if isinstance(container, list):
             m.note_load(container, "*")
-        found = container[static_index(m, key, len(container), _INDEX.get(type(container), "list index"))]
+        found = container[static_index(m, key, _length(container), _INDEX.get(type(container), "list index"))]
         return m.new(found) if type(key) is slice and type(found) is list else found
     if isinstance(container, dict):
         if keys.at_run_time(key):
@@ -943,6 +943,12 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
                          kind="index", because=key)
 
 
+def _length(sequence: Any) -> int:
+    """Of the elements there are, whatever __len__ of a class of the user's says."""
+    kind = next((c for c in (list, tuple, str) if isinstance(sequence, c)), None)
+    return len(sequence) if kind is None else kind.__len__(sequence)
+
+
 def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
     if isinstance(container, RtList):
         return m.lists.set(container, key, value)
@@ -955,7 +961,7 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
     if method is not None:
         return call_then(m, s, method, (container, key, value), {}, _drop)
     if isinstance(container, list):
-        key = static_index(m, key, len(container), "list assignment index")
+        key = static_index(m, key, _length(container), "list assignment index")
         if isinstance(key, slice) and not isinstance(value, (list, tuple, str, RtList)):
             return call_then(m, s, m.shim("assign_slice"), (container, key, value), {}, _drop)
     elif isinstance(container, dict) and keys.at_run_time(key):
@@ -975,7 +981,7 @@ def delete_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if method is not None:
         return call_then(m, s, method, (container, key), {}, _drop)
     if isinstance(container, list):
-        key = static_index(m, key, len(container), "list assignment index")
+        key = static_index(m, key, _length(container), "list assignment index")
     elif isinstance(container, dict) and keys.at_run_time(key):
         key = keys.present_key(m, key, container, KeyError(key))
     if isinstance(container, dict):
