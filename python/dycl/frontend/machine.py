@@ -693,7 +693,7 @@ _RECORDING = {f"{name}.py" for name in (
 def refuse_own_error(error: Exception) -> None:
     """An exception that only our stand-ins or our own code can have caused is not one of the user's program."""
     texts = [x for x in error.args if isinstance(x, str)]
-    own = len(texts) == len(error.args) and _STAND_INS.search(" ".join(texts)) is not None
+    own = len(texts) == len(error.args) and not isinstance(error, AssertionError) and _STAND_INS.search(" ".join(texts)) is not None
     if isinstance(error, RecursionError):  # Python's own: calls of the user's program are no calls here
         own = " ".join(texts).startswith("maximum recursion depth exceeded")
     if not own and not isinstance(error, StopIteration):

@@ -957,6 +957,8 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
     if m.is_tensor(container):
         m.recorder.call(operator.setitem, (container, slice_bounds(m, key), value), {})
         return None
+    if isinstance(container, np.ndarray) and (m.has_stand_in((key, value)) or m.has_tensor((key, value))):
+        raise CaptureRefusal("a value known only at run time is put into a numpy array", "use torch.stack, or a tensor", kind="numpy")
     method = python_method(container, "__setitem__")
     if method is not None:
         return call_then(m, s, method, (container, key, value), {}, _drop)
