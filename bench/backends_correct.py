@@ -36,6 +36,7 @@ def main() -> int:
     p.add_argument("--backends", default=",".join(BACKENDS))
     p.add_argument("--inputs", type=int, default=100)
     p.add_argument("--drives", type=int, default=200, help="runs through arms that no input takes")
+    p.add_argument("--budget", type=float, default=60.0, help="seconds that auto may measure")
     p.add_argument("--limit", type=float, default=3600.0, help="seconds for one model on one back end")
     p.add_argument("--fresh", action="store_true", help="forget earlier results of these models and back ends")
     p.add_argument("--one", help=argparse.SUPPRESS)
@@ -76,7 +77,7 @@ def is_wrong(row: dict) -> bool:
 def run_one(name: str, backend: str, args: argparse.Namespace) -> dict:
     begun = time.time()
     command = [sys.executable, str(Path(__file__).resolve()), "--one", name, "--backends", backend, "--inputs", str(args.inputs),
-               "--drives", str(args.drives)]
+               "--drives", str(args.drives), "--budget", str(args.budget)]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, timeout=args.limit,
                               env=dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore"))
@@ -97,7 +98,7 @@ def checked(name: str, backend: str, args: argparse.Namespace) -> dict:
     work, folder = workload.find(name), WORK / name
     folder.mkdir(parents=True, exist_ok=True)
     model = work.build()
-    program = dycl.compile(model, work.inputs(0), backend=backend, threads=1, verify=False)
+    program = dycl.compile(model, work.inputs(0), backend=backend, threads=1, verify=False, budget=args.budget)
     key = [hashlib.sha256(program.ir_text.encode()).hexdigest()[:16], backend, commit()]
     partial = Partial(folder, "correct_" + backend, key)
     row = correctness.check(model, program, work.inputs, range(1, args.inputs + 1), None, drives=args.drives, partial=partial)
