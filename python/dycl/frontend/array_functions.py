@@ -174,6 +174,8 @@ def ones_like(arrays, x):
 
 @_named("shape")
 def shape(arrays, x):
+    if arrays.m.is_array(x):
+        return arrays.attribute(x, "shape")
     t = arrays.tensor(x)
     return arrays.m.recorder.attribute(t, "shape") if isinstance(t, torch.Tensor) else ()
 

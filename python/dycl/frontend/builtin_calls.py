@@ -1397,9 +1397,7 @@ def _static_tree(m, tree):
     if isinstance(tree, torch.Tensor):
         with m.recorder.without_modes():
             real = m.recorder.static(tree) if m.is_symbolic(tree) else tree
-            array = np.array(real.detach().numpy())
-        ndarrays.share(m.heap, (tree if m.is_symbolic(tree) else m.recorder.lift(tree))._dycl.cell, array)
-        return array
+        return ndarrays.of_tensor(m, tree, real)
     if isinstance(tree, (list, tuple)):
         return type(tree)(_static_tree(m, x) for x in tree)
     return tree

@@ -24,6 +24,7 @@ import numpy as np
 import torch
 
 from .diagnostics import CaptureRefusal
+from .heap import unfollowed
 
 # Of the standard library, but without contents that a program could read back, or none that change.
 _HARMLESS = {"logging", "warnings", "typing", "inspect", "importlib", "enum", "abc", "_abc", "re", "pathlib", "os", "posix", "types", "operator",
@@ -36,7 +37,7 @@ _UNCHANGING = (str, bytes, int, float, complex, bool, type(None), tuple, frozens
                re.Pattern, re.Match, datetime.date, datetime.timedelta, datetime.tzinfo, decimal.Decimal, type(Ellipsis), type(NotImplemented),
                super, staticmethod, classmethod, type(threading.Lock()), type(threading.RLock()))
 _CONTAINERS = (list, dict, set, collections.deque, bytearray)
-_ITERATORS_OF = ("itertools", "builtins", "re", "_sre", "_collections", "collections", "zip")
+_ITERATORS_OF = ("itertools", "builtins", "re", "_sre", "_collections", "collections")
 _ENOUGH = 2000  # parts of an object that are looked at
 
 
@@ -64,7 +65,7 @@ def _is_native(cls: type) -> bool:
 def is_native_iterator(obj: Any) -> bool:
     """An iterator that native code has made: it cannot be at two places at once, as states would have it."""
     cls = type(obj)
-    return "__next__" in dir(cls) and cls.__module__ in _ITERATORS_OF and not isinstance(obj, io.IOBase)
+    return cls.__module__ in _ITERATORS_OF and hasattr(cls, "__next__")
 
 
 def born(m: Any, obj: Any) -> Any:
@@ -92,12 +93,7 @@ def check(m: Any, watched: list) -> None:
     for obj, before in watched:
         after = _likeness(obj)
         if (before is None or after != before) and not is_alone(m, obj):
-            raise refusal(obj)
-
-
-def refusal(obj: Any) -> CaptureRefusal:
-    return CaptureRefusal(f"a {type(obj).__name__} is changed in a way that cannot be followed",
-                          "use lists, dicts, tensors or plain objects", kind="heap")
+            raise unfollowed(obj)
 
 
 def check_store(m: Any, obj: Any, name: str, value: Any) -> None:

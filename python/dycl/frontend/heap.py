@@ -56,7 +56,7 @@ class ContextCell:
         self.value = contents
 
 
-def _unsupported(obj: Any) -> CaptureRefusal:
+def unfollowed(obj: Any) -> CaptureRefusal:
     return CaptureRefusal(f"a {type(obj).__name__} is changed in a way that cannot be followed",
                           "use lists, dicts, tensors or plain objects", kind="heap")
 
@@ -107,7 +107,7 @@ def contents_of(obj: Any) -> Any:
         values = dict(object.__getattribute__(obj, "__dict__")) if hasattr(obj, "__dict__") else None
         held = {name: object.__getattribute__(obj, name) for name in slots if _has_slot(obj, name)}
         return (values, held)
-    raise _unsupported(obj)
+    raise unfollowed(obj)
 
 
 def install(obj: Any, contents: Any) -> None:

@@ -9,7 +9,6 @@ import threading
 import types
 from typing import Any
 
-import numpy as np
 import torch
 
 from . import iterators, keys, ndarrays, protocol, shims, tables
@@ -100,12 +99,7 @@ def tensor_method(m: Machine, s: State, t: torch.Tensor, name: str, args: tuple,
 
 def _numpy(m: Machine, t: torch.Tensor) -> Any:
     real = m.recorder.static(t)
-    if real is not None:
-        with m.recorder.without_modes():
-            array = np.array(real.detach().numpy())
-        ndarrays.share(m.heap, m.recorder.lift(t)._dycl.cell if not m.is_symbolic(t) else t._dycl.cell, array)
-        return array
-    return RtArray(t)
+    return RtArray(t) if real is None else ndarrays.of_tensor(m, t, real)
 
 
 # ---- containers and text ---------------------------------------------------------------------------

@@ -74,6 +74,14 @@ def share(heap, cell: Cell, array: np.ndarray) -> None:
     heap.beside.setdefault(id(root), []).append((weakref.ref(root), weakref.ref(cell)))
 
 
+def of_tensor(m, t: Any, real: Any) -> np.ndarray:
+    """t.numpy() of a tensor whose contents, `real`, are known while compiling."""
+    with m.recorder.without_modes():
+        array = np.array(real.detach().numpy())
+    share(m.heap, (t if m.is_symbolic(t) else m.recorder.lift(t))._dycl.cell, array)
+    return array
+
+
 def refuse_shared(m, roots: list) -> None:
     """Tensors from outside that the program writes must not share their memory with arrays that it looks at."""
     spans = [(r.real.untyped_storage().data_ptr(), r.real.untyped_storage().nbytes(), r) for r in roots if not r.real.is_meta]

@@ -20,7 +20,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from . import bytecode, callbacks, effects, keys, named_axes, ndarrays, policy, remembered, tables
 from .diagnostics import CaptureRefusal
-from .heap import is_slot
+from .heap import is_slot, unfollowed
 from .machine import JUMPED, PUSHED, Machine
 from .rtlist import RtList
 from .runtime_text import Opaque, RtText
@@ -473,7 +473,7 @@ def store_attr(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
     if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__setattr__ and policy.interpreted(custom):
         return call_then(m, s, custom, (obj, name, value), {}, _drop)
     if isinstance(custom, types.WrapperDescriptorType) and custom.__objclass__ not in _KEEPERS:
-        raise effects.refusal(obj)
+        raise unfollowed(obj)
     return store_default(m, s, obj, name, value)
 
 
