@@ -21,7 +21,7 @@ from .frontend.inputs import InputError
 from .frontend.layout import fits
 from .frontend.raised import Raised
 from .frontend.sameness import same
-from .frontend.structure import ABSENT, Slot, StaticObject, count_leaves, from_json, imported, plain_object, rebuild, to_json
+from .frontend.structure import ABSENT, Slot, StaticObject, count_leaves, from_json, imported, rebuild, to_json
 
 
 @dataclasses.dataclass

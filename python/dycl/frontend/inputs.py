@@ -15,7 +15,6 @@ from typing import Any
 import torch
 
 from . import places, shims
-from .diagnostics import CaptureRefusal
 from .graph import BOOL, FLOAT, INT, Value
 from .structure import Slot
 

@@ -12,7 +12,7 @@ import gc
 from typing import Any
 
 from .diagnostics import CaptureRefusal
-from .machine import JUMPED, PUSHED, Machine
+from .machine import PUSHED, Machine
 from .state import Frame, State
 from .rtlist import RtList, RtListIter
 from .values import RtInt

@@ -25,7 +25,7 @@ import torch
 from . import bytecode, policy, questions, remembered
 from .diagnostics import CaptureRefusal, Restart
 from .facts import Facts
-from .graph import Block, Branch, Edge, Goto, Graph, Span, dominates, next_value_id
+from .graph import Block, Branch, Edge, Goto, Graph, Span, next_value_id
 from .heap import Cell, Heap, Overlay
 from .scalars import Scalars
 from .state import Frame, State

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Containers and iteration: len, range, iter, list, dict, set, sorted, min, itertools; tables of run-time keys."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import itertools
+import sys
+
+
+from . import iterators, keys, places, protocol, remembered, shims, tables, unaccelerated
+from .arrays import RtArray
+from .diagnostics import CaptureRefusal
+from .graph import BOOL, HostNode
+from .iterators import RtRange
+from .machine import PUSHED
+from .rtlist import RtList
+from .values import RtFloat, RtScalar
+from .handlers import handles
+
+
+@handles(len)
+def _len(m, s, args, kwargs):
+    (x,) = args
+    if isinstance(x, RtList):
+        return m.lists.length(x)
+    if isinstance(x, RtArray):
+        x = x.tensor
+    if m.is_tensor(x):
+        if x.dim() == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return x.shape[0] if type(x.shape[0]) is int else m.recorder.attribute(x, "shape")[0]
+    user = protocol.python_method(x, "__len__")
+    if user is not None:
+        return protocol.call(m, s, user, (x,), {})
+    if isinstance(x, RtRange):
+        raise CaptureRefusal("the length of a range known only at run time", kind="range")
+    if isinstance(x, (list, dict, set)):
+        m.note_load(x, "*")
+    return len(x)
+
+
+@handles(range)
+def _range(m, s, args, kwargs):
+    args = tuple(m.tensor_item(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
+    if not any(isinstance(a, RtScalar) for a in args):
+        return range(*args)
+    if any(isinstance(a, RtFloat) for a in args):
+        raise TypeError("'float' object cannot be interpreted as an integer")
+    args = tuple(m.scalars.to_int(a) if isinstance(a, RtScalar) else a for a in args)
+    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
+    if isinstance(step, RtScalar):
+        return protocol.call(m, s, shims.range_by, (start, stop, step), {})
+    return RtRange(start, stop, step)
+
+
+@handles(iter)
+def _iter(m, s, args, kwargs):
+    if len(args) == 2:
+        return protocol.call(m, s, shims.iter_sentinel, args, {})
+    return iterators.get_iter(m, s, args[0])
+
+
+@handles(next)
+def _next(m, s, args, kwargs):
+    if len(args) == 2:
+        return protocol.call(m, s, shims.next_default, args, {})
+    return next_of(m, s, args[0], None)
+
+
+def next_of(m, s, iterator, sent):
+    result = iterators.next_item(m, s, iterator, exhausted=raise_stop, sent=sent)
+    if result is iterators.DONE:
+        raise StopIteration
+    return result
+
+
+def raise_stop(m, s, value):
+    m.pending = StopIteration() if value is None else StopIteration(value)
+    raise m.pending
+
+
+def _from_iterable(native, shim, keeps=()):
+    def build(m, s, args, kwargs):
+        if kwargs:
+            return NotImplemented
+        if not args:
+            return () if native is tuple else keys.made(m, set()) if native is set else m.new(native())
+        source = args[0]
+        if native is set and isinstance(source, tables.RtSet):
+            return protocol.call(m, s, tables.RtSet.copy, (source,), {})
+        if isinstance(source, keeps) and type(source) is native and native is tuple:
+            return source
+        if isinstance(source, RtList) and native in (list, tuple):
+            return m.lists.frozen(source, native is tuple)
+        items = iterators.materialise(m, source)
+        if items is None or native is set and (keys.wanted(m) or any(map(keys.at_run_time, items))):
+            return protocol.call(m, s, shim, (source if items is None else tuple(items),), {})
+        made = native(items)
+        return made if native in (tuple, frozenset) else keys.made(m, made) if native is set else m.new(made)
+
+    return build
+
+
+handles(list)(_from_iterable(list, shims.make_list))
+handles(tuple)(_from_iterable(tuple, shims.make_tuple, (tuple,)))
+handles(set)(_from_iterable(set, shims.make_set))
+handles(collections.deque)(lambda m, s, args, kwargs: m.new(collections.deque(*args, **kwargs)) if not args or isinstance(
+    args[0], (list, tuple)) else NotImplemented)
+
+
+def _dict(cls):
+    def build(m, s, args, kwargs):
+        if not args:
+            return keys.made(m, cls(**kwargs))
+        source = args[0]
+        if isinstance(source, dict):
+            m.note_load(source, "*")
+            return keys.made(m, cls(source, **kwargs))
+        if isinstance(source, tables.RtDict):
+            return protocol.call(m, s, tables.copy_with, (keys.as_table(m, cls()), source, kwargs), {})
+        if hasattr(type(source), "keys"):
+            if cls is not dict:
+                raise CaptureRefusal(f"{cls.__name__} of a {type(source).__name__}", "make a dict of it first", kind="builtin")
+            return protocol.call(m, s, shims.make_mapping, (source, kwargs), {})
+        items = iterators.materialise(m, source)
+        if items is None or cls is dict and (keys.wanted(m) or any(
+                keys.at_run_time(x[0]) for x in items if isinstance(x, (tuple, list)) and len(x) > 0)):
+            if cls is dict:
+                return protocol.call(m, s, shims.make_dict, (source if items is None else tuple(items), kwargs), {})
+            return NotImplemented
+        return keys.made(m, cls(items, **kwargs))
+
+    return build
+
+
+handles(dict)(_dict(dict))
+handles(collections.OrderedDict)(_dict(collections.OrderedDict))
+
+
+@handles(collections.defaultdict)
+def _defaultdict(m, s, args, kwargs):
+    return keys.made(m, collections.defaultdict(*args, **kwargs), args[0] if args else None)
+
+
+@handles(collections.Counter)
+def _counter(m, s, args, kwargs):
+    if keys.wanted(m):
+        table = keys.as_table(m, collections.Counter())
+        return protocol.call(m, s, tables.count, (table, args[0] if args else None, m.new(dict(kwargs))), {})
+    made = keys.made(m, collections.Counter())
+    result = protocol.call(m, s, collections.Counter.__init__, (made, *args), kwargs)
+    if result is PUSHED:
+        s.frames[-1].result = (made,)
+        return PUSHED
+    return made
+
+
+# ---- tables: dicts and sets with keys known only at run time -------------------------------------
+
+
+@handles(tables.same_key)
+def _same_key(m, s, args, kwargs):
+    a, b = args
+    if isinstance(a, RtList) or isinstance(b, RtList):
+        if not all(isinstance(x, (RtList, tuple)) for x in args):
+            return False
+        return protocol.call(m, s, shims.equal_sequences, (a, b), {})
+    return keys.equal(m, a, b)
+
+
+@handles(tables.check_key)
+def _check_key(m, s, args, kwargs):
+    keys.check(m, args[0])
+
+
+@handles(tables.new_table)
+def _new_table(m, s, args, kwargs):
+    return keys.new_like(m, *args)
+
+
+@handles(tables.view)
+def _new_view(m, s, args, kwargs):
+    return keys.new_view(m, *args)
+
+
+@handles(tables.elements)
+def _elements(m, s, args, kwargs):
+    return keys.elements(m, args[0])
+
+
+@handles(tables.refuse)
+def _refuse_table(m, s, args, kwargs):
+    raise CaptureRefusal(args[0], "use lists, or sorted(...) of a set", kind="escape.hash")
+
+
+for _fn, _shim in ((enumerate, shims.enumerate_), (map, shims.map_), (filter, shims.filter_),
+                   (zip, shims.zip_), (itertools.chain, shims.chain_), (itertools.takewhile, shims.takewhile_),
+                   (itertools.accumulate, shims.accumulate_), (functools.reduce, shims.reduce_),
+                   (itertools.chain.from_iterable, shims.chain_from_iterable), (itertools.groupby, shims.groupby_),
+                   (itertools.dropwhile, shims.dropwhile_), (itertools.starmap, shims.starmap_),
+                   (itertools.islice, shims.islice_), (itertools.pairwise, shims.pairwise_),
+                   (itertools.zip_longest, shims.zip_longest_), (itertools.compress, shims.compress_),
+                   *(((itertools.batched, shims.batched_),) if sys.version_info >= (3, 12) else ())):
+    handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: protocol.call(m, s, _shim, args, kwargs))
+
+handles(shims.keep_remembered)(lambda m, s, args, kwargs: remembered.keep(m, args[0]))
+handles(functools.lru_cache)(lambda m, s, args, kwargs: protocol.call(m, s, shims.lru_cache, args, kwargs))
+
+for _fn, _plain in unaccelerated.functions():
+    handles(_fn)(lambda m, s, args, kwargs, _plain=_plain: protocol.call(m, s, _plain, args, kwargs))
+
+
+@handles(reversed)
+def _reversed(m, s, args, kwargs):
+    x = args[0]
+    user = protocol.python_method(x, "__reversed__")
+    if user is not None:
+        return protocol.call(m, s, user, (x,), {})
+    if isinstance(x, (list, dict)):
+        m.note_load(x, "*")
+    if isinstance(x, list):
+        return m.new(iterators.LiveIter(x, "reversed", range(len(x) - 1, -1, -1)))
+    if isinstance(x, (tuple, range, str)):
+        return m.new(iterators.SeqIter(list(reversed(x))))
+    if isinstance(x, dict) or type(x) in iterators._VIEWS:
+        return m.new(iterators.SeqIter(list(reversed(x))))
+    return protocol.call(m, s, shims.reversed_, (x,), {})
+
+
+for _fn, _shim in ((any, shims.any_), (all, shims.all_)):
+    handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: protocol.call(m, s, _shim, args, kwargs))
+
+
+@handles(sum)
+def _sum(m, s, args, kwargs):
+    items = args[0]
+    if isinstance(items, (list, tuple)) and not m.has_runtime(items) and len(args) == 1 and not kwargs:
+        return sum(items)
+    return protocol.call(m, s, shims.sum_ if sys.version_info < (3, 12) else shims.sum_compensated, args, kwargs)
+
+
+def _extreme(native, shim):
+    def call(m, s, args, kwargs):
+        key, default = kwargs.get("key"), kwargs.get("default", shims._MISSING)
+        items = _unordered(m, args[0], key) if len(args) == 1 else args
+        if key is None and isinstance(items, (list, tuple, dict, set, range)) and not m.has_runtime(items) and all(
+                type(x) in (int, float, str, bool, tuple) for x in items):
+            return native(*args, **kwargs)
+        if key is None and len(args) == 2 and any(isinstance(a, RtScalar) for a in args) and _same_kind(args):
+            return _scalar_extreme(m, native.__name__, args)
+        return protocol.call(m, s, shim, (items, key, default), {})
+
+    return call
+
+
+def _same_kind(args):
+    kinds = {a.kind if isinstance(a, RtScalar) else type(a).__name__ for a in args}
+    return len(kinds) == 1 and kinds <= {"int", "float"}
+
+
+def _scalar_extreme(m, name, args):
+    kind = next(a.kind for a in args if isinstance(a, RtScalar))
+    values = [m.scalars.value(a, kind) for a in args]
+    rt = next(a for a in args if isinstance(a, RtScalar))
+    return m.scalars.host(f"{kind}.{name}", *values, type=rt.type)
+
+
+handles(max)(_extreme(max, shims.max_))
+handles(min)(_extreme(min, shims.min_))
+
+
+def _unordered(m, source, key):
+    """The elements of a set of run time, where their order does not matter: ints, or texts and tuples that differ."""
+    return keys.elements(m, source) if isinstance(source, tables.RtSet) and key is None else source
+
+
+@handles(sorted)
+def _sorted(m, s, args, kwargs):
+    args = (_unordered(m, args[0], kwargs.get("key")), *args[1:])
+    items = iterators.materialise(m, args[0]) if not isinstance(args[0], iterators.SeqIter) else None
+    if items is not None and kwargs.get("key") is None and not m.has_runtime(items) and all(
+            type(x) in (int, float, str, bool, tuple) for x in items):
+        return m.new(sorted(items, **kwargs))
+    return protocol.call(m, s, shims.sorted_, args, kwargs)
+
+
+@handles(shims.same)
+def _same(m, s, args, kwargs):
+    a, b = args
+    if isinstance(a, (RtScalar, RtArray)) or isinstance(b, (RtScalar, RtArray)):
+        if a is not b and isinstance(a, RtFloat) and isinstance(b, RtFloat) and not (_is_new(m, a) and _is_new(m, b)):
+            _refuse_not_a_number(m, a, b)
+        return a is b  # a NaN is in the list that holds it
+    return protocol.same_object(m, a, b)
+
+
+def _is_new(m, x):
+    """A float that was computed: an object of its own, not one of several that paths or `max` have chosen from."""
+    node = m.recorder.producers.get(x.value)
+    return isinstance(node, HostNode) and (node.op == "item" or node.op.startswith("float.") and node.op not in ("float.max", "float.min"))
+
+
+def _refuse_not_a_number(m, a, b):
+    """Whether two floats are one object matters only if both are NaN, and then the run fails."""
+    both = m.scalars.binary("and", *(m.scalars.host("float.isnan", x.value, type=BOOL) for x in (a, b)))
+    m.recorder.check(m.scalars.unary("not", both).value, "whether two floats that are no numbers are one object is not known in a compiled "
+                     "program", "RuntimeError")
+
+
+@handles(shims.put_choice)
+def _put_choice(m, s, args, kwargs):
+    """The value that an attribute has when the program starts: neither read nor written by it."""
+    owner, name, value = args
+    m.heap.touch(owner)
+    places.write(owner, name, value)
+    return None
+
+
+@handles(shims.plain_binary)
+def _plain_binary(m, s, args, kwargs):
+    op, a, b = args
+    return protocol.binary(m, s, op, a, b, False)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Torch functions that take a list whose length is known only at run time, and tensors made of lists."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import torch
+
+from . import iterators, protocol, shims
+from .diagnostics import CaptureRefusal
+from .handlers import handles
+from .rtlist import RtList
+from .values import RtScalar
+
+
+def list_method(method, m, s, args, kwargs):
+    if method.name in ("index", "count", "remove", "reverse", "sort", "__contains__", "__iter__"):
+        shim = {"index": shims.list_index, "count": shims.list_count}.get(method.name)
+        if shim is not None:
+            return protocol.call(m, s, shim, (method.target, *args), kwargs)
+        if method.name == "__iter__":
+            return iterators.get_iter(m, s, method.target)
+        if method.name == "__contains__":
+            return protocol.contains(m, s, method.target, args[0], False)
+    result = m.lists.call(method, args, kwargs)
+    if result is NotImplemented:
+        return protocol.call_then(m, s, shims.extend_list, (method.target, *args), {}, protocol.push_none)
+    return result
+
+
+def _join_tensors(how):
+    def call(m, s, args, kwargs):
+        source = args[0] if args else kwargs.get("tensors")
+        if not isinstance(source, RtList):
+            return NotImplemented
+        axis = args[1] if len(args) > 1 else kwargs.get("dim", kwargs.get("axis", 0))
+        if isinstance(axis, RtScalar) or kwargs.get("out") is not None:
+            raise CaptureRefusal(f"torch.{how} of a list whose length is known only at run time with this argument",
+                                 kind="list.stack")
+        return m.lists.tensor(source, how, axis)
+
+    return call
+
+
+handles(torch.cat, torch.concat, torch.concatenate)(_join_tensors("cat"))
+handles(torch.stack)(_join_tensors("stack"))
+
+
+@handles(torch.tensor, torch.as_tensor)
+def _tensor_of_list(m, s, args, kwargs):
+    if not args or not isinstance(args[0], RtList):
+        return NotImplemented
+    return m.lists.numbers(args[0], kwargs.get("dtype", args[1] if len(args) > 1 else None))
+
+
+def _legacy_tensor(dtype):
+    def call(m, s, args, kwargs):
+        exact = dtype() if dtype().is_floating_point else None  # for integers it is asked first whether they were floats
+        if len(args) == 1 and type(args[0]) in (list, tuple) and m.has_runtime(args[0]):
+            made = m.recorder.call(torch.tensor, (args[0],), {"dtype": exact})
+        elif len(args) == 1 and isinstance(args[0], RtList):
+            made = m.lists.numbers(args[0], exact)
+        else:
+            return NotImplemented
+        if made.dtype.is_floating_point and not dtype().is_floating_point:
+            raise CaptureRefusal("integers made of floats known only at run time", "round them first", kind="build.data")
+        return made if made.dtype == dtype() else m.recorder.call(torch.Tensor.to, (made, dtype()), {})
+
+    return call
+
+
+handles(torch.Tensor)(_legacy_tensor(torch.get_default_dtype))
+for _class, _dtype in ((torch.FloatTensor, torch.float32), (torch.DoubleTensor, torch.float64), (torch.LongTensor, torch.int64),
+                       (torch.IntTensor, torch.int32), (torch.BoolTensor, torch.bool)):
+    handles(_class)(_legacy_tensor(lambda dtype=_dtype: dtype))
+
+
+@handles(torch.Tensor.new_tensor)
+def _new_tensor_of_list(m, s, args, kwargs):
+    if len(args) < 2 or not isinstance(args[1], RtList):
+        return NotImplemented
+    return m.lists.numbers(args[1], kwargs.get("dtype") or args[0].dtype)
+
+
+def _draws(shim):
+    def call(m, s, args, kwargs):
+        if m.has_runtime(args) or kwargs or not all(type(x) in (int, float) for x in args):
+            return NotImplemented
+        return protocol.call(m, s, m.shim(shim), args, {})
+
+    return call
+
+
+handles(np.random.uniform, random.uniform)(_draws("drawn_between"))
+handles(random.random)(_draws("drawn"))
+
+
+def _resize_antialiased(cubic):
+    def call(m, s, args, kwargs):
+        x, size = args[0], args[1] if len(args) > 1 else kwargs.get("output_size")
+        factors = args[3:] or [v for k, v in kwargs.items() if k.startswith("scale")]
+        if kwargs.keys() & {"input"} or size is None or any(f is not None for f in factors) or x.dtype not in (torch.float32, torch.float64):
+            return NotImplemented
+        corners = args[2] if len(args) > 2 else kwargs.get("align_corners", False)
+        return protocol.call(m, s, shims.resize_antialiased, (x, size, cubic, corners), {})
+
+    return call
+
+
+handles(torch._C._nn._upsample_bicubic2d_aa)(_resize_antialiased(True))
+handles(torch._C._nn._upsample_bilinear2d_aa)(_resize_antialiased(False))
+
+
+@handles(torch._C._nn.pad_sequence)
+def _pad_sequence(m, s, args, kwargs):
+    if not args or not isinstance(args[0], RtList):
+        return NotImplemented
+    return protocol.call(m, s, shims.pad_list, args, kwargs)
+
+
+@handles(torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)
+def _split(m, s, args, kwargs):
+    sizes = args[1] if len(args) > 1 else kwargs.get("split_size_or_sections", kwargs.get("split_size"))
+    if not isinstance(sizes, RtList):
+        return NotImplemented
+    dim = args[2] if len(args) > 2 else kwargs.get("dim", 0)
+    return protocol.call(m, s, shims.split_by, (args[0], sizes, dim), {})

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers: int, float, bool, round, the functions of math and operator."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+import torch
+
+from . import protocol, shims
+from .arrays import RtArray
+from .diagnostics import CaptureRefusal
+from .handlers import handles
+from .machine import PUSHED
+from .rtlist import RtList
+from .values import RtFloat, RtScalar
+
+
+@handles(int)
+def _int(m, s, args, kwargs):
+    return _convert(m, s, args, kwargs, "int", "__int__")
+
+
+@handles(float)
+def _float(m, s, args, kwargs):
+    return _convert(m, s, args, kwargs, "float", "__float__")
+
+
+def _convert(m, s, args, kwargs, kind, method):
+    if len(args) != 1 or kwargs:
+        return NotImplemented
+    x = args[0]
+    if isinstance(x, RtArray):
+        x = x.tensor
+    if m.is_tensor(x):
+        x = m.tensor_item(x)
+        if not isinstance(x, RtScalar):
+            return {"int": int, "float": float}[kind](x)
+    if isinstance(x, RtScalar):
+        return m.scalars.to_int(x) if kind == "int" else m.scalars.to_float(x)
+    user = protocol.python_method(x, method)
+    if user is not None:
+        return protocol.call(m, s, user, (x,), {})
+    return NotImplemented
+
+
+@handles(bool)
+def _bool(m, s, args, kwargs):
+    if len(args) != 1:
+        return NotImplemented
+    x = args[0]
+    if isinstance(x, RtScalar):
+        return m.scalars.to_bool(x)
+    if isinstance(x, RtList):
+        return m.scalars.compare("gt", m.lists.length(x), 0)
+    if isinstance(x, RtArray):
+        x = x.tensor
+    if m.is_tensor(x):
+        return m.tensor_truth(x)
+    method = protocol.truth_method(m, x)
+    if method is not None:
+        result = protocol.call(m, s, method, (), {})
+        if result is PUSHED:
+            s.frames[-1].on_return = _push_truth
+            return PUSHED
+        return _truth_of(m, result)
+    return bool(x)
+
+
+def _push_truth(m, s, value):
+    s.frames[-1].stack.append(_truth_of(m, value))
+
+
+def _truth_of(m, value):
+    """Of what __bool__ or __len__ gave."""
+    return m.scalars.to_bool(value) if isinstance(value, RtScalar) else bool(value)
+
+
+@handles(operator.truth)
+def _truth(m, s, args, kwargs):
+    return _bool(m, s, args, kwargs)
+
+
+@handles(abs)
+def _abs(m, s, args, kwargs):
+    x = args[0]
+    if isinstance(x, RtScalar):
+        return m.scalars.absolute(x)
+    if m.is_array(x):
+        return m.arrays.function(np.abs, (x,), {})
+    if m.is_tensor(x):
+        return m.recorder.call(torch.abs, (x,), {})
+    user = protocol.python_method(x, "__abs__")
+    return protocol.call(m, s, user, (x,), {}) if user is not None else NotImplemented
+
+
+@handles(round)
+def _round(m, s, args, kwargs):
+    x = args[0]
+    if isinstance(x, RtScalar):
+        digits = args[1] if len(args) > 1 else kwargs.get("ndigits")
+        if digits is None:
+            return m.scalars.round(x)
+        if type(digits) is not int or not 0 <= digits <= 22:
+            raise CaptureRefusal("round() to these digits of a number known only at run time", kind="escape.round", because=x)
+        return protocol.call(m, s, shims.round_to, (x, digits), {}) if isinstance(x, RtFloat) else m.scalars.to_int(x)
+    if m.is_tensor(x):
+        return m.recorder.call(torch.round, args, {"decimals": args[1]} if len(args) > 1 else {})
+    return NotImplemented
+
+
+@handles(pow)
+def _pow(m, s, args, kwargs):
+    if len(args) == 2 and m.has_runtime(args):
+        return protocol.binary(m, s, "pow", args[0], args[1], False)
+    if len(args) == 3 and m.has_runtime(args):
+        power = protocol.binary(m, s, "pow", args[0], args[1], False)
+        return protocol.binary(m, s, "mod", power, args[2], False)
+    return NotImplemented
+
+
+@handles(divmod)
+def _divmod(m, s, args, kwargs):
+    if m.has_runtime(args):
+        a, b = args
+        return (protocol.binary(m, s, "floordiv", a, b, False), protocol.binary(m, s, "mod", a, b, False))
+    return NotImplemented
+
+
+def _math(name):
+    def call(m, s, args, kwargs):
+        args = tuple(m.tensor_item(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
+        if any(isinstance(a, RtScalar) for a in args):
+            result = m.scalars.math_call(name, args)
+            if result is NotImplemented:
+                raise CaptureRefusal(f"math.{name} of a number known only at run time", kind="math",
+                                     because=next(a for a in args if isinstance(a, RtScalar)))
+            return result
+        return getattr(math, name)(*args, **kwargs)
+
+    return call
+
+
+for _name in dir(math):
+    if callable(getattr(math, _name)) and not _name.startswith("_"):
+        handles(getattr(math, _name))(_math(_name))
+
+handles(math.isclose)(lambda m, s, args, kwargs: protocol.call(m, s, shims.isclose, args, kwargs))
+_BINARY = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv", "mod": "mod",
+           "pow": "pow", "and_": "and", "or_": "or", "xor": "xor", "matmul": "matmul", "lshift": "lshift",
+           "rshift": "rshift"}
+for _name, _op in _BINARY.items():
+    handles(getattr(operator, _name))(
+        lambda m, s, args, kwargs, _op=_op: protocol.binary(m, s, _op, args[0], args[1], False))
+for _op in ("eq", "ne", "lt", "le", "gt", "ge"):
+    handles(getattr(operator, _op))(lambda m, s, args, kwargs, _op=_op: protocol.compare(m, s, _op, args[0], args[1]))
+
+
+@handles(operator.getitem)
+def _getitem(m, s, args, kwargs):
+    return protocol.get_item(m, s, *args)
+
+
+@handles(operator.setitem)
+def _setitem(m, s, args, kwargs):
+    return protocol.as_call(s, protocol.set_item(m, s, *args))
+
+
+@handles(operator.neg)
+def _neg(m, s, args, kwargs):
+    return protocol.unary(m, s, "neg", args[0])
+
+
+@handles(operator.not_)
+def _not(m, s, args, kwargs):
+    x = args[0]
+    if isinstance(x, RtScalar):
+        return m.scalars.unary("not", x)
+    return NotImplemented

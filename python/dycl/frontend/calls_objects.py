@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects: isinstance, getattr, super, id, str, print, copy; what looks at the running program is refused."""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import functools
+import types
+import warnings
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+from . import protocol, shims
+from .diagnostics import CaptureRefusal
+from .graph import HostNode
+from .handlers import handles, ignore
+from .runtime_text import RtText, format_value, is_text_of_argument
+from .values import RtBool, RtFloat, RtInt, RtScalar
+
+
+@handles(isinstance)
+def _isinstance(m, s, args, kwargs):
+    return protocol.is_instance(m, *args)
+
+
+_WITHOUT_OVERRIDES = {FakeTensor, torch.Tensor, torch.nn.Parameter, type(None), bool, int, float, str, RtInt, RtFloat, RtBool}
+
+
+def _asks_for_overrides(fn: Any) -> None:
+    """Functions of torch.nn.functional ask first whether an argument brings its own implementation; others are torch's to tell."""
+
+    @handles(fn)
+    def answer(m, s, args, kwargs):
+        given = args[0] if fn is torch._C._has_torch_function and len(args) == 1 and type(args[0]) is tuple else args
+        return NotImplemented if kwargs or not _WITHOUT_OVERRIDES.issuperset(map(type, given)) else fn(*args)
+
+
+for _fn in (torch._C._has_torch_function, torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic):
+    _asks_for_overrides(_fn)
+
+
+@handles(torch._subclasses.fake_tensor.is_fake)
+def _is_fake(m, s, args, kwargs):
+    return False if m.is_symbolic(args[0]) else NotImplemented
+
+
+@handles(type)
+def _type(m, s, args, kwargs):
+    if len(args) == 1:
+        return protocol.type_of(m, args[0])
+    raise CaptureRefusal("a class made while the model runs", kind="class-statement")
+
+
+@handles(getattr)
+def _getattr(m, s, args, kwargs):
+    if len(args) == 3:
+        obj, name, default = args
+        if not _may_run_code(obj, name):
+            try:
+                return protocol.load_attr(m, s, obj, name)
+            except AttributeError:
+                return default
+        return protocol.call(m, s, shims.getattr_default, args, {})
+    return protocol.load_attr(m, s, *args)
+
+
+@handles(hasattr)
+def _hasattr(m, s, args, kwargs):
+    if not _may_run_code(*args):
+        try:
+            protocol.load_attr(m, s, *args)
+            return True
+        except AttributeError:
+            return False
+    return protocol.call(m, s, shims.has_attribute, args, {})
+
+
+def _may_run_code(obj: Any, name: str) -> bool:
+    if isinstance(obj, (torch.Tensor, RtScalar, types.ModuleType, type)):
+        return False
+    cls = type(obj)
+    attr = protocol.mro_lookup(cls, name)
+    if isinstance(attr, (property, functools.cached_property)):
+        return True
+    for special in ("__getattr__", "__getattribute__"):
+        custom = protocol.mro_lookup(cls, special)
+        if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__:
+            return True
+    return isinstance(obj, super)
+
+
+@handles(setattr)
+def _setattr(m, s, args, kwargs):
+    return protocol.as_call(s, protocol.store_attr(m, s, *args))
+
+
+@handles(object.__setattr__)
+def _object_setattr(m, s, args, kwargs):
+    return protocol.as_call(s, protocol.store_default(m, s, *args))
+
+
+@handles(object.__getattribute__)
+def _object_getattribute(m, s, args, kwargs):
+    return protocol.default_attr(m, s, *args, fallback=False)
+
+
+@handles(torch.nn.Module.__setattr__)
+def _module_setattr(m, s, args, kwargs):
+    return protocol.as_call(s, protocol.store_default(m, s, *args))
+
+
+@handles(torch.nn.Module.__getattr__)
+def _module_getattr(m, s, args, kwargs):
+    obj, name = args
+    for table in ("_parameters", "_buffers", "_modules"):
+        entries = obj.__dict__.get(table)
+        if entries is not None:
+            m.note_load(entries, name)
+            if name in entries:
+                return entries[name]
+    raise AttributeError(f"'{type(obj).__name__}' object has no attribute '{name}'")
+
+
+@handles(delattr)
+def _delattr(m, s, args, kwargs):
+    return protocol.as_call(s, protocol.delete_attr(m, s, *args))
+
+
+@handles(super)
+def _super(m, s, args, kwargs):
+    if args:
+        return super(*args)
+    frame = s.frames[-1]
+    index = frame.info.local_index
+    cls = frame.locals[index["__class__"]].cell_contents
+    me = frame.locals[0]
+    return super(cls, me.cell_contents if isinstance(me, types.CellType) else me)
+
+
+@handles(callable)
+def _callable(m, s, args, kwargs):
+    return callable(args[0]) and not isinstance(args[0], RtScalar)
+
+
+@handles(id)
+def _id(m, s, args, kwargs):
+    if isinstance(args[0], RtScalar):
+        raise CaptureRefusal("id() of a number known only at run time", kind="escape.id", because=args[0])
+    if id(args[0]) in m.heap.fragile:
+        m.heap.refuse_fragile(args[0])
+    return id(args[0])
+
+
+@handles(hash)
+def _hash(m, s, args, kwargs):
+    user = protocol.python_method(args[0], "__hash__")
+    return protocol.call(m, s, user, (args[0],), {}) if user is not None else NotImplemented
+
+
+@handles(str)
+def _str(m, s, args, kwargs):
+    if args and isinstance(args[0], BaseException) and is_text_of_argument(args[0]):
+        args = args[0].args
+    if args and isinstance(args[0], (RtScalar, RtText)):
+        return RtText.join([args[0] if isinstance(args[0], RtText) else RtText((args[0],))])
+    if args and type(args[0]) in (list, tuple) and m.has_runtime(args[0]):
+        return format_value(m, s, args[0], "", 0)
+    if args and m.has_runtime(args[0]):
+        raise CaptureRefusal("str() of a value known only at run time", kind="escape.str")
+    if args:
+        user = protocol.python_method(args[0], "__str__") or protocol.python_method(args[0], "__repr__")
+        if user is not None and not isinstance(args[0], torch.nn.Module):
+            return protocol.call(m, s, user, (args[0],), {})
+    return NotImplemented
+
+
+@handles(repr)
+def _repr(m, s, args, kwargs):
+    if isinstance(args[0], RtScalar):
+        return RtText((args[0],))
+    if m.has_runtime(args[0]):
+        raise CaptureRefusal("repr() of a value known only at run time", kind="escape.repr")
+    return NotImplemented
+
+
+@handles(locals, globals, vars, eval, exec, compile, open, input, breakpoint)
+def _refused(m, s, args, kwargs):
+    raise CaptureRefusal("a builtin that looks at the running program or the outside world", kind="builtin")
+
+
+@handles(builtins.vars)
+def _vars(m, s, args, kwargs):
+    if len(args) == 1:
+        return protocol.load_attr(m, s, args[0], "__dict__")
+    raise CaptureRefusal("vars() of the running function", kind="builtin")
+
+
+@handles(print)
+def _print(m, s, args, kwargs):
+    if set(kwargs) - {"sep", "end", "flush"}:
+        raise CaptureRefusal("print to a file", kind="print")
+    pieces: list = []
+    for k, arg in enumerate(args):
+        if k:
+            pieces.append(kwargs.get("sep") or " ")
+        if isinstance(arg, (RtScalar, RtText)):
+            pieces.append(arg)
+        elif m.has_runtime(arg):
+            if isinstance(arg, torch.Tensor) and m.recorder.static(arg) is not None:
+                pieces.append(str(m.recorder.static(arg)))
+            else:
+                raise CaptureRefusal("print of a tensor known only at run time", "print tensor.item(), or remove it",
+                                     kind="print")
+        else:
+            pieces.append(str(arg))
+    pieces.append("\n" if kwargs.get("end") is None else kwargs["end"])
+    text, values = _template(pieces)
+    node = HostNode("print", [v.value for v in values], [], {"format": text}, m.recorder.span)
+    m.recorder.append(node)
+    return None
+
+
+def _template(pieces):
+    joined = RtText.join([p if isinstance(p, (str, RtText)) else RtText((p,)) for p in pieces])
+    if isinstance(joined, RtText) and not joined.exact:
+        raise CaptureRefusal("print of a tensor, or of a number with a format, known only at run time",
+                             "print tensor.item() without a format", kind="print", because=joined)
+    if isinstance(joined, str):
+        return joined.replace("{", "{{").replace("}", "}}"), []
+    return joined.template()
+
+
+handles(warnings.warn)(ignore)
+
+
+@handles(copy.copy)
+def _copy(m, s, args, kwargs):
+    x = args[0]
+    if isinstance(x, RtScalar):
+        return x
+    if m.is_tensor(x):
+        return m.recorder.call(torch.Tensor.detach, (x,), {})
+    if type(x) in (list, dict, set):
+        m.note_load(x, "*")
+        return m.new(x.copy())
+    return NotImplemented
+
+
+@handles(copy.deepcopy)
+def _deepcopy(m, s, args, kwargs):
+    return _deep(m, args[0], {})
+
+
+def _deep(m, x, memo):
+    if id(x) in memo:
+        return memo[id(x)]
+    if isinstance(x, RtScalar):
+        return x
+    if m.is_tensor(x):
+        memo[id(x)] = made = m.recorder.call(torch.clone, (x,), {})
+        return made
+    if type(x) in (list, dict):
+        m.note_load(x, "*")
+    if type(x) is list:
+        made = memo[id(x)] = m.new([])
+        made.extend(_deep(m, y, memo) for y in x)
+        return made
+    if type(x) is dict:
+        made = memo[id(x)] = m.new({})
+        made.update((k, _deep(m, v, memo)) for k, v in x.items())
+        return made
+    if type(x) is tuple:
+        return tuple(_deep(m, y, memo) for y in x)
+    if x is None or isinstance(x, (int, float, str, bytes, bool, type, types.FunctionType, torch.dtype, torch.device)):
+        return x
+    if m.has_runtime(x):
+        raise CaptureRefusal(f"copy.deepcopy of a {type(x).__name__}", kind="deepcopy")
+    if hasattr(x, "__dict__") and not hasattr(type(x), "__deepcopy__") and type(x).__reduce_ex__ is object.__reduce_ex__:
+        made = memo[id(x)] = m.new(object.__new__(type(x)))
+        made.__dict__.update((k, _deep(m, v, memo)) for k, v in x.__dict__.items())
+        return made
+    return copy.deepcopy(x)
+
+
+
+_SHOWING = {"update", "close", "refresh", "clear", "display", "write", "unpause", "set_description", "set_description_str",
+            "set_postfix", "set_postfix_str"}
+
+
+@handles(shims.progress_method)
+def _progress_method(m, s, args, kwargs):
+    if args[0] in _SHOWING:
+        return shims.shown
+    if args[0].startswith("__"):
+        raise AttributeError(args[0])
+    raise CaptureRefusal(f"{args[0]} of a progress bar", "count yourself", kind="builtin")

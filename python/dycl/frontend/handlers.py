@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions that the machine answers itself, found by identity.
+
+The modules `calls_*` register them. A handler gets (machine, state, args, kwargs) and returns a value, PUSHED, or
+NotImplemented (then the call takes its usual way).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_HANDLERS: dict[int, Any] = {}
+_KEEP: list = []  # so that no other object takes the identity of one that is registered
+
+
+def handles(*functions):
+    def register(f):
+        for fn in functions:
+            _HANDLERS[id(fn)] = f
+            _KEEP.append(fn)
+        return f
+
+    return register
+
+
+def find(fn: Any) -> Any:
+    return _HANDLERS.get(id(fn))
+
+
+def ignore(m, s, args, kwargs):
+    return None
