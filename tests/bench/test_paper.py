@@ -68,3 +68,34 @@ def test_rounding_is_listed_apart():
     assert not correctness.is_far({"free": None, "forced": 1e-6})
     assert report.mismatches({"mismatches": [1, 2]}) == "2"
     assert report.mismatches({"mismatches": [], "rounding": [{"seed": 3}]}) == "0 (and 1 of eager's rounding)"
+
+
+def test_a_convolution_is_known_again_by_its_bits():
+    import torch
+    from correctness import SameConvolutions
+
+    layer, x = torch.nn.Conv2d(2, 2, 1), torch.ones(1, 2, 3, 3)
+    with torch.no_grad(), SameConvolutions() as seen:
+        first = layer(x).relu_()
+        again = layer(x.clone())
+        other = layer(x + 1)
+    assert seen.found == 1
+    assert torch.equal(again.relu(), first) and torch.equal(again, layer(x)) and not torch.equal(other, again)
+    with torch.no_grad(), SameConvolutions() as seen:
+        layer(x)
+        x.add_(1)
+        assert torch.equal(layer(x), other) and seen.found == 0
+
+
+def test_a_trace_is_wrong_where_its_numbers_are():
+    import peers
+    import torch
+
+    class Exit(torch.nn.Module):
+        def forward(self, x):
+            return (x * 2, 0) if x.sum() > 0 else (x * 3, 1)
+
+    model, x = Exit(), torch.ones(2)
+    run = peers.traced(model, (x,))
+    assert not run.is_other(model(x)) and run.is_other(model(-x)) and run.is_other((x, x, 0))
+    assert torch.equal(run((-x,))[0], -2 * x) and run((-x,))[1] == 0
