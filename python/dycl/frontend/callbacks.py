@@ -3,7 +3,8 @@
 
 A callback (the function under torch.vmap, in tree_map, in a decorator of torch) runs as it is, over symbolic tensors. Its
 tensor operations are recorded and its questions become branches, but what it writes to objects would be written once, while
-the program is compiled. So one that writes is refused.
+the program is compiled. So one that writes is refused. The same goes for special methods of the user's classes that native code
+runs (`hash(key)` of a dict's lookup, `__index__` of an element, `__eq__` of what two lists hold).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import dis
 import functools
+import itertools
 import sys
 import types
 from typing import Any
@@ -34,6 +36,58 @@ def expected(fn: Any, args: tuple, kwargs: dict) -> bool:
     return any(_is_code(x) for x in held)
 
 
+def given_methods(fn: Any, args: tuple, kwargs: dict) -> bool:
+    """fn is given, or belongs to, objects whose special methods the model defines, or code of the model."""
+    return any(_has_methods(x) or type(x) in _CODE and _is_code(x) for x in (getattr(fn, "__self__", None), *args, *kwargs.values()))
+
+
+# Instructions whose operands native code may ask, and how many of them; of those that call, operands are counted by `arg`.
+_ASKING = {"BINARY_OP": 2, "COMPARE_OP": 2, "CONTAINS_OP": 2, "BINARY_SUBSCR": 2, "STORE_SUBSCR": 2, "DELETE_SUBSCR": 2,
+           "BINARY_SLICE": 3, "STORE_SLICE": 4, "SET_ADD": 1, "MAP_ADD": 2, "FORMAT_VALUE": 2, "SET_UPDATE": 1, "DICT_UPDATE": 1,
+           "DICT_MERGE": 1, "LIST_EXTEND": 1, "UNPACK_SEQUENCE": 1, "UNPACK_EX": 1, "GET_ITER": 1, "CALL_FUNCTION_EX": 2}
+_COUNTED = {"BUILD_SET": 1, "BUILD_MAP": 2, "CALL": 1}
+
+
+def asked(ins: Any, stack: list) -> bool:
+    """Among the operands of the instruction are objects whose special methods the model defines."""
+    count = _ASKING.get(ins.op)
+    if count is None:
+        count = _COUNTED.get(ins.op)
+        if count is None:
+            return False
+        count *= ins.arg
+    deep = ins.op not in ("BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR", "BINARY_SLICE", "STORE_SLICE", "GET_ITER")
+    return count > 0 and any(_has_methods(x, 2 if deep else 0) for x in stack[-count:])
+
+
+_PLAIN = frozenset((int, float, bool, str, bytes, type(None), type, types.FunctionType, types.BuiltinFunctionType, types.MethodType))
+_CODE = (types.FunctionType, types.MethodType)
+_HOLDERS = (list, tuple, set, frozenset, dict, slice)
+
+
+def _has_methods(x: Any, depth: int = 2) -> bool:
+    kind = type(x)
+    if kind in _PLAIN:
+        return False
+    if kind is slice:
+        return any(_has_methods(y, 0) for y in (x.start, x.stop))
+    if kind in _HOLDERS:
+        return depth > 0 and any(_has_methods(y, depth - 1) for y in itertools.islice(x, 64)) or kind is dict and depth > 0 and any(
+            _has_methods(y, depth - 1) for y in itertools.islice(x.values(), 64))
+    return _of_users(kind)
+
+
+@functools.lru_cache(maxsize=None)
+def _of_users(kind: type) -> bool:
+    """A class with special methods that are code of the model."""
+    for base in kind.__mro__:
+        for name, found in vars(base).items():
+            if name[:2] == "__" and name not in ("__init__", "__new__", "__call__") and isinstance(found, types.FunctionType) and \
+                    not policy.is_python_or_torch(found.__code__.co_filename) and policy.interpreted(found):
+                return True
+    return False
+
+
 def _filled(cell: types.CellType) -> bool:
     try:
         cell.cell_contents
@@ -55,12 +109,14 @@ def _is_code(x: Any, depth: int = 0) -> bool:
 
 
 @contextlib.contextmanager
-def watched(fn: Any):
-    """Within it a callback that writes is refused, whatever fn makes of the error."""
+def watched(fn: Any, anywhere: bool = False):
+    """Within it a callback that writes is refused, whatever fn (a function, or what the instruction does) makes of the error.
+    `anywhere`: also one that this package's own code runs."""
     found: list[types.CodeType] = []
 
     def look(frame, event, _):
-        if event == "call" and not found and writes(frame.f_code) and _of_model(frame):
+        if event == "call" and not found and not policy.is_python_or_torch(frame.f_code.co_filename) and writes(
+                frame.f_code) and _of_model(frame, anywhere):
             found.append(frame.f_code)
             raise _refusal(fn, frame.f_code)
 
@@ -75,7 +131,7 @@ def watched(fn: Any):
 
 
 def _refusal(fn: Any, code: types.CodeType) -> CaptureRefusal:
-    name = getattr(fn, "__qualname__", str(fn))
+    name = fn if isinstance(fn, str) else getattr(fn, "__qualname__", str(fn))
     return CaptureRefusal(f"{name} calls {code.co_name} (line {code.co_firstlineno} of {code.co_filename}), which writes to "
                           "objects or buffers: outside the machine that would be done once, when the program is compiled",
                           f"let {code.co_name} return what it computes and write it after the call", kind="callback.writes")
@@ -94,17 +150,17 @@ def writes(code: types.CodeType) -> bool:
     return False
 
 
-def _of_model(frame: types.FrameType) -> bool:
+def _of_model(frame: types.FrameType, anywhere: bool) -> bool:
     code = frame.f_code
     return code.co_name != "__init__" and not policy.is_python_or_torch(code.co_filename) and policy.interpreted(
         types.FunctionType(code, frame.f_globals, closure=tuple(types.CellType() for _ in code.co_freevars))
-    ) and not _inner(frame)
+    ) and not _inner(frame, anywhere)
 
 
-def _inner(frame: types.FrameType | None) -> bool:
+def _inner(frame: types.FrameType | None, anywhere: bool) -> bool:
     """Called by an import, or by the recorder while it answers the callback."""
     while frame is not None and frame.f_code.co_name != "<module>":
         if policy.is_ours(frame.f_code.co_filename):
-            return frame.f_code.co_name not in ("_natively", "_run_native")
+            return not anywhere and frame.f_code.co_name not in ("_natively", "_run_native")
         frame = frame.f_back
     return True

@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from . import bytecode, policy, questions, remembered
+from . import bytecode, callbacks, policy, questions, remembered
 from .diagnostics import CaptureRefusal, Restart
 from .facts import Facts
 from .graph import Block, Branch, Edge, Goto, Graph, Span, next_value_id
@@ -48,6 +48,7 @@ class Decisions:
         self.states: dict = {}  # (kind, id...) -> declared state slots
         self.combinations: list[tuple] = []  # of attributes that hold one of a few values: their numbers, as calls leave them behind
         self.keep_layout = False  # states whose tensors lie in memory differently stay apart: the program asks
+        self.run_time_arrays: set = set()  # instructions whose numpy arrays get contents of run time (ndarrays.py)
         self.open_axes: dict = {}  # key of a tensor state -> the axes whose extents change from call to call
         self.restarts = 0
 
@@ -261,7 +262,11 @@ class Machine:
             handler = self.handlers.get(ins.op)
             if handler is None:
                 self._refuse_op(ins.op)
-            result = handler(self, state, frame, ins)
+            if callbacks.asked(ins, frame.stack):
+                with callbacks.watched("native code", anywhere=True):
+                    result = handler(self, state, frame, ins)
+            else:
+                result = handler(self, state, frame, ins)
             if result is None:
                 self.advance(frame)
         except NeedDecision as need:

@@ -240,8 +240,9 @@ def construct_default(m: Machine, s: State, cls: type, args: tuple, kwargs: dict
 def native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Calls code that runs outside the machine."""
     policy.check_native(m, fn)
-    if callbacks.expected(fn, args, kwargs):
-        with callbacks.watched(fn):
+    own = not policy.is_torch(fn) and callbacks.given_methods(fn, args, kwargs)
+    if own or callbacks.expected(fn, args, kwargs):
+        with callbacks.watched(fn, anywhere=own):
             return _run_native(m, fn, args, kwargs)
     return _run_native(m, fn, args, kwargs)
 
