@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from zoo import data
 from zoo.registry import model
 from zoo.skipnet import image32
-from zoo.weights import constants, seeded, set_exit_heads, settle
+from zoo.weights import constants, keep_differences, seeded, set_exit_heads, settle
 
 
 class ConvBasic(nn.Module):
@@ -212,6 +212,7 @@ class RANet(nn.Module):
 @model("early exit", image32, "eight classifiers over four resolutions; the first confident one answers")
 def ranet():
     net = seeded(RANet)
+    keep_differences(net)
     batch = data.pictures(range(9000, 9032), 32)
     settle(net, lambda: net.all_outputs(batch))
     set_exit_heads(net.exit_heads(), constants("ranet"))

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 
 from zoo import data
 from zoo.registry import model
-from zoo.weights import constants, seeded, set_exit_heads, settle
+from zoo.weights import constants, keep_differences, seeded, set_exit_heads, settle, smooth
 
 
 class InternalClassifier(nn.Module):
@@ -206,11 +206,8 @@ def _mobilenet(size=256, num_classes=10):
         channels = width
     end = nn.Sequential(nn.AdaptiveAvgPool2d(2), Flatten(), nn.Linear(channels * 4, num_classes))
     net = SDN(init_conv, blocks, end, num_classes)
-    # Without shortcuts, random layers of ReLU double small differences (eager's own rounding, too) every other layer, as
-    # trained ones do not; around a positive mean they keep them.
-    for m in net.modules():
-        if isinstance(m, nn.BatchNorm2d):
-            m.bias.data.fill_(1.0)
+    smooth(net)
+    keep_differences(net)
     return net
 
 
