@@ -20,11 +20,13 @@ from onnx import helper
 from tvm import relax, tirx
 from tvm_ffi import structural_hash
 
+import layout
 import nan
 import ports
 import schedule
 import winograd
 from plan import MODERATE, WEIGHT, Plan
+from weights import CompiledWeights, Weights, without
 
 
 class Refused(Exception):
@@ -207,47 +209,28 @@ def imported(model: onnx.ModelProto) -> tvm.IRModule:
     return module
 
 
-@relax.expr_functor.mutator
-class _ChannelsLast(relax.PyExprMutator):
-    """Each convolution by itself with its channels last."""
-
-    def visit_call_(self, call):
-        call = super().visit_call_(call)
-        if not isinstance(call.op, tvm.ir.Op) or call.op.name != "relax.nn.conv2d":
-            return call
-        a = call.attrs
-        data = relax.op.permute_dims(call.args[0], [0, 2, 3, 1])
-        weight = relax.op.permute_dims(call.args[1], [2, 3, 1, 0])
-        strides, padding, dilation = ([int(n) for n in v] for v in (a.strides, a.padding, a.dilation))
-        out = relax.op.nn.conv2d(data, weight, strides, padding, dilation, int(a.groups), "NHWC", "HWIO")
-        return relax.op.permute_dims(out, [0, 3, 1, 2])
-
-
-def channels_last(module: tvm.IRModule) -> tvm.IRModule:
-    """Convolutions with channels last, and what stands between them, where TVM knows how."""
+def prepared(module: tvm.IRModule, machine: schedule.Machine) -> tvm.IRModule:
+    """What all forms have in common: channels last, nothing computed twice or in vain."""
     t = relax.transform
-    try:
-        return t.ConvertLayout({"relax.nn.conv2d": ["NHWC", "HWIO"]})(module)
-    except tvm.error.InternalError:  # it does not know the layouts of some op
-        module["main"] = _ChannelsLast(module).visit_expr(module["main"])
-        return t.Normalize()(module)
-
-
-def lowered(module: tvm.IRModule, fast: bool) -> tvm.IRModule | None:
-    """main over call_tir of fused kernels, and main_transform_params where weights are changed; None: nothing can be faster."""
-    t = relax.transform
-    has_weights = len(module["main"].params) > int(module["main"].attrs["num_input"])
     module = tvm.transform.Sequential([t.DecomposeOpsForInference(), t.CanonicalizeBindings()])(module)
-    module = t.CanonicalizeBindings()(ports.cancel(channels_last(module)))
+    module = layout.whole_vectors(module, machine.lanes)
+    passes = [t.CanonicalizeBindings(), t.FoldConstant(), t.EliminateCommonSubexpr(), t.DeadCodeElimination()]
+    return tvm.transform.Sequential(passes)(ports.cancel(layout.channels_last(module)))
+
+
+def lowered(module: tvm.IRModule, fast: bool) -> tuple[tvm.IRModule, Weights] | None:
+    """main over call_tir of fused kernels, and what becomes of the weights; None: nothing can be faster."""
+    t = relax.transform
     if fast:
         module, count = winograd.rewritten(module)
         if count == 0:
             return None
+    if len(module["main"].params) > int(module["main"].attrs["num_input"]):
+        module = tvm.transform.Sequential([t.LiftTransformParams(), t.DeadCodeElimination()])(module)
+    weights = Weights(module)
+    if weights.is_known:
+        module = without(module)
     passes = [
-        t.FoldConstant(),
-        t.EliminateCommonSubexpr(),
-        t.DeadCodeElimination(),
-        *([t.LiftTransformParams(), t.DeadCodeElimination()] if has_weights else []),
         t.LegalizeOps(),
         t.AnnotateTIROpPattern(),
         t.FoldConstant(),
@@ -257,63 +240,8 @@ def lowered(module: tvm.IRModule, fast: bool) -> tvm.IRModule | None:
         t.ToNonDataflow(),
         t.CanonicalizeBindings(),
     ]
-    return tvm.transform.Sequential(passes)(module)
-
-
-class Weights:
-    """The weights of kernels, from those of the model: arrays in the order of main's parameters after the inputs."""
-
-    def __init__(self, module: tvm.IRModule):
-        names = {v.name_hint: v for v in module.get_global_vars()}
-        self.changes = "main_transform_params" in names
-        self.sources: dict[int, int] = {}  # results that are operands, by place
-        if not self.changes:
-            return
-        change = names["main_transform_params"]
-        self.sources = _handed_through(module[change])
-        own = tvm.IRModule({v: module[v] for v in _reachable(module, change)})
-        self._run = relax.VirtualMachine(tvm.compile(own, target="llvm"), tvm.cpu())["main_transform_params"]
-
-    def of(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
-        if not self.changes:
-            return arrays
-        result = self._run([tvm.runtime.tensor(np.ascontiguousarray(a)) for a in arrays])
-        return [t.numpy() for t in result]
-
-
-def _handed_through(function: relax.Function) -> dict[int, int]:
-    """Which results of the change of weights are one of its operands."""
-    place: dict = {}
-    fields: dict = {}
-    for block in function.body.blocks:
-        for binding in block.bindings:
-            value = binding.value
-            if isinstance(value, relax.TupleGetItem) and value.tuple_value.same_as(function.params[0]):
-                place[binding.var] = int(value.index)
-            elif isinstance(value, tvm.ir.Var) and value in place:
-                place[binding.var] = place[value]
-            elif isinstance(value, tvm.ir.Tuple):
-                fields[binding.var] = list(value.fields)
-    result = function.body.body
-    items = list(result.fields) if isinstance(result, tvm.ir.Tuple) else fields.get(result, [])
-    return {i: place[v] for i, v in enumerate(items) if isinstance(v, tvm.ir.Var) and v in place}
-
-
-def _reachable(module, start):
-    seen, todo = [], [start]
-    while todo:
-        var = todo.pop()
-        if any(var.same_as(s) for s in seen):
-            continue
-        seen.append(var)
-        if isinstance(module[var], relax.Function):
-
-            def visit(e):
-                if isinstance(e, tvm.ir.GlobalVar):
-                    todo.append(e)
-
-            relax.analysis.post_order_visit(module[var], visit)
-    return seen
+    module = tvm.transform.Sequential(passes)(module)
+    return module, weights if weights.is_known else CompiledWeights(module)
 
 
 def _number(dtype: str) -> int:
@@ -385,13 +313,13 @@ def _type(info) -> tuple[int, list[int]]:
 class Form:
     """Kernels that are not scheduled yet, the plan that calls them, and the change of weights."""
 
-    def __init__(self, module: tvm.IRModule):
+    def __init__(self, module: tvm.IRModule, weights: Weights):
         self.plan = Plan()
         steps = _Steps(module, self.plan)
         steps.run()
         self.plan.place()
         self.kernels = {name: nan.handed_on(module[var]) for name, var in steps.kernels.items()}
-        self.weights = Weights(module)
+        self.weights = weights
         self.moderate: set[int] = set()  # weights that must be finite and of moderate size
 
     def renamed(self, names: dict[str, str]) -> None:
@@ -413,7 +341,7 @@ def _fast_form(module: tvm.IRModule, machine: schedule.Machine) -> Form | None:
     fast = lowered(module, True)
     if fast is None:
         return None
-    form = Form(fast)
+    form = Form(*fast)
     guarded = []
     for step in form.plan.steps:
         function = form.kernels.get(step.kernel)
@@ -442,9 +370,9 @@ class Lowered:
         ports.block(model, blocks or {})
         self.target, self.machine = target, machine
         with target:
-            module = imported(model)
+            module = prepared(imported(model), machine)
             fast = _fast_form(module, machine) if may_be_fast else None
-            exact = Form(lowered(module, False))
+            exact = Form(*lowered(module, False))
         self.forms = [exact] if fast is None else [fast, exact]
         self.kernels, self.keys = {}, {}
         for number, form in enumerate(self.forms):

@@ -60,12 +60,12 @@ def block(model: onnx.ModelProto, blocks: dict[str, int]) -> None:
 class _Cancel(relax.PyExprMutator):
     def visit_call_(self, call):
         call = super().visit_call_(call)
-        axes = _axes(call)
+        axes = axes_of(call)
         if axes is None:
             return call
         source = call.args[0]
         made = self.lookup_binding(source) if isinstance(source, relax.Var) else None
-        inner = _axes(made) if isinstance(made, tvm.ir.Call) else None
+        inner = axes_of(made) if isinstance(made, tvm.ir.Call) else None
         if inner is not None:
             axes, source = [inner[a] for a in axes], made.args[0]
         if axes == sorted(axes):
@@ -73,7 +73,7 @@ class _Cancel(relax.PyExprMutator):
         return relax.op.permute_dims(source, axes) if inner is not None else call
 
 
-def _axes(call) -> list[int] | None:
+def axes_of(call) -> list[int] | None:
     if not isinstance(call.op, tvm.ir.Op) or call.op.name != "relax.permute_dims" or call.attrs.axes is None:
         return None
     return [int(a) for a in call.attrs.axes]

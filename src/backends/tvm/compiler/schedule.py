@@ -206,11 +206,9 @@ def _divisors(n: int) -> list[int]:
 
 def _lanes(extent: int, lanes: int) -> int:
     """How much of the last axis is one vector."""
-    if extent % lanes == 0:
-        return lanes
-    if extent <= 2 * lanes:
-        return extent
-    return max(d for d in _divisors(extent) if d <= lanes)
+    if extent <= lanes or extent % lanes == 0:
+        return min(extent, lanes)
+    return lanes // 2 if extent % (lanes // 2) == 0 else max(d for d in _divisors(extent) if d <= lanes)
 
 
 def _tile_shape(rows: int, columns: int, vectors: int, limit: int) -> tuple[int, int, int]:

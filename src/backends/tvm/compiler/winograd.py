@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import tvm
 from tvm import relax, s_tir, te, tirx
 
@@ -54,6 +55,19 @@ def weights(weight: te.Tensor) -> te.Tensor:
         lambda a, b, c, k: _of_weights(a, lambda i: _of_weights(b, lambda j: weight[i, j, c, k])),
         name=PREFIX + "weights",
     )
+
+
+def weights_of(weight: np.ndarray) -> np.ndarray:
+    """The same with numpy."""
+
+    def along(values):
+        first, second, third = values
+        half = np.float32(0.5)
+        return [first, (first + second + third) * half, (first - second + third) * half, third]
+
+    columns = [along([weight[i, j] for j in range(3)]) for i in range(3)]
+    changed = [along([columns[i][b] for i in range(3)]) for b in range(WINDOW)]
+    return np.array([[changed[b][a] for b in range(WINDOW)] for a in range(WINDOW)], np.float32)
 
 
 def convolution(data: te.Tensor, changed: te.Tensor, padding: list[int]) -> te.Tensor:

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions with their channels last, and what stands between them.
+
+TVM has a pass for this, which gives up on a whole sub-DNN for one op that it does not know. Then each convolution is
+turned by itself, and the transpositions behind it are moved on through what computes element by element, in windows or
+along other axes, until they meet their opposite.
+"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax
+
+import ports
+from ports import FIRST, LAST
+
+ONE_OPERAND = {"relax." + name for name in (
+    "nn.relu", "nn.leakyrelu", "nn.gelu", "nn.silu", "sigmoid", "tanh", "exp", "log", "sqrt", "erf", "negative", "abs", "isnan", "isinf",
+    "clip", "astype")}  # fmt: skip
+TWO_OPERANDS = {"relax." + name for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum")}
+
+
+@relax.expr_functor.mutator
+class _ChannelsLast(relax.PyExprMutator):
+    def visit_call_(self, call):
+        call = super().visit_call_(call)
+        if not isinstance(call.op, tvm.ir.Op):
+            return call
+        name = call.op.name
+        if name == "relax.nn.conv2d" and str(call.attrs.data_layout) == "NCHW":
+            return self.convolution(call)
+        if name in ("relax.nn.max_pool2d", "relax.nn.avg_pool2d") and str(call.attrs.layout) == "NCHW":
+            return self.pool(call)
+        if name == "relax.concat":
+            return self.concat(call)
+        if name == "relax.mean":
+            return self.mean(call)
+        if name in ONE_OPERAND and (x := self.turned(call.args[0])) is not None:
+            return self.back(relax.Call(call.op, [x, *call.args[1:]], call.attrs))
+        if name in TWO_OPERANDS:
+            return self.two(call)
+        return call
+
+    def turned(self, value):
+        """The tensor with its channels last that this one was made of; None: it was not."""
+        made = self.lookup_binding(value) if isinstance(value, relax.Var) else value
+        axes = ports.axes_of(made) if isinstance(made, tvm.ir.Call) else None
+        return made.args[0] if axes == FIRST else None
+
+    def last(self, value):
+        turned = self.turned(value)
+        return self.builder_.emit(relax.op.permute_dims(value, LAST)) if turned is None else turned
+
+    def back(self, call):
+        return relax.op.permute_dims(self.builder_.emit(call), FIRST)
+
+    def convolution(self, call):
+        a = call.attrs
+        weight = self.builder_.emit(relax.op.permute_dims(call.args[1], [2, 3, 1, 0]))
+        strides, padding, dilation = ([int(n) for n in v] for v in (a.strides, a.padding, a.dilation))
+        return self.back(relax.op.nn.conv2d(self.last(call.args[0]), weight, strides, padding, dilation, int(a.groups), "NHWC", "HWIO"))
+
+    def pool(self, call):
+        a, x = call.attrs, self.turned(call.args[0])
+        if x is None:
+            return call
+        op = relax.op.nn.max_pool2d if call.op.name.endswith("max_pool2d") else relax.op.nn.avg_pool2d
+        sizes, strides, padding, dilation = ([int(n) for n in v] for v in (a.pool_size, a.strides, a.padding, a.dilation))
+        return self.back(op(x, sizes, strides, padding, dilation, bool(a.ceil_mode), bool(a.count_include_pad), "NHWC", "NHWC"))
+
+    def concat(self, call):
+        values = call.args[0]
+        if isinstance(values, relax.Var):
+            values = self.lookup_binding(values)
+        if not isinstance(values, tvm.ir.Tuple) or call.attrs.axis is None or rank(values.fields[0]) != 4:
+            return call
+        if 2 * sum(self.turned(f) is not None for f in values.fields) <= len(values.fields):
+            return call
+        axis = LAST.index(int(call.attrs.axis) % 4)
+        return self.back(relax.op.concat([self.last(f) for f in values.fields], axis))
+
+    def mean(self, call):
+        x, axes = self.turned(call.args[0]), call.attrs.axis
+        if x is None or axes is None or sorted(int(a) % 4 for a in axes) != [2, 3]:
+            return call
+        made = relax.op.mean(x, [1, 2], bool(call.attrs.keepdims))
+        return self.back(made) if call.attrs.keepdims else made
+
+    def two(self, call):
+        """Of one shape, or with one number per channel, or one alone."""
+        turned = [self.turned(a) for a in call.args]
+        full = next((i for i, x in enumerate(turned) if x is not None and shape(call.args[i]) == shape(call)), None)
+        if full is None:
+            return call
+        other = call.args[1 - full]
+        if rank(other) not in (0, 4):
+            return call
+        changed = self.last(other) if rank(other) == 4 else other
+        args = [turned[full], changed] if full == 0 else [changed, turned[full]]
+        return self.back(relax.Call(call.op, args, call.attrs))
+
+
+@relax.expr_functor.mutator
+class _WholeVectors(relax.PyExprMutator):
+    """Products with weights whose last axis is no multiple of a vector: with zeros behind them, which are cut off again."""
+
+    def __init__(self, module: tvm.IRModule, lanes: int):
+        super().__init__(module)
+        main = module["main"]
+        self.lanes, self.weights = lanes, list(main.params)[int(main.attrs["num_input"]):]
+
+    def visit_call_(self, call):
+        call = super().visit_call_(call)
+        if not isinstance(call.op, tvm.ir.Op) or call.op.name != "relax.matmul":
+            return call
+        weight, extents = call.args[1], shape(call.args[1]) or []
+        if len(extents) != 2 or extents[1] <= 2 * self.lanes or extents[1] % self.lanes == 0 or not self.is_weight(weight):
+            return call
+        wide = self.builder_.emit(relax.op.nn.pad(weight, [0, 0, 0, -extents[1] % self.lanes]))
+        product = self.builder_.emit(relax.op.matmul(call.args[0], wide))
+        return relax.op.strided_slice(product, axes=[rank(product) - 1], begin=[0], end=[extents[1]])
+
+    def is_weight(self, value) -> bool:
+        if any(value.same_as(w) for w in self.weights):
+            return True
+        made = self.lookup_binding(value) if isinstance(value, relax.Var) else None
+        return isinstance(made, tvm.ir.Call) and ports.axes_of(made) is not None and self.is_weight(made.args[0])
+
+
+def whole_vectors(module: tvm.IRModule, lanes: int) -> tvm.IRModule:
+    module["main"] = _WholeVectors(module, lanes).visit_expr(module["main"])
+    return relax.transform.Normalize()(module)
+
+
+def shape(value) -> list[int] | None:
+    ty = value.ty
+    if not isinstance(ty, relax.TensorType) or not isinstance(ty.shape, relax.ShapeExpr):
+        return None
+    return [int(d) for d in ty.shape]
+
+
+def rank(value) -> int:
+    return int(value.ty.ndim) if isinstance(value.ty, relax.TensorType) else -1
+
+
+def channels_last(module: tvm.IRModule) -> tvm.IRModule:
+    try:
+        return relax.transform.ConvertLayout({"relax.nn.conv2d": ["NHWC", "HWIO"]})(module)
+    except tvm.error.InternalError:  # it does not know the layouts of some op
+        module["main"] = _ChannelsLast(module).visit_expr(module["main"])
+        return relax.transform.DeadCodeElimination()(relax.transform.Normalize()(module))
