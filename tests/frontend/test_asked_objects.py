@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Special methods of the user's classes that native code runs: what they write must not be written while compiling alone."""
 
+import functools
 import math
 import operator
 
 import pytest
+import torch
 
 import dycl
 from tests.frontend.harness import T, check, instantiate
@@ -100,3 +102,101 @@ def test_methods_that_only_compute_run_natively():
         return x * table[Key(1) if x[0] > 0 else Key(2)]
 
     check(program, [UP, DOWN])
+
+
+class Kept:
+    """Read by native code through its special methods, written by the model."""
+
+    def __init__(self):
+        self.k = 0
+
+    def __index__(self):
+        return self.k
+
+    def __repr__(self):
+        return f"K{self.k}"
+
+    def __hash__(self):
+        return self.k
+
+    def __eq__(self, other):
+        return self.k == other.k
+
+    def __round__(self, digits=None):
+        return self.k
+
+
+READ = {
+    "index": lambda o: [4, 5, 6][o],
+    "tensor index": lambda o: UP[o],
+    "range": lambda o: list(range(o)),
+    "format": lambda o: f"{o}" == "K0",
+    "round": round,
+    "tuples": lambda o: (o, 1) == (Kept(), 1),
+    "dict": lambda o: {o: 3}.get(Kept(), 4),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_native_code_makes_the_users_methods_read(name):
+    """An attribute that only native code reads is a state all the same: not the value it had when the program was compiled."""
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kept = Kept()
+
+        def forward(self, x):
+            found = READ[name](self.kept)
+            if x[0] > 0:
+                self.kept.k = 1
+            return x + 1, found
+
+    taken_or_refused(Model, ("escape",))
+
+
+def taken_or_refused(model, kinds):
+    try:
+        dycl.compile(instantiate(model), (UP,))
+    except dycl.CompileError as error:
+        assert error.kind.startswith(kinds), error
+        return
+    check(model, [UP, DOWN, UP, DOWN])
+
+
+def test_repr_of_a_module_that_tells_a_counter():
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.k = 0
+
+        def extra_repr(self):
+            return f"k={self.k}"
+
+        def forward(self, x):
+            text = repr(self)
+            if x[0] > 0:
+                self.k = 1
+            return x + 1, text
+
+    taken_or_refused(Model, ("escape",))
+
+
+def test_a_cached_property_is_computed_once():
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.count, self.flag = 0, False
+
+        @functools.cached_property
+        def counted(self):
+            self.count += 1
+            return 3 if self.flag else 4
+
+        def forward(self, x):
+            self.flag = bool(x[1] > 0)
+            if x[0] > 0:
+                return x * self.counted, self.count
+            return x, self.count, "counted" in self.__dict__
+
+    check(Model, [DOWN, UP, DOWN, T(1.0, -1.0, 0.0), T(-1.0, 1.0, 0.0)])

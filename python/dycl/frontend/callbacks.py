@@ -9,18 +9,25 @@ runs (`hash(key)` of a dict's lookup, `__index__` of an element, `__eq__` of wha
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dis
 import functools
 import itertools
 import sys
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from . import policy
 from .diagnostics import CaptureRefusal
+from .rtlist import RtList
+from .runtime_text import RtText
+from .values import RtScalar
+
+if TYPE_CHECKING:
+    from .machine import Machine
 
 _WRITES = {"STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_SUBSCR", "DELETE_SUBSCR"}
 _CHANGING = {"append", "extend", "insert", "pop", "clear", "update", "setdefault", "popitem", "appendleft", "popleft", "discard"}
@@ -38,7 +45,8 @@ def expected(fn: Any, args: tuple, kwargs: dict) -> bool:
 
 def given_methods(fn: Any, args: tuple, kwargs: dict) -> bool:
     """fn is given, or belongs to, objects whose special methods the model defines, or code of the model."""
-    return any(_has_methods(x) or type(x) in _CODE and _is_code(x) for x in (getattr(fn, "__self__", None), *args, *kwargs.values()))
+    return any(_has_methods(x) or (type(x) in _CODE or isinstance(x, torch.nn.Module)) and _is_code(x)
+               for x in (getattr(fn, "__self__", None), *args, *kwargs.values()))
 
 
 # Instructions whose operands native code may ask, and how many of them; of those that call, operands are counted by `arg`.
@@ -109,16 +117,23 @@ def _is_code(x: Any, depth: int = 0) -> bool:
 
 
 @contextlib.contextmanager
-def watched(fn: Any, anywhere: bool = False):
-    """Within it a callback that writes is refused, whatever fn (a function, or what the instruction does) makes of the error.
-    `anywhere`: also one that this package's own code runs."""
+def watched(m: Machine, fn: Any, anywhere: bool = False):
+    """Within it a callback that writes is refused, whatever fn (a function, or what the instruction does) makes of the error,
+    and what one reads is noted. `anywhere`: also one that this package's own code runs."""
     found: list[types.CodeType] = []
 
-    def look(frame, event, _):
-        if event == "call" and not found and not policy.is_python_or_torch(frame.f_code.co_filename) and writes(
-                frame.f_code) and _of_model(frame, anywhere):
+    def look(frame, event, result):
+        if event not in ("call", "return") or found or policy.is_python_or_torch(frame.f_code.co_filename) or not _of_model(
+                frame, anywhere):
+            return
+        if event == "return":
+            if anywhere and isinstance(result, (RtScalar, RtText, RtList)) and not _of_model(frame.f_back, anywhere):
+                found.append(frame.f_code)
+            return
+        if writes(frame.f_code):
             found.append(frame.f_code)
             raise _refusal(fn, frame.f_code)
+        _note_reads(m, frame)
 
     before = sys.getprofile()
     sys.setprofile(look)
@@ -132,9 +147,45 @@ def watched(fn: Any, anywhere: bool = False):
 
 def _refusal(fn: Any, code: types.CodeType) -> CaptureRefusal:
     name = fn if isinstance(fn, str) else getattr(fn, "__qualname__", str(fn))
+    if not writes(code):
+        return CaptureRefusal(f"{name} calls {code.co_name} (line {code.co_firstlineno} of {code.co_filename}), which gives a value "
+                              "known only at run time", "call it and hand over what it gives", kind="escape.callback")
     return CaptureRefusal(f"{name} calls {code.co_name} (line {code.co_firstlineno} of {code.co_filename}), which writes to "
                           "objects or buffers: outside the machine that would be done once, when the program is compiled",
                           f"let {code.co_name} return what it computes and write it after the call", kind="callback.writes")
+
+
+def _note_reads(m: Machine, frame: types.FrameType) -> None:
+    """What the code might read of objects that the program may have changed in an earlier call: all that its names reach."""
+    names = frame.f_code.co_names
+    todo = list(frame.f_locals.values())
+    for name in names:
+        if name in frame.f_globals:
+            m.note_load(frame.f_globals, name)
+            todo.append(frame.f_globals[name])
+    seen: set[int] = set()
+    while todo and len(seen) < 1000:
+        x = todo.pop()
+        if id(x) in seen or type(x) in _PLAIN or isinstance(x, (torch.Tensor, types.ModuleType, type)):
+            continue
+        seen.add(id(x))
+        if isinstance(x, (list, tuple, set, frozenset, dict, collections.deque)):
+            m.note_read(x)
+            todo += itertools.islice(x.values() if isinstance(x, dict) else x, 64)
+        own = getattr(x, "__dict__", None)
+        tables = [own[t] for t in _TABLES if t in own] if isinstance(x, torch.nn.Module) else []
+        for name in names:
+            m.note_load(x, name)
+            for table in ([own] if isinstance(own, dict) else []) + tables:
+                if table is not own:
+                    m.note_load(table, name)
+                if name in table:
+                    todo.append(table[name])
+        if "__dict__" in names or "vars" in names or "getattr" in names:
+            m.note_load(x, "*")
+
+
+_TABLES = ("_parameters", "_buffers", "_modules")
 
 
 @functools.lru_cache(maxsize=None)

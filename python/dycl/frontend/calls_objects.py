@@ -183,6 +183,16 @@ def _repr(m, s, args, kwargs):
         return RtText((args[0],))
     if m.has_runtime(args[0]):
         raise CaptureRefusal("repr() of a value known only at run time", kind="escape.repr")
+    user = protocol.python_method(args[0], "__repr__")
+    if user is not None and not isinstance(args[0], torch.nn.Module):
+        return protocol.call(m, s, user, (args[0],), {})
+    return NotImplemented
+
+
+@handles(dir)
+def _dir(m, s, args, kwargs):
+    for x in args:
+        m.note_load(x, "*")
     return NotImplemented
 
 

@@ -263,7 +263,7 @@ class Machine:
             if handler is None:
                 self._refuse_op(ins.op)
             if callbacks.asked(ins, frame.stack):
-                with callbacks.watched("native code", anywhere=True):
+                with callbacks.watched(self, "native code", anywhere=True):
                     result = handler(self, state, frame, ins)
             else:
                 result = handler(self, state, frame, ins)

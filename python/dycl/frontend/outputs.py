@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import ndarrays, places, policy, protocol, remembered
+from . import callbacks, ndarrays, places, policy, protocol, remembered
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, Span, TensorType, Value, successors
@@ -306,7 +306,9 @@ class Outputs:
         if initial is ABSENT:
             shared = protocol.mro_lookup(type(owner), name)
             if isinstance(shared, functools.cached_property) and self._known(value) is not _UNKNOWN:
-                return  # the same in every call
+                if not self._begin_choice(owner, name, initial, value) and callbacks.writes(shared.func.__code__):
+                    raise CaptureRefusal(f"the cached property {name}, whose function writes to objects", "compute it in __init__", kind="state.type")
+                return  # a choice between absent and there, or the same in every call
             initial = shared if type(shared) in (bool, int, float) else initial
         if type(initial) in (bool, int, float) or isinstance(initial, torch.Tensor) and type(initial) is not type(None):
             label = _unique(places.label(owner, name), m.decisions.states)

@@ -242,7 +242,7 @@ def native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     policy.check_native(m, fn)
     own = not policy.is_torch(fn) and callbacks.given_methods(fn, args, kwargs)
     if own or callbacks.expected(fn, args, kwargs):
-        with callbacks.watched(fn, anywhere=own):
+        with callbacks.watched(m, fn, anywhere=own):
             return _run_native(m, fn, args, kwargs)
     return _run_native(m, fn, args, kwargs)
 
