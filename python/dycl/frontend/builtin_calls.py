@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import enum
 import functools
+import sys
 import types
 from typing import Any
 
@@ -21,9 +23,9 @@ from .diagnostics import CaptureRefusal
 from .iterators import MGenerator
 from .machine import Machine
 from .rtlist import ListMethod, RtList
-from .runtime_text import RtText
+from .runtime_text import RtText, text_method
 from .state import State
-from .values import RtFloat, RtScalar, Thrown
+from .values import RtFloat, RtInt, RtScalar, Thrown
 
 _OURS = (MGenerator,)
 
@@ -36,7 +38,12 @@ def intercept(fn: Any):
     if kind is types.MethodType:
         return _autograd_function(fn)
     if issubclass(kind, torch.nn.Module):
+        inner = fn.__dict__["_modules"].get("_orig_mod") if kind.__name__ == "OptimizedModule" else None
+        if inner is not None and kind is getattr(sys.modules.get("torch._dynamo.eval_frame"), "OptimizedModule", None):
+            return lambda m, s, args, kwargs: protocol.call(m, s, inner, args, kwargs)  # what torch.compile was given
         return None
+    if issubclass(kind, enum.EnumMeta):
+        return functools.partial(_member, fn)
     if isinstance(fn, BoundSpecial):
         return fn.call
     if isinstance(fn, type) and fn.__module__.partition(".")[0] == "tqdm" and hasattr(fn, "set_postfix"):
@@ -59,6 +66,15 @@ def intercept(fn: Any):
     if inner is not None:
         return lambda m, s, args, kwargs: protocol.call(m, s, inner, args, kwargs)
     return None
+
+
+def _member(cls: Any, m: Machine, s: State, args: tuple, kwargs: dict) -> Any:
+    """Color(n) of a number known only at run time."""
+    if len(args) != 1 or kwargs or not isinstance(args[0], (RtInt, RtText)) or type(cls).__call__ is not enum.EnumMeta.__call__ \
+            or issubclass(cls, enum.Flag) or getattr(cls._missing_, "__func__", None) is not enum.Enum._missing_.__func__ or not cls.__members__:
+        return NotImplemented
+    text = RtText.join([args[0] if isinstance(args[0], RtText) else RtText((args[0],)), f" is not a valid {cls.__qualname__}"])
+    return cls._value2member_map_[keys.present_key(m, args[0], cls._value2member_map_, ValueError(text))]
 
 
 def _autograd_function(fn: types.MethodType) -> Any:
@@ -93,6 +109,8 @@ class BoundSpecial:
     def call(self, m: Machine, s: State, args: tuple, kwargs: dict) -> Any:
         if self.name in ("__next__", "send"):
             return calls_containers.next_of(m, s, self.obj, args[0] if args else None)
+        if isinstance(self.obj, RtText):
+            return text_method(self.obj, self.name, args)
         if self.name == "__iter__":
             return self.obj
         if self.name == "close":
@@ -152,6 +170,8 @@ def special_attribute(m: Machine, s: State, obj: Any, name: str) -> Any:
     if isinstance(obj, keys.TABLES) and name == "__class__":
         return protocol.type_of(m, obj)
     if isinstance(obj, RtText):
+        if name in ("startswith", "endswith"):
+            return BoundSpecial(obj, name)
         raise CaptureRefusal(f"str.{name} of text that holds a number known only at run time", kind="escape.str",
                              because=obj)
     return NotImplemented
@@ -195,6 +215,9 @@ def _scalar_attribute(m: Machine, x: RtScalar, name: str) -> Any:
         return x
     if name == "__class__":
         return protocol.type_of(m, x)
+    method = shims.NUMBER_METHODS.get(("float" if isinstance(x, RtFloat) else "int", name))
+    if method is not None:
+        return types.MethodType(method, x)
     if hasattr({"int": 0, "float": 0.0, "bool": False}[x.kind], name):
         raise CaptureRefusal(f"{x.kind}.{name} of a number known only at run time", kind="escape.attribute", because=x)
     raise AttributeError(f"'{x.kind}' object has no attribute '{name}'")

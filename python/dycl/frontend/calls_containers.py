@@ -199,11 +199,23 @@ for _fn, _shim in ((enumerate, shims.enumerate_), (map, shims.map_), (filter, sh
                    (zip, shims.zip_), (itertools.chain, shims.chain_), (itertools.takewhile, shims.takewhile_),
                    (itertools.accumulate, shims.accumulate_), (functools.reduce, shims.reduce_),
                    (itertools.chain.from_iterable, shims.chain_from_iterable), (itertools.groupby, shims.groupby_),
-                   (itertools.dropwhile, shims.dropwhile_), (itertools.starmap, shims.starmap_),
+                   (itertools.dropwhile, shims.dropwhile_), (itertools.filterfalse, shims.filterfalse_),
+                   (functools.cmp_to_key, shims.cmp_to_key), (itertools.starmap, shims.starmap_),
                    (itertools.islice, shims.islice_), (itertools.pairwise, shims.pairwise_),
                    (itertools.zip_longest, shims.zip_longest_), (itertools.compress, shims.compress_),
                    *(((itertools.batched, shims.batched_),) if sys.version_info >= (3, 12) else ())):
     handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: protocol.call(m, s, _shim, args, kwargs))
+
+
+
+@handles(itertools.tee)
+def _tee(m, s, args, kwargs):
+    """Of a sequence: iterators that know nothing of each other."""
+    count = args[1] if len(args) == 2 else 2
+    if not args or kwargs or type(count) is not int or count < 0 or not isinstance(args[0], (list, tuple, range, RtList)):
+        return NotImplemented
+    return tuple(iterators.get_iter(m, s, args[0]) for _ in range(count))
+
 
 handles(shims.keep_remembered)(lambda m, s, args, kwargs: remembered.keep(m, args[0]))
 handles(functools.lru_cache)(lambda m, s, args, kwargs: protocol.call(m, s, shims.lru_cache, args, kwargs))

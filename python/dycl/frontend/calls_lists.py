@@ -12,7 +12,7 @@ from . import iterators, protocol, shims
 from .diagnostics import CaptureRefusal
 from .handlers import handles
 from .rtlist import RtList
-from .values import RtScalar
+from .values import RtInt, RtScalar
 
 
 def list_method(method, m, s, args, kwargs):
@@ -111,6 +111,21 @@ def _resize_antialiased(cubic):
 
 handles(torch._C._nn._upsample_bicubic2d_aa)(_resize_antialiased(True))
 handles(torch._C._nn._upsample_bilinear2d_aa)(_resize_antialiased(False))
+
+
+@handles(torch._C._nn.pad)
+def _pad(m, s, args, kwargs):
+    """With a number known only at run time around it."""
+    given = dict(zip(("input", "pad", "mode", "value"), args), **kwargs)
+    x, value = given.get("input"), given.get("value")
+    if not isinstance(value, RtScalar) or given.get("mode", "constant") != "constant" or not m.is_tensor(x):
+        return NotImplemented
+    if not (x.dtype.is_floating_point or x.dtype == torch.int64 and isinstance(value, RtInt)):
+        raise CaptureRefusal("padding of integers with a number known only at run time that is none", "convert it", kind="native.number",
+                             because=value)
+    call = m.recorder.call
+    inside, filled = (call(torch._C._nn.pad, (t, given["pad"], "constant", 0), {}) for t in (call(torch.ones_like, (x,), {}), x))
+    return call(torch.where, (call(torch.ne, (inside, 0), {}), filled, m.scalar_tensor(value, x.dtype)), {})
 
 
 @handles(torch._C._nn.pad_sequence)

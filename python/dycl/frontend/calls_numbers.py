@@ -147,6 +147,39 @@ for _name in dir(math):
     if callable(getattr(math, _name)) and not _name.startswith("_"):
         handles(getattr(math, _name))(_math(_name))
 
+def _in_python(shim, native, counts):
+    """A function of math that is followed where numbers of run time are given; `counts`: of how many arguments."""
+
+    def call(m, s, args, kwargs):
+        args = tuple(m.tensor_item(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
+        if not any(isinstance(a, RtScalar) for a in args) or counts is not None and len(args) not in counts:
+            return _math(native.__name__)(m, s, args, kwargs)
+        return protocol.call(m, s, shim, args, kwargs)
+
+    return call
+
+
+for _fn, _shim, _counts in ((math.gcd, shims.gcd, None), (math.lcm, shims.lcm, None), (math.log, shims.logarithm, (2,)),
+                            (math.radians, shims.radians, None), (math.degrees, shims.degrees, None)):
+    handles(_fn)(_in_python(_shim, _fn, _counts))
+
+
+@handles(math.prod)
+def _prod(m, s, args, kwargs):
+    if len(args) != 1 or not (isinstance(args[0], RtList) or m.has_runtime(args[0]) or m.has_runtime(kwargs)
+                              or not isinstance(args[0], (list, tuple))):
+        return math.prod(*args, **kwargs)
+    return protocol.call(m, s, shims.prod, args, kwargs)
+
+
+@handles(operator.index)
+def _operator_index(m, s, args, kwargs):
+    x = m.tensor_item(args[0]) if len(args) == 1 and m.is_tensor(args[0]) else args[0] if args else None
+    if isinstance(x, RtFloat):
+        raise TypeError("'float' object cannot be interpreted as an integer")
+    return m.scalars.to_int(x) if isinstance(x, RtScalar) else NotImplemented
+
+
 handles(math.isclose)(lambda m, s, args, kwargs: protocol.call(m, s, shims.isclose, args, kwargs))
 _BINARY = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv", "mod": "mod",
            "pow": "pow", "and_": "and", "or_": "or", "xor": "xor", "matmul": "matmul", "lshift": "lshift",

@@ -654,6 +654,10 @@ class Machine:
         found = self.recorder.tolist(tensor)
         if found is None and tensor.dim() == 1 and not tensor.dtype.is_complex:
             return self.lists.from_tensor(tensor)
+        if found is None and tensor.dim() == 2 and not tensor.dtype.is_complex:
+            found = self.lists.from_rows(tensor)
+            if isinstance(found, RtList):
+                return found
         if found is None:
             raise CaptureRefusal("tolist() of a tensor whose length is known only at run time",
                                  "iterate over the tensor itself", kind="tolist.dynamic")

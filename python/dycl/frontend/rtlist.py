@@ -69,6 +69,7 @@ class ListMethod:
 
 _PARTS = ("tuple", "list", "dict", "object")  # kinds that have kinds inside
 _DEEPEST = 6  # lists in lists
+_WIDEST = 64  # the extent of a tensor that becomes lists
 
 
 def kind_of_element(m: Any, x: Any, look: Any = contents_of) -> tuple | None:
@@ -210,6 +211,17 @@ class Lists:
         scalar = "bool" if tensor.dtype == torch.bool else "float" if tensor.dtype.is_floating_point else "int"
         value = m.recorder.host("list.from_tensor", [m.recorder.value_of(tensor)], ListType(ScalarType(scalar)))
         return m.new(RtList((value,), (scalar,), frozenset(), None))
+
+    def from_rows(self, tensor: Any) -> Any:
+        """tolist() of a 2-d tensor one of whose extents is known: a list of run-time length with a list for each row, or a list
+        of lists of run-time length; None if neither extent is."""
+        m, (rows, columns) = self.m, tensor.shape
+        if type(columns) is int and 0 < columns <= _WIDEST:
+            parts = [self.from_tensor(m.recorder.call(torch.select, (tensor, 1, c), {})) for c in range(columns)]
+            return m.new(RtList(tuple(p.values[0] for p in parts), ("list", columns, tuple(p.kind for p in parts)), frozenset(), None))
+        if type(rows) is int and rows <= _WIDEST:
+            return [self.from_tensor(m.recorder.call(torch.select, (tensor, 0, r), {})) for r in range(rows)]
+        return None
 
     def length(self, x: RtList) -> Any:
         if x.kind == EMPTY:

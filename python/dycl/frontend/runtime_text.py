@@ -67,6 +67,38 @@ class RtText:
     __repr__ = __str__
 
 
+def text_method(text: RtText, name: str, args: tuple) -> bool:
+    """text.startswith(...), text.endswith(...), where what is asked for ends before a number begins."""
+    from .diagnostics import CaptureRefusal
+
+    wanted = args[0] if len(args) == 1 and isinstance(args[0], (str, tuple)) else None
+    found = None if wanted is None else [_begins(text.parts, w, name) for w in ((wanted,) if isinstance(wanted, str) else wanted)]
+    if found is None or True not in found and None in found:
+        raise CaptureRefusal(f"str.{name} of text that holds a number known only at run time", "compare the number itself",
+                             kind="escape.str", because=text)
+    return True in found
+
+
+def _begins(parts: tuple, wanted: Any, name: str) -> bool | None:
+    """None: the number decides."""
+    if type(wanted) is not str:
+        return None
+    turned = name == "endswith"
+    for part in reversed(parts) if turned else parts:
+        if not wanted:
+            return True
+        if not isinstance(part, str):
+            first = wanted[-1] if turned else wanted[0]
+            return None if part.__class__ is Opaque or part.kind != "int" or first.isdigit() or first == "-" else False
+        part = part[::-1] if turned else part
+        rest = wanted[::-1] if turned else wanted
+        size = min(len(part), len(rest))
+        if part[:size] != rest[:size]:
+            return False
+        wanted = rest[size:][::-1] if turned else rest[size:]
+    return not wanted
+
+
 def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
     """f"{value!c:spec}"."""
     if isinstance(value, BaseException) and not spec and conversion < 2 and is_text_of_argument(value):

@@ -6,6 +6,7 @@ place of the native functions. They are ordinary code: any `if` here may split t
 """
 
 import math
+import operator
 
 import torch
 
@@ -432,6 +433,44 @@ def dropwhile_(predicate, iterable):
         yield x
 
 
+def filterfalse_(function, iterable):
+    for x in iterable:
+        if not (x if function is None else function(x)):
+            yield x
+
+
+class Compared:
+    """What functools.cmp_to_key makes of an element."""
+
+    def __init__(self, compare, obj):
+        self.compare = compare
+        self.obj = obj
+
+    def __lt__(self, other):
+        return self.compare(self.obj, other.obj) < 0
+
+    def __gt__(self, other):
+        return self.compare(self.obj, other.obj) > 0
+
+    def __le__(self, other):
+        return self.compare(self.obj, other.obj) <= 0
+
+    def __ge__(self, other):
+        return self.compare(self.obj, other.obj) >= 0
+
+    def __eq__(self, other):
+        return self.compare(self.obj, other.obj) == 0
+
+    __hash__ = None
+
+
+def cmp_to_key(mycmp):
+    def key(obj):
+        return Compared(mycmp, obj)
+
+    return key
+
+
 def starmap_(function, iterable):
     for args in iterable:
         yield function(*args)
@@ -534,6 +573,68 @@ def round_to(x, digits):
     if rest > 0.5 or rest == 0.5 and (error > 0 or error == 0 and whole % 2 == 1):
         whole = whole + 1
     return math.copysign(whole / scale, x)
+
+
+def is_integer(x):
+    """Of a float; what is left of an infinity or a NaN is no zero."""
+    return x % 1.0 == 0.0
+
+
+def bit_length(x):
+    rest = abs(int(x))
+    count = 0
+    while rest > 0:
+        rest = rest >> 1
+        count = count + 1
+    return count
+
+
+def itself(x):
+    return x
+
+
+NUMBER_METHODS = {("float", "is_integer"): is_integer, ("int", "bit_length"): bit_length, ("float", "conjugate"): itself}
+
+
+def gcd(*numbers):
+    found = 0
+    for n in numbers:
+        a = found
+        b = abs(operator.index(n))
+        while b != 0:
+            a, b = b, a % b
+        found = a
+    return found
+
+
+def lcm(*numbers):
+    found = 1
+    for n in numbers:
+        b = abs(operator.index(n))
+        if found == 0 or b == 0:
+            found = 0
+        else:
+            found = found // gcd(found, b) * b
+    return found
+
+
+def prod(iterable, *, start=1):
+    total = start
+    for x in iterable:
+        total = total * x
+    return total
+
+
+def logarithm(x, base):
+    return math.log(x) / math.log(base)
+
+
+def radians(x):
+    return x * (math.pi / 180.0)
+
+
+def degrees(x):
+    return x * (180.0 / math.pi)
 
 
 def iter_sentinel(function, sentinel):
