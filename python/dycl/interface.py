@@ -330,7 +330,9 @@ def _numpy_leaves(leaves: Any, templates: tuple) -> Any:
         if t[0] in ("tensor", "array", "int", "float", "bool"):
             kinds.append(t[0])
         elif t[0] == "rows":
-            kinds.extend(["list"] * count_leaves(t[2]))
+            before = len(kinds)
+            walk(t[2])
+            kinds[before:] = [f"list of {kind}" for kind in kinds[before:]]
         elif t[0] in ("tuple", "list", "set", "table"):
             for u in t[2]:
                 walk(u)
@@ -343,7 +345,7 @@ def _numpy_leaves(leaves: Any, templates: tuple) -> Any:
     for _, _, t in templates[1]:
         walk(t)
     for kind, value in zip(kinds, leaves):
-        yield _from_tensor(value) if kind == "array" else value
+        yield _from_tensor(value) if kind == "array" else [_from_tensor(x) for x in value] if kind == "list of array" else value
 
 
 def _from_tensor(value: torch.Tensor) -> Any:

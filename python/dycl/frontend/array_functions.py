@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+import numpy as np
 import torch
 
+from . import array_indexing
 from .diagnostics import CaptureRefusal
+from .rtlist import RtList
+from .values import RtScalar
 
 _SMALL = (torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
 TABLE: dict[str, Callable] = {}
@@ -97,7 +101,7 @@ def var(arrays, x, axis=None, ddof=0):
 def expand_dims(arrays, x, axis):
     if type(axis) is not int:
         refuse("expand_dims", "of several axes of arrays")
-    return arrays.wrap(arrays.m.recorder.call(torch.unsqueeze, (arrays.tensor(x), axis), {}))
+    return arrays.view(x, arrays.m.recorder.call(torch.unsqueeze, (arrays.tensor(x), axis), {}))
 
 
 @_named("squeeze")
@@ -105,31 +109,33 @@ def squeeze(arrays, x, axis=None):
     t = arrays.tensor(x)
     if axis is not None and (type(axis) is not int or t.shape[axis] != 1):
         refuse("squeeze", "of such axes of arrays")
-    return arrays.wrap(arrays.m.recorder.call(torch.squeeze, (t,) if axis is None else (t, axis), {}))
+    return arrays.view(x, arrays.m.recorder.call(torch.squeeze, (t,) if axis is None else (t, axis), {}))
 
 
 @_named("reshape")
 def reshape(arrays, x, shape):
-    return arrays.wrap(arrays.m.recorder.call(torch.reshape, (arrays.tensor(x), shape if isinstance(shape, (list, tuple)) else (
-        shape,)), {}))
+    shape = tuple(_extent(arrays, n) for n in (shape if isinstance(shape, (list, tuple)) else (shape,)))
+    return arrays.view(x, arrays.m.recorder.call(torch.reshape, (arrays.tensor(x), shape), {}))
 
 
 @_named("ravel")
 def ravel(arrays, x):
-    return arrays.wrap(arrays.m.recorder.call(torch.flatten, (arrays.tensor(x),), {}))
+    t = arrays.m.recorder.call(torch.Tensor.contiguous, (arrays.tensor(x),), {})
+    return arrays.view(x, arrays.m.recorder.call(torch.flatten, (t,), {}))
 
 
 @_named("transpose")
 def transpose(arrays, x, axes=None):
     t = arrays.tensor(x)
-    return arrays.wrap(arrays.m.recorder.call(torch.permute, (t, tuple(axes) if axes else tuple(reversed(range(t.dim())))), {}))
+    return arrays.view(x, arrays.m.recorder.call(torch.permute, (t, tuple(axes) if axes else tuple(reversed(range(t.dim())))), {}))
 
 
 @_named("flip")
 def flip(arrays, x, axis=None):
     t = arrays.tensor(x)
     dims = tuple(range(t.dim())) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return arrays.wrap(arrays.m.recorder.call(torch.flip, (t, dims), {}))
+    flipped = arrays.m.recorder.call(torch.flip, (t, dims), {})
+    return array_indexing.backwards(arrays, x, flipped) if arrays.m.is_array(x) else arrays.wrap(flipped)
 
 
 @_named("dot", "matmul")
@@ -162,14 +168,286 @@ def argwhere(arrays, x):
     return arrays.wrap(arrays.m.recorder.call(torch.argwhere, (arrays.tensor(x),), {}))
 
 
-@_named("zeros_like")
-def zeros_like(arrays, x):
-    return arrays.wrap(arrays.m.recorder.call(torch.zeros_like, (arrays.tensor(x),), {}))
+def _extent(arrays, n: Any) -> Any:
+    """A size as torch takes it."""
+    if arrays.m.is_array(n):
+        return arrays.m.tensor_item(n.tensor)
+    return arrays.m.tensor_item(n) if isinstance(n, torch.Tensor) else int(n) if isinstance(n, np.integer) else n
+
+
+def _dtype(dtype: Any) -> torch.dtype:
+    return arrays_module.torch_dtype(dtype)
+
+
+def _filled(arrays, shape: Any, value: Any, dtype: torch.dtype) -> Any:
+    shape = tuple(_extent(arrays, n) for n in (shape if isinstance(shape, (list, tuple)) else (shape,)))
+    made = arrays.m.recorder.call(torch.zeros, (shape,), {"dtype": dtype})
+    if value is not None:
+        arrays.m.recorder.call(torch.Tensor.copy_, (made, arrays.m.recorder.call(torch.Tensor.expand_as, (value, made), {})), {})
+    return arrays_module.RtArray(made)
+
+
+@_named("zeros", "empty")
+def zeros(arrays, shape, dtype=float, order="C"):
+    return _filled(arrays, shape, None, _dtype(dtype))
+
+
+@_named("ones")
+def ones(arrays, shape, dtype=float, order="C"):
+    return _filled(arrays, shape, arrays.m.scalar_tensor(1, _dtype(dtype)), _dtype(dtype))
+
+
+@_named("full")
+def full(arrays, shape, fill_value, dtype=None):
+    value = _value(arrays, fill_value)
+    dtype = value.dtype if dtype is None else _dtype(dtype)
+    return _filled(arrays, shape, _to(arrays, value, dtype), dtype)
+
+
+def _value(arrays, x: Any) -> torch.Tensor:
+    """A number as numpy would have it in an array."""
+    x = arrays.tensor(x)
+    if isinstance(x, torch.Tensor):
+        return x
+    kind = x.kind if isinstance(x, RtScalar) else type(x).__name__
+    return arrays.m.scalar_tensor(x, {"bool": torch.bool, "int": torch.int64, "float": torch.float64}[kind])
+
+
+def _to(arrays, t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    return t if t.dtype == dtype else arrays.m.recorder.call(torch.Tensor.to, (t, dtype), {})
+
+
+@_named("zeros_like", "empty_like")
+def zeros_like(arrays, x, dtype=None):
+    t = arrays.tensor(x)
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.zeros_like, (t,), {"dtype": t.dtype if dtype is None else _dtype(dtype)}))
 
 
 @_named("ones_like")
-def ones_like(arrays, x):
-    return arrays.wrap(arrays.m.recorder.call(torch.ones_like, (arrays.tensor(x),), {}))
+def ones_like(arrays, x, dtype=None):
+    t = arrays.tensor(x)
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.ones_like, (t,), {"dtype": t.dtype if dtype is None else _dtype(dtype)}))
+
+
+@_named("full_like")
+def full_like(arrays, x, fill_value, dtype=None):
+    made = zeros_like(arrays, x, dtype)
+    arrays.set_item(made, Ellipsis, fill_value)
+    return made
+
+
+@_named("arange")
+def arange(arrays, start, stop=None, step=1, dtype=None):
+    start, stop = (0, start) if stop is None else (start, stop)
+    parts = [arrays.m.tensor_item(arrays.tensor(n)) if arrays.m.is_array(n) or isinstance(n, torch.Tensor) else n for n in (start, stop, step)]
+    if not all(type(n) is int or isinstance(n, RtScalar) and n.kind == "int" for n in parts) or type(parts[2]) is not int or dtype not in (
+            None, int, np.int64):
+        refuse("arange", "of floats, or with a step that is")
+    return _range(arrays, parts)
+
+
+def _range(arrays, parts: list) -> Any:
+    """The numbers of a range, of which torch demands that it does not run the wrong way."""
+    start, stop, step = parts
+    ends = arrays.m.scalars.compare("le" if step > 0 else "ge", stop, start)
+    if ends if isinstance(ends, bool) else arrays.m.decide(ends):
+        return arrays_module.RtArray(arrays.m.recorder.call(torch.zeros, (0,), {"dtype": torch.int64}))
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.arange, (start, stop, step), {"dtype": torch.int64}))
+
+
+@_named("array")
+def array(arrays, x, dtype=None, copy=True):
+    if arrays.m.is_array(x):
+        made = arrays_module.RtArray(arrays.m.recorder.call(torch.clone, (x.tensor,), {}))
+    elif isinstance(x, torch.Tensor):
+        made = arrays_module.RtArray(arrays.m.recorder.call(torch.clone, (x,), {}))
+    else:
+        made = arrays_module.RtArray(_value(arrays, x))
+    return made if dtype is None else arrays.converted(made, dtype, False)
+
+
+@_named("asarray", "asanyarray")
+def asarray(arrays, x, dtype=None):
+    if isinstance(x, torch.Tensor):
+        x = arrays_module.RtArray(x)
+    if not arrays.m.is_array(x) or x.scalar:
+        return array(arrays, x, dtype)
+    return x if dtype is None else arrays.converted(x, dtype, False)
+
+
+@_named("ascontiguousarray")
+def ascontiguousarray(arrays, x, dtype=None):
+    made = asarray(arrays, x, dtype)
+    t = arrays.m.recorder.call(torch.Tensor.contiguous, (made.tensor,), {})
+    if made.source is not None:  # a view that runs backwards is not contiguous
+        return array(arrays, made)
+    return made if t is made.tensor else arrays_module.RtArray(t)
+
+
+@_named("copy")
+def copied(arrays, x):
+    return array(arrays, x)
+
+
+def _parts(arrays, items: Any) -> list[torch.Tensor]:
+    """Arrays that go into one, in the dtype that numpy gives it."""
+    if isinstance(items, RtList):
+        refuse("stack", "of a list of a length")
+    parts = [_value(arrays, x) for x in items]
+    common = parts[0].dtype
+    for p in parts[1:]:
+        common = arrays_module._numpy_promote(common, p.dtype)
+    return [_to(arrays, p, common) for p in parts]
+
+
+@_named("concatenate")
+def concatenate(arrays, items, axis=0):
+    if arrays.m.is_array(items):
+        items = arrays.rows(items)
+    parts = [arrays.m.recorder.call(torch.flatten, (p,), {}) for p in _parts(arrays, items)] if axis is None else _parts(arrays, items)
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.cat, (parts, axis or 0), {}))
+
+
+@_named("stack")
+def stack(arrays, items, axis=0):
+    if arrays.m.is_array(items):
+        items = arrays.rows(items)
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.stack, (_parts(arrays, items), axis), {}))
+
+
+@_named("vstack")
+def vertically(arrays, items):
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.vstack, (_parts(arrays, items),), {}))
+
+
+@_named("hstack")
+def horizontally(arrays, items):
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.hstack, (_parts(arrays, items),), {}))
+
+
+@_named("append")
+def append(arrays, x, values, axis=None):
+    parts = [arrays.m.recorder.call(torch.flatten, (p,), {}) if axis is None else p for p in _parts(arrays, [x, values])]
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.cat, (parts, axis or 0), {}))
+
+
+@_named("round", "around")
+def rounded(arrays, x, decimals=0):
+    if decimals != 0:
+        refuse("round", "to decimals, of numbers")
+    return arrays.wrap(arrays.m.recorder.call(torch.round, (_floats(arrays, "round", x),), {}))
+
+
+@_named("repeat")
+def repeat(arrays, x, repeats, axis=None):
+    t, dim = _along(arrays, x, axis)
+    repeats = _as_counts(arrays, repeats)
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.repeat_interleave, (t, repeats, dim), {}))
+
+
+def _as_counts(arrays, x: Any) -> Any:
+    x = arrays.tensor(x)
+    return _to(arrays, x, torch.int64) if isinstance(x, torch.Tensor) else x
+
+
+@_named("tile")
+def tile(arrays, x, reps):
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.tile, (_value(arrays, x), tuple(reps) if isinstance(reps, (list, tuple)) else (reps,)), {}))
+
+
+@_named("swapaxes")
+def swapaxes(arrays, x, axis1, axis2):
+    return arrays.view(x, arrays.m.recorder.call(torch.transpose, (arrays.tensor(x), axis1, axis2), {}))
+
+
+@_named("moveaxis")
+def moveaxis(arrays, x, source, destination):
+    return arrays.view(x, arrays.m.recorder.call(torch.movedim, (arrays.tensor(x), source, destination), {}))
+
+
+@_named("take")
+def take(arrays, x, indices, axis=None):
+    t, dim = _along(arrays, x, axis)
+    chosen = (slice(None),) * (dim % t.dim()) + (indices,)
+    return arrays.get_item(arrays_module.RtArray(t), chosen)
+
+
+@_named("roll")
+def roll(arrays, x, shift, axis=None):
+    if type(shift) is not int:
+        refuse("roll", "by a number")
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.roll, (arrays.tensor(x), shift) if axis is None else (arrays.tensor(x), shift, axis), {}))
+
+
+@_named("diff")
+def diff(arrays, x, n=1, axis=-1):
+    t = arrays.tensor(x)
+    if t.dtype == torch.bool or type(n) is not int:
+        refuse("diff", "of truth values")
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.diff, (t,), {"n": n, "dim": axis}))
+
+
+@_named("outer")
+def outer(arrays, a, b):
+    x, y = _parts(arrays, [a, b])
+    x, y = (arrays.m.recorder.call(torch.flatten, (t,), {}) for t in (x, y))
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.outer, (x, y), {}))
+
+
+@_named("searchsorted")
+def searchsorted(arrays, a, v, side="left"):
+    x, y = _parts(arrays, [a, v])
+    return arrays.wrap(arrays.m.recorder.call(torch.searchsorted, (x, y), {"side": side}))
+
+
+@_named("bincount")
+def bincount(arrays, x, minlength=0):
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.bincount, (_to(arrays, arrays.tensor(x), torch.int64),), {"minlength": minlength}))
+
+
+@_named("triu")
+def triu(arrays, x, k=0):
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.triu, (arrays.tensor(x), k), {}))
+
+
+@_named("tril")
+def tril(arrays, x, k=0):
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.tril, (arrays.tensor(x), k), {}))
+
+
+def _operation(op: str) -> Callable:
+    def operation(arrays, a, b):
+        return arrays.binary(op, a, b, False)
+
+    return operation
+
+
+def _comparison(op: str) -> Callable:
+    def comparison(arrays, a, b):
+        return arrays.compare(op, a, b)
+
+    return comparison
+
+
+TABLE.update({name: _operation(op) for name, op in {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "true_divide": "truediv", "power": "pow", "mod": "mod",
+    "remainder": "mod", "floor_divide": "floordiv", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}.items()})
+TABLE.update({name: _comparison(op) for name, op in {
+    "equal": "eq", "not_equal": "ne", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le"}.items()})
+
+
+@_named("negative")
+def negative(arrays, x):
+    return arrays.unary("neg", x) if arrays.m.is_array(x) else refuse("negative", "of such values")
+
+
+@_named("array_equal")
+def array_equal(arrays, a, b):
+    x, y = arrays.tensor(a), arrays.tensor(b)
+    if not (isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor)) or tuple(x.shape) != tuple(y.shape):
+        refuse("array_equal", "of arrays whose extents are")
+    same = arrays.m.recorder.call(torch.all, (arrays.compare("eq", a, b).tensor,), {})
+    return arrays.m.tensor_item(same)
 
 
 @_named("shape")
@@ -192,5 +470,11 @@ def unique(arrays, x):
 
 
 @_named("norm")
-def norm(arrays, x):
-    return arrays.wrap(arrays.m.recorder.call(torch.linalg.vector_norm, (_floats(arrays, "linalg.norm", x),), {}))
+def norm(arrays, x, ord=None, axis=None, keepdims=False):
+    t = _floats(arrays, "linalg.norm", x)
+    if ord not in (None, 1, 2) or ord is not None and axis is None and t.dim() != 1 or axis is not None and type(axis) is not int:
+        refuse("linalg.norm", "of such an order, of arrays")
+    return arrays.wrap(arrays.m.recorder.call(torch.linalg.vector_norm, (t, ord or 2, axis, keepdims), {}))
+
+
+from . import arrays as arrays_module  # noqa: E402  (it needs this module)

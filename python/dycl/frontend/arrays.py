@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """numpy arrays known only at run time: a tensor in numpy's clothes.
 
-Only what small results need (argmax over confidences, max, mean, comparisons, indexing): each maps to
-the torch operation with the same meaning; anything else is refused.
+What is done to them maps to the torch operation with the same meaning; anything else is refused. Views are views and copies
+are copies as in numpy: an array may be written (array_indexing.py), and so may the tensor whose memory it is.
 """
 
 from __future__ import annotations
@@ -10,24 +10,32 @@ from __future__ import annotations
 import inspect
 import operator
 import warnings
+import weakref
 from typing import Any
 
 import numpy as np
 import torch
 
-from . import array_functions
+from . import array_functions, array_indexing, ndarrays
 from .diagnostics import CaptureRefusal
+from .rtlist import RtList
 from .values import Escape, RtScalar
 
 
 class RtArray:
-    """Immutable: `tensor` is the symbolic tensor that holds the elements. `scalar`: a numpy scalar."""
+    """`tensor` is the symbolic tensor that holds the elements. `scalar`: a numpy scalar. `source`: of a copy that is a view in
+    numpy, a weak reference to the storage that it would look at."""
 
-    __slots__ = ("tensor", "scalar")
+    __slots__ = ("tensor", "scalar", "source", "__weakref__")
 
-    def __init__(self, tensor: torch.Tensor, scalar: bool = False):
+    def __init__(self, tensor: torch.Tensor, scalar: bool = False, source: Any = None):
         self.tensor = tensor
         self.scalar = scalar
+        self.source = source
+
+    def is_copy(self) -> bool:
+        """Whether numpy would have it share memory that somebody still looks at."""
+        return self.source is not None and self.source() is not None
 
     @property
     def origin(self):
@@ -67,7 +75,10 @@ _FLOATING = {"exp", "sqrt", "log", "tanh", "log2", "log10", "log1p", "expm1", "s
 
 class Arrays:
     def __init__(self, machine):
+        from . import protocol  # it needs this module
+
         self.m = machine
+        self.protocol = protocol
 
     # -- conversions ----------------------------------------------------------------
 
@@ -79,7 +90,10 @@ class Arrays:
             return x
         if isinstance(x, (np.ndarray, np.generic)):
             return self.m.recorder.call(torch.from_numpy, (np.array(x, order="C"),), {})
+        if isinstance(x, RtList):
+            return self.m.lists.numbers(x, {"int": torch.int64, "float": torch.float64}.get(x.kind[0]))
         if isinstance(x, (list, tuple)):
+            self.m.note_read(x)
             return self.stack(x)
         raise CaptureRefusal(f"numpy with a {type(x).__name__} among values known only at run time", kind="numpy")
 
@@ -106,6 +120,22 @@ class Arrays:
             return RtArray(x, scalar=x.dim() == 0)
         return tuple(map(self.wrap, x)) if type(x) is tuple else x  # numpy.where of one array
 
+    def number(self, t: torch.Tensor) -> RtArray:
+        """A numpy scalar, which does not change when the array is written that it was taken from."""
+        return RtArray(self.m.recorder.call(torch.clone, (t,), {}), scalar=True)
+
+    def view(self, of: Any, t: torch.Tensor) -> RtArray:
+        """An array that looks at the memory of another."""
+        source = of.source if isinstance(of, RtArray) else None
+        return RtArray(t) if source is None else self.guarded(t, source)
+
+    def guarded(self, t: torch.Tensor, source: Any) -> RtArray:
+        made = RtArray(t, source=source)
+        cell = source()
+        if cell is not None:
+            cell.arrays = (*cell.arrays, weakref.ref(made))
+        return made
+
     # -- numpy functions -----------------------------------------------------------------
 
     def function(self, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -117,18 +147,13 @@ class Arrays:
         return self._as_numpy_has_it(self._function(name, args, kwargs), wanted, name)
 
     def _function(self, name: str, args: tuple, kwargs: dict) -> Any:
-        if name in ("array", "asarray", "stack") and len(args) == 1 and not kwargs:
-            source = args[0]
-            return RtArray(source.tensor) if isinstance(source, RtArray) else self.wrap(self.tensor(source))
-        if name == "concatenate" and not kwargs.get("axis"):
-            return self.wrap(self.m.recorder.call(torch.cat, ([self.tensor(a) for a in args[0]],), {}))
-        if name in ("mean",) and set(kwargs) <= {"axis"}:
+        if name == "mean" and set(kwargs) <= {"axis", "keepdims"} and len(args) < 3:
             return self._mean(*args, **kwargs)
-        if name in ("argmax", "argmin") and set(kwargs) <= {"axis"}:
+        if name in ("argmax", "argmin") and set(kwargs) <= {"axis"} and len(args) < 3:
             x = self.tensor(args[0])
             axis = kwargs.get("axis", args[1] if len(args) > 1 else None)
             return self.wrap(self.m.recorder.call(_FUNCTIONS[name], (x, axis) if axis is not None else (x,), {}))
-        if name in ("max", "amax", "min", "amin", "sum", "any", "all") and set(kwargs) <= {"axis"}:
+        if name in ("max", "amax", "min", "amin", "sum", "any", "all") and set(kwargs) <= {"axis", "keepdims"} and len(args) < 3:
             return self._reduce(name, *args, **kwargs)
         if name in _FUNCTIONS and not kwargs:
             operands = self._matched(tuple(self._operand(a, name in _FLOATING) for a in args), name)
@@ -167,20 +192,26 @@ class Arrays:
             x = self.m.recorder.call(torch.Tensor.to, (x, torch.float64), {})
         return x
 
-    def _mean(self, x: Any, axis: Any = None) -> Any:
+    def _mean(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         x = self.tensor(x)
         if not x.dtype.is_floating_point:
             x = self.m.recorder.call(torch.Tensor.to, (x, torch.float64), {})
-        return self.wrap(self.m.recorder.call(torch.mean, (x,) if axis is None else (x, axis), {}))
+        return self._reduced(torch.mean, x, axis, keepdims)
 
-    def _reduce(self, name: str, x: Any, axis: Any = None) -> Any:
+    def _reduce(self, name: str, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         x = self.tensor(x)
-        if name == "sum" and x.dtype in (torch.int32, torch.uint8, torch.int16, torch.int8):
-            raise CaptureRefusal("numpy.sum of small integers known only at run time", "use torch.sum", kind="numpy")
-        if name in ("max", "amax", "min", "amin") and axis is None:
+        if name in ("max", "amax", "min", "amin") and axis is None and not keepdims:
             fn = torch.max if name.endswith("max") else torch.min
             return self.wrap(self.m.recorder.call(fn, (x,), {}))
-        return self.wrap(self.m.recorder.call(_FUNCTIONS[name], (x,) if axis is None else (x, axis), {}))
+        if name in ("any", "all") and x.dtype != torch.bool:
+            x = self.m.recorder.call(torch.ne, (x, 0), {})
+        return self._reduced(_FUNCTIONS[name], x, axis, keepdims)
+
+    def _reduced(self, fn: Any, x: torch.Tensor, axis: Any, keepdims: bool) -> Any:
+        if axis is None and not keepdims:
+            return self.wrap(self.m.recorder.call(fn, (x,), {}))
+        axis = tuple(range(x.dim())) if axis is None else axis
+        return self.wrap(self.m.recorder.call(fn, (x, axis), {"keepdim": bool(keepdims)}))
 
     # -- methods and attributes ----------------------------------------------------------------
 
@@ -194,7 +225,9 @@ class Arrays:
         if name == "size":
             return self.m.recorder.call(torch.Tensor.numel, (t,), {})
         if name == "T":
-            return self.wrap(self.m.recorder.attribute(t, "T"))
+            return self.view(array, self.m.recorder.call(torch.permute, (t, tuple(reversed(range(t.dim())))), {}))
+        if name == "itemsize":
+            return t.element_size()
         return BoundArrayMethod(array, name)
 
     def method(self, bound: "BoundArrayMethod", args: tuple, kwargs: dict) -> Any:
@@ -203,33 +236,72 @@ class Arrays:
             return self.m.tensor_item(array.tensor)
         if name == "tolist":
             return self.m.tolist(array.tensor)
-        if name == "copy" or name == "squeeze" and not args or name in ("flatten", "ravel"):
-            fn = {"copy": torch.clone, "squeeze": torch.squeeze}.get(name, torch.flatten)
-            return self.wrap(self.m.recorder.call(fn, (array.tensor,), {}))
-        if name in ("argmax", "argmin", "max", "min", "sum", "mean", "any", "all", "argsort", "clip", "cumsum", "prod", "std", "var",
-                    "squeeze", "nonzero", "dot"):
+        if name == "item" and all(type(a) is int or isinstance(a, RtScalar) for a in args):
+            source = self.m.recorder.call(torch.flatten, (array.tensor,), {}) if len(args) == 1 else array.tensor
+            return self.m.tensor_item(self.protocol.get_item(self.m, self.m.current, source, args))
+        if name in ("copy", "flatten") and not args and not kwargs:
+            copied = self.m.recorder.call(torch.clone, (array.tensor,), {})
+            return RtArray(copied, array.scalar) if name == "copy" else RtArray(self.m.recorder.call(torch.flatten, (copied,), {}))
+        if name in _METHODS:
             return self.function(getattr(np, name), (array, *args), kwargs)
         if name in ("reshape", "transpose"):
             shape = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
-            return self.function(getattr(np, name), (array, shape), kwargs)
-        if name == "astype" and args[0] in (int, float, bool, np.float32, np.float64, np.int64):
-            dtype = {int: torch.int64, float: torch.float64, bool: torch.bool, np.float32: torch.float32,
-                     np.float64: torch.float64, np.int64: torch.int64}[args[0]]
-            return self.wrap(self.m.recorder.call(torch.Tensor.to, (array.tensor, dtype), {}))
+            return self.function(getattr(np, name), (array, shape) if shape or name == "reshape" else (array,), kwargs)
+        if name == "astype" and args and not set(kwargs) - {"copy"}:
+            return self.converted(array, args[0], kwargs.get("copy", True))
+        if name == "fill" and len(args) == 1 and not kwargs:
+            return self.set_item(array, Ellipsis, args[0])
+        if name == "sort" and not array.scalar:
+            return self.set_item(array, Ellipsis, self.function(np.sort, (array, *args), kwargs))
         raise CaptureRefusal(f"the numpy method {name} on an array known only at run time",
                              "use the torch method before .numpy()", kind="numpy")
 
     # -- operators ------------------------------------------------------------------------------
 
+    @staticmethod
+    def concern(a: Any, b: Any) -> bool:
+        """Whether an operator between the two is numpy's, of values known only at run time."""
+        return isinstance(a, RtArray) or isinstance(b, RtArray) or isinstance(a, RtScalar) and isinstance(b, (np.ndarray, np.generic)) or (
+            isinstance(b, RtScalar) and isinstance(a, (np.ndarray, np.generic)))
+
+    def _with_tensor(self, fn: Any, a: Any, b: Any) -> Any:
+        """Beside a tensor a numpy scalar counts as a number; an array is refused or not, by the operator."""
+        if any(isinstance(x, np.ndarray) or isinstance(x, RtArray) and not x.scalar for x in (a, b)):
+            raise CaptureRefusal("an operator between a tensor and a numpy array known only at run time", "convert one of them", kind="numpy")
+        a, b = (self.m.tensor_item(x.tensor) if isinstance(x, RtArray) else x for x in (a, b))
+        return self.m.recorder.call(fn, (a, b), {})
+
     def binary(self, op: str, a: Any, b: Any, inplace: bool) -> Any:
-        if inplace:
-            raise CaptureRefusal("an in-place operation on a numpy array known only at run time", kind="numpy")
+        if inplace and isinstance(a, np.ndarray):
+            ndarrays.at_run_time(self.m, a)
+        if inplace and isinstance(a, RtArray) and not a.scalar:
+            return self._inplace(op, a, b)
         fn = getattr(operator, {"and": "and_", "or": "or_"}.get(op, op))
+        if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+            return self._with_tensor(getattr(operator, f"i{op}") if inplace and isinstance(a, torch.Tensor) else fn, a, b)
         wanted = _dtype_of(fn, (a, b), {})
         x, y = (self._in(t, wanted) for t in self._alike(self.tensor(a), self.tensor(b)))
-        if op in ("pow", "floordiv", "mod") and not _floating(x, y):
+        if op in ("pow", "floordiv", "mod") and not _floating(x, y) and not (op != "pow" and type(y) is int and y > 0):
             raise CaptureRefusal(f"numpy {op} of integers known only at run time", "use torch", kind="numpy")
         return self._as_numpy_has_it(self.wrap(self.m.recorder.call(fn, (x, y), {})), wanted, op)
+
+    def _inplace(self, op: str, a: RtArray, b: Any) -> RtArray:
+        """The array itself, with the result written to it: numpy demands that the result's kind fits."""
+        array_indexing.check_writable(a)
+        result = self.binary(op, a, b, False)
+        kinds = [np.dtype(str(t.dtype).removeprefix("torch.")) for t in (result.tensor, a.tensor)]
+        if not np.can_cast(*kinds, "same_kind") or tuple(result.tensor.shape) != tuple(a.tensor.shape):
+            raise CaptureRefusal(f"an in-place operation that numpy refuses: {kinds[0]} into {kinds[1]}, or a result of another shape",
+                                 "use arrays of one dtype and shape", kind="numpy")
+        self.m.recorder.call(torch.Tensor.copy_, (a.tensor, array_indexing.assigned(self, a.tensor, result)), {})
+        return a
+
+    def converted(self, array: Any, dtype: Any, copied: bool = True) -> Any:
+        """astype: a copy, unless told otherwise."""
+        wanted = torch_dtype(dtype)
+        if array.tensor.dtype == wanted and not copied:
+            return array
+        return RtArray(self.m.recorder.call(torch.Tensor.to, (array.tensor, wanted), {"copy": True}), array.scalar)
 
     def _in(self, x: Any, dtype: torch.dtype | None) -> Any:
         if dtype is None or not dtype.is_floating_point or not isinstance(x, torch.Tensor) or x.dtype == dtype:
@@ -254,19 +326,38 @@ class Arrays:
         return self.wrap(self.m.recorder.call(getattr(operator, op), (x.tensor,), {}))
 
     def compare(self, op: str, a: Any, b: Any) -> Any:
+        if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+            return self._with_tensor(getattr(operator, op), a, b)
+        if a is None or b is None or isinstance(a, str) or isinstance(b, str):
+            raise CaptureRefusal("a comparison of a numpy array known only at run time with None or text", "use `is`", kind="numpy")
         x, y = self._alike(self.tensor(a), self.tensor(b))
+        if any(isinstance(t, torch.Tensor) and not t.dtype.is_floating_point for t in (x, y)):
+            x, y = (self.m.scalar_tensor(v, torch.float64) if isinstance(v, float) or isinstance(v, RtScalar) and v.kind == "float" else v
+                    for v in (x, y))
+            x, y = self._alike(x, y)
         return self.wrap(self.m.recorder.call(getattr(operator, op), (x, y), {}))
 
     def get_item(self, array: RtArray, key: Any) -> Any:
-        key = tuple(self.tensor(k) if isinstance(k, RtArray) else k for k in key) if isinstance(key, tuple) else (
-            key.tensor if isinstance(key, RtArray) else key)
-        return self.wrap(self.m.recorder.call(operator.getitem, (array.tensor, key), {}))
+        return array_indexing.get(self, array, key)
+
+    def get_known(self, array: np.ndarray, key: Any) -> Any:
+        """An array known while compiling, at a place that is not. What looks at its memory must see what is written there later."""
+        found = self.get_item(RtArray(self.m.recorder.call(torch.from_numpy, (array,), {})), key)
+        if not found.scalar and all(not isinstance(k, (RtArray, torch.Tensor, list, np.ndarray)) for k in (key if type(key) is tuple else (key,))):
+            ndarrays.at_run_time(self.m, array)
+        return RtArray(self.m.recorder.call(torch.clone, (found.tensor,), {}), found.scalar)
 
     def rows(self, array: RtArray) -> tuple:
-        return tuple(self.wrap(row) for row in self.m.recorder.call(torch.unbind, (array.tensor, 0), {}))
+        """What iteration gives; a number among them is still a view, see `row`."""
+        return tuple(RtArray(row, scalar=row.dim() == 0, source=array.source)
+                     for row in self.m.recorder.call(torch.unbind, (array.tensor, 0), {}))
+
+    def row(self, row: RtArray) -> RtArray:
+        """One of `rows`, at the moment when it is asked for."""
+        return self.number(row.tensor) if row.scalar else self.view(row, row.tensor)
 
     def set_item(self, array: RtArray, key: Any, value: Any) -> None:
-        raise CaptureRefusal("a numpy array known only at run time is written", "write to the tensor", kind="numpy")
+        array_indexing.put(self, array, key, value)
 
     def is_instance(self, array: RtArray, kinds: Any) -> bool:
         example = np.zeros((), dtype=str(array.tensor.dtype).removeprefix("torch."))
@@ -306,6 +397,19 @@ def _example(x: Any) -> Any:
     if isinstance(x, torch.Tensor):
         raise TypeError("a tensor among arrays")
     return type(x)(map(_example, x)) if type(x) in (list, tuple) else x
+
+
+_METHODS = frozenset(("argmax", "argmin", "max", "min", "sum", "mean", "any", "all", "argsort", "clip", "cumsum", "prod", "std", "var",
+                      "squeeze", "nonzero", "dot", "ravel", "round", "repeat", "take", "swapaxes", "searchsorted", "diagonal", "trace"))
+DTYPES = frozenset(("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"))
+
+
+def torch_dtype(dtype: Any) -> torch.dtype:
+    """Of numpy's dtype, or whatever numpy takes for one."""
+    name = np.dtype(dtype).name
+    if name not in DTYPES:
+        raise CaptureRefusal(f"a numpy array of {name} known only at run time", kind="numpy")
+    return getattr(torch, name)
 
 
 def _floating(x: Any, y: Any) -> bool:

@@ -48,16 +48,55 @@ def _new_tensor(recorder, fn, args, kwargs):
 def _data_and_options(args: tuple, kwargs: dict) -> tuple[Any, dict]:
     options = dict(kwargs)
     if args:
-        return _of_array(args[0]), options | dict(zip(["dtype", "device"], args[1:]))
+        return _of_arrays(args[0], options | dict(zip(["dtype", "device"], args[1:])))
     for name in ("data", "obj"):
         if name in options:
-            return _of_array(options.pop(name)), options
+            return _of_arrays(options.pop(name), options)
     raise TypeError("tensor() missing 1 required positional argument: 'data'")
+
+
+def _of_arrays(data: Any, options: dict) -> tuple[Any, dict]:
+    """Without numpy scalars of run time in its lists; they count for the dtype."""
+    if not isinstance(data, (list, tuple)) or not _has_array(data):
+        return _of_array(data), options
+    if options.get("dtype") is None:
+        options = options | {"dtype": torch.tensor(_example(data)).dtype}
+    return _numbers(data), options
+
+
+def _has_array(data: Any) -> bool:
+    return any(_has_array(x) if isinstance(x, (list, tuple)) else isinstance(x, RtArray) for x in data)
+
+
+def _example(data: Any) -> Any:
+    if isinstance(data, RtArray):
+        return np.zeros([], str(data.tensor.dtype).removeprefix("torch."))[()]
+    if isinstance(data, RtScalar):
+        return {"int": 0, "float": 0.0, "bool": False}[data.kind]
+    if isinstance(data, torch.Tensor):
+        raise CaptureRefusal("torch.tensor of tensors and numpy numbers known only at run time", "convert them with float()", kind="build.data")
+    return [_example(x) for x in data] if isinstance(data, (list, tuple)) else data
+
+
+def _numbers(data: Any) -> Any:
+    if isinstance(data, RtArray):
+        if not data.scalar:
+            raise CaptureRefusal("torch.tensor of a list of numpy arrays known only at run time", "use np.stack first", kind="build.data")
+        return data.tensor
+    return [_numbers(x) for x in data] if isinstance(data, (list, tuple)) else data
 
 
 def _of_array(data: Any) -> Any:
     """An array known only at run time is a tensor in numpy's clothes; a numpy scalar has no memory to share."""
-    return data.tensor if isinstance(data, RtArray) and not data.scalar else data
+    if not isinstance(data, RtArray) or data.scalar:
+        return data
+    if data.source is not None:
+        _refuse_negative()
+    return data.tensor
+
+
+def _refuse_negative() -> None:
+    raise CaptureRefusal("a tensor of a numpy array with a negative step, which torch does not take", "copy() the array first", kind="numpy")
 
 
 def _converted(recorder, tensor: torch.Tensor, options: dict) -> torch.Tensor:
@@ -139,6 +178,8 @@ def _scalar_tensor(recorder, fn, args, kwargs):
 
 def _from_numpy(recorder, fn, args, kwargs):
     if isinstance(args[0], RtArray):
+        if args[0].source is not None:
+            _refuse_negative()
         return args[0].tensor  # one memory
     with recorder.without_modes():
         made = recorder.constant_handle(torch.from_numpy(args[0]).clone())

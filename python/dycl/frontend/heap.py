@@ -238,6 +238,7 @@ class Heap:
         self.before_write: Any = lambda obj: None  # told of an object from outside that is written
         self.fragile: dict[int, tuple] = {}  # id -> (object, what to call before a change): copies of it are elsewhere
         self.fresh_arrays: dict[int, Any] = {}  # id -> a weak reference to a numpy array that was made during capture
+        self.array_places: dict[int, tuple] = {}  # id -> (a weak reference to a numpy array, the instruction that made it)
         self.beside: dict[int, list] = {}  # id of a numpy array -> (weak references to it, to the storage of a tensor that shares its memory)
         self.installed = 0  # objects put in place for the states gone to, since dead ones were looked for
         self.dirty: set[int] = set()  # touched since the active overlay was last saved

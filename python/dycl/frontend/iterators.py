@@ -36,6 +36,12 @@ class SeqIter:
         self.sequence, self.index = contents
 
 
+class ArrayIter(SeqIter):
+    """Over the rows of a numpy array known only at run time."""
+
+    __slots__ = ()
+
+
 class LiveIter(SeqIter):
     """Over a container that may change meanwhile: `sequence` has its keys (or places) when the iteration began, the
     items are looked up as they are now. kind: "keys", "values", "items", "items of" a set or deque, "reversed" list."""
@@ -182,7 +188,9 @@ def get_iter(m: Machine, s: State, obj: Any) -> Any:
     if m.is_tensor(obj):
         return tensor_iter(m, obj)
     if m.is_array(obj) and obj.tensor.dim() and type(obj.tensor.shape[0]) is int:
-        return m.new(SeqIter(m.arrays.rows(obj)))
+        return m.new(ArrayIter(m.arrays.rows(obj)))
+    if m.is_array(obj) and obj.tensor.dim():
+        return protocol.call(m, s, m.shim("iterate_array"), (obj,), {})
     if protocol.python_method(obj, "__iter__") is not None:
         return protocol.call(m, s, protocol.special_method(m, obj, "__iter__"), (), {})
     if isinstance(obj, (list, dict, set, collections.deque)):
@@ -248,7 +256,7 @@ def next_item(m: Machine, s: State, iterator: Any, exhausted, sent: Any = None) 
         item = iterator.sequence[iterator.index]
         m.heap.touch(iterator)
         iterator.index += 1
-        return item
+        return item if not m.is_array(item) or type(iterator) is not ArrayIter else m.arrays.row(item)
     if isinstance(iterator, MGenerator):
         return resume(m, s, iterator, exhausted, sent)
     if isinstance(iterator, NativeIter):
@@ -369,11 +377,13 @@ def materialise(m: Machine, source: Any) -> list | tuple | None:
     if isinstance(source, SeqIter):
         items = list(source.sequence[source.index:]) if not isinstance(source.sequence, range) else list(
             source.sequence)[source.index:]
+        if type(source) is ArrayIter:
+            items = [m.arrays.row(x) for x in items]
         m.heap.touch(source)
         source.index += len(items)
         return items
     if m.is_array(source) and source.tensor.dim() and type(source.tensor.shape[0]) is int:
-        return list(m.arrays.rows(source))
+        return [m.arrays.row(x) for x in m.arrays.rows(source)]
     if m.is_tensor(source) and len(source.shape) and type(source.shape[0]) is int:
         return list(m.recorder.call(type(source).unbind, (source, 0), {}))
     return None

@@ -314,7 +314,11 @@ class Unifier:
         if isinstance(a, RtArray):
             if a.scalar != b.scalar:
                 self.apart("a numpy array in one state, a number in the other")
-            return RtArray(self.unify(a.tensor, b.tensor), a.scalar)
+            if a.source is not b.source and (a.source is None or b.source is None or a.is_copy() or b.is_copy()):
+                self.apart("views of arrays, with a negative step in one state")
+            if a.is_copy() and a.tensor is not b.tensor:
+                self.apart("views of arrays with a negative step")
+            return RtArray(self.unify(a.tensor, b.tensor), a.scalar, a.source)
         if isinstance(a, RtText):
             if len(a.parts) != len(b.parts):
                 self.apart("different texts")

@@ -99,7 +99,7 @@ def tensor_method(m: Machine, s: State, t: torch.Tensor, name: str, args: tuple,
 
 def _numpy(m: Machine, t: torch.Tensor) -> Any:
     real = m.recorder.static(t)
-    return RtArray(t) if real is None else ndarrays.of_tensor(m, t, real)
+    return RtArray(t) if real is None or ndarrays.is_lifted(m) else ndarrays.of_tensor(m, t, real)
 
 
 # ---- containers and text ---------------------------------------------------------------------------

@@ -4,6 +4,9 @@
 Their contents are per state, like those of any object (heap.py): a write is announced for the array that owns the memory. Native
 code that is given arrays runs with them read-only at first; if it wants to write, the write is announced and it runs again. An
 array that a tensor of the program shares its memory with is not written at all.
+
+An array that the program makes and then gives a value of run time begins anew as an array of run time (`at_run_time`): the place
+that made it is remembered, and the next attempt of the capture has an RtArray there, whose contents are known as long as they are.
 """
 
 from __future__ import annotations
@@ -12,8 +15,9 @@ import weakref
 from typing import Any, Callable, Iterator
 
 import numpy as np
+import torch
 
-from .diagnostics import CaptureRefusal
+from .diagnostics import CaptureRefusal, Restart
 from .heap import Cell, memory_of
 
 
@@ -61,10 +65,43 @@ def _unlock(arrays: list) -> None:
 
 def made(m, result: Any, given: list) -> Any:
     """Arrays that native code made are the program's own."""
+    place = _place(m)
     for array in leaves(result):
         if array.base is None and not any(array is x for x in given):
             m.heap.fresh_arrays[id(array)] = weakref.ref(array)
-    return result
+            m.heap.array_places[id(array)] = (weakref.ref(array), place)
+    return result if place not in m.decisions.run_time_arrays else _lifted(m, result, given)
+
+
+def _place(m) -> Any:
+    """The instruction at hand."""
+    frame = m.current.frames[-1] if m.current is not None and m.current.frames else None
+    return None if frame is None else (frame.info.code, frame.pc)
+
+
+def _lifted(m, result: Any, given: list) -> Any:
+    """New arrays as arrays of run time."""
+    if isinstance(result, np.ndarray):
+        if result.dtype.name not in arrays.DTYPES or any(memory_of(result) is memory_of(x) for x in given):
+            return result
+        return arrays.RtArray(m.recorder.call(torch.from_numpy, (np.array(result, order="C"),), {}))
+    return type(result)(_lifted(m, x, given) for x in result) if type(result) in (list, tuple) else result
+
+
+def is_lifted(m) -> bool:
+    """Whether the instruction at hand makes arrays of run time."""
+    return _place(m) in m.decisions.run_time_arrays
+
+
+def at_run_time(m, array: np.ndarray) -> None:
+    """The array gets contents that only the run knows."""
+    root = memory_of(array)
+    known, place = m.heap.array_places.get(id(root), (lambda: None, None))
+    if known() is not root or place is None or place in m.decisions.run_time_arrays or root.dtype.name not in arrays.DTYPES:
+        raise CaptureRefusal("a value known only at run time is put into a numpy array that the program did not make itself",
+                             "copy() the array first, or use a tensor", kind="numpy")
+    m.decisions.run_time_arrays.add(place)
+    raise Restart("a numpy array gets contents of run time")
 
 
 def share(heap, cell: Cell, array: np.ndarray) -> None:
@@ -79,6 +116,7 @@ def of_tensor(m, t: Any, real: Any) -> np.ndarray:
     with m.recorder.without_modes():
         array = np.array(real.detach().numpy())
     share(m.heap, (t if m.is_symbolic(t) else m.recorder.lift(t))._dycl.cell, array)
+    m.heap.array_places[id(array)] = (weakref.ref(array), _place(m))
     return array
 
 
@@ -103,3 +141,4 @@ def _seen(m) -> Iterator[np.ndarray]:
             yield from leaves(owner[name])
 
 
+from . import arrays  # noqa: E402  (it needs this module)

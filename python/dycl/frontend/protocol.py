@@ -571,7 +571,7 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
             return call(m, s, m.shim("augmented"), (a, b, method, op), {})
     if isinstance(a, RtList) or isinstance(b, RtList):
         return _list_binary(m, s, op, a, b, inplace)
-    if m.is_array(a) or m.is_array(b):
+    if m.arrays.concern(a, b):
         return m.arrays.binary(op, a, b, inplace)
     if isinstance(a, str) and op == "mod" and (m.is_tensor(b) or m.has_runtime(b)):
         return _percent_format(m, a, b if isinstance(b, tuple) else (b,))
@@ -729,7 +729,7 @@ def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
     m.note_read(a, b)
     if isinstance(a, RtList) or isinstance(b, RtList):
         return _compare_containers(m, s, op, a, b)
-    if m.is_array(a) or m.is_array(b):
+    if m.arrays.concern(a, b):
         return m.arrays.compare(op, a, b)
     forward, reflected = python_method(a, f"__{op}__"), python_method(b, f"__{TURNED.get(op, op)}__")
     if op == "ne" and forward is None and (python_method(a, "__eq__") or reflected is None and python_method(b, "__eq__")) is not None:
@@ -939,7 +939,10 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
             return call(m, s, m.shim("default_entry"), (container, key), {})
         return container[key]
     if isinstance(container, type) or not m.has_runtime(key):
-        return m.new_if_mutable(container[key])
+        found = container[key]
+        return ndarrays.made(m, found, [container]) if isinstance(found, np.ndarray) else m.new_if_mutable(found)
+    if type(container) is np.ndarray:
+        return m.arrays.get_known(container, key)
     raise CaptureRefusal(f"a {type(container).__name__} is indexed by a value known only at run time",
                          kind="index", because=key)
 
@@ -958,8 +961,8 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
     if m.is_tensor(container):
         m.recorder.call(operator.setitem, (container, slice_bounds(m, key), value), {})
         return None
-    if isinstance(container, np.ndarray) and (m.has_stand_in((key, value)) or m.has_tensor((key, value))):
-        raise CaptureRefusal("a value known only at run time is put into a numpy array", "use torch.stack, or a tensor", kind="numpy")
+    if isinstance(container, np.ndarray) and m.has_runtime((key, value)):
+        ndarrays.at_run_time(m, container)
     method = python_method(container, "__setitem__")
     if method is not None:
         return call_then(m, s, method, (container, key, value), {}, _drop)

@@ -68,12 +68,13 @@ class ListMethod:
 
 
 _PARTS = ("tuple", "list", "dict", "object")  # kinds that have kinds inside
+_TENSORS = ("tensor", "numpy")  # kinds whose values are tensors in the graph
 _DEEPEST = 6  # lists in lists
 _WIDEST = 64  # the extent of a tensor that becomes lists
 
 
 def kind_of_element(m: Any, x: Any, look: Any = contents_of) -> tuple | None:
-    """("tensor", TensorType, device), ("int",), ("float",), ("bool",), ("tuple", class, kinds), ("list", length, kinds),
+    """("tensor", TensorType, device), ("numpy", TensorType, device) of a numpy scalar, ("int",), ("float",), ("bool",), ("tuple", class, kinds), ("list", length, kinds),
     ("dict", keys, kinds), ("object", (class, names), kinds), inside of which ("const", value) too; None: no such element.
     `look`: the contents of an object (merge.py: as a state sees them)."""
     kind = _kind(m, x, look)
@@ -112,6 +113,8 @@ def _kind(m: Any, x: Any, look: Any, depth: int = 0) -> tuple | None:
     if isinstance(x, torch.Tensor):
         handle = x if hasattr(x, "_dycl") else m.recorder.lift(x)
         return ("tensor", m.recorder.type_of(handle), handle.device)
+    if m.is_array(x) and x.scalar:
+        return ("numpy", m.recorder.type_of(x.tensor), x.tensor.device)
     found = _parts(x, look) if depth < _DEEPEST and (isinstance(x, tuple) or m.is_born(x)) else None
     if found is None or found[0] == "dict" and not all(type(k) is str for k in found[1]):
         return None
@@ -126,10 +129,10 @@ def join(a: tuple | None, b: tuple | None) -> tuple | None:
         return b
     if a[0] != b[0]:
         return None
-    if a[0] == "tensor":
+    if a[0] in _TENSORS:
         if a[1].dtype != b[1].dtype or len(a[1].shape) != len(b[1].shape) or a[2] != b[2]:
             return None
-        return ("tensor", TensorType(a[1].dtype, tuple(x if x == y else None for x, y in zip(a[1].shape, b[1].shape))), a[2])
+        return (a[0], TensorType(a[1].dtype, tuple(x if x == y else None for x, y in zip(a[1].shape, b[1].shape))), a[2])
     if a[0] in _PARTS and a[1] == b[1] and len(a[2]) == len(b[2]):
         kinds = tuple(map(join, a[2], b[2]))
         return None if None in kinds else (a[0], a[1], kinds)
@@ -149,7 +152,7 @@ def leaf_types(kind: tuple) -> list:
         return [t for k in kind[2] for t in leaf_types(k)]
     if kind[0] == "const":
         return []
-    return [kind[1]] if kind[0] == "tensor" else [ScalarType(kind[0])]
+    return [kind[1]] if kind[0] in _TENSORS else [ScalarType(kind[0])]
 
 
 def leaves(m: Any, x: Any, kind: tuple) -> list[Value]:
@@ -157,6 +160,8 @@ def leaves(m: Any, x: Any, kind: tuple) -> list[Value]:
         return [v for y, k in zip(_parts(x, contents_of)[2], kind[2]) for v in leaves(m, y, k)]
     if kind[0] == "const":
         return []
+    if kind[0] == "numpy":
+        return [m.recorder.value_of(x.tensor)]
     return [m.recorder.value_of(x)] if kind[0] == "tensor" else [m.scalars.value(x, kind[0])]
 
 
@@ -351,7 +356,7 @@ class Lists:
         m = self.m
         if x.kind == EMPTY:
             raise RuntimeError(f"{how} expects a non-empty TensorList")
-        if x.kind[0] != "tensor":
+        if x.kind[0] != "tensor" and not (x.kind[0] == "numpy" and how == "stack" and axis == 0):
             self.refuse(x, CaptureRefusal(f"torch.{how} of a list of {x.kind[0]}s whose length is known only at run time",
                                           kind="list.stack"))
         nonempty = m.scalars.compare("gt", self.length(x), 0)
@@ -374,7 +379,7 @@ class Lists:
         """torch.tensor of a list of numbers."""
         from .constants import dtype_name
 
-        if x.kind[0] == "tensor" and not x.kind[1].shape:
+        if x.kind[0] in _TENSORS and not x.kind[1].shape:
             made = self.tensor(x, "stack", 0)
             return made if dtype in (None, made.dtype) else self.m.recorder.call(torch.Tensor.to, (made, dtype), {})
         if x.kind[0] in ("tuple", "list") and {k[0] for k in x.kind[2]} in ({"int"}, {"float"}, {"bool"}):
@@ -472,11 +477,13 @@ class Lists:
                 self.m.heap.fragile[id(self.m.new(made))] = (made, x.guard)
                 return made
             value = next(found)
-            if kind[0] != "tensor":
+            if kind[0] not in _TENSORS:
                 from .values import BY_KIND
 
                 return BY_KIND[kind[0]](value, self.m.recorder.span)
             handle = self._handle(kind[1].dtype, list(kind[1].shape), value, kind[2])
+            if kind[0] == "numpy":
+                return self.m.arrays.wrap(handle)
             handle._dycl.cell.note = x.guard
             return handle
 

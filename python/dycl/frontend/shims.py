@@ -391,6 +391,11 @@ def iterate_by_index(obj):
         i = i + 1
 
 
+def iterate_array(array):
+    for i in range(len(array)):
+        yield array[i]
+
+
 def chain_(*iterables):
     for it in iterables:
         for x in it:
