@@ -20,13 +20,14 @@ import torch
 
 from .diagnostics import CaptureRefusal
 from .graph import Block, Edge, Goto, ListType, Raise, TensorType
-from .iterators import RtRangeIter, SeqIter
+from .iterators import MGenerator, NativeIter, RtRangeIter, SeqIter
 from .merge import Apart, Unifier, _AliasGuard, _ListLeaf
 from .rtlist import RtList
 from .state import NULL, Frame, State
 from .values import RtInt, RtScalar
 
 _RESUMING = ("FOR_ITER", "SEND")  # the frame above is a generator's: the loop ends when that ends
+_ONE_BY_ONE = ("enumerate_", "map_", "filter_", "takewhile_")  # shims that are one loop over what they are given
 
 
 class LoopEntry:
@@ -124,7 +125,21 @@ class Loops:
             return self._close(state, frame, entry)
         if not entry.exit_forked or iteration < self.m.options.max_unroll and self._may_end(state, entry):
             return self._bounded(state, frame, entry, iteration)
+        if entry.mode == "try" and frame.instr.op == "FOR_ITER" and self._counts_off(frame.stack[-1]):
+            entry.mode, entry.why = "unroll", "it iterates over what is known while compiling"
+            return self._bounded(state, frame, entry, iteration)
         return self._generalise(state, entry)
+
+    def _counts_off(self, iterator: Any) -> bool:
+        """Each item moves it along a sequence known while compiling: no two iterations are alike, and no header fits."""
+        if isinstance(iterator, (SeqIter, NativeIter)):
+            return True
+        frame = iterator.frame if isinstance(iterator, MGenerator) else None
+        if frame is not None and frame.function is self.m.shim("zip_"):
+            sources = frame.locals[frame.info.local_index["iterators"]]
+            return type(sources) is list and any(map(self._counts_off, sources))
+        known = frame is not None and any(frame.function is self.m.shim(name) for name in _ONE_BY_ONE)
+        return known and len(frame.stack) > 0 and self._counts_off(frame.stack[0])
 
     def _enter(self, state: State, frame: Frame, header: int, iteration: int) -> None:
         entry = LoopEntry(header)
