@@ -18,7 +18,8 @@ Nothing that was measured is lost: each input of a part is kept in build/paper-w
 bench/results/paper.json. A run that was stopped, or asked for more inputs, goes on where it was; a part that crashes is
 reported and tried again by the next run. Several runs may share the work (other models, other parts): they add to one
 file. `--fresh` measures anew. docs/paper.md and its plots are written from the file at the end (`--report`: only that). --quick
-measures a little of everything within five minutes and writes bench/results/quick.json and quick.md instead.
+measures two inputs of twelve models, at least one of each family, within five minutes (all parts of one, all but the
+last engines' of the others) and writes bench/results/quick.json and quick.md instead.
 """
 
 from __future__ import annotations
@@ -55,6 +56,10 @@ QUICK_GUESS = {"compile": 6, "race1": 3, "correct": 3, "correct_openvino": 5, "e
                "inductor": 60}
 QUICK_SECONDS = 280
 QUICK_PARTS = ["compile", "race1", "eager", "correct", "race2"]
+# In a hurry: every family, of the largest its lightest (a VGG-16 at 256 x 256 alone takes a minute); and one with all parts.
+QUICK_MODELS = ["skipnet_rnn", "skipnet_ff", "blockdrop_110", "ranet", "blockdrop_32", "tree_lstm", "adaptive_computation_time",
+                "mixture_of_experts", "early_exit_decoder", "nmt", "sdn_mobilenet", "caption_googlenet"]
+QUICK_WHOLE = "skipnet_rnn"
 
 
 def main() -> int:
@@ -80,22 +85,20 @@ def main() -> int:
     import zoo
 
     names = [n for n in args.models.split(",") if n]
-    if not names:  # the paper's nine first; in a hurry what is small
-        slow = {n: args.quick and n.startswith(("sdn_", "caption_")) for n in zoo.MODELS}
-        names = sorted(zoo.MODELS, key=lambda n: (slow[n], not zoo.MODELS[n].paper))
+    names = names or (QUICK_MODELS if args.quick else sorted(zoo.MODELS, key=lambda n: not zoo.MODELS[n].paper))
     unknown = [n for n in names if n not in zoo.MODELS]
     if unknown:
         p.error(f"not in the zoo: {', '.join(unknown)}")
-    parts = [x for x in args.parts.split(",") if x] or (QUICK_PARTS if args.quick else PARTS)
-    if wrong := [x for x in parts if x not in PARTS]:
+    asked = [x for x in args.parts.split(",") if x]
+    if wrong := [x for x in asked if x not in PARTS]:
         p.error(f"no such part: {', '.join(wrong)}")
-    parts = [x for x in PARTS if x in parts]  # compile goes first: what it makes serves the others
+    plan = {name: parts_of(name, asked, args.quick) for name in names}
     store = Store(RESULTS / ("quick.json" if args.quick else "paper.json"))
     if not args.report:
         workload.tool("dycl-race")
         if args.fresh:
-            forget(store, names, parts, args.quick)
-        measure(store, names, parts, args, settings)
+            forget(store, plan, args.quick)
+        measure(store, plan, args, settings)
     import report
 
     results = store.read()
@@ -103,10 +106,16 @@ def main() -> int:
     page.write_text(report.page(results, page.parent / "plots"))
     if not args.quiet:
         print(f"wrote {store.file.relative_to(ROOT)} and {page.relative_to(ROOT)}")
-    failed = [f"{m}.{q}" for m in names for q in parts if "failed" in results["models"].get(m, {}).get(q, {})]
+    failed = [f"{m}.{q}" for m in plan for q in plan[m] if "failed" in results["models"].get(m, {}).get(q, {})]
     if failed:
         print("failed: " + ", ".join(failed))
     return 1 if failed else 0
+
+
+def parts_of(name: str, asked: list[str], quick: bool) -> list[str]:
+    """What is measured of a model, in the order of PARTS: what compile makes serves the others."""
+    wanted = asked or (PARTS if not quick or name == QUICK_WHOLE else QUICK_PARTS)
+    return [x for x in PARTS if x in wanted]
 
 
 class Store:
@@ -134,11 +143,12 @@ class Store:
         self.change(lambda results: results["models"].setdefault(name, {}).__setitem__(part, row))
 
 
-def forget(store: Store, names: list[str], parts: list[str], quick: bool) -> None:
-    for name in names:
+def forget(store: Store, plan: dict[str, list[str]], quick: bool) -> None:
+    for name, parts in plan.items():
         for part in parts:
             store.change(lambda results: results["models"].get(name, {}).pop(part, None))
-            Partial.file_of(work_folder(name, quick), part).unlink(missing_ok=True)
+            kept = {"correct": "correct_ort"}.get(part, part)
+            Partial.file_of(work_folder(name, quick), kept).unlink(missing_ok=True)
 
 
 def is_done(row: dict | None, part: str, settings: dict) -> bool:
@@ -148,11 +158,11 @@ def is_done(row: dict | None, part: str, settings: dict) -> bool:
     return part in ("compile", "inductor") or row.get("measured_inputs", 0) >= wanted
 
 
-def measure(store: Store, names: list[str], parts: list[str], args: argparse.Namespace, settings: dict) -> None:
+def measure(store: Store, plan: dict[str, list[str]], args: argparse.Namespace, settings: dict) -> None:
     """Model by model; the parts of one share a process, so that it is captured once."""
     known = store.read()["models"]
-    missing = lambda name: [q for q in parts if not is_done(known.get(name, {}).get(q), q, settings)]
-    todo = [(name, group) for alone in (False, True) for name in names
+    missing = lambda name: [q for q in plan[name] if not is_done(known.get(name, {}).get(q), q, settings)]
+    todo = [(name, group) for alone in (False, True) for name in plan
             if (group := [q for q in missing(name) if (q == "inductor") == alone])]
     guess = dict(QUICK_GUESS if args.quick else GUESS)
     started, count, finished = time.time(), sum(len(g) for _, g in todo), 0

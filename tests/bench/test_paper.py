@@ -99,3 +99,24 @@ def test_a_trace_is_wrong_where_its_numbers_are():
     run = peers.traced(model, (x,))
     assert not run.is_other(model(x)) and run.is_other(model(-x)) and run.is_other((x, x, 0))
     assert torch.equal(run((-x,))[0], -2 * x) and run((-x,))[1] == 0
+
+
+def test_in_a_hurry_every_family_and_every_part_is_measured():
+    import zoo
+
+    assert {zoo.MODELS[n].family for n in paper.QUICK_MODELS} == {e.family for e in zoo.MODELS.values()}
+    plan = {n: paper.parts_of(n, [], quick=True) for n in paper.QUICK_MODELS}
+    assert {part for parts in plan.values() for part in parts} == set(paper.PARTS)
+    assert all(parts[0] == "compile" for parts in plan.values())
+    assert paper.parts_of("ranet", ["correct", "compile"], quick=True) == ["compile", "correct"]
+    assert paper.parts_of("ranet", [], quick=False) == paper.PARTS
+
+
+def test_measuring_anew_forgets_the_inputs_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(paper, "WORK", tmp_path)
+    folder = paper.work_folder("ranet", True)
+    folder.mkdir(parents=True)
+    for backend in ("ort", "openvino"):
+        paper.Partial(folder, "correct_" + backend, "k").add(1, {})
+    paper.forget(paper.Store(tmp_path / "r.json"), {"ranet": ["correct", "correct_openvino"]}, True)
+    assert not list(folder.glob("*.jsonl"))
