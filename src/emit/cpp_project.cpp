@@ -61,17 +61,6 @@ std::string c_type(const ir::Type& type) {
   }
 }
 
-bool is_quoted(const std::string& line, std::size_t place) {
-  bool inside = false;
-  for (std::size_t i = 0; i < place; ++i) {
-    if (line[i] == '\\')
-      ++i;
-    else if (line[i] == '"')
-      inside = !inside;
-  }
-  return inside;
-}
-
 bool is_part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // Whether a word stands in a line of code outside of quotes.
@@ -131,6 +120,7 @@ class Project {
         main_(package.program.main()),
         name_(options.name),
         class_(class_name(options.name)),
+        c_name_(snake_name(options.name)),
         body_(std::move(body)),
         fields_(std::move(fields)),
         returns_(python_returns(package, fields_)) {
@@ -217,27 +207,28 @@ class Project {
     const std::string upper = upper_name();
     std::string text =
         "/* Written by dycl emit from " + name_ + ".dycl: the program from C. No function throws.\n" +
-        " * Those that can fail return 0 or a dycl_error_kind; " + name_ +
+        " * Those that can fail return 0 or a dycl_error_kind; " + c_name_ +
         "_error() then says more, on the\n * same thread until its next call. One thread at a time per program. */\n" +
         "#ifndef " + upper + "_C_H\n#define " + upper + "_C_H\n\n#include \"dycl/dycl.h\"\n\n" +
         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n#define " + upper + "_VERSION 1u\n\n" + "typedef struct " +
-        name_ + " " + name_ + ";\n\n";
-    text += "typedef struct " + name_ + "_inputs {\n";
+        c_name_ + " " + c_name_ + ";\n\n";
+    text += "typedef struct " + c_name_ + "_inputs {\n";
     for (const Input& f : inputs_) text += "  " + c_type(*f.type) + " " + f.name + ";" + c_note(*f.type);
     if (inputs_.empty()) text += "  int32_t unused;\n";
-    text += "} " + name_ +
-            "_inputs;\n\n/* Tensors point into the program, valid until the next call. */\ntypedef struct " + name_ +
+    text += "} " + c_name_ +
+            "_inputs;\n\n/* Tensors point into the program, valid until the next call. */\ntypedef struct " + c_name_ +
             "_outputs {\n";
     for (const ResultField& f : outputs_)
       text += "  " + c_type(f.type) + " " + f.name + extent(f) + ";" + c_note(f.type);
     if (outputs_.empty()) text += "  int32_t unused;\n";
-    text += "} " + name_ + "_outputs;\n\n";
-    text += "uint32_t " + name_ + "_version(void) DYCL_NOEXCEPT;\n" + "int32_t " + name_ +
-            "_create(const char* package, " + name_ + "** program) DYCL_NOEXCEPT;\n" + "int32_t " + name_ + "_run(" +
-            name_ + "* program, const " + name_ + "_inputs* inputs, " + name_ + "_outputs* outputs) DYCL_NOEXCEPT;\n" +
-            "void " + name_ + "_destroy(" + name_ + "* program) DYCL_NOEXCEPT; /* NULL is fine */\n" + "const char* " +
-            name_ + "_error(void) DYCL_NOEXCEPT;\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
-    return text;
+    text += "} " + c_name_ + "_outputs;\n\n";
+    text += "uint32_t " + c_name_ + "_version(void) DYCL_NOEXCEPT;\n" + "int32_t " + c_name_ +
+            "_create(const char* package, " + c_name_ + "** program) DYCL_NOEXCEPT;\n" + "int32_t " + c_name_ +
+            "_run(" + c_name_ + "* program, const " + c_name_ + "_inputs* inputs, " + c_name_ +
+            "_outputs* outputs) DYCL_NOEXCEPT;\n" + "void " + c_name_ + "_destroy(" + c_name_ +
+            "* program) DYCL_NOEXCEPT; /* NULL is fine */\n" + "const char* " + c_name_ +
+            "_error(void) DYCL_NOEXCEPT;\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+    return wrapped(text);
   }
 
   std::string c_source() const {
@@ -257,26 +248,31 @@ class Project {
                ";\n";
     }
     std::string text =
-        "// Written by dycl emit from " + name_ + ".dycl.\n#include \"" + name_ +
-        "_c.h\"\n\n#include <memory>\n#include <string>\n\n#include \"" + name_ +
+        "// Written by dycl emit from " + name_ + ".dycl.\n#include \"" + name_ + "_c.h\"\n\n" +
+        (store.find("std::size_t") == std::string::npos ? "" : "#include <cstddef>\n") +
+        "#include <exception>\n#include <memory>\n#include <string>\n\n#include \"" + name_ +
         ".h\"\n\nnamespace {\n\nthread_local std::string last_error;\n\n" +
+        "int32_t failed(int32_t kind, const char* text) noexcept {\n  try {\n    last_error = text;\n" +
+        "  } catch (...) {  // no memory for the text\n    last_error.clear();\n  }\n  return kind;\n}\n\n" +
         "template <typename Work>\nint32_t guarded(Work work) noexcept {\n  try {\n    work();\n    return 0;\n" +
-        "  } catch (const dycl::host::Failure& failure) {\n    last_error = failure.what();\n" +
-        "    return static_cast<int32_t>(failure.error().kind);\n  } catch (const std::exception& error) {\n" +
-        "    last_error = error.what();\n  } catch (...) {\n    last_error = \"unknown\";\n  }\n  return "
-        "DYCL_INTERNAL;\n}\n\n}  // namespace\n\n";
-    text += "struct " + name_ + " {\n  explicit " + name_ + "(const char* package) : program(package) {}\n  " + class_ +
-            " program;\n};\n\nextern \"C\" {\n\n";
-    text += "uint32_t " + name_ + "_version(void) noexcept { return " + upper_name() + "_VERSION; }\n\n";
-    text += "int32_t " + name_ + "_create(const char* package, " + name_ + "** program) noexcept {\n" +
-            "  return guarded([&] { *program = std::make_unique<" + name_ + ">(package).release(); });\n}\n\n";
-    text +=
-        "int32_t " + name_ + "_run(" + name_ + "* program, [[maybe_unused]] const " + name_ +
-        "_inputs* inputs, [[maybe_unused]] " + name_ + "_outputs* outputs) noexcept {\n  return guarded([&] {\n    " +
-        (outputs_.empty() ? "" : "const auto made = ") + "program->program(" + call + ");\n" + store + "  });\n}\n\n";
-    text += "void " + name_ + "_destroy(" + name_ + "* program) noexcept { delete program; }\n\n";
-    text += "const char* " + name_ + "_error(void) noexcept { return last_error.c_str(); }\n\n}  // extern \"C\"\n";
-    return text;
+        "  } catch (const dycl::host::Failure& failure) {\n" +
+        "    return failed(static_cast<int32_t>(failure.error().kind), failure.what());\n" +
+        "  } catch (const std::exception& error) {\n    return failed(DYCL_INTERNAL, error.what());\n" +
+        "  } catch (...) {\n    return failed(DYCL_INTERNAL, \"unknown\");\n  }\n}\n\n}  // namespace\n\n";
+    text += "struct " + c_name_ + " {\n  explicit " + c_name_ + "(const char* package) : program(package) {}\n  " +
+            class_ + " program;\n};\n\nextern \"C\" {\n\n";
+    text += "uint32_t " + c_name_ + "_version(void) noexcept { return " + upper_name() + "_VERSION; }\n\n";
+    text += "int32_t " + c_name_ + "_create(const char* package, " + c_name_ + "** program) noexcept {\n" +
+            "  return guarded([&] { *program = std::make_unique<" + c_name_ + ">(package).release(); });\n}\n\n";
+    const std::string unused = "[[maybe_unused]] ";
+    text += "int32_t " + c_name_ + "_run(" + c_name_ + "* program, " + (inputs_.empty() ? unused : "") + "const " +
+            c_name_ + "_inputs* inputs, " + (outputs_.empty() ? unused : "") + c_name_ +
+            "_outputs* outputs) noexcept {\n  return guarded([&] {\n    " +
+            (outputs_.empty() ? "" : "const " + class_ + "::Outputs made = ") + "program->program(" + call + ");\n" +
+            store + "  });\n}\n\n";
+    text += "void " + c_name_ + "_destroy(" + c_name_ + "* program) noexcept { delete program; }\n\n";
+    text += "const char* " + c_name_ + "_error(void) noexcept { return last_error.c_str(); }\n\n}  // extern \"C\"\n";
+    return wrapped(text);
   }
 
   std::string example() const {
@@ -298,21 +294,12 @@ class Project {
     text += "int main(int argc, char** argv) {\n  if (argc != " + std::to_string(at) +
             ") return std::fprintf(stderr, \"usage: %s " + name_ + ".dycl" + usage +
             "\\n\", argv[0]), 64;\n  try {\n    " + class_ + " program(argv[1]);\n" + loads + "    " +
-            (outputs_.empty() ? "" : "[[maybe_unused]] const auto out = ") + "program(" + call + ");\n";
-    for (const ResultField& f : outputs_) {
-      const std::string field = "out." + f.name + (f.is_array ? "[i]" : ""), lead = "    " + each(f);
-      if (f.type.is_tensor())
-        text += lead + "std::printf(\"" + f.name + ": %llu elements\\n\", static_cast<unsigned long long>(" + field +
-                ".element_count()));\n";
-      else if (f.type.kind == ir::Type::Kind::Float)
-        text += lead + "std::printf(\"" + f.name + ": %.17g\\n\", " + field + ");\n";
-      else if (f.type.is_scalar())
-        text += lead + "std::printf(\"" + f.name + ": %lld\\n\", static_cast<long long>(" + field + "));\n";
-    }
-    return text +
-           "  } catch (const dycl::host::Failure& failure) {\n    std::fprintf(stderr, \"error: %s\\n\", "
-           "failure.what());\n" +
-           "    return static_cast<int>(failure.error().kind);\n  }\n}\n";
+            (outputs_.empty() ? "" : "const " + class_ + "::Outputs out = ") + "program(" + call + ");\n";
+    for (const ResultField& f : outputs_) text += shown(f);
+    return wrapped(text +
+                   "  } catch (const dycl::host::Failure& failure) {\n    std::fprintf(stderr, \"error: %s\\n\", "
+                   "failure.what());\n" +
+                   "    return static_cast<int>(failure.error().kind);\n  }\n}\n");
   }
 
   std::string cmake() const {
@@ -346,13 +333,33 @@ class Project {
     static const std::set<std::string> own = {"out", "values", "inputs", "outputs", "argc", "argv", "failure"};
     return is_reserved(name) || own.count(name) ? name + "_" : name;
   }
+  // Prints a field of `out`: numbers as they are, of all else how much it holds.
+  static std::string shown(const ResultField& f) {
+    const std::string field = f.is_array ? "item" : "out." + f.name;
+    const bool counts = !f.type.is_scalar();
+    const std::string lead =
+        f.is_array ? "    for (const auto& item : out." + f.name + ")\n      std::printf(\"" : "    std::printf(\"";
+    const std::string number = f.type.kind == ir::Type::Kind::Float ? field : "static_cast<long long>(" + field + ")";
+    if (!counts)
+      return lead + f.name + (f.type.kind == ir::Type::Kind::Float ? ": %.17g" : ": %lld") + "\\n\", " + number +
+             ");\n";
+    if (f.type.kind == ir::Type::Kind::Optional)
+      return lead + f.name + ": %s\\n\", " + field + ".has_value() ? \"there\" : \"none\");\n";
+    if (f.type.is_tensor())
+      return lead + f.name + ": %lld elements\\n\", static_cast<long long>(" + field + ".element_count()));\n";
+    return lead + f.name + ": %zu items\\n\", " + field + ".size());\n";
+  }
   // Before a statement about an array's elements.
   static std::string each(const ResultField& f) {
     return f.is_array ? "for (std::size_t i = 0; i < " + std::to_string(f.count) + "; ++i) " : "";
   }
   static std::string extent(const ResultField& f) { return f.is_array ? "[" + std::to_string(f.count) + "]" : ""; }
   static std::string initial(const ir::Type& type) { return type.is_scalar() ? "{}" : ""; }
-  static std::string note(const ir::Type& type) { return "  // " + ir::to_string(type) + "\n"; }
+  // What the C++ type does not say: dtype and shape.
+  static std::string note(const ir::Type& type) {
+    const std::string text = ir::to_string(type);
+    return text.find('[') == std::string::npos ? "\n" : "  // " + text + "\n";
+  }
   // Which fields belong to which `return` of the Python function, where they differ.
   std::string returns_note(const std::string& lead) const {
     std::string text;
@@ -360,9 +367,12 @@ class Project {
       text += lead + fields_[0].name + " " + std::to_string(i) + ": " + returns_[i] + "\n";
     return text;
   }
-  static std::string c_note(const ir::Type& type) { return " /* " + ir::to_string(type) + " */\n"; }
+  static std::string c_note(const ir::Type& type) {
+    if (type.kind == ir::Type::Kind::Bool) return " /* 0 or 1 */\n";
+    return type.is_scalar() ? "\n" : " /* " + ir::to_string(type) + " */\n";
+  }
   std::string upper_name() const {
-    std::string upper = name_;
+    std::string upper = c_name_;
     for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     return upper;
   }
@@ -413,7 +423,7 @@ class Project {
 
   const PackageProgram& package_;
   const ir::Function& main_;
-  const std::string name_, class_;
+  const std::string name_, class_, c_name_;  // of files, of the class, of functions for C
   const CppBody body_;
   const std::vector<ResultField> fields_;
   const std::vector<std::string> returns_;
@@ -434,7 +444,7 @@ Result<void> write_file(const std::filesystem::path& path, const std::string& te
 Result<void> write_cpp_project(const std::filesystem::path& package_path, const CppOptions& given,
                                const std::filesystem::path& folder) {
   CppOptions options = given;
-  options.name = identifier(options.name.empty() ? package_path.stem().string() : options.name);
+  options.name = project_name(options.name.empty() ? package_path.stem().string() : options.name);
   DYCL_ASSIGN(const PackageProgram package, read_package_program(package_path));
   std::vector<ResultField> fields = result_fields(package);
   DYCL_ASSIGN(CppBody body, write_cpp_body(package, options, fields));

@@ -14,13 +14,28 @@
 namespace dycl::emit {
 namespace {
 
+// Follows quotes through a line of code, one character after the other.
+struct Quotes {
+  bool inside = false, escaped = false;
+
+  void pass(char c) {
+    if (escaped)
+      escaped = false;
+    else if (c == '\\')
+      escaped = inside;
+    else if (c == '"')
+      inside = !inside;
+  }
+};
+
 // The last place where a line may be broken at or before `limit`: after a comma outside of quotes.
 std::size_t last_break(const std::string& line, std::size_t from, std::size_t limit) {
-  bool in_quotes = false;
+  Quotes quotes;
+  const bool& in_quotes = quotes.inside;
   int in_angles = 0;  // of template arguments
   std::size_t found = 0, first_after = 0;
   for (std::size_t i = 0; i + 1 < line.size(); ++i) {
-    if (line[i] == '"' && (i == 0 || line[i - 1] != '\\')) in_quotes = !in_quotes;
+    quotes.pass(line[i]);
     if (!in_quotes && line[i] == '<' && i > 0 && std::isalnum(static_cast<unsigned char>(line[i - 1]))) ++in_angles;
     if (!in_quotes && line[i] == '>' && in_angles > 0) --in_angles;
     if (in_quotes || in_angles > 0 || line[i] != ',' || line[i + 1] != ' ' || i <= from) continue;
@@ -58,15 +73,20 @@ bool is_reserved(const std::string& name) {
       "protected", "public", "register", "reinterpret_cast", "requires", "return", "short", "signed", "sizeof",
       "static", "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local", "throw", "true",
       "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t",
-      "while", "xor", "xor_eq",
+      "while", "xor", "xor_eq", "restrict", "typeof",
+      // macros of the headers that emitted code includes, and of compilers
+      "assert", "BUFSIZ", "CHAR_BIT", "EOF", "EXIT_FAILURE", "EXIT_SUCCESS", "HUGE_VAL", "INT_MAX", "INT_MIN",
+      "LONG_MAX", "RAND_MAX", "SEEK_CUR", "SEEK_END", "SEEK_SET", "SIZE_MAX", "UINT_MAX", "EDOM", "ERANGE", "i386",
+      "linux", "major", "makedev", "minor", "unix",
       // names that emitted code uses itself
-      "append", "arm", "call", "call_host", "call_many", "cat", "check", "concat", "constant", "dim", "finish", "frame",
-      "get", "give", "input", "insert", "integers", "into", "is_some", "item", "keep", "len", "limited", "list",
-      "list_to_tensor", "normal", "pop", "print", "program", "raise", "result", "run", "set", "size", "slice", "stack",
-      "std", "dycl", "host", "taken", "to_list", "to_tensor", "type", "uniform", "value_of", "loop", "main", "errno",
-      "stdin", "stdout", "stderr", "NULL", "INT64_MIN", "INFINITY", "NAN", "Tensor", "List", "Optional", "Value",
-      "View", "From", "Loop", "Frame", "Outputs", "SubDnn"};
+      "append", "arm", "call", "call_host", "call_many", "cat", "check", "compute", "concat", "constant", "dim",
+      "finish", "frame", "get", "give", "input", "insert", "integers", "into", "is_some", "item", "keep", "len",
+      "limited", "list", "list_to_tensor", "normal", "pop", "print", "program", "raise", "result", "run", "set", "size",
+      "slice", "stack", "std", "dycl", "host", "taken", "to_list", "to_tensor", "type", "uniform", "value_of", "loop",
+      "main", "errno", "stdin", "stdout", "stderr", "NULL", "INT64_MIN", "INFINITY", "NAN", "Tensor", "List",
+      "Optional", "Value", "View", "From", "Loop", "Frame", "Outputs", "SubDnn"};
   if (words.count(name) != 0) return true;
+  if (name.size() > 1 && name[0] == 'k' && std::isupper(static_cast<unsigned char>(name[1]))) return true;  // a sub-DNN
   std::string op = name;  // int_add and its like
   if (const std::size_t at = op.find('_'); at != std::string::npos) op[at] = '.';
   return scalar::op_named(op).has_value();
@@ -77,7 +97,7 @@ std::string python_name(const std::string& hint) {
   const bool numbered = dot != std::string::npos && dot + 1 < hint.size() &&
                         hint.find_first_not_of("0123456789", dot + 1) == std::string::npos;
   const std::string name = numbered ? hint.substr(0, dot) : hint;
-  return name.find_first_not_of('_') == std::string::npos ? "" : name;  // `for _ in ...`
+  return name.find_first_not_of("_0123456789") == std::string::npos ? "" : name;  // `for _ in ...`
 }
 
 std::string identifier(const std::string& text) {
@@ -105,6 +125,37 @@ std::string class_name(const std::string& name) {
   return out;
 }
 
+std::string snake_name(const std::string& name) {
+  std::string out;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const auto is = [&](std::size_t at, int (*kind)(int)) { return kind(static_cast<unsigned char>(name[at])) != 0; };
+    const bool begins =
+        i > 0 && is(i, std::isupper) && (is(i - 1, std::islower) || (i + 1 < name.size() && is(i + 1, std::islower)));
+    if (begins && out.back() != '_') out += '_';
+    out += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+  }
+  return out;
+}
+
+std::string project_name(const std::string& text) {
+  // Targets of CMake's own, headers of the system, types that emitted code writes without their scope.
+  static const std::set<std::string> taken = {
+      "all",           "clean",         "depend",   "edit_cache",  "help",      "install",  "package", "package_source",
+      "preinstall",    "rebuild_cache", "test",     "aio",         "assert",    "complex",  "ctype",   "dirent",
+      "dlfcn",         "elf",           "errno",    "error",       "fcntl",     "features", "fenv",    "float",
+      "getopt",        "grp",           "iconv",    "inttypes",    "libgen",    "limits",   "link",    "locale",
+      "malloc",        "math",          "memory",   "monetary",    "netdb",     "poll",     "pthread", "pwd",
+      "regex",         "resolv",        "sched",    "search",      "semaphore", "setjmp",   "signal",  "spawn",
+      "stdint",        "stdio",         "stdlib",   "string",      "strings",   "syslog",   "termios", "tgmath",
+      "threads",       "time",          "uchar",    "unistd",      "utime",     "values",   "wait",    "wchar",
+      "wctype",        "zlib",          "array",    "failure",     "frame",     "from",     "into",    "list",
+      "loop",          "machine",       "optional", "outputs",     "tensor",    "value",    "view",    "guarded",
+      "host_function", "sub_dnn",       "runtime",  "dycl_runtime"};
+  const std::string name = identifier(text), lower = snake_name(name);
+  return is_reserved(name) || is_reserved(lower) || taken.count(lower) || lower.starts_with("dycl") ? name + "_model"
+                                                                                                    : name;
+}
+
 std::string cpp_type(const ir::Type& type) {
   switch (type.kind) {
     case ir::Type::Kind::Bool: return "bool";
@@ -129,13 +180,41 @@ std::string quoted(const std::string& text) {
       char octal[8];
       std::snprintf(octal, sizeof octal, "\\%03o", byte);
       out += octal;
-    } else if (c == '?') {
+    } else if (c == '?' && out.back() == '?') {
       out += "\\?";  // no trigraphs
     } else {
       out += c;
     }
   }
   return out + "\"";
+}
+
+bool is_quoted(const std::string& line, std::size_t place) {
+  Quotes quotes;
+  for (std::size_t i = 0; i < place; ++i) quotes.pass(line[i]);
+  return quotes.inside;
+}
+
+std::string comment_text(const std::string& text, std::size_t most) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 32 || byte == 127 ? ' ' : c;
+  }
+  // Marks that turn the direction of what follows (U+202A to U+202E, U+2066 to U+2069), which compilers warn about.
+  for (std::size_t i = 0; i + 2 < out.size();) {
+    const auto last = static_cast<unsigned char>(out[i + 2]);
+    const bool turns = (out.compare(i, 2, "\xe2\x80") == 0 && last >= 0xaa && last <= 0xae) ||
+                       (out.compare(i, 2, "\xe2\x81") == 0 && last >= 0xa6 && last <= 0xa9);
+    turns ? static_cast<void>(out.erase(i, 3)) : static_cast<void>(++i);
+  }
+  if (out.size() > most) {
+    std::size_t end = most - 3;
+    while (end > 0 && (static_cast<unsigned char>(out[end]) & 0xc0) == 0x80) --end;  // not within a character
+    out = out.substr(0, end) + "...";
+  }
+  while (!out.empty() && (out.back() == '\\' || out.back() == ' ')) out.pop_back();  // would go on in the next line
+  return out;
 }
 
 std::string literal(double v) {

@@ -39,14 +39,10 @@ CppVariables::CppVariables(const CppValues& values, const Structure& structure, 
   // A constant may stand in a block that is no longer reached.
   for (std::uint32_t v = 0; v < main_.values.size(); ++v)
     if (values_.constant({v}) && !main_.values[v].type.is_scalar()) make({v});
+  make_in_order(structure_.body);
   for (std::uint32_t b : values_.dominators().order()) {
     for (ir::ValueId v : main_.blocks[b].params) make(v);
-    for (const ir::Op& op : main_.blocks[b].body) {
-      for (ir::ValueId v : op.results) {
-        if (!v.present() || values_.is_inlined(v) || values_.folded(v) != CppValues::kNone) continue;
-        if (!values_.constant(v)) make(v);
-      }
-    }
+    make_results(main_.blocks[b]);
   }
   Path path;
   scan(structure_.body, path);
@@ -56,15 +52,24 @@ CppVariables::CppVariables(const CppValues& values, const Structure& structure, 
 
 // ---- names -----------------------------------------------------------------------------------------
 
-// The user's names; what has none is called after the result that it becomes.
+// The user's names, the most frequent one of a variable's values; what has none is called after the result that it
+// becomes.
 void CppVariables::find_hints() {
+  std::map<std::uint32_t, std::map<std::string, int>> counts;  // by variable
   const auto note = [&](ir::ValueId v) {
     const std::string name = python_name(main_.values[v.index].hint);
-    if (!name.empty()) hints_.emplace(number(v), name);
+    if (name.empty() || !values_.is_used(v)) return;
+    hints_.emplace(number(v), name);
+    ++counts[number(v)][name];
   };
   for (std::uint32_t b : values_.dominators().order())
     for (ir::ValueId v : main_.blocks[b].params) note(v);
-  for (std::uint32_t v = 0; v < main_.values.size(); ++v) note({v});
+  for (std::uint32_t b : values_.dominators().order())
+    for (const ir::Op& op : main_.blocks[b].body)
+      for (ir::ValueId v : op.results) note(v);
+  for (auto& [variable, hint] : hints_)
+    for (const auto& [name, count] : counts.at(variable))
+      if (count > counts.at(variable).at(hint)) hint = name;
   for (std::uint32_t b : values_.dominators().order()) {
     const auto* given = std::get_if<ir::Return>(&main_.blocks[b].exit);
     if (!given) continue;
@@ -78,7 +83,7 @@ std::string CppVariables::fresh(const std::string& hint, const char* fallback) {
   if (is_reserved(base)) base += "_";
   if (taken_.insert(base).second) return base;
   for (int n = 1;; ++n) {
-    std::string name = base + "_" + std::to_string(n);
+    std::string name = base + (base.ends_with('_') ? "" : "_") + std::to_string(n);
     if (taken_.insert(name).second) return name;
   }
 }
@@ -140,11 +145,33 @@ bool CppVariables::only_returned(std::uint32_t variable) const {
   return returned == 1 && !other;
 }
 
+// Numbers of names grow as the text does.
+void CppVariables::make_in_order(const Sequence& steps) {
+  for (const Step& s : steps) {
+    if (s.kind == Kind::Ops) make_results(block_of(main_, s));
+    if (s.kind == Kind::Edge)
+      for (ir::ValueId v : main_.block(edge_of(block_of(main_, s), s.arm).target).params) make(v);
+    for (const Sequence& part : s.parts) make_in_order(part);
+  }
+}
+
+void CppVariables::make_results(const ir::Block& block) {
+  for (const ir::Op& op : block.body) {
+    for (ir::ValueId v : op.results) {
+      if (!v.present() || values_.is_inlined(v) || values_.folded(v) != CppValues::kNone) continue;
+      if (!values_.constant(v)) make(v);
+    }
+  }
+}
+
 void CppVariables::make(ir::ValueId v) {
   if (variables_.count(number(v))) return;
-  const char* fallback = values_.constant(v) ? "weight" : fallback_name(main_.type_of(v));
-  const auto hint = hints_.find(number(v));
-  variables_.emplace(number(v), Variable{fresh(hint == hints_.end() ? "" : hint->second, fallback), main_.type_of(v)});
+  const char* fallback = values_.constant(v) ? "fixed" : fallback_name(main_.type_of(v));
+  const auto found = hints_.find(number(v));
+  std::string hint = found == hints_.end() ? "" : found->second;
+  // What capture called a tensor that the program made of nothing.
+  if (values_.constant(v) && hint == "constant") hint.clear();
+  variables_.emplace(number(v), Variable{fresh(hint, fallback), main_.type_of(v)});
 }
 
 // ---- scopes ----------------------------------------------------------------------------------------

@@ -59,6 +59,8 @@ class CppVariables {
   void make_arguments();
   void make_arrays();
   bool only_returned(std::uint32_t variable) const;
+  void make_in_order(const Sequence& steps);
+  void make_results(const ir::Block& block);
   void make(ir::ValueId v);
   void scan(const Sequence& steps, Path& path);
   void mention(const Step& step, const Path& path);
@@ -71,7 +73,7 @@ class CppVariables {
   const Structure& structure_;
   const std::vector<ResultField>& fields_;
   std::map<std::uint32_t, Variable> variables_;
-  std::map<std::uint32_t, std::string> hints_;  // by variable: the first, parameters before others
+  std::map<std::uint32_t, std::string> hints_;  // by variable
   std::set<std::string> taken_;
   std::map<std::uint32_t, Path> common_;  // by variable: the innermost place that holds all mentions
   std::map<std::pair<const Sequence*, std::size_t>, std::vector<std::uint32_t>> declared_before_;

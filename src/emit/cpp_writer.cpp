@@ -58,8 +58,7 @@ class BodyWriter {
 
   CppBody run() {
     CppBody body;
-    for (std::uint32_t d = 0; d < structure_.dispatchers; ++d)
-      body.text += "  std::uint32_t target_" + std::to_string(d) + " = 0;\n";
+    for (std::uint32_t d = 0; d < structure_.dispatchers; ++d) body.text += "  std::uint32_t " + target(d) + " = 0;\n";
     body.text += expressions_.constants() + variables_.arrays() + sequence(structure_.body, 1);
     if (!ends(structure_.body)) body.text += "  std::abort();  // every way returns before\n";
     for (std::uint32_t i = 0; i < main_.params.size(); ++i) {
@@ -83,14 +82,18 @@ class BodyWriter {
     if (place == last_comment_) return {};
     last_comment_ = place;
     last_indent_ = indent;
-    std::string line = package_.line(span);
-    if (line.size() > 90) line = line.substr(0, 87) + "...";
-    while (!line.empty() && line.back() == '\\') line.pop_back();  // would go on in the next line
-    return tabs(indent) + "// " + place + (line.empty() ? "" : "  " + line) + "\n";
+    const std::string line = comment_text(package_.line(span), 90);
+    return tabs(indent) + "// " + comment_text(place, 200) + (line.empty() ? "" : "  " + line) + "\n";
   }
 
   static SourceSpan exit_span(const ir::Block& block) { return block.exit_span.known() ? block.exit_span : block.span; }
-  static std::string flag(std::uint32_t number) { return "done_" + std::to_string(number); }
+  // Names of our own among the user's.
+  std::string flag(std::uint32_t number) { return own_name(flags_[number], "done"); }
+  std::string target(std::uint32_t dispatcher) { return own_name(targets_[dispatcher], "target"); }
+  std::string own_name(std::string& known, const char* name) {
+    if (known.empty()) known = variables_.fresh(name, name);
+    return known;
+  }
 
   // ---- statements ------------------------------------------------------------------------------------
 
@@ -210,6 +213,7 @@ class BodyWriter {
       case Kind::If: return if_step(s, block(), indent);
       case Kind::Switch: return switch_step(s, block(), indent);
       case Kind::Loop: return loop_step(s, indent);
+      case Kind::Once: return lead + "do {\n" + sequence(s.parts[0], indent + 1) + lead + "} while (false);\n";
       case Kind::Break: return lead + "break;\n";
       case Kind::Continue: return lead + "continue;\n";
       // Without a place of its own it is where several ways out meet.
@@ -229,7 +233,7 @@ class BodyWriter {
         for (std::uint32_t f : s.flags) none += (none.empty() ? "!" : " && !") + flag(f);
         return lead + "if (" + none + ") {\n" + sequence(s.parts[0], indent + 1) + lead + "}\n";
       }
-      case Kind::SetTarget: return lead + "target_" + std::to_string(s.number) + " = " + std::to_string(s.arm) + ";\n";
+      case Kind::SetTarget: return lead + target(s.number) + " = " + std::to_string(s.arm) + ";\n";
       case Kind::Dispatch: return dispatch(s, indent);
     }
     return {};
@@ -241,6 +245,7 @@ class BodyWriter {
     const Step& last = steps.back();
     if (last.kind == Kind::Return || last.kind == Kind::Raise) return true;
     if (last.kind == Kind::Loop) return !breaks(last.parts[0]);
+    if (last.kind == Kind::Once) return !breaks(last.parts[0]) && ends(last.parts[0]);
     if (last.kind != Kind::If && last.kind != Kind::Switch) return false;
     return std::all_of(last.parts.begin(), last.parts.end(), [](const Sequence& part) { return ends(part); });
   }
@@ -285,6 +290,7 @@ class BodyWriter {
       const bool plain = condition.binding == 3 && condition.text.find('(') == std::string::npos;
       return plain ? note : note + lead + "static_cast<void>(" + condition.text + ");\n";
     }
+    if (!options_.watch && without_comments(yes) == without_comments(no) && cannot_fail(block)) return yes;
     if (yes.empty()) {
       // What ends a loop at its top stays as it was asked: loop_step takes it over.
       const bool plain = !options_.watch && no != tabs(indent + 1) + "break;\n";
@@ -296,6 +302,25 @@ class BodyWriter {
     std::string text = note + lead + "if (" + condition.text + ")" + (plain ? "\n" + yes : " {\n" + yes + lead + "}");
     if (no.empty()) return text + (plain ? "" : "\n");
     return text + (plain ? lead + "else\n" + no : " else {\n" + no + lead + "}\n");
+  }
+
+  // Arms that do the same need no decision, if nothing goes wrong in asking.
+  bool cannot_fail(const ir::Block& block) const {
+    const ir::ValueId condition = std::get<ir::Branch>(block.exit).condition;
+    if (!values_.is_inlined(condition)) return true;
+    const ir::Op& op = values_.definition(condition);
+    if (op.name != "item" || values_.is_inlined(op.operands[0])) return false;
+    const ir::Type& asked = main_.type_of(op.operands[0]);
+    return asked.is_tensor() && asked.shape && asked.shape->empty() && asked.dtype == DType::Bool;
+  }
+  static std::string without_comments(const std::string& arm) {
+    std::string code;
+    for (std::size_t at = 0, end = 0; at < arm.size(); at = end) {
+      end = std::min(arm.find('\n', at), arm.size() - 1) + 1;
+      const std::size_t first = std::min(arm.find_first_not_of(' ', at), end);
+      if (arm.compare(first, 2, "//") != 0) code += arm.substr(first, end - first);
+    }
+    return code;
   }
 
   // An arm of a single line needs no braces, as long as it is no `if` of its own.
@@ -311,7 +336,7 @@ class BodyWriter {
   static bool breaks(const Sequence& steps) {
     return std::any_of(steps.begin(), steps.end(), [](const Step& s) {
       return s.kind == Kind::Break ||
-             (s.kind != Kind::Loop &&
+             (s.kind != Kind::Loop && s.kind != Kind::Once &&
               std::any_of(s.parts.begin(), s.parts.end(), [](const Sequence& p) { return breaks(p); }));
     });
   }
@@ -343,7 +368,7 @@ class BodyWriter {
       labels.push_back(std::to_string(i));
       parts.push_back(i);
     }
-    return cases_text(s, "target_" + std::to_string(s.number), labels, parts, indent);
+    return cases_text(s, target(s.number), labels, parts, indent);
   }
 
   // The last part is the default.
@@ -421,6 +446,7 @@ class BodyWriter {
   CppVariables variables_;
   CppExpressions expressions_;
   const Numbers numbers_;
+  std::map<std::uint32_t, std::string> flags_, targets_;
   std::string last_comment_;
   int last_indent_ = 0;
 };

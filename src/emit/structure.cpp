@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/structure.h"
 
+#include "emit/structure_exits.h"
 #include "emit/structure_flatten.h"
 #include "emit/structure_graph.h"
 #include "emit/structure_jumps.h"
@@ -22,9 +23,9 @@ void print_part(const char* word, const Sequence& part, const ir::Function& func
 }
 
 void print(const Sequence& steps, const ir::Function& function, int indent, std::string& text) {
-  static constexpr const char* kWords[] = {"ops",     "edge",     "if",     "switch",    "loop",
-                                           "break",   "continue", "return", "raise",     "flag",
-                                           "setflag", "when",     "unless", "settarget", "dispatch"};
+  static constexpr const char* kWords[] = {"ops",   "edge",     "if",        "switch",  "loop", "once",
+                                           "break", "continue", "return",    "raise",   "flag", "setflag",
+                                           "when",  "unless",   "settarget", "dispatch"};
   for (const Step& step : steps) {
     text += std::string(static_cast<std::size_t>(indent), ' ') + kWords[static_cast<int>(step.kind)];
     if (step.block != Step::kNoBlock) text += " ^" + function.blocks[step.block].name;
@@ -72,6 +73,7 @@ Structure structure_of(const ir::Function& function, const StructureOptions& opt
   // A strict tree is planned flat and nested by resolve_jumps, which knows how deep it stands.
   recovery::resolve_jumps(recovery::plan_of(function, graph, strict ? 0 : kDeepestLeaps), options, out);
   recovery::flatten_guards(out.body, strict ? options.max_nesting : kDeepestLeaps);
+  if (!strict) recovery::leave_early(out.body);
   return out;
 }
 

@@ -33,8 +33,9 @@ struct Step {
     If,         // the Branch of `block`: parts[0] if true, else parts[1]
     Switch,     // the Switch of `block`: parts as its edges are
     Loop,       // parts[0] again and again; `block` is the header, kNoBlock for a dispatcher's loop
-    Break,      // leaves the innermost loop; Leaps only
-    Continue,   // begins its next round; Leaps only
+    Once,       // parts[0], which a Break leaves; Leaps only
+    Break,      // leaves the innermost Loop or Once; Leaps only
+    Continue,   // begins the next round of the innermost Loop; Leaps only
     Return,     // the exit of `block`
     Raise,      // the exit of `block`
     Flag,       // declares `number`: false from here on
@@ -58,7 +59,8 @@ struct StructureOptions {
   Style style = Style::Leaps;
   // Strict: arms nest down to this depth. Beyond it only the smaller arm of a branch does, the other one follows
   // and is skipped by a flag, and no Unless stands directly within another: the tree is at most this deep, two for each
-  // loop, and logarithmic in the blocks beyond. Leaps nest as the program does, 200 deep at most.
+  // loop, and logarithmic in the blocks beyond. Leaps nest as the program does, 200 deep at most, but for chains of
+  // decisions whether to go on (emit/structure_exits.h).
   int max_nesting = 12;
 };
 

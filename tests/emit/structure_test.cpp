@@ -82,6 +82,11 @@ class TreeWalk {
       case Kind::Switch:
         return walk(s.parts[s.parts.size() == 1 ? 0 : decide_(static_cast<std::uint32_t>(s.parts.size()))]);
       case Kind::Loop: return loop(s);
+      case Kind::Once: {
+        EXPECT_EQ(style_, Style::Leaps);
+        const Way way = walk(s.parts[0]);
+        return way == Way::Break ? Way::On : way;
+      }
       case Kind::Break: EXPECT_EQ(style_, Style::Leaps); return Way::Break;
       case Kind::Continue: EXPECT_EQ(style_, Style::Leaps); return Way::Continue;
       case Kind::Return:
@@ -295,6 +300,30 @@ TEST(Structure, StrictTreesStayShallow) {
     Counts c;
     count(structure_of(f, {Style::Strict, 8}).body, c, 0);
     EXPECT_LE(c.depth, 12);
+  }
+}
+
+// Decisions whether to go on, as an unrolled loop with a `break` has them: `open` of them ask the other way round.
+std::string unrolled(int steps, int open) {
+  std::string text = "func @main(%c: bool) -> (int) {\n";
+  for (int i = 0; i < steps; ++i) {
+    const std::string n = std::to_string(i), next = "^b" + std::to_string(i + 1), out = "^x" + n;
+    text += "^b" + n + ":\n  %v" + n + " = const 1\n  branch %c, " +
+            (i < open ? next + ", " + out : out + ", " + next) + "\n^x" + n + ":\n  %w" + n +
+            " = const 2\n  goto ^after\n";
+  }
+  return text + "^b" + std::to_string(steps) + ":\n  goto ^after\n^after:\n  %r = const 3\n  return %r\n}\n";
+}
+
+TEST(Structure, ChainsAreLeftEarly) {
+  for (const int steps : {3, 4, 60}) {
+    const ir::Program program = parsed(unrolled(steps, steps / 2));
+    Counts c;
+    count(structure_of(program.main()).body, c, 0);
+    EXPECT_EQ(c.depth, steps < 4 ? steps : 2) << to_string(structure_of(program.main()), program.main());
+    ir::Function f = program.main();
+    for (ir::Block& block : f.blocks) block.body.resize(1);
+    compare(f, 11);
   }
 }
 
