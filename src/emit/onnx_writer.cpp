@@ -12,6 +12,7 @@
 #include "emit/liveness.h"
 #include "emit/onnx_graph.h"
 #include "emit/onnx_host_ops.h"
+#include "emit/onnx_selection.h"
 #include "emit/onnx_variables.h"
 #include "emit/structure.h"
 #include "ir/edges.h"
@@ -612,11 +613,22 @@ class Writer {
       DYCL_ASSIGN(onnx::Attribute a, backends::attribute_of(key, attr));
       attributes.push_back(std::move(a));
     }
+    if (is_selection(op.name)) return selection(op.name, operands, attributes, op.span);
     const std::string hint =
         op.results.empty() || !op.results[0].present() ? "" : function.values[op.results[0].index].hint;
     Names names = g_.node(op.name, operands, op.results.size(), std::move(attributes), hint);
     for (std::size_t i = 0; i < names.size(); ++i)
       if (!op.results[i].present()) names[i] = g_.current().nodes.back().outputs[i] = "";
+    return names;
+  }
+
+  Result<Names> selection(const std::string& op, const Names& operands, const OnnxGraph::Attributes& attributes,
+                          const SourceSpan& span) {
+    auto names = write_selection(g_, op, operands, attributes);
+    if (!names) return unsupported(names.error().message, names.error().help, span);
+    auto& notices = report_.notices;
+    if (std::find(notices.begin(), notices.end(), kSelectionNotice) == notices.end())
+      notices.emplace_back(kSelectionNotice);
     return names;
   }
 
@@ -660,12 +672,19 @@ class Writer {
       names[t.name] = stored != body.weights.end() ? weight(stored->second)
                                                    : g_.constant(t.dtype, t.dims, t.bytes.data, t.bytes.size);
     }
-    for (const auto& [domain, version] : body.model.opsets) g_.model().opsets.emplace(domain, version);
+    for (const auto& [domain, version] : body.model.opsets)
+      if (domain != "torch") g_.model().opsets.emplace(domain, version);
     for (const onnx::Node& node : graph.nodes) {
       Names in;
       for (const std::string& name : node.inputs) in.push_back(name.empty() ? "" : names[name]);
       const std::string op = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
-      const Names out = g_.node(op, in, node.outputs.size(), node.attributes);
+      Names out;
+      if (is_selection(op)) {
+        DYCL_ASSIGN(out, selection(op, in, node.attributes, {}));
+        for (std::size_t i = 0; i < node.outputs.size(); ++i) names[node.outputs[i]] = out[i];
+        continue;
+      }
+      out = g_.node(op, in, node.outputs.size(), node.attributes);
       for (std::size_t i = 0; i < out.size(); ++i) {
         if (node.outputs[i].empty())
           g_.current().nodes.back().outputs[i] = "";

@@ -25,7 +25,7 @@ constexpr std::array kLight = std::to_array<std::string_view>({
     "ReduceSumSquare", "Relu", "Reshape", "Resize", "Round", "ScatterElements", "ScatterND", "Selu", "Shape", "Shrink",
     "Sigmoid", "Sign", "Sin", "Sinh", "Size", "Slice", "Softmax", "Softplus", "Softsign", "SpaceToDepth", "Split",
     "Sqrt", "Squeeze", "Sub", "Sum", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Tile", "TopK", "Transpose", "Trilu",
-    "Unsqueeze", "Where", "Xor",
+    "Unsqueeze", "Where", "Xor", "torch.KthValue", "torch.TopK",
 });
 // clang-format on
 static_assert(std::ranges::is_sorted(kLight));

@@ -18,7 +18,8 @@ constexpr std::array kPartialTensorOps = std::to_array<std::string_view>({
     "Gather",     "GatherElements", "GatherND",      "MaxUnpool",       "OneHot",
     "Pad",        "Range",         "Reshape",        "Resize",          "ReverseSequence",
     "ScatterElements", "ScatterND", "Split",         "SplitToSequence", "TensorScatter",
-    "Tile",       "TopK",          "Upsample",
+    "Tile",       "TopK",          "Upsample",       "torch.KthValue",  "torch.Mode",
+    "torch.TopK",
 });
 // clang-format on
 static_assert(std::ranges::is_sorted(kPartialTensorOps));

@@ -73,6 +73,14 @@ Shapes top_k(const ShapeQuery& q) {
   return {shape, shape};
 }
 
+Shapes one_of_axis(const ShapeQuery& q) {
+  Shape shape = q.shape(0);
+  const auto axis = shape ? axis_of(q.integer("axis", -1), shape->size()) : std::nullopt;
+  if (!axis) return {std::nullopt, std::nullopt};
+  (*shape)[*axis] = Dim::of(1);
+  return {shape, shape};
+}
+
 // ---- reshaping ---------------------------------------------------------------------------
 
 Dim product(const Dims& dims) {
@@ -466,7 +474,9 @@ void add_basic_rules(ShapeRules& rules) {
                 {"Flatten", flatten}, {"Gather", gather}, {"GatherElements", gather_elements}, {"GatherND", gather_nd},
                 {"NonZero", non_zero}, {"OneHot", one_hot}, {"Pad", pad}, {"Range", one_dim}, {"Reshape", reshape},
                 {"Shape", shape_op}, {"Size", scalar}, {"Slice", slice}, {"Split", split}, {"Squeeze", squeeze},
-                {"Tile", tile}, {"TopK", top_k}, {"Transpose", transpose}, {"Unsqueeze", unsqueeze}});
+                {"Tile", tile}, {"TopK", top_k}, {"Transpose", transpose}, {"Unsqueeze", unsqueeze},
+                {"torch.KthValue", one_of_axis}, {"torch.Mode", one_of_axis}, {"torch.Sort", all_as_first},
+                {"torch.TopK", top_k}});
 }
 // clang-format on
 

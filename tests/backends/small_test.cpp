@@ -105,6 +105,13 @@ TEST(Small, ChoicesAndIndices) {
             {f({2, 3}), shaped(DType::I64, {2, 3})});
   op_agrees("TopK", {random_f32({1, 33}, 2)}, {i64({1}, {1})}, {f({1, 1}), shaped(DType::I64, {1, 1})},
             {{"largest", n(0)}});
+  op_agrees("torch.TopK", {random_f32({3, 40}, 2)}, {i64({1}, {7})}, {f({3, 7}), shaped(DType::I64, {3, 7})},
+            {{"sorted", n(0)}});
+  op_agrees("torch.Sort", {i64({2, 3, 1}, {3, 3, -1, 2, 0, 2})}, {},
+            {shaped(DType::I64, {2, 3, 1}), shaped(DType::I64, {2, 3, 1})}, {{"axis", n(1)}, {"descending", n(1)}});
+  op_agrees("torch.KthValue", {boolean({5}, {1, 0, 1, 1, 0})}, {i64({1}, {3})},
+            {shaped(DType::Bool, {1}), shaped(DType::I64, {1})});
+  op_agrees("torch.Mode", {f32({2, 3}, {1, kNan, 1, 2, 3, 3})}, {}, {f({2, 1}), shaped(DType::I64, {2, 1})});
   op_agrees("BitwiseAnd", {i64({3}, {-1, 6, 5}), i64({}, {3})}, {}, {shaped(DType::I64, {3})});
   op_agrees("BitwiseXor", {i64({3}, {-1, 6, 5}), i64({3}, {3, 3, 3})}, {}, {shaped(DType::I64, {3})});
   op_agrees("IsNaN", {f32({4}, {1, kNan, kInf, 0})}, {}, {shaped(DType::Bool, {4})});

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import onnxruntime
@@ -14,6 +16,16 @@ from dycl.frontend.graph import BOOL, FLOAT, INT, AtenNode, TensorType, Value
 from dycl.frontend.onnx_lowering import NEEDS_DECOMPOSITION, nodes_to_onnx
 
 onnxruntime.set_default_logger_severity(4)
+
+
+def _plugin() -> str:
+    """The library with the ops of the domain "torch"."""
+    named = [Path(p) for p in os.environ.get("DYCL_PLUGIN_PATH", "").split(":") if p]
+    root = Path(__file__).resolve().parents[2]
+    places = [*named, root / "build" / "release" / "lib" / "dycl", root / "python" / "dycl" / "lib" / "dycl"]
+    found = [p / "libdycl_plugin_ort.so" for p in places if (p / "libdycl_plugin_ort.so").exists()]
+    assert found, f"no libdycl_plugin_ort.so in {places}"
+    return str(found[0])
 
 
 DETERMINISTIC = {
@@ -123,6 +135,8 @@ def session(model, optimise: bool) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
+    if any(o.domain == "torch" for o in model.opset_import):
+        options.register_custom_ops_library(_plugin())
     level = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = level.ORT_ENABLE_ALL if optimise else level.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

@@ -273,7 +273,9 @@ def nodes_to_onnx(nodes: list[AtenNode], inputs: list[Value], outputs: list[Valu
         graph.node.append(onnx.helper.make_node("Identity", [names[value.id]], [f"o{k}"]))
         graph.output.append(_value_info(f"o{k}", value))
     graph.input.extend(_value_info(f"i{k}", v) for k, v in enumerate(inputs))
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)])
+    domains = {n.domain for n in graph.node} - {""}
+    opsets = [onnx.helper.make_opsetid("", OPSET), *(onnx.helper.make_opsetid(d, 1) for d in sorted(domains))]
+    model = onnx.helper.make_model(graph, opset_imports=opsets)
     model.ir_version = 10
     return model
 

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reductions, extrema, orderings and running sums.
 
-torch's extrema and orderings treat NaN as the greatest value; ONNX Runtime's skip it or leave the
-order open. On floating tensors the conversions therefore look for NaN themselves.
+torch's extrema treat NaN as the greatest value; ONNX Runtime's skip it. On floating tensors the
+conversions therefore look for NaN themselves. Orderings are ops of our own in the domain "torch": which
+of several equal elements comes first is whatever torch's algorithm leaves.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import torch
 
@@ -16,6 +18,7 @@ from .onnx_index import failing_where
 from .onnx_pointwise import isnan, truth
 from .onnx_shape import INT64_MAX, slice_
 from .onnx_table import ConversionError, Sym, Tape, axis_of, converts, dim_value, reshape, squeeze, static
+from .onnx_tape import onnx_code
 
 
 _MOST_FACTORS = 16  # of a product of integers that is written out
@@ -220,34 +223,34 @@ def aminmax(t, self, dim=None, keepdim=False):
 # ---- order -------------------------------------------------------------------------------------
 
 
-def _ordered(t: Tape, x: Sym, count, axis: int, largest: bool, sort: bool = True) -> list[Sym]:
-    """TopK with NaN as the greatest; equal elements keep their order."""
+def _select(t: Tape, op: str, x: Sym, *k: Any, **attrs: Any) -> list[Sym]:
+    """Values and positions as torch's own kernel gives them, equal elements included."""
     if x.rank == 0:
         return [x, t.constant(0, torch.int64)]
-    key = x
-    if x.torch_dtype == torch.bool:
-        key = t.cast(x, torch.uint8)
-    elif x.is_float:
-        most = t.constant(torch.finfo(x.torch_dtype).max, x.torch_dtype)  # NaN is greater than infinity
-        key = t.op("Where", isnan(t, x), t.constant(math.inf, x.torch_dtype), t.op("Min", x, most))
-    _, positions = t.op("TopK", key, t.ints([count]), n=2, axis=axis, largest=int(largest), sorted=int(sort))
-    return [t.op("GatherElements", x, positions, axis=axis), positions]
+    wide = {torch.uint16: torch.int32, torch.uint32: torch.int64}.get(x.torch_dtype)
+    if x.torch_dtype == torch.uint64:
+        raise ConversionError("there is no kernel that orders uint64")
+    if wide:
+        values, positions = _select(t, op, t.cast(x, wide), *k, **attrs)
+        return [t.cast(values, x.torch_dtype), positions]
+    return t.op(f"torch.{op}", x, *map(t.ints, k), n=2, elements=onnx_code(x.torch_dtype), **attrs)
 
 
 @converts("topk")
 def topk(t, self, k, dim=-1, largest=True, sorted=True):
-    return _ordered(t, self, k, axis_of(self, dim), bool(largest))
+    if self.rank == 0 and k == 0:
+        raise ConversionError("the 0 largest of one number")
+    return _select(t, "TopK", self, k, axis=axis_of(self, dim), largest=bool(largest), sorted=bool(sorted))
 
 
 @converts("sort")
 def sort(t, self, dim=-1, descending=False):
-    axis = axis_of(self, dim)
-    return _ordered(t, self, dim_value(t, self, axis) if self.rank else 1, axis, bool(descending))
+    return sort_stable(t, self, dim=dim, descending=descending)
 
 
 @converts("sort.stable")
 def sort_stable(t, self, *, stable=None, dim=-1, descending=False):
-    return sort(t, self, dim, descending)
+    return _select(t, "Sort", self, axis=axis_of(self, dim), descending=bool(descending), stable=bool(stable))
 
 
 @converts("argsort", "argsort.stable")
@@ -255,7 +258,7 @@ def argsort(t, self, *args, stable=None, dim=-1, descending=False):
     if args:
         dim = args[0]
         descending = args[1] if len(args) > 1 else descending
-    return sort(t, self, dim, descending)[1]
+    return sort_stable(t, self, stable=stable, dim=dim, descending=descending)[1]
 
 
 @converts("kthvalue")
@@ -263,13 +266,9 @@ def kthvalue(t, self, k, dim=-1, keepdim=False):
     return _kth(t, self, k, axis_of(self, dim), keepdim)
 
 
-def _kth(t, x, k, axis, keepdim):
-    if x.rank == 0:
-        return [x, t.constant(0, torch.int64)]
-    values, positions = _ordered(t, x, k, axis, False)
-    last = t.ints([k - 1]) if isinstance(k, int) else t.op("Sub", t.ints([k]), t.constant([1], torch.int64))
-    picked = [t.op("Gather", v, last, axis=axis) for v in (values, positions)]
-    return picked if keepdim else [squeeze(t, p, [axis]) for p in picked]
+def _kth(t, x, k, axis, keepdim, stable=False):
+    picked = _select(t, "KthValue", x, k, axis=axis, stable=stable)
+    return picked if keepdim or not x.rank else [squeeze(t, p, [axis]) for p in picked]
 
 
 @converts("median")
@@ -291,7 +290,7 @@ def _median(t, x, axis, keepdim):
         raise ConversionError("the median of nothing")
     half = (n + 1) // 2 if isinstance(n, int) else t.op(
         "Div", t.op("Add", n, t.constant([1], torch.int64)), t.constant([2], torch.int64))
-    values, positions = _kth(t, x, half, axis, keepdim)
+    values, positions = _kth(t, x, half, axis, keepdim, stable=True)
     if x.is_float:  # a NaN is the median of whatever holds it
         nans = isnan(t, x)
         some = reduce(t, "ReduceMax", nans, axis, keepdim)
@@ -355,20 +354,10 @@ def unique_consecutive(t, self, return_inverse=False, return_counts=False, dim=N
 
 @converts("mode")
 def mode(t, self, dim=-1, keepdim=False):
-    """The most frequent element, the least of several; the place is its last."""
-    x = self
-    if x.rank == 0:
-        return [x, t.constant(0, torch.int64)]
-    axis = axis_of(x, dim)
-    if x.torch_dtype == torch.bool:
-        x = t.cast(x, torch.uint8)
-    same = t.op("Equal", t.op("Unsqueeze", x, t.ints([axis])), t.op("Unsqueeze", x, t.ints([axis + 1])))
-    counts = t.op("ReduceSum", t.cast(same, torch.int64), t.ints([axis]), keepdims=0)  # [..., n, ...]: of each element
-    most = t.op("Equal", counts, t.op("ReduceMax", counts, t.ints([axis]), keepdims=1))
-    top = t.constant(math.inf if x.is_float else torch.iinfo(x.torch_dtype).max, x.torch_dtype)
-    value = t.op("ReduceMin", t.op("Where", most, x, top), t.ints([axis]), keepdims=1)
-    place = t.op("ArgMax", t.cast(t.op("Equal", x, value), torch.uint8), axis=axis, keepdims=1, select_last_index=1)
-    return [value, place] if keepdim else [squeeze(t, v, [axis]) for v in (value, place)]
+    """The most frequent element, the least of several."""
+    axis = axis_of(self, dim)
+    chosen = _select(t, "Mode", self, axis=axis)
+    return chosen if keepdim or not self.rank else [squeeze(t, v, [axis]) for v in chosen]
 
 
 @converts("histc")

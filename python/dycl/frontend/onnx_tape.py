@@ -170,8 +170,43 @@ _schemas: dict[str, onnx.defs.OpSchema] = {}
 _FORBIDDEN = {"If", "Loop", "Scan"}
 
 
+TORCH = "torch."  # the domain of ops that order as torch's kernels do (src/backends/ort/selection_op.h)
+_SELECTIONS = {  # name: has it a second operand, k; its attributes
+    "torch.TopK": (True, ("axis", "largest", "sorted", "elements")),
+    "torch.Sort": (False, ("axis", "descending", "stable", "elements")),
+    "torch.KthValue": (True, ("axis", "stable", "elements")),
+    "torch.Mode": (False, ("axis", "elements")),
+}
+
+
+def _selection_schema(name: str) -> onnx.defs.OpSchema:
+    has_k, attributes = _SELECTIONS[name]
+    parameter = onnx.defs.OpSchema.FormalParameter
+    kinds = [f"tensor({n})" for n in "float double float16 bfloat16 int8 int16 int32 int64 uint8 bool".split()]
+    return onnx.defs.OpSchema(
+        name,
+        "torch",
+        1,
+        inputs=[parameter("x", "T"), parameter("k", "tensor(int64)")][: 1 + has_k],
+        outputs=[parameter("values", "T"), parameter("indices", "tensor(int64)")],
+        type_constraints=[("T", kinds, "what can be ordered")],
+        attributes=[onnx.defs.OpSchema.Attribute(a, onnx.defs.OpSchema.AttrType.INT) for a in attributes],
+    )
+
+
+def _infer_selection(name: str, operands: list, attrs: dict) -> list[tuple[torch.dtype, tuple | None]]:
+    x = operands[0]
+    shape = list(x.dims)
+    if name != "torch.Sort":
+        k = operands[1].const if name == "torch.TopK" else torch.ones(1)
+        shape[attrs["axis"]] = None if k is None else int(k)
+    return [(x.torch_dtype, tuple(shape)), (torch.int64, tuple(shape))]
+
+
 def schema_of(name: str) -> onnx.defs.OpSchema:
     schema = _schemas.get(name)
+    if schema is None and name in _SELECTIONS:
+        schema = _schemas[name] = _selection_schema(name)
     if schema is None:
         if name in _FORBIDDEN or name.startswith(("Sequence", "Optional", "Random", "Bernoulli", "Multinomial")):
             raise ConversionError(f"its ONNX form needs {name}, which a straight run of ops cannot hold")
@@ -507,7 +542,8 @@ def tensor_proto(tensor: torch.Tensor) -> onnx.TensorProto:
 
 def node_proto(name: str, inputs: list[str], outputs: list[str], attrs: dict[str, Any]) -> onnx.NodeProto:
     plain = {k: tensor_proto(v) if isinstance(v, torch.Tensor) else v for k, v in attrs.items()}
-    node = onnx.helper.make_node(name, inputs, outputs)
+    own = name.startswith(TORCH)
+    node = onnx.helper.make_node(name.removeprefix(TORCH), inputs, outputs, domain="torch" if own else None)
     for key in sorted(plain):
         kind = int(schema_of(name).attributes[key].type)
         node.attribute.append(onnx.helper.make_attribute(key, plain[key], attr_type=kind))
@@ -529,6 +565,8 @@ def type_proto(sym: Sym) -> onnx.TypeProto:
 
 
 def infer(schema, operands: list[Sym | None], attrs: dict, n: int) -> list[tuple[torch.dtype, tuple | None]]:
+    if schema.domain:
+        return _infer_selection(schema.name, operands, attrs)
     present = {o.name: o for o in operands if o is not None}
     outputs = [f"o{i}" for i in range(n)]
     node = node_proto(schema.name, [o.name if o is not None else "" for o in operands], outputs, attrs)

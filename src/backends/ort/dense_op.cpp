@@ -5,60 +5,12 @@
 #include <cstring>
 
 #include "backends/ort/dense.h"
+#include "backends/ort/kernel_calls.h"
 
 namespace dycl::backends::ort {
 namespace {
 
 constexpr std::int64_t kWorthThreads = 1 << 16;  // multiplications below which a second thread is not woken
-constexpr std::size_t kMaxRank = 16;
-
-// An OrtStatus of ours carried through functions that make several calls.
-class Calls {
- public:
-  explicit Calls(const OrtApi& api) : api_(api) {}
-  ~Calls() {
-    if (status_) api_.ReleaseStatus(status_);
-  }
-  Calls(const Calls&) = delete;
-  Calls& operator=(const Calls&) = delete;
-
-  bool ok(OrtStatus* status) {
-    if (!status) return true;
-    if (status_) api_.ReleaseStatus(status_);
-    status_ = status;
-    return false;
-  }
-  bool fail(const char* why) { return ok(api_.CreateStatus(ORT_FAIL, why)); }
-  OrtStatus* release() {
-    OrtStatus* status = status_;
-    status_ = nullptr;
-    return status;
-  }
-
- private:
-  const OrtApi& api_;
-  OrtStatus* status_ = nullptr;
-};
-
-struct Shape {
-  std::int64_t dims[kMaxRank] = {};
-  std::size_t rank = 0;
-
-  std::int64_t count() const {
-    std::int64_t n = 1;
-    for (std::size_t i = 0; i < rank; ++i) n *= dims[i];
-    return n;
-  }
-};
-
-bool read_shape(const OrtApi& api, Calls& calls, const OrtValue* value, Shape& shape) {
-  OrtTensorTypeAndShapeInfo* raw = nullptr;
-  if (!calls.ok(api.GetTensorTypeAndShape(value, &raw))) return false;
-  const auto info = own(raw, api.ReleaseTensorTypeAndShapeInfo);
-  if (!calls.ok(api.GetDimensionsCount(raw, &shape.rank))) return false;
-  if (shape.rank > kMaxRank) return calls.fail("dycl::Dense: more than 16 dims");
-  return calls.ok(api.GetDimensions(raw, shape.dims, shape.rank));
-}
 
 const float* floats_of(const OrtApi& api, Calls& calls, const OrtValue* value) {
   void* data = nullptr;
@@ -164,13 +116,6 @@ std::string text_attribute(const OrtApi& api, const OrtKernelInfo* info, const c
   return status ? std::string() : std::string(text);
 }
 
-std::int64_t int_attribute(const OrtApi& api, const OrtKernelInfo* info, const char* name) {
-  std::int64_t value = 0;
-  OrtStatus* status = api.KernelInfoGetAttribute_int64(info, name, &value);
-  if (status) api.ReleaseStatus(status);
-  return status ? 0 : value;
-}
-
 std::optional<dense::Activation> activation_of(const std::string& name) {
   if (name.empty()) return dense::Activation::None;
   if (name == "Relu") return dense::Activation::Relu;
@@ -201,7 +146,7 @@ bool DenseOp::Op::make(Calls& calls, const OrtKernelInfo* info, std::unique_ptr<
     return calls.fail("dycl::Dense: its matrix is not a constant");
   const float* data = floats_of(*api, calls, matrix);
   if (!data) return false;
-  const bool transposed = int_attribute(*api, info, "transB") != 0;
+  const bool transposed = int_attribute(*api, info, "transB", 0) != 0;
   const auto activation = activation_of(text_attribute(*api, info, "activation"));
   if (!activation) return calls.fail("dycl::Dense: an unknown activation");
   kernel = std::make_unique<DenseKernel>(DenseKernel{*api, threads});

@@ -5,6 +5,7 @@
 
 #include "backends/onnx/export.h"
 #include "backends/ort/library.h"
+#include "backends/ort/selection_op.h"
 
 namespace dycl::backends::ort {
 namespace {
@@ -46,24 +47,29 @@ Result<std::string> model_of(const ir::Op& op, std::span<const ir::Tensor* const
 
 class OrtEvaluator final : public ir::TensorEvaluator {
  public:
-  OrtEvaluator(const Library& library, Handle<OrtEnv> environment, Handle<OrtMemoryInfo> memory)
-      : api_(*library.api), environment_(std::move(environment)), memory_(std::move(memory)) {}
+  OrtEvaluator(const Library& library, Handle<OrtEnv> environment, Handle<OrtMemoryInfo> memory,
+               std::unique_ptr<SelectionOps> torch_ops)
+      : api_(*library.api),
+        environment_(std::move(environment)),
+        memory_(std::move(memory)),
+        torch_ops_(std::move(torch_ops)) {}
 
   Result<std::vector<ir::Tensor>> evaluate(const ir::Op& op, std::span<const ir::Tensor* const> operands,
                                            std::span<const ir::Type> types) override;
 
  private:
-  Result<OrtSession*> session_of(const std::string& model);
+  Result<OrtSession*> session_of(const std::string& model, bool of_torch);
   Result<Handle<OrtValue>> wrap(const ir::Tensor& tensor) const;
   Result<ir::Tensor> read(OrtValue* value, DType dtype) const;
 
   const OrtApi& api_;
   Handle<OrtEnv> environment_;
   Handle<OrtMemoryInfo> memory_;
+  std::unique_ptr<SelectionOps> torch_ops_;
   std::unordered_map<std::string, Handle<OrtSession>> sessions_;  // by the model's bytes
 };
 
-Result<OrtSession*> OrtEvaluator::session_of(const std::string& model) {
+Result<OrtSession*> OrtEvaluator::session_of(const std::string& model, bool of_torch) {
   if (const auto it = sessions_.find(model); it != sessions_.end()) return it->second.get();
   OrtSessionOptions* raw = nullptr;
   DYCL_TRY(check(api_, api_.CreateSessionOptions(&raw), "session options"));
@@ -71,6 +77,7 @@ Result<OrtSession*> OrtEvaluator::session_of(const std::string& model) {
   DYCL_TRY(check(api_, api_.SetSessionGraphOptimizationLevel(raw, ORT_DISABLE_ALL), "session options"));
   DYCL_TRY(check(api_, api_.SetSessionLogSeverityLevel(raw, ORT_LOGGING_LEVEL_FATAL), "session options"));
   DYCL_TRY(check(api_, api_.SetIntraOpNumThreads(raw, 1), "session options"));
+  if (of_torch) DYCL_TRY(torch_ops_->add_to(raw));
   OrtSession* session = nullptr;
   DYCL_TRY(
       check(api_, api_.CreateSessionFromArray(environment_.get(), model.data(), model.size(), raw, &session), "load"));
@@ -117,7 +124,7 @@ Result<std::vector<ir::Tensor>> OrtEvaluator::evaluate(const ir::Op& op, std::sp
   };
   auto model = model_of(op, operands, types);
   if (!model) return located(model.error(), ErrorKind::Unsupported);
-  const auto session = session_of(*model);
+  const auto session = session_of(*model, op.name.starts_with("torch."));
   if (!session) return located(session.error(), ErrorKind::Unsupported);
 
   std::vector<Handle<OrtValue>> held;
@@ -160,8 +167,10 @@ Result<std::unique_ptr<ir::TensorEvaluator>> make_evaluator() {
   OrtMemoryInfo* memory = nullptr;
   DYCL_TRY(
       check(*engine->api, engine->api->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory), "memory"));
+  auto owned = own(memory, engine->api->ReleaseMemoryInfo);
+  DYCL_ASSIGN(auto torch_ops, SelectionOps::create(*engine->api, 1));
   return std::unique_ptr<ir::TensorEvaluator>(
-      new OrtEvaluator(*engine, std::move(environment), own(memory, engine->api->ReleaseMemoryInfo)));
+      new OrtEvaluator(*engine, std::move(environment), std::move(owned), std::move(torch_ops)));
 }
 
 }  // namespace dycl::backends::ort

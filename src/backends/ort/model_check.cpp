@@ -27,9 +27,12 @@ class Checker {
 
   void model(pbf_reader reader) {
     while (reader.next()) {
-      if (reader.tag() == field::model::kGraph) graph(reader.get_message(), 0);
-      else if (reader.tag() == field::model::kFunctions) throw Refused{"it defines functions"};
-      else reader.skip();
+      if (reader.tag() == field::model::kGraph)
+        graph(reader.get_message(), 0);
+      else if (reader.tag() == field::model::kFunctions)
+        throw Refused{"it defines functions"};
+      else
+        reader.skip();
     }
   }
 
@@ -48,18 +51,22 @@ class Checker {
 
   void node(pbf_reader reader, int depth) {
     while (reader.next()) {
-      if (reader.tag() == field::node::kAttribute) attribute(reader.get_message(), depth);
-      else reader.skip();
+      if (reader.tag() == field::node::kAttribute)
+        attribute(reader.get_message(), depth);
+      else
+        reader.skip();
     }
   }
 
   void attribute(pbf_reader reader, int depth) {
     while (reader.next()) {
       switch (reader.tag()) {
-        case field::attribute::kT: case field::attribute::kTensors: tensor(reader.get_message(), false); break;
-        case field::attribute::kG: case field::attribute::kGraphs: graph(reader.get_message(), depth + 1); break;
-        case field::attribute::kSparseTensor: case field::attribute::kSparseTensors:
-          throw Refused{"it has sparse tensors"};
+        case field::attribute::kT:
+        case field::attribute::kTensors: tensor(reader.get_message(), false); break;
+        case field::attribute::kG:
+        case field::attribute::kGraphs: graph(reader.get_message(), depth + 1); break;
+        case field::attribute::kSparseTensor:
+        case field::attribute::kSparseTensors: throw Refused{"it has sparse tensors"};
         default: reader.skip();
       }
     }
@@ -95,9 +102,12 @@ class Checker {
   static void location(pbf_reader reader) {
     std::string key, value;
     while (reader.next()) {
-      if (reader.tag() == field::entry::kKey) key = text(reader);
-      else if (reader.tag() == field::entry::kValue) value = text(reader);
-      else reader.skip();
+      if (reader.tag() == field::entry::kKey)
+        key = text(reader);
+      else if (reader.tag() == field::entry::kValue)
+        value = text(reader);
+      else
+        reader.skip();
     }
     if (key == "location" && value != "null") throw Refused{"it names a file"};
   }
@@ -124,6 +134,16 @@ Result<void> check_model(const void* bytes, std::size_t size, const std::vector<
   } catch (const protozero::exception& e) {
     return damaged(std::string("it is not a well-formed model (") + e.what() + ")");
   }
+}
+
+bool states_opset(const void* bytes, std::size_t size, std::string_view domain) {
+  pbf_reader reader{static_cast<const char*>(bytes), size};
+  while (reader.next(field::model::kOpsetImport)) {
+    pbf_reader opset = reader.get_message();
+    while (opset.next(field::opset::kDomain))
+      if (text(opset) == domain) return true;
+  }
+  return false;
 }
 
 }  // namespace dycl::backends::ort

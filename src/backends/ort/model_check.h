@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "support/result.h"
@@ -19,5 +20,8 @@ struct WeightShape {
 };
 
 Result<void> check_model(const void* bytes, std::size_t size, const std::vector<WeightShape>& weights);
+
+// Whether the model, which was checked, says that it uses ops of this domain.
+bool states_opset(const void* bytes, std::size_t size, std::string_view domain);
 
 }  // namespace dycl::backends::ort

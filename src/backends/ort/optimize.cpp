@@ -118,6 +118,7 @@ Result<Optimizer> Optimizer::create() {
   Optimizer optimizer;
   DYCL_ASSIGN(optimizer.library_, library());
   DYCL_ASSIGN(optimizer.environment_, quiet_environment(*optimizer.library_));
+  DYCL_ASSIGN(optimizer.torch_ops_, SelectionOps::create(*optimizer.library_->api, 1));
   return optimizer;
 }
 
@@ -127,6 +128,7 @@ Result<onnx::Model> Optimizer::optimize(const onnx::Model& model, const std::vec
   DYCL_ASSIGN(const Folder folder, Folder::create());
   DYCL_ASSIGN(const auto options, saving_options(api, folder, level));
   DYCL_TRY(give_weights(api, options.get(), weights));
+  if (model.opsets.count(kTorchDomain)) DYCL_TRY(torch_ops_->add_to(options.get()));
   const std::string bytes = onnx::write_model(model);
   OrtSession* session = nullptr;
   const auto start = std::chrono::steady_clock::now();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/ort/library.h"
+#include "backends/ort/selection_op.h"
 #include "import/onnx/proto.h"
 
 namespace dycl::backends::ort {
@@ -29,6 +30,7 @@ class Optimizer {
 
   const Library* library_ = nullptr;
   Handle<OrtEnv> environment_;
+  std::unique_ptr<SelectionOps> torch_ops_;
   mutable double seconds_ = 0;
 };
 

@@ -29,6 +29,7 @@
 #include "backends/ort/dense_op.h"
 #include "backends/ort/library.h"
 #include "backends/ort/model_check.h"
+#include "backends/ort/selection_op.h"
 #include "backends/ort/small_run.h"
 #include "backends/ort/target.h"
 #include "backends/ort/weight_layouts.h"
@@ -76,6 +77,7 @@ struct dycl_engine {
   Handle<OrtMemoryInfo> memory;
   Handle<OrtPrepackedWeightsContainer> packed;
   std::unique_ptr<ort::DenseOp> dense;
+  std::unique_ptr<ort::SelectionOps> torch_ops;
   std::unique_ptr<ort::Crew> crew;                      // if there is more than one thread
   std::vector<std::unique_ptr<float, Free>> reordered;  // weights in blocked form
   std::map<std::pair<const void*, std::vector<std::int64_t>>, Handle<OrtValue>> weights;
@@ -172,6 +174,7 @@ Result<void> fill_engine(dycl_engine& engine, const dycl_engine_options& options
   engine.packed = ort::own(packed, api.ReleasePrepackedWeightsContainer);
   const int threads = engine.threads > 0 ? engine.threads : static_cast<int>(std::thread::hardware_concurrency());
   DYCL_ASSIGN(engine.dense, ort::DenseOp::create(api, threads));
+  DYCL_ASSIGN(engine.torch_ops, ort::SelectionOps::create(api, threads));
   if (threads > 1) engine.crew = std::make_unique<ort::Crew>(threads, engine.spinning != 0);
   ++g_environment_users;
   return {};
@@ -416,6 +419,8 @@ Result<void> fill_session(dycl_session& session, dycl_engine& engine, const dycl
   std::optional<std::string> replaced;
   DYCL_TRY(check_contents(artifact, contents, replaced));
   DYCL_ASSIGN(const auto options, session_options(engine, artifact, contents.layouts));
+  if (ort::states_opset(contents.model, contents.size, ort::kTorchDomain))
+    DYCL_TRY(engine.torch_ops->add_to(options.get()));
   if (replaced) {
     DYCL_TRY(check(engine, api.AddCustomOpDomain(options.get(), engine.dense->domain()), "ops of ours"));
     contents.model = reinterpret_cast<const std::uint8_t*>(replaced->data());
@@ -588,4 +593,15 @@ extern "C" DYCL_PLUGIN_EXPORT const dycl_plugin* dycl_plugin_entry(uint32_t host
                                     destroy_session,     create_context,  destroy_context, run,
                                     last_error};
   return host_abi == DYCL_PLUGIN_ABI ? &table : nullptr;
+}
+
+// For ONNX Runtime itself, which looks for this name in a library of custom ops: models with ops of the domain "torch"
+// run in any of its sessions that registers the plug-in.
+extern "C" DYCL_PLUGIN_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base) {
+  const OrtApi* api = base->GetApi(ORT_API_VERSION);
+  if (!api) return nullptr;  // older than the ops; its sessions will not find them
+  static const auto ops = ort::SelectionOps::create(*api, 1);
+  if (!ops) return api->CreateStatus(ORT_FAIL, ops.error().message.c_str());
+  const Result<void> added = (*ops)->add_to(options);
+  return added ? nullptr : api->CreateStatus(ORT_FAIL, added.error().message.c_str());
 }

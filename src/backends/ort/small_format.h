@@ -39,7 +39,9 @@ enum class Opcode : std::int64_t {
   Take = 15,        // element bytes, outer, middle, inner, indices, index dtype (i64, i32); in, indices, out
   Where = 16,       // element bytes, rank, dims, strides of condition, a, b; condition, a, b, out
   TopK = 17,        // rows, columns, k, largest; in, out: values, indices (i64), best first
-  Pluck = 18,  // element bytes, outer, middle, inner, indices per line; in, indices (i64), out: elements of an axis
+  Pluck = 18,   // element bytes, outer, middle, inner, indices per line; in, indices (i64), out: elements of an axis
+  Select = 19,  // kind, descending, sorted, stable, flat, k, dtype, outer, extent, inner (selection.h); in, out:
+                // values, indices (i64)
 };
 
 // Of f32, `Not` of bool; `IsNaN` gives bool.

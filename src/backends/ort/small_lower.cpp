@@ -143,6 +143,8 @@ void Lowering::op(const ir::Op& op) {
   if (name == "Where") return where(op);
   if (name == "LayerNormalization") return layer_norm(op);
   if (name == "TopK") return top_k(op);
+  if (name == "torch.TopK" || name == "torch.Sort" || name == "torch.KthValue" || name == "torch.Mode")
+    return select(op);
   if (name == "LSTM") return lstm(op);
   if (name == "ReduceSum") return reduce(op, ReduceFunction::Sum);
   if (name == "ReduceMean") return reduce(op, ReduceFunction::Mean);

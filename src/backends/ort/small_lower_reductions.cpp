@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "backends/ort/selection.h"
 #include "backends/ort/small_lowering.h"
 
 namespace dycl::backends::ort::small {
@@ -141,6 +142,43 @@ void Lowering::top_k(const ir::Op& op) {
           indices.count() == rows * k);
   emit(Opcode::TopK, {rows, columns, k, int_attr(op, "largest", 1) != 0 ? 1 : 0}, {&in, &values, &indices},
        in.count() * k * 4);
+}
+
+void Lowering::select(const ir::Op& op) {
+  using selection::Kind;
+  const Located in = operand(op, 0);
+  require(op.results.size() == 2 && op.results[0].present() && op.results[1].present() && selection::takes(in.dtype));
+  selection::Selection how;
+  how.kind = op.name == "torch.TopK"       ? Kind::TopK
+             : op.name == "torch.Sort"     ? Kind::Sort
+             : op.name == "torch.KthValue" ? Kind::KthValue
+                                           : Kind::Mode;
+  const bool top = how.kind == Kind::TopK;
+  how.descending = int_attr(op, top ? "largest" : "descending", top ? 1 : 0) != 0;
+  how.sorted = int_attr(op, "sorted", 1) != 0;
+  how.stable = int_attr(op, "stable", 0) != 0;
+  how.flat = in.dims.size() == 1;
+  if (top || how.kind == Kind::KthValue) {
+    const Dims k = constant_ints(op, 1);
+    require(k.size() == 1);
+    how.k = k[0];
+  }
+  const auto rank = static_cast<std::int64_t>(in.dims.size()), given = int_attr(op, "axis", -1);
+  const std::int64_t axis = given < 0 ? given + rank : given;
+  require(axis >= 0 && axis < rank);
+  std::int64_t outer = 1, inner = 1;
+  for (std::int64_t d = 0; d < rank; ++d)
+    if (d != axis) (d < axis ? outer : inner) *= in.dims[static_cast<std::size_t>(d)];
+  const std::int64_t extent = in.dims[static_cast<std::size_t>(axis)];
+  require(extent > 0 && !selection::refuses(how, extent));
+  const std::int64_t chosen = selection::count_of(how, extent) * outer * inner;
+  const Located values = result_of(op.results[0]), indices = result_of(op.results[1]);
+  require(values.dtype == in.dtype && indices.dtype == DType::I64 && values.count() == chosen &&
+          indices.count() == chosen);
+  emit(Opcode::Select,
+       {static_cast<std::int64_t>(how.kind), how.descending, how.sorted, how.stable, how.flat, how.k,
+        static_cast<std::int64_t>(in.dtype), outer, extent, inner},
+       {&in, &values, &indices}, in.count() * 8);
 }
 
 }  // namespace dycl::backends::ort::small

@@ -156,6 +156,7 @@ class Lowering {
   void softmax(const ir::Op& op);
   void layer_norm(const ir::Op& op);
   void top_k(const ir::Op& op);
+  void select(const ir::Op& op);
 
   // small_lower_layout.cpp
   void alias(const ir::Op& op);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/ort/selection.h"
 #include "backends/ort/small_kernels.h"
 
 namespace dycl::backends::ort::small {
@@ -52,6 +53,7 @@ class SmallProgram::Reader {
   Result<void> move_step(Step& step);
   Result<void> where_step(Step& step);
   Result<void> mat_mul_step(Step& step);
+  Result<void> select_step(Step& step);
 
   const std::uint8_t* bytes_;
   std::size_t size_;
@@ -168,7 +170,7 @@ Result<void> SmallProgram::Reader::reduction(Step& step, std::size_t result_size
 
 Result<SmallProgram::Step> SmallProgram::Reader::step() {
   Step step;
-  DYCL_ASSIGN(const std::int64_t code, number(1, 18));
+  DYCL_ASSIGN(const std::int64_t code, number(1, static_cast<std::int64_t>(Opcode::Select)));
   step.opcode = static_cast<Opcode>(code);
   const std::pair<std::int64_t, std::int64_t> extent = {0, kMaxCount}, positive = {1, kMaxCount};
   switch (step.opcode) {
@@ -283,6 +285,7 @@ Result<SmallProgram::Step> SmallProgram::Reader::step() {
       DYCL_ASSIGN(step.c, where(out * 8, 8, true));
       break;
     }
+    case Opcode::Select: DYCL_TRY(select_step(step)); break;
     case Opcode::Pluck: {
       DYCL_TRY(numbers(step, {{1, 8}, extent, extent, extent, extent}));
       const auto size = static_cast<std::size_t>(step.numbers[0]);
@@ -353,6 +356,33 @@ Result<void> SmallProgram::Reader::where_step(Step& step) {
   DYCL_ASSIGN(step.c, where(reached[2] * size, size, false));
   DYCL_ASSIGN(step.out, where(elements * size, size, true));
   return {};
+}
+
+selection::Selection selection_of(const std::int64_t* n) {
+  return {static_cast<selection::Kind>(n[0]), n[1] != 0, n[2] != 0, n[3] != 0, n[4] != 0, n[5]};
+}
+
+Result<void> SmallProgram::Reader::select_step(Step& step) {
+  const std::pair<std::int64_t, std::int64_t> extent = {0, kMaxCount}, flag = {0, 1};
+  DYCL_TRY(numbers(
+      step, {{0, selection::kKinds - 1}, flag, flag, flag, flag, extent, {0, 16}, extent, {1, kMaxCount}, extent}));
+  const auto dtype = dtype_of_code(static_cast<int>(step.numbers[6]));
+  const selection::Selection how = selection_of(step.numbers.data());
+  if (!dtype || !selection::takes(*dtype)) return damaged("a dtype it cannot order");
+  if (selection::refuses(how, step.numbers[8])) return damaged("more elements chosen than there are");
+  DYCL_ASSIGN(const std::size_t in, count(step, {7, 8, 9}));
+  DYCL_ASSIGN(const std::size_t lines, count(step, {7, 9}));
+  const std::size_t out = lines * static_cast<std::size_t>(selection::count_of(how, step.numbers[8]));
+  const std::size_t size = size_of(*dtype);
+  DYCL_ASSIGN(step.a, where(in * size, size, false));
+  DYCL_ASSIGN(step.out, where(out * size, size, true));
+  DYCL_ASSIGN(step.c, where(out * 8, 8, true));
+  return {};
+}
+
+void select(const std::int64_t* n, const void* in, void* values, void* indices) {
+  const selection::Lines lines{in, values, static_cast<std::int64_t*>(indices), n[7], n[8], n[9]};
+  selection::select(selection_of(n), static_cast<DType>(n[6]), lines, 0, n[7] * n[9]);
 }
 
 Result<void> SmallProgram::Reader::mat_mul_step(Step& step) {
@@ -458,6 +488,7 @@ const char* SmallProgram::execute(const Step& step, const Memory& memory) {
     case Opcode::Take: return take(n, a, b, out) ? nullptr : "Gather";
     case Opcode::Where: where(n, static_cast<const std::uint8_t*>(a), b, c(), out); break;
     case Opcode::TopK: top_k(n, x, y, static_cast<std::int64_t*>(memory.write(step.c))); break;
+    case Opcode::Select: select(n, a, out, memory.write(step.c)); break;
     case Opcode::Pluck: return pluck(n, a, static_cast<const std::int64_t*>(b), out) ? nullptr : "GatherElements";
   }
   return nullptr;
