@@ -107,7 +107,34 @@ Traced: `torch.onnx.export` of the path of one example. Mismatches: runs with ea
 does, and paths with one decision turned round, whose results differ from eager's by more than 10^-4.7 of the largest value.
 Flips: free runs that decide otherwise than eager; each is listed with eager's margin, the distance of the two sides of the comparison.
 """
-    return text + ("\n" + "\n".join(flips) + "\n" if flips else "")
+    text += "\n" + correctness_sum(names, models) + "\n"
+    return text + ("\n" + "\n".join(flips) + "\n" if flips else "") + roundings(names, models)
+
+
+def correctness_sum(names: list[str], models: dict) -> str:
+    """What the table comes to, per back end."""
+    told = []
+    for label, part in (("ONNX Runtime", "correct"), ("OpenVINO", "correct_openvino")):
+        rows = [row for name in names if (row := have(models, name, part))]
+        if not rows:
+            continue
+        worst = max((row["log10_error"] for row in rows if row["log10_error"] is not None), default=None)
+        told.append(f"{label}, {len(rows)} models, {sum(row['inputs'] for row in rows)} inputs: {sum(len(row['mismatches']) for row in rows)} "
+                    f"mismatches, {sum(len(row['flips']) for row in rows)} flips, largest error "
+                    + ("none" if worst is None else f"10^{worst:.2f}") + " (allowed: 10^-4.7).")
+    traced = [row for name in names if (row := have(models, name, "correct")) and row["traced_wrong"] is not None]
+    if traced:
+        wrong, inputs = sum(row["traced_wrong"] for row in traced), sum(row["inputs"] for row in traced)
+        told.append(f"Tracing, {len(traced)} models that it exports: wrong on {100 * wrong / inputs:.1f} % of the inputs.")
+    return "\n".join(told)
+
+
+def roundings(names: list[str], models: dict) -> str:
+    """Inputs beyond the bound on which eager is as far from the same model in float64."""
+    found = [f"- {name}{label}, seed {entry['seed']}: {entry['text']}" for name in names
+             for label, part in (("", "correct"), (", OpenVINO", "correct_openvino"))
+             for entry in (have(models, name, part) or {}).get("rounding", [])]
+    return "\nEager's rounding (`zoo.compare.rounding`):\n\n" + "\n".join(found) + "\n" if found else ""
 
 
 def log(row: dict) -> str:
@@ -136,7 +163,12 @@ def compile_table(names: list[str], models: dict) -> str:
 Processor time of `dycl.compile` without its check of the example against eager, nothing taken from the cache. The engine alone: ONNX
 Runtime loading each unique sub-DNN once with all optimisations. Allowed: 2 s and 30 ms per unique sub-DNN. torch.compile's is that of
 its warm-up on the inputs of the race, the C++ compiler it calls included.
-"""
+""" + compile_sum(names, models)
+
+
+def compile_sum(names: list[str], models: dict) -> str:
+    beyond = [row["cpu_seconds"] - row["engine_cpu_seconds"] for name in names if (row := have(models, name, "compile"))]
+    return f"Beyond the engine, mean of {len(beyond)} models: {sum(beyond) / len(beyond):.2f} s (the paper's own: 9.67 s).\n" if beyond else ""
 
 
 def inductor_text(row: dict | None) -> str:
