@@ -101,34 +101,43 @@ class _ChannelsLast(relax.PyExprMutator):
 
 
 @relax.expr_functor.mutator
-class _WholeVectors(relax.PyExprMutator):
-    """Products with weights whose last axis is no multiple of a vector: with zeros behind them, which are cut off again."""
+class _WholePanels(relax.PyExprMutator):
+    """Products with weights whose last axis is no multiple of a panel (packed.py): with zeros behind them, which are cut off again."""
 
-    def __init__(self, module: tvm.IRModule, lanes: int):
+    def __init__(self, module: tvm.IRModule, panel: int):
         super().__init__(module)
-        main = module["main"]
-        self.lanes, self.weights = lanes, list(main.params)[int(main.attrs["num_input"]):]
+        self.panel, self.weights = panel, weights_of(module)
 
     def visit_call_(self, call):
         call = super().visit_call_(call)
         if not isinstance(call.op, tvm.ir.Op) or call.op.name != "relax.matmul":
             return call
         weight, extents = call.args[1], shape(call.args[1]) or []
-        if len(extents) != 2 or extents[1] <= 2 * self.lanes or extents[1] % self.lanes == 0 or not self.is_weight(weight):
+        if len(extents) != 2 or extents[1] <= self.panel or extents[1] % self.panel == 0 or not is_of(self, weight, self.weights):
             return call
-        wide = self.builder_.emit(relax.op.nn.pad(weight, [0, 0, 0, -extents[1] % self.lanes]))
+        wide = self.builder_.emit(relax.op.nn.pad(weight, [0, 0, 0, -extents[1] % self.panel]))
         product = self.builder_.emit(relax.op.matmul(call.args[0], wide))
         return relax.op.strided_slice(product, axes=[rank(product) - 1], begin=[0], end=[extents[1]])
 
-    def is_weight(self, value) -> bool:
-        if any(value.same_as(w) for w in self.weights):
-            return True
-        made = self.lookup_binding(value) if isinstance(value, relax.Var) else None
-        return isinstance(made, tvm.ir.Call) and ports.axes_of(made) is not None and self.is_weight(made.args[0])
+
+def weights_of(module: tvm.IRModule) -> list:
+    """Those parameters of main that are weights."""
+    main = module["main"]
+    return list(main.params)[int(main.attrs["num_input"]):]
 
 
-def whole_vectors(module: tvm.IRModule, lanes: int) -> tvm.IRModule:
-    module["main"] = _WholeVectors(module, lanes).visit_expr(module["main"])
+def is_of(mutator: relax.PyExprMutator, value, weights: list) -> bool:
+    """Whether a value is computed from weights alone."""
+    if isinstance(value, (tvm.ir.GenericConst, relax.ShapeExpr)) or any(value.same_as(w) for w in weights):
+        return True
+    made = mutator.lookup_binding(value) if isinstance(value, relax.Var) else value
+    if isinstance(made, tvm.ir.Tuple):
+        return all(is_of(mutator, f, weights) for f in made.fields)
+    return isinstance(made, tvm.ir.Call) and isinstance(made.op, tvm.ir.Op) and all(is_of(mutator, a, weights) for a in made.args)
+
+
+def whole_panels(module: tvm.IRModule, panel: int) -> tvm.IRModule:
+    module["main"] = _WholePanels(module, panel).visit_expr(module["main"])
     return relax.transform.Normalize()(module)
 
 

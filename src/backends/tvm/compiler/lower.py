@@ -22,6 +22,7 @@ from tvm_ffi import structural_hash
 
 import layout
 import nan
+import packed
 import ports
 import schedule
 import winograd
@@ -213,18 +214,19 @@ def prepared(module: tvm.IRModule, machine: schedule.Machine) -> tvm.IRModule:
     """What all forms have in common: channels last, nothing computed twice or in vain."""
     t = relax.transform
     module = tvm.transform.Sequential([t.DecomposeOpsForInference(), t.CanonicalizeBindings()])(module)
-    module = layout.whole_vectors(module, machine.lanes)
+    module = layout.whole_panels(module, machine.panel)
     passes = [t.CanonicalizeBindings(), t.FoldConstant(), t.EliminateCommonSubexpr(), t.DeadCodeElimination()]
     return tvm.transform.Sequential(passes)(ports.cancel(layout.channels_last(module)))
 
 
-def lowered(module: tvm.IRModule, fast: bool) -> tuple[tvm.IRModule, Weights] | None:
+def lowered(module: tvm.IRModule, machine: schedule.Machine, fast: bool) -> tuple[tvm.IRModule, Weights] | None:
     """main over call_tir of fused kernels, and what becomes of the weights; None: nothing can be faster."""
     t = relax.transform
     if fast:
         module, count = winograd.rewritten(module)
         if count == 0:
             return None
+    module = packed.rewritten(module, machine)
     if len(module["main"].params) > int(module["main"].attrs["num_input"]):
         module = tvm.transform.Sequential([t.LiftTransformParams(), t.DeadCodeElimination()])(module)
     weights = Weights(module)
@@ -338,7 +340,7 @@ class Form:
 
 def _fast_form(module: tvm.IRModule, machine: schedule.Machine) -> Form | None:
     """With faster convolutions and guards in front of them; None: there are none, or their kernels cannot be ordered."""
-    fast = lowered(module, True)
+    fast = lowered(module, machine, True)
     if fast is None:
         return None
     form = Form(*fast)
@@ -347,15 +349,21 @@ def _fast_form(module: tvm.IRModule, machine: schedule.Machine) -> Form | None:
         function = form.kernels.get(step.kernel)
         if function is not None and winograd.changes_weights(function):
             return None  # weights that are known at run time only
-        if function is not None and winograd.is_one(function):
+        if function is not None and (winograd.is_one(function) or winograd.has_merged_groups(function)):
             try:
-                winograd.scheduled(function, machine)
+                _scheduled(function, machine)
             except Exception:  # what TVM raises for what follows the convolution
                 return None
             guarded.append((step, step.operands[winograd.operand(function)]))
             form.moderate |= {v.owner.index for v in step.operands if v.owner.kind == WEIGHT}
     form.plan.guard(guarded)
     return form
+
+
+def _scheduled(function: tirx.PrimFunc, machine: schedule.Machine, record: dict | None = None) -> tirx.PrimFunc:
+    if winograd.is_one(function):
+        return winograd.scheduled(function, machine)
+    return schedule.scheduled(function, machine, schedule.Choice.of(record or {}))
 
 
 class Lowered:
@@ -372,7 +380,7 @@ class Lowered:
         with target:
             module = prepared(imported(model), machine)
             fast = _fast_form(module, machine) if may_be_fast else None
-            exact = Form(*lowered(module, False))
+            exact = Form(*lowered(module, machine, False))
         self.forms = [exact] if fast is None else [fast, exact]
         self.kernels, self.keys = {}, {}
         for number, form in enumerate(self.forms):
@@ -411,11 +419,7 @@ class Lowered:
             return b""
         kernels = {}
         for name, function in self.kernels.items():
-            if winograd.is_one(function):
-                made = winograd.scheduled(function, self.machine)
-            else:
-                made = schedule.scheduled(function, self.machine, schedule.Choice.of(records.get(self.keys[name], {})))
-            kernels[name] = made.with_attr("global_symbol", name)
+            kernels[name] = _scheduled(function, self.machine, records.get(self.keys[name], {})).with_attr("global_symbol", name)
         with self.target:
             module = tvm.compile(tvm.IRModule(kernels), target=self.target)
         with tempfile.TemporaryDirectory() as folder:

@@ -20,6 +20,8 @@ WORTH_TILING = 512  # multiply-adds
 WORTH_THREADS = 200_000  # multiply-adds, or elements times 8
 TRANSPOSED = (8, 32)  # elements along the axis that is written in order, and along the one that is read in order
 IN_STRIPS = "winograd_"  # names of blocks that winograd.py orders
+IN_GROUPS = "grouped_"  # and of those whose channels have operands of their own
+IN_PANELS = "packed_"  # names of blocks whose weights stand in panels (packed.py)
 LARGE_WEIGHTS = 512 << 10  # bytes: then threads share the channels, not the rows
 
 
@@ -27,6 +29,11 @@ LARGE_WEIGHTS = 512 << 10  # bytes: then threads share the channels, not the row
 class Machine:
     lanes: int  # floats of a vector
     tile: int  # vectors that may be summed at a time, leaving registers for operands
+
+    @property
+    def panel(self) -> int:
+        """Channels whose weights stand together (packed.py)."""
+        return 2 * self.lanes
 
     @staticmethod
     def of(features: str) -> "Machine":
@@ -92,7 +99,8 @@ def _product_space(sch, block, machine: Machine) -> dict[str, list]:
     columns = spatial[-2] if len(spatial) > 1 else 1
     rows = spatial[-3] if len(spatial) > 2 else 1
     widths = [w for w in (machine.lanes, machine.lanes // 2) if spatial[-1] % w == 0] or [None]
-    vectors = spatial[-1] // (widths[0] or _lanes(spatial[-1], machine.lanes))
+    together = machine.panel if sch.get(block).name_hint.startswith(IN_PANELS) else spatial[-1]
+    vectors = together // (widths[0] or _lanes(spatial[-1], machine.lanes))
     tiles = []
     for v in [d for d in _divisors(vectors) if d <= 8]:
         for c in _divisors(columns):
@@ -235,16 +243,19 @@ def _tile(sch, block, machine: Machine, choice: Choice) -> set[str]:
     work = _volume(sch, block)
     channels = spatial[-1]
     lanes = choice.lanes or _lanes(_extent(sch, channels), machine.lanes)
+    name = sch.get(block).name_hint
+    panels = name.startswith(IN_PANELS)
     columns = _extent(sch, spatial[-2]) if len(spatial) > 1 else 1
     rows = _extent(sch, spatial[-3]) if len(spatial) > 2 else 1
-    r, c, v = choice.tile or _tile_shape(rows, columns, _extent(sch, channels) // lanes, machine.tile)
+    together = machine.panel if panels else lanes if name.startswith(IN_GROUPS) else _extent(sch, channels)
+    r, c, v = choice.tile or _tile_shape(rows, columns, together // lanes, machine.tile)
     outer, v_loop, lane = sch.split(channels, [None, v, lanes])
     inner, around = [], list(spatial[:-1])
     for place, factor in ((-1, c), (-2, r)):
         if len(around) >= -place and factor > 1:
             around[place], one = sch.split(around[place], [None, factor])
             inner.insert(0, one)
-    outermost = choice.order or ("channels" if weights > LARGE_WEIGHTS else "rows")
+    outermost = choice.order or ("channels" if weights > LARGE_WEIGHTS and not panels else "rows")
     order = [outer, *around] if outermost == "channels" else [*around[:-1], outer, *around[-1:]]
     if choice.sums == "channels":
         sums = [sums[-1], *sums[:-1]]

@@ -36,6 +36,7 @@ OPS = {
     "relax.reshape": lambda call, a, shape: a.reshape(shape),
     "relax.expand_dims": lambda call, a: np.expand_dims(a, tuple(_ints(call.attrs.axis))),
     "relax.squeeze": lambda call, a: np.squeeze(a, None if call.attrs.axis is None else tuple(_ints(call.attrs.axis))),
+    "relax.concat": lambda call, arrays: np.concatenate(arrays, int(call.attrs.axis)),
     "relax.nn.pad": _pad,
 }
 
@@ -50,7 +51,7 @@ def _is_known_call(call) -> bool:
     if call.op.name == "relax.call_tir":
         return call.args[0].name_hint.startswith(winograd.PREFIX + "weights")
     dtypes = {str(a.ty.dtype) for a in [call, *call.args] if isinstance(a.ty, relax.TensorType)}
-    return call.op.name in OPS and dtypes == {"float32"}
+    return call.op.name in OPS and dtypes == {"float32"} and not (call.op.name == "relax.concat" and call.attrs.axis is None)
 
 
 class Weights:

@@ -5,6 +5,8 @@ Windows of 4 x 4 are transformed (`windows`), multiplied with transformed weight
 back (`outputs`). It is done in strips of rows, so that what is between stays in the caches. Sums round differently (about as much as
 those of another order), and a NaN or an infinity in a window would reach all four outputs: whoever calls must make sure that operands
 are finite and of moderate size, and compute the sum itself where they are not (plan.py: guards).
+
+The same holds for groups of few channels, which are computed several as one, with zeros between (`grouped`).
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ import numpy as np
 import tvm
 from tvm import relax, s_tir, te, tirx
 
+import layout
 import schedule
 
 TILE, WINDOW = 2, 4  # outputs and operands of a transform, along an axis
 WORTH = 16  # channels: with fewer, the transforms take longer than what they spare
-PREFIX = schedule.IN_STRIPS
+PREFIX, GROUPED = schedule.IN_STRIPS, schedule.IN_GROUPS
+MOST_MERGED = 4  # groups: more of them are mostly zeros
 OUT_ELEMENTWISE = 4  # TVM's name for what elementwise steps may be fused to
 STRIP = 20  # transforms at least in a strip, with weights that stay in the caches
 WIDEST = 32  # transforms along a row of a strip
@@ -105,25 +109,73 @@ def convolution(data: te.Tensor, changed: te.Tensor, padding: list[int]) -> te.T
     )  # fmt: skip
 
 
+def grouped(data: te.Tensor, weight: te.Tensor, strides: list[int], padding: list[int], dilation: list[int]) -> te.Tensor:
+    """The sum itself: (N, H, W, C) and (R, S, C / G, K) to (N, H', W', K), in G groups."""
+    n, h, w, c = (int(d) for d in data.shape)
+    rows, columns, inner, k = (int(d) for d in weight.shape)
+    top, left, bottom, right = padding
+    zero = tirx.const(0, "float32")
+    inside = lambda y, x: tirx.all(y >= top, y < h + top, x >= left, x < w + left)
+    padded = te.compute(
+        (n, h + top + bottom, w + left + right, c),
+        lambda n, y, x, c: tirx.if_then_else(inside(y, x), data[n, y - top, x - left, c], zero),
+        name=GROUPED + "padded",
+    )
+    high = (h + top + bottom - (rows - 1) * dilation[0] - 1) // strides[0] + 1
+    wide = (w + left + right - (columns - 1) * dilation[1] - 1) // strides[1] + 1
+    i, j, s = te.reduce_axis((0, rows), "i"), te.reduce_axis((0, columns), "j"), te.reduce_axis((0, inner), "c")
+    outputs = k * inner // c  # of a group
+    channel = lambda k: tirx.floordiv(k, outputs) * inner + s
+    at = lambda n, y, x, k: padded[n, y * strides[0] + i * dilation[0], x * strides[1] + j * dilation[1], channel(k)]
+    return te.compute(
+        (n, high, wide, k), lambda n, y, x, k: te.sum(at(n, y, x, k) * weight[i, j, s, k], axis=[i, j, s]), name=GROUPED + "conv2d")
+
+
 @relax.expr_functor.mutator
 class _Rewritten(relax.PyExprMutator):
     """Convolutions that are worth it, with channels last, whose weights are parameters."""
 
     count = 0
 
+    def __init__(self, module: tvm.IRModule):
+        super().__init__(module)
+        self.weights = layout.weights_of(module)
+
     def visit_call_(self, call):
         call = super().visit_call_(call)
         if not isinstance(call.op, tvm.ir.Op) or call.op.name != "relax.nn.conv2d" or str(call.attrs.data_layout) != "NHWC":
             return call
         a, data, weight = call.attrs, call.args[0], call.args[1]
-        shape = lambda e: [int(d) for d in e.ty.shape]
-        padding = [int(p) for p in a.padding]
-        if not fits(shape(data), shape(weight), [int(n) for n in a.strides], padding, [int(n) for n in a.dilation], int(a.groups)):
-            return call
+        shape, groups = layout.shape, int(a.groups)
+        strides, padding, dilation = ([int(n) for n in v] for v in (a.strides, a.padding, a.dilation))
+        if fits(shape(data), shape(weight), strides, padding, dilation, groups):
+            changed = self.builder_.emit(self.builder_.call_te(weights, weight, primfunc_name_hint=PREFIX + "weights"))
+            return self.made(lambda d, u: convolution(d, u, padding), PREFIX, data, changed)
+        merged = _merged(shape(weight), groups)
+        if merged > 1 and any(padding) and layout.is_of(self, weight, self.weights):
+            make = lambda d, w: grouped(d, w, strides, padding, dilation)
+            return self.made(make, GROUPED, data, self.spread(weight, groups, merged))
+        return call
+
+    def made(self, make, prefix, *operands):
         self.count += 1
-        changed = self.builder_.emit(self.builder_.call_te(weights, weight, primfunc_name_hint=PREFIX + "weights"))
-        return self.builder_.call_te(lambda d, u: convolution(d, u, padding), data, changed, primfunc_name_hint=PREFIX + "conv2d",
-                                     primfunc_attrs={"op_pattern": OUT_ELEMENTWISE})  # fmt: skip
+        return self.builder_.call_te(make, *operands, primfunc_name_hint=prefix + "conv2d", primfunc_attrs={"op_pattern": OUT_ELEMENTWISE})
+
+    def spread(self, weight, groups: int, merged: int):
+        """Several small groups as one, with zeros for what is not of the same group."""
+        inner, k = layout.shape(weight)[2:]
+        own = np.arange(inner * merged)[:, None] // inner == np.arange(k)[None, :] // (k // groups) % merged
+        mask = relax.const(own.astype(np.float32)[None, None], "float32")
+        copies = self.builder_.emit(relax.op.concat([weight] * merged, 2))
+        return self.builder_.emit(relax.op.multiply(copies, mask))
+
+
+def _merged(weight: list[int], groups: int) -> int:
+    """How many groups are computed as one, so that they fill a vector; 1: each by itself."""
+    inner, outputs = weight[2], weight[3] // groups
+    many = WORTH // inner
+    fits = groups > 1 and WORTH % inner == 0 and groups % many == 0 and many * outputs % WORTH == 0
+    return many if fits and many <= MOST_MERGED else 1
 
 
 def rewritten(module: tvm.IRModule) -> tuple[tvm.IRModule, int]:
@@ -150,20 +202,27 @@ def fits(data: list[int], weight: list[int], strides, padding, dilation, groups:
 # ---- in its order --------------------------------------------------------------------
 
 
-def is_one(function: tirx.PrimFunc) -> bool:
+def _has_block(function: tirx.PrimFunc, name: str) -> bool:
     sch = s_tir.Schedule(function)
-    return any(sch.get(b).name_hint == PREFIX + "products" for b in schedule._blocks(sch))
+    return any(sch.get(b).name_hint == name for b in schedule._blocks(sch))
+
+
+def is_one(function: tirx.PrimFunc) -> bool:
+    return _has_block(function, PREFIX + "products")
+
+
+def has_merged_groups(function: tirx.PrimFunc) -> bool:
+    return _has_block(function, GROUPED + "conv2d")
 
 
 def changes_weights(function: tirx.PrimFunc) -> bool:
-    sch = s_tir.Schedule(function)
-    return any(sch.get(b).name_hint == PREFIX + "weights" for b in schedule._blocks(sch))
+    return _has_block(function, PREFIX + "weights")
 
 
 def operand(function: tirx.PrimFunc) -> int:
-    """Which parameter of the kernel the windows are taken from."""
+    """Which parameter of the kernel is convolved."""
     sch = s_tir.Schedule(function)
-    source = sch.get(sch.get_sblock(PREFIX + "padded")).reads[0].source
+    source = sch.get(sch.get_sblock((PREFIX if is_one(function) else GROUPED) + "padded")).reads[0].source
     return next(i for i, p in enumerate(sch.mod["main"].params) if source.same_as(p))
 
 
