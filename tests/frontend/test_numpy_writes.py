@@ -199,7 +199,7 @@ def test_reversed_views_are_not_written_behind():
 def test_a_number_and_an_array_apart():
     def together(x):
         a = x.numpy().reshape(2, 2, 1) * np.ones((1, 1, 3), dtype=np.float32)
-        return a[0, np.argsort(a[:, 0, 0])], a[np.argsort(a[:, 0, 0]), :, 1]
+        return a[0, np.argsort(a[:, 0, 0])], a[:, 1, np.argsort(a[0, 0])]
 
     def apart(x):
         a = x.numpy().reshape(2, 2, 1) * np.ones((1, 1, 3), dtype=np.float32)
@@ -301,6 +301,8 @@ def test_a_float_into_integers():
 FUNCTIONS = {
     "made": lambda a, n: (np.arange(n), np.zeros((n, 2)), np.ones(n, dtype=np.int32), np.full(3, a[0]), np.zeros_like(a, dtype=np.int32),
                           np.full_like(a, 2.5)),
+    "between": lambda a, n: (np.arange(0, float(a[0]), 0.25), np.arange(float(a[1]), 2), np.arange(n, -3.0, -0.5)),
+    "changed": lambda a, n: (np.insert(a > 0, 0, True), np.insert(a, 2, 7), _diagonal(a.reshape(2, 2).copy()), np.isin(np.sign(a), [1.0, 0.0])),
     "joined": lambda a, n: (np.concatenate([a, a[:n]]), np.stack([a, a * 2], axis=1), np.vstack([a, a]), np.hstack([a, a[:1]]),
                             np.append(a, 1.0), np.array([a[0], a[1]]), np.array([[1, n], [n, 2]])),
     "reduced": lambda a, n: (a.reshape(2, 2).sum(0), a.max(axis=0, keepdims=True), a.reshape(2, 2).mean(axis=(0, 1)), np.any(a),
@@ -311,6 +313,11 @@ FUNCTIONS = {
     "types": lambda a, n: (a.astype("int32"), a.astype(int), a.astype(bool), a.dtype, a.size, a.itemsize),
     "searched": lambda a, n: (np.searchsorted(np.sort(a), 0.25), np.bincount((a > 0).astype(int), minlength=2), np.linalg.norm(a, axis=0)),
 }
+
+
+def _diagonal(a):
+    np.fill_diagonal(a, -np.inf)
+    return a
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -240,10 +240,24 @@ def full_like(arrays, x, fill_value, dtype=None):
 def arange(arrays, start, stop=None, step=1, dtype=None):
     start, stop = (0, start) if stop is None else (start, stop)
     parts = [arrays.m.tensor_item(arrays.tensor(n)) if arrays.m.is_array(n) or isinstance(n, torch.Tensor) else n for n in (start, stop, step)]
-    if not all(type(n) is int or isinstance(n, RtScalar) and n.kind == "int" for n in parts) or type(parts[2]) is not int or dtype not in (
-            None, int, np.int64):
-        refuse("arange", "of floats, or with a step that is")
+    parts = [n.item() if isinstance(n, np.generic) else n for n in parts]
+    kinds = {n.kind if isinstance(n, RtScalar) else type(n).__name__ for n in parts}
+    if "float" in kinds and kinds <= {"int", "float"} and dtype in (None, float, np.float64):
+        return _floats_between(arrays, *parts)
+    if kinds != {"int"} or type(parts[2]) is not int or dtype not in (None, int, np.int64):
+        refuse("arange", "of such numbers, or with a step that is")
     return _range(arrays, parts)
+
+
+def _floats_between(arrays, start: Any, stop: Any, step: Any) -> Any:
+    """numpy's rule: the count is rounded up, and each number is computed from the first and the difference to the second."""
+    call, double = arrays.m.recorder.call, torch.float64
+    start, stop, step = (arrays.m.scalar_tensor(n, double) for n in (start, stop, step))
+    count = call(torch.ceil, (call(torch.div, (call(torch.sub, (stop, start), {}), step), {}),), {})
+    places = arrays.m.tensor_item(call(torch.Tensor.to, (call(torch.clamp, (count,), {"min": 0}), torch.int64), {}))
+    apart = call(torch.sub, (call(torch.add, (start, step), {}), start), {})
+    steps = call(torch.arange, (places,), {"dtype": double})
+    return arrays_module.RtArray(call(torch.add, (start, call(torch.mul, (steps, apart), {})), {}))
 
 
 def _range(arrays, parts: list) -> Any:
@@ -413,6 +427,30 @@ def triu(arrays, x, k=0):
 @_named("tril")
 def tril(arrays, x, k=0):
     return arrays_module.RtArray(arrays.m.recorder.call(torch.tril, (arrays.tensor(x), k), {}))
+
+
+@_named("fill_diagonal")
+def fill_diagonal(arrays, x, val):
+    if not arrays.m.is_array(x) or x.tensor.dim() != 2 or x.tensor.shape[0] != x.tensor.shape[1] or type(x.tensor.shape[0]) is not int:
+        refuse("fill_diagonal", "of arrays whose extents are")
+    places = list(range(x.tensor.shape[0]))
+    arrays.set_item(x, (places, places), val)
+
+
+@_named("insert")
+def insert(arrays, x, obj, values):
+    t = arrays.tensor(x)
+    if not isinstance(t, torch.Tensor) or t.dim() != 1 or type(obj) is not int or obj < 0 or not isinstance(values, (bool, int, float)):
+        refuse("insert", "of such arguments, into arrays")
+    value = arrays.m.recorder.call(torch.reshape, (_to(arrays, _value(arrays, values), t.dtype), (1,)), {})
+    first, last = (arrays.protocol.get_item(arrays.m, arrays.m.current, t, k) for k in (slice(None, obj), slice(obj, None)))
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.cat, ([first, value, last],), {}))
+
+
+@_named("isin", "in1d")
+def isin(arrays, element, test_elements, invert=False):
+    x, y = _parts(arrays, [element, test_elements])
+    return arrays.wrap(arrays.m.recorder.call(torch.isin, (x, y), {"invert": bool(invert)}))
 
 
 def _operation(op: str) -> Callable:
