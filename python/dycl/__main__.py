@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import inspect
 import json
 import os
 import sys
@@ -85,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
         inputs.append(tensor)
         if dynamic:
             dims[k] = dynamic
+    check_inputs(model, inputs)
     ranges = {}
     for text in args.range:
         name, _, bounds = text.partition("=")
@@ -117,6 +119,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _plain(report: dict) -> dict:
     return json.loads(json.dumps(report, default=str))
+
+
+def check_inputs(model: Any, inputs: list) -> None:
+    """Without this a forgotten --input would compile to a program that always raises a TypeError, as the model does."""
+    try:
+        signature = inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*inputs)
+    except TypeError as error:
+        raise ValueError(f"{error}; the model takes {signature}, and {len(inputs)} inputs are given (--input 1,3,32,32)") from None
 
 
 def load_model(text: str) -> tuple[Any, Any]:

@@ -299,6 +299,8 @@ class Project {
     return wrapped(text +
                    "  } catch (const dycl::host::Failure& failure) {\n    std::fprintf(stderr, \"error: %s\\n\", "
                    "failure.what());\n" +
+                   "    if (!failure.error().help.empty()) std::fprintf(stderr, \"  help: %s\\n\", "
+                   "failure.error().help.c_str());\n" +
                    "    return static_cast<int>(failure.error().kind);\n  }\n}\n");
   }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sweep.py COUNT: generated programs, emitted and run. C++ beside the walker, in builds of 25 programs; ONNX in
+"""sweep.py COUNT: generated programs, emitted and run. C++ beside the walker, in builds of 50 programs; ONNX in
 ONNX Runtime beside the reference interpreter. `make test-emit` calls it; it goes on where it was stopped."""
 
 import os
@@ -12,7 +12,7 @@ from done import Done
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = Path(os.environ.get("DYCL_TEST_BUILD", ROOT / "build" / "release"))
-CHUNK = 25
+CHUNK = 50
 
 
 def cpp(first, count, folder):

@@ -5,6 +5,7 @@ as ONNX and in the reference interpreter beside the walker, within tolerance. `m
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -70,9 +71,21 @@ def compile_model(name):
     return entry, dycl.compile(entry.build(), entry.inputs(0), threads=1, verify=False)
 
 
+def check_compilers(package, folder):
+    """The project as users get it, in the eyes of gcc and of clang."""
+    subprocess.run([BUILD / "bin" / "dycl", "emit", package, "-o", folder], check=True, stdout=subprocess.DEVNULL)
+    sources = "".join(f'#include "{source.name}"\n' for source in sorted(folder.glob("*.cpp")))
+    for compiler in ("g++", "clang++-14"):
+        if not shutil.which(compiler):
+            raise FileNotFoundError(f"{compiler} is missing: sudo apt-get install {compiler.replace('clang++', 'clang')}")
+        subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{folder}", f"-I{ROOT}/src",
+                        f"-I{ROOT}/include", "-x", "c++", "-"], check=True, input=sources, text=True)
+
+
 def check_cpp(name, program, entry, folder):
     package = folder / f"{name}.dycl"
     program.save(package)
+    check_compilers(package, folder / "project")
     binary = build(package, folder, watch=True)
     files, _ = save_inputs(program, [entry.inputs(s) for s in range(INPUTS)], folder)
     done = subprocess.run([binary, package, "compare", str(ROUNDS), *files], capture_output=True, text=True,

@@ -55,10 +55,20 @@ std::string python_interpreter() {
   return "python3";
 }
 
+// `python -m dycl`, which says what to do where there is no such package.
+constexpr const char* kFrontEnd = R"(
+import importlib.util, runpy, sys
+if importlib.util.find_spec("dycl") is None:
+    sys.stderr.write("error: " + sys.executable + " has no package dycl, which compiles Python models\n"
+                     "  help: install DyCL's wheel there, or name an interpreter that has it in DYCL_PYTHON\n")
+    sys.exit(5)
+runpy.run_module("dycl", run_name="__main__", alter_sys=True)
+)";
+
 // Replaces this process by the front end.
 int exec_front_end(const Console& console, const std::vector<std::string>& arguments) {
   const std::string python = python_interpreter();
-  std::vector<std::string> command{python, "-m", "dycl", "compile"};
+  std::vector<std::string> command{python, "-c", kFrontEnd, "compile"};
   command.insert(command.end(), arguments.begin(), arguments.end());
   std::vector<char*> raw;
   for (std::string& word : command) raw.push_back(word.data());

@@ -34,10 +34,20 @@ int emit_onnx(const Console& console, const Options& options) {
   return 0;
 }
 
+// Where the runtime is installed with its CMake package: beside this program, or as the user did it.
+std::string runtime_prefix() {
+  std::error_code failure;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
+  const std::filesystem::path prefix = program.parent_path().parent_path();
+  if (!failure && std::filesystem::exists(prefix / "lib/cmake/dycl_runtime", failure)) return prefix.string();
+  return "<where `make install` put the runtime>";
+}
+
 int emit_cpp(const Console& console, const Options& options) {
   const auto written = emit::emit_cpp(options.source, options.name, options.folder, options.watch);
   if (!written) return console.fail(written.error(), driver::render(written.error()));
-  console.result(options.folder + ": cmake -S " + options.folder + " -B build && cmake --build build\n",
+  console.result(options.folder + ": cmake -S " + options.folder + " -B build -DCMAKE_PREFIX_PATH=\"" +
+                     runtime_prefix() + "\" && cmake --build build\n",
                  {{"output", options.folder}});
   return 0;
 }
