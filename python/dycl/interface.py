@@ -334,10 +334,10 @@ def _numpy_leaves(leaves: Any, templates: tuple) -> Any:
             walk(t[2])
             kinds[before:] = [f"list of {kind}" for kind in kinds[before:]]
         elif t[0] in ("tuple", "list", "set", "table"):
-            for u in t[2]:
+            for u in (*t[2], *(u for part in t[3:4] for _, u in part)):
                 walk(u)
-        elif t[0] in ("dict", "object"):
-            for part in t[2:]:
+        elif t[0] in ("dict", "object", "exception"):
+            for part in t[2:4]:
                 for _, u in part:
                     walk(u)
 

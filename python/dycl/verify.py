@@ -7,6 +7,7 @@ import contextlib
 import copy
 import io
 import math
+import types
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import torch
 from .frontend import places
 from .frontend.diagnostics import CompileError
 from .frontend.inputs import InputError
-from .frontend.structure import ABSENT, plain_object
+from .frontend.structure import ABSENT, plain_object, slots
 
 
 def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list, above: tuple = ()) -> list[str]:
@@ -43,10 +44,12 @@ def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list
             return []
         return [f"{path}: {a!r} against {b!r}"]
     if isinstance(a, (list, tuple)):
+        if any(a is x for x in above):
+            return []
         if len(a) != len(b):
             return [f"{path}: {len(a)} elements against {len(b)}"]
         return [d for k, (x, y) in enumerate(zip(a, b))
-                for d in differences(x, y, f"{path}[{k}]", rtol, atol, worst, above)]
+                for d in differences(x, y, f"{path}[{k}]", rtol, atol, worst, (*above, a))]
     if isinstance(a, dict):
         if list(a) != list(b):
             return [f"{path}: keys {list(a)} against {list(b)}"]
@@ -55,6 +58,11 @@ def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list
         if any(a is x for x in above):
             return []
         return differences(vars(a), vars(b), path, rtol, atol, worst, (*above, a))
+    if isinstance(a, types.BuiltinMethodType):
+        return differences((a.__name__, a.__self__), (b.__name__, b.__self__), path, rtol, atol, worst, above)
+    names = [n for base in type(a).__mro__ for n in slots(base)] if type(a).__flags__ & 1 << 9 else []
+    if names and type(a).__eq__ is object.__eq__:
+        return [d for n in names for d in differences(getattr(a, n, ABSENT), getattr(b, n, ABSENT), f"{path}.{n}", rtol, atol, worst, above)]
     if hasattr(a, "shape") and hasattr(a, "dtype"):
         return differences(torch.from_numpy(np.array(a)), torch.from_numpy(np.array(b)), path, rtol, atol, worst)
     try:

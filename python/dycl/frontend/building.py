@@ -18,6 +18,7 @@ from .arrays import RtArray
 from .constants import dtype_name
 from .diagnostics import CaptureRefusal
 from .graph import TensorType
+from .heap import held
 from .values import RtBool, RtFloat, RtScalar
 
 aten = torch.ops.aten
@@ -65,7 +66,7 @@ def _of_arrays(data: Any, options: dict) -> tuple[Any, dict]:
 
 
 def _has_array(data: Any) -> bool:
-    return any(_has_array(x) if isinstance(x, (list, tuple)) else isinstance(x, RtArray) for x in data)
+    return any(_has_array(x) if isinstance(x, (list, tuple)) else isinstance(x, RtArray) for x in held(data))
 
 
 def _example(data: Any) -> Any:

@@ -64,11 +64,14 @@ def asked(ins: Any, stack: list) -> bool:
         if count is None:
             return False
         count *= ins.arg
+        if ins.op == "CALL" and any(type(x) in _BOUND and _of_users(type(x.__self__)) for x in stack[-count - 2:len(stack) - count]):
+            return True
     deep = ins.op not in ("BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR", "BINARY_SLICE", "STORE_SLICE", "GET_ITER")
     return count > 0 and any(_has_methods(x, 2 if deep else 0) for x in stack[-count:])
 
 
 _PLAIN = frozenset((int, float, bool, str, bytes, type(None), type, types.FunctionType, types.BuiltinFunctionType, types.MethodType))
+_BOUND = (types.BuiltinMethodType, types.MethodWrapperType)
 _CODE = (types.FunctionType, types.MethodType)
 _HOLDERS = (list, tuple, set, frozenset, dict, slice)
 

@@ -233,7 +233,7 @@ def _reversed(m, s, args, kwargs):
     if isinstance(x, (list, dict)):
         m.note_load(x, "*")
     if isinstance(x, list):
-        return m.new(iterators.LiveIter(x, "reversed", range(len(x) - 1, -1, -1)))
+        return m.new(iterators.LiveIter(x, "reversed", range(list.__len__(x) - 1, -1, -1)))
     if isinstance(x, (tuple, range, str)):
         return m.new(iterators.SeqIter(list(reversed(x))))
     if isinstance(x, dict) or type(x) in iterators._VIEWS:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import copy
 import functools
 import types
@@ -18,6 +19,7 @@ from .diagnostics import CaptureRefusal
 from .graph import HostNode
 from .handlers import handles, ignore
 from .runtime_text import RtText, format_value, is_text_of_argument
+from .structure import slots
 from .values import RtBool, RtFloat, RtInt, RtScalar
 
 
@@ -261,6 +263,9 @@ def _copy(m, s, args, kwargs):
 
 @handles(copy.deepcopy)
 def _deepcopy(m, s, args, kwargs):
+    user = protocol.python_method(args[0], "__deepcopy__")
+    if user is not None and not isinstance(args[0], torch.Tensor):
+        return protocol.call(m, s, user, (args[0], m.new({})), {})
     return _deep(m, args[0], {})
 
 
@@ -272,28 +277,42 @@ def _deep(m, x, memo):
     if m.is_tensor(x):
         memo[id(x)] = made = m.recorder.call(torch.clone, (x,), {})
         return made
-    if type(x) in (list, dict):
+    if type(x) in _COPIED:
         m.note_load(x, "*")
-    if type(x) is list:
-        made = memo[id(x)] = m.new([])
-        made.extend(_deep(m, y, memo) for y in x)
-        return made
-    if type(x) is dict:
-        made = memo[id(x)] = m.new({})
-        made.update((k, _deep(m, v, memo)) for k, v in x.items())
-        return made
+        return _deep_container(m, x, memo)
     if type(x) is tuple:
         return tuple(_deep(m, y, memo) for y in x)
     if x is None or isinstance(x, (int, float, str, bytes, bool, type, types.FunctionType, torch.dtype, torch.device)):
         return x
-    if m.has_runtime(x):
-        raise CaptureRefusal(f"copy.deepcopy of a {type(x).__name__}", kind="deepcopy")
-    if hasattr(x, "__dict__") and not hasattr(type(x), "__deepcopy__") and type(x).__reduce_ex__ is object.__reduce_ex__:
+    plain = hasattr(x, "__dict__") and not hasattr(type(x), "__deepcopy__") and type(x).__reduce_ex__ is object.__reduce_ex__
+    if plain and type(x).__new__ is object.__new__ and not any(slots(base) for base in type(x).__mro__):
         made = memo[id(x)] = m.new(object.__new__(type(x)))
-        made.__dict__.update((k, _deep(m, v, memo)) for k, v in x.__dict__.items())
+        for name, value in list(x.__dict__.items()):
+            m.note_load(x, name)
+            made.__dict__[name] = _deep(m, value, memo)
         return made
+    if m.has_runtime(x) or m.has_runtime(getattr(x, "__dict__", None)) or isinstance(x, (list, dict, set, tuple, collections.deque)) or m.is_born(x):
+        raise CaptureRefusal(f"copy.deepcopy of a {type(x).__name__}", kind="deepcopy")
     return copy.deepcopy(x)
 
+
+_COPIED = (list, dict, set, frozenset, collections.OrderedDict, collections.defaultdict, collections.deque, collections.Counter)
+
+
+def _deep_container(m, x, memo):
+    kind = type(x)
+    if kind is frozenset:
+        return frozenset(_deep(m, y, memo) for y in x)
+    made = memo[id(x)] = m.new(collections.defaultdict(x.default_factory) if kind is collections.defaultdict else collections.deque(
+        maxlen=x.maxlen) if kind is collections.deque else kind())
+    if isinstance(x, dict):
+        for key, value in x.items():
+            made[_deep(m, key, memo)] = _deep(m, value, memo)
+    elif kind is set:
+        made.update(_deep(m, y, memo) for y in x)
+    else:
+        made.extend(_deep(m, y, memo) for y in x)
+    return made
 
 
 _SHOWING = {"update", "close", "refresh", "clear", "display", "write", "unpause", "set_description", "set_description_str",

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from .diagnostics import CaptureRefusal
-from .heap import unfollowed
+from .heap import held, unfollowed
 
 # Of the standard library, but without contents that a program could read back, or none that change.
 _HARMLESS = {"logging", "warnings", "typing", "inspect", "importlib", "enum", "abc", "_abc", "re", "pathlib", "os", "posix", "types", "operator",
@@ -173,8 +173,9 @@ def _add_parts(parts: list, obj: Any, seen: set) -> None:
             parts.append(id(key))
             _add_parts(parts, value, seen)
     elif isinstance(obj, (list, tuple, set, frozenset, collections.deque)):
-        parts.append(len(obj))
-        for item in obj:
+        inside = list(held(obj))
+        parts.append(len(inside))
+        for item in inside:
             _add_parts(parts, item, seen)
     elif hasattr(obj, "__dict__") and not isinstance(obj, (type, types.ModuleType, types.FunctionType, torch.nn.Module, torch.Tensor)):
         _add_parts(parts, vars(obj), seen)

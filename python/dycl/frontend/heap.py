@@ -61,6 +61,17 @@ def unfollowed(obj: Any) -> CaptureRefusal:
                           "use lists, dicts, tensors or plain objects", kind="heap")
 
 
+_KINDS = (list, tuple, set, frozenset, collections.deque)
+
+
+def held(container: Any) -> Any:
+    """Its elements or values, whatever iteration means in a class of the user's."""
+    if isinstance(container, dict):
+        return dict.values(container)
+    kind = type(container)
+    return container if kind in _KINDS else next(k for k in _KINDS if isinstance(container, k)).__iter__(container)
+
+
 class Items(tuple):
     """The items of an instance of a subclass of list, set or deque, and its attributes."""
 

@@ -61,7 +61,8 @@ class LiveIter(SeqIter):
     def item(self) -> Any:
         """The item at `index`; DONE at the end."""
         owner, kind, k = self.owner, self.kind, self.index
-        if kind != "reversed" and k <= len(self.sequence) and len(owner) != len(self.sequence):
+        own = next(c for c in (list, dict, set, collections.deque) if isinstance(owner, c))  # not what a class of the user's makes of it
+        if kind != "reversed" and k <= len(self.sequence) and own.__len__(owner) != len(self.sequence):
             self.index = len(self.sequence) + 1
             raise RuntimeError("dictionary changed size during iteration" if isinstance(owner, dict) else
                                "Set changed size during iteration" if isinstance(owner, set) else
@@ -70,12 +71,13 @@ class LiveIter(SeqIter):
             return DONE
         key = self.sequence[k]
         if kind == "reversed":
-            return owner[key] if key < len(owner) else DONE
+            return own.__getitem__(owner, key) if key < own.__len__(owner) else DONE
         if kind == "items of":
             return key
-        if key not in owner:
+        if not own.__contains__(owner, key):
             raise CaptureRefusal("a dict whose keys change while it is iterated", "iterate over list(...)", kind="iterator")
-        return key if kind == "keys" else owner[key] if kind == "values" else (key, owner[key])
+        value = own.__getitem__(owner, key)
+        return key if kind == "keys" else value if kind == "values" else (key, value)
 
 
 def view_of(view: Any) -> tuple[Any, str] | None:

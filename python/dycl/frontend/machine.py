@@ -26,7 +26,7 @@ from . import bytecode, callbacks, policy, questions, remembered
 from .diagnostics import CaptureRefusal, Restart
 from .facts import Facts
 from .graph import Block, Branch, Edge, Goto, Graph, Span, next_value_id
-from .heap import Cell, Heap, Overlay
+from .heap import Cell, Heap, Overlay, held
 from .scalars import Scalars
 from .state import Frame, State
 from .arrays import Arrays, RtArray
@@ -549,20 +549,16 @@ class Machine:
     def has_tensor(self, tree: Any, depth: int = 3) -> bool:
         if isinstance(tree, torch.Tensor):
             return True
-        if depth and isinstance(tree, (list, tuple, set)):
-            return any(self.has_tensor(x, depth - 1) for x in tree)
-        if depth and isinstance(tree, dict):
-            return any(self.has_tensor(x, depth - 1) for x in tree.values())
+        if depth and isinstance(tree, (list, tuple, set, dict)):
+            return any(self.has_tensor(x, depth - 1) for x in held(tree))
         return False
 
     def has_runtime(self, tree: Any, depth: int = 4) -> bool:
         """Holds a runtime scalar, text, array or a tensor."""
         if isinstance(tree, (RtScalar, RtText, RtArray, RtList, torch.Tensor)):
             return True
-        if depth and isinstance(tree, (list, tuple, set)):
-            return any(self.has_runtime(x, depth - 1) for x in tree)
-        if depth and isinstance(tree, dict):
-            return any(self.has_runtime(x, depth - 1) for x in tree.values())
+        if depth and isinstance(tree, (list, tuple, set, dict)):
+            return any(self.has_runtime(x, depth - 1) for x in held(tree))
         if isinstance(tree, slice):
             return self.has_runtime((tree.start, tree.stop, tree.step))
         return False
@@ -580,10 +576,8 @@ class Machine:
     def has_stand_in(self, tree: Any, depth: int = 4) -> bool:
         if isinstance(tree, (RtScalar, RtText, RtArray)) or hasattr(type(tree), "dycl_contents"):
             return True
-        if depth and isinstance(tree, (list, tuple, set)):
-            return any(self.has_stand_in(x, depth - 1) for x in tree)
-        if depth and isinstance(tree, dict):
-            return any(self.has_stand_in(x, depth - 1) for x in tree.values())
+        if depth and isinstance(tree, (list, tuple, set, dict)):
+            return any(self.has_stand_in(x, depth - 1) for x in held(tree))
         return False
 
     def note_load(self, obj: Any, name: Any) -> None:

@@ -140,7 +140,7 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
             return protocol.call_then(m, s, shims.extend_set, (owner, args[0] if items is None else tuple(items)), {}, protocol.push_none)
         args = (items,)
         m.heap.touch(owner)
-        owner.update(items)
+        set.update(owner, items)
         return None
     if name == "__setattr__":
         return protocol.as_call(s, protocol.store_default(m, s, owner, *args))
@@ -250,14 +250,22 @@ def _list_extend(m, s, target, args, kwargs):
     if items is None:
         return protocol.call_then(m, s, shims.extend_list, (target, args[0]), {}, protocol.push_none)
     m.heap.touch(target)
-    target.extend(items)
+    list.extend(target, items)  # not what a class of the user's makes of it: that has been run
     return None
 
 
-def _list_pop(m, s, target, args, kwargs):
-    index = protocol.static_index(m, args[0], protocol._length(target), "pop index") if args and target else -1
+def _list_init(m, s, target, args, kwargs):
+    if kwargs or len(args) > 1:
+        return NotImplemented
     m.heap.touch(target)
-    return target.pop(index)
+    list.clear(target)
+    return _list_extend(m, s, target, args, kwargs) if args else None
+
+
+def _list_pop(m, s, target, args, kwargs):
+    index = protocol.static_index(m, args[0], protocol._length(target), "pop index") if args and protocol._length(target) else -1
+    m.heap.touch(target)
+    return list.pop(target, index)
 
 
 def _list_insert(m, s, target, args, kwargs):
@@ -265,7 +273,7 @@ def _list_insert(m, s, target, args, kwargs):
     if isinstance(index, RtScalar) or m.is_tensor(index):
         index = protocol._static_bound(m, index, protocol._length(target), -protocol._length(target))
     m.heap.touch(target)
-    target.insert(index, args[1])
+    list.insert(target, index, args[1])
     return None
 
 
@@ -284,17 +292,17 @@ def _by_shim(shim):
 
 def _list_sort(m, s, target, args, kwargs):
     if kwargs.get("key") is None and not m.has_runtime(target) and all(
-            type(x) in (int, float, str, bool, tuple) for x in target):
+            type(x) in (int, float, str, bool, tuple) for x in list.__iter__(target)):
         return NotImplemented
     return protocol.call(m, s, shims.sort_list, (target,), kwargs)
 
 
 _LIST = {
-    "extend": _list_extend, "pop": _list_pop, "insert": _list_insert, "sort": _list_sort,
+    "__init__": _list_init, "extend": _list_extend, "pop": _list_pop, "insert": _list_insert, "sort": _list_sort,
     "index": _by_shim(shims.list_index), "count": _by_shim(shims.list_count), "remove": _by_shim(shims.list_remove),
     "__getitem__": lambda m, s, t, args, kwargs: protocol.get_item(m, s, t, args[0]) if type(t) is list else NotImplemented,
     "__setitem__": lambda m, s, t, args, kwargs: protocol.as_call(s, protocol.set_item(m, s, t, *args)) if type(t) is list else NotImplemented,
-    "__contains__": lambda m, s, t, args, kwargs: protocol.contains(m, s, t, args[0], False),
+    "__contains__": lambda m, s, t, args, kwargs: protocol.contains(m, s, t if type(t) is list else tuple(list.__iter__(t)), args[0], False),
 }
 
 
@@ -330,7 +338,9 @@ def _at_run_time(item: Any) -> bool:
 
 
 def _dict_setdefault(m, s, table, args, kwargs):
-    return protocol.call(m, s, shims.setdefault, (table, *args), kwargs)
+    own = any(protocol.python_method(table, n) is not None for n in ("__contains__", "__getitem__", "__setitem__"))
+    raw = own and not isinstance(table, collections.OrderedDict)
+    return protocol.call(m, s, shims.setdefault_raw if raw else shims.setdefault, (table, *args), kwargs)
 
 
 def _dict_pop(m, s, table, args, kwargs):

@@ -18,17 +18,15 @@ import numpy as np
 import torch
 
 from .diagnostics import CaptureRefusal, Restart
-from .heap import Cell, memory_of
+from .heap import Cell, held, memory_of
 
 
 def leaves(tree: Any, depth: int = 3) -> Iterator[np.ndarray]:
     if isinstance(tree, np.ndarray):
         yield tree
-    elif depth and isinstance(tree, (list, tuple)):
-        for item in tree:
+    elif depth and isinstance(tree, (list, tuple, dict)):
+        for item in list(held(tree)):
             yield from leaves(item, depth - 1)
-    elif depth and isinstance(tree, dict):
-        yield from leaves(list(tree.values()), depth - 1)
 
 
 def run(m, fn: Callable, args: tuple, kwargs: dict) -> Any:

@@ -83,11 +83,16 @@ def _map(template: tuple, change: Callable[[tuple], tuple]) -> tuple:
     """The template with its leaves changed, in the order of flattening."""
     kind = template[0]
     if kind == "set":  # its elements' order says nothing: what is known stays
-        return (kind, template[1], tuple(_map(t, lambda x: x if x[0] == "static" else change(x)) for t in template[2]))
+        return (kind, template[1], tuple(_map(t, lambda x: x if x[0] == "static" else change(x)) for t in template[2]), *_rest(template, change))
     if kind in ("tuple", "list", "table"):
-        return (kind, template[1], tuple(_map(t, change) for t in template[2]))
+        return (kind, template[1], tuple(_map(t, change) for t in template[2]), *_rest(template, change))
     if kind == "dict":
-        return (kind, template[1], *(tuple((k, _map(t, change)) for k, t in part) for part in template[2:]))
-    if kind == "object":
+        return (kind, template[1], tuple((k, _map(t, change)) for k, t in template[2]), *_rest(template, change))
+    if kind in ("object", "exception"):
         return (kind, template[1], tuple((k, _map(t, change)) for k, t in template[2]))
     return change(template)
+
+
+def _rest(template: tuple, change: Callable[[tuple], tuple]) -> tuple:
+    """Attributes of an instance of a subclass, and what the container was made with (a length, a factory): that stays."""
+    return (*(tuple((k, _map(t, change)) for k, t in part) for part in template[3:4]), *template[4:])

@@ -256,6 +256,10 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
         m.lists.refuse(found, CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a list whose length is known only at run time",
                                              "use torch.stack or torch.cat, or a loop over the list",
                                              kind="list.native"))
+    if isinstance(fn, type) and issubclass(fn, _KEEPING) and all(type(a) in (list, tuple, dict) for a in args):
+        for value in args:
+            touch_argument(m, value)
+        return m.new_if_mutable(effects.born(m, fn(*args, **kwargs)))
     if policy.is_torch(fn) or m.has_tensor(args) or m.has_tensor(kwargs):
         for value in (*args, *kwargs.values()):
             if isinstance(value, (list, dict, set)):
@@ -288,6 +292,7 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
     return m.new_if_mutable(effects.born(m, result))
 
 
+_KEEPING = (list, dict, set, types.SimpleNamespace)  # what they are made of they only keep
 _STAND_INS = (RtList, *keys.TABLES, tables.RtView)
 
 
@@ -732,7 +737,7 @@ def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
     if m.arrays.concern(a, b):
         return m.arrays.compare(op, a, b)
     forward, reflected = python_method(a, f"__{op}__"), python_method(b, f"__{TURNED.get(op, op)}__")
-    if op == "ne" and forward is None and (python_method(a, "__eq__") or reflected is None and python_method(b, "__eq__")) is not None:
+    if op == "ne" and forward is None and (_negates_equality(a) or reflected is None and _negates_equality(b)):
         return call(m, s, m.shim("not_equal"), (a, b), {})
     if m.is_tensor(a) or m.is_tensor(b):
         if (forward or reflected) is not None and not any(hasattr(type(x), "__torch_function__") for x in (a, b) if not m.is_tensor(x)):
@@ -750,6 +755,11 @@ def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
     if isinstance(a, (list, tuple, dict, set)) and type(a) is not str and m.has_runtime((a, b)):
         return _compare_containers(m, s, op, a, b)
     return getattr(operator, op)(a, b)
+
+
+def _negates_equality(x: Any) -> bool:
+    """`!=` asks __eq__, of the user's: object.__ne__ does, those of list, dict or int do not."""
+    return python_method(x, "__eq__") is not None and mro_lookup(type(x), "__ne__") is object.__dict__["__ne__"]
 
 
 def _compare_numbers(m: Machine, op: str, a: Any, b: Any) -> Any:

@@ -875,6 +875,14 @@ def default_entry(table, key):
     return value
 
 
+def setdefault_raw(table, key, default=None):
+    """dict.setdefault of a class that has its own ways to look up and to store."""
+    if dict.__contains__(table, key):
+        return dict.__getitem__(table, key)
+    dict.__setitem__(table, key, default)
+    return default
+
+
 def setdefault(table, key, default=None):
     if key in table:
         return table[key]

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import enum
+import functools
 import importlib
+import types
 from typing import Any, Callable
 
 import torch
@@ -51,8 +54,10 @@ class Flattener:
                 self.keep.append(obj)
             self.leaves.append(obj)
             return (kind,)
-        if isinstance(obj, _PLAIN):
-            return ("static", type(obj).__name__, repr(obj) if isinstance(obj, float) else obj)
+        if type(obj) is float:
+            return ("static", "float", repr(obj))
+        if isinstance(obj, _PLAIN) and not isinstance(obj, float):
+            return ("static", type(obj).__name__, obj)
         if id(obj) in self.seen:
             return ("ref", self.seen[id(obj)])
         if type(obj) is not tuple:
@@ -64,33 +69,112 @@ class Flattener:
         cls = type(obj)
         if isinstance(obj, tuple):
             cls = torch.Size if cls.__name__ == "RtSize" else cls  # its extents are numbers in a run
-            return ("tuple", cls, tuple(self.flatten(x, f"{path}[{k}]") for k, x in enumerate(obj)))
+            return ("tuple", cls, tuple(self.flatten(x, f"{path}[{k}]") for k, x in enumerate(tuple.__iter__(obj))), *self._extra(obj, path))
         if isinstance(obj, (list, collections.deque)):
-            return ("list", cls, tuple(self.flatten(x, f"{path}[{k}]") for k, x in enumerate(obj)))
+            own = list if isinstance(obj, list) else collections.deque
+            items = tuple(self.flatten(x, f"{path}[{k}]") for k, x in enumerate(own.__iter__(obj)))
+            greatest = (("static", "int", obj.maxlen),) if own is collections.deque and obj.maxlen is not None else ()
+            return ("list", cls, items, *(self._extra(obj, path) or ((),) * len(greatest)), *greatest)
         if isinstance(obj, dict):
             items = tuple((k, self.flatten(v, f"{path}[{k!r}]")) for k, v in dict.items(obj))
             extra = tuple((k, self.flatten(v, f"{path}.{k}")) for k, v in vars(obj).items()) if hasattr(
                 obj, "__dict__") else ()
-            return ("dict", cls, items, extra)
+            factory = getattr(obj, "default_factory", None) if isinstance(obj, collections.defaultdict) else None
+            return ("dict", cls, items, extra, *(() if factory is None else (self._code(factory, path),)))
         if isinstance(obj, RtDict):  # lists of its keys and of its values
             return ("table", obj.kind, (self.flatten(obj.found_keys, path), self.flatten(obj.found_values, path)))
         if isinstance(obj, RtSet):
             return ("table", set, (self.flatten(obj.found, path),))
         if isinstance(obj, (set, frozenset)):
-            return ("set", cls, tuple(self.flatten(x, path) for x in obj))
+            own = set if isinstance(obj, set) else frozenset
+            return ("set", cls, tuple(self.flatten(x, path) for x in own.__iter__(obj)), *self._extra(obj, path))
+        if isinstance(obj, _HOLDING):
+            return self._code(obj, path)
+        if (cls.__module__ or "").startswith("dycl.frontend."):
+            self.refuse(obj, path)
         if not self.made(obj):
             return self.static_object(obj, path)
-        if (cls.__module__ or "").startswith("dycl."):
+        if (cls.__module__ or "").startswith("dycl.") or isinstance(obj, torch.nn.Module):
             self.refuse(obj, path)
-        if hasattr(obj, "__dict__") and not isinstance(obj, (type, torch.nn.Module)) and not callable(obj):
-            return ("object", cls, tuple((k, self.flatten(v, f"{path}.{k}")) for k, v in vars(obj).items()))
+        if isinstance(obj, BaseException):
+            names = (("args", self.flatten(obj.args, f"{path}.args")), *((k, self.flatten(v, f"{path}.{k}")) for k, v in vars(obj).items()))
+            return ("exception", cls, names)
+        if _all_in_attributes(cls):
+            names = [*(n for base in cls.__mro__ for n in slots(base) if hasattr(obj, n)), *getattr(obj, "__dict__", ())]
+            return ("object", cls, tuple((k, self.flatten(getattr_static(obj, k), f"{path}.{k}")) for k in names))
         if dataclasses.is_dataclass(obj) and not isinstance(obj, type):
             return ("object", cls, tuple((f.name, self.flatten(getattr(obj, f.name), f"{path}.{f.name}"))
                                          for f in dataclasses.fields(obj)))
         return self.static_object(obj, path)
 
+    def _extra(self, obj: Any, path: str) -> tuple:
+        """The attributes of an instance of a subclass of a container, if there are any."""
+        own = getattr(obj, "__dict__", None)
+        return (tuple((k, self.flatten(v, f"{path}.{k}")) for k, v in own.items()),) if isinstance(own, dict) and own else ()
+
+    def _code(self, obj: Any, path: str) -> tuple:
+        """A function, method, view or the like: given back as it is, so nothing that a run computes may be in it."""
+        if self._holds(obj, 0):
+            self.refuse(obj, path)
+        return self.static_object(obj, path)
+
+    def _holds(self, obj: Any, depth: int) -> bool:
+        if self.leaf(obj) is not None or depth > 6:
+            return True
+        if isinstance(obj, types.FunctionType):
+            inside = [c.cell_contents for c in obj.__closure__ or () if _filled(c)] + [*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()]
+        elif isinstance(obj, functools.partial):
+            inside = [obj.func, *obj.args, *obj.keywords.values()]
+        elif isinstance(obj, (types.MethodType, types.BuiltinMethodType)):
+            inside = [obj.__self__]
+        elif isinstance(obj, slice):
+            inside = [obj.start, obj.stop, obj.step]
+        elif isinstance(obj, _VIEWS):
+            return True
+        elif isinstance(obj, (tuple, list, set, frozenset)):
+            inside = list(obj)
+        elif isinstance(obj, dict):
+            inside = list(obj.values())
+        else:
+            return self.made(obj) and not isinstance(obj, (type, types.ModuleType))
+        return any(self._holds(x, depth + 1) for x in inside)
+
     def static_object(self, obj: Any, path: str) -> tuple:
         return ("live", StaticObject(obj))
+
+
+_VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
+_HOLDING = (types.FunctionType, types.MethodType, types.BuiltinMethodType, functools.partial, slice, *_VIEWS)
+_HEAP_TYPE = 1 << 9
+
+
+def _filled(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents
+    except ValueError:
+        return False
+    return True
+
+
+@functools.lru_cache(maxsize=None)
+def _all_in_attributes(cls: type) -> bool:
+    """All there is to an instance is in its attributes: the class and its bases are written in Python."""
+    if issubclass(cls, (type, torch.nn.Module, enum.Enum)) or not all(b is object or b.__flags__ & _HEAP_TYPE for b in cls.__mro__):
+        return cls is types.SimpleNamespace
+    try:
+        object.__new__(cls)
+    except TypeError:  # a class written in C
+        return False
+    return True
+
+
+def slots(cls: type) -> list:
+    """Names of its __slots__ as the attributes are called in the class."""
+    return [n for n, member in vars(cls).items() if isinstance(member, types.MemberDescriptorType) and n not in ("__dict__", "__weakref__")]
+
+
+def getattr_static(obj: Any, name: str) -> Any:
+    return object.__getattribute__(obj, name) if name not in getattr(obj, "__dict__", ()) else obj.__dict__[name]
 
 
 class StaticObject:
@@ -129,8 +213,9 @@ def rebuild(template: tuple, leaves: Any, made: list | None = None) -> Any:
             result = torch.Size(values)
         elif cls is tuple:
             return tuple(values)
-        elif hasattr(cls, "_fields"):
-            result = cls(*values)
+        elif cls.__flags__ & _HEAP_TYPE and not hasattr(cls, "n_sequence_fields"):
+            result = tuple.__new__(cls, values)
+            _put_extra(result, template, leaves, made)
         else:  # torch.return_types and other structured tuples
             try:
                 result = cls(values)
@@ -159,13 +244,19 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
             made[slot] = rows
         return rows if cls is list else tuple(rows)
     if kind == "list":
-        result = cls()
+        result = cls.__new__(cls)
+        if isinstance(result, collections.deque):
+            collections.deque.__init__(result, (), template[4][2] if len(template) > 4 else None)
         made.append(result)
+        put = list.append if isinstance(result, list) else collections.deque.append
         for t in template[2]:
-            result.append(rebuild(t, leaves, made))
+            put(result, rebuild(t, leaves, made))
+        _put_extra(result, template, leaves, made)
         return result
     if kind == "dict":
         result = cls.__new__(cls)
+        if len(template) > 4:
+            result.default_factory = rebuild(template[4], leaves, [])
         made.append(result)
         put = collections.OrderedDict.__setitem__ if isinstance(result, collections.OrderedDict) else dict.__setitem__
         for key, t in template[2]:
@@ -186,13 +277,24 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
     if kind == "set":
         slot = len(made)
         made.append(None)
-        made[slot] = cls(rebuild(t, leaves, made) for t in template[2])
+        values = [rebuild(t, leaves, made) for t in template[2]]
+        if issubclass(cls, set):
+            made[slot] = cls.__new__(cls)
+            set.update(made[slot], values)
+        else:
+            made[slot] = cls.__new__(cls, values) if cls is frozenset else frozenset.__new__(cls, values)
+        _put_extra(made[slot], template, leaves, made)
         return made[slot]
-    result = object.__new__(cls)
+    result = cls.__new__(cls) if kind == "exception" or cls is types.SimpleNamespace else object.__new__(cls)
     made.append(result)
     for name, t in template[2]:
-        object.__setattr__(result, name, rebuild(t, leaves, made))
+        (BaseException if kind == "exception" else object).__setattr__(result, name, rebuild(t, leaves, made))
     return result
+
+
+def _put_extra(result: Any, template: tuple, leaves: Any, made: list) -> None:
+    for name, t in template[3] if len(template) > 3 else ():
+        result.__dict__[name] = rebuild(t, leaves, made)
 
 
 def count_leaves(template: tuple) -> int:
@@ -266,10 +368,13 @@ def to_json(template: tuple) -> Any:
         value = template[2]
         if template[1] in ("NoneType", "bool", "int", "str", "float"):
             return list(template)
-        return ["static", template[1], str(value)]
+        if template[1] in ("dtype", "device"):
+            return ["static", template[1], str(value)]
+        written = _WRITTEN.get(type(value))
+        return ["written", type(value).__name__, written(value)] if written is not None else ["lost", template[1]]
     if kind == "live":
         obj = template[1].obj
-        name = getattr(obj, "__qualname__", None)
+        name = getattr(obj, "__qualname__", None) if not isinstance(obj, enum.Enum) else f"{type(obj).__qualname__}.{obj.name}"
         if name and getattr(obj, "__module__", None):
             return ["import", f"{obj.__module__}:{name}"]
         return ["lost", type(obj).__name__]
@@ -277,10 +382,17 @@ def to_json(template: tuple) -> Any:
     if kind == "rows":
         return [kind, cls, to_json(template[2])]
     if kind in ("tuple", "list", "set", "table"):
-        return [kind, cls, [to_json(t) for t in template[2]]]
+        extra = [[[k, to_json(t)] for k, t in template[3]]] if len(template) > 3 else []
+        return [kind, cls, [to_json(t) for t in template[2]], *extra, *map(to_json, template[4:])]
     if kind == "dict":
-        return [kind, cls, [[_key(k), to_json(t)] for k, t in template[2]], [[k, to_json(t)] for k, t in template[3]]]
+        return [kind, cls, [[_key(k), to_json(t)] for k, t in template[2]], [[k, to_json(t)] for k, t in template[3]],
+                *map(to_json, template[4:])]
     return [kind, cls, [[k, to_json(t)] for k, t in template[2]]]
+
+
+_WRITTEN: dict = {bytes: lambda v: list(v), complex: lambda v: [repr(v.real), repr(v.imag)], torch.Size: lambda v: list(v),
+                  type(Ellipsis): lambda v: None}
+_READ: dict = {"bytes": bytes, "complex": lambda v: complex(float(v[0]), float(v[1])), "Size": torch.Size, "ellipsis": lambda v: Ellipsis}
 
 
 def _key(key: Any) -> Any:
@@ -304,13 +416,16 @@ def from_json(data: Any) -> tuple:
         return ("live", StaticObject(imported(data[1])))
     if kind == "lost":
         return ("static", "NoneType", None)
+    if kind == "written":
+        return ("static", data[1], _READ[data[1]](data[2]))
     cls = imported(data[1])
     if kind == "rows":
         return (kind, cls, from_json(data[2]))
+    more = (*(tuple((k, from_json(t)) for k, t in part) for part in data[3:4]), *map(from_json, data[4:]))
     if kind in ("tuple", "list", "set", "table"):
-        return (kind, cls, tuple(from_json(t) for t in data[2]))
+        return (kind, cls, tuple(from_json(t) for t in data[2]), *more)
     if kind == "dict":
-        return (kind, cls, tuple((k, from_json(t)) for k, t in data[2]), tuple((k, from_json(t)) for k, t in data[3]))
+        return (kind, cls, tuple((k, from_json(t)) for k, t in data[2]), *more)
     return (kind, cls, tuple((k, from_json(t)) for k, t in data[2]))
 
 
