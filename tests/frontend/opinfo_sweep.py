@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every sample of torch's OpInfo database through the lowering, against torch (slow; run by hand).
 
-    python -m tests.frontend.opinfo_sweep [--ops REGEX] [--dtypes f32,i64,bool] [--table docs/supported_ops.md]
+    python -m tests.frontend.opinfo_sweep [--ops REGEX] [--dtypes f32,i64,bool] [--special] [--table docs/supported_ops.md]
 
 Each sample is recorded as ATen nodes, converted to ONNX, run by ONNX Runtime without and with
 optimisation, and compared. A sample ends as ok, refused (a LoweringRefusal: fine), or as a failure:
@@ -22,7 +22,7 @@ import time
 import warnings
 
 import torch
-from torch.utils._pytree import tree_flatten, tree_unflatten
+from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from dycl.frontend.onnx_lowering import LoweringRefusal, nodes_to_onnx, op_name
 from tests.frontend.lowering_harness import Unsuitable, compare, record, run_onnx
@@ -48,7 +48,7 @@ FAILURES = ("mismatch", "engine", "error", "crash")
 RTOL, ATOL = {torch.float16: 1e-2}, {torch.float16: 1e-2}
 
 
-def run_sample(function, sample, symbolic: bool) -> tuple[str, str, set[str], str]:
+def run_sample(function, sample, symbolic: bool, levels=(False, True)) -> tuple[str, str, set[str], str]:
     """(status, note, ATen ops in it, the op refused)."""
     leaves, spec = tree_flatten((sample.input, sample.args, sample.kwargs))
     tensors = [x for x in leaves if isinstance(x, torch.Tensor)]
@@ -79,7 +79,7 @@ def run_sample(function, sample, symbolic: bool) -> tuple[str, str, set[str], st
     feeds = recorder.feeds
     if any(x.dtype == torch.bfloat16 for x in (*feeds, *expected)):
         return "unsuitable", "numpy has no bfloat16", set(), ""
-    for optimise in (False, True):
+    for optimise in levels:
         try:
             results = run_onnx(model, feeds, optimise)
         except Exception as error:
@@ -95,6 +95,27 @@ def run_sample(function, sample, symbolic: bool) -> tuple[str, str, set[str], st
     return "ok", "", ops, ""
 
 
+def with_special_values(sample, generator: torch.Generator):
+    """The sample with NaN, infinities and zeros among its floats; with extreme integers in its first tensor."""
+
+    def changed(x, first: bool):
+        if not isinstance(x, torch.Tensor) or not x.numel() or x.dtype == torch.bool or x.is_complex():
+            return x
+        if x.is_floating_point():
+            values = [float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 0.5, -2.5, 1000.0]
+        elif first:
+            values = [0, 1, -1 % 256 if x.dtype == torch.uint8 else -1, torch.iinfo(x.dtype).max, torch.iinfo(x.dtype).min + 1]
+        else:
+            return x
+        x = x.detach().clone()
+        chosen = torch.tensor(values, dtype=x.dtype)[torch.randint(0, len(values), x.shape, generator=generator)]
+        return torch.where(torch.rand(x.shape, generator=generator) < 0.3, chosen, x)
+
+    args, kwargs = tree_map(lambda x: changed(x, False), (sample.args, sample.kwargs))
+    first = tree_map(lambda x: changed(x, True), sample.input)
+    return type(sample)(first, args=args, kwargs=kwargs)
+
+
 def describe(sample) -> str:
     def brief(x):
         if isinstance(x, torch.Tensor):
@@ -106,11 +127,14 @@ def describe(sample) -> str:
     return f"({brief(sample.input)}, {brief(sample.args)}, {{{', '.join(f'{k}={brief(v)}' for k, v in sample.kwargs.items())}}})"
 
 
-def run_op(op, dtype: torch.dtype, most: int, symbolic: bool, report) -> None:
+def run_op(op, dtype: torch.dtype, most: int, symbolic: bool, special: bool, report) -> None:
     torch.manual_seed(0)
     samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
     if len(samples) > most:
         samples = samples[:: -(-len(samples) // most)]
+    if special:
+        generator = torch.Generator().manual_seed(0)
+        samples = [with_special_values(s, generator) for s in samples]
     for sample in samples:
         report("begin", describe(sample))
         status, note, ops, refused = run_sample(op.op, sample, symbolic)
@@ -127,7 +151,7 @@ def run_op(op, dtype: torch.dtype, most: int, symbolic: bool, report) -> None:
         )
 
 
-def in_child(op, dtypes, most: int, symbolic: bool, limit: int) -> list[dict]:
+def in_child(op, dtypes, most: int, symbolic: bool, limit: int, special: bool = False) -> list[dict]:
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -144,7 +168,7 @@ def in_child(op, dtypes, most: int, symbolic: bool, limit: int) -> list[dict]:
             signal.alarm(limit)
             for dtype in dtypes:
                 if op.supports_dtype(dtype, "cpu"):
-                    run_op(op, dtype, most, symbolic, report)
+                    run_op(op, dtype, most, symbolic, special, report)
         except Exception as error:
             report(
                 "end",
@@ -194,6 +218,7 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=60, help="samples per op and dtype")
     parser.add_argument("--limit", type=int, default=240, help="seconds per op")
     parser.add_argument("--symbolic", action="store_true", help="all extents known only at run time")
+    parser.add_argument("--special", action="store_true", help="NaN, infinities and extreme integers among the values")
     parser.add_argument("--results", help="write every result to this JSON file")
     parser.add_argument("--table", help="write the table of ops to this Markdown file")
     parser.add_argument(
@@ -215,7 +240,7 @@ def main() -> int:
             everything |= json.load(file)
     for op in chosen if not options.merge else []:
         name = op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
-        results = everything[name] = in_child(op, dtypes, options.most, options.symbolic, options.limit)
+        results = everything[name] = in_child(op, dtypes, options.most, options.symbolic, options.limit, options.special)
         if options.results:
             with open(options.results, "w") as out:
                 json.dump(everything, out)

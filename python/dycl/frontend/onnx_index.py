@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import torch
 
+from . import onnx_torchlib
 from .onnx_pointwise import scalar_as, truth
 from .onnx_shape import INT64_MAX, range_, slice_
 from .onnx_table import ConversionError, Sym, Tape, axis_of, converts, dim_value, reshape, squeeze, static, unsqueeze
@@ -258,6 +259,13 @@ def index_select(t, self, dim, index):
 
 def _at_least_1d(t, x: Sym) -> Sym:
     return unsqueeze(t, x, [0]) if x.rank == 0 else x
+
+
+@converts("masked_scatter")
+def masked_scatter(t, self, mask, source):
+    if mask.torch_dtype != torch.bool:
+        raise ConversionError("torch takes bool masks alone")
+    return onnx_torchlib.call(t, torch.ops.aten.masked_scatter.default, (self, mask, source), {})
 
 
 @converts("gather", index_error="RuntimeError")

@@ -91,6 +91,8 @@ def _sizes(t, shape):
 def trilinear(t, i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
     factors = [unsqueeze(t, x, list(e)) for x, e in ((i1, expand1), (i2, expand2), (i3, expand3))]
     product = t.op("Mul", t.op("Mul", factors[0], factors[1]), factors[2])
+    if sumdim and product.torch_dtype == torch.int64:
+        raise ConversionError("there is no exact kernel for sums of products of int64")
     return t.op("ReduceSum", product, t.ints(sumdim), keepdims=0) if sumdim else product
 
 

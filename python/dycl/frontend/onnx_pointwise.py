@@ -728,6 +728,15 @@ if _convert_element_type is not None:
 # ---- activations -----------------------------------------------------------------------------
 
 
+@converts("angle")
+def angle(t, self):
+    """Of real numbers: 0, pi of negative ones, NaN of NaN."""
+    x = self if self.is_float else t.cast(self, torch.float32)
+    zero, half_turn = (t.constant(v, x.torch_dtype) for v in (0.0, math.pi))
+    turned = t.op("Where", t.op("Less", x, zero), half_turn, zero)
+    return t.op("Where", isnan(t, x), x, turned) if self.is_float else turned
+
+
 @converts("gelu")
 def gelu(t, self, approximate="none"):
     return t.op("Gelu", self, approximate=approximate)

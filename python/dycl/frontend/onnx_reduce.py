@@ -60,11 +60,11 @@ def _exact_sum(t: Tape, x: Sym, dim, keepdim) -> Sym:
     return t.op("Add", total, reduce(t, "ReduceSum", low, dim, keepdim))
 
 
-@converts("nansum")
+@converts("nansum", bounds=True)
 def nansum(t, self, dim=None, keepdim=False, dtype=None):
-    x = self
-    if x.is_float:
-        x = t.op("Where", isnan(t, x), t.constant(0.0, x.torch_dtype), x)
+    if not self.is_float:
+        return sum_(t, self, dim, keepdim, dtype)
+    x = t.op("Where", isnan(t, self), t.constant(0.0, self.torch_dtype), self)
     return reduce(t, "ReduceSum", _numeric(t, x), dim, keepdim)
 
 
@@ -300,6 +300,29 @@ def _median(t, x, axis, keepdim):
     return [values, positions]
 
 
+@converts("nanmedian")
+def nanmedian(t, self):
+    flat = reshape(t, self, [-1]) if self.rank != 1 else self
+    return _nanmedian(t, flat, 0, False)[0]
+
+
+@converts("nanmedian.dim")
+def nanmedian_dim(t, self, dim, keepdim=False):
+    return _nanmedian(t, self, axis_of(self, dim), keepdim)
+
+
+def _nanmedian(t, x, axis, keepdim):
+    """The median of what is no NaN, of which there are another number in each line."""
+    if not x.is_float or not x.rank:
+        return _median(t, x, axis, keepdim)
+    count = t.cast(t.op("Not", isnan(t, x)), torch.int64)
+    count = t.op("ReduceSum", count, t.ints([axis]), keepdims=1)
+    half = t.op("Div", t.op("Sub", count, t.constant(1, torch.int64)), t.constant(2, torch.int64))  # truncates
+    ordered = _select(t, "Sort", x, axis=axis, descending=False, stable=True)
+    picked = [t.op("GatherElements", v, half, axis=axis) for v in ordered]
+    return picked if keepdim else [squeeze(t, p, [axis]) for p in picked]
+
+
 def _without_nan(t: Tape, x: Sym) -> Sym:
     """x; the run fails if it holds a NaN, which engines do not tell apart as torch does."""
     return failing_where(t, x, isnan(t, x)) if x.is_float else x
@@ -487,6 +510,8 @@ def searchsorted(t, sorted_sequence, self, *, out_int32=False, right=False, side
 
 @converts("bucketize.Tensor", "bucketize.Scalar")
 def bucketize(t, self, boundaries, *, out_int32=False, right=False):
+    if boundaries.rank != 1:
+        raise ConversionError("torch takes boundaries of one dim alone")
     return searchsorted(t, boundaries, self, right=right)
 
 

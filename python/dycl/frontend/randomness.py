@@ -7,6 +7,7 @@ torch's: a compiled program is random like the original, not equal to it.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable
 
 import torch
@@ -83,8 +84,15 @@ def _finish(recorder, compute: Callable[[], torch.Tensor], like: torch.Tensor) -
     return recorder.value_of(result)
 
 
+def _expect(what: str, numbers: tuple, holds: Callable[..., bool]) -> None:
+    """Refuses numbers, if they are known, that torch rejects."""
+    if all(isinstance(n, (int, float)) for n in numbers) and not holds(*numbers):
+        raise CaptureRefusal(f"torch rejects this distribution: {what}", "give it other parameters", kind="random.op")
+
+
 def _uniform(recorder, like, arguments) -> Value:
     low, high = arguments.get("from", 0.0), arguments.get("to", 1.0)
+    _expect("its bounds are the wrong way round", (low, high), lambda a, b: a <= b)
     drawn = draw(recorder, "rand.uniform", like, dtype=_float_dtype(like))
     if isinstance(low, float) and isinstance(high, float) and (low, high) == (0.0, 1.0):
         return recorder.value_of(drawn)
@@ -97,6 +105,7 @@ def _standard_normal(recorder, like, arguments) -> Value:
 
 def _normal(recorder, like, arguments) -> Value:
     mean, std = arguments.get("mean", 0.0), arguments.get("std", 1.0)
+    _expect("its standard deviation is negative", (std,), lambda s: s >= 0)
     drawn = draw(recorder, "rand.normal", like, dtype=_float_dtype(like))
     return _finish(recorder, lambda: drawn * std + mean, like)
 
@@ -116,12 +125,14 @@ def _integers(recorder, like, arguments) -> Value:
 
 def _exponential(recorder, like, arguments) -> Value:
     rate = arguments.get("lambd", 1.0)
+    _expect("its rate is not positive", (rate,), lambda r: r > 0)
     drawn = draw(recorder, "rand.uniform", like, dtype=_float_dtype(like))
     return _finish(recorder, lambda: -torch.log1p(-drawn) / rate, like)
 
 
 def _log_normal(recorder, like, arguments) -> Value:
     mean, std = arguments.get("mean", 1.0), arguments.get("std", 2.0)
+    _expect("its standard deviation is not positive", (std,), lambda s: s > 0)
     drawn = draw(recorder, "rand.normal", like, dtype=_float_dtype(like))
     return _finish(recorder, lambda: torch.exp(drawn * std + mean), like)
 
@@ -138,10 +149,17 @@ def _multinomial(recorder, like, arguments) -> Value:
     single = not isinstance(count, torch.SymInt) and count == 1
     if arguments["replacement"] and not single:
         drawn = draw(recorder, "rand.uniform", like, dtype=kind)
-        return _finish(recorder, lambda: _inverse(weights.to(kind), drawn), like)
+        return _finish(recorder, lambda: _inverse(_probabilities(weights).to(kind), drawn), like)
     drawn = draw(recorder, "rand.uniform", weights, dtype=kind)
-    chosen = lambda: torch.topk(weights / -torch.log1p(-drawn), count, dim=-1)[1]
+    chosen = lambda: torch.topk(_probabilities(weights) / -torch.log1p(-drawn), count, dim=-1)[1]
     return _finish(recorder, chosen, like)
+
+
+def _probabilities(weights: torch.Tensor) -> torch.Tensor:
+    """The weights; the run fails with a RuntimeError, as torch does, if one is NaN, infinite or negative, or all are 0."""
+    fine = (weights >= 0) & (weights < math.inf) & (weights.sum(-1, keepdim=True) > 0)
+    places = torch.arange(weights.shape[-1]).expand(weights.shape)
+    return weights.gather(-1, torch.where(fine, places, weights.shape[-1]))
 
 
 def _inverse(weights: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
