@@ -21,7 +21,7 @@ from .frontend.inputs import InputError
 from .frontend.layout import fits
 from .frontend.raised import Raised
 from .frontend.sameness import same
-from .frontend.structure import ABSENT, Slot, StaticObject, count_leaves, from_json, imported, rebuild, to_json
+from .frontend.structure import ABSENT, OPEN, StaticObject, count_leaves, filled, fits as is_one_of, from_json, imported, open_leaves, rebuild, taken, to_json
 
 
 @dataclasses.dataclass
@@ -49,6 +49,9 @@ class Interface:
     containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
     choices: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> the values an attribute may have
     homes: list = dataclasses.field(default_factory=list)  # (holder, key, container): where lists and dicts that hold states were
+    combinations: list = dataclasses.field(default_factory=list)  # of numbers of values that such attributes have together
+    _numbers: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> which value an attribute has as the call begins
+    _parts: list = dataclasses.field(default_factory=list)  # of the state that is being put back
     _chosen: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> which value the present call leaves
     _call: Any = dataclasses.field(default_factory=threading.local)  # .given: path -> the container of this thread's call
 
@@ -72,6 +75,8 @@ class Interface:
         result.containers = {key: path for key, (_, path) in inputs.objects.items()}
         result._kept = inputs.objects  # keeps those ids alive
         result.choices = {(id(owner), key): inputs.choices[name] for name, kind, owner, key in inputs.states if kind == "choice"}
+        result.combinations = list(inputs.m.decisions.combinations or ())
+        result._recognise()
         for name, kind, owner, key in inputs.states:
             value = result._state(kind, owner, key)
             result.initials[name] = value.detach().clone() if isinstance(value, torch.Tensor) else value
@@ -120,7 +125,20 @@ class Interface:
         if self.kept:
             return None
         self._check_homes()
+        self._recognise()
         return [self._state(kind, owner, key) for _, kind, owner, key in self.states]
+
+    def _recognise(self) -> None:
+        """Which of its few values each attribute has: together one of the combinations that calls leave, if they are one."""
+        self._numbers = {}
+        places_of = [(owner, key) for _, kind, owner, key in self.states if kind == "choice"]
+        if not places_of:
+            return
+        fitting = [[is_one_of(known, places.read(owner, key), _same) for known in self.choices[id(owner), key]] for owner, key in places_of]
+        for combination in self.combinations:
+            if all(fits[number] for fits, number in zip(fitting, combination)):
+                self._numbers = {(id(owner), key): number for (owner, key), number in zip(places_of, combination)}
+                return
 
     def initial_states(self) -> dict:
         return self.initials
@@ -135,8 +153,11 @@ class Interface:
         if value is ABSENT and kind not in ("slot", "choice"):  # a number of the class, until the first call
             value = getattr(owner, name)
         if kind == "slot":
-            slot = self.choices[id(owner), key[0]][key[1]]
-            return value.detach() if slot.fits(value) else slot.empty()
+            known = self.choices[id(owner), key[0]][key[1]]
+            value = taken(known, value)[key[2]] if is_one_of(known, value, _same) else open_leaves(known)[key[2]].empty()
+            return value.detach() if isinstance(value, torch.Tensor) else value
+        if kind == "choice" and (id(owner), key) in self._numbers:
+            return self._numbers[id(owner), key]
         if kind == "choice":
             return _number_of(value, self.choices[id(owner), key], f"{type(owner).__name__}.{key}")
         return value.detach() if isinstance(value, torch.Tensor) else value
@@ -190,11 +211,14 @@ class Interface:
         elif kind == "choice":
             chosen = self.choices[id(owner), key][int(value)]
             self._chosen[id(owner), key] = int(value)
-            if not isinstance(chosen, Slot) and not same(places.read(owner, key), chosen):
+            if not isinstance(chosen, OPEN) and not same(places.read(owner, key), chosen):
                 places.write(owner, key, chosen)
         elif kind == "slot":
             if self._chosen[id(owner), key[0]] == key[1]:
-                places.write(owner, key[0], value)
+                known = self.choices[id(owner), key[0]][key[1]]
+                parts = self._parts = [value] if key[2] == 0 else [*self._parts, value]
+                if len(parts) == len(open_leaves(known)):
+                    places.write(owner, key[0], filled(known, iter(parts)))
         elif places.read(owner, key) is not ABSENT or not same(getattr(owner, key, ABSENT), value):  # its class has it already
             places.write(owner, key, value)
 
@@ -315,9 +339,13 @@ def _match_static(value: Any, template: tuple, path: str) -> None:
         raise InputError(f"{path}: {value!r}, but the program was compiled for {want!r}; compile again for it")
 
 
+def _same(known: Any, value: Any) -> bool:
+    return same(value, known)
+
+
 def _number_of(value: Any, values: list, what: str) -> int:
     for k, known in enumerate(values):
-        if known.fits(value) if isinstance(known, Slot) else same(value, known):
+        if is_one_of(known, value, _same):
             return k
     raise InputError(f"{what}: has another value than while compiling; compile again")
 

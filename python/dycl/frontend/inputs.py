@@ -16,7 +16,7 @@ import torch
 
 from . import places, shims
 from .graph import BOOL, FLOAT, INT, Value
-from .structure import Slot
+from .structure import Compound, Slot, filled, open_leaves
 
 _STATIC = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device, torch.Size, type(Ellipsis), range,
            slice)
@@ -149,15 +149,20 @@ class Inputs:
                 self.callable, self.args, self.kwargs, choices, list(combinations), complete), {}, (self.args, self.kwargs)
 
     def _slot(self, name: str, number: int, x: Any, owner: Any, key: Any) -> Any:
-        """What the attribute is if it holds alternative `number`: a known value, or the tensor of a state."""
-        if not isinstance(x, Slot):
-            return x
-        m, label = self.m, f"{name}_value{number}"
-        handle, value = m.recorder.input_tensor(x.empty(), label, None, open_axes=x.open_axes)
-        m.recorder.roots[-1].kind = "attribute"
-        self.states.append((label, "slot", owner, (key, number)))
-        m.graph.states.append((label, value))
-        return handle
+        """What the attribute is if it holds alternative `number`: a known value, or the tensors and numbers of states."""
+        m, made = self.m, []
+        for place, leaf in enumerate(open_leaves(x)):
+            label = f"{name}_value{number}_{place}" if isinstance(x, Compound) else f"{name}_value{number}"
+            if isinstance(leaf, Slot):
+                handle, value = m.recorder.input_tensor(leaf.empty(), label, None, open_axes=leaf.open_axes)
+                m.recorder.roots[-1].kind = "attribute"
+            else:
+                value = Value({"bool": BOOL, "int": INT, "float": FLOAT}[leaf.kind], None, label)
+                handle = m.scalars.wrap(value)
+            self.states.append((label, "slot", owner, (key, number, place)))
+            m.graph.states.append((label, value))
+            made.append(handle)
+        return filled(x, iter(made), m.new)
 
     def _put(self, owner: Any, key: Any, value: Any) -> None:
         """Writes the runtime value where the program will read it, in every state of the capture."""

@@ -24,7 +24,7 @@ from . import effects
 from .arrays import RtArray
 from .facts import hull, joined
 from .graph import INT, Block, Edge, Goto, ListType, ScalarType, TensorType, Value, common_dominator, dominates
-from .heap import Cell, ContextCell, Items, contents_of
+from .heap import DEAD, Cell, ContextCell, Items, contents_of
 from .layout import is_plain, lie_alike
 from .lifting import shares_array
 from .iterators import LiveIter, MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter, view_of
@@ -187,8 +187,29 @@ class Unifier:
             else:
                 self.old.append(key)
         self.deep = deep
+        if deep:  # through an object from outside that is the same in both, nobody might come to them
+            self.old += [key for key in ca if key not in self.diff and self._leads_to_differing(key, ca[key])]
         roots = self.m.recorder.root_cells
         self.root_cells = [roots[key] for key in self.diff if key in roots]
+
+    def _leads_to_differing(self, key: int, contents: Any) -> bool:
+        """An object from before capture that holds tensors or objects which were made or written since."""
+        if contents is DEAD or isinstance(self.m.heap.objects[key], Cell) or key in self.m.born:
+            return False
+        held: list = []
+        cells: set[int] = set()
+        _add_contents(held, cells, self.m.born, contents)
+        while held and cells.isdisjoint(self.diff):
+            x = held.pop()
+            if id(x) in self.m.born or id(x) in self.diff or isinstance(x, (RtArray, RtList, functools.partial)):
+                return True
+            if isinstance(x, torch.Tensor) and hasattr(x, "_dycl"):
+                cells.add(id(x._dycl.cell))
+            elif isinstance(x, types.MethodType):
+                held.append(x.__self__)
+            elif isinstance(x, (tuple, frozenset)):
+                _add_items(held, cells, self.m.born, x)
+        return not cells.isdisjoint(self.diff)
 
     # -- the merged state -------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ from .runtime_text import RtText
 from .tables import RtView
 from .tensors import is_handle
 from .state import State
-from .structure import ABSENT, Flattener, Slot, plain_object
+from .structure import ABSENT, OPEN, Compound, Flattener, Number, Slot, fits, plain_object, taken
 from .values import RtScalar
 
 
@@ -49,6 +49,7 @@ class End:
         self.writes: dict = {}  # key -> (owner, name, template)
         self.roots: dict[int, Value] = {}
         self.themselves: dict[int, tuple] = {}  # id of a value that is an argument or a buffer given back as itself -> which
+        self.containers: set[int] = set()  # ids of lists, dicts and objects in the result and the writes
         self.left: set[int] = set()  # ids of values left in attributes that are buffers written in place, or views of them
 
 
@@ -169,6 +170,7 @@ class Outputs:
                 continue
             if raises and self._of_a_library(owner):
                 continue
+            self._refuse_written_choice(owner)
             self._check_state(owner, name, initial, value)
             if raises and ("attribute", id(owner), name) in m.decisions.states:
                 continue
@@ -178,6 +180,7 @@ class Outputs:
         end.template = (body, tuple((_Owner(owner), name, t) for owner, name, t in writes))
         leaves = [self._values(leaf) for leaf in flattener.leaves]
         end.values = [v for values in leaves for v in values]
+        end.containers = {id(x) for x in flattener.keep if not isinstance(x, torch.Tensor)}
         end.names = [name for name, values in zip(named, leaves) for _ in values if name]
         end.themselves = self._themselves(flattener.leaves)
         end.left = {self._value(leaf).id for leaf in flattener.leaves[of_result:] if self._is_buffer(leaf)}
@@ -332,6 +335,9 @@ class Outputs:
         if any(v is _UNKNOWN for v in values):
             return False
         states = self.m.decisions.states
+        inside = _containers(initial)
+        if any(id(x) == held for kind, held, _ in states if kind == "attribute" for x in inside):
+            raise _replaced_and_written(places.label(owner, name))
         states.pop(("attribute", id(owner), name), None)
         label = _unique(places.label(owner, name), states)
         states[("choice", id(owner), name)] = (label, owner, values)
@@ -339,27 +345,44 @@ class Outputs:
         self.again = f"{label} is one of a few values"
         return True
 
-    def _alternative(self, value: Any) -> Any:
-        known = self._known(value)
-        if known is _UNKNOWN and isinstance(value, torch.Tensor):
-            return Slot(value.dtype, tuple(d if type(d) is int else None for d in value.shape))
-        return known
+    def _refuse_written_choice(self, owner: Any) -> None:
+        """A list, dict or object that an attribute holds in some calls and not in others is not changed in place."""
+        for (kind, *_), (label, _, values) in self.m.decisions.states.items():
+            if kind == "choice" and any(x is owner for value in values for x in _containers(value)):
+                raise _replaced_and_written(label)
 
-    def _known(self, value: Any) -> Any:
+    def _alternative(self, value: Any, depth: int = 0) -> Any:
+        """A value that an attribute may have: known, or a stand-in for those that calls compute; or _UNKNOWN."""
+        known = self._known(value)
+        if known is not _UNKNOWN:
+            return known
+        if isinstance(value, torch.Tensor):
+            return Slot(value.dtype, tuple(d if type(d) is int else None for d in value.shape))
+        if isinstance(value, RtScalar):
+            return Number(value.kind)
+        found = Compound.split(value) if depth < _DEEPEST and (isinstance(value, tuple) or self.m.is_born(value)) else None
+        if found is None or type(value) is dict and not all(isinstance(k, (str, int)) for k in value):
+            return _UNKNOWN
+        parts = tuple(Number(type(x).__name__) if type(x) in (bool, int, float) else self._alternative(x, depth + 1) for x in found[1])
+        return _UNKNOWN if any(x is _UNKNOWN for x in parts) else Compound(type(value), found[0], parts)
+
+    def _known(self, value: Any, depth: int = 0) -> Any:
         """A value that is the same in every call, with real tensors; or _UNKNOWN."""
+        if depth > _DEEPEST:
+            return _UNKNOWN
         if isinstance(value, torch.Tensor):
             real = self._static(value)
             return _UNKNOWN if real is None else real.detach().clone()
         if value is None or isinstance(value, (bool, int, float, str, torch.dtype, torch.device)):
             return value
         if type(value) in (list, tuple):
-            items = [self._known(x) for x in value]
+            items = [self._known(x, depth + 1) for x in value]
             return _UNKNOWN if any(x is _UNKNOWN for x in items) else type(value)(items)
         if type(value) is dict and all(isinstance(k, (str, int)) for k in value):
-            items = {k: self._known(x) for k, x in value.items()}
+            items = {k: self._known(x, depth + 1) for k, x in value.items()}
             return _UNKNOWN if any(x is _UNKNOWN for x in items.values()) else items
         if self.m.is_born(value) and plain_object(value):
-            known = {k: self._known(x) for k, x in vars(value).items()}
+            known = {k: self._known(x, depth + 1) for k, x in vars(value).items()}
             if any(x is _UNKNOWN for x in known.values()):
                 return _UNKNOWN
             made = object.__new__(type(value))
@@ -395,25 +418,55 @@ class Outputs:
     def _choice(self, name: str, values: list, current: Any) -> int:
         """The number of the value that an attribute holds at an end of the program."""
         for k, value in enumerate(values):
-            if value.fits(current) if isinstance(value, Slot) else self._unchanged(value, current):
+            if fits(value, current, self._unchanged):
                 return k
         known = self._alternative(current)
         self._widen_slot(name, values, known)
+        self._widen_numbers(name, values, known)
         if known is _UNKNOWN or len(values) == _MOST_CHOICES:
             raise CaptureRefusal(f"the attribute {name} is read and changed by the model: a state between calls that is neither "
                                  "a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
         values.append(known)
         raise Restart(f"{name} has one more value")
 
+    def _refuse_shared(self, end: End, name: str, value: Any, held: set) -> None:
+        """A list, dict or object in a state is made anew by each call: nobody else may hold it."""
+        found = Compound.split(value)
+        if found is None or isinstance(value, torch.Tensor):
+            return
+        if not isinstance(value, tuple):
+            if id(value) in held or id(value) in end.containers:
+                raise CaptureRefusal(f"the {type(value).__name__} in the attribute {name} is left in two places, or returned: later calls "
+                                     "change what both hold", "return or keep a copy of it", kind="state.alias")
+            held.add(id(value))
+        for part in found[1]:
+            self._refuse_shared(end, name, part, held)
+
     def _widen_slot(self, name: str, values: list, new: Any) -> None:
         """A tensor that differs from an earlier alternative in extents: one slot for both (a cache that grows with every call)."""
-        if not isinstance(new, Slot):
+        if not isinstance(new, (Slot, Compound)):
             return
         for k, value in enumerate(values):
-            wider = value.joined(new) if isinstance(value, Slot) else None
-            if wider is not None and wider.open_axes:
+            if isinstance(value, Compound):
+                wider = value.joined(new, self._unchanged)
+                wider = wider if wider is not None and wider.shapes() != value.shapes() else None
+            else:
+                wider = value.joined(new) if isinstance(value, Slot) and isinstance(new, Slot) else None
+            if wider is not None and (isinstance(wider, Compound) or wider.open_axes):
                 values[k] = wider
                 raise Restart(f"{name} changes its shape")
+
+    def _widen_numbers(self, name: str, values: list, new: Any) -> None:
+        """A number beside two others, or one that calls compute: any number of this kind."""
+        kind = new.kind if isinstance(new, Number) else type(new).__name__
+        known = [k for k, value in enumerate(values) if type(value).__name__ == kind]
+        if kind not in ("int", "float", "bool") or not known or len(known) < 2 and not isinstance(new, Number):
+            return
+        values[:] = [Number(kind) if k == 0 and k in known else value for k, value in enumerate(values) if k == 0 or k not in known]
+        if not isinstance(values[0], Number):
+            values.append(Number(kind))
+        self.m.decisions.combinations = []
+        raise Restart(f"{name} is any number")
 
     def _open_axes(self, key: tuple, name: str, initial: TensorType, value: Any) -> None:
         """Begins anew with a tensor attribute whose extents may change from call to call."""
@@ -507,6 +560,7 @@ class Outputs:
         """The new value of each declared state, in order."""
         m, values = self.m, []
         chosen: dict = {}
+        held: set = set()  # ids of lists, dicts and objects in states
         for (name, kind, owner, key), (_, initial) in zip(self.inputs.states, m.graph.states):
             if kind == "tensor":
                 root = next(r for r in m.recorder.roots if r.real is owner)
@@ -519,10 +573,18 @@ class Outputs:
                 chosen[id(owner), key] = number = self._choice(name, self.inputs.choices[name], current)
                 values.append(m.scalars.value(number))
                 continue
+            if kind == "slot":
+                if chosen[id(owner), attribute] != key[1]:
+                    values.append(initial)
+                    continue
+                known = m.decisions.states[("choice", id(owner), attribute)][2][key[1]]
+                if key[2] == 0:
+                    self._refuse_shared(end, name, current, held)
+                current = taken(known, current)[key[2]]
             if self._is_buffer(current):
                 raise _second_name()
             if kind == "slot":
-                values.append(self._value(current) if chosen[id(owner), attribute] == key[1] else initial)
+                values.append(m.scalars.value(current, initial.type.kind) if isinstance(initial.type, ScalarType) else self._value(current))
                 continue
             if isinstance(current, RtScalar) and current.kind == initial.type.kind if isinstance(
                     initial.type, ScalarType) else isinstance(current, torch.Tensor):
@@ -553,6 +615,7 @@ def _fits(type: TensorType, declared: TensorType) -> bool:
 
 _UNKNOWN = object()
 _MOST_CHOICES = 6
+_DEEPEST = 16  # containers in containers
 
 
 def _is_library_cache(table: dict) -> bool:
@@ -579,6 +642,24 @@ class _Owner:
 
     def __hash__(self) -> int:
         return id(self.obj)
+
+
+def _containers(value: Any) -> list:
+    """A list, dict or plain object and those inside it."""
+    found: dict[int, Any] = {}
+    work = [value]
+    while work:
+        x = work.pop()
+        parts = Compound.split(x) if id(x) not in found and not isinstance(x, (torch.Tensor, *OPEN)) else None
+        if parts is not None:
+            found[id(x)] = x
+            work += parts[1]
+    return [x for x in found.values() if not isinstance(x, tuple)]
+
+
+def _replaced_and_written(label: str) -> CaptureRefusal:
+    return CaptureRefusal(f"the contents of the attribute {label} are replaced in some calls and changed in place in others",
+                          "begin with None, or always replace them", kind="state.type")
 
 
 def _second_name() -> CaptureRefusal:

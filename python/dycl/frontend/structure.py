@@ -360,6 +360,107 @@ class Slot:
         return Slot(self.dtype, tuple(a if type(b) is int and a == b else None for a, b in zip(self.shape, other.shape)))
 
 
+class Number:
+    """Among the values that an attribute may have: any number of this kind ("int", "float", "bool")."""
+
+    def __init__(self, kind: str):
+        self.kind = kind
+
+    def fits(self, value: Any) -> bool:
+        return getattr(value, "kind", None) == self.kind if type(value).__module__ == __package__ + ".values" else type(
+            value).__name__ == self.kind
+
+    def empty(self) -> Any:
+        return {"int": 0, "float": 0.0, "bool": False}[self.kind]
+
+    def joined(self, other: Any) -> "Number | None":
+        return self if isinstance(other, Number) and other.kind == self.kind else None
+
+
+class Compound:
+    """Among the values that an attribute may have: a tuple, list, dict or plain object of one structure. `parts`: Slots, Numbers,
+    Compounds, and values known while compiling. A list, dict or object of a state is made anew by every call."""
+
+    def __init__(self, cls: type, keys: tuple, parts: tuple):
+        self.cls, self.keys, self.parts = cls, keys, parts
+
+    @staticmethod
+    def split(value: Any) -> tuple | None:
+        """(keys, parts) of what has parts; None: of what has none."""
+        if isinstance(value, tuple) and (type(value) is tuple or hasattr(value, "_fields")) or type(value) is list:
+            return tuple(range(len(value))), tuple(value)
+        if type(value) is dict:
+            return tuple(value), tuple(value.values())
+        return (tuple(vars(value)), tuple(vars(value).values())) if plain_object(value) else None
+
+    def fits(self, value: Any, equal: Any) -> bool:
+        """`equal(known, value)`: whether a value is the known one."""
+        if type(value) is not self.cls:
+            return False
+        keys, parts = self.split(value)
+        return keys == self.keys and all(fits(mine, given, equal) for mine, given in zip(self.parts, parts))
+
+    def leaves(self) -> list:
+        """Slots and Numbers, in order."""
+        return [leaf for part in self.parts for leaf in open_leaves(part)]
+
+    def taken(self, value: Any) -> list:
+        """The values at the leaves."""
+        return [x for mine, given in zip(self.parts, self.split(value)[1]) for x in taken(mine, given)]
+
+    def filled(self, leaves: Any, new: Any = lambda made: made) -> Any:
+        """`leaves`: an iterator; `new(made)` is called with every list, dict and object."""
+        parts = [filled(part, leaves, new) for part in self.parts]
+        if issubclass(self.cls, tuple):
+            return tuple.__new__(self.cls, parts)
+        if self.cls is list:
+            return new(parts)
+        if self.cls is dict:
+            return new(dict(zip(self.keys, parts)))
+        made = object.__new__(self.cls)
+        made.__dict__.update(zip(self.keys, parts))
+        return new(made)
+
+    def joined(self, other: Any, equal: Any = None) -> "Compound | None":
+        """One structure for both; None if there is none."""
+        if not isinstance(other, Compound) or other.cls is not self.cls or other.keys != self.keys:
+            return None
+        parts = []
+        for a, b in zip(self.parts, other.parts):
+            if isinstance(a, OPEN) and isinstance(b, OPEN):
+                parts.append(a.joined(b, equal) if isinstance(a, Compound) else a.joined(b) if type(a) is type(b) else None)
+            else:
+                parts.append(a if not isinstance(a, OPEN) and not isinstance(b, OPEN) and equal(a, b) else None)
+            if parts[-1] is None and not (a is None and b is None):
+                return None
+        return Compound(self.cls, self.keys, tuple(parts))
+
+    def shapes(self) -> tuple:
+        return tuple(leaf.shape if isinstance(leaf, Slot) else leaf.kind for leaf in self.leaves())
+
+
+OPEN = (Slot, Number, Compound)  # what stands for values that calls compute
+
+
+def fits(known: Any, value: Any, equal: Any) -> bool:
+    """Whether a value is, or is one of, what is known of an attribute."""
+    if isinstance(known, Compound):
+        return known.fits(value, equal)
+    return known.fits(value) if isinstance(known, OPEN) else equal(known, value)
+
+
+def open_leaves(known: Any) -> list:
+    return known.leaves() if isinstance(known, Compound) else [known] if isinstance(known, OPEN) else []
+
+
+def taken(known: Any, value: Any) -> list:
+    return known.taken(value) if isinstance(known, Compound) else [value] if isinstance(known, OPEN) else []
+
+
+def filled(known: Any, leaves: Any, new: Any = lambda made: made) -> Any:
+    return known.filled(leaves, new) if isinstance(known, Compound) else next(leaves) if isinstance(known, OPEN) else known
+
+
 def to_json(template: tuple) -> Any:
     kind = template[0]
     if kind in ("tensor", "array", "int", "float", "bool", "ref", "same"):
