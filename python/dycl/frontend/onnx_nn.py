@@ -91,8 +91,8 @@ def _sizes(t, shape):
 def trilinear(t, i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
     factors = [unsqueeze(t, x, list(e)) for x, e in ((i1, expand1), (i2, expand2), (i3, expand3))]
     product = t.op("Mul", t.op("Mul", factors[0], factors[1]), factors[2])
-    if sumdim and product.torch_dtype == torch.int64:
-        raise ConversionError("there is no exact kernel for sums of products of int64")
+    if sumdim and not product.is_float:
+        raise ConversionError("there is no exact kernel for such sums of products of integers")
     return t.op("ReduceSum", product, t.ints(sumdim), keepdims=0) if sumdim else product
 
 
@@ -477,8 +477,8 @@ def prelu(t, self, weight):
         slope = unsqueeze(t, slope, list(range(1, self.rank - 1))) if self.rank > 2 else slope
     elif slope.rank == 1:
         slope = squeeze(t, slope, [0]) if slope.dims[0] == 1 else slope
-    negative = t.op("Less", self, t.constant(0.0, self.torch_dtype))
-    return t.op("Where", negative, t.op("Mul", self, slope), self)
+    positive = t.op("Greater", self, t.constant(0.0, self.torch_dtype))
+    return t.op("Where", positive, self, t.op("Mul", self, slope))
 
 
 @converts("cosine_similarity")

@@ -728,6 +728,24 @@ if _convert_element_type is not None:
 # ---- activations -----------------------------------------------------------------------------
 
 
+@converts("logit")
+def logit(t, self, eps=None):
+    x = self if self.is_float else t.cast(self, torch.float32)
+    if eps is not None:
+        low, high = (t.constant(v, x.torch_dtype) for v in (float(eps), 1.0 - float(eps)))
+        x = t.op("Where", t.op("Less", x, low), low, t.op("Where", t.op("Greater", x, high), high, x))  # keeps NaN
+    return t.op("Log", t.op("Div", x, t.op("Sub", t.constant(1.0, x.torch_dtype), x)))
+
+
+@converts("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other")
+def xlogy(t, self, other):
+    """x * ln(y); 0 where x is 0, unless y is NaN."""
+    x, y = (t.cast(v, t.outputs[0][0]) for v in (self, other))
+    zero = t.constant(0.0, x.torch_dtype)
+    nothing = t.op("And", t.op("Equal", x, zero), t.op("Not", isnan(t, y)))
+    return t.op("Where", nothing, zero, t.op("Mul", x, t.op("Log", y)))
+
+
 @converts("angle")
 def angle(t, self):
     """Of real numbers: 0, pi of negative ones, NaN of NaN."""

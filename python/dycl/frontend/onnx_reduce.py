@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from .onnx_index import failing_where
-from .onnx_pointwise import isnan, truth
+from .onnx_pointwise import isnan, logaddexp, truth
 from .onnx_shape import INT64_MAX, slice_
 from .onnx_table import ConversionError, Sym, Tape, axis_of, converts, dim_value, reshape, squeeze, static
 from .onnx_tape import onnx_code
@@ -422,6 +422,13 @@ def running(t: Tape, xs: list[Sym], axis: int, combine, identities: list) -> lis
     return xs
 
 
+@converts("logcumsumexp")
+def logcumsumexp(t, self, dim):
+    if self.rank == 0:
+        return self
+    return running(t, [self], axis_of(self, dim), lambda a, b: [logaddexp(t, a[0], b[0])], [-math.inf])[0]
+
+
 def _triangle(t: Tape, x: Sym, axis: int, identity) -> Sym:
     """[..., n, n, ...]: in row i the elements up to i, then the identity. For extents known only at run time."""
     n = squeeze(t, t.ints([dim_value(t, x, axis)]), [0])
@@ -500,7 +507,7 @@ def searchsorted(t, sorted_sequence, self, *, out_int32=False, right=False, side
     right = right or side == "right"
     sequence, values = sorted_sequence, self if isinstance(self, Sym) else t.constant(self)
     dtype = torch.promote_types(sequence.torch_dtype, values.torch_dtype)
-    sequence, values = t.cast(sequence, dtype), t.cast(values, dtype)
+    sequence, values = _without_nan(t, t.cast(sequence, dtype)), t.cast(values, dtype)
     if sequence.rank > 1:
         sequence = t.op("Unsqueeze", sequence, t.ints([sequence.rank - 1]))
     values = t.op("Unsqueeze", values, t.ints([values.rank]))
