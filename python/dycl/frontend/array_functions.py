@@ -429,6 +429,22 @@ def tril(arrays, x, k=0):
     return arrays_module.RtArray(arrays.m.recorder.call(torch.tril, (arrays.tensor(x), k), {}))
 
 
+@_named("pad")
+def pad(arrays, x, pad_width, mode="constant", constant_values=0):
+    t = arrays.tensor(x)
+    if isinstance(pad_width, int):
+        pad_width = (pad_width, pad_width)
+    pairs = [tuple(p) if isinstance(p, (list, tuple)) else p for p in pad_width] if isinstance(pad_width, (list, tuple)) else []
+    if len(pairs) == 2 and all(type(p) is int for p in pairs):
+        pairs = [tuple(pairs)] * t.dim()
+    pairs = pairs * t.dim() if len(pairs) == 1 else pairs
+    if mode != "constant" or len(pairs) != t.dim() or not all(isinstance(p, tuple) and len(p) == 2 and all(type(n) is int for n in p) for p in pairs) \
+            or type(constant_values) not in (int, float) or isinstance(constant_values, float) and not t.dtype.is_floating_point:
+        refuse("pad", "of such arguments, of arrays")
+    widths = [n for p in reversed(pairs) for n in p]
+    return arrays_module.RtArray(arrays.m.recorder.call(torch.nn.functional.pad, (t, widths), {"value": constant_values}))
+
+
 @_named("fill_diagonal")
 def fill_diagonal(arrays, x, val):
     if not arrays.m.is_array(x) or x.tensor.dim() != 2 or x.tensor.shape[0] != x.tensor.shape[1] or type(x.tensor.shape[0]) is not int:

@@ -19,7 +19,7 @@ import onnx
 import torch
 
 from . import onnx_torchlib
-from . import onnx_index, onnx_nn, onnx_pointwise, onnx_pool, onnx_reduce, onnx_rnn, onnx_shape, onnx_vision  # noqa: F401
+from . import onnx_gamma, onnx_index, onnx_nn, onnx_pointwise, onnx_pool, onnx_reduce, onnx_rnn, onnx_shape, onnx_vision  # noqa: F401
 from .graph import AtenNode, ScalarType, Span, TensorType, Value
 from .kernels import missing_kernel
 from .onnx_decompose import NEEDS_DECOMPOSITION

@@ -727,7 +727,8 @@ def unary(m: Machine, s: State, op: str, x: Any) -> Any:
     method = python_method(x, f"__{op}__")
     if method is not None:
         return call(m, s, method, (x,), {})
-    return getattr(operator, op)(x)
+    result = getattr(operator, op)(x)
+    return ndarrays.made(m, result, []) if isinstance(result, np.ndarray) else result
 
 
 def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
@@ -883,8 +884,8 @@ def _static_bound(m: Machine, bound: Any, length: int, lowest: int) -> Any:
 
 def slice_bounds(m: Machine, key: Any) -> Any:
     """A subscript whose slices are bounded by numbers: x[:n] with a tensor n of one element; its lists as tensors."""
-    if isinstance(key, tuple) and any(isinstance(k, (slice, list, RtList, iterators.RtRange)) for k in key):
-        return tuple(slice_bounds(m, k) for k in key)
+    if isinstance(key, tuple) and any(isinstance(k, (slice, list, tuple, RtList, iterators.RtRange)) for k in key):
+        return tuple(_places(m, k) if type(k) in (list, tuple) else slice_bounds(m, k) for k in key)
     if isinstance(key, iterators.RtRange):
         if type(key.step) is not int:
             raise CaptureRefusal("a tensor indexed by a range whose step is known only at run time", "index with a tensor", kind="index")
@@ -905,6 +906,16 @@ def slice_bounds(m: Machine, key: Any) -> Any:
     if isinstance(key, slice) and any(m.is_tensor(x) for x in (key.start, key.stop, key.step)):
         return slice(*(m.tensor_item(x) if m.is_tensor(x) else x for x in (key.start, key.stop, key.step)))
     return key
+
+
+def _places(m: Machine, items: Any) -> Any:
+    """A list or tuple inside a subscript: numbers in a row, of tensors without dims too."""
+    if not items or not all(isinstance(x, (RtInt, int)) or m.is_tensor(x) and not x.dim() and not x.is_floating_point() and x.dtype != torch.bool
+                            for x in items) or not any(m.is_tensor(x) for x in items):
+        return slice_bounds(m, items) if type(items) is list else items
+    m.note_read(items)
+    numbers = [m.recorder.call(torch.Tensor.to, (x, torch.int64), {}) if m.is_tensor(x) else m.scalar_tensor(x, torch.int64) for x in items]
+    return m.recorder.call(torch.stack, (numbers,), {})
 
 
 def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
