@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the wheel into build/dist and tries it in an environment of its own: compile, save, run without Python.
+"""Builds the wheel into build/dist and tries it in an environment of its own: compile, save, run without Python,
+emit C++ and build it against the runtime in the wheel.
 
 The environment sees the packages of .venv (torch is not installed twice), but not the checkout's own dycl.
 """
@@ -65,6 +66,12 @@ def try_out(wheel: Path) -> None:
         run(venv / "bin" / "python", "-c", TRIAL, folder, env=env, cwd=folder)
         run(venv / "bin" / "dycl-run", "model.dycl", "x.npy", env=env, cwd=folder)
         run(venv / "bin" / "dycl", "inspect", "model.dycl", "-q", env=env, cwd=folder, stdout=subprocess.DEVNULL)
+        (Path(folder) / "written.py").write_text("def twice(x):\n    return x * 2 if x.sum() > 0 else x\n")
+        run(venv / "bin" / "dycl", "compile", "written.py:twice", "--input", "3", "-q", env=env, cwd=folder)
+        run(venv / "bin" / "dycl", "emit", "twice.dycl", "-o", "cpp", env=env, cwd=folder, stdout=subprocess.DEVNULL)
+        run("cmake", "-S", "cpp", "-B", "build", f"-DCMAKE_PREFIX_PATH={site / 'dycl'}", env=env, cwd=folder, stdout=subprocess.DEVNULL)
+        run("cmake", "--build", "build", env=env, cwd=folder, stdout=subprocess.DEVNULL)
+        run("build/twice_example", "twice.dycl", "x.npy", env=env, cwd=folder)
 
 
 def main() -> None:

@@ -283,7 +283,7 @@ class BodyWriter {
     if (options_.watch)
       condition = {"taken(" + std::to_string(numbers_.decision[s.block]) + ", " + condition.text + ")"};
     const std::string note = comment(exit_span(block), indent);
-    const std::string yes = sequence(s.parts[0], indent + 1);
+    std::string yes = sequence(s.parts[0], indent + 1);
     const std::string no = sequence(s.parts[1], indent + 1);
     const std::string lead = tabs(indent);
     if (yes.empty() && no.empty()) {

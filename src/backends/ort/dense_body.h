@@ -11,8 +11,8 @@ namespace {
 using std::int32_t;
 using std::int64_t;
 
-constexpr int kLanes = DYCL_LANES;
-constexpr int kPerPanel = static_cast<int>(kPanel) / kLanes;
+constexpr int64_t kLanes = DYCL_LANES;
+constexpr int kPerPanel = static_cast<int>(kPanel / kLanes);
 
 using Vec = float __attribute__((vector_size(kLanes * 4)));
 using Loose = float __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
@@ -201,7 +201,7 @@ void strip(const Strip& s, const Product& product) {
 // Few rows: the panel in one pass. Otherwise in strips of as many registers as DYCL_ROWS leaves.
 void panel_product(const float* b, int64_t width, int64_t k, int64_t at, int64_t n, const Product& product) {
   constexpr int kNarrow = kPerPanel > 2 ? 2 : kPerPanel;
-  const int vectors = static_cast<int>(width) / kLanes;
+  const int vectors = static_cast<int>(width / kLanes);
   if constexpr (kPerPanel > 2)
     if (vectors == kPerPanel && (product.m == 1 || product.m == 2)) {
       const Strip whole{b, width, k, at, n};
