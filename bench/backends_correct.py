@@ -6,7 +6,7 @@
 Every model of the zoo on every back end, as bench/correctness.py checks it: each input's decisions forced and free, and arms that no
 input takes driven. Each input is kept in build/backends-work as soon as it is done, each pair of model and back end in
 bench/results/backends_correct.json (and .md); the same command goes on where the last one was stopped. `--fresh` does what
-is named again.
+is named again. Where nothing was run, the table has what bench/paper.py found in the same way with more inputs (bench/results/paper.json).
 """
 
 from __future__ import annotations
@@ -113,23 +113,33 @@ def brief(row: dict) -> str:
             f"{row['arms_taken'] + row['arms_driven']} of {row['arms']} arms, {row['engines']}")
 
 
+PAPER = {"ort": "correct", "openvino": "correct_openvino"}  # parts of bench/paper.py
+
+
+def from_paper() -> dict[tuple[str, str], dict]:
+    file = RESULTS / "paper.json"
+    models = json.loads(file.read_text())["models"] if file.exists() else {}
+    found = {(name, backend): row.get(part, {}) for name, row in models.items() for backend, part in PAPER.items()}
+    return {key: row for key, row in found.items() if "mismatches" in row}
+
+
 def page(results: dict) -> str:
-    machine = results["machine"]
+    machine, elsewhere = results["machine"], from_paper()
     lines = ["# Answers of all back ends against eager", "",
              f"`make backends-correct` on {machine['cpu']}, {machine['date']}. Inputs, results beyond 10^-4.7 relative (wrong), free runs that "
-             "decided otherwise (flips), log10 of the largest error, and who has the sub-DNNs.", "",
+             "decided otherwise (flips), log10 of the largest error, and who has the sub-DNNs; paper: measured by `make paper`.", "",
              "| model | " + " | ".join(BACKENDS) + " |", "|---|" + "---|" * len(BACKENDS)]
-    for name, row in sorted(results["models"].items()):
+    for name in sorted({*results["models"], *(name for name, _ in elsewhere)}):
         cells = []
         for backend in BACKENDS:
-            one = row.get(backend)
+            one = results["models"].get(name, {}).get(backend) or elsewhere.get((name, backend))
             if one is None:
                 cells.append("not run")
             elif "failed" in one:
                 cells.append("failed: " + (one["failed"].strip().splitlines() or [""])[-1][:60].replace("|", "/"))
             else:
                 error = f"{one['log10_error']:.1f}" if one["log10_error"] is not None else "exact"
-                engines = " ".join(f"{b} {n}" for b, n in sorted(one["engines"].items()))
+                engines = " ".join(f"{b} {n}" for b, n in sorted(one.get("engines", {}).items())) or "paper"
                 cells.append(f"{one['inputs']}: {len(one['mismatches'])} wrong, {len(one['flips'])} flips, {error} ({engines})")
         lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"

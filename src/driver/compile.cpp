@@ -132,20 +132,43 @@ class KnownChoice {
 // Parts of sub-DNNs: of which sub-DNN of the uncut program.
 using Origins = std::map<std::string, std::string>;
 
+constexpr double kWorthACut = 2e6;  // multiply-adds: about 50 us
+
+std::vector<std::string> sub_dnns_of(const ir::Program& program) {
+  std::vector<std::string> names;
+  for (const ir::Function& function : program.functions)
+    if (function.kind == ir::FunctionKind::SubDnn) names.push_back(function.name);
+  return names;
+}
+
+// What follows the last convolution of a sub-DNN (products of few rows, other layouts) is work of another kind, which
+// another engine may do better: where it is much, it is cut off.
+void cut_tails(ir::Program& program, const std::set<std::string>& whole, Origins& origins) {
+  constexpr double kWorthATail = 0.005;  // of what is before
+  for (const std::string& name : sub_dnns_of(program)) {
+    const ir::Function& function = *program.find(name);
+    const auto& body = function.blocks[0].body;
+    std::vector<bool> late(body.size());
+    for (std::size_t i = body.size(); i > 0 && body[i - 1].name != "Conv"; --i) late[i - 1] = true;
+    if (whole.count(name) || (!late.empty() && late.front())) continue;
+    const passes::SplitWork work = passes::work_of_split(function, late);
+    if (work.early >= kWorthACut && work.late >= std::max(kWorthACut, kWorthATail * work.early))
+      passes::split_sub_dnn(program, name, late);
+    for (const ir::Function& part : program.functions) origins.try_emplace(part.name, origins.at(name));
+  }
+}
+
 // Ops that an engine refuses do not keep it from the heavy work before them: a sub-DNN with much work that
 // does not depend on them is cut there, at the price of one more call. `whole`: sub-DNNs that are not cut.
 Origins cut_for_engines(ir::Program& program, const std::set<std::string>& whole) {
-  constexpr double kWorthACut = 2e6;  // multiply-adds: about 50 us
   constexpr double kSmallRest = 0.1;
   Origins origins;
   for (const ir::Function& function : program.functions) origins[function.name] = function.name;
+  cut_tails(program, whole, origins);
   for (const std::string& name : backends::backend_names()) {
     const auto backend = backends::find_backend(name);
     if (!backend || !(*backend)->engine()) continue;
-    std::vector<std::string> names;
-    for (const ir::Function& function : program.functions)
-      if (function.kind == ir::FunctionKind::SubDnn) names.push_back(function.name);
-    for (const std::string& sub_dnn : names) {
+    for (const std::string& sub_dnn : sub_dnns_of(program)) {
       const ir::Function& function = *program.find(sub_dnn);
       const auto& body = function.blocks[0].body;
       std::vector<bool> late(body.size());

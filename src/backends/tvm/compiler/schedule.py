@@ -22,6 +22,7 @@ TRANSPOSED = (8, 32)  # elements along the axis that is written in order, and al
 IN_STRIPS = "winograd_"  # names of blocks that winograd.py orders
 IN_GROUPS = "grouped_"  # and of those whose channels have operands of their own
 IN_PANELS = "packed_"  # names of blocks whose weights stand in panels (packed.py)
+PANEL_TILE = 16  # vectors summed at a time there: more rows of operands, a power of two apart, do not stay in a cache
 LARGE_WEIGHTS = 512 << 10  # bytes: then threads share the channels, not the rows
 
 
@@ -248,7 +249,8 @@ def _tile(sch, block, machine: Machine, choice: Choice) -> set[str]:
     columns = _extent(sch, spatial[-2]) if len(spatial) > 1 else 1
     rows = _extent(sch, spatial[-3]) if len(spatial) > 2 else 1
     together = machine.panel if panels else lanes if name.startswith(IN_GROUPS) else _extent(sch, channels)
-    r, c, v = choice.tile or _tile_shape(rows, columns, together // lanes, machine.tile)
+    limit = min(machine.tile, PANEL_TILE) if panels else machine.tile
+    r, c, v = choice.tile or _tile_shape(rows, columns, together // lanes, limit)
     outer, v_loop, lane = sch.split(channels, [None, v, lanes])
     inner, around = [], list(spatial[:-1])
     for place, factor in ((-1, c), (-2, r)):
