@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from tests.frontend.harness import Cases, I, T
 
 case = Cases()
@@ -41,6 +43,35 @@ def turned_in_a_loop(x):
     while y.sum() < x.sum().abs() * 4 and n < 5:
         y, n = y.t() + 1, n + 1
     return y.is_contiguous(), y.stride(), n
+
+
+@case(*M)
+def turned_and_cut_by_the_run(x):
+    """The axes lie alike on both paths; how long they are, the run knows."""
+    n = int((x > 0).sum())
+    y = x.repeat(4, 1)[: n + 2].t()
+    if x[0, 1] > 0:
+        y = torch.cat([y, y[:1]]).t().contiguous().t()
+    z = y * 2
+    return y.stride(), z.stride(), z.is_contiguous(), z
+
+
+@case(*M)
+def turned_and_growing(x):
+    y, n = x.t() + 1, 0
+    while y.sum() < 100 and n < 8:
+        y, n = torch.cat([y.t(), y.t()[:1]]).t() * 1.5, n + 1
+    return y.stride(), y, y.contiguous().stride()
+
+
+@case(*M)
+def written_behind_a_turned_one(x):
+    y, n = x.t() + 1, 0
+    while y.sum() < 60 and n < 8:
+        y, n = torch.cat([y.t(), y.t()[:1]]).t() * 1.5, n + 1
+    z = y.t().reshape(-1)
+    z[0] = -50
+    return y
 
 
 @case(*BOUNDS, values=True)

@@ -56,6 +56,30 @@ def lie_alike(a: torch.Tensor, b: torch.Tensor) -> bool:
     return all(type(size) is int and size <= 1 or _is_same(x, y) for size, x, y in zip(a.shape, a.stride(), b.stride()))
 
 
+class Order(tuple):
+    """The axes of a tensor without gaps, from the innermost out."""
+
+    def of(self, sizes: tuple) -> tuple:
+        """The strides of a tensor with these extents whose axes lie in this order."""
+        strides: list = [1] * len(sizes)
+        for inner, axis in zip(self, self[1:]):
+            strides[axis] = strides[inner] * sizes[inner]
+        return tuple(strides)
+
+
+def order_of(tensor: torch.Tensor) -> Order | None:
+    """Of a tensor whose strides are those of its order and extents (a transposed one); None of others."""
+    left, order, expected = list(range(tensor.dim())), [], 1
+    while left:
+        fitting = [d for d in left if _is_same(tensor.stride(d), expected)]
+        if not fitting:
+            return None
+        order.append(max(fitting, key=lambda d: (type(tensor.shape[d]) is int and tensor.shape[d] == 1, d)))
+        left.remove(order[-1])
+        expected = expected * tensor.shape[order[-1]]
+    return Order(order)
+
+
 def _is_same(a: Any, b: Any) -> bool:
     if type(a) is int or type(b) is int:
         return type(a) is type(b) and a == b

@@ -294,6 +294,7 @@ class Loops:
         if any(isinstance(merged._dycl.cell.note, _AliasGuard) and cell.note is None
                for cell, _, _, _, merged in union.merged_cells):
             return self._generalise(state, entry)  # memory shared in later iterations only
+        m.recorder.layout.lost = m.recorder.layout.lost or union.lost
         values = union.arguments(state, 1)
         args = [values[places[k]] if k in places else p for k, p in enumerate(entry.block.params)]
         state.block.exit = Goto(Edge(entry.block, args))

@@ -25,7 +25,7 @@ from .arrays import RtArray
 from .facts import hull, joined
 from .graph import INT, Block, Edge, Goto, ListType, ScalarType, TensorType, Value, common_dominator, dominates
 from .heap import DEAD, Cell, ContextCell, Items, contents_of
-from .layout import is_plain, lie_alike
+from .layout import Order, is_plain, lie_alike, order_of
 from .lifting import shares_array
 from .iterators import LiveIter, MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter, view_of
 from .runtime_text import RtText
@@ -156,6 +156,7 @@ class Unifier:
         self.path: list[str] = []
         self.depth = 0  # the frame being compared
         self.strict = False  # a write has shown that storages must not be separated here
+        self.lost = False  # how tensors lie in memory is not kept
         self.target: dict[int, int] = {}  # id of a storage -> id of the one it was merged with
         self._differing()
 
@@ -444,6 +445,9 @@ class Unifier:
         strides = None if is_plain(ha) and is_plain(hb) else self._strides(ha, hb, dims)
         saved = recorder.block
         recorder.block = self.block
+        if isinstance(strides, Order) and not self.trial:
+            dims = tuple(map(recorder.size, dims))
+            strides = strides.of(dims)
         merged = recorder.stand_in(ha, param) if self.trial else recorder.new_handle(ha.dtype, dims, param, ha.device, strides)
         recorder.block = saved
         if ia.parent is None and ib.parent is None:
@@ -451,13 +455,17 @@ class Unifier:
         self.merged_cells.append((ia.cell, ha, ib.cell, hb, merged))
         return merged
 
-    def _strides(self, a: torch.Tensor, b: torch.Tensor, dims: tuple) -> tuple | None:
+    def _strides(self, a: torch.Tensor, b: torch.Tensor, dims: tuple) -> tuple | Order | None:
         """Of tensors that are not both contiguous. They count only where the program asks (layout.py): then states are kept apart."""
         if self.m.decisions.keep_layout:
+            order = order_of(a)
+            if order is not None and order == order_of(b):
+                return order
             if not lie_alike(a, b):
                 self.apart("tensors that lie in memory differently")
             if all(type(d) is int for d in dims):
                 return tuple(a.stride())
+        self.lost = True
         self.m.recorder.layout.lost = self.m.recorder.layout.lost or not self.trial
         return None
 

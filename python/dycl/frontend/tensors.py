@@ -294,7 +294,7 @@ class Recorder(Exits, lifting.Lifting):
     def new_handle(self, dtype: torch.dtype, shape: tuple, value: Value, device: Any = "cpu",
                    strides: tuple | None = None) -> FakeTensor:
         """A handle of a fresh storage. dims: ints, SymInts, RtInts, or an Extent or None for one known at run time."""
-        sizes = tuple(self._size(d) for d in shape)
+        sizes = tuple(self.size(d) for d in shape)
         return self.adopt(self.blank(sizes, strides, dtype, device), value)
 
     def blank(self, sizes: tuple, strides: tuple | None, dtype: torch.dtype, device: Any) -> FakeTensor:
@@ -311,7 +311,8 @@ class Recorder(Exits, lifting.Lifting):
         fake._dycl = TensorInfo(Cell(value), tuple(like.shape), like.dtype, value.type, span=self.span)
         return fake
 
-    def _size(self, dim: Any) -> Any:
+    def size(self, dim: Any) -> Any:
+        """An extent as a fake tensor has it; a fresh symbol for one known at run time."""
         if dim is None:
             return self.symbols.fresh_dim()
         if isinstance(dim, Extent):
