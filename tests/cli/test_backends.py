@@ -66,6 +66,38 @@ def test_side_by_side_gives_the_same_package_each_time(source, tmp_path, backend
                                      answer(BIN / "dycl-run", packages[0], source))
 
 
+def test_auto_measures_what_follows_the_convolutions_by_itself(tmp_path):
+    """A convolution and then a product, both of more work than a cut costs: two parts are timed, and one package has what won."""
+    def weight(name, seed, *dims):
+        values = numpy.random.default_rng(seed).normal(0, 0.1, int(numpy.prod(dims)))
+        return f"weight @{name}: f32[{','.join(map(str, dims))}] = [{','.join(f'{v:.6f}' for v in values)}]\n"
+
+    text = weight("k", 0, 16, 16, 3, 3) + weight("w", 1, 64, 128) + """func @main(%x: f32[1,16,32,32]) -> (%y: f32[256,128]) {
+^entry:
+  %k = weight @k
+  %w = weight @w
+  %c = Conv %x, %k {pads=[1,1,1,1]} : f32[1,16,32,32]
+  %r = Relu %c : f32[1,16,32,32]
+  %s = const i64[2] [256,64]
+  %f = Reshape %r, %s : f32[256,64]
+  %y = MatMul %f, %w : f32[256,128]
+  return %y
+}
+"""
+    (tmp_path / "m.dyir").write_text(text)
+    numpy.save(tmp_path / "x.npy", numpy.random.default_rng(9).normal(size=(1, 16, 32, 32)).astype(numpy.float32))
+    answers = []
+    for backend in ("ort", "auto"):
+        package = tmp_path / f"{backend}.dycl"
+        dycl("compile", tmp_path / "m.dyir", "--backend", backend, "--threads", 1, "--budget", 30, "-o", package, "-q",
+             DYCL_CACHE_DIR=str(tmp_path / "cache"))
+        dycl("run", package, tmp_path / "x.npy", "--threads", 1, "-o", tmp_path / "y.npy")
+        answers.append(numpy.load(tmp_path / "y.npy"))
+    assert numpy.abs(answers[1] - answers[0]).max() <= 1e-4 * numpy.abs(answers[0]).max()
+    metadata = json.loads(dycl("inspect", "--json", package).stdout)["metadata"]["metadata"]
+    assert [one["name"] for one in json.loads(metadata["auto"])["sub_dnns"]] == ["s0", "s0.rest"]
+
+
 def test_tuning_is_for_engines_that_can_be_tuned(source, tmp_path):
     said = dycl("compile", source, "-o", tmp_path / "m.dycl", "--backend", "ort", "--tune", "10s", code=3).stderr
     assert "'ort' has nothing to tune" in said and "tvm" in said
