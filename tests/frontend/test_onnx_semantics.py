@@ -18,9 +18,12 @@ FLOATS = torch.tensor([-7.5, -2.5, -1.0, -0.5, 0.5, 1.5, 2.5, 7.25])
 ODD = torch.tensor([[1.0, nan, 3.0], [-inf, 2.0, inf], [0.0, -0.0, -1.5], [nan, nan, 1.0]])
 FULL = torch.tensor([[1.0, nan, 3.0, 3.0], [-inf, 2.0, -5.0, 0.1]])
 EMPTY = torch.empty(0, 3)
+LARGE_HALVES = torch.tensor([[300.0, -280.0, 450.0], [-310.0, 290.0, -400.0]], dtype=torch.float16)
 MASK = torch.tensor([[True, False, True], [False, False, False], [True, True, True], [False, True, False]])
 
 CASES = {
+    "rows to where they begin": (lambda r: (torch._convert_indices_from_coo_to_csr(r, 5), torch._convert_indices_from_coo_to_csr(r, 4, out_int32=True)),
+                                 torch.tensor([0, 0, 2, 3])),
     # integers
     "floor_divide": (lambda a, b: a // b, INTS, DIVISORS),
     "floor_divide scalar": (lambda a: a // -4, INTS),
@@ -100,6 +103,11 @@ CASES = {
     "nanmedian of all": (lambda a: a.nanmedian(), FULL),
     "nanmedian of integers": (lambda a: a.nanmedian(0), INTS),
     "nansum of large integers": (lambda a: torch.nansum(a * (1 << 59) + 1), INTS),
+    "norm of halves": (lambda a: a.norm(dim=1), LARGE_HALVES),
+    "norm of halves of order 6": (lambda a: torch.linalg.vector_norm(a, 6, 1), LARGE_HALVES),
+    "std of halves": (lambda a: torch.std_mean(a, 1), LARGE_HALVES),
+    "lerp of halves": (lambda a: torch.lerp(a * 100, a.flip(0) * 100, 0.3), LARGE_HALVES),
+    "cosine of halves": (lambda a: torch.nn.functional.cosine_similarity(a, a.flip(0)), LARGE_HALVES),
     "angle nan": (torch.angle, ODD),
     "xlogy": (torch.xlogy, ODD, ODD.flip(0).clamp(min=-1)),
     "xlogy of integers": (lambda a: torch.xlogy(a, a.abs()), INTS),

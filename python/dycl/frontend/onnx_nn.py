@@ -483,7 +483,7 @@ def prelu(t, self, weight):
 
 @converts("cosine_similarity")
 def cosine_similarity(t, x1, x2, dim=1, eps=1e-8):
-    dtype = t.outputs[0][0]
+    dtype = t.outputs[0][0] if t.outputs[0][0] == torch.float64 else torch.float32  # halves cannot hold their squares
     a, b = t.cast(x1, dtype), t.cast(x2, dtype)
     rank = max(a.rank, b.rank)
     axis = dim % max(rank, 1)

@@ -255,6 +255,8 @@ def addcdiv(t, self, tensor1, tensor2, value=1):
 @converts("lerp.Tensor", "lerp.Scalar")
 def lerp(t, self, end, weight):
     a, b = _pair(t, self, end)
+    if a.torch_dtype in (torch.float16, torch.bfloat16):  # their difference may not be one
+        a, b = (t.cast(v, torch.float32) for v in (a, b))
     w = scalar_as(t, weight, a.torch_dtype)
     one = t.constant(1.0, a.torch_dtype)
     difference = t.op("Sub", b, a)

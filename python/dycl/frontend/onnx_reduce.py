@@ -85,6 +85,11 @@ def _surely_some(x: Sym, dim) -> bool:
     return not x.rank or all(isinstance(x.dims[a], int) and x.dims[a] for a in axes_of(x, dim))
 
 
+def _single(t: Tape, x: Sym) -> Sym:
+    """x; halves as float32: they cannot hold their squares."""
+    return t.cast(x, torch.float32) if x.torch_dtype in (torch.float16, torch.bfloat16) else x
+
+
 def _count(t: Tape, x: Sym, axes: list[int]) -> Sym:
     """How many elements are reduced into one, in x's dtype."""
     if all(isinstance(x.dims[a], int) for a in axes):
@@ -522,11 +527,20 @@ def bucketize(t, self, boundaries, *, out_int32=False, right=False):
     return searchsorted(t, boundaries, self, right=right)
 
 
+@converts("_convert_indices_from_coo_to_csr")
+def indices_from_coo_to_csr(t, self, size, *, out_int32=False):
+    """Where each row begins in a sorted list of rows, and its end (rows that are not sorted leave torch's result open)."""
+    end = t.op("Add", squeeze(t, t.ints([size]), [0]), t.constant(1, torch.int64))
+    rows = t.op("Range", t.constant(0, torch.int64), end, t.constant(1, torch.int64))
+    return searchsorted(t, self, rows, out_int32=out_int32)
+
+
 # ---- spread ------------------------------------------------------------------------------------
 
 
 def _variance(t, x: Sym, dim, correction, keepdim) -> tuple[Sym, Sym]:
     """(variance, mean with reduced axes kept or not)."""
+    x = _single(t, x)
     axes = axes_of(x, dim)
     correction = 1 if correction is None else static(correction, "the correction")
     middle = average(t, x, axes, True) if x.rank else x
@@ -595,7 +609,7 @@ def logsumexp(t, self, dim, keepdim=False):
 
 @converts("linalg_vector_norm")
 def vector_norm(t, self, ord=2, dim=None, keepdim=False, *, dtype=None):
-    x = _numeric(t, self)
+    x = _single(t, _numeric(t, self))
     order = float(static(ord, "the order of the norm"))
     size = t.op("Abs", x)
     if order == math.inf or order == -math.inf:
