@@ -9,6 +9,7 @@ states (buffers, attributes) of the live module, and inputs that the program cha
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import itertools
 import threading
 from typing import Any
@@ -45,6 +46,10 @@ class Interface:
     layouts: list = dataclasses.field(default_factory=list)  # how each input must lie in memory, where that matters (layout.py)
     kept: bool = False  # loaded from a file
     failures: list = dataclasses.field(default_factory=list)  # the writes that a call may leave which raises
+    apart: list = dataclasses.field(default_factory=list)  # pairs of tensors of which the model asks whether they are one
+    gradients: list = dataclasses.field(default_factory=list)  # requires_grad of the example's tensors, if the model asks
+    sharing: list | None = None  # which lists, dicts and objects among the arguments are one
+    extra_keywords: list = dataclasses.field(default_factory=list)  # keywords that go into **kwargs, which keeps their order
     kept_inputs: dict = dataclasses.field(default_factory=dict)  # name -> number of an input that such a call may have written
     containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
     choices: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> the values an attribute may have
@@ -71,6 +76,13 @@ class Interface:
         layout = captured.inputs.m.recorder.layout
         if layout.matters or layout.offset_matters:
             result.layouts = [layout.of(handle) for handle in inputs.handles]
+        machine = captured.inputs.m
+        number = {id(handle): k for k, handle in enumerate(inputs.handles)}
+        result.apart = [[number[id(x)] for x in pair] for pair in machine.told_apart if all(id(x) in number for x in pair)]
+        if machine.gradients_asked:
+            result.gradients = [bool(x.requires_grad) for x in inputs.examples]
+        result.sharing = _sharing(entering.containers)
+        result.extra_keywords = _extra_keywords(inputs.callable, list(inputs.given[1]))
         result.kept_inputs = {name: order[id(root.handle)] for name, root in outputs.kept_inputs.items()}
         result.containers = {key: path for key, (_, path) in inputs.objects.items()}
         result._kept = inputs.objects  # keeps those ids alive
@@ -100,6 +112,8 @@ class Interface:
         if len(args) != len(self.arguments) or kwargs.keys() != self.keywords.keys():
             raise InputError(f"the program takes {len(self.arguments)} positional arguments and the keywords "
                              f"{sorted(self.keywords)}; given {len(args)} and {sorted(kwargs)}; compile it with these")
+        if self.extra_keywords and [k for k in kwargs if k in self.extra_keywords] != self.extra_keywords:
+            raise InputError(f"the keywords {self.extra_keywords} in another order than at compile time, which **kwargs keeps")
         found: list = []
         given = self._call.given = {}
         for value, template, name in zip(args, self.arguments, self.argument_names):
@@ -107,6 +121,12 @@ class Interface:
         for name, template in self.keywords.items():
             _match(kwargs[name], template, name, found, given)
         self._check_apart(found)
+        if self.sharing is not None and _sharing(list(given.values())) != self.sharing:
+            raise InputError("lists, dicts or objects among the arguments are one where they were two at compile time, or the "
+                             "other way round; compile again for these")
+        for k, wanted in enumerate(self.gradients):
+            if found[k].requires_grad != wanted:
+                raise InputError(f"{self.names[k]}: requires_grad is {found[k].requires_grad}, was {wanted} at compile time, and the model asks")
         for k, wanted in enumerate(self.layouts):
             if not fits(found[k], wanted):
                 raise InputError(f"{self.names[k]}: lies in memory in another way than the example did, and the model depends on that; "
@@ -119,6 +139,8 @@ class Interface:
             place = found[k].untyped_storage().data_ptr()
             if any(j != k and x.numel() and x.untyped_storage().data_ptr() == place for j, x in enumerate(found)):
                 raise InputError("an argument that the program writes in place shares memory with another; pass a clone")
+        if any(found[k] is found[j] for k, j in self.apart if k != j):
+            raise InputError("one tensor is passed twice, and the model asks whether its tensors are one; compile it with such an example")
 
     def read_states(self) -> list | None:
         """The states' present values in the live module; None: the runtime keeps them."""
@@ -234,6 +256,7 @@ class Interface:
             "states": [name for name, *_ in self.states],
             "exceptions": {n: f"{c.__module__}:{c.__qualname__}" for n, c in self.exceptions.items()},
             "raised": self.exceptions.looks_to_json(), "random": self.random, "index_errors": self.index_errors, "kept_inputs": self.kept_inputs,
+            "apart": self.apart, "gradients": self.gradients, "sharing": self.sharing, "extra_keywords": self.extra_keywords,
             "layouts": self.layouts, "themselves": [[t for t in found if t[1] == "input"] for found in self.themselves],
         }
 
@@ -256,6 +279,8 @@ class Interface:
         loaded.kept_inputs = data.get("kept_inputs", {})
         loaded.themselves = data.get("themselves") or [[] for _ in loaded.variants]
         loaded.layouts = data.get("layouts", [])
+        loaded.apart, loaded.gradients = data.get("apart", []), data.get("gradients", [])
+        loaded.sharing, loaded.extra_keywords = data.get("sharing"), data.get("extra_keywords", [])
         loaded.kept = True
         return loaded
 
@@ -267,6 +292,7 @@ class _Entering:
         self.inputs = inputs
         self.handles = {id(h): k for k, h in enumerate(inputs.handles)}
         self.met: set[int] = set()
+        self.containers: list = []
 
     def __call__(self, x: Any) -> tuple:
         if self.handles.get(id(x)) in self.met:
@@ -279,14 +305,35 @@ class _Entering:
         if isinstance(x, tuple):
             return ("tuple", type(x), tuple(self(y) for y in x))
         if isinstance(x, list):
+            self.containers.append(x)
             return ("list", type(x), tuple(self(y) for y in x))
         if isinstance(x, dict):
+            self.containers.append(x)
             return ("dict", type(x), tuple((k, self(v)) for k, v in dict.items(x)), ())
         if id(x) in self.inputs.objects and hasattr(x, "__dict__"):
+            self.containers.append(x)
             return ("object", type(x), tuple((k, self(v)) for k, v in vars(x).items()))
         if isinstance(x, (bool, int, float, str, type(None), torch.dtype, torch.device)):
             return ("static", type(x).__name__, repr(x) if isinstance(x, float) else x)
         return ("live", StaticObject(x))
+
+
+def _sharing(containers: list) -> list:
+    """For each container the number of the first that it is."""
+    first: dict[int, int] = {}
+    return [first.setdefault(id(x), k) for k, x in enumerate(containers)]
+
+
+def _extra_keywords(fn: Any, given: list) -> list:
+    """Those of the keywords that a **kwargs of the model takes."""
+    fn = fn.forward if isinstance(fn, torch.nn.Module) else fn
+    try:
+        parameters = inspect.signature(fn).parameters
+    except (TypeError, ValueError):
+        return []
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return []
+    return [k for k in given if k not in parameters or parameters[k].kind is parameters[k].POSITIONAL_ONLY]
 
 
 def _match(value: Any, template: tuple, path: str, found: list, given: dict) -> None:

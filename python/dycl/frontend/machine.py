@@ -92,6 +92,7 @@ class Machine:
         self.current: State | None = None
         self.entry = Block(name="entry")
         self.graph = Graph(self.entry)
+        self.told_apart: list[tuple] = []  # pairs of tensors that `is` was asked of
         self.loaded: dict[tuple[int, str], Any] = {}  # attributes of pre-existing objects that were read
         self.remembers = False  # a function under lru_cache was called (remembered.py)
         self.remembered_loads: set = set()  # (id, name) of attributes that such functions read
@@ -569,7 +570,8 @@ class Machine:
 
     def refuse_native_failure(self, fn: Any, args: Any, kwargs: Any, error: Exception) -> None:
         """Native code that fails on one of our stand-ins has not failed in the user's program."""
-        if self.has_stand_in(args) or self.has_stand_in(kwargs):
+        inside = [getattr(x, "__dict__", None) for x in (*args, *kwargs.values()) if not isinstance(x, (type, torch.nn.Module))]
+        if self.has_stand_in(args) or self.has_stand_in(kwargs) or self.has_stand_in(inside):
             raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a value known only at run time "
                                  f"({type(error).__name__}: {error})", kind="native") from error
 
@@ -592,6 +594,22 @@ class Machine:
         for value in values:
             if isinstance(value, (list, dict, set, collections.deque)):
                 self.note_load(value, "*")
+
+    def note_deep(self, *values: Any) -> None:
+        """Containers that are looked at with all they hold."""
+        todo, seen = list(values), set()
+        while todo and len(seen) < 1000:
+            x = todo.pop()
+            if isinstance(x, (list, dict, set, tuple, frozenset, collections.deque)) and id(x) not in seen:
+                seen.add(id(x))
+                self.note_read(x)
+                todo += held(x)
+
+    def note_objects(self, *values: Any) -> None:
+        """Objects that native code may ask for any of their attributes."""
+        for x in values:
+            if hasattr(x, "__dict__") and not isinstance(x, (type, types.ModuleType, types.FunctionType, torch.nn.Module, torch.Tensor)):
+                self.note_load(x, "*")
 
     def note_store(self, obj: Any, name: Any) -> None:
         obj = self.heap.owner_of_dict.get(id(obj), obj)

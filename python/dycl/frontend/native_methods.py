@@ -93,6 +93,7 @@ def tensor_method(m: Machine, s: State, t: torch.Tensor, name: str, args: tuple,
         return id(t)
     if name in ("__reduce_ex__", "__deepcopy__"):
         return m.recorder.call(torch.clone, (t,), {})
+    m.note_deep(*args, *kwargs.values())
     method = getattr(torch.Tensor, name, None) or fn
     return m.adopt_lists(m.recorder.call(method, (t, *args), kwargs))
 
@@ -108,6 +109,8 @@ def _numpy(m: Machine, t: torch.Tensor) -> Any:
 def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwargs: dict, fn: Any, full: tuple) -> Any:
     if isinstance(owner, str):
         return _str_method(m, s, owner, name, args, kwargs, fn, full)
+    if name in ("__reduce_ex__", "__reduce__", "__getstate__", "__dir__", "__repr__", "__str__", "__format__"):
+        m.note_objects(owner)
     if isinstance(owner, contextvars.ContextVar) and name in ("get", "set", "reset"):
         return _context_method(m, owner, name, args)
     if isinstance(owner, _LOCKS) and name in ("acquire", "release", "__enter__", "__exit__"):
@@ -215,6 +218,8 @@ def _str_method(m, s, text, name, args, kwargs, fn, full):
                 pieces += [text, x] if k else [x]
             return RtText.join(pieces)
         return text.join(items)
+    m.note_deep(*args, *kwargs.values())
+    m.note_objects(*args, *kwargs.values())
     if m.has_runtime(args) or m.has_runtime(kwargs):
         if name == "format":
             return _format(m, s, text, args, kwargs)
@@ -319,6 +324,7 @@ def _dict_get(m, s, table, args, kwargs):
 
 
 def _dict_update(m, s, table, args, kwargs):
+    m.note_read(*args)
     if args and not isinstance(args[0], dict) and protocol.python_method(args[0], "keys") is not None:
         return protocol.call_then(m, s, shims.update_mapping, (table, args[0], kwargs), {}, protocol.push_none)
     if args and not isinstance(args[0], dict) and not hasattr(args[0], "keys"):

@@ -42,11 +42,15 @@ _UNREAD = {id(fn) for fn in (isinstance, issubclass, type, callable, id, hasattr
                              operator.getitem, operator.is_, operator.is_not)}  # they look at no contents, or note what they read
 
 
+_WHOLE = {id(fn) for fn in (str, repr, print, format, hash, sorted, max, min, torch.tensor, torch.as_tensor)}  # nested contents too
+_STORING = {"append", "appendleft", "insert", "add", "extend", "__setitem__", "setdefault", "__init__", "__new__", "__setattr__"}
+
+
 def call(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     handler = builtin_calls.intercept(fn)
     if handler is not None:
         if not (isinstance(fn, types.FunctionType) or id(fn) in _UNREAD):
-            m.note_read(*args)
+            (m.note_deep if id(fn) in _WHOLE else m.note_read)(*args)
         result = handler(m, s, args, kwargs)
         if result is not NotImplemented:
             return result
@@ -240,11 +244,26 @@ def construct_default(m: Machine, s: State, cls: type, args: tuple, kwargs: dict
 def native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Calls code that runs outside the machine."""
     policy.check_native(m, fn)
+    if not isinstance(fn, type) and getattr(fn, "__name__", "") not in _STORING:
+        m.note_deep(*args, *kwargs.values())
+        if not policy.is_torch(fn):
+            m.note_objects(*args, *kwargs.values())
+            if isinstance(fn, (operator.attrgetter, operator.methodcaller)):
+                _note_getter(m, fn, args)
     own = not policy.is_torch(fn) and callbacks.given_methods(fn, args, kwargs)
     if own or callbacks.expected(fn, args, kwargs):
         with callbacks.watched(m, fn, anywhere=own):
             return _run_native(m, fn, args, kwargs)
     return _run_native(m, fn, args, kwargs)
+
+
+def _note_getter(m: Machine, fn: Any, args: tuple) -> None:
+    """operator.attrgetter("a.b") reads attributes on the way, also of modules."""
+    for path in fn.__reduce__()[1]:
+        x = args[0] if args else None
+        for name in path.split(".") if isinstance(path, str) else ():
+            m.note_load(x, name)
+            x = (getattr_dict(x) or {}).get(name)
 
 
 def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -578,6 +597,8 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
         return _list_binary(m, s, op, a, b, inplace)
     if m.arrays.concern(a, b):
         return m.arrays.binary(op, a, b, inplace)
+    if isinstance(a, str) and op == "mod":
+        m.note_deep(b)
     if isinstance(a, str) and op == "mod" and (m.is_tensor(b) or m.has_runtime(b)):
         return _percent_format(m, a, b if isinstance(b, tuple) else (b,))
     if m.is_tensor(a) or m.is_tensor(b):
@@ -732,7 +753,7 @@ def unary(m: Machine, s: State, op: str, x: Any) -> Any:
 
 
 def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
-    m.note_read(a, b)
+    m.note_deep(a, b)
     if isinstance(a, RtList) or isinstance(b, RtList):
         return _compare_containers(m, s, op, a, b)
     if m.arrays.concern(a, b):
@@ -811,6 +832,7 @@ def same_object(m: Machine, a: Any, b: Any) -> bool:
         for tensor in (a, b) if a is not b else ():  # a merge may have hidden that they are one in some paths
             if m.is_symbolic(tensor) and callable(tensor._dycl.cell.note):
                 tensor._dycl.cell.note()
+        m.told_apart.append((a, b))
     return a is b
 
 
@@ -824,6 +846,8 @@ def contains(m: Machine, s: State, container: Any, item: Any, negate: bool) -> A
         return m.scalars.unary("not", truth) if negate else truth
     if isinstance(container, (dict, list, set)):
         m.note_load(container, "*")
+    if isinstance(item, (dict, list, set, tuple)):
+        m.note_deep(item, container)
     method = python_method(container, "__contains__")
     if method is not None:
         return call(m, s, m.shim("contains_not" if negate else "contains_yes"), (method, container, item), {})
@@ -932,6 +956,7 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
             n = container.shape[0]
             if not (m.decide(m.scalars.compare("lt", key, n)) and m.decide(m.scalars.compare("ge", key, -n))):
                 raise IndexError(f"index out of bounds for dimension 0 with size {n}")
+        m.note_deep(key)
         container, key = narrow(m, container, slice_bounds(m, key))
         return m.recorder.call(operator.getitem, (container, key), {})
     if isinstance(container, torch.nn.ModuleList | torch.nn.Sequential | torch.nn.ParameterList):

@@ -149,6 +149,9 @@ class Symbols:
                 raise CaptureRefusal(f"dynamic dim '{name}' is {known} in one example input and {hint} in another",
                                      "give example inputs whose dims of one name agree", kind="dims.example")
             return self.declared[name]
+        if not low <= hint <= high:
+            raise CaptureRefusal(f"dynamic dim '{name}' is {hint} in the example: it is taken from {low} to {high}",
+                                 "give an example within these bounds, or other bounds (ranges)", kind="dims.example")
         constraint = StrictMinMaxConstraint(warn_only=False, vr=ValueRanges(low, high))
         source = ConstantSource(f"dim_{name}")
         symbol = self.env.create_symbol(hint, source, DimDynamic.DYNAMIC, constraint,
