@@ -55,7 +55,17 @@ def counts(models: dict) -> str:
         return "none" if not found else str(found[0]) if found[0] == found[-1] else f"{found[0]} to {found[-1]}"
 
     return (f"Inputs per model: {span('correct')} for correctness ({span('correct_openvino')} with OpenVINO), {span('race1')} timed "
-            f"against the oracle, {span('eager')} against eager.")
+            f"against the oracle, {span('eager')} against eager." + notes(models))
+
+
+def notes(models: dict) -> str:
+    """What a row says of itself."""
+    told: dict[str, list[str]] = {}
+    for name, parts in models.items():
+        for part, row in parts.items():
+            if row.get("note"):
+                told.setdefault(f"{name}: {row['note']}", []).append(part)
+    return "".join(f" {text} ({', '.join(parts)})." for text, parts in sorted(told.items()))
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:

@@ -58,6 +58,8 @@ def test_the_page_says_what_is_not_measured(tmp_path):
     text = report.page({"models": {"ranet": rows}, "machine": machine}, tmp_path)
     assert "1.500 [1.400, 1.600]" in text and report.NOT_YET in text
     assert "over 90 s of warm-up; 3 graphs, 2 breaks, limit hit 1 times" in text
+    rows["race1"]["note"] = "timed with other weights"
+    assert "ranet: timed with other weights (race1)." in report.page({"models": {"ranet": rows}, "machine": machine}, tmp_path)
 
 
 def test_rounding_is_listed_apart():
