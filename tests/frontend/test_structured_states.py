@@ -227,6 +227,64 @@ class Cyclic(Module):
         return self.cache.h if x.sum() > 0 else x
 
 
+class Table(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = {}
+
+
+@case(*CALLS)
+class EntryThatBegins(Table):
+    def forward(self, x):
+        if "h" not in self.table:
+            self.table["h"] = torch.zeros(2)
+        if x.sum() > 0:
+            self.table["h"] = self.table["h"] + x
+        return self.table["h"]
+
+
+@case(*CALLS)
+class EntriesOfLayers(Table):
+    def forward(self, x):
+        for name in ("a", "b"):
+            if name in self.table:
+                k, n = self.table[name]
+                self.table[name] = (torch.cat([k, x[None]]), n + 1)
+            else:
+                self.table[name] = (x[None], 0)
+            x = x + self.table[name][0].sum(0) * self.table[name][1]
+            if x.sum() < 0:
+                break
+        return x
+
+
+@case(*CALLS[1:])
+class EntryAskedFor(Table):
+    def forward(self, x):
+        if x.sum() > 0:
+            self.table["h"] = x
+        return x * 2 if "h" in self.table else x
+
+
+@case(*CALLS, refuse="state between calls")
+class EntriesCounted(Table):
+    def forward(self, x):
+        if x.sum() > 0:
+            self.table["h"] = x
+        return x + len(self.table)
+
+
+@case(*CALLS, refuse="state between calls.*torch.cat what is new")
+class History(Table):
+    def __init__(self):
+        super().__init__()
+        self.history = []
+
+    def forward(self, x):
+        self.history.append(x)
+        return torch.stack(self.history).mean(0) if x.sum() > 0 else x
+
+
 # What paths change in an object that an attribute got before they parted.
 
 

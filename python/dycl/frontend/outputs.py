@@ -325,7 +325,8 @@ class Outputs:
         held = "absent at first" if initial is ABSENT else f"a {type(initial).__name__}"
         raise CaptureRefusal(
             f"the attribute {type(owner).__name__}.{name} ({held}) is read and changed by the model: "
-            "a state between calls that is neither a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
+            "a state between calls that is neither a number nor a tensor", "keep one tensor, and torch.cat what is new to it" if name == "*" and isinstance(
+                owner, list) else "pass it in and return it, or keep a tensor", kind="state.type")
 
     def _begin_choice(self, owner: Any, name: Any, initial: Any, value: Any) -> bool:
         """Begins anew with the attribute as one of a few values, if both are known or tensors."""

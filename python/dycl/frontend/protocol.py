@@ -844,8 +844,8 @@ def contains(m: Machine, s: State, container: Any, item: Any, negate: bool) -> A
         if isinstance(truth, bool):
             return truth != negate
         return m.scalars.unary("not", truth) if negate else truth
-    if isinstance(container, (dict, list, set)):
-        m.note_load(container, "*")
+    if isinstance(container, (dict, list, set)):  # of a name: whether it is there
+        m.note_load(container, item if isinstance(container, dict) and type(item) is str else "*")
     if isinstance(item, (dict, list, set, tuple)):
         m.note_deep(item, container)
     method = python_method(container, "__contains__")
