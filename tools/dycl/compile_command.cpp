@@ -71,6 +71,7 @@ int exec_front_end(const Console& console, const std::vector<std::string>& argum
   std::vector<std::string> command{python, "-c", kFrontEnd, "compile"};
   command.insert(command.end(), arguments.begin(), arguments.end());
   std::vector<char*> raw;
+  raw.reserve(command.size() + 1);
   for (std::string& word : command) raw.push_back(word.data());
   raw.push_back(nullptr);
   ::execvp(python.c_str(), raw.data());
