@@ -47,3 +47,11 @@ def test_probabilities_that_torch_rejects():
                 function(weights)
     with pytest.raises(RuntimeError):
         program(torch.zeros(2, 9))
+
+
+def test_a_keyword_of_accumulate():
+    """torch.unravel_index gives itertools.accumulate its function by name."""
+    x = torch.tensor([[3, 7, 39]])
+    program = dycl.compile(lambda x: torch.unravel_index(x, (5, 8)), (x,))
+    for got, wanted in zip(program(x), torch.unravel_index(x, (5, 8))):
+        assert torch.equal(got, wanted)

@@ -415,7 +415,7 @@ def takewhile_(predicate, iterable):
         yield x
 
 
-def accumulate_(iterable, function=None, initial=None):
+def accumulate_(iterable, func=None, *, initial=None):
     total = initial
     first = initial is None
     if not first:
@@ -425,7 +425,7 @@ def accumulate_(iterable, function=None, initial=None):
             total = x
             first = False
         else:
-            total = total + x if function is None else function(total, x)
+            total = total + x if func is None else func(total, x)
         yield total
 
 
