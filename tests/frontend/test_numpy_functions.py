@@ -86,3 +86,23 @@ def test_tensors_of_arrays():
         return torch.where(a, b, -b), x
 
     check(made, [(torch.arange(4.0), torch.tensor([1, 0, 1, 0])), (torch.arange(4.0), torch.zeros(4, dtype=torch.int64))])
+
+
+def test_argsort_of_equal_elements_fails():
+    """In which order numpy leaves them depends on the machine, unless the sort is stable."""
+
+    def ranked(x):
+        order = np.argsort(-x[x > 0].numpy())
+        return (torch.from_numpy(order), x.numpy().argsort(kind="stable").tolist()) if x.sum() > 0 else (x, [])
+
+    program = dycl.compile(ranked, (torch.tensor([1.0, -2.0, 3.0, 0.5]),))
+    for values in ([1.0, -2.0, 3.0, 0.5], [-1.0, -1.0, -1.0, 3.0], [5.0, -1.0, -1.0, -1.0], [-1.0, -1.0, -1.0, -3.0]):
+        x = torch.tensor(values)
+        eager, ours = ranked(x), program(x)
+        assert torch.equal(eager[0], ours[0]) and eager[1] == ours[1]
+    with pytest.raises(RuntimeError, match="depends on the machine"):
+        program(torch.tensor([1.0, 1.0, 2.0, 3.0]))
+    everything = dycl.compile(lambda x: torch.from_numpy(np.argsort(x.numpy())), (torch.tensor([1.0, -2.0, 3.0, 0.5]),))
+    assert everything(torch.tensor([2.0, float("nan"), 1.0, -1.0])).tolist() == [3, 2, 0, 1]
+    with pytest.raises(RuntimeError, match="depends on the machine"):
+        everything(torch.tensor([2.0, float("nan"), 1.0, float("nan")]))
