@@ -92,6 +92,10 @@ class DispatchRecorder(TorchDispatchMode):
             raise RuntimeError(f"view size is not compatible with input tensor's size and stride: {error}") from error
         source = args[0]
         if func.overloadpacket is aten.as_strided:
+            offset = args[3] if len(args) > 3 else kwargs.get("storage_offset")
+            if offset is not None and self._may_be_from_outside(source._dycl.cell):
+                raise CaptureRefusal("as_strided with an offset in the memory of an argument, which may be a part of a larger one in another call",
+                                     "leave the offset out, or use slices", kind="tensor.strides")
             source = self._in_memory_order(source)
         info = source._dycl
         outputs = result if isinstance(result, (list, tuple)) else [result]
@@ -100,6 +104,11 @@ class DispatchRecorder(TorchDispatchMode):
                 continue
             self.recorder.adopt_view(output, info, step_of(func, args, kwargs, index, output, info.sizes))
         return result
+
+    def _may_be_from_outside(self, cell) -> bool:
+        """Whether it is the memory of an argument or a state, on some path at least."""
+        root = next((r for r in self.recorder.roots if r.cell is cell), None)
+        return root.kind != "constant" if root is not None else bool(getattr(cell.note, "roots", ()))
 
     def _in_memory_order(self, source):
         """The tensor with its dims as they lie in memory: what as_strided's strides are about."""
