@@ -843,3 +843,35 @@ def test_a_slice_whose_start_the_ranges_tell():
 
     bias = torch.tensor([[0.5, -1.0]])
     check(f, [(I(2, 3, 1), bias), (I(-9, -9, -9), bias), (I(1, -1, 4), bias), (I(5, -8, 3), bias)])
+
+
+OVERLAPPING = {
+    "index": lambda w: w.__setitem__([3, 1], w[:2]),
+    "one element": lambda w: w.__setitem__([1, 2], w[0]),
+    "all of itself": lambda w: w.__setitem__(torch.arange(6), w[:]),
+    "with gaps": lambda w: w.__setitem__([0, 1, 2], w[::2]),
+    "mask, one element": lambda w: w.__setitem__(torch.tensor([True, False, False, False, True, False]), w[0]),
+    "mask": lambda w: w.__setitem__(torch.tensor([True, False, False, False, True, False]), w[:2]),
+    "index_add": lambda w: w.index_add_(0, torch.tensor([1, 2]), w[:2]),
+    "index_fill": lambda w: w.index_fill_(0, torch.tensor([1, 2]), w[0]),
+    "scatter": lambda w: w.scatter_(0, torch.tensor([1, 2]), w[:2]),
+    "put": lambda w: w.put_(torch.tensor([1, 2]), w[:2]),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_writes_by_index_of_what_they_read(name):
+    """Torch raises where both lie in one memory; compiled programs answered."""
+
+    def program(x):
+        w = x + 1
+        if x.sum() > 0:
+            OVERLAPPING[name](w)
+        return w
+
+    check(program, [(torch.arange(6.0),), (-torch.arange(6.0),)])
+
+
+def test_other_ops_that_overlap_are_refused():
+    with pytest.raises(dycl.CompileError, match="reads and writes overlapping parts"):
+        dycl.compile(lambda x: torch.cumsum((w := x + 0)[:4], 0, out=w[1:5]), (torch.arange(6.0),))

@@ -22,8 +22,7 @@ _functional: dict[Any, Any] = {}
 
 def run(recorder, func, args: tuple, kwargs: dict) -> Any:
     arguments = bind(func, args, kwargs)
-    if torch.Tag.pointwise in func.tags or func.overloadpacket is aten.copy_:
-        _check_overlap(func, arguments)
+    _check_overlap(func, arguments)
     special = _SPECIAL.get(func.overloadpacket)
     if special is not None and is_out_variant(func):
         special = None
@@ -37,28 +36,50 @@ def run(recorder, func, args: tuple, kwargs: dict) -> Any:
     return _by_functional_form(recorder, func, args, kwargs, arguments)
 
 
+_BY_INDEX = (aten.index_put_, aten.index_add_, aten.index_copy_, aten.index_fill_, aten.put_, aten.scatter_, aten.scatter_add_, aten.scatter_reduce_)
+
+
 def _check_overlap(func, arguments: dict) -> None:
-    """Torch refuses to write to memory of which it reads some elements under another index. Its own rule (MemoryOverlap.cpp):
-    tensors with gaps are not looked at, nor is what has extents known only at run time."""
+    """Torch refuses to write to memory of which it reads some elements under another index; ops that write by index, to any memory
+    that they read. Its own rule (MemoryOverlap.cpp): tensors with gaps are not looked at, nor is what has extents known only at run time.
+    Of other ops some fail and some read what they have just written."""
+    by_index = func.overloadpacket in _BY_INDEX
     written = {a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write}
-    tensors = [(name, x) for name, x in arguments.items() if isinstance(x, torch.Tensor) and hasattr(x, "_dycl")]
+    tensors = [(name, x) for name, given in arguments.items() for x in (given if isinstance(given, (list, tuple)) else (given,))
+               if isinstance(x, torch.Tensor) and hasattr(x, "_dycl") and not _taken_as_number(func, name, arguments)]
     for name, target in tensors:
-        for _, read in tensors:
-            if name in written and read is not target and read._dycl.cell is target._dycl.cell and _overlap_in_part(target, read):
+        for other, read in tensors:
+            if name in written and other not in written and read._dycl.cell is target._dycl.cell and (read is not target or by_index) \
+                    and _overlap(target, read, also_alike=by_index):
+                if not (by_index or torch.Tag.pointwise in func.tags or func.overloadpacket is aten.copy_):
+                    raise CaptureRefusal(f"{func.overloadpacket.__name__} reads and writes overlapping parts of one tensor",
+                                         "clone() what it reads", kind="tensor.overlap")
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                                    "single memory location. Please clone() the tensor before performing the operation.")
 
 
-def _overlap_in_part(a: torch.Tensor, b: torch.Tensor) -> bool:
+def _taken_as_number(func, name: str, arguments: dict) -> bool:
+    """A value that the op reads before it writes."""
+    if func.overloadpacket in (aten.index_fill_, aten.fill_, aten.masked_fill_):
+        return name == "value"
+    if func.overloadpacket is not aten.index_put_ or name != "values" or arguments.get("accumulate"):
+        return False
+    masks = [i for i in arguments["indices"] if i is not None]
+    count = arguments["values"].numel()
+    return type(count) is int and count == 1 and len(masks) == 1 and masks[0].dtype in (torch.bool, torch.uint8)
+
+
+def _overlap(a: torch.Tensor, b: torch.Tensor, also_alike: bool) -> bool:
+    """Whether they share elements; tensors that lie alike, element by element, only if that is asked for."""
     if any(isinstance(n, torch.SymInt) for x in (a, b) for n in (*x.shape, *x.stride(), x.storage_offset())):
         return False
     if a.untyped_storage()._cdata != b.untyped_storage()._cdata:  # handles of one storage that were made apart
         return False
-    if not a.numel() or not b.numel() or not all(map(_without_gaps, (a, b))):
+    if not a.numel() or not b.numel() or a is not b and not all(map(_without_gaps, (a, b))):
         return False
     (a_first, a_end), (b_first, b_end) = ((x.storage_offset(), x.storage_offset() + x.numel()) for x in (a, b))
     if (a_first, a_end) == (b_first, b_end):
-        return a.stride() != b.stride()
+        return also_alike or a.stride() != b.stride()
     return a_first < b_end and b_first < a_end
 
 
