@@ -137,11 +137,14 @@ Result<void> check_model(const void* bytes, std::size_t size, const std::vector<
 }
 
 bool states_opset(const void* bytes, std::size_t size, std::string_view domain) {
-  pbf_reader reader{static_cast<const char*>(bytes), size};
-  while (reader.next(field::model::kOpsetImport)) {
-    pbf_reader opset = reader.get_message();
-    while (opset.next(field::opset::kDomain))
-      if (text(opset) == domain) return true;
+  try {
+    pbf_reader reader{static_cast<const char*>(bytes), size};
+    while (reader.next(field::model::kOpsetImport)) {
+      pbf_reader opset = reader.get_message();
+      while (opset.next(field::opset::kDomain))
+        if (text(opset) == domain) return true;
+    }
+  } catch (const protozero::exception&) {
   }
   return false;
 }

@@ -21,7 +21,7 @@ struct WeightShape {
 
 Result<void> check_model(const void* bytes, std::size_t size, const std::vector<WeightShape>& weights);
 
-// Whether the model, which was checked, says that it uses ops of this domain.
+// Whether the model says that it uses ops of this domain; one that is damaged there, which the engine refuses, does not.
 bool states_opset(const void* bytes, std::size_t size, std::string_view domain);
 
 }  // namespace dycl::backends::ort
