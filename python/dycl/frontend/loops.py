@@ -100,9 +100,6 @@ class Loops:
             value = held[0].get(name, NULL) if len(held) == 2 and type(held[0]) is dict else NULL
         return value
 
-    def note_iterator(self, state: State, frame: Frame, iterator: Any) -> None:
-        pass
-
     # ---- arrivals ---------------------------------------------------------------------------
 
     def arrive(self, state: State, frame: Frame) -> bool:

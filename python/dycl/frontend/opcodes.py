@@ -844,7 +844,6 @@ def get_yield_from_iter(m, s, f, i):
 @op("FOR_ITER")
 def for_iter(m, s, f, i):
     iterator = f.stack[-1]
-    m.loops.note_iterator(s, f, iterator)
     result = iterators.next_item(m, s, iterator, exhausted=_for_iter_done)
     if result is iterators.DONE:
         f.stack.pop()
