@@ -77,17 +77,9 @@ class Counted(nn.Module):
         return x * self.calls if x.sum() > 0 else x
 
 
-@pytest.mark.parametrize("make", [ClassCounter, ClassCounterAlways, Cached, LastPositive, WrittenOnly, CachedProperty])
+@pytest.mark.parametrize("make", [ClassCounter, ClassCounterAlways, Cached, LastPositive, WrittenOnly, CachedProperty, Counted])
 def test_an_attribute_that_is_not_there_at_first(make):
     check(make, V)
-
-
-def test_a_counter_that_is_not_there_at_first():
-    import dycl
-
-    with pytest.raises(dycl.CompileError) as caught:
-        dycl.compile(Counted().eval(), V[0])
-    assert caught.value.kind == "state.type"
 
 
 # ---- descriptors ------------------------------------------------------------------------------

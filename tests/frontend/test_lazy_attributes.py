@@ -112,5 +112,4 @@ class Reads(Noted):
 
 
 def test_written_in_one_arm_and_read():
-    with pytest.raises(dycl.CompileError, match="a state between calls"):
-        dycl.compile(Reads(), (T(1, 2),))
+    check(Reads, [T(-1, -2), T(1, 2), T(-3, 1), T(3, 4)])
