@@ -875,3 +875,22 @@ def test_writes_by_index_of_what_they_read(name):
 def test_other_ops_that_overlap_are_refused():
     with pytest.raises(dycl.CompileError, match="reads and writes overlapping parts"):
         dycl.compile(lambda x: torch.cumsum((w := x + 0)[:4], 0, out=w[1:5]), (torch.arange(6.0),))
+
+
+class ReplacesWhatItAppendedTo(torch.nn.Module):
+    """Where the new list equals the old one as it is by then, the assignment was taken for no change."""
+
+    def __init__(self):
+        super().__init__()
+        self.log = []
+
+    def forward(self, x):
+        self.log.append(x)
+        if x.max() < -1:
+            self.log = [x]
+        return x + 1
+
+
+def test_a_list_appended_to_and_replaced():
+    with pytest.raises(dycl.CompileError, match="ReplacesWhatItAppendedTo.log"):
+        dycl.compile(ReplacesWhatItAppendedTo(), (T(1, 2),))

@@ -233,7 +233,7 @@ class Outputs:
                 return False
             with recorder.without_modes():
                 return torch.equal(*known)
-        if type(before) is not type(after):
+        if type(before) is not type(after) or self._is_written(before):
             return False
         if isinstance(before, (list, tuple)):
             return len(before) == len(after) and all(map(self._unchanged, before, after))
@@ -242,6 +242,12 @@ class Outputs:
         if plain_object(before):
             return self._unchanged(vars(before), vars(after))
         return isinstance(before, (bool, int, float, str, torch.dtype, torch.device)) and before == after
+
+    def _is_written(self, obj: Any) -> bool:
+        """Whether the present path has changed a list, dict or object from outside: its contents are not those it began with."""
+        heap, key = self.m.heap, id(obj)
+        contents = self.m.current.overlay.contents.get(key) if heap.objects.get(key) is obj else None
+        return contents is not None and not self.m.is_born(obj) and contents is not heap.pristine[key]
 
     def _values(self, leaf: Any) -> list[Value]:
         return list(leaf.values) if isinstance(leaf, RtList) else [self._value(leaf)]
