@@ -22,7 +22,7 @@ from .frontend.inputs import InputError
 from .frontend.layout import fits
 from .frontend.raised import Raised
 from .frontend.sameness import same
-from .frontend.structure import ABSENT, OPEN, StaticObject, count_leaves, filled, fits as is_one_of, from_json, imported, open_leaves, rebuild, taken, to_json
+from .frontend.structure import ABSENT, OPEN, StaticObject, filled, fits as is_one_of, from_json, imported, open_leaves, rebuild, taken, to_json
 
 
 @dataclasses.dataclass

@@ -16,7 +16,8 @@ import torch
 from .frontend import places
 from .frontend.diagnostics import CompileError
 from .frontend.inputs import InputError
-from .frontend.structure import ABSENT, plain_object, slots
+from .frontend.heap import slot_names
+from .frontend.structure import ABSENT, plain_object
 
 
 def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list, above: tuple = ()) -> list[str]:
@@ -60,7 +61,7 @@ def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list
         return differences(vars(a), vars(b), path, rtol, atol, worst, (*above, a))
     if isinstance(a, types.BuiltinMethodType):
         return differences((a.__name__, a.__self__), (b.__name__, b.__self__), path, rtol, atol, worst, above)
-    names = [n for base in type(a).__mro__ for n in slots(base)] if type(a).__flags__ & 1 << 9 else []
+    names = slot_names(type(a)) if type(a).__flags__ & 1 << 9 else ()
     if names and type(a).__eq__ is object.__eq__:
         return [d for n in names for d in differences(getattr(a, n, ABSENT), getattr(b, n, ABSENT), f"{path}.{n}", rtol, atol, worst, above)]
     if hasattr(a, "shape") and hasattr(a, "dtype"):

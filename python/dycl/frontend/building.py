@@ -19,7 +19,7 @@ from .constants import dtype_name
 from .diagnostics import CaptureRefusal
 from .graph import TensorType
 from .heap import held
-from .values import RtBool, RtFloat, RtScalar
+from .values import EXAMPLES, RtBool, RtFloat, RtScalar
 
 aten = torch.ops.aten
 
@@ -73,7 +73,7 @@ def _example(data: Any) -> Any:
     if isinstance(data, RtArray):
         return np.zeros([], str(data.tensor.dtype).removeprefix("torch."))[()]
     if isinstance(data, RtScalar):
-        return {"int": 0, "float": 0.0, "bool": False}[data.kind]
+        return EXAMPLES[data.kind]
     if isinstance(data, torch.Tensor):
         raise CaptureRefusal("torch.tensor of tensors and numpy numbers known only at run time", "convert them with float()", kind="build.data")
     return [_example(x) for x in data] if isinstance(data, (list, tuple)) else data

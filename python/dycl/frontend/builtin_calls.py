@@ -25,7 +25,7 @@ from .machine import Machine
 from .rtlist import ListMethod, RtList
 from .runtime_text import RtText, text_method
 from .state import State
-from .values import RtFloat, RtInt, RtScalar, Thrown
+from .values import EXAMPLES, RtFloat, RtInt, RtScalar, Thrown
 
 _OURS = (MGenerator,)
 
@@ -218,7 +218,7 @@ def _scalar_attribute(m: Machine, x: RtScalar, name: str) -> Any:
     method = shims.NUMBER_METHODS.get(("float" if isinstance(x, RtFloat) else "int", name))
     if method is not None:
         return types.MethodType(method, x)
-    if hasattr({"int": 0, "float": 0.0, "bool": False}[x.kind], name):
+    if hasattr(EXAMPLES[x.kind], name):
         raise CaptureRefusal(f"{x.kind}.{name} of a number known only at run time", kind="escape.attribute", because=x)
     raise AttributeError(f"'{x.kind}' object has no attribute '{name}'")
 

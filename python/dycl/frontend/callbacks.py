@@ -22,6 +22,7 @@ import torch
 
 from . import policy
 from .diagnostics import CaptureRefusal
+from .heap import closed_over
 from .rtlist import RtList
 from .runtime_text import RtText
 from .values import RtScalar
@@ -35,10 +36,9 @@ _CHANGING = {"append", "extend", "insert", "pop", "clear", "update", "setdefault
 
 def expected(fn: Any, args: tuple, kwargs: dict) -> bool:
     """fn has hold of code of the model: in its closure or among its arguments."""
-    cells = getattr(fn, "__closure__", None) or ()
     held = [*args, *kwargs.values()]
     if not policy.is_native_package(fn):
-        held += [c.cell_contents for c in cells if _filled(c)]
+        held += closed_over(fn)
     held += [y for x in held if type(x) in (list, tuple) for y in x]
     return any(_is_code(x) for x in held)
 
@@ -99,19 +99,11 @@ def _of_users(kind: type) -> bool:
     return False
 
 
-def _filled(cell: types.CellType) -> bool:
-    try:
-        cell.cell_contents
-    except ValueError:
-        return False
-    return True
-
-
 def _is_code(x: Any, depth: int = 0) -> bool:
     if depth > 8:  # a closure may hold itself
         return False
     if isinstance(x, types.FunctionType):
-        return policy.interpreted(x) or any(_filled(c) and _is_code(c.cell_contents, depth + 1) for c in x.__closure__ or ())
+        return policy.interpreted(x) or any(_is_code(y, depth + 1) for y in closed_over(x))
     if isinstance(x, types.MethodType):
         return _is_code(x.__func__, depth + 1)
     if isinstance(x, functools.partial):

@@ -18,8 +18,8 @@ from . import protocol, shims
 from .diagnostics import CaptureRefusal
 from .graph import HostNode
 from .handlers import handles, ignore
+from .heap import slot_names
 from .runtime_text import RtText, format_value, is_text_of_argument
-from .structure import slots
 from .values import RtBool, RtFloat, RtInt, RtScalar
 
 
@@ -285,7 +285,7 @@ def _deep(m, x, memo):
     if x is None or isinstance(x, (int, float, str, bytes, bool, type, types.FunctionType, torch.dtype, torch.device)):
         return x
     plain = hasattr(x, "__dict__") and not hasattr(type(x), "__deepcopy__") and type(x).__reduce_ex__ is object.__reduce_ex__
-    if plain and type(x).__new__ is object.__new__ and not any(slots(base) for base in type(x).__mro__):
+    if plain and type(x).__new__ is object.__new__ and not slot_names(type(x)):
         made = memo[id(x)] = m.new(object.__new__(type(x)))
         for name, value in list(x.__dict__.items()):
             m.note_load(x, name)

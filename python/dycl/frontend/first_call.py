@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from .heap import closed_over
 from .sameness import same
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs",
@@ -80,7 +81,7 @@ def _roots(fn: Any) -> list[nn.Module]:
     if isinstance(fn, nn.Module):
         return [fn]
     if isinstance(fn, types.FunctionType):
-        held = [cell.cell_contents for cell in fn.__closure__ or ()] + list(fn.__defaults__ or ())
+        held = closed_over(fn) + list(fn.__defaults__ or ())
         return [m for x in held for m in ([x] if isinstance(x, nn.Module) else _roots(getattr(x, "__self__", None)))]
     owner = getattr(fn, "__self__", None)
     return _roots(owner) if owner is not None else []
@@ -129,5 +130,5 @@ def _added_hooks(old: Any, new: Any) -> bool:
 
 def _closed(fn: types.FunctionType, depth: int = 3) -> bool:
     """Nothing that the function holds can change or come from an input."""
-    held = [cell.cell_contents for cell in fn.__closure__ or ()] + list(fn.__defaults__ or ()) + list((fn.__kwdefaults__ or {}).values())
+    held = closed_over(fn) + list(fn.__defaults__ or ()) + list((fn.__kwdefaults__ or {}).values())
     return all(isinstance(x, _PLAIN) or isinstance(x, types.FunctionType) and depth > 0 and _closed(x, depth - 1) for x in held)

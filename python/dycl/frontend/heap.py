@@ -113,7 +113,7 @@ def contents_of(obj: Any) -> Any:
             return (obj.cell_contents,)
         except ValueError:
             return ()
-    slots = _slot_names(type(obj))
+    slots = slot_names(type(obj))
     if hasattr(obj, "__dict__") or slots or type(obj) is object:  # of object() nothing but its identity counts
         values = dict(object.__getattribute__(obj, "__dict__")) if hasattr(obj, "__dict__") else None
         held = {name: object.__getattribute__(obj, name) for name in slots if _has_slot(obj, name)}
@@ -162,7 +162,7 @@ def install(obj: Any, contents: Any) -> None:
             mine = object.__getattribute__(obj, "__dict__")
             mine.clear()
             mine.update(values)
-        for name in _slot_names(type(obj)):
+        for name in slot_names(type(obj)):
             if name in held:
                 object.__setattr__(obj, name, held[name])
             elif _has_slot(obj, name):
@@ -183,7 +183,12 @@ def _install_class(cls: type, values: dict) -> None:
 _slots_cache: dict[type, tuple[str, ...]] = {}
 
 
-def _slot_names(cls: type) -> tuple[str, ...]:
+def closed_over(fn: Any) -> list:
+    """What its closure holds; a variable that is not bound yet holds nothing."""
+    return [contents[0] for contents in map(contents_of, getattr(fn, "__closure__", None) or ()) if contents]
+
+
+def slot_names(cls: type) -> tuple[str, ...]:
     names = _slots_cache.get(cls)
     if names is None:
         found = []
@@ -201,7 +206,7 @@ def _slot_names(cls: type) -> tuple[str, ...]:
 
 def is_slot(obj: Any, name: str) -> bool:
     """Whether the attribute is one of those that an object's contents hold."""
-    return not isinstance(obj, (list, dict, set, collections.deque, bytearray)) and name in _slot_names(type(obj))
+    return not isinstance(obj, (list, dict, set, collections.deque, bytearray)) and name in slot_names(type(obj))
 
 
 def _has_slot(obj: Any, name: str) -> bool:

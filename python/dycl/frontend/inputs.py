@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from . import places, shims
-from .graph import BOOL, FLOAT, INT, Value
+from .graph import BOOL, FLOAT, INT, ScalarType, Value
 from .structure import Compound, Slot, filled, open_leaves
 
 _STATIC = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device, torch.Size, type(Ellipsis), range,
@@ -157,7 +157,7 @@ class Inputs:
                 handle, value = m.recorder.input_tensor(leaf.empty(), label, None, open_axes=leaf.open_axes)
                 m.recorder.roots[-1].kind = "attribute"
             else:
-                value = Value({"bool": BOOL, "int": INT, "float": FLOAT}[leaf.kind], None, label)
+                value = Value(ScalarType(leaf.kind), None, label)
                 handle = m.scalars.wrap(value)
             self.states.append((label, "slot", owner, (key, number, place)))
             m.graph.states.append((label, value))

@@ -35,7 +35,7 @@ from .tables import RtView
 from .tensors import is_handle
 from .state import State
 from .structure import ABSENT, OPEN, Compound, Flattener, Number, Slot, fits, plain_object, taken
-from .values import RtScalar
+from .values import EXAMPLES, RtScalar
 
 
 class End:
@@ -705,7 +705,7 @@ class _Slots:
     def filler(self, m, slot: int) -> Value:
         kind = self.types[slot]
         if isinstance(kind, ScalarType):
-            return m.recorder.host("const", [], kind, value={"int": 0, "float": 0.0, "bool": False}[kind.kind])
+            return m.recorder.host("const", [], kind, value=EXAMPLES[kind.kind])
         if isinstance(kind, ListType):
             return m.recorder.host("list.new", [], kind)
         shape = tuple(d if isinstance(d, int) else 0 for d in kind.shape)

@@ -13,6 +13,8 @@ from typing import Any, Iterable
 
 import torch
 
+from .heap import closed_over
+
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, torch.Tensor, torch.dtype, torch.device, type, types.ModuleType,
            types.BuiltinFunctionType, types.CodeType)
 
@@ -34,7 +36,7 @@ def _parts(obj: Any) -> list:
     if isinstance(obj, types.MethodType):
         return [obj.__self__, obj.__func__]
     if isinstance(obj, types.FunctionType):
-        cells = [c.cell_contents for c in obj.__closure__ or () if not _empty(c)]
+        cells = [x for x in closed_over(obj) if x is not None]
         return [*cells, *(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()]
     if isinstance(obj, functools.partial):
         return [obj.func, *obj.args, *obj.keywords.values()]
@@ -45,10 +47,3 @@ def _parts(obj: Any) -> list:
         parts += list(obj)
     own = getattr(obj, "__dict__", None)
     return [*parts, own] if isinstance(own, dict) else parts
-
-
-def _empty(cell: types.CellType) -> bool:
-    try:
-        return cell.cell_contents is None
-    except ValueError:
-        return True

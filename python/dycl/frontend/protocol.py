@@ -27,7 +27,7 @@ from .runtime_text import Opaque, RtText
 from .scalars import TURNED, kind_of
 from .slices import narrow
 from .state import UNBOUND, Frame, State
-from .values import RtFloat, RtInt, RtScalar
+from .values import EXAMPLES, RtFloat, RtInt, RtScalar
 
 _MISSING = object()
 _VALUES = (int, float, complex, str, bytes, tuple, frozenset, type(None), type, torch.Tensor)
@@ -1045,12 +1045,10 @@ def delete_item(m: Machine, s: State, container: Any, key: Any) -> Any:
 
 # ---- types ------------------------------------------------------------------------------------
 
-_EXAMPLE = {"int": 0, "float": 0.0, "bool": False}
-
 
 def is_instance(m: Machine, value: Any, kinds: Any) -> bool:
     if isinstance(value, RtScalar):
-        return isinstance(_EXAMPLE[value.kind], kinds)
+        return isinstance(EXAMPLES[value.kind], kinds)
     if isinstance(value, RtText):
         return isinstance("", kinds)
     if isinstance(value, iterators.MGenerator):
@@ -1075,7 +1073,7 @@ def _kinds(kinds: Any) -> list:
 
 def type_of(m: Machine, value: Any) -> type:
     if isinstance(value, RtScalar):
-        return type(_EXAMPLE[value.kind])
+        return type(EXAMPLES[value.kind])
     if isinstance(value, RtText):
         return str
     if m.is_symbolic(value):

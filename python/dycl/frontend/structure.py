@@ -18,7 +18,10 @@ from typing import Any, Callable
 
 import torch
 
+from .heap import closed_over, slot_names
+from .scalars import kind_of
 from .tables import RtDict, RtSet
+from .values import EXAMPLES
 
 _PLAIN = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device, torch.Size, type(Ellipsis))
 
@@ -100,7 +103,7 @@ class Flattener:
             names = (("args", self.flatten(obj.args, f"{path}.args")), *((k, self.flatten(v, f"{path}.{k}")) for k, v in vars(obj).items()))
             return ("exception", cls, names)
         if _all_in_attributes(cls):
-            names = [*(n for base in cls.__mro__ for n in slots(base) if hasattr(obj, n)), *getattr(obj, "__dict__", ())]
+            names = [*(n for n in slot_names(cls) if hasattr(obj, n)), *getattr(obj, "__dict__", ())]
             return ("object", cls, tuple((k, self.flatten(getattr_static(obj, k), f"{path}.{k}")) for k in names))
         if dataclasses.is_dataclass(obj) and not isinstance(obj, type):
             return ("object", cls, tuple((f.name, self.flatten(getattr(obj, f.name), f"{path}.{f.name}"))
@@ -122,7 +125,7 @@ class Flattener:
         if self.leaf(obj) is not None or depth > 6:
             return True
         if isinstance(obj, types.FunctionType):
-            inside = [c.cell_contents for c in obj.__closure__ or () if _filled(c)] + [*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()]
+            inside = [*closed_over(obj), *(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()]
         elif isinstance(obj, functools.partial):
             inside = [obj.func, *obj.args, *obj.keywords.values()]
         elif isinstance(obj, (types.MethodType, types.BuiltinMethodType)):
@@ -148,14 +151,6 @@ _HOLDING = (types.FunctionType, types.MethodType, types.BuiltinMethodType, funct
 _HEAP_TYPE = 1 << 9
 
 
-def _filled(cell: types.CellType) -> bool:
-    try:
-        cell.cell_contents
-    except ValueError:
-        return False
-    return True
-
-
 @functools.lru_cache(maxsize=None)
 def _all_in_attributes(cls: type) -> bool:
     """All there is to an instance is in its attributes: the class and its bases are written in Python."""
@@ -166,11 +161,6 @@ def _all_in_attributes(cls: type) -> bool:
     except TypeError:  # a class written in C
         return False
     return True
-
-
-def slots(cls: type) -> list:
-    """Names of its __slots__ as the attributes are called in the class."""
-    return [n for n, member in vars(cls).items() if isinstance(member, types.MemberDescriptorType) and n not in ("__dict__", "__weakref__")]
 
 
 def getattr_static(obj: Any, name: str) -> Any:
@@ -367,11 +357,10 @@ class Number:
         self.kind = kind
 
     def fits(self, value: Any) -> bool:
-        return getattr(value, "kind", None) == self.kind if type(value).__module__ == __package__ + ".values" else type(
-            value).__name__ == self.kind
+        return kind_of(value) == self.kind
 
     def empty(self) -> Any:
-        return {"int": 0, "float": 0.0, "bool": False}[self.kind]
+        return EXAMPLES[self.kind]
 
     def joined(self, other: Any) -> "Number | None":
         return self if isinstance(other, Number) and other.kind == self.kind else None

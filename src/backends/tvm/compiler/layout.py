@@ -9,7 +9,7 @@ along other axes, until they meet their opposite.
 from __future__ import annotations
 
 import tvm
-from tvm import relax
+from tvm import relax, te, tirx
 
 import ports
 from ports import FIRST, LAST
@@ -139,6 +139,19 @@ def is_of(mutator: relax.PyExprMutator, value, weights: list) -> bool:
 def whole_panels(module: tvm.IRModule, panel: int) -> tvm.IRModule:
     module["main"] = _WholePanels(module, panel).visit_expr(module["main"])
     return relax.transform.Normalize()(module)
+
+
+def padded(data: te.Tensor, padding: list[int], name: str) -> te.Tensor:
+    """(N, H, W, C) with zeros around; padding: top, left, bottom, right."""
+    n, h, w, c = (int(d) for d in data.shape)
+    top, left, bottom, right = padding
+    zero = tirx.const(0, "float32")
+    inside = lambda y, x: tirx.all(y >= top, y < h + top, x >= left, x < w + left)
+    return te.compute(
+        (n, h + top + bottom, w + left + right, c),
+        lambda n, y, x, c: tirx.if_then_else(inside(y, x), data[n, y - top, x - left, c], zero),
+        name=name,
+    )
 
 
 def shape(value) -> list[int] | None:

@@ -26,15 +26,7 @@ def convolution(data: te.Tensor, weight: te.Tensor, strides: list[int], padding:
     n, h, w, c = (int(d) for d in data.shape)
     panels, rows, columns, _, v = (int(d) for d in weight.shape)
     top, left, bottom, right = padding
-    source = data
-    if any(padding):
-        zero = tirx.const(0, "float32")
-        inside = lambda y, x: tirx.all(y >= top, y < h + top, x >= left, x < w + left)
-        source = te.compute(
-            (n, h + top + bottom, w + left + right, c),
-            lambda n, y, x, c: tirx.if_then_else(inside(y, x), data[n, y - top, x - left, c], zero),
-            name=PREFIX + "padded",
-        )
+    source = layout.padded(data, padding, PREFIX + "padded") if any(padding) else data
     high = (h + top + bottom - (rows - 1) * dilation[0] - 1) // strides[0] + 1
     wide = (w + left + right - (columns - 1) * dilation[1] - 1) // strides[1] + 1
     i, j, s = te.reduce_axis((0, rows), "i"), te.reduce_axis((0, columns), "j"), te.reduce_axis((0, c), "c")

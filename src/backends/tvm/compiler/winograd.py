@@ -80,13 +80,7 @@ def convolution(data: te.Tensor, changed: te.Tensor, padding: list[int]) -> te.T
     k = int(changed.shape[3])
     top, left, bottom, right = padding
     high, wide = h + top + bottom - 2, w + left + right - 2
-    zero = tirx.const(0, "float32")
-    inside = lambda y, x: tirx.all(y >= top, y < h + top, x >= left, x < w + left)
-    padded = te.compute(
-        (n, high + 2, wide + 2, c),
-        lambda n, y, x, c: tirx.if_then_else(inside(y, x), data[n, y - top, x - left, c], zero),
-        name=PREFIX + "padded",
-    )
+    padded = layout.padded(data, padding, PREFIX + "padded")
     windows = te.compute(
         (WINDOW, WINDOW, n, high // 2, wide // 2, c),
         lambda a, b, n, y, x, c: _of_windows(
@@ -114,13 +108,7 @@ def grouped(data: te.Tensor, weight: te.Tensor, strides: list[int], padding: lis
     n, h, w, c = (int(d) for d in data.shape)
     rows, columns, inner, k = (int(d) for d in weight.shape)
     top, left, bottom, right = padding
-    zero = tirx.const(0, "float32")
-    inside = lambda y, x: tirx.all(y >= top, y < h + top, x >= left, x < w + left)
-    padded = te.compute(
-        (n, h + top + bottom, w + left + right, c),
-        lambda n, y, x, c: tirx.if_then_else(inside(y, x), data[n, y - top, x - left, c], zero),
-        name=GROUPED + "padded",
-    )
+    padded = layout.padded(data, padding, GROUPED + "padded")
     high = (h + top + bottom - (rows - 1) * dilation[0] - 1) // strides[0] + 1
     wide = (w + left + right - (columns - 1) * dilation[1] - 1) // strides[1] + 1
     i, j, s = te.reduce_axis((0, rows), "i"), te.reduce_axis((0, columns), "j"), te.reduce_axis((0, inner), "c")
