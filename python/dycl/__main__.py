@@ -114,6 +114,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"{args.output}: {report['blocks']} blocks, {report['sub_dnns']} sub-DNNs, {size:,} bytes, {seconds:.1f} s")
         for text in report["warnings"]:
             print(f"warning: {text}", file=sys.stderr)
+        for text in report.get("notices", ()):
+            print(text, file=sys.stderr)
     return 0
 
 

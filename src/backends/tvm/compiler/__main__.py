@@ -80,6 +80,7 @@ class Compiler:
         import onnx
 
         import lower
+        import orders
         import schedule
 
         model = onnx.load(request["model"], load_external_data=False)
@@ -87,7 +88,7 @@ class Compiler:
         _, one = self.lowered(model, request)
         machine, kernels = schedule.Machine.of(request["features"]), []
         for name, function in one.kernels.items():
-            tunable = bool(schedule.space(function, machine))
+            tunable = one.runs_always(name) and bool(orders.space(function, machine))
             kernels.append({"key": one.keys[name], "work": schedule.work(function), "tunable": tunable})
         return {"kernels": kernels}
 

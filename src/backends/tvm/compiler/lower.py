@@ -22,6 +22,7 @@ from tvm_ffi import structural_hash
 
 import layout
 import nan
+import orders
 import packed
 import ports
 import schedule
@@ -351,7 +352,7 @@ def _fast_form(module: tvm.IRModule, machine: schedule.Machine) -> Form | None:
             return None  # weights that are known at run time only
         if function is not None and (winograd.is_one(function) or winograd.has_merged_groups(function)):
             try:
-                _scheduled(function, machine)
+                orders.scheduled(function, machine)
             except Exception:  # what TVM raises for what follows the convolution
                 return None
             guarded.append((step, step.operands[winograd.operand(function)]))
@@ -360,10 +361,7 @@ def _fast_form(module: tvm.IRModule, machine: schedule.Machine) -> Form | None:
     return form
 
 
-def _scheduled(function: tirx.PrimFunc, machine: schedule.Machine, record: dict | None = None) -> tirx.PrimFunc:
-    if winograd.is_one(function):
-        return winograd.scheduled(function, machine)
-    return schedule.scheduled(function, machine, schedule.Choice.of(record or {}))
+EXACT = "exact_"  # names of kernels that only the second form has
 
 
 class Lowered:
@@ -384,7 +382,7 @@ class Lowered:
         self.forms = [exact] if fast is None else [fast, exact]
         self.kernels, self.keys = {}, {}
         for number, form in enumerate(self.forms):
-            self._add(form, "" if number == 0 else "exact_")
+            self._add(form, "" if number == 0 else EXACT)
         self.names = [int(i.name[1:]) for i in model.graph.input if i.name.startswith("w")]
 
     def _add(self, form: Form, prefix: str) -> None:
@@ -396,6 +394,10 @@ class Lowered:
             names[name] = known.get(key, prefix + name)
             self.kernels[names[name]], self.keys[names[name]] = function, key
         form.renamed(names)
+
+    def runs_always(self, name: str) -> bool:
+        """Not only where the fast form has to give up."""
+        return not name.startswith(EXACT)
 
     def kernel_weights(self, given: list[np.ndarray]) -> list[tuple]:
         """(tensor of the plan, elements, number of the model's weight that it is), of all forms."""
@@ -419,7 +421,8 @@ class Lowered:
             return b""
         kernels = {}
         for name, function in self.kernels.items():
-            kernels[name] = _scheduled(function, self.machine, records.get(self.keys[name], {})).with_attr("global_symbol", name)
+            choice = schedule.Choice.of(records.get(self.keys[name], {}))
+            kernels[name] = orders.scheduled(function, self.machine, choice).with_attr("global_symbol", name)
         with self.target:
             module = tvm.compile(tvm.IRModule(kernels), target=self.target)
         with tempfile.TemporaryDirectory() as folder:

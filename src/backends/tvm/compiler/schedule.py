@@ -54,6 +54,7 @@ class Choice:
     unroll: int | None = None  # turns of the innermost sum
     sums: str | None = None  # "channels": their loop is the outermost of the sums
     block: tuple[int, int] | None = None  # of a transposition: elements along the axes of what is written and read
+    strip: tuple[int, int] | None = None  # of Winograd's algorithm: rows and columns of transforms at a time (winograd.py)
 
     @staticmethod
     def of(changes: dict) -> "Choice":
@@ -78,14 +79,9 @@ def results(function: tirx.PrimFunc) -> list[int]:
 
 
 def space(function: tirx.PrimFunc, machine: Machine) -> dict[str, list]:
-    """The choices that make a difference to a kernel, the most important first; empty: none."""
     sch = s_tir.Schedule(function)
-    if any(not str(b.dtype).startswith("float32") for b in operands(function)):
-        return {}
     _inline(sch)
     blocks = _blocks(sch)
-    if any(sch.get(b).name_hint.startswith(IN_STRIPS) for b in blocks):
-        return {}
     products = [b for b in blocks if _is_product(sch, b)]
     if len(products) == 1:
         return _product_space(sch, products[0], machine)
@@ -102,13 +98,17 @@ def _product_space(sch, block, machine: Machine) -> dict[str, list]:
     widths = [w for w in (machine.lanes, machine.lanes // 2) if spatial[-1] % w == 0] or [None]
     together = machine.panel if sch.get(block).name_hint.startswith(IN_PANELS) else spatial[-1]
     vectors = together // (widths[0] or _lanes(spatial[-1], machine.lanes))
-    tiles = []
+    return {"tile": tiles(rows, columns, vectors, machine)[:24], "order": ["channels", "rows"], "sums": ["channels", None], "unroll": [1, 2, 4, 8, 16],
+            "lanes": widths}  # fmt: skip
+
+
+def tiles(rows: int, columns: int, vectors: int, machine: Machine) -> list[tuple[int, int, int]]:
+    """Those that fit the registers, the least loads per multiply-add first."""
+    found = []
     for v in [d for d in _divisors(vectors) if d <= 8]:
         for c in _divisors(columns):
-            tiles += [(r, c, v) for r in _divisors(rows) if r <= 8 and 4 <= r * c * v <= machine.tile + 2]
-    tiles.sort(key=lambda t: ((t[0] * t[1] + t[2]) / (t[0] * t[1] * t[2]), t))
-    return {"tile": tiles[:24], "order": ["channels", "rows"], "sums": ["channels", None], "unroll": [1, 2, 4, 8, 16],
-            "lanes": widths}  # fmt: skip
+            found += [(r, c, v) for r in _divisors(rows) if r <= 8 and 4 <= r * c * v <= machine.tile + 2]
+    return sorted(found, key=lambda t: ((t[0] * t[1] + t[2]) / (t[0] * t[1] * t[2]), t))
 
 
 def work(function: tirx.PrimFunc) -> int:

@@ -16,6 +16,7 @@ import time
 import numpy as np
 import tvm
 
+import orders
 import schedule
 
 MIN_GAIN = 0.03
@@ -43,7 +44,7 @@ class Kernel:
         self.tensors = [tvm.runtime.tensor(a) for a in self.plain]
 
     def built(self, choice: schedule.Choice | None):
-        function = self.function if choice is None else schedule.scheduled(self.function, self.machine, choice)
+        function = self.function if choice is None else orders.scheduled(self.function, self.machine, choice)
         with self.target:
             made = tvm.compile(tvm.IRModule({"main": function.with_attr("global_symbol", "main")}), target=self.target)
         return made.jit()
@@ -92,7 +93,7 @@ def tuned(function, target, machine: schedule.Machine, seconds: float, start: di
     end = time.monotonic() + seconds
     default = schedule.Choice()
     record = {"schedule": {}, "tried": 0, "wrong": 0, "before": 0.0, "after": 0.0, "done": True}
-    space = schedule.space(function, machine)
+    space = orders.space(function, machine)
     if not space:
         return record
     kernel = Kernel(function, target, machine)

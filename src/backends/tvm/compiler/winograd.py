@@ -221,7 +221,23 @@ def _strip(rows: int, columns: int, weight_bytes: int) -> tuple[int, int]:
     return next((d for d in schedule._divisors(rows) if d * across >= wanted), rows), across
 
 
-def scheduled(function: tirx.PrimFunc, machine: schedule.Machine) -> tirx.PrimFunc:
+def space(function: tirx.PrimFunc, machine: schedule.Machine) -> dict[str, list]:
+    """The choices of such a kernel, the most important first (schedule.Choice)."""
+    sch = s_tir.Schedule(function)
+    products = sch.get_sblock(PREFIX + "products")
+    rows, columns, k = [int(v.dom.extent) for v in sch.get(products).iter_vars if int(v.iter_type) == schedule.SPATIAL][-3:]
+    usual = math.prod(_strip(rows, columns, _weight_bytes(sch, products)))
+    strips = [(r, c) for r in schedule._divisors(rows) for c in schedule._divisors(columns) if r * c >= min(8, rows * columns)]
+    strips.sort(key=lambda s: (abs(math.log(s[0] * s[1] / usual)), -s[1]))
+    tiles = schedule.tiles(rows, columns, k // machine.lanes, machine)
+    return {"strip": strips[:10], "tile": tiles[:12], "order": ["rows", "channels"], "unroll": [2, 4]}
+
+
+def _weight_bytes(sch, products) -> int:
+    return schedule._bytes(next(r.source for r in sch.get(products).reads if len(r.source.shape) == 4))
+
+
+def scheduled(function: tirx.PrimFunc, machine: schedule.Machine, choice: schedule.Choice = schedule.Choice()) -> tirx.PrimFunc:
     """A kernel of one such convolution and what follows it elementwise."""
     sch = s_tir.Schedule(function)
     schedule._inline(sch)
@@ -233,8 +249,7 @@ def scheduled(function: tirx.PrimFunc, machine: schedule.Machine) -> tirx.PrimFu
     _, _, count, rows, columns, k = spatial
     if [int(v.dom.extent) for v in sch.get(last).iter_vars] != [count, TILE * rows, TILE * columns, k]:
         raise ValueError("what follows the convolution has other axes")
-    changed = next(r.source for r in sch.get(products).reads if len(r.source.shape) == 4)
-    strip, across = _strip(rows, columns, schedule._bytes(changed))
+    strip, across = choice.strip or _strip(rows, columns, _weight_bytes(sch, products))
     n, y, x, c = sch.get_loops(last)
     y_out, y_in, y_tile = sch.split(y, [None, strip, TILE])
     x_out, x_in, x_tile = sch.split(x, [None, across, TILE])
@@ -250,7 +265,7 @@ def scheduled(function: tirx.PrimFunc, machine: schedule.Machine) -> tirx.PrimFu
     sch.vectorize(lane)
     if math.prod(spatial) * k >= schedule.WORTH_THREADS:
         schedule._parallel(sch, [n, y_out, x_out])
-    _order_products(sch, products, machine)
+    _order_products(sch, products, machine, choice)
     return sch.mod["main"]
 
 
@@ -263,17 +278,24 @@ def _order_windows(sch, block, lanes: int) -> None:
     sch.vectorize(lane)
 
 
-def _order_products(sch, block, machine: schedule.Machine) -> None:
+def _order_products(sch, block, machine: schedule.Machine, choice: schedule.Choice) -> None:
     a, b, n, y, x, k, c = sch.get_loops(block)[-7:]
     lanes = machine.lanes
-    r, w, v = schedule._tile_shape(schedule._extent(sch, y), schedule._extent(sch, x), schedule._extent(sch, k) // lanes, machine.tile)
+    rows, columns, vectors = schedule._extent(sch, y), schedule._extent(sch, x), schedule._extent(sch, k) // lanes
+    r, w, v = choice.tile or schedule._tile_shape(rows, columns, vectors, machine.tile)
+    if rows % r or columns % w or vectors % v:
+        raise ValueError("the tile does not fit the strip")
     k_out, k_in, lane = sch.split(k, [None, v, lanes])
     y_out, y_in = sch.split(y, [None, r])
     x_out, x_in = sch.split(x, [None, w])
-    sch.reorder(a, b, n, k_out, y_out, x_out, c, y_in, x_in, k_in, lane)
+    around = [y_out, x_out, k_out] if choice.order == "rows" else [k_out, y_out, x_out]
+    sch.reorder(a, b, n, *around, c, y_in, x_in, k_in, lane)
     copied = sch.cache_write(block, 0, "local")
-    sch.reverse_compute_at(copied, x_out, preserve_unit_loops=True)
-    schedule._unroll(sch, schedule._tail(sch, copied, x_out)[-4:], lanes)
+    sch.reverse_compute_at(copied, around[-1], preserve_unit_loops=True)
+    schedule._unroll(sch, schedule._tail(sch, copied, around[-1])[-4:], lanes)
     schedule._unroll(sch, [y_in, x_in, k_in, lane], lanes)
+    if choice.unroll and schedule._extent(sch, c) % choice.unroll == 0:
+        c, turns = sch.split(c, [None, choice.unroll])
+        sch.unroll(turns)
     start = sch.decompose_reduction(block, c)
     schedule._unroll(sch, sch.get_loops(start)[-4:], lanes)
