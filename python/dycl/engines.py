@@ -50,7 +50,7 @@ def build(captured: Any, interface: Any, model: Any, backend: str, threads: int,
     try:
         builder.set_metadata("python", json.dumps(interface.to_json()))
     except Exception as error:  # the interface cannot be saved: the program still runs in this process
-        interface.unsaved = str(error)
+        builder.set_metadata("python", json.dumps({"unsaved": str(error)}))
     lowered = time.perf_counter() - started
     engine, report = NativeEngine.compile(builder, backend, threads, say, **choices)
     names = [name for name, *_ in interface.states]

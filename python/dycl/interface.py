@@ -9,7 +9,6 @@ states (buffers, attributes) of the live module, and inputs that the program cha
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import itertools
 import threading
 from typing import Any
@@ -17,12 +16,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from .arguments import Entering, extra_keywords, match, sharing
 from .frontend import places
 from .frontend.inputs import InputError
 from .frontend.layout import fits
 from .frontend.raised import Raised
 from .frontend.sameness import same
-from .frontend.structure import ABSENT, OPEN, StaticObject, filled, fits as is_one_of, from_json, imported, open_leaves, rebuild, taken, to_json
+from .frontend.structure import ABSENT, OPEN, filled, fits as is_one_of, from_json, imported, key_to_json, open_leaves, rebuild, taken, to_json, whole_to_json
 
 
 @dataclasses.dataclass
@@ -40,7 +40,6 @@ class Interface:
     guards: list
     random: bool = False
     initials: dict = dataclasses.field(default_factory=dict)
-    unsaved: str = ""
     index_errors: dict = dataclasses.field(default_factory=dict)  # ONNX op -> what torch raises where an index is out of range
     themselves: list = dataclasses.field(default_factory=list)  # per variant: (place, "input" or "state", number) of what is given back itself
     layouts: list = dataclasses.field(default_factory=list)  # how each input must lie in memory, where that matters (layout.py)
@@ -66,7 +65,7 @@ class Interface:
         order = {id(h): k for k, h in enumerate(inputs.handles)}
         written = [order[id(root.handle)] for root in outputs.written_inputs]
         random = any(getattr(n, "op", "").startswith("rand.") for b in graph.reachable_blocks() for n in b.nodes)
-        entering = _Entering(inputs)
+        entering = Entering(inputs)
         result = cls([entering(a) for a in inputs.given[0]], {k: entering(v) for k, v in inputs.given[1].items()},
                      outputs.variants, outputs.slots_of, written, inputs.states, outputs.exceptions,
                      dict(captured.inputs.m.recorder.symbols.ranges), list(graph.input_names), inputs.argument_names,
@@ -81,8 +80,8 @@ class Interface:
         result.apart = [[number[id(x)] for x in pair] for pair in machine.told_apart if all(id(x) in number for x in pair)]
         if machine.gradients_asked:
             result.gradients = [bool(x.requires_grad) for x in inputs.examples]
-        result.sharing = _sharing(entering.containers)
-        result.extra_keywords = _extra_keywords(inputs.callable, list(inputs.given[1]))
+        result.sharing = sharing(entering.containers)
+        result.extra_keywords = extra_keywords(inputs.callable, list(inputs.given[1]))
         result.kept_inputs = {name: order[id(root.handle)] for name, root in outputs.kept_inputs.items()}
         result.containers = {key: path for key, (_, path) in inputs.objects.items()}
         result._kept = inputs.objects  # keeps those ids alive
@@ -117,11 +116,11 @@ class Interface:
         found: list = []
         given = self._call.given = {}
         for value, template, name in zip(args, self.arguments, self.argument_names):
-            _match(value, template, name, found, given)
+            match(value, template, name, found, given)
         for name, template in self.keywords.items():
-            _match(kwargs[name], template, name, found, given)
+            match(kwargs[name], template, name, found, given)
         self._check_apart(found)
-        if self.sharing is not None and _sharing(list(given.values())) != self.sharing:
+        if self.sharing is not None and sharing(list(given.values())) != self.sharing:
             raise InputError("lists, dicts or objects among the arguments are one where they were two at compile time, or the "
                              "other way round; compile again for these")
         for k, wanted in enumerate(self.gradients):
@@ -220,7 +219,10 @@ class Interface:
         state_keys = {(id(owner), key) for _, kind, owner, key in self.states if kind != "tensor"}
         for owner, name, template in writes:
             value = rebuild(template, leaves, made)
-            if (id(owner.obj), name) not in state_keys:
+            if isinstance(owner, _Place):
+                if owner.path is not None:
+                    _write(self._call.given[owner.path], name, value)
+            elif (id(owner.obj), name) not in state_keys:
                 path = self.containers.get(id(owner.obj))
                 _write(owner.obj if path is None else self._call.given[path], name, value)
 
@@ -246,11 +248,20 @@ class Interface:
 
     # ---- in a file ----------------------------------------------------------------------------
 
+    def _writes_to_json(self, writes: tuple) -> list:
+        """Those into arguments; what goes into the model's own objects has no place in a loaded program, but values among the outputs."""
+        paths = [self.containers.get(id(owner.obj)) for owner, _, _ in writes]
+        if not any(paths):
+            return []
+        return [[path, key_to_json(name), whole_to_json(t)] for path, (_, name, t) in zip(paths, writes)]
+
     def to_json(self) -> dict:
         return {
             "arguments": [to_json(t) for t in self.arguments],
             "keywords": {k: to_json(t) for k, t in self.keywords.items()},
-            "variants": [to_json(body) for body, _ in self.variants],
+            "variants": [whole_to_json(body) for body, _ in self.variants],
+            "writes": [self._writes_to_json(writes) for _, writes in self.variants],
+            "failures": [self._writes_to_json(writes) for writes in self.failures],
             "slots": self.slots, "written_inputs": self.written_inputs, "names": self.names,
             "argument_names": self.argument_names,
             "states": [name for name, *_ in self.states],
@@ -265,6 +276,8 @@ class Interface:
         """The interface of a loaded package: the runtime keeps the states, nothing is written back."""
         if not data:
             raise InputError("this package was not made from a Python model; run it with dycl-run")
+        if "unsaved" in data:
+            raise InputError(f"this program can't be called from a file in Python ({data['unsaved']}); run it with dycl-run, or compile it where it is called")
         exceptions = Raised()
         exceptions.take_looks(data.get("raised", []))
         for name, where in data["exceptions"].items():
@@ -273,8 +286,10 @@ class Interface:
             except (ImportError, AttributeError):
                 pass
         loaded = cls([from_json(t) for t in data["arguments"]], {k: from_json(t) for k, t in data["keywords"].items()},
-                     [(from_json(t), ()) for t in data["variants"]], data["slots"], data["written_inputs"], [],
+                     [(from_json(t), _writes_from_json(w)) for t, w in itertools.zip_longest(data["variants"], data.get("writes", ()), fillvalue=())],
+                     data["slots"], data["written_inputs"], [],
                      exceptions, {}, data["names"], data["argument_names"], [], data["random"])
+        loaded.failures = [_writes_from_json(w) for w in data.get("failures", [])]
         loaded.index_errors = data.get("index_errors", {})
         loaded.kept_inputs = data.get("kept_inputs", {})
         loaded.themselves = data.get("themselves") or [[] for _ in loaded.variants]
@@ -285,105 +300,15 @@ class Interface:
         return loaded
 
 
-class _Entering:
-    """Captured arguments (copies with handles at the leaves) as templates."""
+@dataclasses.dataclass
+class _Place:
+    """In a loaded program: where among the arguments a write goes; None: nowhere."""
 
-    def __init__(self, inputs: Any):
-        self.inputs = inputs
-        self.handles = {id(h): k for k, h in enumerate(inputs.handles)}
-        self.met: set[int] = set()
-        self.containers: list = []
-
-    def __call__(self, x: Any) -> tuple:
-        if self.handles.get(id(x)) in self.met:
-            return ("same", self.handles[id(x)])
-        if id(x) in self.handles:
-            self.met.add(self.handles[id(x)])
-            example = self.inputs.examples[self.handles[id(x)]]
-            shape = tuple(d if type(d) is int else None for d in x.shape)
-            return ("tensor", str(example.dtype), shape)
-        if isinstance(x, tuple):
-            return ("tuple", type(x), tuple(self(y) for y in x))
-        if isinstance(x, list):
-            self.containers.append(x)
-            return ("list", type(x), tuple(self(y) for y in x))
-        if isinstance(x, dict):
-            self.containers.append(x)
-            return ("dict", type(x), tuple((k, self(v)) for k, v in dict.items(x)), ())
-        if id(x) in self.inputs.objects and hasattr(x, "__dict__"):
-            self.containers.append(x)
-            return ("object", type(x), tuple((k, self(v)) for k, v in vars(x).items()))
-        if isinstance(x, (bool, int, float, str, type(None), torch.dtype, torch.device)):
-            return ("static", type(x).__name__, repr(x) if isinstance(x, float) else x)
-        return ("live", StaticObject(x))
+    path: str | None
 
 
-def _sharing(containers: list) -> list:
-    """For each container the number of the first that it is."""
-    first: dict[int, int] = {}
-    return [first.setdefault(id(x), k) for k, x in enumerate(containers)]
-
-
-def _extra_keywords(fn: Any, given: list) -> list:
-    """Those of the keywords that a **kwargs of the model takes."""
-    fn = fn.forward if isinstance(fn, torch.nn.Module) else fn
-    try:
-        parameters = inspect.signature(fn).parameters
-    except (TypeError, ValueError):
-        return []
-    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return []
-    return [k for k in given if k not in parameters or parameters[k].kind is parameters[k].POSITIONAL_ONLY]
-
-
-def _match(value: Any, template: tuple, path: str, found: list, given: dict) -> None:
-    kind = template[0]
-    if kind in ("list", "dict", "object"):
-        given[path] = value
-    if kind == "tensor":
-        _match_tensor(value, template, path)
-        found.append(value)
-    elif kind == "same":
-        if value is not found[template[1]]:
-            raise InputError(f"{path}: at compile time one tensor was passed here and before; compile again for two")
-    elif kind == "static":
-        _match_static(value, template, path)
-    elif kind == "live":
-        if value is not template[1].obj and not same(value, template[1].obj):
-            raise InputError(f"{path}: another object than at compile time; compile again for it")
-    elif type(value) is not template[1]:
-        raise InputError(f"{path}: a {type(value).__name__}, compiled for a {template[1].__name__}")
-    elif kind in ("tuple", "list"):
-        if len(value) != len(template[2]):
-            raise InputError(f"{path}: {len(value)} elements, compiled for {len(template[2])}")
-        for k, (x, t) in enumerate(zip(value, template[2])):
-            _match(x, t, f"{path}[{k}]", found, given)
-    elif kind == "dict":
-        if list(value) != [k for k, _ in template[2]]:
-            raise InputError(f"{path}: other keys than at compile time ({[k for k, _ in template[2]]})")
-        for key, t in template[2]:
-            _match(value[key], t, f"{path}[{key!r}]", found, given)
-    else:
-        for name, t in template[2]:
-            _match(getattr(value, name, None), t, f"{path}.{name}", found, given)
-
-
-def _match_tensor(value: Any, template: tuple, path: str) -> None:
-    if not isinstance(value, torch.Tensor):
-        raise InputError(f"{path}: a {type(value).__name__}, compiled for a tensor")
-    if str(value.dtype) != template[1]:
-        raise InputError(f"{path}: dtype {value.dtype}, compiled for {template[1]}")
-    if value.dim() != len(template[2]):
-        raise InputError(f"{path}: {value.dim()} dims, compiled for {len(template[2])}")
-    for axis, (have, want) in enumerate(zip(value.shape, template[2])):
-        if want is not None and have != want:
-            raise InputError(f"{path}: dim {axis} is {have}, compiled for {want}; declare it in dynamic_dims to vary it")
-
-
-def _match_static(value: Any, template: tuple, path: str) -> None:
-    want = float(template[2]) if template[1] == "float" else template[2]
-    if type(value).__name__ != template[1] or not (same(value, want) or template[1] != "float" and value == want):
-        raise InputError(f"{path}: {value!r}, but the program was compiled for {want!r}; compile again for it")
+def _writes_from_json(writes: list) -> tuple:
+    return tuple((_Place(path), name, from_json(t)) for path, name, t in writes)
 
 
 def _same(known: Any, value: Any) -> bool:

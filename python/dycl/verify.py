@@ -36,6 +36,7 @@ def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list
         finite = torch.isfinite(x) & torch.isfinite(y)
         worst[0] = max(worst[0], (x - y)[finite].abs().max().item() if finite.any() else 0.0)
         scale = x[finite].abs().max().item() if finite.any() else 0.0
+        rtol = max(rtol, 4 * torch.finfo(a.dtype).eps)  # a few roundings of half precision are more than the rest allows
         same = torch.isclose(x, y, rtol=rtol, atol=atol + rtol * scale, equal_nan=True)
         return [] if bool(same.all()) else [f"{path}: values differ by up to {worst[0]:.3g}"]
     if type(a) is not type(b):
@@ -90,7 +91,11 @@ def compare(program: Any, model: Any, args: tuple, kwargs: dict, rtol: float, at
     interface = program._interface
     before = _Saved(interface)
     memo: dict = {}
-    eager_args, eager_kwargs = copy.deepcopy((args, kwargs), memo)
+    try:
+        eager_args, eager_kwargs = copy.deepcopy((args, kwargs), memo)
+    except Exception as error:
+        raise CompileError(f"an argument can't be copied, so that model and program could be compared ({error}); verify=False leaves that out",
+                           kind="argument") from error
     expected = _outcome(model, eager_args, eager_kwargs)
     after_eager = before.contents()
     before.restore()
@@ -179,7 +184,10 @@ class _Saved:
 
 def check_example(program: Any, model: Any, args: tuple, kwargs: dict) -> None:
     worst = [0.0]
-    found = compare(program, model, args, kwargs, 1e-3, 1e-4, worst)
+    try:
+        found = compare(program, model, args, kwargs, 1e-3, 1e-4, worst)
+    except InputError as error:
+        raise CompileError(f"the example arguments can't be taken: {error}", kind="argument") from error
     if found:
         raise CompileError(
             "verification failed on the example inputs: the program's answers differ from the model's\n  "

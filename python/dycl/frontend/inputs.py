@@ -7,7 +7,9 @@ other leaf is specialised on its example value, and a call with another value is
 
 from __future__ import annotations
 
+import collections.abc
 import copy
+import enum
 import math
 import types
 from typing import Any
@@ -15,8 +17,10 @@ from typing import Any
 import torch
 
 from . import places, shims
+from .diagnostics import CaptureRefusal
 from .graph import BOOL, FLOAT, INT, ScalarType, Value
-from .structure import Compound, Slot, filled, open_leaves
+from .heap import slot_names
+from .structure import Compound, Slot, all_in_attributes, filled, getattr_static, open_leaves
 
 _STATIC = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device, torch.Size, type(Ellipsis), range,
            slice)
@@ -59,22 +63,37 @@ class Inputs:
     def _container(self, x: Any, path: str) -> Any:
         if isinstance(x, tuple):
             items = [self._enter(y, f"{path}[{k}]") for k, y in enumerate(x)]
-            return tuple.__new__(type(x), items) if type(x) is not tuple else tuple(items)
-        if isinstance(x, (torch.nn.Module, type, types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
+            made = tuple.__new__(type(x), items) if type(x) is not tuple else tuple(items)
+            if hasattr(x, "__dict__"):
+                made.__dict__.update((name, self._enter(value, f"{path}.{name}")) for name, value in vars(x).items())
+            return made
+        if isinstance(x, (torch.nn.Module, type, enum.Enum, types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
             self.statics.append((path, x))
             return x
-        made = copy.copy(x)
+        if isinstance(x, collections.abc.Iterator) and not all_in_attributes(type(x)):
+            raise CaptureRefusal(f"{path} is an iterator ({type(x).__name__}): compiling would use it up", "pass a list", kind="argument")
+        try:
+            made = copy.copy(x)
+        except Exception:  # it is what it is
+            self.statics.append((path, x))
+            return x
         self._seen[id(x)] = made
         self.objects[id(made)] = (made, path)
         if isinstance(x, list):
-            made[:] = [self._enter(y, f"{path}[{k}]") for k, y in enumerate(x)]
+            list.__setitem__(made, slice(None), [self._enter(y, f"{path}[{k}]") for k, y in enumerate(list.__iter__(x))])
+            self._attributes(made, path)
+        elif isinstance(x, collections.deque):
+            items = [self._enter(y, f"{path}[{k}]") for k, y in enumerate(collections.deque.__iter__(x))]
+            collections.deque.clear(made)
+            collections.deque.extend(made, items)
+            self._attributes(made, path)
         elif isinstance(x, dict):
             for key in list(dict.keys(x)):
                 dict.__setitem__(made, key, self._enter(dict.__getitem__(x, key), f"{path}[{key!r}]"))
             self._attributes(made, path)
         elif isinstance(x, (set, frozenset)):
             self.statics.append((path, x))
-        elif hasattr(x, "__dict__"):
+        elif attributes_of(x) is not None:
             self._attributes(made, path)
         else:
             self.statics.append((path, x))
@@ -82,8 +101,13 @@ class Inputs:
         return made
 
     def _attributes(self, made: Any, path: str) -> None:
-        for name, value in list(getattr(made, "__dict__", {}).items()):
-            made.__dict__[name] = self._enter(value, f"{path}.{name}")
+        own = getattr(made, "__dict__", {})
+        for name, value in (attributes_of(made) or {}).items():
+            entered = self._enter(value, f"{path}.{name}")
+            if name in own:
+                own[name] = entered
+            else:
+                object.__setattr__(made, name, entered)
 
     def _tensor(self, x: torch.Tensor, path: str) -> Any:
         known = self._seen.get(id(x))
@@ -173,6 +197,15 @@ class Inputs:
             heap.active = self.m.initial_overlay = Overlay()
         heap.touch(owner)
         places.write(owner, key, value)
+
+
+def attributes_of(x: Any) -> dict | None:
+    """All that an object holds, slots first; None of one that has no attributes of its own."""
+    slots = slot_names(type(x)) if all_in_attributes(type(x)) else ()
+    own = getattr(x, "__dict__", None)
+    if own is None and not slots:
+        return None
+    return {**{name: getattr_static(x, name) for name in slots if hasattr(x, name)}, **(own or {})}
 
 
 def _argument_names(fn: Any, count: int) -> list[str]:

@@ -34,7 +34,7 @@ from .runtime_text import RtText
 from .tables import RtView
 from .tensors import is_handle
 from .state import State
-from .structure import ABSENT, OPEN, Compound, Flattener, Number, Slot, fits, plain_object, taken
+from .structure import ABSENT, OPEN, Compound, Flattener, Number, Slot, fits, plain_object, taken, types_of_keys
 from .values import EXAMPLES, RtScalar
 
 
@@ -511,7 +511,7 @@ class Outputs:
         seen: list[tuple] = []
         numbers: list[int] = []
         for end in self.ends:
-            key = (end.template, tuple(_kind(v.type) for v in end.values),
+            key = (end.template, types_of_keys(end.template), tuple(_kind(v.type) for v in end.values),
                    tuple(end.themselves.get(v.id) for v in end.values if v.id in end.left))
             if key not in seen:
                 seen.append(key)
@@ -754,6 +754,9 @@ def _join(a: Any, b: Any) -> Any:
 def _changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool):
     """`looked_at`: as a whole, so that it matters which keys are there, and in which order."""
     if isinstance(obj, dict):
+    if isinstance(obj, (dict, list, set)) and _attributes_differ(obj, before, after):
+        raise CaptureRefusal(f"an attribute of a {type(obj).__name__} from outside, which is a container, is changed by the model",
+                             "keep it in an attribute of the module", kind="write-back")
         old, new = dict(before[0]), dict(after[0])
         is_module = "__builtins__" in old and "__name__" in old
         if is_module and old.keys() - new.keys():
@@ -795,6 +798,12 @@ def _changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool):
 
 
 def _unique(name: str, taken: dict) -> str:
+def _attributes_differ(obj: Any, before: Any, after: Any) -> bool:
+    """Of an instance of a subclass of a container: those beside its elements."""
+    old, new = (contents[1] or {} if isinstance(obj, dict) else getattr(contents, "attributes", {}) for contents in (before, after))
+    return old.keys() != new.keys() or any(new[name] is not value for name, value in old.items())
+
+
     names = {entry[0] for entry in taken.values()}
     clean = "".join(c if c.isalnum() or c in "_." else "_" for c in name)
     candidate, k = clean, 1

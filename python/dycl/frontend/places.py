@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .heap import is_slot
 from .structure import ABSENT
 
 
@@ -12,6 +13,8 @@ def read(owner: Any, key: Any) -> Any:
     """What is there, or ABSENT."""
     if isinstance(owner, list):
         return owner[key] if key < len(owner) else ABSENT
+    if is_slot(owner, key):
+        return getattr(owner, key, ABSENT)
     return _table(owner).get(key, ABSENT)
 
 
@@ -19,6 +22,8 @@ def write(owner: Any, key: Any, value: Any) -> None:
     """ABSENT removes it."""
     if isinstance(owner, list):
         owner[key] = value
+    elif is_slot(owner, key):
+        object.__setattr__(owner, key, value) if value is not ABSENT else object.__delattr__(owner, key)
     elif value is ABSENT:
         _table(owner).pop(key, None)
     else:

@@ -102,7 +102,7 @@ class Flattener:
         if isinstance(obj, BaseException):
             names = (("args", self.flatten(obj.args, f"{path}.args")), *((k, self.flatten(v, f"{path}.{k}")) for k, v in vars(obj).items()))
             return ("exception", cls, names)
-        if _all_in_attributes(cls):
+        if all_in_attributes(cls):
             names = [*(n for n in slot_names(cls) if hasattr(obj, n)), *getattr(obj, "__dict__", ())]
             return ("object", cls, tuple((k, self.flatten(getattr_static(obj, k), f"{path}.{k}")) for k in names))
         if dataclasses.is_dataclass(obj) and not isinstance(obj, type):
@@ -152,7 +152,7 @@ _HEAP_TYPE = 1 << 9
 
 
 @functools.lru_cache(maxsize=None)
-def _all_in_attributes(cls: type) -> bool:
+def all_in_attributes(cls: type) -> bool:
     """All there is to an instance is in its attributes: the class and its bases are written in Python."""
     if issubclass(cls, (type, torch.nn.Module, enum.Enum)) or not all(b is object or b.__flags__ & _HEAP_TYPE for b in cls.__mro__):
         return cls is types.SimpleNamespace
@@ -285,6 +285,12 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
 def _put_extra(result: Any, template: tuple, leaves: Any, made: list) -> None:
     for name, t in template[3] if len(template) > 3 else ():
         result.__dict__[name] = rebuild(t, leaves, made)
+
+
+def types_of_keys(template: Any) -> tuple:
+    """Of the dicts in templates: 1, 1.0 and True are equal and not the same."""
+    found = [type(k) for k, _ in template[2]] if isinstance(template, tuple) and len(template) > 2 and template[0] == "dict" else []
+    return (*found, *(t for part in template if isinstance(part, tuple) for t in types_of_keys(part))) if isinstance(template, tuple) else ()
 
 
 def count_leaves(template: tuple) -> int:
@@ -460,13 +466,21 @@ def to_json(template: tuple) -> Any:
             return list(template)
         if template[1] in ("dtype", "device"):
             return ["static", template[1], str(value)]
+        if isinstance(value, enum.Enum):
+            return to_json(("live", StaticObject(value)))
         written = _WRITTEN.get(type(value))
         return ["written", type(value).__name__, written(value)] if written is not None else ["lost", template[1]]
     if kind == "live":
         obj = template[1].obj
         name = getattr(obj, "__qualname__", None) if not isinstance(obj, enum.Enum) else f"{type(obj).__qualname__}.{obj.name}"
         if name and getattr(obj, "__module__", None):
-            return ["import", f"{obj.__module__}:{name}"]
+            where = f"{obj.__module__}:{name}"
+            try:
+                known = imported(where) is obj
+            except (ImportError, AttributeError):
+                known = False
+            if known:
+                return ["import", where]
         return ["lost", type(obj).__name__]
     cls = f"{template[1].__module__}:{template[1].__qualname__}"
     if kind == "rows":
@@ -475,9 +489,26 @@ def to_json(template: tuple) -> Any:
         extra = [[[k, to_json(t)] for k, t in template[3]]] if len(template) > 3 else []
         return [kind, cls, [to_json(t) for t in template[2]], *extra, *map(to_json, template[4:])]
     if kind == "dict":
-        return [kind, cls, [[_key(k), to_json(t)] for k, t in template[2]], [[k, to_json(t)] for k, t in template[3]],
+        return [kind, cls, [[key_to_json(k), to_json(t)] for k, t in template[2]], [[k, to_json(t)] for k, t in template[3]],
                 *map(to_json, template[4:])]
-    return [kind, cls, [[k, to_json(t)] for k, t in template[2]]]
+    return [kind, cls, *([[k, to_json(t)] for k, t in part] for part in template[2:])]
+
+
+def whole_to_json(template: tuple) -> Any:
+    """The JSON of what a program gives back, of which nothing may be lost."""
+    _refuse_lost(template)
+    return to_json(template)
+
+
+def _refuse_lost(template: tuple) -> None:
+    if template and template[0] == "live" and isinstance(template[1], StaticObject) or len(template) == 3 and template[0] == "static":
+        written = to_json(template)
+        if written[0] == "lost":
+            raise NotSaved(f"it gives back a {written[1]} of the model's, which a file can't hold")
+        return
+    for part in template:
+        if isinstance(part, tuple):
+            _refuse_lost(part)
 
 
 _WRITTEN: dict = {bytes: lambda v: list(v), complex: lambda v: [repr(v.real), repr(v.imag)], torch.Size: lambda v: list(v),
@@ -485,7 +516,7 @@ _WRITTEN: dict = {bytes: lambda v: list(v), complex: lambda v: [repr(v.real), re
 _READ: dict = {"bytes": bytes, "complex": lambda v: complex(float(v[0]), float(v[1])), "Size": torch.Size, "ellipsis": lambda v: Ellipsis}
 
 
-def _key(key: Any) -> Any:
+def key_to_json(key: Any) -> Any:
     if isinstance(key, (str, int, bool, float, type(None))):
         return key
     raise NotSaved(f"a dict key of type {type(key).__name__}")
@@ -516,7 +547,7 @@ def from_json(data: Any) -> tuple:
         return (kind, cls, tuple(from_json(t) for t in data[2]), *more)
     if kind == "dict":
         return (kind, cls, tuple((k, from_json(t)) for k, t in data[2]), *more)
-    return (kind, cls, tuple((k, from_json(t)) for k, t in data[2]))
+    return (kind, cls, tuple((k, from_json(t)) for k, t in data[2]), *more)
 
 
 def imported(name: str) -> Any:
