@@ -71,10 +71,7 @@ class Facts:
         if not isinstance(number, RtInt):
             return int(number), int(number)
         base, offset = self._split(number.value)
-        if base is None:
-            return offset, offset
-        low, high = self._range(base, ranges)
-        return None if low is None else low + offset, None if high is None else high + offset
+        return _moved((0, 0) if base is None else self._range(base, ranges), offset)
 
     def narrow(self, number: RtInt, low: int | None, high: int | None, ranges: Ranges) -> None:
         """The number is known to be from low to high on this path."""
@@ -126,6 +123,14 @@ class Facts:
         return int(node.attrs["value"]) if isinstance(node, HostNode) and node.op == "const" else None
 
     def _range(self, value: Value, ranges: Ranges) -> Range:
+        found = self._kept(value, ranges)
+        node = self.producers.get(value)
+        if isinstance(node, HostNode) and node.op in ("int.min", "int.max"):  # this path may know more of the two it is computed from
+            low, high = self._of_two(node, ranges)
+            found = _any(max, found[0], low), _any(min, found[1], high)
+        return found
+
+    def _kept(self, value: Value, ranges: Ranges) -> Range:
         found = ranges.get(value.id)
         if found is None:
             found = self._given.get(value.id)
@@ -149,9 +154,7 @@ class Facts:
         x = node.operands
         match node.op:
             case "int.min" | "int.max":
-                pick, (a, b) = (min, max)[node.op == "int.max"], (self.of(RtInt(v, None), {}) for v in x)
-                return tuple(_any(pick, *pair) if (pick is min) == upper else _outer(pick, *pair)
-                             for upper, pair in enumerate(zip(a, b)))
+                return self._of_two(node, {})
             case "int.mod" if (divisor := self._constant(x[1])) is not None and divisor > 0:
                 return 0, divisor - 1
             case "bool.to_int":
@@ -159,6 +162,17 @@ class Facts:
             case "float.to_int":  # of NaN or inf it raises
                 return positions.clamped(x[0], self.producers)
         return None, None
+
+    def _of_two(self, node: HostNode, ranges: Ranges) -> Range:
+        """The lesser or the greater of two numbers."""
+        pick, parts = (min, max)[node.op == "int.max"], map(self._split, node.operands)
+        a, b = (_moved((0, 0) if base is None else self._kept(base, ranges), offset) for base, offset in parts)
+        return tuple(_any(pick, *pair) if (pick is min) == upper else _outer(pick, *pair) for upper, pair in enumerate(zip(a, b)))
+
+
+def _moved(found: Range, offset: int) -> Range:
+    low, high = found
+    return None if low is None else low + offset, None if high is None else high + offset
 
 
 def joined(a: Ranges, b: Ranges) -> Ranges:

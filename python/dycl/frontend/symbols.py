@@ -11,6 +11,7 @@ Nothing that one path learns is kept in the ShapeEnv, because all paths share it
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 from typing import Any
 
@@ -56,7 +57,9 @@ def _remember_guess(static_answer):
         answer = static_answer(question)
         symbols = getattr(getattr(question.node, "shape_env", None), "symbols", None)
         if answer is None and symbols is not None:
-            symbols.guessed = True
+            known = symbols.known(question.node.expr)
+            symbols.guessed |= known is None
+            return known
         return answer
 
     return remembered
@@ -367,6 +370,14 @@ class Symbols:
                     return sympy.Integer(number)
         return sympy.Integer(high)
 
+    def known(self, expr: sympy.Basic) -> bool | None:
+        """For torch's guard_or_false and its kin, which go on without an answer: None unless this path has one, or a wrong guess would
+        take x[:1] for as long as x."""
+        static = self._static(expr)
+        if static is None and _is_clipped(expr):
+            static = self.evaluate(expr, False, None)
+        return None if static is None else bool(static)
+
     def _static(self, expr: sympy.Basic) -> sympy.Basic | None:
         """The answer that follows from ranges and from what was checked or decided on the way here."""
         static = self.env._maybe_evaluate_static(expr)
@@ -421,13 +432,18 @@ class Symbols:
             return bool(self._guard(expr))
         if not all(s in self.names or s in self._bound or s in self._dims for s in expr.free_symbols):
             return True  # a fact about an extent that the running op itself defines
-        if isinstance(expr, sympy.Eq) and _is_first(expr.args[0]) != _is_first(expr.args[1]):
+        if isinstance(expr, sympy.Eq) and _is_first(expr.args[0]) != _is_first(expr.args[1]) and not self._is_empty(expr.args):
             raise CaptureRefusal("a tensor of run-time length together with its first or last element, taken as a slice that may be empty",
                                  "take the element by an index: x - x[0], not x - x[:1]", kind="native.symbolic")
         condition = self.lower(expr)
         self.recorder.check(condition, self._message(message, expr), "RuntimeError")
         self._note_fact(expr)
         return True
+
+    def _is_empty(self, extents: tuple) -> bool:
+        """Of x[:1] it has been decided on this path that there is no such element."""
+        first = extents[0] if _is_first(extents[0]) else extents[1]
+        return self._static(sympy.Ne(first, 1)) == sympy.true
 
     def _message(self, message: Any, expr: sympy.Basic) -> str:
         text = str(message() if callable(message) else message or "")
@@ -469,6 +485,21 @@ class Symbols:
 def _is_first(extent: sympy.Basic) -> bool:
     """0 or 1: the extent of x[:1]. Beside another extent eager would stretch it."""
     return isinstance(extent, Min) and sympy.Integer(1) in extent.args
+
+
+def _is_clipped(expr: sympy.Basic) -> bool:
+    """Whether it asks if there is a first or a last element."""
+    return isinstance(expr, (sympy.Eq, sympy.Ne)) and expr.args[1] == 1 and _at_most_one(expr.args[0])
+
+
+@functools.lru_cache(maxsize=4096)
+def _at_most_one(extent: sympy.Basic) -> bool:
+    """The extent of x[:1] or x[-1:], whichever way it is written."""
+    if _is_first(extent):
+        return True
+    symbols = extent.free_symbols
+    return extent.has(Max, Min) and len(symbols) == 1 and all(
+        extent.xreplace({symbol: sympy.Integer(n) for symbol in symbols}) == min(n, 1) for n in (0, 1, 2, 3, 1000))
 
 
 def _compares_with_one(expr: sympy.Basic) -> bool:
