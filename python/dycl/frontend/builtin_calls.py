@@ -189,7 +189,7 @@ def _tensor_attribute(m: Machine, s: State, t: torch.Tensor, name: str) -> Any:
         shape = t.shape
         return shape if all(type(d) is int for d in shape) else m.recorder.attribute(t, "shape")
     if name == "__class__":
-        return torch.Tensor if m.is_symbolic(t) else type(t)
+        return protocol.type_of(m, t)
     if name in ("grad", "_grad"):
         return None
     if name in ("requires_grad", "is_leaf", "grad_fn"):

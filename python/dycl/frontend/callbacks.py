@@ -140,6 +140,18 @@ def watched(m: Machine, fn: Any, anywhere: bool = False):
             raise _refusal(fn, found[0])
 
 
+@contextlib.contextmanager
+def explained():
+    """A special method that native code runs and that branches on a tensor asks torch itself, which knows no answer."""
+    try:
+        yield
+    except CaptureRefusal as refusal:
+        if refusal.kind != "symbol.unknown":
+            raise
+        raise CaptureRefusal("native code calls a special method of an object here, which depends on values known only at run time",
+                             "call it and hand over what it gives", kind="escape.callback") from refusal
+
+
 def _refusal(fn: Any, code: types.CodeType) -> CaptureRefusal:
     name = fn if isinstance(fn, str) else getattr(fn, "__qualname__", str(fn))
     if not writes(code):

@@ -24,7 +24,7 @@ from . import building, composed, indexing, layout, packed, whole
 from .diagnostics import CaptureRefusal
 from .rtlist import RtList
 from .shims import RtSize
-from .values import Escape, RtScalar
+from .values import Escape, NeedDecision, RtScalar
 
 _OPERATORS = {operator.getitem: "__getitem__", operator.setitem: "__setitem__", operator.matmul: "__matmul__"}
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -309,7 +309,17 @@ class _Entering:
         if isinstance(tree, RtList):
             raise CaptureRefusal("a list whose length is known only at run time inside an argument of torch",
                                  "use torch.stack, torch.cat or torch.tensor", kind="list.native")
+        if isinstance(getattr(kind, "__index__", None), types.FunctionType):
+            return self._number(tree)
         return tree
+
+    def _number(self, tree: Any) -> Any:
+        """Of an object whose class says which it is: what it says must not depend on a run."""
+        try:
+            return self.recorder.transaction(lambda: self.recorder.native(operator.index, (tree,), {}))
+        except (NeedDecision, CaptureRefusal) as error:
+            raise CaptureRefusal(f"torch asks {type(tree).__name__}.__index__, which depends on values known only at run time",
+                                 "pass operator.index(...) of it", kind="escape.callback") from error
 
 
 def enter(recorder, tensor: torch.Tensor) -> FakeTensor:

@@ -43,7 +43,9 @@ def _len(m, s, args, kwargs):
 
 @handles(range)
 def _range(m, s, args, kwargs):
-    args = tuple(m.tensor_item(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
+    if any(map(protocol.asks_index, args)):
+        return protocol.call(m, s, shims.range_of, args, kwargs)
+    args = tuple(m.tensor_index(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
     if not any(isinstance(a, RtScalar) for a in args):
         return range(*args)
     if any(isinstance(a, RtFloat) for a in args):

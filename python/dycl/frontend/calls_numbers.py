@@ -33,9 +33,11 @@ def _convert(m, s, args, kwargs, kind, method):
         return NotImplemented
     x = args[0]
     if isinstance(x, RtArray):
-        x = x.tensor
+        x = m.tensor_item(x.tensor)
+        if not isinstance(x, RtScalar):
+            return {"int": int, "float": float}[kind](x)
     if m.is_tensor(x):
-        x = m.tensor_item(x)
+        x = m.tensor_number(x)
         if not isinstance(x, RtScalar):
             return {"int": int, "float": float}[kind](x)
     if isinstance(x, RtScalar):
@@ -43,6 +45,8 @@ def _convert(m, s, args, kwargs, kind, method):
     user = protocol.python_method(x, method)
     if user is not None:
         return protocol.call(m, s, user, (x,), {})
+    if protocol.asks_index(x) and not hasattr(x, method):
+        return protocol.call(m, s, shims.number_at, (x, {"int": int, "float": float}[kind]), {})
     return NotImplemented
 
 
@@ -107,7 +111,7 @@ def _round(m, s, args, kwargs):
             raise CaptureRefusal("round() to these digits of a number known only at run time", kind="escape.round", because=x)
         return protocol.call(m, s, shims.round_to, (x, digits), {}) if isinstance(x, RtFloat) else m.scalars.to_int(x)
     if m.is_tensor(x):
-        return m.recorder.call(torch.round, args, {"decimals": args[1]} if len(args) > 1 else {})
+        raise TypeError("type Tensor doesn't define __round__ method")
     return NotImplemented
 
 
@@ -123,6 +127,9 @@ def _pow(m, s, args, kwargs):
 
 @handles(divmod)
 def _divmod(m, s, args, kwargs):
+    if any(map(m.is_tensor, args)):
+        raise TypeError("unsupported operand type(s) for divmod(): "
+                        + " and ".join(f"'{protocol.type_of(m, x).__name__}'" for x in args))
     if m.has_runtime(args):
         a, b = args
         return (protocol.binary(m, s, "floordiv", a, b, False), protocol.binary(m, s, "mod", a, b, False))
@@ -131,7 +138,9 @@ def _divmod(m, s, args, kwargs):
 
 def _math(name):
     def call(m, s, args, kwargs):
-        args = tuple(m.tensor_item(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
+        if name == "trunc" and any(map(m.is_tensor, args)):
+            raise TypeError("type Tensor doesn't define __trunc__ method")
+        args = tuple(m.tensor_number(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
         if any(isinstance(a, RtScalar) for a in args):
             result = m.scalars.math_call(name, args)
             if result is NotImplemented:
@@ -151,7 +160,7 @@ def _in_python(shim, native, counts):
     """A function of math that is followed where numbers of run time are given; `counts`: of how many arguments."""
 
     def call(m, s, args, kwargs):
-        args = tuple(m.tensor_item(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
+        args = tuple(m.tensor_number(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
         if not any(isinstance(a, RtScalar) for a in args) or counts is not None and len(args) not in counts:
             return _math(native.__name__)(m, s, args, kwargs)
         return protocol.call(m, s, shim, args, kwargs)
@@ -174,9 +183,11 @@ def _prod(m, s, args, kwargs):
 
 @handles(operator.index)
 def _operator_index(m, s, args, kwargs):
-    x = m.tensor_item(args[0]) if len(args) == 1 and m.is_tensor(args[0]) else args[0] if args else None
+    x = m.tensor_index(args[0]) if len(args) == 1 and m.is_tensor(args[0]) else args[0] if args else None
     if isinstance(x, RtFloat):
         raise TypeError("'float' object cannot be interpreted as an integer")
+    if protocol.asks_index(x):
+        return protocol.call(m, s, protocol.python_method(x, "__index__"), (x,), {})
     return m.scalars.to_int(x) if isinstance(x, RtScalar) else NotImplemented
 
 

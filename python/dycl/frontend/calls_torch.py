@@ -134,7 +134,7 @@ def _size(m, s, args, kwargs):
     items = iterators.materialise(m, args[0]) if args else []
     if items is None:
         return protocol.call(m, s, shims.make_size, args, {})
-    return shims.RtSize(items) if any(isinstance(x, RtScalar) for x in items) else torch.Size(items)
+    return protocol.sizes(m, items)
 
 
 @handles(torch._C._nn.one_hot, torch.nn.functional.one_hot)

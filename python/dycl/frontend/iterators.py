@@ -44,7 +44,7 @@ class ArrayIter(SeqIter):
 
 class LiveIter(SeqIter):
     """Over a container that may change meanwhile: `sequence` has its keys (or places) when the iteration began, the
-    items are looked up as they are now. kind: "keys", "values", "items", "items of" a set or deque, "reversed" list."""
+    items are looked up as they are now. kind: "keys", "values", "items", "items of" a set, "places" of a deque, "reversed" list."""
 
     __slots__ = ("owner", "kind")
 
@@ -74,6 +74,8 @@ class LiveIter(SeqIter):
             return own.__getitem__(owner, key) if key < own.__len__(owner) else DONE
         if kind == "items of":
             return key
+        if kind == "places":
+            return own.__getitem__(owner, key)
         if not own.__contains__(owner, key):
             raise CaptureRefusal("a dict whose keys change while it is iterated", "iterate over list(...)", kind="iterator")
         value = own.__getitem__(owner, key)
@@ -204,7 +206,8 @@ def get_iter(m: Machine, s: State, obj: Any) -> Any:
     if isinstance(obj, dict):
         return m.new(LiveIter(obj, "keys", tuple(obj)))
     if isinstance(obj, (set, collections.deque)):
-        return m.new(LiveIter(obj, "items of", tuple(obj)))
+        own = isinstance(obj, collections.deque)
+        return m.new(LiveIter(obj, "places", range(collections.deque.__len__(obj))) if own else LiveIter(obj, "items of", tuple(obj)))
     if view_of(obj) is not None:
         owner, kind = view_of(obj)
         m.note_load(owner, "*")

@@ -156,6 +156,19 @@ class Lifting:
         return [root for root in self.roots if root.cell.value is not root.initial]
 
 
+def exotic(real: torch.Tensor) -> str:
+    """What is unusual about a tensor that no program can take; "" for plain ones."""
+    if type(real) is not torch.Tensor and type(real) is not torch.nn.Parameter:
+        return f"a tensor subclass ({type(real).__name__})"
+    if getattr(real, "is_nested", False):
+        return "a nested tensor"
+    if real.layout is not torch.strided:
+        return f"a tensor of layout {real.layout}"
+    if real.is_quantized:
+        return "a quantized tensor"
+    return "a tensor without data (device meta)" if real.is_meta else ""
+
+
 def _refuse_exotic(real: torch.Tensor) -> None:
     if isinstance(real, torch.nn.parameter.UninitializedTensorMixin):
         raise CaptureRefusal("a parameter that is not initialised yet", "run the model once before compiling it",

@@ -264,7 +264,7 @@ class Machine:
             if handler is None:
                 self._refuse_op(ins.op)
             if callbacks.asked(ins, frame.stack):
-                with callbacks.watched(self, "native code", anywhere=True):
+                with callbacks.watched(self, "native code", anywhere=True), callbacks.explained():
                     result = handler(self, state, frame, ins)
             else:
                 result = handler(self, state, frame, ins)
@@ -658,6 +658,32 @@ class Machine:
     def tensor_item(self, tensor: Any) -> Any:
         """tensor.item(): a static number or a runtime scalar."""
         return self.recorder.item(tensor)
+
+    def tensor_number(self, tensor: Any) -> Any:
+        """As int(), float() and the functions of math ask for it: eager's error differs from item()'s."""
+        self._one_element(tensor, ValueError("only one element tensors can be converted to Python scalars"))
+        return self.tensor_item(tensor)
+
+    def tensor_index(self, tensor: Any) -> Any:
+        """As subscripts, range() and operator.index ask for it."""
+        error = TypeError("only integer tensors of a single element can be converted to an index")
+        if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
+            raise error
+        self._one_element(tensor, error)
+        return self.scalars.to_int(x) if isinstance(x := self.tensor_item(tensor), RtBool) else int(x) if type(x) is bool else x
+
+    def _one_element(self, tensor: Any, error: Exception) -> None:
+        count = self._element_count(tensor)
+        if count == 1:
+            return
+        if count is not None:
+            raise error
+        one = self.scalars.compare("eq", self.recorder.call(torch.Tensor.numel, (tensor,), {}), 1)
+        if isinstance(one, bool) or self.in_try():
+            if not (one if isinstance(one, bool) else self.decide(one)):
+                raise error
+        else:
+            self.recorder.check(one.value, str(error), type(error).__name__)
 
     def tensor_truth(self, tensor: Any) -> bool | RtBool:
         return self.recorder.truth(tensor)

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from . import effects
+from . import effects, parameterness
 from .arrays import RtArray
 from .facts import hull, joined
 from .graph import INT, Block, Edge, Goto, ListType, ScalarType, TensorType, Value, common_dominator, dominates
@@ -450,6 +450,7 @@ class Unifier:
             strides = strides.of(dims)
         merged = recorder.stand_in(ha, param) if self.trial else recorder.new_handle(ha.dtype, dims, param, ha.device, strides)
         recorder.block = saved
+        parameterness.note_merged(merged, a, b)
         if ia.parent is None and ib.parent is None:
             self.memo[("cell", id(ia.cell), id(ib.cell))] = merged
         self.merged_cells.append((ia.cell, ha, ib.cell, hb, merged))

@@ -18,7 +18,7 @@ from .heap import ContextCell
 from .machine import Machine
 from .runtime_text import RtText
 from .state import State
-from .values import RtScalar
+from .values import RtFloat, RtScalar
 
 _MUTABLE = (list, dict, set, collections.deque, bytearray)
 _READERS = {
@@ -160,6 +160,8 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
         protocol.touch_attributes(m, owner)
     if isinstance(owner, iterators.OURS):
         raise CaptureRefusal(f"the iterator method {name}", kind="iterator")
+    if isinstance(owner, collections.deque) and name == "rotate" and args and (isinstance(args[0], RtScalar) or m.is_tensor(args[0])):
+        full = (*full[:-1], _turns(m, owner, args[0]))
     if isinstance(owner, collections.deque) and name in ("extend", "extendleft") and args:
         items = iterators.materialise(m, args[0])
         if items is None:
@@ -172,6 +174,16 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
     if name == "copy" and type(result) in (dict, set):
         return keys.made(m, result)
     return m.new_if_mutable(result) if name in ("copy", "split", "fromkeys") else result
+
+
+def _turns(m: Machine, ring: collections.deque, count: Any) -> int:
+    """By how many places a deque is rotated: one arm for each."""
+    count = m.tensor_index(count) if m.is_tensor(count) else count
+    if isinstance(count, RtFloat):
+        raise TypeError("'float' object cannot be interpreted as an integer")
+    if not isinstance(count, RtScalar) or len(ring) < 2:
+        return count if isinstance(count, int) else 0
+    return m.decide_value(m.scalars.binary("mod", m.scalars.to_int(count), len(ring)), range(len(ring)), "a number of places")
 
 
 _BLIND = {"append", "appendleft", "extend", "extendleft", "insert", "clear", "update", "add", "discard", "__setitem__",

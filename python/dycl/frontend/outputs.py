@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import callbacks, ndarrays, places, policy, protocol, remembered
+from . import callbacks, ndarrays, parameterness, places, policy, protocol, remembered
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, Span, TensorType, Value, successors
@@ -254,6 +254,7 @@ class Outputs:
 
     def _leaf(self, obj: Any) -> str | tuple | None:
         if isinstance(obj, torch.Tensor):
+            parameterness.refuse_made(obj, "result")
             return "tensor"
         if isinstance(obj, RtList):
             return ("rows", tuple if obj.frozen else list, row_template(obj.kind))

@@ -8,6 +8,7 @@ is free of input-dependent control flow, with objects that it may change touched
 
 from __future__ import annotations
 
+import collections
 import functools
 import numbers
 import operator
@@ -18,7 +19,7 @@ import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from . import bytecode, callbacks, effects, keys, named_axes, ndarrays, policy, remembered, tables
+from . import bytecode, callbacks, effects, keys, named_axes, ndarrays, parameterness, policy, remembered, tables
 from .diagnostics import CaptureRefusal
 from .heap import is_slot, unfollowed
 from .machine import JUMPED, PUSHED, Machine
@@ -638,18 +639,24 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
         return call(m, s, m.shim("reflected"), (a, b, *dunder, _SIGNS.get(op, op)), {})
     if op == "add" and isinstance(a, (torch.Size, m.size_type)) and isinstance(b, tuple) or isinstance(
             b, (torch.Size, m.size_type)) and isinstance(a, tuple) and op == "add":
-        joined = (*a, *b)
-        return m.size_type(joined) if any(isinstance(x, RtScalar) for x in joined) else torch.Size(joined)
+        return sizes(m, (*a, *b))
     if isinstance(a, (list, dict, set)):
         return _container_binary(m, s, op, a, b, inplace)
     if inplace and isinstance(a, np.ndarray):
         m.heap.touch(a)
         return _operator(op, inplace)(a, b)
     result = _operator(op, inplace)(a, b)
+    if type(result) is tuple and op == "mul" and isinstance(a if isinstance(a, tuple) else b, m.size_type):
+        return sizes(m, result)
     return ndarrays.made(m, result, []) if isinstance(result, np.ndarray) else result
 
 
 _NUMBERS = (int, float, RtScalar)
+
+
+def sizes(m: Machine, extents: tuple) -> tuple:
+    """A torch.Size of these."""
+    return m.size_type(extents) if any(isinstance(x, RtScalar) for x in extents) else torch.Size(extents)
 
 
 def _mixed_binary(m, s, op, a, b):
@@ -662,7 +669,7 @@ def _mixed_binary(m, s, op, a, b):
         if not m.decide(m.scalars.compare("gt", count, 0)):
             return m.new_if_mutable(sequence * 0)
         count = m.decide_value(count, range(1, 65), "a repeat count")
-        return m.new_if_mutable(sequence * count)
+        return sizes(m, sequence * count) if isinstance(sequence, m.size_type) else m.new_if_mutable(sequence * count)
     if isinstance(a, str) and op == "mod":
         return _percent_format(m, a, (b,))
     if not all(isinstance(x, (RtScalar, str, list, tuple, dict, set, type(None))) or kind_of(x) is not None for x in (a, b)):
@@ -870,16 +877,21 @@ def contains(m: Machine, s: State, container: Any, item: Any, negate: bool) -> A
 
 # ---- subscripts -----------------------------------------------------------------------------
 
-_INDEXED = (list, tuple, str, range)
-_INDEX = {tuple: "tuple index", str: "string index", range: "range object index"}
+_INDEXED = (list, tuple, str, range, collections.deque)
+_INDEX = {tuple: "tuple index", str: "string index", range: "range object index", collections.deque: "deque index"}
+
+
+def asks_index(key: Any) -> bool:
+    """Its class says in Python which number it is where an index is wanted."""
+    return not isinstance(key, (int, torch.Tensor)) and python_method(key, "__index__") is not None
 
 
 def static_index(m: Machine, key: Any, length: int, what: str = "list index") -> Any:
     """A subscript of a Python sequence: a runtime int (or 0-d tensor) is decided, one arm per value."""
     if m.is_array(key):
-        key = key.tensor
+        key = m.tensor_item(key.tensor)
     if m.is_tensor(key):
-        key = m.tensor_item(key)
+        key = m.tensor_index(key)
     if isinstance(key, RtFloat):
         raise TypeError("list indices must be integers or slices, not float")
     if isinstance(key, RtScalar):
@@ -896,7 +908,7 @@ def static_index(m: Machine, key: Any, length: int, what: str = "list index") ->
 
 def _static_bound(m: Machine, bound: Any, length: int, lowest: int) -> Any:
     if m.is_tensor(bound):
-        bound = m.tensor_item(bound)
+        bound = m.tensor_index(bound)
     if not isinstance(bound, RtScalar):
         return bound
     if m.decide(m.scalars.compare("ge", bound, length)):
@@ -928,7 +940,7 @@ def slice_bounds(m: Machine, key: Any) -> Any:
             raise CaptureRefusal("a tensor indexed by a list of numbers of different kinds", "index with a tensor", kind="index")
         return m.recorder.call(torch.tensor, (key,), {})
     if isinstance(key, slice) and any(m.is_tensor(x) for x in (key.start, key.stop, key.step)):
-        return slice(*(m.tensor_item(x) if m.is_tensor(x) else x for x in (key.start, key.stop, key.step)))
+        return slice(*(m.tensor_index(x) if m.is_tensor(x) else x for x in (key.start, key.stop, key.step)))
     return key
 
 
@@ -945,6 +957,8 @@ def _places(m: Machine, items: Any) -> Any:
 def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if isinstance(container, RtScalar):  # Python's own words: t.squeeze().tolist() of one element is a number
         raise TypeError(f"'{container.kind}' object is not subscriptable")
+    if asks_index(key) and (isinstance(container, (*_INDEXED, RtList, torch.Tensor)) and python_method(container, "__getitem__") is None):
+        return call(m, s, m.shim("item_at"), (container, key), {})
     if isinstance(container, RtList):
         if isinstance(key, slice) and key.step == -1 and key.start is key.stop is None:
             return call(m, s, m.shim("reversed_copy"), (container,), {})
@@ -971,6 +985,8 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
         if isinstance(container, list):
             m.note_load(container, "*")
         found = container[static_index(m, key, _length(container), _INDEX.get(type(container), "list index"))]
+        if type(key) is slice and isinstance(container, m.size_type):
+            return sizes(m, found)
         return m.new(found) if type(key) is slice and type(found) is list else found
     if isinstance(container, dict):
         if keys.at_run_time(key):
@@ -1012,8 +1028,8 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
     method = python_method(container, "__setitem__")
     if method is not None:
         return call_then(m, s, method, (container, key, value), {}, _drop)
-    if isinstance(container, list):
-        key = static_index(m, key, _length(container), "list assignment index")
+    if isinstance(container, (list, collections.deque)):
+        key = static_index(m, key, _length(container), _INDEX.get(type(container), "list assignment index"))
         if isinstance(key, slice) and not isinstance(value, (list, tuple, str, RtList)):
             return call_then(m, s, m.shim("assign_slice"), (container, key, value), {}, _drop)
     elif isinstance(container, dict) and keys.at_run_time(key):
@@ -1032,8 +1048,8 @@ def delete_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     method = python_method(container, "__delitem__")
     if method is not None:
         return call_then(m, s, method, (container, key), {}, _drop)
-    if isinstance(container, list):
-        key = static_index(m, key, _length(container), "list assignment index")
+    if isinstance(container, (list, collections.deque)):
+        key = static_index(m, key, _length(container), _INDEX.get(type(container), "list assignment index"))
     elif isinstance(container, dict) and keys.at_run_time(key):
         key = keys.present_key(m, key, container, KeyError(key))
     if isinstance(container, dict):
@@ -1060,7 +1076,9 @@ def is_instance(m: Machine, value: Any, kinds: Any) -> bool:
     if isinstance(value, keys.TABLES):
         return isinstance(_empty(value), kinds)
     if m.is_symbolic(value):
-        return any(isinstance(value, k) for k in _kinds(kinds) if not (isinstance(k, type) and issubclass(k, FakeTensor)))
+        return any(parameterness.is_one_of(value, k) for k in _kinds(kinds) if not (isinstance(k, type) and issubclass(k, FakeTensor)))
+    if isinstance(value, m.size_type) and any(k is torch.Size for k in _kinds(kinds)):
+        return True
     return isinstance(value, kinds)
 
 
@@ -1077,7 +1095,9 @@ def type_of(m: Machine, value: Any) -> type:
     if isinstance(value, RtText):
         return str
     if m.is_symbolic(value):
-        return torch.Tensor
+        return parameterness.kind_of(value)
+    if isinstance(value, m.size_type):
+        return torch.Size
     if m.is_array(value):
         return m.arrays.type_of(value)
     if isinstance(value, RtList):

@@ -401,7 +401,7 @@ class Lists:
 
     def _index(self, key: Any) -> Value:
         if self.m.is_tensor(key):
-            key = self.m.tensor_item(key)
+            key = self.m.tensor_index(key)
         if kind_of(key) not in ("int", "bool"):
             raise TypeError(f"list indices must be integers or slices, not {type(key).__name__}")
         return self.m.scalars.value(key, "int")
@@ -412,7 +412,7 @@ class Lists:
         if self.m.in_try():
             m, length = self.m, self.length(x)
             if self.m.is_tensor(key):
-                key = m.tensor_item(key)
+                key = m.tensor_index(key)
             for bound in (m.scalars.compare("lt", key, length), m.scalars.compare("ge", key, m.scalars.unary("neg", length))):
                 if not (bound if isinstance(bound, bool) else m.decide(bound)):
                     raise IndexError("list index out of range")

@@ -549,6 +549,21 @@ def groupby_(iterable, key=None):
         yield of, iter(group)
 
 
+def item_at(container, place):
+    """container[place] of an object that says itself which number it is."""
+    return container[type(place).__index__(place)]
+
+
+def number_at(place, kind):
+    """int(place) or float(place) of such an object."""
+    return kind(type(place).__index__(place))
+
+
+def range_of(*bounds):
+    """range() of such objects."""
+    return range(*[type(x).__index__(x) if hasattr(type(x), "__index__") else x for x in bounds])
+
+
 def range_by(start, stop, step):
     """range() with a step known only at run time."""
     if step == 0:

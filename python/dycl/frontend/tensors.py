@@ -347,6 +347,8 @@ class Recorder(Exits, lifting.Lifting):
     def input_tensor(self, example: torch.Tensor, name: str, dynamic: dict[int, str] | None = None,
                      ranges: dict[str, tuple[int, int]] | None = None, open_axes: frozenset = frozenset()) -> tuple[FakeTensor, Value]:
         """The handle and the graph value of an input; dims in `dynamic` become symbols, those in `open_axes` may be anything."""
+        if unusual := lifting.exotic(example):
+            raise CaptureRefusal(f"the argument {name} is {unusual}", "pass plain dense tensors", kind="tensor.input")
         sizes = [self.symbols.fresh_dim() if axis in open_axes else size for axis, size in enumerate(example.shape)]
         for axis, symbol in (dynamic or {}).items():
             low, high = (ranges or {}).get(symbol, (1, 2**31 - 1))
