@@ -22,7 +22,7 @@ from .frontend.inputs import InputError
 from .frontend.layout import fits
 from .frontend.raised import Raised
 from .frontend.sameness import same
-from .frontend.structure import ABSENT, OPEN, filled, fits as is_one_of, from_json, imported, key_to_json, open_leaves, rebuild, taken, to_json, whole_to_json
+from .frontend.structure import ABSENT, OPEN, Made, filled, fits as is_one_of, from_json, imported, key_to_json, open_leaves, rebuild, taken, to_json, whole_to_json
 
 
 @dataclasses.dataclass
@@ -194,7 +194,7 @@ class Interface:
         for place, kind, which in self.themselves[number]:
             values[place] = originals[which] if kind == "input" else self.states[which][2]
         leaves = iter(values)
-        made: list = []
+        made = Made(self._call.given)
         leaves = _numpy_leaves(leaves, self.variants[number])
         result = rebuild(body, leaves, made)
         for position, value in zip(self.written_inputs, written):
@@ -211,7 +211,7 @@ class Interface:
                     originals[position].copy_(kept[name])
         writes = self.failures[kept["case"]] if "case" in kept and self.failures else ()
         values = itertools.takewhile(lambda v: v is not ABSENT, (kept.get(f"write{k}", ABSENT) for k in itertools.count()))
-        self._write_back(new_states or [], writes, _numpy_leaves(values, (("static", "NoneType", None), writes)), [])
+        self._write_back(new_states or [], writes, _numpy_leaves(values, (("static", "NoneType", None), writes)), Made(self._call.given))
 
     def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: list) -> None:
         for (name, kind, owner, key), value in zip(self.states, new_states):
@@ -329,6 +329,8 @@ def _numpy_leaves(leaves: Any, templates: tuple) -> Any:
     def walk(t: tuple) -> None:
         if t[0] in ("tensor", "array", "int", "float", "bool"):
             kinds.append(t[0])
+        elif t[0] == "argument":
+            walk(t[2])
         elif t[0] == "rows":
             before = len(kinds)
             walk(t[2])

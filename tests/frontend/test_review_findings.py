@@ -182,6 +182,22 @@ def test_equal_keys_of_different_types_in_results():
     assert type([*program(T(-1, -2))][0]) is bool
 
 
+def test_containers_among_the_arguments_are_given_back_themselves():
+    def model(x, rows, o):
+        o.rows = rows
+        if positive(x):
+            rows.append(x * 2)
+            return o
+        return {"rows": rows, "again": [rows, o]}
+
+    program = dycl.compile(model, (T(1, 2), [T(0, 0)], Plain(x=T(1, 1))))
+    rows, o = [T(5, 5)], Plain(x=T(1, 1))
+    assert program(T(1, 2), rows, o) is o and o.rows is rows and len(rows) == 2
+    rows, o = [T(5, 5)], Plain(x=T(1, 1))
+    found = program(T(-1, -2), rows, o)
+    assert found["rows"] is rows and found["again"][0] is rows and found["again"][1] is o and len(rows) == 1
+
+
 @pytest.mark.parametrize("cls", [Named, Row, types.new_class("Group", (set,)), types.new_class("Ordered", (collections.OrderedDict,))])
 def test_attributes_written_to_containers_from_outside(cls):
     class Model(torch.nn.Module):
@@ -232,7 +248,7 @@ def test_a_loaded_program_writes_to_its_arguments(tmp_path):
                 call(*args)
         assert len(ours[1]) == len(theirs[1]) and torch.equal(ours[1][-1], theirs[1][-1])
         assert list(ours[2]) == list(theirs[2]) and all(map(torch.equal, ours[2].values(), theirs[2].values()))
-        assert len(theirs[3].last) == len(theirs[1])
+        assert theirs[3].last is theirs[1]
 
 
 def test_results_that_no_file_can_hold(tmp_path):

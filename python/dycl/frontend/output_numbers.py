@@ -82,6 +82,8 @@ def _blank(leaf: tuple) -> tuple:
 def _map(template: tuple, change: Callable[[tuple], tuple]) -> tuple:
     """The template with its leaves changed, in the order of flattening."""
     kind = template[0]
+    if kind == "argument":
+        return (kind, template[1], _map(template[2], change))
     if kind == "set":  # its elements' order says nothing: what is known stays
         return (kind, template[1], tuple(_map(t, lambda x: x if x[0] == "static" else change(x)) for t in template[2]), *_rest(template, change))
     if kind in ("tuple", "list", "table"):

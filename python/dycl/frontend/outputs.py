@@ -150,7 +150,7 @@ class Outputs:
         end = End(state)
         m = self.m
         flattener = Flattener(self._leaf, self._refuse, lambda obj: m.is_born(obj) or id(obj) in m.heap.objects
-                              or id(obj) in self.inputs.objects or hasattr(type(obj), "dycl_contents"))
+                              or id(obj) in self.inputs.objects or hasattr(type(obj), "dycl_contents"), self._argument)
         body = flattener.flatten(result, "result")
         of_result = len(flattener.leaves)
         named = [""] * of_result
@@ -185,6 +185,10 @@ class Outputs:
         end.themselves = self._themselves(flattener.leaves)
         end.left = {self._value(leaf).id for leaf in flattener.leaves[of_result:] if self._is_buffer(leaf)}
         return end
+
+    def _argument(self, obj: Any) -> str | None:
+        """The path of a list, dict or object among the arguments."""
+        return self.inputs.objects.get(id(obj), (None, None))[1]
 
     def _themselves(self, leaves: list) -> dict[int, tuple]:
         """Which results are arguments or buffers, not copies of them: the caller gets these tensors."""
@@ -754,10 +758,10 @@ def _join(a: Any, b: Any) -> Any:
 
 def _changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool):
     """`looked_at`: as a whole, so that it matters which keys are there, and in which order."""
-    if isinstance(obj, dict):
     if isinstance(obj, (dict, list, set)) and _attributes_differ(obj, before, after):
         raise CaptureRefusal(f"an attribute of a {type(obj).__name__} from outside, which is a container, is changed by the model",
                              "keep it in an attribute of the module", kind="write-back")
+    if isinstance(obj, dict):
         old, new = dict(before[0]), dict(after[0])
         is_module = "__builtins__" in old and "__name__" in old
         if is_module and old.keys() - new.keys():
@@ -798,13 +802,13 @@ def _changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool):
                          "return the new value instead", kind="write-back")
 
 
-def _unique(name: str, taken: dict) -> str:
 def _attributes_differ(obj: Any, before: Any, after: Any) -> bool:
     """Of an instance of a subclass of a container: those beside its elements."""
     old, new = (contents[1] or {} if isinstance(obj, dict) else getattr(contents, "attributes", {}) for contents in (before, after))
     return old.keys() != new.keys() or any(new[name] is not value for name, value in old.items())
 
 
+def _unique(name: str, taken: dict) -> str:
     names = {entry[0] for entry in taken.values()}
     clean = "".join(c if c.isalnum() or c in "_." else "_" for c in name)
     candidate, k = clean, 1

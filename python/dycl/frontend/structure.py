@@ -31,8 +31,9 @@ class Flattener:
     `contents` reads containers, so that a captured state's view of them can be taken."""
 
     def __init__(self, leaf: Callable[[Any], str | None], refuse: Callable[[Any, str], None],
-                 made: Callable[[Any], bool]):
+                 made: Callable[[Any], bool], argument: Callable[[Any], str | None] = lambda obj: None):
         self.leaf = leaf
+        self.argument = argument  # the path of a container among the arguments: that one is given back
         self.made = made  # was the object made or changed by the program? others are given back as they are
         self.refuse = refuse
         self.leaves: list = []
@@ -66,7 +67,8 @@ class Flattener:
         if type(obj) is not tuple:
             self.seen[id(obj)] = len(self.seen)
             self.keep.append(obj)
-        return self._container(obj, path)
+        found, own = self._container(obj, path), self.argument(obj)
+        return found if own is None else ("argument", own, found)
 
     def _container(self, obj: Any, path: str) -> tuple:
         cls = type(obj)
@@ -182,6 +184,14 @@ class StaticObject:
         return id(self.obj)
 
 
+class Made(list):
+    """Objects made so far, in the order in which templates number them. `given`: the call's own containers, by path."""
+
+    def __init__(self, given: dict):
+        super().__init__()
+        self.given = given
+
+
 def rebuild(template: tuple, leaves: Any, made: list | None = None) -> Any:
     """`leaves`: an iterator of computed leaves in the order of flattening."""
     made = [] if made is None else made
@@ -193,6 +203,11 @@ def rebuild(template: tuple, leaves: Any, made: list | None = None) -> Any:
     if kind == "live":
         made.append(template[1].obj)
         return template[1].obj
+    if kind == "argument":
+        slot = len(made)
+        copied = rebuild(template[2], leaves, made)  # takes its leaves; what the call wrote is put into the argument itself
+        made[slot] = getattr(made, "given", {}).get(template[1], copied)
+        return made[slot]
     if kind == "tuple":
         cls, items = template[1], template[2]
         if cls is not tuple:
@@ -482,6 +497,8 @@ def to_json(template: tuple) -> Any:
             if known:
                 return ["import", where]
         return ["lost", type(obj).__name__]
+    if kind == "argument":
+        return [kind, template[1], to_json(template[2])]
     cls = f"{template[1].__module__}:{template[1].__qualname__}"
     if kind == "rows":
         return [kind, cls, to_json(template[2])]
@@ -539,6 +556,8 @@ def from_json(data: Any) -> tuple:
         return ("static", "NoneType", None)
     if kind == "written":
         return ("static", data[1], _READ[data[1]](data[2]))
+    if kind == "argument":
+        return (kind, data[1], from_json(data[2]))
     cls = imported(data[1])
     if kind == "rows":
         return (kind, cls, from_json(data[2]))
