@@ -207,7 +207,10 @@ def _tensor_attribute(m: Machine, s: State, t: torch.Tensor, name: str) -> Any:
         return types.MethodType(found, t)
     if isinstance(found, types.MethodDescriptorType) and name in vars(FakeTensor):
         return found.__get__(t)  # torch's own, not the stand-in's
-    return getattr(t, name)
+    try:
+        return getattr(t, name)
+    except AttributeError:
+        raise AttributeError(f"'{protocol.type_of(m, t).__name__}' object has no attribute '{name}'") from None
 
 
 def _scalar_attribute(m: Machine, x: RtScalar, name: str) -> Any:

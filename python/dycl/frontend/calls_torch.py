@@ -129,6 +129,29 @@ for _fn in (torch.promote_types, torch.result_type, torch.can_cast, torch.finfo,
     handles(_fn)(_direct(_fn))
 
 
+@handles(torch.nn.TransformerEncoder.forward)
+def _encoder(m, s, args, kwargs):
+    """Sequences with padding: torch's fast path, which differs where there is padding."""
+    given = dict(zip(("self", "src", "mask", "src_key_padding_mask", "is_causal"), args), **kwargs)
+    self, src = given["self"], given.get("src")
+    fast = m.is_tensor(src) and src.dim() == 3 and m.is_tensor(given.get("src_key_padding_mask")) and given.get("mask") is None \
+        and not given.get("is_causal") and getattr(self, "use_nested_tensor", False) and not self.layers[0].training
+    if not fast or not torch.backends.mha.get_fastpath_enabled():
+        return NotImplemented
+    return protocol.call(m, s, shims.encode_padded, args, kwargs)
+
+
+@handles(torch.embedding_renorm_)
+def _renorm_rows(m, s, args, kwargs):
+    return protocol.call(m, s, shims.renorm_rows, args, kwargs)
+
+
+@handles(torch.jit.annotate)
+def _annotate(m, s, args, kwargs):
+    """The value itself, for a list to go on being the one that it is."""
+    return args[1] if len(args) == 2 and not kwargs else NotImplemented
+
+
 @handles(torch.Size)
 def _size(m, s, args, kwargs):
     items = iterators.materialise(m, args[0]) if args else []
