@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 import torch
 
-from . import packed
+from . import packed, rejections
 from .constants import is_known
 from .diagnostics import CaptureRefusal
 
@@ -46,10 +46,11 @@ def _embedding_bag(recorder, weight, indices, offsets=None, scale_grad_by_freq=F
     """Bags of one known length: an embedding and a reduction."""
     length = None if offsets is None else _bag_length(recorder, indices, offsets, include_last_offset)
     if length is None or padding_idx not in (-1, None) or indices.dim() != 1:
+        rejections.bag_offsets(recorder, indices, offsets)
         return NotImplemented
 
     def compute():
-        rows = torch.nn.functional.embedding(indices.view(-1, length), weight)
+        rows = torch.index_select(weight, 0, indices).view(-1, length, weight.shape[1])
         if per_sample_weights is not None:
             rows = rows * per_sample_weights.view(-1, length, 1)
         reduced = rows.sum(1) if mode == 0 else rows.mean(1) if mode == 1 else rows.amax(1)
@@ -118,7 +119,9 @@ def _grouped_mm(recorder, input, mat2, offs=None, bias=None, out_dtype=None) -> 
 
 _COMPOSED: dict[str, Callable] = {
     "_grouped_mm": _grouped_mm, "grouped_mm": _grouped_mm,
-    "diff": _diff, "fill_diagonal_": _fill_diagonal,"linspace": _linspace, "embedding_bag": _embedding_bag,
+    "diff": _diff, "fill_diagonal_": _fill_diagonal, "linspace": _linspace, "embedding_bag": _embedding_bag,
+    "quantile": rejections.quantile, "nanquantile": rejections.quantile, "histc": rejections.histc,
+    "binary_cross_entropy": rejections.binary_cross_entropy, "max_unpool2d": rejections.max_unpool, "max_unpool3d": rejections.max_unpool,
     "_pack_padded_sequence": packed.pack, "_pad_packed_sequence": packed.pad,
     **{name: packed.layer(name) for name in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
 }

@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
-from . import inplace, known, linalg, randomness
+from . import inplace, known, linalg, randomness, rejections
 from .diagnostics import CaptureRefusal
 from .views import step_of
 
@@ -153,6 +153,8 @@ class DispatchRecorder(TorchDispatchMode):
             result = known.evaluated(self.recorder, func, args, kwargs)
             if result is not NotImplemented:
                 return result
+            if not self.recorder.is_symbolic((args, kwargs)):
+                self._computed(func, args, kwargs)  # for its errors
         with self:
             result = (_decompositions().get(func) or TAKEN_APART[str(func)])(*args, **kwargs)
         return self._pure(func, args, kwargs) if result is NotImplemented else result
@@ -242,6 +244,8 @@ _SPECIAL = {
     aten.detach_.default: "lift_fresh",
     aten._linalg_check_errors.default: "linalg_errors",
     aten.native_batch_norm.default: "batch_norm",
+    aten._native_batch_norm_legit.default: "batch_norm",
+    aten._native_batch_norm_legit_functional.default: "batch_norm",
     aten.cudnn_batch_norm.default: "batch_norm",
     aten.miopen_batch_norm.default: "batch_norm",
 }
@@ -332,6 +336,7 @@ def record_results(recorder, func, args, kwargs, result) -> Any:
                              kind="native.result")
     if any(hasattr(fake, "_dycl") for fake in flat):
         raise CaptureRefusal(f"{func} returns one of its arguments", kind="native.alias")
+    rejections.require_number(recorder, func, args, kwargs, flat[0].dtype)
     args, kwargs = clean(func, args, kwargs, flat[0])
     for fake, value in zip(flat, recorder.record(func, args, kwargs, [recorder.type_of(f) for f in flat])):
         recorder.adopt(fake, value)._dycl.alone = recorder.block

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from . import randomness
+from . import randomness, rejections
 from .diagnostics import CaptureRefusal
 from .graph import TensorType, Value
 
@@ -225,7 +225,10 @@ def _copy_to(recorder, target, arguments) -> Value:
 
 def _fill(recorder, target, arguments) -> Value:
     value = arguments["value"]
-    return spread(recorder, value, target) if isinstance(value, torch.Tensor) else recorder.full(target, value)
+    if isinstance(value, torch.Tensor):
+        return spread(recorder, value, target)
+    rejections.require_number(recorder, aten.fill.Scalar, (value,), {}, target.dtype)
+    return recorder.full(target, value)
 
 
 def _zero(recorder, target, arguments) -> Value:

@@ -27,6 +27,8 @@ def _order(A: torch.Tensor, name: str, most: int = _MOST_ROWS) -> int:
     if not all(isinstance(d, int) for d in A.shape[-2:]):
         raise CaptureRefusal(f"torch.linalg.{name} of matrices whose size is known only at run time",
                              "pad them with the identity to a known size", kind="linalg")
+    if min(A.shape[-2:]) == 0:
+        raise CaptureRefusal(f"torch.linalg.{name} of matrices without rows or columns", "leave it out", kind="linalg")
     if max(A.shape[-2:]) > most:
         raise CaptureRefusal(f"torch.linalg.{name} of {A.shape[-2]} x {n} matrices: more than {most} rows",
                              "mark the function that calls it with @dycl.host_function", kind="linalg")
@@ -212,6 +214,7 @@ def cholesky_solve(B, L, upper=False):
 
 def cholesky_inverse(L, upper=False):
     n = _order(L, "cholesky_inverse")
+    _check(_first(list((L.diagonal(0, -2, -1) == 0).unbind(-1))), "cholesky_inverse", L.dim() == 2, True)
     return cholesky_solve(torch.eye(n, dtype=L.dtype).expand(L.shape), L, upper)
 
 

@@ -7,6 +7,8 @@ decomposition that ends in ops without conversions would only hide the name the 
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch._decomp import get_decompositions
 
@@ -32,3 +34,50 @@ NEEDS_DECOMPOSITION: dict[torch._ops.OpOverload, object] = {
     target: function for target, function in get_decompositions(_overloads).items() if target in set(_overloads)
 }
 NEEDS_DECOMPOSITION.update(linalg.TAKEN_APART)
+
+
+def _isin(by_sorting):
+    """Few elements are compared one by one: torch's way through sorted elements has no place for NaN."""
+
+    def isin(elements, test_elements, *, assume_unique=False, invert=False):
+        a, b = (x if isinstance(x, torch.Tensor) else torch.tensor(x) for x in (elements, test_elements))
+        sizes = (*a.shape, *b.shape)
+        if not all(isinstance(d, int) for d in sizes) or math.prod(sizes) > _MOST_COMPARED:
+            return by_sorting(elements, test_elements, assume_unique=assume_unique, invert=invert)
+        found = (a.unsqueeze(-1) == b.reshape(-1)).any(-1)
+        return ~found if invert else found
+
+    return isin
+
+
+def _whole_ends(linspace):
+    """To integers torch goes from a whole number to a whole number."""
+
+    def converted(start, end, steps, *, dtype=None, **options):
+        if dtype is not None and not dtype.is_floating_point and not dtype.is_complex:
+            start, end = (x.to(dtype) if isinstance(x, torch.Tensor) else int(x) if isinstance(x, float) else x for x in (start, end))
+        return linspace(start, end, steps, dtype=dtype, **options)
+
+    return converted
+
+
+def _multilabel_margin_loss(input, target, reduction):
+    """torch's own decomposition takes what follows the first -1 of a row for targets."""
+    count = input.shape[-1] if input.dim() else 1
+    x, labels = (y.reshape(-1, count) for y in (input, target))
+    chosen = x.gather(-1, torch.where(labels == -1, 0, labels))
+    valid = (labels == -1).to(torch.int64).cumsum(-1) == 0
+    is_target = ((labels.unsqueeze(-1) == torch.arange(count)) & valid.unsqueeze(-1)).any(-2)
+    margins = (1 - chosen.unsqueeze(-1) + x.unsqueeze(-2)).clamp(min=0)
+    rows = torch.where(valid.unsqueeze(-1) & ~is_target.unsqueeze(-2), margins, 0.0).sum((-1, -2)) / count
+    result = rows.mean() if reduction == 1 else rows.sum() if reduction == 2 else rows if input.dim() == 2 else rows[0]
+    return result.to(input.dtype), is_target.to(input.dtype).reshape(target.shape)
+
+
+NEEDS_DECOMPOSITION[torch.ops.aten.multilabel_margin_loss_forward.default] = _multilabel_margin_loss
+_MOST_COMPARED = 1 << 20
+for _target, _function in list(NEEDS_DECOMPOSITION.items()):
+    if _target.overloadpacket is torch.ops.aten.isin:
+        NEEDS_DECOMPOSITION[_target] = _isin(_function)
+    elif _target.overloadpacket in (torch.ops.aten.linspace, torch.ops.aten.logspace):
+        NEEDS_DECOMPOSITION[_target] = _whole_ends(_function)

@@ -627,7 +627,14 @@ def vector_norm(t, self, ord=2, dim=None, keepdim=False, *, dtype=None):
 @converts("_cdist_forward")
 def cdist(t, x1, x2, p, compute_mode=None):
     difference = t.op("Sub", t.op("Unsqueeze", x1, t.ints([x1.rank - 1])), t.op("Unsqueeze", x2, t.ints([x2.rank - 2])))
-    return vector_norm(t, difference, p, -1)
+    return _distance(t, difference, p)
+
+
+def _distance(t, difference, p):
+    if p != 0:
+        return vector_norm(t, difference, p, -1)
+    unlike = t.cast(truth(t, difference), difference.torch_dtype)  # how many differ; a NaN makes it NaN
+    return reduce(t, "ReduceSum", t.op("Where", t.op("IsNaN", difference), difference, unlike), -1, False)
 
 
 @converts("_pdist_forward")
@@ -635,7 +642,7 @@ def pdist(t, self, p=2.0):
     """Distances of all pairs of rows, each pair once."""
     rows, columns = torch.triu_indices(*[static(self.dims[0], "the number of rows")] * 2, offset=1)
     a, b = (t.op("Gather", self, t.constant(i.contiguous()), axis=0) for i in (rows, columns))
-    return vector_norm(t, t.op("Sub", a, b), p, -1)
+    return _distance(t, t.op("Sub", a, b), p)
 
 
 @converts("_euclidean_dist")

@@ -12,6 +12,7 @@ from typing import Any, Callable
 
 import torch
 
+from . import rejections
 from .constants import dtype_name
 from .diagnostics import CaptureRefusal
 from .graph import HostNode, Value
@@ -106,6 +107,7 @@ def _standard_normal(recorder, like, arguments) -> Value:
 def _normal(recorder, like, arguments) -> Value:
     mean, std = arguments.get("mean", 0.0), arguments.get("std", 1.0)
     _expect("its standard deviation is negative", (std,), lambda s: s >= 0)
+    rejections.deviations(recorder, std)
     drawn = draw(recorder, "rand.normal", like, dtype=_float_dtype(like))
     return _finish(recorder, lambda: drawn * std + mean, like)
 
@@ -113,6 +115,7 @@ def _normal(recorder, like, arguments) -> Value:
 def _bernoulli(recorder, like, arguments) -> Value:
     p = arguments.get("p")
     p = arguments["self"] if p is None else p
+    rejections.probabilities(recorder, p)
     drawn = draw(recorder, "rand.uniform", like, dtype=_float_dtype(like))
     return _finish(recorder, lambda: drawn < p, like)
 
