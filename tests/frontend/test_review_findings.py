@@ -273,3 +273,54 @@ def test_half_precision_passes_the_check_of_the_example():
     a, b = torch.randn(5, 64).bfloat16(), torch.randn(64, 7).bfloat16()
     program = dycl.compile(lambda a, b: torch.addmm(b[:5, :7], a, b) if a.sum() > -1000 else a, (a, b))
     assert program(a, b).dtype == torch.bfloat16
+
+
+# ---- numpy's integers, and subscripts that are lists of lists ---------------------------------------
+
+
+def as_bytes(x):
+    return x.numpy().astype(np.uint8)
+
+
+NUMPY = {
+    "nested lists": lambda x, n: x.numpy()[[[0, 1], [1, 2]]],
+    "beyond the dtype": lambda x, n: as_bytes(x) + 300,
+    "beyond the dtype at run time": lambda x, n: as_bytes(x) + n.item(),
+    "compared": lambda x, n: (as_bytes(x) < 300, as_bytes(x) == 257, as_bytes(x) > -1, n.item() > as_bytes(x), as_bytes(x) == n.item()),
+    "maximum": lambda x, n: np.maximum(as_bytes(x), n.item()),
+    "full": lambda x, n: np.full(3, n.item(), dtype=np.uint8),
+    "array": lambda x, n: np.array([n.item(), 1], dtype=np.uint8),
+    "assigned": lambda x, n: written(as_bytes(x), n.item()),
+    "minus bools": lambda x, n: -(x.numpy() > 1),
+}
+
+
+def written(a, number):
+    a[0] = number
+    return a
+
+
+@pytest.mark.parametrize("name", NUMPY)
+def test_integers_of_numpy(name):
+    def model(flag, x, n):
+        return NUMPY[name](x, n) if flag > 0 else None
+
+    x = torch.tensor([3, 1, 2])
+    check(model, [(torch.tensor(flag), x, torch.tensor(n)) for flag, n in ((-1, 5), (1, 5), (1, 300), (1, -3))])
+
+
+def test_callbacks_that_change_what_is_not_theirs():
+    from torch.utils._pytree import tree_map
+
+    seen, rows = set(), [3, 1]
+
+    def adds(x):
+        return tree_map(lambda y: (seen.add(1), y * 2)[1], [x]) if positive(x) else x
+
+    def sorts(x):
+        return tree_map(lambda y: (rows.sort(), y * 2)[1], [x]) if positive(x) else x
+
+    for model in (adds, sorts):
+        with pytest.raises(dycl.CompileError, match="writes to"):
+            dycl.compile(model, (T(-1, -2),))
+    assert not seen and rows == [3, 1]

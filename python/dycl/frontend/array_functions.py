@@ -218,6 +218,7 @@ def ones(arrays, shape, dtype=float, order="C"):
 def full(arrays, shape, fill_value, dtype=None):
     value = _value(arrays, fill_value)
     dtype = value.dtype if dtype is None else _dtype(dtype)
+    _check_numbers(arrays, fill_value, dtype)
     return _filled(arrays, shape, _to(arrays, value, dtype), dtype)
 
 
@@ -228,6 +229,13 @@ def _value(arrays, x: Any) -> torch.Tensor:
         return x
     kind = x.kind if isinstance(x, RtScalar) else type(x).__name__
     return arrays.m.scalar_tensor(x, {"bool": torch.bool, "int": torch.int64, "float": torch.float64}[kind])
+
+
+def _check_numbers(arrays, x: Any, dtype: torch.dtype) -> None:
+    """Python's integers in an array must fit its dtype."""
+    for item in x if isinstance(x, (list, tuple)) else ():
+        _check_numbers(arrays, item, dtype)
+    arrays.check_number(x, dtype)
 
 
 def _to(arrays, t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
@@ -294,6 +302,8 @@ def array(arrays, x, dtype=None, copy=True):
         made = arrays_module.RtArray(arrays.m.recorder.call(torch.clone, (x,), {}))
     else:
         made = arrays_module.RtArray(_value(arrays, x))
+        if dtype is not None:
+            _check_numbers(arrays, x, _dtype(dtype))
     return made if dtype is None else arrays.converted(made, dtype, False)
 
 

@@ -62,6 +62,7 @@ def assigned(arrays, target: torch.Tensor, value: Any) -> Any:
         if hasattr(value, "_dycl") and value._dycl.cell is target._dycl.cell:
             value = m.recorder.call(torch.clone, (value,), {})
         return value if value.dtype == target.dtype else m.recorder.call(torch.Tensor.to, (value, target.dtype), {})
+    arrays.check_number(value, target.dtype)
     kind = value.kind if isinstance(value, RtScalar) else type(value).__name__
     if whole and kind == "float" and target.dtype != torch.bool and (isinstance(value, RtScalar) or not math.isfinite(value)):
         raise CaptureRefusal("a float known only at run time is written into a numpy array of integers", "convert it with int()", kind="numpy")
@@ -99,6 +100,8 @@ def _plain(arrays, k: Any) -> Any:
         return bool(k)
     if isinstance(k, np.integer):
         return int(k)
+    if type(k) is list and not m.has_runtime(k) and any(isinstance(x, (list, tuple, np.ndarray)) for x in k):
+        k = np.array(k)  # torch takes a list of lists for several subscripts
     if isinstance(k, (np.ndarray, list)) and not (type(k) is list and not m.has_runtime(k)):
         return _as_index(m, arrays.tensor(k))
     return _as_index(m, k) if isinstance(k, torch.Tensor) and k.dim() else m.tensor_item(k) if isinstance(k, torch.Tensor) else k

@@ -19,6 +19,7 @@ import torch
 from . import array_functions, array_indexing, ndarrays
 from .diagnostics import CaptureRefusal
 from .rtlist import RtList
+from .scalars import kind_of
 from .values import Escape, RtScalar
 
 
@@ -156,6 +157,7 @@ class Arrays:
         if name in ("max", "amax", "min", "amin", "sum", "any", "all") and set(kwargs) <= {"axis", "keepdims"} and len(args) < 3:
             return self._reduce(name, *args, **kwargs)
         if name in _FUNCTIONS and not kwargs:
+            self._check_numbers(tuple(map(self.tensor, args)))
             operands = self._matched(tuple(self._operand(a, name in _FLOATING) for a in args), name)
             if any(isinstance(o, torch.Tensor) for o in operands):
                 return self.wrap(self.m.recorder.call(_FUNCTIONS[name], operands, {}))
@@ -280,7 +282,9 @@ class Arrays:
         if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
             return self._with_tensor(getattr(operator, f"i{op}") if inplace and isinstance(a, torch.Tensor) else fn, a, b)
         wanted = _dtype_of(fn, (a, b), {})
-        x, y = (self._in(t, wanted) for t in self._alike(self.tensor(a), self.tensor(b)))
+        x, y = self._alike(self.tensor(a), self.tensor(b))
+        self._check_numbers((x, y))
+        x, y = self._in(x, wanted), self._in(y, wanted)
         if op in ("pow", "floordiv", "mod") and not _floating(x, y) and not (op != "pow" and type(y) is int and y > 0):
             raise CaptureRefusal(f"numpy {op} of integers known only at run time", "use torch", kind="numpy")
         return self._as_numpy_has_it(self.wrap(self.m.recorder.call(fn, (x, y), {})), wanted, op)
@@ -303,6 +307,25 @@ class Arrays:
             return array
         return RtArray(self.m.recorder.call(torch.Tensor.to, (array.tensor, wanted), {"copy": True}), array.scalar)
 
+    def _check_numbers(self, operands: tuple) -> None:
+        """Python's integers beside an array must fit its dtype."""
+        for dtype in (x.dtype for x in operands if isinstance(x, torch.Tensor) and x.dtype in _NARROW):
+            for x in operands:
+                self.check_number(x, dtype)
+
+    def check_number(self, x: Any, dtype: torch.dtype) -> None:
+        if dtype not in _NARROW or kind_of(x) != "int":
+            return
+        limits = torch.iinfo(dtype)
+        if not isinstance(x, RtScalar):
+            if not limits.min <= x <= limits.max:
+                raise OverflowError(f"Python integer {x} out of bounds for {str(dtype).removeprefix('torch.')}")
+            return
+        for op, limit in (("ge", limits.min), ("le", limits.max)):
+            fits = self.m.scalars.compare(op, x, limit)
+            if isinstance(fits, RtScalar):
+                self.m.recorder.check(fits.value, f"Python integer out of bounds for {str(dtype).removeprefix('torch.')}", "OverflowError")
+
     def _in(self, x: Any, dtype: torch.dtype | None) -> Any:
         if dtype is None or not dtype.is_floating_point or not isinstance(x, torch.Tensor) or x.dtype == dtype:
             return x
@@ -323,6 +346,8 @@ class Arrays:
         return x, y
 
     def unary(self, op: str, x: RtArray) -> Any:
+        if op == "neg" and x.tensor.dtype == torch.bool:
+            raise TypeError("The numpy boolean negative, the `-` operator, is not supported, use the `~` operator or the logical_not function instead.")
         return self.wrap(self.m.recorder.call(getattr(operator, op), (x.tensor,), {}))
 
     def compare(self, op: str, a: Any, b: Any) -> Any:
@@ -335,6 +360,8 @@ class Arrays:
             x, y = (self.m.scalar_tensor(v, torch.float64) if isinstance(v, float) or isinstance(v, RtScalar) and v.kind == "float" else v
                     for v in (x, y))
             x, y = self._alike(x, y)
+        if any(kind_of(v) == "int" for v in (x, y)):  # any integer may be compared with one of few bits
+            x, y = (self.m.recorder.call(torch.Tensor.to, (v, torch.int64), {}) if isinstance(v, torch.Tensor) and v.dtype in _NARROW else v for v in (x, y))
         return self.wrap(self.m.recorder.call(getattr(operator, op), (x, y), {}))
 
     def get_item(self, array: RtArray, key: Any) -> Any:
@@ -399,6 +426,7 @@ def _example(x: Any) -> Any:
     return type(x)(map(_example, x)) if type(x) in (list, tuple) else x
 
 
+_NARROW = (torch.uint8, torch.int8, torch.int16, torch.int32)
 _METHODS = frozenset(("argmax", "argmin", "max", "min", "sum", "mean", "any", "all", "argsort", "clip", "cumsum", "prod", "std", "var",
                       "squeeze", "nonzero", "dot", "ravel", "round", "repeat", "take", "swapaxes", "searchsorted", "diagonal", "trace"))
 DTYPES = frozenset(("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"))

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 _WRITES = {"STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_SUBSCR", "DELETE_SUBSCR"}
 _CHANGING = {"append", "extend", "insert", "pop", "clear", "update", "setdefault", "popitem", "appendleft", "popleft", "discard"}
+_HOLDING = (list, dict, set, collections.deque, bytearray)
+_CHANGING_NATIVELY = {"add", "remove", "sort", "reverse", "rotate", "extendleft", "difference_update", "intersection_update",
+                      "symmetric_difference_update", "move_to_end"}  # beside those: names that tensors have too, so that the object decides
 
 
 def expected(fn: Any, args: tuple, kwargs: dict) -> bool:
@@ -116,18 +119,22 @@ def watched(m: Machine, fn: Any, anywhere: bool = False):
     """Within it a callback that writes is refused, whatever fn (a function, or what the instruction does) makes of the error,
     and what one reads is noted. `anywhere`: also one that this package's own code runs."""
     found: list[types.CodeType] = []
+    changing: set[types.CodeType] = set()
 
     def look(frame, event, result):
-        if event not in ("call", "return") or found or policy.is_python_or_torch(frame.f_code.co_filename) or not _of_model(
+        if event == "c_call" and not (isinstance(getattr(result, "__self__", None), _HOLDING) and result.__name__ in _CHANGING_NATIVELY):
+            return
+        if event not in ("call", "return", "c_call") or found or policy.is_python_or_torch(frame.f_code.co_filename) or not _of_model(
                 frame, anywhere):
             return
         if event == "return":
             if anywhere and isinstance(result, (RtScalar, RtText, RtList)) and not _of_model(frame.f_back, anywhere):
                 found.append(frame.f_code)
             return
-        if writes(frame.f_code):
+        if event == "c_call" or writes(frame.f_code):
             found.append(frame.f_code)
-            raise _refusal(fn, frame.f_code)
+            changing.add(frame.f_code)
+            raise _refusal(fn, frame.f_code, True)
         _note_reads(m, frame)
 
     before = sys.getprofile()
@@ -137,7 +144,7 @@ def watched(m: Machine, fn: Any, anywhere: bool = False):
     finally:
         sys.setprofile(before)
         if found:
-            raise _refusal(fn, found[0])
+            raise _refusal(fn, found[0], found[0] in changing)
 
 
 @contextlib.contextmanager
@@ -152,9 +159,9 @@ def explained():
                              "call it and hand over what it gives", kind="escape.callback") from refusal
 
 
-def _refusal(fn: Any, code: types.CodeType) -> CaptureRefusal:
+def _refusal(fn: Any, code: types.CodeType, changes: bool) -> CaptureRefusal:
     name = fn if isinstance(fn, str) else getattr(fn, "__qualname__", str(fn))
-    if not writes(code):
+    if not changes:
         return CaptureRefusal(f"{name} calls {code.co_name} (line {code.co_firstlineno} of {code.co_filename}), which gives a value "
                               "known only at run time", "call it and hand over what it gives", kind="escape.callback")
     return CaptureRefusal(f"{name} calls {code.co_name} (line {code.co_firstlineno} of {code.co_filename}), which writes to "
@@ -203,7 +210,8 @@ def writes(code: types.CodeType) -> bool:
             return True
         if i.opname in ("LOAD_METHOD", "LOAD_ATTR") and isinstance(i.argval, str):
             in_place = i.argval.endswith("_") and not i.argval.startswith("_")
-            if in_place or i.opname == "LOAD_METHOD" and i.argval in _CHANGING:
+            called = i.opname == "LOAD_METHOD" or sys.version_info >= (3, 12) and i.arg is not None and i.arg & 1
+            if in_place or called and i.argval in _CHANGING:
                 return True
     return False
 
