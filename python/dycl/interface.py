@@ -335,7 +335,7 @@ def _numpy_leaves(leaves: Any, templates: tuple) -> Any:
             before = len(kinds)
             walk(t[2])
             kinds[before:] = [f"list of {kind}" for kind in kinds[before:]]
-        elif t[0] in ("tuple", "list", "set", "table"):
+        elif t[0] in ("tuple", "list", "set", "table", "text"):
             for u in (*t[2], *(u for part in t[3:4] for _, u in part)):
                 walk(u)
         elif t[0] in ("dict", "object", "exception"):

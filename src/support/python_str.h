@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scalars as Python's str() shows them, and the `{}` messages of `raise`,
-// `check` and `print`, shared by interpreter and runtime.
+// Scalars as Python's str() and format() show them, and the `{}` messages of
+// `raise`, `check` and `print`, shared by interpreter and runtime.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,14 @@ std::string python_str(std::int64_t value);
 std::string python_str(bool value);
 std::string python_str(const scalar::Scalar& value);
 
-// How many `{}` a format holds (`{{` and `}}` are braces); nullopt if a brace stands alone.
+// format(value, spec) of a Python number; as str() shows it if the spec is none of
+// [[fill]align][sign][0][width][,|_][.precision][one of bdeEfFgGoxX%].
+std::string python_format(const scalar::Scalar& value, std::string_view spec);
+
+// How many `{}` or `{:spec}` a format holds (`{{` and `}}` are braces); nullopt if a brace stands alone.
 std::optional<std::size_t> count_placeholders(std::string_view format);
 
-// The format with each `{}` replaced by the next value. Missing values leave `{}`.
+// The format with each `{}` or `{:spec}` replaced by the next value. Missing values leave `{}`.
 std::string format_message(std::string_view format, std::span<const scalar::Scalar> values);
 
 }  // namespace dycl

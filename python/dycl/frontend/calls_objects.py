@@ -237,9 +237,9 @@ def _print(m, s, args, kwargs):
 
 def _template(pieces):
     joined = RtText.join([p if isinstance(p, (str, RtText)) else RtText((p,)) for p in pieces])
-    if isinstance(joined, RtText) and not joined.exact:
-        raise CaptureRefusal("print of a tensor, or of a number with a format, known only at run time",
-                             "print tensor.item() without a format", kind="print", because=joined)
+    if isinstance(joined, RtText) and not joined.writable:
+        raise CaptureRefusal("print of a tensor, or of a number with an unusual format, known only at run time",
+                             "print tensor.item(), with a plain format such as :.3f", kind="print", because=joined)
     if isinstance(joined, str):
         return joined.replace("{", "{{").replace("}", "}}"), []
     return joined.template()

@@ -86,7 +86,7 @@ def _map(template: tuple, change: Callable[[tuple], tuple]) -> tuple:
         return (kind, template[1], _map(template[2], change))
     if kind == "set":  # its elements' order says nothing: what is known stays
         return (kind, template[1], tuple(_map(t, lambda x: x if x[0] == "static" else change(x)) for t in template[2]), *_rest(template, change))
-    if kind in ("tuple", "list", "table"):
+    if kind in ("tuple", "list", "table", "text"):
         return (kind, template[1], tuple(_map(t, change) for t in template[2]), *_rest(template, change))
     if kind == "dict":
         return (kind, template[1], tuple((k, _map(t, change)) for k, t in template[2]), *_rest(template, change))

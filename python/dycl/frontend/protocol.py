@@ -24,7 +24,7 @@ from .diagnostics import CaptureRefusal
 from .heap import is_slot, unfollowed
 from .machine import JUMPED, PUSHED, Machine
 from .rtlist import RtList
-from .runtime_text import Opaque, RtText
+from .runtime_text import RtText, percent
 from .scalars import TURNED, kind_of
 from .slices import narrow
 from .state import UNBOUND, Frame, State
@@ -693,7 +693,7 @@ def _plain_number(x: Any, method: str) -> Any:
 
 
 def _percent_format(m, text, values):
-    return RtText((text, Opaque("% values", values[0].origin if isinstance(values[0], RtScalar) else None)))
+    return percent(m, text, values)
 
 
 def _user_operator(m: Machine, s: State, op: str, a: Any, b: Any):

@@ -100,20 +100,28 @@ def _arguments(error: BaseException) -> tuple | None:
     return tuple(found)
 
 
+_PLACE = re.compile(r"\{(?::[^{}]*)?\}")
+
+
+def _plain(text: str) -> str:
+    """A format without the specifications of its places."""
+    return re.sub(r"\{\{|\}\}|\{:[^{}]*\}", lambda found: found[0] if found[0] in ("{{", "}}") else "{}", text)
+
+
 def _read(look: tuple, message: str) -> tuple | None:
     """The arguments of an exception of that look whose text is `message`."""
     _, text, arguments, _ = look
     if all(kind == "static" for kind, _ in arguments):
         return tuple(value for _, value in arguments) if text.format() == message else None
-    pieces = text.replace("{{", "\0").replace("}}", "\1").split("{}")
+    pieces = _plain(text).replace("{{", "\0").replace("}}", "\1").split("{}")
     matched = re.fullmatch("(.*?)".join(re.escape(p.replace("\0", "{").replace("\1", "}")) for p in pieces), message, re.DOTALL)
     if matched is None:
         return None
     values, made = iter(matched.groups()), []
     try:
         for kind, what in arguments:
-            count = 0 if kind == "static" else what.replace("{{", "").count("{}")
-            made.append(what if kind == "static" else _READ[kind](what.format(*(next(values) for _ in range(count)))))
+            count = 0 if kind == "static" else len(_PLACE.findall(what.replace("{{", "").replace("}}", "")))
+            made.append(what if kind == "static" else _READ[kind](_plain(what).format(*(next(values) for _ in range(count)))))
     except (ValueError, KeyError):  # no number stands there: another exception's text
         return None
     return tuple(made)

@@ -1,11 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text with runtime numbers in it: known enough to print or raise, never to compare or index with."""
+"""Text with runtime numbers in it: known enough to print, raise or return, never to compare or index with."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, NamedTuple
 
-from .values import Escape, RtScalar
+from .values import EXAMPLES, Escape, RtScalar
+
+# What a run can format as Python does (src/support/python_str.h); not digits grouped behind zeros that fill up.
+_SPEC = re.compile(r"(?:[ -z|~]?[<>=^])?[+\- ]?0?\d{0,3}[,_]?(?:\.\d{1,2})?[bdeEfFgGoxX%]?")
+_ZEROS_IN_GROUPS = re.compile(r"(?:0[<>=^]|.?=|^[+\- ]?0\d|[<>=^][+\- ]?0\d).*[,_]|[,_].*[boxX]$")
+_PERCENT = re.compile(r"%([-+ 0]*)(\d{0,3})(\.\d{1,2})?([a-zA-Z%])")
+
+
+class Formatted(NamedTuple):
+    """A number as format(number, spec) shows it."""
+
+    number: RtScalar
+    spec: str
 
 
 class Opaque:
@@ -24,7 +37,7 @@ class RtText:
 
     def __init__(self, parts: tuple):
         self.parts = parts
-        self.origin = next((p.origin for p in parts if isinstance(p, (RtScalar, Opaque))), None)
+        self.origin = next((p.number.origin if isinstance(p, Formatted) else p.origin for p in parts if not isinstance(p, str)), None)
 
     @staticmethod
     def join(pieces: list) -> "str | RtText":
@@ -37,15 +50,24 @@ class RtText:
 
     @property
     def exact(self) -> bool:
+        """Strings and numbers as str() shows them alone."""
+        return not any(isinstance(p, (Opaque, Formatted)) for p in self.parts)
+
+    @property
+    def writable(self) -> bool:
+        """A run can write it down."""
         return not any(isinstance(p, Opaque) for p in self.parts)
 
     def template(self) -> tuple[str, list]:
-        """A format with `{}` for each runtime scalar (braces doubled), and the scalars."""
+        """A format with `{}` or `{:spec}` for each runtime scalar (braces doubled), and the scalars."""
         text, values = [], []
         for part in self.parts:
             if isinstance(part, RtScalar):
                 text.append("{}")
                 values.append(part)
+            elif isinstance(part, Formatted):
+                text.append("{:" + part.spec + "}")
+                values.append(part.number)
             elif isinstance(part, Opaque):
                 text.append(f"<{part.what}>")
             else:
@@ -89,7 +111,7 @@ def _begins(parts: tuple, wanted: Any, name: str) -> bool | None:
             return True
         if not isinstance(part, str):
             first = wanted[-1] if turned else wanted[0]
-            return None if part.__class__ is Opaque or part.kind != "int" or first.isdigit() or first == "-" else False
+            return None if not isinstance(part, RtScalar) or part.kind != "int" or first.isdigit() or first == "-" else False
         part = part[::-1] if turned else part
         rest = wanted[::-1] if turned else wanted
         size = min(len(part), len(rest))
@@ -107,11 +129,13 @@ def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
     if isinstance(value, RtText) and not spec:
         return value if conversion < 2 else RtText(("'", *value.parts, "'"))
     if isinstance(value, RtScalar):
-        return RtText((value,)) if not spec else RtText((Opaque(f"{value.kind}:{spec}", value.origin),))
+        return RtText((value,)) if spec == "" else RtText((formatted(value, spec) if not conversion else _opaque(value, spec),))
     if machine.is_tensor(value):
         static = machine.recorder.static(value)
         if static is None and value.dim() == 0:
             return format_value(machine, state, machine.tensor_item(value), spec, conversion)
+        if static is None and spec and not conversion:
+            raise TypeError("unsupported format string passed to Tensor.__format__")
         if static is None:
             return RtText((Opaque("tensor", machine.recorder.span),))
         value = static
@@ -119,6 +143,59 @@ def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
         return RtText.join(_pieces(machine, value))
     value = {0: lambda v: v, 1: str, 2: repr, 3: ascii}[conversion](value)
     return format(value, spec)
+
+
+def _opaque(value: RtScalar, spec: Any) -> Opaque:
+    return Opaque(f"{value.kind}:{spec}" if isinstance(spec, str) else value.kind, value.origin)
+
+
+def formatted(value: RtScalar, spec: Any) -> Any:
+    """format(value, spec) as a part of a text. Raises what Python does where the spec is none for such numbers."""
+    if not isinstance(spec, str):
+        return _opaque(value, spec)
+    format(EXAMPLES[value.kind], spec)
+    return Formatted(value, spec) if _SPEC.fullmatch(spec) and not _ZEROS_IN_GROUPS.search(spec) else _opaque(value, spec)
+
+
+def percent(machine, text: str, values: tuple) -> "str | RtText":
+    """text % values."""
+    pieces, left, end = [], list(values), 0
+    for found in _PERCENT.finditer(text):
+        pieces.append(text[end:found.start()])
+        end = found.end()
+        if found[4] == "%":
+            pieces.append("%")
+            continue
+        if "%" in pieces[-1] or not left:
+            break
+        piece = _percent_piece(machine, left.pop(0), found)
+        if piece is None:
+            break
+        pieces.append(piece)
+    else:
+        if not left and "%" not in text[end:]:
+            return RtText.join([*pieces, text[end:]])
+    return RtText((text, Opaque("% values", next((v.origin for v in values if isinstance(v, RtScalar)), None))))
+
+
+def _percent_piece(machine, value: Any, found: re.Match) -> Any:
+    """One conversion; None if a run cannot write it."""
+    flags, width, precision, kind = found.groups()
+    if machine.is_tensor(value) and value.dim() == 0 and kind in "eEfFgG":
+        value = machine.tensor_item(value)
+    if isinstance(value, RtText):
+        return value if found[0] == "%s" else None
+    if not isinstance(value, RtScalar):
+        return None if machine.has_runtime(value) else found[0] % (value,)
+    if kind in "sr":
+        return RtText((value,)) if not (flags or width or precision) else None
+    whole = kind in "diuoxX"
+    if whole and (value.kind == "float" or precision) or not whole and kind not in "eEfFgG":
+        return None
+    sign = "+" if "+" in flags else " " if " " in flags else ""
+    spec = ("<" if "-" in flags else "") + sign + ("0" if "0" in flags and "-" not in flags else "") + width + (precision or "") + (
+        "d" if kind in "iu" else kind)
+    return RtText((formatted(value, spec),))
 
 
 def is_text_of_argument(error: BaseException) -> bool:

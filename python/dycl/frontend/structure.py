@@ -19,6 +19,7 @@ from typing import Any, Callable
 import torch
 
 from .heap import closed_over, slot_names
+from .runtime_text import RtText
 from .scalars import kind_of
 from .tables import RtDict, RtSet
 from .values import EXAMPLES
@@ -41,6 +42,9 @@ class Flattener:
         self.keep: list = []
 
     def flatten(self, obj: Any, path: str) -> tuple:
+        if isinstance(obj, RtText) and obj.writable:
+            text, numbers = obj.template()
+            return ("text", text, tuple(self.flatten(x, path) for x in numbers))
         kind = self.leaf(obj)
         if isinstance(kind, tuple):  # ("rows", class, template of an element): a list of run-time length
             if id(obj) in self.seen:
@@ -200,6 +204,8 @@ def rebuild(template: tuple, leaves: Any, made: list | None = None) -> Any:
         return made[template[1]]
     if kind == "static":
         return float(template[2]) if template[1] == "float" else template[2]
+    if kind == "text":
+        return template[1].format(*(rebuild(t, leaves, []) for t in template[2]))
     if kind == "live":
         made.append(template[1].obj)
         return template[1].obj
@@ -310,7 +316,7 @@ def types_of_keys(template: Any) -> tuple:
 
 def count_leaves(template: tuple) -> int:
     """Of an element of a list whose length is known only at run time."""
-    if template[0] in ("tuple", "list"):
+    if template[0] in ("tuple", "list", "text"):
         return sum(map(count_leaves, template[2]))
     if template[0] in ("dict", "object"):
         return sum(count_leaves(t) for _, t in template[2])
@@ -499,6 +505,8 @@ def to_json(template: tuple) -> Any:
         return ["lost", type(obj).__name__]
     if kind == "argument":
         return [kind, template[1], to_json(template[2])]
+    if kind == "text":
+        return [kind, template[1], [to_json(t) for t in template[2]]]
     cls = f"{template[1].__module__}:{template[1].__qualname__}"
     if kind == "rows":
         return [kind, cls, to_json(template[2])]
@@ -558,6 +566,8 @@ def from_json(data: Any) -> tuple:
         return ("static", data[1], _READ[data[1]](data[2]))
     if kind == "argument":
         return (kind, data[1], from_json(data[2]))
+    if kind == "text":
+        return (kind, data[1], tuple(map(from_json, data[2])))
     cls = imported(data[1])
     if kind == "rows":
         return (kind, cls, from_json(data[2]))
