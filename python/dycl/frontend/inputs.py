@@ -156,7 +156,7 @@ class Inputs:
             elif isinstance(example, torch.Tensor):
                 axes = m.decisions.open_axes.get(("attribute", id(owner), key), frozenset())
                 handle, value = m.recorder.input_tensor(example, name, None, open_axes=axes)
-                m.recorder.roots[-1].kind = "attribute"
+                m.recorder.register_attribute((id(owner), key), m.recorder.roots[-1])
                 self._put(owner, key, handle)
                 self.states.append((name, "attribute-tensor", owner, key))
             else:
@@ -179,7 +179,7 @@ class Inputs:
             label = f"{name}_value{number}_{place}" if isinstance(x, Compound) else f"{name}_value{number}"
             if isinstance(leaf, Slot):
                 handle, value = m.recorder.input_tensor(leaf.empty(), label, None, open_axes=leaf.open_axes)
-                m.recorder.roots[-1].kind = "attribute"
+                m.recorder.register_attribute(None, m.recorder.roots[-1])
             else:
                 value = Value(ScalarType(leaf.kind), None, label)
                 handle = m.scalars.wrap(value)

@@ -42,6 +42,9 @@ class Root:
 def check_writable(cell: Cell) -> None:
     if callable(cell.note):  # a guard that a merge of states has left (merge.py)
         cell.note()
+    if cell.note == "held":
+        raise CaptureRefusal("a write in place to a tensor that an attribute holds from call to call, and that another name holds, too, at the start",
+                             "give the attribute a clone() of it", kind="state.alias")
     if cell.note == "shared":
         raise CaptureRefusal("a write to a tensor whose memory another tensor shares in a way that cannot be traced",
                              "clone() one of them before compiling", kind="inplace.shared")
@@ -61,6 +64,8 @@ class Lifting:
         self.static_reads: set[int] = set()  # ids of real tensors whose contents capture looked at
         self._lifted: dict[int, tuple[torch.Tensor, FakeTensor]] = {}
         self._storages: dict[int, Root] = {}
+        self._state_storages: dict[int, list[Root]] = {}  # of tensors that attributes hold from call to call
+        self.attribute_handles: dict[tuple, FakeTensor] = {}  # (id of the owner, name) -> what the attribute holds at the start
         self._root_of_value: dict[Value, Root] = {}
 
     def lift(self, real: torch.Tensor) -> FakeTensor:
@@ -81,7 +86,10 @@ class Lifting:
         if root is None:
             whole = real._base if real._is_view() and real._base is not None else real
             _refuse_exotic(whole)
-            root = self._new_root(whole)
+            states = self._state_storages.get(key, ())
+            root = self._new_root(whole, note="held" if states else None)
+            for state in states:  # an attribute holds it now, and another one later
+                state.cell.note = "held"
             self._storages[key] = root
         if root.real is real:
             return root.handle
@@ -125,6 +133,28 @@ class Lifting:
         other = self._storages.setdefault(key, root)
         if other is not root:
             root.cell.note = other.cell.note = "shared"
+
+    def register_attribute(self, place: tuple | None, root: Root) -> None:
+        """The tensor that an attribute holds when a call begins. Whoever has the example's tensor under another name keeps that one: it is
+        not what the attribute holds in later calls."""
+        root.kind = "attribute"
+        key = root.real.untyped_storage()._cdata
+        if self._storages.get(key) is root:
+            del self._storages[key]
+        self._lifted.pop(id(root.real), None)
+        for other in [*self._state_storages.get(key, ()), *([self._storages[key]] if key in self._storages else [])]:
+            root.cell.note = other.cell.note = "held"
+        self._state_storages.setdefault(key, []).append(root)
+        if place is not None:
+            self.attribute_handles[place] = root.handle
+
+    def refuse_identity(self, a: torch.Tensor, b: torch.Tensor) -> None:
+        """`a is b` of what an attribute holds from call to call and another tensor from outside: a run knows."""
+        found = [next((r.kind for r in self.roots if r.handle is x or r.real is x), "made" if isinstance(x, FakeTensor) else "outside")
+                 for x in (a, b)]
+        if "attribute" in found and "made" not in found and a.dtype == b.dtype and a.dim() == b.dim():
+            raise CaptureRefusal("`is` between a tensor that an attribute holds from call to call and another one", "keep a flag beside it",
+                                 kind="identity")
 
     def constant_handle(self, real: torch.Tensor) -> FakeTensor:
         """A fresh storage that starts as a copy of `real` (torch.tensor and the like)."""

@@ -77,7 +77,7 @@ class Outputs:
         for state in machine.finished:
             machine.activate(state)
             self.changed |= {(id(owner), name) for owner, name, value, initial in self._written_attributes(state)
-                             if not self._unchanged(initial, value)}
+                             if not self._is_kept(owner, name, initial, value)}
         for state in machine.finished:
             machine.activate(state)
             self._refuse_abandoned(state)
@@ -161,7 +161,8 @@ class Outputs:
         for owner, name, value, initial in self._written_attributes(state):
             if (id(owner), name) not in self.changed:
                 continue  # computed anew with the same contents: `self.scales = [s.to(x) for s in self.scales]`
-            if isinstance(initial, torch.Tensor) and value is recorder.handle_of(initial):
+            if isinstance(initial, torch.Tensor) and (value is recorder.handle_of(initial) or value is recorder.attribute_handles.get(
+                    (id(owner), name))):
                 continue  # the same tensor assigned back, as `self.total += x` does
             if isinstance(owner, type):
                 raise CaptureRefusal(f"the class attribute {owner.__name__}.{name} is left changed by the model",
@@ -222,13 +223,23 @@ class Outputs:
             self.owned = owned([self.inputs.callable, self.inputs.args, self.inputs.kwargs])
         return id(owner) not in self.owned
 
+    def _is_kept(self, owner: Any, name: Any, before: Any, after: Any) -> bool:
+        """Whether an attribute is left as it was."""
+        recorder = self.m.recorder
+        state = recorder.attribute_handles.get((id(owner), name))
+        if state is not None and after is state:
+            return True
+        if isinstance(after, torch.Tensor) and any(after is handle for handle in recorder.attribute_handles.values()):
+            return False  # what another attribute holds: the same tensor as the example's now, another one in later calls
+        return self._unchanged(before, after)
+
     def _unchanged(self, before: Any, after: Any) -> bool:
         """The same object, or known to have the same contents in every call."""
         if before is after:
             return True
         if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):
             recorder = self.m.recorder
-            if after is recorder.handle_of(before):
+            if after is recorder.handle_of(before) or any(r.handle is after and r.real is before for r in recorder.roots):
                 return True
             known = [self._static(t) for t in (before, after)]
             if any(t is None for t in known):  # asked first: the shape of what a run computes may be one of run time

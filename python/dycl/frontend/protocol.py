@@ -840,6 +840,8 @@ def same_object(m: Machine, a: Any, b: Any) -> bool:
             if m.is_symbolic(tensor) and callable(tensor._dycl.cell.note):
                 tensor._dycl.cell.note()
         m.told_apart.append((a, b))
+        if a is not b:
+            m.recorder.refuse_identity(a, b)
     return a is b
 
 

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors that an attribute holds from call to call, and that another name holds in the example: the other name keeps what it has."""
+
+import pytest
+import torch
+from torch import nn
+
+from tests.frontend.harness import T, check, refused
+
+UP, DOWN, BOTH = T(1.0, 2.0, 3.0), T(-1.0, -2.0, -3.0), T(1.0, -2.0, 3.0)
+CALLS = [UP, BOTH, DOWN, UP, UP]
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.zeros(3)
+        self.b = self.a
+
+
+class OneAssigned(Two):
+    def forward(self, x):
+        self.a = self.a + x
+        return (self.b + 1, self.a + 0) if x[0] > 0 else (self.b, self.a * 2)
+
+
+class BackToTheFirst(Two):
+    """A recurrent state and what it is reset to."""
+
+    def forward(self, x):
+        if x.sum() < 0:
+            self.a = self.b
+        self.a = torch.tanh(self.a + x)
+        return self.a * 2
+
+
+class Before(Two):
+    def forward(self, x):
+        self.b = self.a
+        self.a = self.a + x if x[0] > 0 else self.a - x
+        return self.b + 1
+
+
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.zeros(3)
+        self.part = self.a[1:]
+
+    def forward(self, x):
+        before = self.part.sum()
+        self.a = self.a + x
+        return before, self.part + 1 if x[0] > 0 else self.part
+
+
+class InAList(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.zeros(3)
+        self.held = [self.a]
+
+    def forward(self, x):
+        self.a = self.a + x
+        if x[0] > 0:
+            self.held[0] = self.a
+        return self.held[0] + 1, self.a + 0
+
+
+@pytest.mark.parametrize("model", [OneAssigned, BackToTheFirst, Before, Part, InAList])
+def test_the_other_name_keeps_its_tensor(model):
+    check(model, CALLS)
+
+
+class IsItTheFirst(Two):
+    def forward(self, x):
+        first = self.a is self.b
+        self.a = self.a + x
+        return self.a * 2 if first else self.a
+
+
+class IsItTheLast(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last, self.out = torch.zeros(3), torch.zeros(3)
+
+    def forward(self, x):
+        if x is self.last:
+            return self.out
+        self.last, self.out = x, x * 2
+        return self.out
+
+
+class WrittenByTheOtherName(Two):
+    def forward(self, x):
+        self.a = self.a + x
+        self.b.mul_(2)
+        return self.a * 2
+
+
+@pytest.mark.parametrize("model, match", [(IsItTheFirst, "`is` between"), (IsItTheLast, "`is` between"), (WrittenByTheOtherName, "another name holds")])
+def test_refused(model, match):
+    refused(model, CALLS, match)
