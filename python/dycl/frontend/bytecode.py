@@ -274,6 +274,8 @@ def _decode(code: types.CodeType) -> list[Instr]:
         line = p.lineno or 0 if p else 0
         span = Span(code.co_filename, line, (p.col_offset or 0) + 1 if p else 0,
                     (p.end_lineno or line) if p else line, (p.end_col_offset or 0) + 1 if p else 0)
+        if not line and instrs:  # a jump of the compiler's own: it belongs to what is before it
+            span = instrs[-1].span
         target = -1
         if ins.opcode in dis.hasjrel or ins.opcode in dis.hasjabs:
             target = index[ins.argval]

@@ -27,6 +27,7 @@ from .graph import INT, Block, Edge, Goto, ListType, ScalarType, TensorType, Val
 from .heap import DEAD, Cell, ContextCell, Items, contents_of
 from .layout import Order, is_plain, lie_alike, order_of
 from .lifting import shares_array
+from .likeness import Likeness
 from .iterators import LiveIter, MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter, view_of
 from .runtime_text import RtText
 from .rtlist import EMPTY, RtList, RtListIter, cells_of, graph_lists, join, keep_as_is, kind_of_items, leaf_types
@@ -39,6 +40,7 @@ _IMMUTABLE = (str, bytes, type(None), torch.dtype, torch.device, torch.Size, ran
               torch.layout, torch.memory_format, type(Ellipsis), type(NotImplemented))
 _ITERATORS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator, RtListIter)
 _ABSENT = object()
+_FEW = 3  # states are compared in full at once
 
 
 class Apart(Exception):
@@ -55,6 +57,7 @@ class Merger:
         self.m = machine
         self.failures: collections.Counter = collections.Counter()
         self.apart: dict[tuple, tuple[int, int]] = {}  # pair of tags, how -> (frame, its position) that differs
+        self.doubted: set[tuple] = set()  # places where the last pair did not fit: the next is tried before anything is made for it
 
     def merge(self, states: list[State]) -> list[State]:
         """As few states as possible, each standing for some of `states`."""
@@ -68,9 +71,10 @@ class Merger:
 
     def _fold(self, states: list[State], **how: bool) -> list[State]:
         groups: list[State] = []
+        likeness = Likeness(self.m, how.get("widen", False)) if len(states) > _FEW else None
         for state in states:
             for k, group in enumerate(groups):
-                merged = self.pair(group, state, **how)
+                merged = self.pair(group, state, likeness=likeness, **how)
                 if merged is not None:
                     groups[k] = merged
                     break
@@ -78,7 +82,7 @@ class Merger:
                 groups.append(state)
         return groups
 
-    def pair(self, a: State, b: State, widen: bool = False, ints: bool = True) -> State | None:
+    def pair(self, a: State, b: State, widen: bool = False, ints: bool = True, likeness: Likeness | None = None) -> State | None:
         key = (min(a.tag, b.tag), max(a.tag, b.tag), widen, ints)
         known = self.apart.get(key)
         if known is not None and known[0] < len(a.frames) - 1 and all(
@@ -86,14 +90,23 @@ class Merger:
             return None  # an outer frame keeps them apart, and it has not moved since
         if _in_different_loops(a, b):
             return None
+        unlike = likeness.differing_frame(a, b) if likeness is not None else None
+        if unlike is not None:
+            self.failures[likeness.blame(a, b, unlike)] += 1
+            self.apart[key] = (unlike, a.frames[unlike].pc)
+            return None
         block = Block(common_dominator([a.block, b.block]), self.m.span_of(a), "join")
-        union = Unifier(self.m, a, b, block, widen, ints)
+        place = (a.frames[-1].info, a.frames[-1].pc)
         try:
-            merged = union.state()
+            for trial in (True, False) if place in self.doubted else (False,):
+                union = Unifier(self.m, a, b, block, widen, ints, trial=trial)
+                merged = union.state()
         except Apart as apart:
             self.failures[str(apart)] += 1
             self.apart[key] = (union.depth, a.frames[union.depth].pc)
+            self.doubted.add(place)
             return None
+        self.doubted.discard(place)
         if a.tag != b.tag:
             merged.tag = merged.id
         else:

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What any two states that merge have in common, per frame of a state as one small number.
+
+Comparing states in full (merge.py) costs milliseconds, and of many states that meet most pairs are of different kinds: a variable is None
+in one, lists have other lengths. Two states with different marks are sure to stay apart; those with equal ones may, for
+reasons that are not looked at here: values of numbers, extents, attributes, aliases.
+
+A mark says of every live variable and operand: unbound, None, the kind of a number, a tensor's dtype and rank, a text itself, and of
+lists, tuples and dicts their lengths, keys and what is in them, a few levels deep. Where a list of run-time length is among them (or
+lists may become such ones), lists count as lists and no more: they may merge whatever is in them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .rtlist import RtList
+from .scalars import kind_of
+from .state import NULL, UNBOUND, Frame, State
+
+_DEEPEST, _LONGEST = 3, 32
+_SELF = {str, bytes, torch.dtype}  # equal or not: nothing between
+
+
+class Likeness:
+    """The marks of the states that meet at one place."""
+
+    def __init__(self, machine: Any, widen: bool):
+        self.heap = machine.heap
+        self.coarse = widen
+        self._numbers: dict[tuple, int] = {}
+        self._marks: dict[int, tuple[State, tuple[int, ...]]] = {}
+
+    def differing_frame(self, a: State, b: State) -> int | None:
+        """The outermost frame that is sure to keep two states apart."""
+        while True:
+            coarse = self.coarse
+            x, y = self._of(a), self._of(b)
+            if coarse == self.coarse:
+                break
+            self._marks.clear()  # a list of run-time length came up: what was said of lists does not hold
+        return None if x == y else next((k for k, (p, q) in enumerate(zip(x, y)) if p != q), None)
+
+    def blame(self, a: State, b: State, depth: int) -> str:
+        """The variable that does it."""
+        frame = a.frames[depth]
+        names = [name for k, name in enumerate(frame.info.local_names) if frame.info.is_live(frame.pc, k)]
+        names += [f"<operand {k}>" for k in range(len(frame.stack))]
+        x, y = (self._frame(state.frames[depth], state)[2:] for state in (a, b))
+        name = next((name for name, p, q in zip(names, x, y) if p != q), "<operands>")
+        return f"{frame.info.code.co_name}.{name}: of different kinds"
+
+    def _of(self, state: State) -> tuple[int, ...]:
+        known = self._marks.get(id(state))
+        if known is None:
+            marks = tuple(self._numbers.setdefault(self._frame(f, state), len(self._numbers)) for f in state.frames)
+            known = self._marks[id(state)] = (state, marks)
+        return known[1]
+
+    def _frame(self, frame: Frame, state: State) -> tuple:
+        live = [value for k, value in enumerate(frame.locals) if frame.info.is_live(frame.pc, k)]
+        return (id(frame.info), frame.pc, *(self._mark(x, state, 0) for x in (*live, *frame.stack)))
+
+    def _mark(self, x: Any, state: State, depth: int) -> Any:
+        if x is None or x is UNBOUND or x is NULL:
+            return id(x)
+        kind = kind_of(x)
+        if kind is not None:
+            return kind
+        cls = type(x)
+        if isinstance(x, torch.Tensor):
+            return torch.Tensor, x.dtype, x.dim()
+        if cls in _SELF:
+            return cls, x
+        if isinstance(x, RtList):
+            self.coarse = True
+            return list
+        if cls is list or cls is tuple:
+            return list if self.coarse else self._items(cls, x if cls is tuple else self._contents(x, state), state, depth)
+        if cls is dict:
+            entries = self._contents(x, state)[0]
+            keys = tuple(key for key, _ in entries)
+            if not all(type(key) is str for key in keys):
+                return dict, len(keys)
+            return dict, keys, self._items(dict, [value for _, value in entries], state, depth)
+        return cls
+
+    def _items(self, cls: type, items: Any, state: State, depth: int) -> tuple:
+        if depth >= _DEEPEST or len(items) > _LONGEST:
+            return cls, len(items)
+        return (cls, len(items), *(self._mark(item, state, depth + 1) for item in items))
+
+    def _contents(self, x: Any, state: State) -> Any:
+        return self.heap.contents_in(state.overlay, x)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many states that meet: those of different kinds are told apart without being compared in full, those of one kind merge."""
+
+import dataclasses
+import itertools
+
+import torch
+
+from dycl.frontend.options import Options
+from tests.frontend.harness import T, check, refused
+
+SIGNS = [(T(*signs),) for signs in itertools.product((-1.0, 1.0), repeat=4)]
+
+
+def test_kinds_of_values():
+    def f(x):
+        found = []
+        best = None
+        for v in x:
+            if v > 0:
+                found.append((v, "seen"))
+                best = v if best is None else best + v
+            else:
+                found.append((v * 2, None))
+        total = x.sum()
+        for v, how in found:
+            total = total + (v if how is None else v * 3)
+        return total, best, len([h for _, h in found if h])
+
+    check(f, SIGNS)
+
+
+def test_dicts_and_lists():
+    def f(x):
+        found = {}
+        for k, v in enumerate(x[1:]):
+            if v > 0:
+                found[f"k{k}"] = [v, v * 2]
+            elif k % 2:
+                found[f"k{k}"] = [v]
+        return {k: sum(v) for k, v in found.items()}
+
+    check(f, SIGNS)
+
+
+def test_lists_of_run_time_length_merge_with_lists():
+    def f(x, n):
+        made = [x[0]] if x[1] > 0 else [x[0], x[1]]
+        more = [v * 2 for v in x] if x[2] > 0 else [] if x[3] > 0 else [x[2]]
+        for k in range(int(n)):
+            made.append(x[0] * k)
+        first = made if x[3] > 0 else made + more
+        return torch.stack(first).sum(), len(first)
+
+    check(f, [(x, torch.tensor(n)) for n, (x,) in zip(itertools.cycle((0, 1, 3)), SIGNS)])
+
+
+def test_too_many_name_the_variable(monkeypatch):
+    from dycl import api
+
+    def f(x):
+        names = {}
+        for k in range(4):
+            if x[k] > 0:
+                names[f"k{k}"] = x[k]
+        return names
+
+    monkeypatch.setattr(api, "Options", lambda **given: dataclasses.replace(Options(**given), max_states=6))
+    refused(f, [(T(1, 1, 1, 1),)], "f.names: of different kinds")
