@@ -88,8 +88,33 @@ class Loops:
         """Whether a test that the input does not touch may end the loop: not one of what has not changed since its begin (an option)."""
         if not entry.static_test and entry.tests:
             self.m.heap.save()
-            entry.static_test = any(not _same(self._held(entry.snapshot, path), self._held(state, path)) for path in entry.tests)
+            entry.static_test = any(not self._alike(entry.snapshot, state, path) for path in entry.tests)
         return entry.static_test
+
+    def _others_left(self, state: State, frame: Frame, entry: LoopEntry) -> bool:
+        """Whether a test of what branches in the loop left behind (an empty list of what is to do, a None for what comes next) has ended it
+        for other states, though not for this one. Not asked of the first iterations, which most such loops have no more than."""
+        rounds, depth = self._rounds(state, entry), len(state.frames)
+        if rounds < self.m.options.max_alike or rounds % self.m.options.max_alike or frame.instr.op == "FOR_ITER":
+            return False
+        self.m.heap.save()
+        if rounds < self.m.options.max_unroll and not all(self._of_one_size(entry.snapshot, state, path) for path in entry.tests):
+            return False
+        body = frame.info.loop_body.get(entry.header, ())
+        others = [*self.m.finished, *(other for _, _, other in self.m.ready)]
+        return any(entry.token in other.lineage and (len(other.frames) < depth or other.frames[depth - 1].pc not in body) for other in others)
+
+    def _alike(self, first: State, state: State, path: tuple[str, ...]) -> bool:
+        """Whether a test of what is held there answers the same in both: it is the same, or tensors whose elements alone differ."""
+        a, b = self._held(first, path), self._held(state, path)
+        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and self.m.is_tensor(a) and self.m.is_tensor(b):
+            return a.dtype == b.dtype and len(a.shape) == len(b.shape) and all(map(_same, a.shape, b.shape))
+        return _same(a, b)
+
+    def _of_one_size(self, first: State, state: State, path: tuple[str, ...]) -> bool:
+        a, b = self._held(first, path), self._held(state, path)
+        sizes = [len(self.m.heap.contents_in(s.overlay, x)) for s, x in ((first, a), (state, b)) if type(x) is list]
+        return len(set(sizes)) < 2
 
     def _held(self, state: State, path: tuple[str, ...]) -> Any:
         """What a variable holds in a state, or an attribute that its object holds itself."""
@@ -120,6 +145,7 @@ class Loops:
             return self._bounded(state, frame, entry, iteration)
         if entry.mode == "loop":
             return self._close(state, frame, entry)
+        entry.exit_forked = entry.exit_forked or self._others_left(state, frame, entry)
         if not entry.exit_forked or iteration < self.m.options.max_unroll and self._may_end(state, entry):
             return self._bounded(state, frame, entry, iteration)
         if entry.mode == "try" and frame.instr.op == "FOR_ITER" and self._counts_off(frame.stack[-1]):
