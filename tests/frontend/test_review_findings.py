@@ -324,3 +324,33 @@ def test_callbacks_that_change_what_is_not_theirs():
         with pytest.raises(dycl.CompileError, match="writes to"):
             dycl.compile(model, (T(-1, -2),))
     assert not seen and rows == [3, 1]
+
+
+# ---- tensors made of lists that may be empty ----------------------------------------------------------
+
+
+def counted(n, number):
+    found = []
+    for k in range(n.item()):
+        found.append(number(k))
+    return found
+
+
+@pytest.mark.parametrize("number", [lambda k: k * 2, lambda k: k > 1, lambda k: k * 0.5, lambda k: (k, k + 1)], ids=["int", "bool", "float", "pair"])
+def test_a_tensor_of_no_numbers(number):
+    check(lambda n: torch.tensor(counted(n, number)), [torch.tensor(n) for n in (3, 0, 5)])
+
+
+def test_concatenations_that_torch_rejects():
+    check(lambda n: torch.cat(counted(n, lambda k: torch.ones(k + 1))), [torch.tensor(n) for n in (3, 0)])
+    check(lambda n: torch.stack(counted(n, lambda k: torch.ones(2))), [torch.tensor(n) for n in (3, 0)])
+    check(lambda n: torch.cat(counted(n, lambda k: torch.ones(()))), [torch.tensor(n) for n in (3, 4)])
+
+
+def test_nothing_between_printed_words():
+    check(lambda n: print("a", n.item(), "b", sep="") if n.item() > 3 else print("a", n.item(), sep=None), [torch.tensor(3), torch.tensor(4)])
+
+
+def test_powers_with_a_modulus():
+    check(lambda n: pow(n.item(), 2, 7) if n.item() > 3 else pow(n.item(), 3, -7), [torch.tensor(3), torch.tensor(4)])
+    refused(lambda n: pow(n.item(), -1, 7), [torch.tensor(3)], "negative")

@@ -10,8 +10,9 @@ import torch
 
 from . import iterators, protocol, shims
 from .diagnostics import CaptureRefusal
+from .graph import ScalarType
 from .handlers import handles
-from .rtlist import RtList
+from .rtlist import RtList, leaf_types
 from .values import RtInt, RtScalar
 
 
@@ -61,7 +62,8 @@ def _legacy_tensor(dtype):
         if len(args) == 1 and type(args[0]) in (list, tuple) and m.has_runtime(args[0]):
             made = m.recorder.call(torch.tensor, (args[0],), {"dtype": exact})
         elif len(args) == 1 and isinstance(args[0], RtList):
-            made = m.lists.numbers(args[0], exact)
+            whole = all(isinstance(t, ScalarType) and t.kind != "float" for t in leaf_types(args[0].kind))
+            made = m.lists.numbers(args[0], dtype() if whole else exact)
         else:
             return NotImplemented
         if made.dtype.is_floating_point and not dtype().is_floating_point:

@@ -120,6 +120,8 @@ def _pow(m, s, args, kwargs):
     if len(args) == 2 and m.has_runtime(args):
         return protocol.binary(m, s, "pow", args[0], args[1], False)
     if len(args) == 3 and m.has_runtime(args):
+        if not (type(args[1]) is int and args[1] >= 0):
+            raise CaptureRefusal("pow() with a modulus and an exponent that may be negative", "write (a ** b) % c", kind="pow")
         power = protocol.binary(m, s, "pow", args[0], args[1], False)
         return protocol.binary(m, s, "mod", power, args[2], False)
     return NotImplemented

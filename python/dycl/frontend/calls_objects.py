@@ -217,7 +217,7 @@ def _print(m, s, args, kwargs):
     pieces: list = []
     for k, arg in enumerate(args):
         if k:
-            pieces.append(kwargs.get("sep") or " ")
+            pieces.append(" " if kwargs.get("sep") is None else kwargs["sep"])
         if isinstance(arg, (RtScalar, RtText)):
             pieces.append(arg)
         elif m.has_runtime(arg):

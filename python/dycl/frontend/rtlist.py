@@ -282,6 +282,8 @@ class Lists:
             return self.append(x, args[0])
         if name == "pop":
             return self.pop(x, args[0] if args else -1)
+        if name == "insert" and x.kind == EMPTY:
+            return self.append(x, args[1])
         if name == "insert":
             values, index = self._columns(x, args[1]), self._index(args[0])
             return self._install(x, [self._host("list.insert", [v, index, leaf], self._wider(v, leaf))
@@ -354,16 +356,19 @@ class Lists:
     def tensor(self, x: RtList, how: str, axis: int) -> Any:
         """torch.stack or torch.cat."""
         m = self.m
+        error = ValueError if how == "cat" else RuntimeError
         if x.kind == EMPTY:
-            raise RuntimeError(f"{how} expects a non-empty TensorList")
+            raise error(f"{how} expects a non-empty TensorList")
         if x.kind[0] != "tensor" and not (x.kind[0] == "numpy" and how == "stack" and axis == 0):
             self.refuse(x, CaptureRefusal(f"torch.{how} of a list of {x.kind[0]}s whose length is known only at run time",
                                           kind="list.stack"))
         nonempty = m.scalars.compare("gt", self.length(x), 0)
         if nonempty is not True:
-            m.recorder.check(nonempty.value, f"{how} expects a non-empty list of tensors", "RuntimeError")
+            m.recorder.check(nonempty.value, f"{how} expects a non-empty list of tensors", error.__name__)
         type_ = x.kind[1]
         rank = len(type_.shape) + (how == "stack")
+        if not rank:
+            raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
         if not -rank <= axis < rank:
             raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {axis})")
         axis %= rank
@@ -390,11 +395,18 @@ class Lists:
         if x.kind[0] not in ("int", "float", "bool"):
             self.refuse(x, CaptureRefusal("torch.tensor of a list whose length is known only at run time",
                                           "use torch.stack", kind="list.stack"))
+        if dtype is None and x.kind[0] != "float" and not self._has_some(x) and not self.m.truth(self.length(x)):
+            return self.m.recorder.call(torch.zeros, (0,), {"dtype": torch.get_default_dtype()})  # of no numbers torch knows no kind
         dtype = dtype or {"int": torch.int64, "float": torch.get_default_dtype(), "bool": torch.bool}[x.kind[0]]
         value = self._host("list.to_tensor", [x.values[0]], TensorType(dtype, (None,)), dtype=dtype_name(dtype))
         return self._handle(dtype, [None], value, torch.device("cpu"))
 
     # -- parts ---------------------------------------------------------------------------------
+
+    def _has_some(self, x: RtList) -> bool:
+        """Something has just been put into it."""
+        node = self.m.recorder.producers.get(x.values[0])
+        return isinstance(node, HostNode) and (node.op in ("list.append", "list.insert", "list.set") or node.op == "list.new" and bool(node.operands))
 
     def _host(self, op: str, operands: list, type_: Any, **attrs: Any) -> Value:
         return self.m.recorder.host(op, operands, type_, **attrs)
