@@ -2,6 +2,8 @@
 """Exceptions arrive as they were raised: class, arguments, attributes, text; also those whose classes share a name, and those
 that torch raises for memory that is read and written at once."""
 
+import contextlib
+
 import numpy as np
 import pytest
 import torch
@@ -108,6 +110,30 @@ def array_that_nobody_has(x):
         t.add_(x)
         u[0] = 4
     return t, u
+
+
+@contextlib.contextmanager
+def watched():
+    try:
+        yield
+    finally:
+        pass
+
+
+@case(*V)
+def text_of_run_time_through_a_generator(x):
+    with watched():
+        if x[0] > 0:
+            raise ValueError(f"bad {x.sum().item()} of {x}")
+    return x
+
+
+@case(*V)
+def end_of_an_iteration_through_a_generator(x):
+    with watched():
+        if x[0] > 0:
+            raise StopIteration("here")
+    return x
 
 
 test_program = case.test()

@@ -462,7 +462,7 @@ class Machine:
                 self.heap.touch(frame.generator)
                 frame.generator.finish()
                 if isinstance(error, StopIteration):
-                    error = RuntimeError("generator raised StopIteration")
+                    error = ended_by(error)
             state.frames.pop()
             popped = True
         state.finished = ("raise", error)
@@ -735,6 +735,13 @@ _SHAPES_OF_TORCH = tuple(os.path.join(os.path.dirname(torch.__file__), part) for
 _RECORDING = {f"{name}.py" for name in (
     "aliases", "building", "calls", "composed", "constants", "dispatch", "exits", "form_rules", "forms", "graph", "indexing",
     "inplace", "lifting", "loops", "merge", "plans", "reach", "symbol_lowering", "symbol_text", "symbols", "views", "whole", "whole_shapes")}
+
+
+def ended_by(error: StopIteration) -> RuntimeError:
+    """What a generator raises instead (PEP 479)."""
+    made = RuntimeError("generator raised StopIteration")
+    made.__cause__ = made.__context__ = error
+    return made
 
 
 def refuse_own_error(error: Exception) -> None:

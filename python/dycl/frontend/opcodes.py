@@ -19,7 +19,7 @@ import numpy as np
 
 from . import iterators, keys, protocol, tables
 from .diagnostics import CaptureRefusal
-from .machine import JUMPED, PUSHED
+from .machine import JUMPED, PUSHED, ended_by
 from .runtime_text import RtText, format_value
 from .rtlist import RtList
 from .state import NULL, UNBOUND
@@ -770,7 +770,7 @@ def call_intrinsic_1(m, s, f, i):
         return HANDLERS[name](m, s, f, i)
     if name == "STOPITERATION_ERROR":
         error = f.stack.pop()
-        f.stack.append(RuntimeError("generator raised StopIteration") if isinstance(error, StopIteration) else error)
+        f.stack.append(ended_by(error) if isinstance(error, StopIteration) else error)
     elif name in ("TYPEVAR", "PARAMSPEC"):
         kind = typing.TypeVar if name == "TYPEVAR" else typing.ParamSpec
         f.stack.append(kind(f.stack.pop(), infer_variance=True))

@@ -29,7 +29,7 @@ class Thrown(Exception):
     """An exception of the user's program that begins in the frame just pushed (generator.throw)."""
 
     def __init__(self, error: BaseException):
-        super().__init__(repr(error))
+        super().__init__(type(error).__name__)  # its text may be known only at run time
         self.error = error
 
 
