@@ -20,6 +20,7 @@ from .arguments import Entering, extra_keywords, match, sharing
 from .frontend import places
 from .frontend.inputs import InputError
 from .frontend.layout import fits
+from .frontend.parameterness import was_asked
 from .frontend.raised import Raised
 from .frontend.sameness import same
 from .frontend.structure import ABSENT, OPEN, Made, filled, fits as is_one_of, from_json, imported, key_to_json, open_leaves, rebuild, taken, to_json, whole_to_json
@@ -41,12 +42,14 @@ class Interface:
     random: bool = False
     initials: dict = dataclasses.field(default_factory=dict)
     index_errors: dict = dataclasses.field(default_factory=dict)  # ONNX op -> what torch raises where an index is out of range
-    themselves: list = dataclasses.field(default_factory=list)  # per variant: (place, "input" or "state", number) of what is given back itself
+    themselves: list = dataclasses.field(default_factory=list)  # per variant: (place, "input", "state", "held" or "own", number) of what is given back itself
+    own: list = dataclasses.field(default_factory=list)  # tensors of the model that are given back as they are
     layouts: list = dataclasses.field(default_factory=list)  # how each input must lie in memory, where that matters (layout.py)
     kept: bool = False  # loaded from a file
     failures: list = dataclasses.field(default_factory=list)  # the writes that a call may leave which raises
     apart: list = dataclasses.field(default_factory=list)  # pairs of tensors of which the model asks whether they are one
     gradients: list = dataclasses.field(default_factory=list)  # requires_grad of the example's tensors, if the model asks
+    parameters: list = dataclasses.field(default_factory=list)  # (number, whether it is an nn.Parameter) of the tensors of which the model asks
     sharing: list | None = None  # which lists, dicts and objects among the arguments are one
     extra_keywords: list = dataclasses.field(default_factory=list)  # keywords that go into **kwargs, which keeps their order
     kept_inputs: dict = dataclasses.field(default_factory=dict)  # name -> number of an input that such a call may have written
@@ -71,7 +74,7 @@ class Interface:
                      dict(captured.inputs.m.recorder.symbols.ranges), list(graph.input_names), inputs.argument_names,
                      captured.guards, random)
         result.failures = outputs.failures
-        result.themselves = outputs.themselves
+        result.themselves, result.own = outputs.themselves, outputs.own
         layout = captured.inputs.m.recorder.layout
         if layout.matters or layout.offset_matters:
             result.layouts = [layout.of(handle) for handle in inputs.handles]
@@ -80,6 +83,7 @@ class Interface:
         result.apart = [[number[id(x)] for x in pair] for pair in machine.told_apart if all(id(x) in number for x in pair)]
         if machine.gradients_asked:
             result.gradients = [bool(x.requires_grad) for x in inputs.examples]
+        result.parameters = [[k, isinstance(x, torch.nn.Parameter)] for k, (handle, x) in enumerate(zip(inputs.handles, inputs.examples)) if was_asked(handle)]
         result.sharing = sharing(entering.containers)
         result.extra_keywords = extra_keywords(inputs.callable, list(inputs.given[1]))
         result.kept_inputs = {name: order[id(root.handle)] for name, root in outputs.kept_inputs.items()}
@@ -126,6 +130,9 @@ class Interface:
         for k, wanted in enumerate(self.gradients):
             if found[k].requires_grad != wanted:
                 raise InputError(f"{self.names[k]}: requires_grad is {found[k].requires_grad}, was {wanted} at compile time, and the model asks")
+        for k, wanted in self.parameters:
+            if isinstance(found[k], torch.nn.Parameter) != wanted:
+                raise InputError(f"{self.names[k]}: was {'an' if wanted else 'no'} nn.Parameter at compile time, and the model asks")
         for k, wanted in enumerate(self.layouts):
             if not fits(found[k], wanted):
                 raise InputError(f"{self.names[k]}: lies in memory in another way than the example did, and the model depends on that; "
@@ -192,7 +199,8 @@ class Interface:
         body, writes = self.variants[number]
         values = [slots[k] for k in self.slots[number]]
         for place, kind, which in self.themselves[number]:
-            values[place] = originals[which] if kind == "input" else self.states[which][2]
+            values[place] = originals[which] if kind == "input" else new_states[which] if kind == "held" else self.own[which] if kind == "own" \
+                else self.states[which][2]
         leaves = iter(values)
         made = Made(self._call.given)
         leaves = _numpy_leaves(leaves, self.variants[number])
@@ -267,7 +275,7 @@ class Interface:
             "states": [name for name, *_ in self.states],
             "exceptions": {n: f"{c.__module__}:{c.__qualname__}" for n, c in self.exceptions.items()},
             "raised": self.exceptions.looks_to_json(), "random": self.random, "index_errors": self.index_errors, "kept_inputs": self.kept_inputs,
-            "apart": self.apart, "gradients": self.gradients, "sharing": self.sharing, "extra_keywords": self.extra_keywords,
+            "apart": self.apart, "gradients": self.gradients, "parameters": self.parameters, "sharing": self.sharing, "extra_keywords": self.extra_keywords,
             "layouts": self.layouts, "themselves": [[t for t in found if t[1] == "input"] for found in self.themselves],
         }
 
@@ -295,6 +303,7 @@ class Interface:
         loaded.themselves = data.get("themselves") or [[] for _ in loaded.variants]
         loaded.layouts = data.get("layouts", [])
         loaded.apart, loaded.gradients = data.get("apart", []), data.get("gradients", [])
+        loaded.parameters = data.get("parameters", [])
         loaded.sharing, loaded.extra_keywords = data.get("sharing"), data.get("extra_keywords", [])
         loaded.kept = True
         return loaded

@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import nn
 
+import dycl
 from tests.frontend.harness import T, check, refused
 
 UP, DOWN, BOTH = T(1.0, 2.0, 3.0), T(-1.0, -2.0, -3.0), T(1.0, -2.0, 3.0)
@@ -100,3 +101,27 @@ class WrittenByTheOtherName(Two):
 @pytest.mark.parametrize("model, match", [(IsItTheFirst, "`is` between"), (IsItTheLast, "`is` between"), (WrittenByTheOtherName, "another name holds")])
 def test_refused(model, match):
     refused(model, CALLS, match)
+
+
+class Held(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.h = torch.zeros(3)
+        self.w = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        if x[0] > 0:
+            self.h = self.h + x
+        return self.h, self.w, self.w + x
+
+
+def test_what_an_attribute_holds_is_given_back_itself():
+    model, eager = Held(), Held()
+    program = dycl.compile(model, (UP,))
+    for x in CALLS:
+        with torch.no_grad():
+            (h, w, _), (wanted, _, _) = program(x), eager(x)
+            assert h is model.h and w is model.w
+            h.mul_(2)  # the caller's to do, and the next call sees it
+            wanted.mul_(2)
+        assert torch.equal(model.h, eager.h)

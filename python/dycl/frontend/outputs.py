@@ -62,6 +62,7 @@ class Outputs:
         self.raising: list[End] = []
         self.failures: list[tuple] = []  # the different writes that ends leave which raise
         self.kept_inputs: dict[str, Any] = {}  # name under which a raise keeps an input -> its root
+        self.own: list[torch.Tensor] = []  # of the model, given back as they are
         self.changed: set = set()  # (id of the owner, name) of what some path leaves different
         self.owned: set | None = None  # ids of what belongs to the model
         self.place: Span | None = None  # the user's line that wrote what is looked at
@@ -192,16 +193,26 @@ class Outputs:
         return self.inputs.objects.get(id(obj), (None, None))[1]
 
     def _themselves(self, leaves: list) -> dict[int, tuple]:
-        """Which results are arguments or buffers, not copies of them: the caller gets these tensors."""
+        """Which results are arguments, buffers or what an attribute holds from now on, not copies of them: the caller gets these tensors."""
         recorder = self.m.recorder
         known = {id(handle): ("input", k) for k, handle in enumerate(self.inputs.handles)}
+        known |= {id(places.read(owner, key)): ("held", k) for k, (_, kind, owner, key) in enumerate(self.inputs.states)
+                  if kind == "attribute-tensor" and id(places.read(owner, key)) not in known}
         known |= {id(recorder.handle_of(owner)): ("state", k) for k, (_, kind, owner, _) in enumerate(self.inputs.states)
                   if kind == "tensor"}
         found: dict[int, set] = {}
         for leaf in leaves:
             if isinstance(leaf, torch.Tensor):
-                found.setdefault(self._value(leaf).id, set()).add(known.get(id(self._handle(leaf))))
+                found.setdefault(self._value(leaf).id, set()).add(known.get(id(self._handle(leaf))) or self._own(leaf))
         return {value: which.pop() for value, which in found.items() if len(which) == 1 and None not in which}
+
+    def _own(self, tensor: torch.Tensor) -> tuple | None:
+        """A parameter, buffer or constant of the model's that no path writes."""
+        if is_handle(tensor):
+            return None
+        number = next((k for k, known in enumerate(self.own) if known is tensor), len(self.own))
+        self.own[number:number + 1] = [tensor]
+        return ("own", number)
 
     def _handle(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor if is_handle(tensor) else self.m.recorder.lift(tensor)
