@@ -354,3 +354,24 @@ def test_nothing_between_printed_words():
 def test_powers_with_a_modulus():
     check(lambda n: pow(n.item(), 2, 7) if n.item() > 3 else pow(n.item(), 3, -7), [torch.tensor(3), torch.tensor(4)])
     refused(lambda n: pow(n.item(), -1, 7), [torch.tensor(3)], "negative")
+
+
+def test_parameters_among_the_arguments():
+    def model(x):
+        return (x * 2 if isinstance(x, torch.nn.Parameter) else x * 3) if positive(x) else -x
+
+    parameter = torch.nn.Parameter(T(1, 2))
+    for given, other in ((T(1, 2), parameter), (parameter, T(1, 2))):
+        program = dycl.compile(model, (given,))
+        assert torch.equal(program(given), model(given))
+        with pytest.raises(dycl.InputError, match="nn.Parameter"):
+            program(other)
+    unasked = dycl.compile(lambda x: x if positive(x) else -x, (T(1, 2),))
+    assert torch.equal(unasked(parameter), T(1, 2))
+
+
+def test_complex_tensors_are_refused_with_a_place_or_a_name():
+    for model, args in [(lambda z, x: z if positive(x) else z, (torch.ones(2, dtype=torch.complex64), T(1, 2))),
+                        (lambda x: torch.zeros(2, dtype=torch.complex64) if positive(x) else x, (T(1, 2),))]:
+        with pytest.raises(dycl.CompileError, match="complex"):
+            dycl.compile(model, args)

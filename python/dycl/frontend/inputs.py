@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from . import places, shims
+from . import parameterness, places, shims
 from .diagnostics import CaptureRefusal
 from .graph import BOOL, FLOAT, INT, ScalarType, Value
 from .heap import slot_names
@@ -113,8 +113,11 @@ class Inputs:
         known = self._seen.get(id(x))
         if known is not None:  # one input, and a call must pass one tensor in both places
             return known
+        if x.is_complex():
+            raise CaptureRefusal(f"the argument {path} is a tensor of complex numbers", "pass torch.view_as_real of it", kind="dtype.complex")
         dynamic = self._dynamic(path)
         handle, value = self.m.recorder.input_tensor(x, _clean(path), dynamic, self.m.options.ranges)
+        parameterness.note_argument(handle, x)
         self.m.graph.inputs.append(value)
         self.m.graph.input_names.append(path)
         self.leaves.append((path, "tensor"))

@@ -16,6 +16,7 @@ from .diagnostics import CaptureRefusal
 
 _NOTE = "_dycl_parameter"
 _MADE = "_dycl_made_parameter"
+_ASKED = "_dycl_asked_parameter"
 
 
 def of(x: torch.Tensor) -> str:
@@ -30,7 +31,18 @@ def note_merged(merged: torch.Tensor, *parts: torch.Tensor) -> None:
         setattr(merged, _MADE, any(map(_is_made, parts)))
 
 
+def note_argument(handle: torch.Tensor, example: torch.Tensor) -> None:
+    if isinstance(example, torch.nn.Parameter):
+        setattr(handle, _NOTE, "yes")
+
+
+def was_asked(handle: torch.Tensor) -> bool:
+    """Whether the model asked if this argument is one: then calls must pass the like."""
+    return getattr(handle, _ASKED, False)
+
+
 def ask(x: torch.Tensor) -> bool:
+    setattr(x, _ASKED, True)
     found = of(x)
     if found == "mixed":
         raise CaptureRefusal("the model asks whether a tensor is an nn.Parameter, which it is in some paths only",
