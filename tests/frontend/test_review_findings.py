@@ -375,3 +375,21 @@ def test_complex_tensors_are_refused_with_a_place_or_a_name():
                         (lambda x: torch.zeros(2, dtype=torch.complex64) if positive(x) else x, (T(1, 2),))]:
         with pytest.raises(dycl.CompileError, match="complex"):
             dycl.compile(model, args)
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+
+class DoubledToo(Doubled):
+    pass
+
+
+def test_functions_of_autograd_that_inherit_their_context():
+    check(lambda x: DoubledToo.apply(x) if positive(x) else x, [T(1, 2), T(-1, -2)])

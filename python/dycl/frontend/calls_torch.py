@@ -271,7 +271,7 @@ def autograd_apply(cls, m, s, args, kwargs):
         forward = types.MethodType(forward.__func__, cls)
     elif isinstance(forward, staticmethod):
         forward = forward.__func__
-    if "setup_context" in cls.__dict__:
+    if cls.setup_context is not torch.autograd.Function.setup_context:
         return protocol.call(m, s, forward, args, kwargs)
     return protocol.call(m, s, forward, (context, *args), kwargs)
 
