@@ -121,6 +121,8 @@ def _as_it_is_now(result: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _modules(value: Any, depth: int = 4) -> list:
+    if isinstance(value, types.MethodType):
+        value = value.__self__
     if isinstance(value, torch.nn.Module):
         return [value]
     held = value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, dict) else vars(

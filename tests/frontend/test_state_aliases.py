@@ -125,3 +125,35 @@ def test_what_an_attribute_holds_is_given_back_itself():
             h.mul_(2)  # the caller's to do, and the next call sees it
             wanted.mul_(2)
         assert torch.equal(model.h, eager.h)
+
+
+class NextMethod(nn.Module):
+    """What to do next is one of the model's own methods."""
+
+    def __init__(self):
+        super().__init__()
+        self.step, self.n, self.table = self.first, 0, {"f": self.first}
+
+    def first(self, x):
+        self.step, self.n = self.second, self.n + 1
+        return x + 1
+
+    def second(self, x):
+        if x[0] > 0:
+            self.step = self.first
+        return x * 2
+
+    def forward(self, x):
+        y = self.step(x) + self.table["f"](x)
+        self.table["f"] = self.second if x[0] > 0 else self.first
+        return y, self.n
+
+
+def test_methods_as_states():
+    check(NextMethod, [UP, DOWN, UP, BOTH, DOWN])
+
+
+def test_a_method_given_back():
+    model = NextMethod()
+    program = dycl.compile(lambda x: (model.second if x[0] > 0 else model.first, x + 1), (UP,))
+    assert program(UP)[0] == model.second and program(DOWN)[0] == model.first

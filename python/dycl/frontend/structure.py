@@ -123,7 +123,8 @@ class Flattener:
 
     def _code(self, obj: Any, path: str) -> tuple:
         """A function, method, view or the like: given back as it is, so nothing that a run computes may be in it."""
-        if self._holds(obj, 0):
+        kept = isinstance(obj, types.MethodType) and isinstance(obj.__self__, torch.nn.Module) and not path.startswith("result")
+        if not kept and self._holds(obj, 0):  # what the program does to a module that keeps one of its methods is written to it
             self.refuse(obj, path)
         return self.static_object(obj, path)
 
