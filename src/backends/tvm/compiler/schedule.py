@@ -18,7 +18,7 @@ from tvm.s_tir.schedule import ScheduleError
 SPATIAL, REDUCTION = 0, 2
 WORTH_TILING = 512  # multiply-adds
 WORTH_THREADS = 200_000  # multiply-adds, or elements times 8
-TRANSPOSED = (8, 32)  # elements along the axis that is written in order, and along the one that is read in order
+TRANSPOSED = (16, 8)  # elements along the axis that is written in order, and along the one that is read in order
 IN_STRIPS = "winograd_"  # names of blocks that winograd.py orders
 IN_GROUPS = "grouped_"  # and of those whose channels have operands of their own
 IN_PANELS = "packed_"  # names of blocks whose weights stand in panels (packed.py)

@@ -25,7 +25,9 @@ WORTH = 16  # channels: with fewer, the transforms take longer than what they sp
 PREFIX, GROUPED = schedule.IN_STRIPS, schedule.IN_GROUPS
 MOST_MERGED = 4  # groups: more of them are mostly zeros
 OUT_ELEMENTWISE = 4  # TVM's name for what elementwise steps may be fused to
-STRIP = 20  # transforms at least in a strip, with weights that stay in the caches
+STRIP_BYTES = 64 << 10  # of windows and products of a strip, with weights that stay in the caches
+MIN_STRIP = 8  # transforms
+STRIP = 20  # transforms in a strip, with weights that do not: a multiple of these, at least
 WIDEST = 32  # transforms along a row of a strip
 SMALL_WEIGHTS = 256 << 10  # bytes of transformed weights
 
@@ -214,9 +216,15 @@ def operand(function: tirx.PrimFunc) -> int:
     return next(i for i, p in enumerate(sch.mod["main"].params) if source.same_as(p))
 
 
-def _strip(rows: int, columns: int, weight_bytes: int) -> tuple[int, int]:
-    """Rows and columns of transforms in a strip: the more weights there are, the more often they must be used once they are here."""
-    wanted = STRIP if weight_bytes <= SMALL_WEIGHTS else 2 * STRIP if weight_bytes <= 4 * SMALL_WEIGHTS else 4 * STRIP
+def _strip(rows: int, columns: int, c: int, k: int) -> tuple[int, int]:
+    """Rows and columns of transforms in a strip: what is between fits the caches, as long as weights do; the more weights there are,
+    the more often they must be used once they are here."""
+    weights = WINDOW * WINDOW * c * k * 4
+    if weights <= SMALL_WEIGHTS:
+        wanted = max(MIN_STRIP, STRIP_BYTES // (WINDOW * WINDOW * 4 * (c + k)))
+        across = max(d for d in schedule._divisors(columns) if d <= wanted)
+        return max(d for d in schedule._divisors(rows) if d * across <= wanted or d == 1), across
+    wanted = 2 * STRIP if weights <= 4 * SMALL_WEIGHTS else 4 * STRIP
     across = max(d for d in schedule._divisors(columns) if d <= max(WIDEST, wanted))
     return next((d for d in schedule._divisors(rows) if d * across >= wanted), rows), across
 
@@ -226,15 +234,16 @@ def space(function: tirx.PrimFunc, machine: schedule.Machine) -> dict[str, list]
     sch = s_tir.Schedule(function)
     products = sch.get_sblock(PREFIX + "products")
     rows, columns, k = [int(v.dom.extent) for v in sch.get(products).iter_vars if int(v.iter_type) == schedule.SPATIAL][-3:]
-    usual = math.prod(_strip(rows, columns, _weight_bytes(sch, products)))
+    usual = math.prod(_strip(rows, columns, _summed(sch, products), k))
     strips = [(r, c) for r in schedule._divisors(rows) for c in schedule._divisors(columns) if r * c >= min(8, rows * columns)]
     strips.sort(key=lambda s: (abs(math.log(s[0] * s[1] / usual)), -s[1]))
     tiles = schedule.tiles(rows, columns, k // machine.lanes, machine)
     return {"strip": strips[:10], "tile": tiles[:12], "order": ["rows", "channels"], "unroll": [2, 4]}
 
 
-def _weight_bytes(sch, products) -> int:
-    return schedule._bytes(next(r.source for r in sch.get(products).reads if len(r.source.shape) == 4))
+def _summed(sch, products) -> int:
+    """Channels of the operand."""
+    return next(int(v.dom.extent) for v in sch.get(products).iter_vars if int(v.iter_type) == schedule.REDUCTION)
 
 
 def scheduled(function: tirx.PrimFunc, machine: schedule.Machine, choice: schedule.Choice = schedule.Choice()) -> tirx.PrimFunc:
@@ -249,7 +258,7 @@ def scheduled(function: tirx.PrimFunc, machine: schedule.Machine, choice: schedu
     _, _, count, rows, columns, k = spatial
     if [int(v.dom.extent) for v in sch.get(last).iter_vars] != [count, TILE * rows, TILE * columns, k]:
         raise ValueError("what follows the convolution has other axes")
-    strip, across = choice.strip or _strip(rows, columns, _weight_bytes(sch, products))
+    strip, across = choice.strip or _strip(rows, columns, _summed(sch, products), k)
     n, y, x, c = sch.get_loops(last)
     y_out, y_in, y_tile = sch.split(y, [None, strip, TILE])
     x_out, x_in, x_tile = sch.split(x, [None, across, TILE])
