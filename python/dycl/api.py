@@ -4,17 +4,13 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import time
 import warnings
 from typing import Any, Callable, Sequence
 
-import torch
-
 from . import engines
 from .frontend.capture import capture
-from .frontend.diagnostics import CompileError, CompileWarning
+from .frontend.diagnostics import CompileWarning
 from .frontend.options import Options
 from .interface import Interface
 
@@ -80,7 +76,7 @@ def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | No
 
 
 class CompiledProgram:
-    """Called like the model it was compiled from. One call at a time; see `clone` for threads."""
+    """Called like the model it was compiled from. Threads may call one at the same time unless it keeps or writes states."""
 
     def __init__(self, engine: Any, interface: Interface, model: Any, report: dict):
         self._engine, self._interface, self._model, self._report = engine, interface, model, report
@@ -140,14 +136,3 @@ class CompiledProgram:
     def ir_text(self) -> str:
         """The program as it was captured, before the passes."""
         return self._engine.ir_text()
-
-
-def _scratch() -> str:
-    folder = tempfile.mkdtemp(prefix="dycl-")
-    import atexit
-
-    atexit.register(shutil.rmtree, folder, True)
-    return folder
-
-
-assert torch is not None and CompileError is not None

@@ -13,7 +13,6 @@ import itertools
 import threading
 from typing import Any
 
-import numpy as np
 import torch
 
 from .arguments import Entering, extra_keywords, match, sharing
@@ -375,6 +374,3 @@ def _write(owner: Any, name: Any, value: Any) -> None:
             owner.update(value)
     else:
         places.write(owner, name, value)
-
-
-assert np is not None and from_json is not None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import types
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,7 +121,3 @@ def _check_guards(machine: Machine) -> None:
         value = recorder.symbols.lower(fact)
         recorder.check(value, f"the program was compiled for inputs with {text}; compile it with such an example",
                        "ValueError")
-
-
-def is_callable(fn: Any) -> bool:
-    return callable(fn) or isinstance(fn, types.MethodType)

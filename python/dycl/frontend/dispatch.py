@@ -225,9 +225,6 @@ class DispatchRecorder(TorchDispatchMode):
         raise CaptureRefusal(f"{func.overloadpacket.__name__} changes a tensor's shape in place",
                              "use the form without the underscore and assign its result", kind="inplace.metadata")
 
-    def _sparse(self, func, args, kwargs):
-        raise CaptureRefusal(f"{func} is not supported", "use dense tensors", kind="tensor.layout")
-
 
 _SPECIAL = {
     aten._local_scalar_dense.default: "item",

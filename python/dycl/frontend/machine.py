@@ -829,7 +829,3 @@ def user_stack(state: State) -> list[tuple[Span, str]]:
 
 def goto(block: Block, target: Block, args: list) -> None:
     block.exit = Goto(Edge(target, args))
-
-
-def is_python_function(f: Any) -> bool:
-    return isinstance(f, types.FunctionType)

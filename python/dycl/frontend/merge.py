@@ -24,7 +24,7 @@ from . import effects, parameterness
 from .arrays import RtArray
 from .facts import hull, joined
 from .graph import INT, Block, Edge, Goto, ListType, ScalarType, TensorType, Value, common_dominator, dominates
-from .heap import DEAD, Cell, ContextCell, Items, contents_of
+from .heap import DEAD, Cell, ContextCell, Items
 from .layout import Order, is_plain, lie_alike, order_of
 from .lifting import shares_array
 from .likeness import Likeness
@@ -39,6 +39,7 @@ from .values import BY_KIND, RtScalar
 _IMMUTABLE = (str, bytes, type(None), torch.dtype, torch.device, torch.Size, range, frozenset, np.dtype, complex,
               torch.layout, torch.memory_format, type(Ellipsis), type(NotImplemented))
 _ITERATORS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator, RtListIter)
+_WITH_ITEMS = (list, set, collections.deque, bytearray, types.CellType)
 _ABSENT = object()
 _FEW = 3  # states are compared in full at once
 
@@ -212,7 +213,7 @@ class Unifier:
             return False
         held: list = []
         cells: set[int] = set()
-        _add_contents(held, cells, self.m.born, contents)
+        _add_contents(held, cells, self.m.born, contents, self.m.heap.objects[key])
         while held and cells.isdisjoint(self.diff):
             x = held.pop()
             if id(x) in self.m.born or id(x) in self.diff or isinstance(x, (RtArray, RtList, functools.partial)):
@@ -938,7 +939,7 @@ def reachable(m, state: State) -> tuple[set[int], set[int]]:
         elif effects.hides(type(x)) and id(x) not in heap.objects:
             work.extend(gc.get_referents(x) if m.is_born(x) else ())
         elif m.is_born(x) or id(x) in heap.objects or _may_hold(x):
-            _add_contents(work, found, m.born, heap.contents_in(state.overlay, x))
+            _add_contents(work, found, m.born, heap.contents_in(state.overlay, x), x)
     return found, seen
 
 
@@ -963,18 +964,21 @@ def _add_items(work: list, found: set[int], born: dict, items: Any) -> None:
     work.extend(items)
 
 
-def _add_contents(work: list, found: set[int], born: dict, contents: Any) -> None:
-    if isinstance(contents, tuple):
+def _add_contents(work: list, found: set[int], born: dict, contents: Any, obj: Any) -> None:
+    """What an object with these contents refers to. A dict among its items is an object like others: what it holds is its state's business."""
+    if isinstance(obj, dict):
+        entries, extra = contents
+        _add_items(work, found, born, [x for entry in entries for x in entry])
+        _add_items(work, found, born, (extra or {}).values())
+    elif not isinstance(contents, tuple):
+        work.append(contents)
+    elif not isinstance(obj, _WITH_ITEMS) and not hasattr(type(obj), "dycl_contents"):  # attributes: in __dict__ if there is one, and in slots
+        for held in contents:
+            _add_items(work, found, born, (held or {}).values())
+    else:
+        _add_items(work, found, born, contents)
         if type(contents) is Items:
             _add_items(work, found, born, contents.attributes.values())
-        if not any(issubclass(kind, (tuple, dict)) for kind in set(map(type, contents))):
-            return _add_items(work, found, born, contents)
-        for item in contents:
-            _add_contents(work, found, born, item) if isinstance(item, (tuple, dict)) else work.append(item)
-    elif isinstance(contents, dict):
-        _add_items(work, found, born, contents.values())
-    else:
-        work.append(contents)
 
 
 def _merge_born(x: Any) -> bool:
@@ -998,6 +1002,3 @@ def _name(x: Any) -> str:
 
 def _shape(sizes) -> str:
     return "[" + ",".join(str(s) for s in sizes) + "]"
-
-
-assert contents_of is not None

@@ -22,7 +22,7 @@ import torch
 from . import callbacks, ndarrays, parameterness, places, policy, protocol, remembered
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
-from .graph import INT, HostNode, ListType, OptionalType, Raise, Return, ScalarType, Span, TensorType, Value, successors
+from .graph import INT, HostNode, ListType, Raise, Return, ScalarType, Span, TensorType, Value, successors
 from .heap import Cell, ContextCell
 from .iterators import MGenerator
 from .machine import cleans_up
@@ -840,6 +840,3 @@ def _unique(name: str, taken: dict) -> str:
     while candidate in names:
         candidate, k = f"{clean}.{k}", k + 1
     return candidate
-
-
-assert HostNode and ListType and OptionalType

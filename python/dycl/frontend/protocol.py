@@ -1113,10 +1113,6 @@ def _empty(table: Any) -> Any:
     return set() if isinstance(table, tables.RtSet) else table.kind()
 
 
-def is_int_like(x: Any) -> bool:
-    return isinstance(x, RtInt) or type(x) is int
-
-
 assert JUMPED is not PUSHED
 
 from . import builtin_calls, iterators, native_methods  # noqa: E402  (they need this module, and an import per call costs)

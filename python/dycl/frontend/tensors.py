@@ -319,15 +319,6 @@ class Recorder(Exits, lifting.Lifting):
             return self.symbols.fresh_dim(dim.least)
         return self.symbols.to_symbolic(dim) if isinstance(dim, RtScalar) else dim
 
-    def from_value(self, value: Value, like: torch.Tensor) -> FakeTensor:
-        """A handle for a value that has like's rank; extents unknown in value's type become fresh."""
-        dims = []
-        for dim, size in zip(value.type.shape, like.shape):
-            if isinstance(dim, str):
-                dim = size if self.symbols.dim_type(size) == dim else None
-            dims.append(dim)
-        return self.new_handle(value.type.dtype, tuple(dims), value, like.device)
-
     def value_of(self, tensor: torch.Tensor) -> Value:
         """The present value of a handle or a real tensor."""
         if not is_handle(tensor):

@@ -119,7 +119,3 @@ class RtBool(RtScalar):
 
 BY_KIND = {"int": RtInt, "float": RtFloat, "bool": RtBool}
 EXAMPLES = {"int": 0, "float": 0.0, "bool": False}  # of each kind
-
-
-def is_runtime_scalar(x: Any) -> bool:
-    return isinstance(x, RtScalar)
