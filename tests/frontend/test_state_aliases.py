@@ -157,3 +157,23 @@ def test_a_method_given_back():
     model = NextMethod()
     program = dycl.compile(lambda x: (model.second if x[0] > 0 else model.first, x + 1), (UP,))
     assert program(UP)[0] == model.second and program(DOWN)[0] == model.first
+
+
+class WrittenParameter(nn.Module):
+    """`self.p -= ...` assigns the parameter to itself, which nn.Module allows for parameters alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.p, self.rate = nn.Parameter(torch.ones(3), requires_grad=False), 0.1
+
+    def forward(self, x):
+        q = self.p
+        self.p -= self.rate * x if x[0] > 0 else x
+        if x.norm() > 3:
+            self.rate *= 0.5
+        r = self.p.add_(1)
+        return self.p * 1, self.rate, isinstance(q, nn.Parameter), type(r) is nn.Parameter, isinstance(q.detach(), nn.Parameter), r is self.p
+
+
+def test_parameters_written_in_place():
+    check(WrittenParameter, CALLS)

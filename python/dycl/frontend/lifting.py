@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from . import parameterness
 from .aliases import steps_between
 from .diagnostics import CaptureRefusal
 from .graph import Value
@@ -77,6 +78,7 @@ class Lifting:
             raise CaptureRefusal("a fake tensor that capture did not make", kind="tensor.fake")
         _refuse_exotic(real)
         handle = self._lift_into_root(real)
+        parameterness.note_argument(handle, real)
         self._lifted[id(real)] = (real, handle)
         return handle
 

@@ -27,13 +27,17 @@ def of(x: torch.Tensor) -> str:
 def note_merged(merged: torch.Tensor, *parts: torch.Tensor) -> None:
     kinds = {of(x) for x in parts}
     if kinds != {"no"}:
+        made = any(map(_is_made, parts))
         setattr(merged, _NOTE, "yes" if kinds == {"yes"} else "mixed")
-        setattr(merged, _MADE, any(map(_is_made, parts)))
+        setattr(merged, _MADE, made)
+        merged._is_param = kinds == {"yes"}
 
 
 def note_argument(handle: torch.Tensor, example: torch.Tensor) -> None:
+    """`handle` stands for a tensor from outside."""
     if isinstance(example, torch.nn.Parameter):
         setattr(handle, _NOTE, "yes")
+        handle._is_param = True  # what torch's own code asks
 
 
 def was_asked(handle: torch.Tensor) -> bool:
@@ -63,7 +67,7 @@ def is_one_of(x: torch.Tensor, kind: Any) -> bool:
 
 
 def _is_made(x: torch.Tensor) -> bool:
-    return getattr(x, _MADE, False) or isinstance(x, torch.nn.Parameter) and hasattr(x, "_dycl")
+    return getattr(x, _MADE, False) or isinstance(x, torch.nn.Parameter) and hasattr(x, "_dycl") and not hasattr(x, _NOTE)
 
 
 def refuse_made(x: torch.Tensor, path: str) -> None:
