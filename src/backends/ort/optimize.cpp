@@ -56,6 +56,7 @@ class Folder {
 
 Result<void> give_weights(const OrtApi& api, OrtSessionOptions* options, const std::vector<ir::Bytes>& weights) {
   if (weights.empty()) return {};
+  static std::uint8_t nothing[64];  // the address of weights without elements
   std::vector<std::string> names;
   std::vector<const char*> name_pointers;
   std::vector<char*> buffers;
@@ -63,7 +64,8 @@ Result<void> give_weights(const OrtApi& api, OrtSessionOptions* options, const s
   for (std::size_t i = 0; i < weights.size(); ++i) names.push_back("w" + std::to_string(i));
   for (std::size_t i = 0; i < weights.size(); ++i) {
     name_pointers.push_back(names[i].c_str());
-    buffers.push_back(reinterpret_cast<char*>(const_cast<std::uint8_t*>(weights[i].data)));
+    const std::uint8_t* data = weights[i].size ? weights[i].data : nothing;
+    buffers.push_back(reinterpret_cast<char*>(const_cast<std::uint8_t*>(data)));
     sizes.push_back(weights[i].size);
   }
   return check(api,
