@@ -140,6 +140,19 @@ def deques_by_place(x, n):
     return list(ring), x
 
 
+@case(UP, DOWN, T(1.0, -2.0, 3.0))
+def classes_of_named_tuples(x):
+    point = collections.namedtuple("Point", "x y", defaults=(0,))
+    p = point(x[0].item())
+    q = p._replace(y=x[1].item())
+    match q:
+        case point(x, y) if x > y:
+            found = "greater"
+        case point(y=found):
+            pass
+    return p, q, found, q > p, q + (1,), sum(q), q._asdict()
+
+
 test_values = case.test()
 
 

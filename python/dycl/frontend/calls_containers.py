@@ -336,3 +336,21 @@ def _put_choice(m, s, args, kwargs):
 def _plain_binary(m, s, args, kwargs):
     op, a, b = args
     return protocol.binary(m, s, op, a, b, False)
+
+
+_named: dict[str, type] = {}  # one class for all states that ask for it
+
+
+def _is_plain(x) -> bool:
+    return all(map(_is_plain, x)) if type(x) in (list, tuple) else x is None or type(x) in (str, int, float, bool)
+
+
+@handles(collections.namedtuple)
+def _namedtuple(m, s, args, kwargs):
+    if not _is_plain((*args, *kwargs.values())):
+        return NotImplemented
+    given = {"module": s.frames[-1].globals.get("__name__"), **kwargs}
+    key = repr((args, given))
+    if key not in _named:
+        _named[key] = collections.namedtuple(*args, **given)
+    return _named[key]
