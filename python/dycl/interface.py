@@ -49,6 +49,8 @@ class Interface:
     apart: list = dataclasses.field(default_factory=list)  # pairs of tensors of which the model asks whether they are one
     gradients: list = dataclasses.field(default_factory=list)  # requires_grad of the example's tensors, if the model asks
     parameters: list = dataclasses.field(default_factory=list)  # (number, whether it is an nn.Parameter) of the tensors of which the model asks
+    held: list = dataclasses.field(default_factory=list)  # per variant: (state, input) of attributes that are left with an argument itself
+    constants: set = dataclasses.field(default_factory=set)  # where the model's tensors lie that the program has taken as they were
     sharing: list | None = None  # which lists, dicts and objects among the arguments are one
     extra_keywords: list = dataclasses.field(default_factory=list)  # keywords that go into **kwargs, which keeps their order
     kept_inputs: dict = dataclasses.field(default_factory=dict)  # name -> number of an input that such a call may have written
@@ -72,6 +74,7 @@ class Interface:
                      outputs.variants, outputs.slots_of, written, inputs.states, outputs.exceptions,
                      dict(captured.inputs.m.recorder.symbols.ranges), list(graph.input_names), inputs.argument_names,
                      captured.guards, random)
+        result.held = outputs.held
         result.failures = outputs.failures
         result.themselves, result.own = outputs.themselves, outputs.own
         layout = captured.inputs.m.recorder.layout
@@ -85,6 +88,8 @@ class Interface:
         result.parameters = [[k, isinstance(x, torch.nn.Parameter)] for k, (handle, x) in enumerate(zip(inputs.handles, inputs.examples)) if was_asked(handle)]
         result.sharing = sharing(entering.containers)
         result.extra_keywords = extra_keywords(inputs.callable, list(inputs.given[1]))
+        if written or outputs.kept_inputs:
+            result.constants = {_memory(root.real) for root in machine.recorder.roots if root.kind == "constant" and not root.real.is_meta}
         result.kept_inputs = {name: order[id(root.handle)] for name, root in outputs.kept_inputs.items()}
         result.containers = {key: path for key, (_, path) in inputs.objects.items()}
         result._kept = inputs.objects  # keeps those ids alive
@@ -144,8 +149,23 @@ class Interface:
             place = found[k].untyped_storage().data_ptr()
             if any(j != k and x.numel() and x.untyped_storage().data_ptr() == place for j, x in enumerate(found)):
                 raise InputError("an argument that the program writes in place shares memory with another; pass a clone")
+        self._check_states(found)
         if any(found[k] is found[j] for k, j in self.apart if k != j):
             raise InputError("one tensor is passed twice, and the model asks whether its tensors are one; compile it with such an example")
+
+    def _check_states(self, found: list) -> None:
+        """Nor with what the model keeps, of which one or the other is written."""
+        if self.kept:
+            return
+        kept = {_memory(owner) for _, kind, owner, _ in self.states if kind == "tensor"}
+        if kept and any(x.numel() and _memory(x) in kept for x in found):
+            raise InputError("an argument shares memory with a buffer that the program writes in place; pass a clone")
+        written = [found[k] for k in {*self.written_inputs, *self.kept_inputs.values()}]
+        if written:
+            held = (places.read(owner, key) for _, kind, owner, key in self.states if kind == "attribute-tensor")
+            kept = self.constants | {_memory(x) for x in held if isinstance(x, torch.Tensor)}
+            if any(x.numel() and _memory(x) in kept for x in written):
+                raise InputError("an argument that the program writes in place shares memory with a tensor of the model; pass a clone")
 
     def read_states(self) -> list | None:
         """The states' present values in the live module; None: the runtime keeps them."""
@@ -207,6 +227,8 @@ class Interface:
         for position, value in zip(self.written_inputs, written):
             with torch.no_grad():
                 originals[position].copy_(value)
+        for state, argument in self.held[number] if self.held else ():
+            new_states[state] = originals[argument]
         self._write_back(new_states, writes, leaves, made)
         return result
 
@@ -306,6 +328,10 @@ class Interface:
         loaded.sharing, loaded.extra_keywords = data.get("sharing"), data.get("extra_keywords", [])
         loaded.kept = True
         return loaded
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
 
 
 @dataclasses.dataclass

@@ -393,3 +393,50 @@ class DoubledToo(Doubled):
 
 def test_functions_of_autograd_that_inherit_their_context():
     check(lambda x: DoubledToo.apply(x) if positive(x) else x, [T(1, 2), T(-1, -2)])
+
+
+# ---- memory that arguments share with what the model keeps -------------------------------------------
+
+
+class Keeps(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = None
+        self.register_buffer("count", torch.ones(2))
+
+    def forward(self, x):
+        y = x if self.last is None else self.last + x
+        self.last = x
+        return y if positive(x) else y * 2
+
+
+def test_an_argument_kept_in_an_attribute_is_kept_itself():
+    eager, kept = Keeps(), Keeps()
+    program = dycl.compile(kept, (T(1, 2),))
+    x, y = T(1, 2), T(1, 2)
+    for _ in range(3):
+        assert torch.equal(eager(x), program(y)) and kept.last is y
+        x.sub_(2)  # the attribute sees it
+        y.sub_(2)
+
+
+class WritesBuffer(Keeps):
+    def forward(self, x):
+        self.count.add_(1)
+        return x + self.count if positive(x) else x
+
+
+class WritesArgument(Keeps):
+    def forward(self, x):
+        x.add_(1)
+        return x + self.count if positive(x) else x
+
+
+@pytest.mark.parametrize("cls", [WritesBuffer, WritesArgument])
+def test_arguments_that_share_memory_with_a_buffer(cls):
+    model = cls()
+    program = dycl.compile(model, (T(1, 2),))
+    program(T(1, 2))
+    for shared in (model.count, model.count[:]):
+        with pytest.raises(dycl.InputError, match="shares memory"):
+            program(shared)

@@ -51,6 +51,7 @@ class End:
         self.roots: dict[int, Value] = {}
         self.themselves: dict[int, tuple] = {}  # id of a value that is an argument or a buffer given back as itself -> which
         self.containers: set[int] = set()  # ids of lists, dicts and objects in the result and the writes
+        self.held: dict[int, int] = {}  # number of a state that is left with an argument itself -> which
         self.left: set[int] = set()  # ids of values left in attributes that are buffers written in place, or views of them
 
 
@@ -566,6 +567,8 @@ class Outputs:
             values += [self._root_value(end, root) for root in self.written_inputs]
             values += self._state_values(end)
             end.state.block.exit = Return(values)
+        self.held = [sorted(set.intersection(*(set(end.held.items()) for end, n in zip(self.ends, numbers) if n == number)))
+                     for number in range(len(self.variants))]
         m.graph.output_names = (["variant"] if len(self.variants) > 1 else []) + self._names(numbers, len(plan.types)) + [
             f"{root.name}_after" for root in self.written_inputs]
         m.graph.output_states = state_names
@@ -598,6 +601,7 @@ class Outputs:
         m, values = self.m, []
         chosen: dict = {}
         held: set = set()  # ids of lists, dicts and objects in states
+        arguments = {id(handle): k for k, handle in enumerate(self.inputs.handles)}
         for (name, kind, owner, key), (_, initial) in zip(self.inputs.states, m.graph.states):
             if kind == "tensor":
                 root = next(r for r in m.recorder.roots if r.real is owner)
@@ -620,6 +624,8 @@ class Outputs:
                 current = taken(known, current)[key[2]]
             if self._is_buffer(current):
                 raise _second_name()
+            if isinstance(current, torch.Tensor) and id(current) in arguments:
+                end.held[len(values)] = arguments[id(current)]
             if kind == "slot":
                 values.append(m.scalars.value(current, initial.type.kind) if isinstance(initial.type, ScalarType) else self._value(current))
                 continue
