@@ -177,3 +177,23 @@ class WrittenParameter(nn.Module):
 
 def test_parameters_written_in_place():
     check(WrittenParameter, CALLS)
+
+
+class Memory(nn.Module):
+    """Attention between an argument and a state: torch asks whether they are one, to save work alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.read, self.write = nn.MultiheadAttention(4, 2, batch_first=True), nn.MultiheadAttention(4, 2)
+        self.kept = torch.zeros(1, 3, 4)
+
+    def forward(self, x):
+        y, _ = self.read(x, self.kept, self.kept)
+        z, _ = self.write(self.kept, x, x)
+        self.kept = self.kept + y if x.sum() > 0 else z
+        return y + z
+
+
+def test_attention_to_a_state():
+    x = torch.linspace(-1, 2, 12).view(1, 3, 4)
+    check(Memory, [x, -x, x * 2, x])

@@ -154,7 +154,9 @@ class Lifting:
         """`a is b` of what an attribute holds from call to call and another tensor from outside: a run knows."""
         found = [next((r.kind for r in self.roots if r.handle is x or r.real is x), "made" if isinstance(x, FakeTensor) else "outside")
                  for x in (a, b)]
-        if "attribute" in found and "made" not in found and a.dtype == b.dtype and a.dim() == b.dim():
+        known = [[d if type(d) is int else None for d in x.shape] for x in (a, b)]
+        alike = a.dtype == b.dtype and a.dim() == b.dim() and all(m == n or None in (m, n) for m, n in zip(*known))
+        if "attribute" in found and "made" not in found and alike:
             raise CaptureRefusal("`is` between a tensor that an attribute holds from call to call and another one", "keep a flag beside it",
                                  kind="identity")
 
