@@ -2,6 +2,8 @@
 """An object that is in a list, dict, tuple or object has that name too: where paths meet it is not taken for one of a single name."""
 
 import collections
+import functools
+import operator
 import types
 
 import torch
@@ -110,6 +112,60 @@ def lists_in_dicts_in_a_list_of_a_comprehension(x):
         for c in entry["counts"]:
             total = total + c
     return total
+
+
+def given(x):
+    return x
+
+
+@case(*V)
+def dict_of_a_partial(x):
+    d = {"a": x[0]}
+    get = functools.partial(given, d)
+    if x[1] > 0:
+        out = d
+    else:
+        out = {"a": x[0] + 1}
+    get()["a"] = x[2] * 2
+    return out["a"], d["a"]
+
+
+@case(*V)
+def dict_of_an_exception(x):
+    d = {"a": x[0]}
+    error = ValueError(d, [x[1]])
+    if x[1] > 0:
+        d["a"] = x[2] * 2
+        error.args[1].append(x[0])
+    return error.args[0]["a"], d["a"], len(error.args[1])
+
+
+@case(*V)
+def dict_of_an_exception_that_was_caught(x):
+    d = {"a": x[0]}
+    try:
+        raise KeyError(d)
+    except KeyError as error:
+        kept = error
+    if x[1] > 0:
+        out = d
+    else:
+        out = {"a": x[0] + 1}
+    kept.args[0]["a"] = x[2] * 2
+    return out["a"], d["a"]
+
+
+@case(*V)
+def what_native_functions_give_back(x):
+    d, e = {"a": x[0]}, {"a": x[1], "b": [x[2]]}
+    first = operator.itemgetter(0)([d, e])
+    second = operator.itemgetter(1, 0)((d, e))[0]
+    third = operator.getitem({"k": e}, "k")["b"]
+    if x[1] > 0:
+        first["a"] = x[2] * 2
+        second["c"] = x[0]
+        third.append(x[1])
+    return d, e, first is d, second is e, third is e["b"]
 
 
 test_program = case.test()

@@ -257,7 +257,7 @@ def musicgen_decoder_generate():
                                                             num_attention_heads=2, hidden_size=16, num_codebooks=2, pad_token_id=12,
                                                             bos_token_id=12)), scale=2.0)
     m.generation_config.pad_token_id = m.generation_config.bos_token_id = m.generation_config.decoder_start_token_id = 12
-    return (lambda ids: m.generate(ids, max_new_tokens=6, do_sample=False, guidance_scale=1)), [(ints(2, 1, high=12, seed=s),) for s in range(3)]
+    return (lambda ids: m.generate(ids, max_new_tokens=6, do_sample=False, guidance_scale=1, num_return_sequences=1)), [(ints(2, 1, high=12, seed=s),) for s in range(3)]
 
 
 @model("transformers", "audio codec: quantised residuals, attention over the frames")

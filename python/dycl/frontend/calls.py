@@ -51,7 +51,7 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
     if native and name in _BY_EXTENT:
         _refuse_caught(recorder, name, args, kwargs)
     with _as_refusals(fn, entering.symbolic, recorder):
-        return leave(recorder, _perform(recorder, fn, name, native, args, kwargs))
+        return leave(recorder, _perform(recorder, fn, name, native, args, kwargs), entering.given)
 
 
 # Calls that fail by an index, and those that fail by an extent (nothing there, shapes that do not fit).
@@ -285,8 +285,15 @@ class _Entering:
     def __init__(self, recorder):
         self.recorder = recorder
         self.symbolic = False
+        self.given: dict[int, tuple] = {}  # id of a list or dict that was made -> (it, the argument that it stands for)
 
     def __call__(self, tree: Any) -> Any:
+        made = self._convert(tree)
+        if isinstance(tree, (list, dict)) and made is not tree:
+            self.given[id(made)] = (made, tree)
+        return made
+
+    def _convert(self, tree: Any) -> Any:
         if isinstance(tree, torch.Tensor):
             return enter(self.recorder, tree)
         if isinstance(tree, RtScalar):
@@ -326,7 +333,7 @@ def enter(recorder, tensor: torch.Tensor) -> FakeTensor:
     return tensor if isinstance(tensor, FakeTensor) and hasattr(tensor, "_dycl") else recorder.lift(tensor)
 
 
-def leave(recorder, tree: Any) -> Any:
+def leave(recorder, tree: Any, given: dict | None = None) -> Any:
     if isinstance(tree, _SYMBOLIC):
         return recorder.symbols.from_symbolic(tree)
     if isinstance(tree, torch.Tensor):
@@ -338,16 +345,18 @@ def leave(recorder, tree: Any) -> Any:
             return tree
         return RtSize(leave(recorder, s) for s in tree)
     if isinstance(tree, tuple):
-        items = [leave(recorder, x) for x in tree]
+        items = [leave(recorder, x, given) for x in tree]
         if all(a is b for a, b in zip(items, tree)):
             return tree
         if hasattr(tree, "_fields"):
             return type(tree)(*items)
         return type(tree)(items)
+    if given and id(tree) in given:  # an argument, or a part of one, is given back
+        return given[id(tree)][1]
     if isinstance(tree, list):
-        return [leave(recorder, x) for x in tree]
+        return [leave(recorder, x, given) for x in tree]
     if isinstance(tree, dict):
-        return {k: leave(recorder, x) for k, x in tree.items()}
+        return {k: leave(recorder, x, given) for k, x in tree.items()}
     return tree
 
 

@@ -565,6 +565,10 @@ class Unifier:
         if isinstance(obj, RtArray):
             self.same_object(obj.tensor)
             return obj
+        if isinstance(obj, BaseException) and ("arguments", id(obj)) not in self.memo:
+            self.memo[("arguments", id(obj))] = obj
+            if any(self.unify(part, part) is not part for part in obj.args):
+                self.apart("an exception with different arguments")
         key = id(obj)
         if key in self.replaced:
             if key not in self.same_lists:
@@ -933,6 +937,9 @@ def reachable(m, state: State) -> tuple[set[int], set[int]]:
             work.extend((x.__kwdefaults__ or {}).values())
         elif isinstance(x, types.BuiltinMethodType):
             work.append(x.__self__)
+        elif isinstance(x, BaseException):
+            work.extend(x.args)
+            _add_contents(work, found, m.born, heap.contents_in(state.overlay, x), x)
         elif isinstance(x, Frame):
             work.extend(x.locals)
             work.extend(x.stack)

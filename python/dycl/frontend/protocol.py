@@ -276,7 +276,7 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
         m.lists.refuse(found, CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a list whose length is known only at run time",
                                              "use torch.stack or torch.cat, or a loop over the list",
                                              kind="list.native"))
-    if isinstance(fn, type) and issubclass(fn, _KEEPING) and all(type(a) in (list, tuple, dict) for a in args):
+    if isinstance(fn, type) and (issubclass(fn, _HOLDING) or issubclass(fn, _KEEPING) and all(type(a) in (list, tuple, dict) for a in args)):
         for value in args:
             touch_argument(m, value)
         return m.new_if_mutable(effects.born(m, fn(*args, **kwargs)))
@@ -313,6 +313,7 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 _KEEPING = (list, dict, set, types.SimpleNamespace)  # what they are made of they only keep
+_HOLDING = (functools.partial, BaseException)  # the same, of all arguments
 _STAND_INS = (RtList, *keys.TABLES, tables.RtView)
 
 
