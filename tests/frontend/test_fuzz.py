@@ -7,6 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+import torch
+
+from tests.frontend.fuzz import rounding
+from tests.frontend.fuzz.execute import load
+
 ROOT = Path(__file__).resolve().parents[2]
 COUNT = 2000
 
@@ -25,3 +31,15 @@ def test_generated_programs(tmp_path):
     assert not bad, done.stdout[-6000:]
     assert counts.get("equal", 0) >= 0.9 * COUNT, counts
     assert counts.get("slow", 0) <= 0.02 * COUNT, counts
+
+
+ROUNDED = ["torch.softmax(x, 0).sum() > 1.0", "(x / 3).sum() * 3 >= x.sum()", "torch.floor(x.exp().log()[0]) > 1"]
+EXACT = ["x.sum() > 1.0", "torch.floor(x)[0] > 0", "(x * 2).sum() == x.sum() * 2", "torch.softmax(x, 0)[0] > 0.9"]
+
+
+@pytest.mark.parametrize("condition", ROUNDED + EXACT)
+def test_programs_that_the_last_bit_decides(condition):
+    """Only what torch rounds is nudged: exact decisions, and those far from their threshold, are nobody's rounding."""
+    module = load(f"import torch\ndef make():\n    return lambda x: x if {condition} else -x\n", "fuzz/last_bit")
+    inputs = [(torch.tensor([2.0, -0.5, 0.5, 1.5]),), (torch.tensor([2.0, -1.0, 0.0, 0.0]),)]
+    assert rounding.decides(module.make, inputs) == (condition in ROUNDED)

@@ -3,7 +3,7 @@
 
 Runs programs `seed`, `seed+1`, ... in worker processes, prints failures as they come and a summary at
 the end. Exit status 1 if any program mismatched, crashed or was too slow. Refusals are counted by class and
-are not failures. With --log, results are appended to a file of JSON lines and a later run with the same
+are not failures, nor are programs in which the last bit of a rounded number decides (rounding.py). With --log, results are appended to a file of JSON lines and a later run with the same
 log skips the seeds it holds. A worker that dies (a crash in native code) is a failure of the program it
 was running; the others go on.
 """
@@ -187,7 +187,7 @@ def summary(results, seconds, args) -> int:
         compiles = sorted(r["seconds"].get("compile", 0) for r in used)
         print(f"equal: {sum(r['calls'] for r in used)} calls compared, {sum(r['paths'] > 1 for r in used)} programs with"
               f" several paths, compile median {compiles[len(compiles) // 2] * 1e3:.0f} ms, worst {compiles[-1]:.1f} s")
-    classes = {status: collections.Counter() for status in ("refused",) + FAILURES}
+    classes = {status: collections.Counter() for status in ("refused", "rounding") + FAILURES}
     example: dict = {}
     for r in results:
         if r["status"] in classes:
