@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import dycl
+from tests.frontend.compare import differences
 from tests.frontend.harness import check
 
 
@@ -102,3 +103,34 @@ def caught(x):
 def test_caught_errors_are_refused():
     with pytest.raises(dycl.CompileError):
         dycl.compile(caught, (torch.eye(2),))
+
+
+LAID_OUT = {
+    "cholesky_inverse": (lambda a, b: torch.cholesky_inverse(torch.linalg.cholesky(a))),
+    "cholesky_solve": (lambda a, b: torch.cholesky_solve(b, torch.linalg.cholesky(a))),
+    "lu_solve": (lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b)),
+    "lu_solve from the right": (lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b.mT, left=False)),
+    "solve from the right": (lambda a, b: torch.linalg.solve(a, b.mT, left=False)),
+    "inv": (lambda a, b: torch.linalg.inv(a)),
+    "solve_triangular": (lambda a, b: torch.linalg.solve_triangular(a, b, upper=True)),
+}
+
+
+@pytest.mark.parametrize("name", LAID_OUT)
+def test_how_results_lie_in_memory(name):
+    torch.manual_seed(0)
+    a, b = torch.rand(4, 4), torch.rand(4, 3)
+    a = a @ a.mT + torch.eye(4)
+
+    def model(a, b):
+        x = LAID_OUT[name](a, b)
+        return (x, x.stride(), x.is_contiguous()) if a.sum() > 0 else b
+
+    program = dycl.compile(model, (a, b))
+    for a_, b_ in ((a, b), (a * 2, b), (-a, b)):
+        assert not differences(model(a_, b_), program(a_, b_), "result", 1e-4, 1e-4)
+
+
+def test_logspace_with_a_base():
+    program = dycl.compile(lambda a: torch.logspace(a, 2, 5, 2.0) if a > 0 else a, (torch.tensor(1.0),))
+    torch.testing.assert_close(program(torch.tensor(0.5)), torch.logspace(0.5, 2, 5, 2.0))

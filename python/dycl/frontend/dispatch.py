@@ -153,10 +153,12 @@ class DispatchRecorder(TorchDispatchMode):
             result = known.evaluated(self.recorder, func, args, kwargs)
             if result is not NotImplemented:
                 return result
-            if not self.recorder.is_symbolic((args, kwargs)):
-                self._computed(func, args, kwargs)  # for its errors
+        known_form = func in linalg.TAKEN_APART and not self.recorder.is_symbolic((args, kwargs))
+        wanted = linalg.strides(self._computed(func, args, kwargs)) if known_form else []  # called for its errors, too
         with self:
             result = (_decompositions().get(func) or TAKEN_APART[str(func)])(*args, **kwargs)
+            if wanted and result is not NotImplemented:
+                result = tuple(map(linalg.laid_out, result, wanted)) if isinstance(result, tuple) else linalg.laid_out(result, wanted[0])
         return self._pure(func, args, kwargs) if result is NotImplemented else result
 
     def _write(self, func, args, kwargs):

@@ -246,6 +246,19 @@ def qr(A, mode="reduced"):
     return (Q[..., :least].clone() if mode == "reduced" else A.new_zeros(0)), R[..., :least, :].clone()
 
 
+def strides(results: Any) -> list:
+    return [x.stride() for x in (results if isinstance(results, tuple) else (results,))]
+
+
+def laid_out(result: torch.Tensor, wanted: tuple) -> torch.Tensor:
+    """The result in memory as LAPACK leaves it: column by column, or row by row."""
+    if result.dim() < 2 or result.stride() == wanted or min(result.shape) < 2:
+        return result
+    if wanted[-2:] == (1, result.shape[-2]):
+        return result.mT.contiguous().mT
+    return result.contiguous() if wanted[-2:] == (result.shape[-1], 1) else result
+
+
 def _check(info: torch.Tensor, name: str, is_matrix: bool, wanted: Any) -> None:
     if wanted:
         torch.ops.aten._linalg_check_errors(info, name, is_matrix=is_matrix)

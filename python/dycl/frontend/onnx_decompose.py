@@ -53,10 +53,10 @@ def _isin(by_sorting):
 def _whole_ends(linspace):
     """To integers torch goes from a whole number to a whole number."""
 
-    def converted(start, end, steps, *, dtype=None, **options):
+    def converted(start, end, steps, *base, dtype=None, **options):
         if dtype is not None and not dtype.is_floating_point and not dtype.is_complex:
             start, end = (x.to(dtype) if isinstance(x, torch.Tensor) else int(x) if isinstance(x, float) else x for x in (start, end))
-        return linspace(start, end, steps, dtype=dtype, **options)
+        return linspace(start, end, steps, *base, dtype=dtype, **options)
 
     return converted
 
