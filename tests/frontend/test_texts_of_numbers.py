@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers known only at run time in texts: printed, raised, returned and kept, with and without formats."""
 
+import logging
+import warnings
+
 import pytest
 import torch
 from torch import nn
@@ -77,6 +80,46 @@ case(UP, DOWN, BOTH)(Kept)
 def grouped_zeros(x):
     print(f"{x[0].item():012,.2f}")
     return x if x[0] > 0 else -x
+
+
+@case(UP, DOWN, refuse="an unusual format of a number")
+def width_of_the_run(x):
+    return f"{x[0].item():{int(x[2]) + 9}.2f}"
+
+
+@case(UP, DOWN)
+def logged(x):
+    logger = logging.getLogger("tests.frontend")
+    logger.debug("value %s", x[0].item())
+    warnings.warn(f"value {x[0].item()}") if logger.getEffectiveLevel() < 0 or logger.isEnabledFor(-1) else None
+    return x * 2 if x[0] > 0 else -x
+
+
+@case(UP, DOWN, refuse="a gradient is assigned")
+def gradient_assigned(x):
+    y = x.clone()
+    if x[0] < 0:
+        y.grad = x
+    return y.grad
+
+
+@case(UP, DOWN, refuse="the body of a class")
+def body_of_a_class(x):
+    class Held:
+        value = x.sum()
+
+    return Held.value if x[0] > 0 else x
+
+
+@case(UP, DOWN)
+def methods_of_a_class(x):
+    class Held:
+        factor = 2
+
+        def get(self):
+            return x * self.factor
+
+    return Held().get() if x[0] > 0 else x
 
 
 test_texts = case.test()

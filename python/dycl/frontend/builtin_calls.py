@@ -59,7 +59,7 @@ def intercept(fn: Any):
         if module.startswith("numpy"):
             return functools.partial(calls_numpy.call, fn)
         if module in ("logging", "warnings"):
-            return handlers.ignore
+            return _ask_logging(fn) if fn.__name__ in _ABOUT_LOGGING else handlers.ignore
     if isinstance(fn, types.FunctionType) and policy.home(fn) == "torch._dynamo.mutation_guard":
         return _patched_by_dynamo(fn)
     inner = _wrapped_by_torch(fn) if isinstance(fn, types.FunctionType) and fn.__dict__ else None
@@ -177,6 +177,14 @@ def special_attribute(m: Machine, s: State, obj: Any, name: str) -> Any:
     return NotImplemented
 
 
+_ABOUT_LOGGING = {"getLogger", "getChild", "isEnabledFor", "getEffectiveLevel", "getLevelName", "hasHandlers"}
+
+
+def _ask_logging(fn: Any) -> Any:
+    """What only looks at loggers is answered as it is while compiling."""
+    return lambda m, s, args, kwargs: NotImplemented if m.has_runtime(args) or m.has_runtime(kwargs) else fn(*args, **kwargs)
+
+
 _ITERATOR = type(iter([]))
 _PLAIN = {"dtype", "device", "layout", "ndim", "is_cuda", "is_sparse", "is_quantized", "is_meta", "is_mkldnn", "is_mps",
           "is_xla", "is_xpu", "is_nested", "names", "itemsize", "_is_param"}
@@ -230,6 +238,8 @@ def store_special(m: Machine, s: State, obj: Any, name: str, value: Any) -> bool
     if isinstance(obj, torch.Tensor):
         if name == "requires_grad" and value is not False:
             m.want_gradients(obj)
+        if name == "grad" and value is not None:
+            raise CaptureRefusal("a gradient is assigned to a tensor", "compute gradients outside", kind="autograd")
         if name in ("requires_grad", "grad"):
             return True
         if name == "data":

@@ -6,6 +6,7 @@ from __future__ import annotations
 import builtins
 import collections
 import copy
+import dis
 import functools
 import types
 import warnings
@@ -18,7 +19,7 @@ from . import protocol, shims
 from .diagnostics import CaptureRefusal
 from .graph import HostNode
 from .handlers import handles, ignore
-from .heap import slot_names
+from .heap import contents_of, slot_names
 from .runtime_text import RtText, format_value, is_text_of_argument
 from .values import RtBool, RtFloat, RtInt, RtScalar
 
@@ -54,6 +55,21 @@ def _type(m, s, args, kwargs):
     if len(args) == 1:
         return protocol.type_of(m, args[0])
     raise CaptureRefusal("a class made while the model runs", kind="class-statement")
+
+
+_READING_CELLS = ("LOAD_CLASSDEREF", "LOAD_DEREF", "LOAD_FROM_DICT_OR_DEREF")
+
+
+@handles(builtins.__build_class__)
+def _build_class(m, s, args, kwargs):
+    """Native, for the body is: it may define what it likes, but not compute with values of the run."""
+    body = args[0]
+    cells = dict(zip(body.__code__.co_freevars, body.__closure__ or ()))
+    for used in {i.argval for i in dis.get_instructions(body.__code__) if i.opname in _READING_CELLS} & cells.keys():
+        if m.has_runtime(list(contents_of(cells[used]))):
+            raise CaptureRefusal(f"the body of a class made while the model runs uses {used}, which is known only at run time",
+                                 "use it in the class's methods", kind="class-statement")
+    return NotImplemented
 
 
 @handles(getattr)

@@ -297,7 +297,7 @@ class Outputs:
         return None
 
     def _refuse(self, obj: Any, path: str) -> None:
-        what = {"MGenerator": "a generator", "RtText": "text with a number known only at run time"}.get(
+        what = {"MGenerator": "a generator", "RtText": "text with a tensor, or an unusual format of a number, known only at run time"}.get(
             type(obj).__name__, f"an object that only exists while compiling ({type(obj).__name__})")
         raise CaptureRefusal(f"the program returns or keeps {what} ({path})", "return tensors and numbers", kind="output")
 

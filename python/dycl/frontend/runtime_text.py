@@ -124,6 +124,8 @@ def _begins(parts: tuple, wanted: Any, name: str) -> bool | None:
 def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
     """f"{value!c:spec}"."""
     machine.note_deep(value)
+    if isinstance(spec, RtText):  # `{x:{width}}`
+        return RtText((Opaque("a format known only at run time", spec.origin),))
     if isinstance(value, BaseException) and not spec and conversion < 2 and is_text_of_argument(value):
         value = value.args[0]
     if isinstance(value, RtText) and not spec:
