@@ -57,6 +57,7 @@ class Interface:
     containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
     choices: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> the values an attribute may have
     homes: list = dataclasses.field(default_factory=list)  # (holder, key, container): where lists and dicts that hold states were
+    tensor_homes: list = dataclasses.field(default_factory=list)  # (table, key, id of the tensor): where buffers that are states are
     combinations: list = dataclasses.field(default_factory=list)  # of numbers of values that such attributes have together
     _numbers: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> which value an attribute has as the call begins
     _parts: list = dataclasses.field(default_factory=list)  # of the state that is being put back
@@ -105,6 +106,23 @@ class Interface:
         """Remembers where the model keeps the lists and dicts that hold states or are written to."""
         owners = [owner for _, _, owner, _ in self.states] + [owner.obj for _, writes in self.variants for owner, _, _ in writes]
         self.homes = places.holders(getattr(model, "__self__", model), {id(x) for x in owners if type(x) in (list, dict)})
+        buffers = {id(owner) for _, kind, owner, _ in self.states if kind == "tensor"}
+        self.tensor_homes = [(table, key, id(tensor)) for table, key, tensor in places.tensor_homes(getattr(model, "__self__", model), buffers)]
+
+    def _follow_buffers(self) -> None:
+        """A buffer that was replaced since (`model.count = torch.zeros(2)`, `model.double()`) is the new one."""
+        now: dict[int, dict] = {}
+        for table, key, before in self.tensor_homes:
+            found = places.read(table, key)
+            now.setdefault(before, {})[id(found)] = found
+        new = {before: [*found.values()] for before, found in now.items() if found.keys() != {before}}
+        if not new:
+            return
+        for found in new.values():
+            if len(found) > 1 or not isinstance(found[0], torch.Tensor):
+                raise InputError("a buffer that the program writes was replaced in some of the places that held it; copy_ into it instead, or compile again")
+        self.states = [(name, kind, new[id(owner)][0] if kind == "tensor" and id(owner) in new else owner, key) for name, kind, owner, key in self.states]
+        self.tensor_homes = [(table, key, id(new[before][0]) if before in new else before) for table, key, before in self.tensor_homes]
 
     def _check_homes(self) -> None:
         for holder, key, container in self.homes:
@@ -121,6 +139,8 @@ class Interface:
                              f"{sorted(self.keywords)}; given {len(args)} and {sorted(kwargs)}; compile it with these")
         if self.extra_keywords and [k for k in kwargs if k in self.extra_keywords] != self.extra_keywords:
             raise InputError(f"the keywords {self.extra_keywords} in another order than at compile time, which **kwargs keeps")
+        if not self.kept:
+            self._follow_buffers()
         found: list = []
         given = self._call.given = {}
         for value, template, name in zip(args, self.arguments, self.argument_names):
@@ -207,6 +227,8 @@ class Interface:
             return self._numbers[id(owner), key]
         if kind == "choice":
             return _number_of(value, self.choices[id(owner), key], f"{type(owner).__name__}.{key}")
+        if type(value) is int and not -(2**63) <= value < 2**63:
+            raise OverflowError(f"{type(owner).__name__}.{key}: {value} does not fit in 64 bits")
         return value.detach() if isinstance(value, torch.Tensor) else value
 
     def give_back(self, outputs: list, new_states: list, originals: list) -> Any:

@@ -440,3 +440,35 @@ def test_arguments_that_share_memory_with_a_buffer(cls):
     for shared in (model.count, model.count[:]):
         with pytest.raises(dycl.InputError, match="shares memory"):
             program(shared)
+
+
+class Adds(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(2))
+        self.steps = 0
+
+    def forward(self, x):
+        self.total.add_(x)
+        self.steps += 1
+        return self.total * self.steps if positive(x) else x
+
+
+def test_a_buffer_that_was_replaced_between_calls():
+    eager, subject = Adds(), Adds()
+    program = dycl.compile(subject, (T(1, 2),))
+    for new in (None, T(7, 7), None, T(5, 5)):
+        for model in (eager, subject) if new is not None else ():
+            model.total = new.clone()
+        assert torch.equal(eager(T(1, 2)), program(T(1, 2))) and torch.equal(eager.total, subject.total)
+    subject.double()
+    with pytest.raises(RuntimeError, match="f64"):
+        program(T(1, 2))
+
+
+def test_a_counter_beyond_64_bits():
+    subject = Adds()
+    program = dycl.compile(subject, (T(1, 2),))
+    subject.steps = 2**70
+    with pytest.raises(OverflowError):
+        program(T(1, 2))

@@ -49,5 +49,16 @@ def holders(root: Any, wanted: set[int]) -> list[tuple[Any, Any, Any]]:
     return found
 
 
+def tensor_homes(root: Any, wanted: set[int]) -> list[tuple[Any, Any, Any]]:
+    """(table, key, tensor) for the tensors whose ids are wanted: buffers, parameters and attributes of the model, or in a list or dict there."""
+    found: list = []
+    for module in root.modules() if hasattr(root, "modules") and wanted else [root] if wanted else []:
+        own = getattr(module, "__dict__", {})
+        for table in (own, *(v for v in own.values() if type(v) in (list, dict))):
+            items = enumerate(table) if isinstance(table, list) else table.items()
+            found += [(table, key, value) for key, value in items if id(value) in wanted]
+    return found
+
+
 def _table(owner: Any) -> dict:
     return owner if isinstance(owner, dict) else owner.__dict__
