@@ -138,3 +138,10 @@ def test_a_keyword_of_accumulate():
     program = dycl.compile(lambda x: torch.unravel_index(x, (5, 8)), (x,))
     for got, wanted in zip(program(x), torch.unravel_index(x, (5, 8))):
         assert torch.equal(got, wanted)
+
+
+def test_parts_of_another_size():
+    program = dycl.compile(lambda x: torch.slice_scatter(x, x * 2, 0, 0, 5) if x.sum() > 0 else x, (torch.ones(5),), dynamic_dims={"x": {0: "n"}})
+    assert program(torch.ones(4)).tolist() == [2.0] * 4 and program(-torch.ones(6)).tolist() == [-1.0] * 6
+    with pytest.raises((RuntimeError, ValueError)):
+        program(torch.ones(6))

@@ -121,7 +121,7 @@ _COMPOSED: dict[str, Callable] = {
     "_grouped_mm": _grouped_mm, "grouped_mm": _grouped_mm,
     "diff": _diff, "fill_diagonal_": _fill_diagonal, "linspace": _linspace, "embedding_bag": _embedding_bag,
     "quantile": rejections.quantile, "nanquantile": rejections.quantile, "histc": rejections.histc,
-    "binary_cross_entropy": rejections.binary_cross_entropy, "max_unpool2d": rejections.max_unpool, "max_unpool3d": rejections.max_unpool,
+    "binary_cross_entropy": rejections.binary_cross_entropy, "slice_scatter": rejections.slice_scatter, "max_unpool2d": rejections.max_unpool, "max_unpool3d": rejections.max_unpool,
     "_pack_padded_sequence": packed.pack, "_pad_packed_sequence": packed.pad,
     **{name: packed.layer(name) for name in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
 }

@@ -86,3 +86,13 @@ def max_unpool(recorder, input, indices, *args, **kwargs) -> Any:
     if isinstance(indices, torch.Tensor):
         require(recorder, lambda: indices >= 0, "Found an invalid max index")
     return NotImplemented
+
+
+def slice_scatter(recorder, input, src, dim=0, start=None, end=None, step=1) -> Any:
+    """torch compares the sizes of the two itself, which it does not where they are symbolic."""
+    if recorder.is_symbolic((input, src)):
+        place = recorder.native(lambda: aten.slice.Tensor(input, dim, start, end, step), (), {})
+        if len(place.shape) == len(src.shape):
+            for have, wanted in zip(src.shape, place.shape):
+                recorder.symbols.require_equal(have, wanted)
+    return NotImplemented
