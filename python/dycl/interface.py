@@ -42,6 +42,7 @@ class Interface:
     initials: dict = dataclasses.field(default_factory=dict)
     index_errors: dict = dataclasses.field(default_factory=dict)  # ONNX op -> what torch raises where an index is out of range
     themselves: list = dataclasses.field(default_factory=list)  # per variant: (place, "input", "state", "held" or "own", number) of what is given back itself
+    appearing: list = dataclasses.field(default_factory=list)  # (owner, name) of attributes that are not there at first, in their order
     own: list = dataclasses.field(default_factory=list)  # tensors of the model that are given back as they are
     layouts: list = dataclasses.field(default_factory=list)  # how each input must lie in memory, where that matters (layout.py)
     kept: bool = False  # loaded from a file
@@ -78,6 +79,7 @@ class Interface:
         result.held = outputs.held
         result.failures = outputs.failures
         result.themselves, result.own = outputs.themselves, outputs.own
+        result.appearing = [(owner, name) for owner, name in outputs.appearing if id(owner) not in inputs.objects]
         layout = captured.inputs.m.recorder.layout
         if layout.matters or layout.offset_matters:
             result.layouts = [layout.of(handle) for handle in inputs.handles]
@@ -265,6 +267,13 @@ class Interface:
         self._write_back(new_states or [], writes, _numpy_leaves(values, (("static", "NoneType", None), writes)), Made(self._call.given))
 
     def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: list) -> None:
+        fresh = [(vars(owner), name) for owner, name in self.appearing if name not in vars(owner)]
+        self._write_all(new_states, writes, leaves, made)
+        for table, name in fresh:  # states come first, and not where the model put them
+            if name in table:
+                table[name] = table.pop(name)
+
+    def _write_all(self, new_states: list, writes: tuple, leaves: Any, made: list) -> None:
         for (name, kind, owner, key), value in zip(self.states, new_states):
             self._write_state(kind, owner, key, value)
         state_keys = {(id(owner), key) for _, kind, owner, key in self.states if kind != "tensor"}

@@ -197,3 +197,20 @@ class Memory(nn.Module):
 def test_attention_to_a_state():
     x = torch.linspace(-1, 2, 12).view(1, 3, 4)
     check(Memory, [x, -x, x * 2, x])
+
+
+class Appearing(nn.Module):
+    """Attributes come in the order in which the model makes them, states between calls or not."""
+
+    def forward(self, x):
+        if x[0] > 0:
+            self.first = None
+        self.second = int(x.argmax())
+        if x[1] > 0:
+            self.third = 1.5
+        return x + self.second if getattr(self, "third", None) is None else x
+
+
+def test_attributes_in_their_order():
+    check(Appearing, [UP, DOWN, BOTH])
+    check(Appearing, [DOWN, UP, BOTH])

@@ -64,6 +64,7 @@ class Outputs:
         self.raising: list[End] = []
         self.failures: list[tuple] = []  # the different writes that ends leave which raise
         self.kept_inputs: dict[str, Any] = {}  # name under which a raise keeps an input -> its root
+        self.appearing: list[tuple[Any, str]] = []  # (owner, name) of attributes that are not there at first, in the order in which they come
         self.own: list[torch.Tensor] = []  # of the model, given back as they are
         self.changed: set = set()  # (id of the owner, name) of what some path leaves different
         self.owned: set | None = None  # ids of what belongs to the model
@@ -160,8 +161,10 @@ class Outputs:
         recorder = self.m.recorder
         for root in recorder.written():
             end.roots[id(root)] = recorder.value_of_info(root.info)
-        writes = []
+        writes, appearing = [], []
         for owner, name, value, initial in self._written_attributes(state):
+            if initial is ABSENT and isinstance(name, str) and isinstance(getattr(owner, "__dict__", None), dict):
+                appearing.append((owner, name))
             if (id(owner), name) not in self.changed:
                 continue  # computed anew with the same contents: `self.scales = [s.to(x) for s in self.scales]`
             if isinstance(initial, torch.Tensor) and (value is recorder.handle_of(initial) or value is recorder.attribute_handles.get(
@@ -180,6 +183,7 @@ class Outputs:
                 continue
             writes.append((owner, name, flattener.flatten(value, str(name))))
             named += [str(name)] * (len(flattener.leaves) - len(named))
+        self._note_appearing(appearing)
         end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
         end.template = (body, tuple((_Owner(owner), name, t) for owner, name, t in writes))
         leaves = [self._values(leaf) for leaf in flattener.leaves]
@@ -189,6 +193,16 @@ class Outputs:
         end.themselves = self._themselves(flattener.leaves)
         end.left = {self._value(leaf).id for leaf in flattener.leaves[of_result:] if self._is_buffer(leaf)}
         return end
+
+    def _note_appearing(self, found: list[tuple[Any, str]]) -> None:
+        """Puts what this end has and others had not before what comes next here."""
+        place = len(self.appearing)
+        for owner, name in reversed(found):
+            known = next((k for k, (o, n) in enumerate(self.appearing) if o is owner and n == name), None)
+            if known is None:
+                self.appearing.insert(place, (owner, name))
+            else:
+                place = known
 
     def _argument(self, obj: Any) -> str | None:
         """The path of a list, dict or object among the arguments."""
