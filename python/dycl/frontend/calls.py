@@ -316,7 +316,7 @@ class _Entering:
         if isinstance(tree, RtList):
             raise CaptureRefusal("a list whose length is known only at run time inside an argument of torch",
                                  "use torch.stack, torch.cat or torch.tensor", kind="list.native")
-        if isinstance(getattr(kind, "__index__", None), types.FunctionType):
+        if not issubclass(kind, torch.SymInt) and isinstance(getattr(kind, "__index__", None), types.FunctionType):
             return self._number(tree)
         return tree
 

@@ -53,6 +53,10 @@ class Apart(Exception):
         self.why = why
 
 
+class Permuted(Apart):
+    """The states have the same objects in each other's places (two that one arm swapped, a list that was sorted)."""
+
+
 class Merger:
     def __init__(self, machine):
         self.m = machine
@@ -100,9 +104,9 @@ class Merger:
         place = (a.frames[-1].info, a.frames[-1].pc)
         try:
             for trial in (True, False) if place in self.doubted else (False,):
-                union = Unifier(self.m, a, b, block, widen, ints, trial=trial)
-                merged = union.state()
+                union, merged = self._union(a, b, block, widen, ints, trial)
         except Apart as apart:
+            union = apart.union
             self.failures[str(apart)] += 1
             self.apart[key] = (union.depth, a.frames[union.depth].pc)
             self.doubted.add(place)
@@ -123,6 +127,18 @@ class Merger:
         merged.lineage = a.lineage | b.lineage
         merged.stored = a.stored | b.stored
         return merged
+
+    def _union(self, a: State, b: State, block: Block, widen: bool, ints: bool, trial: bool) -> tuple[Unifier, State]:
+        union = Unifier(self.m, a, b, block, widen, ints, trial=trial)
+        try:
+            try:
+                return union, union.state()
+            except Permuted:
+                union = Unifier(self.m, a, b, block, widen, ints, trial=trial, permuted=True)
+                return union, union.state()
+        except Apart as apart:
+            apart.union = union
+            raise
 
     def kept_apart(self, a: State, b: State) -> bool:
         """An outer frame has kept these states apart, and has not moved since."""
@@ -151,8 +167,10 @@ class Unifier:
     """One attempt to unify state `a` with state `b` into `block`."""
 
     def __init__(self, machine, a: State, b: State, block: Block, widen: bool, ints: bool = True,
-                 bounds: bool = True, trial: bool = False):
+                 bounds: bool = True, trial: bool = False, permuted: bool = False):
         self.m = machine
+        self.permuted = permuted  # objects of one state may be the partners of others that it has as well, if every name of theirs agrees
+        self.kept: set[int] = set()  # objects that are the same under some name in both
         self.trial = trial  # the merged state is never run
         self.bounds = bounds  # keep the least value of integers and extents
         self.ints = ints  # static integers that differ may become a runtime one
@@ -201,7 +219,7 @@ class Unifier:
                 deep = True
             else:
                 self.old.append(key)
-        self.deep = deep
+        self.deep = deep = deep or self.permuted
         if deep:  # through an object from outside that is the same in both, nobody might come to them
             self.old += [key for key in ca if key not in self.diff and self._leads_to_differing(key, ca[key])]
         roots = self.m.recorder.root_cells
@@ -536,6 +554,7 @@ class Unifier:
 
     def same_object(self, obj: Any) -> Any:
         """An object that both states know: its contents may differ."""
+        self.kept.add(id(obj))
         if isinstance(obj, torch.Tensor):
             if hasattr(obj, "_dycl"):
                 self.cell(obj._dycl.cell)
@@ -825,10 +844,17 @@ class Unifier:
         name, identities differ between the states: they must stay apart."""
         if not self.partner_a:
             return
-        for state, partners in ((self.a, self.partner_b), (self.b, self.partner_a)):
-            reached = reachable(self.m, state)[1]
-            if any(key in reached for key in partners):
-                raise Apart("an object", "it has two names in one state and one in the other")
+        sides = ((self.a, self.partner_b, self.partner_a), (self.b, self.partner_a, self.partner_b))
+        known = [key for state, others, own in sides for key in others.keys() & reachable(self.m, state)[1]]
+        if not known:
+            return
+        why = ("an object", "it has two names in one state and one in the other")
+        if any(key not in own for state, others, own in sides for key in others.keys() & reachable(self.m, state)[1]):
+            raise Apart(*why)
+        if not self.permuted:
+            raise Permuted(*why)
+        if any(key in self.kept for key in known) or any(not _held_as_they_are(self.m, state).isdisjoint(known) for state, _, _ in sides):
+            raise Apart(*why)
 
     def _check_aliases(self, merged_state: State) -> None:
         """A merged tensor got a storage of its own. If the old storage stays visible under another name,
@@ -899,8 +925,11 @@ class _AliasGuard:
 
 def reachable(m, state: State) -> tuple[set[int], set[int]]:
     """The storages and the objects (by id) that the state can still reach."""
-    found: set[int] = set()
-    seen: set[int] = set()
+    found, objects = _reached_from(m, state, _roots(m, state))
+    return found, objects.keys()
+
+
+def _roots(m, state: State) -> list:
     work: list = []
     for frame in state.frames:
         for k, value in enumerate(frame.locals):
@@ -908,11 +937,31 @@ def reachable(m, state: State) -> tuple[set[int], set[int]]:
                 work.append(value)
         work.extend(frame.stack)
         work.extend(frame.result or ())
+    work += (obj for key in state.overlay.contents if not isinstance(obj := m.heap.objects[key], Cell) and not m.is_born(obj))
+    return work
+
+
+def _held_as_they_are(m, state: State) -> set[int]:
+    """Objects that are compared and not unified, and what they hold: keys, elements of sets, what native code has."""
+    found: list = []
+    for obj in _reached_from(m, state, _roots(m, state))[1].values():
+        if isinstance(obj, dict):
+            found += (key for key, _ in m.heap.contents_in(state.overlay, obj)[0])
+        elif isinstance(obj, frozenset):
+            found += obj
+        elif isinstance(obj, functools.partial) or effects.hides(type(obj)) and m.is_born(obj):
+            found += gc.get_referents(obj)
+        elif isinstance(obj, (set, np.ndarray, BaseException)) or isinstance(obj, _ITERATORS) and not isinstance(obj, (SeqIter, MGenerator)):
+            found += obj.args if isinstance(obj, BaseException) else ()
+            _add_contents(found, set(), m.born, m.heap.contents_in(state.overlay, obj), obj)
+    return set(_reached_from(m, state, found)[1])
+
+
+def _reached_from(m, state: State, work: list) -> tuple[set[int], dict[int, Any]]:
+    """The storages and the objects (by id) that are reached from these."""
+    found: set[int] = set()
+    seen: dict[int, Any] = {}
     heap = m.heap
-    for key in state.overlay.contents:
-        obj = heap.objects[key]
-        if not isinstance(obj, Cell) and not m.is_born(obj):
-            work.append(obj)
     while work:
         x = work.pop()
         if isinstance(x, torch.Tensor):
@@ -922,7 +971,7 @@ def reachable(m, state: State) -> tuple[set[int], set[int]]:
             continue
         if x is None or isinstance(x, (str, int, float, bool, type, types.ModuleType, RtScalar)) or id(x) in seen:
             continue
-        seen.add(id(x))
+        seen[id(x)] = x
         if isinstance(x, (tuple, frozenset)):
             _add_items(work, found, m.born, x)
         elif isinstance(x, RtArray):

@@ -1035,6 +1035,11 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
         key = static_index(m, key, _length(container), _INDEX.get(type(container), "list assignment index"))
         if isinstance(key, slice) and not isinstance(value, (list, tuple, str, RtList)):
             return call_then(m, s, m.shim("assign_slice"), (container, key, value), {}, _drop)
+        if isinstance(key, slice) and isinstance(value, RtList):
+            if key.step not in (None, 1) or type(container) is not list:
+                raise CaptureRefusal("every so many elements of a list are replaced by a list whose length is known only at run time",
+                                     "replace them one by one", kind="list.slice")
+            return call_then(m, s, m.shim("assign_run_time_slice"), (container, key, value), {}, _drop)
     elif isinstance(container, dict) and keys.at_run_time(key):
         key = keys.any_key(m, key, container)
     m.heap.touch(container)

@@ -112,6 +112,15 @@ def assign_slice(target, key, iterable):
     target[key] = [x for x in iterable]
 
 
+def assign_run_time_slice(target, key, value):
+    """`value` is a list of a length known at run time: the target becomes one."""
+    start, stop, _ = key.indices(len(target))
+    after = target[max(start, stop):]
+    del target[start:]
+    target.extend(value)
+    target.extend(after)
+
+
 def drawn():
     return torch.rand((), dtype=torch.float64).item()
 
@@ -288,11 +297,30 @@ def min_(items, key, default):
 
 
 def sorted_(iterable, key=None, reverse=False):
-    """Stable, by binary-free insertion: few elements, each comparison may split the state."""
+    rest = list(iterable)
+    iterable = None
+    keys = rest[:] if key is None else [key(x) for x in rest]
+    return inserted(rest, keys, reverse)
+
+
+def sort_list(target, key=None, reverse=False):
+    keys = target[:] if key is None else [key(x) for x in target]
+    if not all([isinstance(k, (int, float)) for k in keys]):
+        target[:] = inserted(target[:], keys, reverse)
+        return
+    rest = target[:]
+    target[:] = []  # as Python leaves it meanwhile; numbers do not fail to compare
+    target[:] = inserted(rest, keys, reverse)
+
+
+def inserted(rest, waiting, reverse):
+    """Stable, by binary-free insertion: few elements, each comparison may split the state. What is inserted is no longer held in its
+    old place, so that states in which objects have other places than in others can meet (merge.Permuted)."""
     items = []
     keys = []
-    for x in iterable:
-        k = key(x) if key is not None else x
+    for _ in range(len(rest)):
+        x = rest.pop(0)
+        k = waiting.pop(0)
         position = len(items)
         while position > 0:
             before = keys[position - 1]
@@ -303,10 +331,6 @@ def sorted_(iterable, key=None, reverse=False):
         items.insert(position, x)
         keys.insert(position, k)
     return items
-
-
-def sort_list(target, key=None, reverse=False):
-    target[:] = sorted_(target, key, reverse)
 
 
 def reduce_(function, iterable, initial=_MISSING):
