@@ -34,6 +34,7 @@ Result<Engine> Engine::create(int threads) {
   OrtMemoryInfo* memory = nullptr;
   DYCL_TRY(check(api, api.CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory), "memory"));
   engine.memory_ = own(memory, api.ReleaseMemoryInfo);
+  DYCL_ASSIGN(engine.torch_ops_, backends::ort::SelectionOps::create(api, threads));
   return engine;
 }
 
@@ -45,6 +46,8 @@ Result<void> run_cold(const std::string& file, const std::vector<ir::Tensor>& in
   DYCL_TRY(check(api, api.CreateSessionOptions(&options), "options"));
   const auto held = own(options, api.ReleaseSessionOptions);
   DYCL_TRY(check(api, api.SetIntraOpNumThreads(options, threads), "options"));
+  DYCL_ASSIGN(const auto torch_ops, backends::ort::SelectionOps::create(api, threads));
+  DYCL_TRY(torch_ops->add_to(options));
   OrtSession* raw = nullptr;
   DYCL_TRY(check(api, api.CreateSession(environment.get(), file.c_str(), options, &raw), "load"));
   const auto session = own(raw, api.ReleaseSession);
@@ -92,6 +95,7 @@ Result<Engine::Session> Engine::load(const ir::Program& path, std::vector<ir::Te
     DYCL_TRY(check(api, api.SetIntraOpNumThreads(options, 1), "options"));
     DYCL_TRY(check(api, api.SetInterOpNumThreads(options, 1), "options"));
   }
+  DYCL_TRY(torch_ops_->add_to(options));
   DYCL_ASSIGN(const std::string bytes, onnx_bytes(path));
   OrtSession* session = nullptr;
   DYCL_TRY(check(api, api.CreateSessionFromArray(environment_.get(), bytes.data(), bytes.size(), options, &session),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/ort/library.h"
+#include "backends/ort/selection_op.h"
 #include "ir/program.h"
 #include "ir/tensor.h"
 #include "support/result.h"
@@ -44,6 +45,7 @@ class Engine {
   const backends::ort::Library* library_ = nullptr;
   backends::ort::Handle<OrtEnv> environment_;
   backends::ort::Handle<OrtMemoryInfo> memory_;
+  std::unique_ptr<backends::ort::SelectionOps> torch_ops_;  // which sessions must not outlive
   int threads_ = 1;
 };
 
