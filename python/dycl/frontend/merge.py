@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 
 from . import effects, parameterness
 from .arrays import RtArray
@@ -28,9 +27,10 @@ from .heap import DEAD, Cell, ContextCell, Items
 from .layout import Order, is_plain, lie_alike, order_of
 from .lifting import shares_array
 from .likeness import Likeness
-from .iterators import LiveIter, MGenerator, NativeIter, RtRange, RtRangeIter, RtTensorIter, SeqIter, view_of
+from .iterators import LiveIter, MGenerator, NativeIter, RtRange, SeqIter, view_of
 from .runtime_text import RtText
-from .rtlist import EMPTY, RtList, RtListIter, cells_of, graph_lists, join, keep_as_is, kind_of_items, leaf_types
+from .overlay_reach import ITERATORS, add_contents, add_items, held_as_they_are, may_hold, reachable
+from .rtlist import EMPTY, RtList, cells_of, graph_lists, join, keep_as_is, kind_of_items, leaf_types
 from .scalars import kind_of
 from .state import NULL, UNBOUND, Frame, State
 from .symbols import Extent
@@ -38,8 +38,6 @@ from .values import BY_KIND, RtScalar
 
 _IMMUTABLE = (str, bytes, type(None), torch.dtype, torch.device, torch.Size, range, frozenset, np.dtype, complex,
               torch.layout, torch.memory_format, type(Ellipsis), type(NotImplemented))
-_ITERATORS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator, RtListIter)
-_WITH_ITEMS = (list, set, collections.deque, bytearray, types.CellType)
 _ABSENT = object()
 _FEW = 3  # states are compared in full at once
 
@@ -231,7 +229,7 @@ class Unifier:
             return False
         held: list = []
         cells: set[int] = set()
-        _add_contents(held, cells, self.m.born, contents, self.m.heap.objects[key])
+        add_contents(held, cells, self.m.born, contents, self.m.heap.objects[key])
         while held and cells.isdisjoint(self.diff):
             x = held.pop()
             if id(x) in self.m.born or id(x) in self.diff or isinstance(x, (RtArray, RtList, functools.partial)):
@@ -241,7 +239,7 @@ class Unifier:
             elif isinstance(x, types.MethodType):
                 held.append(x.__self__)
             elif isinstance(x, (tuple, frozenset)):
-                _add_items(held, cells, self.m.born, x)
+                add_items(held, cells, self.m.born, x)
         return not cells.isdisjoint(self.diff)
 
     # -- the merged state -------------------------------------------------------------------
@@ -604,7 +602,7 @@ class Unifier:
             return self.run_time_list(obj, obj) if key in self.diff and key not in self.contents else obj
         if key in self.diff and self._lengths_differ(obj, obj):
             return self.run_time_list(obj, obj)
-        if not (self.m.is_born(obj) or key in heap.objects or _may_hold(obj)):
+        if not (self.m.is_born(obj) or key in heap.objects or may_hold(obj)):
             return obj
         if effects.hides(type(obj)) and key not in heap.objects:
             for held in gc.get_referents(obj):
@@ -760,7 +758,7 @@ class Unifier:
                 self.apart("a variable defined in one state only")
             items = tuple(self.each(ca, cb))
             return ca if all(x is y for x, y in zip(items, ca)) else items
-        if isinstance(obj, _ITERATORS):
+        if isinstance(obj, ITERATORS):
             return self._iterator(obj, ca, cb)
         if isinstance(obj, Cell):
             self.cell(obj)
@@ -844,16 +842,16 @@ class Unifier:
         name, identities differ between the states: they must stay apart."""
         if not self.partner_a:
             return
-        sides = ((self.a, self.partner_b, self.partner_a), (self.b, self.partner_a, self.partner_b))
-        known = [key for state, others, own in sides for key in others.keys() & reachable(self.m, state)[1]]
-        if not known:
-            return
         why = ("an object", "it has two names in one state and one in the other")
-        if any(key not in own for state, others, own in sides for key in others.keys() & reachable(self.m, state)[1]):
-            raise Apart(*why)
-        if not self.permuted:
+        known: set[int] = set()
+        for state, others, own in ((self.a, self.partner_b, self.partner_a), (self.b, self.partner_a, self.partner_b)):
+            seen = others.keys() & reachable(self.m, state)[1]
+            if not seen <= own.keys():
+                raise Apart(*why)
+            known |= seen
+        if known and not self.permuted:
             raise Permuted(*why)
-        if any(key in self.kept for key in known) or any(not _held_as_they_are(self.m, state).isdisjoint(known) for state, _, _ in sides):
+        if known and not all(known.isdisjoint(kept) for kept in (self.kept, held_as_they_are(self.m, self.a), held_as_they_are(self.m, self.b))):
             raise Apart(*why)
 
     def _check_aliases(self, merged_state: State) -> None:
@@ -921,120 +919,6 @@ class _AliasGuard:
         if sum(key[:3] == code and key[-1] == "alias" for key in forbidden) > _FEW_PLACES:
             forbidden.add(code)
         raise Restart("aliases differ between merged states")
-
-
-def reachable(m, state: State) -> tuple[set[int], set[int]]:
-    """The storages and the objects (by id) that the state can still reach."""
-    found, objects = _reached_from(m, state, _roots(m, state))
-    return found, objects.keys()
-
-
-def _roots(m, state: State) -> list:
-    work: list = []
-    for frame in state.frames:
-        for k, value in enumerate(frame.locals):
-            if frame.info.is_live(frame.pc, k):
-                work.append(value)
-        work.extend(frame.stack)
-        work.extend(frame.result or ())
-    work += (obj for key in state.overlay.contents if not isinstance(obj := m.heap.objects[key], Cell) and not m.is_born(obj))
-    return work
-
-
-def _held_as_they_are(m, state: State) -> set[int]:
-    """Objects that are compared and not unified, and what they hold: keys, elements of sets, what native code has."""
-    found: list = []
-    for obj in _reached_from(m, state, _roots(m, state))[1].values():
-        if isinstance(obj, dict):
-            found += (key for key, _ in m.heap.contents_in(state.overlay, obj)[0])
-        elif isinstance(obj, frozenset):
-            found += obj
-        elif isinstance(obj, functools.partial) or effects.hides(type(obj)) and m.is_born(obj):
-            found += gc.get_referents(obj)
-        elif isinstance(obj, (set, np.ndarray, BaseException)) or isinstance(obj, _ITERATORS) and not isinstance(obj, (SeqIter, MGenerator)):
-            found += obj.args if isinstance(obj, BaseException) else ()
-            _add_contents(found, set(), m.born, m.heap.contents_in(state.overlay, obj), obj)
-    return set(_reached_from(m, state, found)[1])
-
-
-def _reached_from(m, state: State, work: list) -> tuple[set[int], dict[int, Any]]:
-    """The storages and the objects (by id) that are reached from these."""
-    found: set[int] = set()
-    seen: dict[int, Any] = {}
-    heap = m.heap
-    while work:
-        x = work.pop()
-        if isinstance(x, torch.Tensor):
-            info = getattr(x, "_dycl", None)
-            if info is not None:
-                found.add(id(info.cell))
-            continue
-        if x is None or isinstance(x, (str, int, float, bool, type, types.ModuleType, RtScalar)) or id(x) in seen:
-            continue
-        seen[id(x)] = x
-        if isinstance(x, (tuple, frozenset)):
-            _add_items(work, found, m.born, x)
-        elif isinstance(x, RtArray):
-            work.append(x.tensor)
-        elif isinstance(x, RtList):
-            found.update(id(cell) for cell in heap.contents_in(state.overlay, x)[2])
-        elif isinstance(x, types.MethodType):
-            work.append(x.__self__)
-        elif isinstance(x, types.FunctionType):
-            work.extend(x.__closure__ or ())
-            work.extend(x.__defaults__ or ())
-            work.extend((x.__kwdefaults__ or {}).values())
-        elif isinstance(x, types.BuiltinMethodType):
-            work.append(x.__self__)
-        elif isinstance(x, BaseException):
-            work.extend(x.args)
-            _add_contents(work, found, m.born, heap.contents_in(state.overlay, x), x)
-        elif isinstance(x, Frame):
-            work.extend(x.locals)
-            work.extend(x.stack)
-        elif effects.hides(type(x)) and id(x) not in heap.objects:
-            work.extend(gc.get_referents(x) if m.is_born(x) else ())
-        elif m.is_born(x) or id(x) in heap.objects or _may_hold(x):
-            _add_contents(work, found, m.born, heap.contents_in(state.overlay, x), x)
-    return found, seen
-
-
-def _may_hold(obj: Any) -> bool:
-    """An object of unknown birth that may refer to objects made during capture."""
-    if isinstance(obj, (list, dict, set, collections.deque)):
-        return True
-    return hasattr(obj, "__dict__") and not callable(obj) and not isinstance(obj, (
-        torch.nn.Module, torch.Tensor, types.FunctionType))
-
-
-def _add_items(work: list, found: set[int], born: dict, items: Any) -> None:
-    """The items of a container. Of handles, which may be many, only the storages; modules from before capture
-    hold nothing new unless they were touched, and those are looked at anyway."""
-    kinds = set(map(type, items))
-    if FakeTensor in kinds:
-        found.update(id(x._dycl.cell) for x in items if type(x) is FakeTensor and hasattr(x, "_dycl"))
-        items = [x for x in items if type(x) is not FakeTensor]
-    modules = {kind for kind in kinds if issubclass(kind, torch.nn.Module)}
-    if modules:
-        items = [x for x in items if type(x) not in modules or id(x) in born]
-    work.extend(items)
-
-
-def _add_contents(work: list, found: set[int], born: dict, contents: Any, obj: Any) -> None:
-    """What an object with these contents refers to. A dict among its items is an object like others: what it holds is its state's business."""
-    if isinstance(obj, dict):
-        entries, extra = contents
-        _add_items(work, found, born, [x for entry in entries for x in entry])
-        _add_items(work, found, born, (extra or {}).values())
-    elif not isinstance(contents, tuple):
-        work.append(contents)
-    elif not isinstance(obj, _WITH_ITEMS) and not hasattr(type(obj), "dycl_contents"):  # attributes: in __dict__ if there is one, and in slots
-        for held in contents:
-            _add_items(work, found, born, (held or {}).values())
-    else:
-        _add_items(work, found, born, contents)
-        if type(contents) is Items:
-            _add_items(work, found, born, contents.attributes.values())
 
 
 def _merge_born(x: Any) -> bool:

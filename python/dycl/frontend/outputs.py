@@ -226,9 +226,9 @@ class Outputs:
         """A parameter, buffer or constant of the model's that no path writes."""
         if is_handle(tensor):
             return None
-        number = next((k for k, known in enumerate(self.own) if known is tensor), len(self.own))
-        self.own[number:number + 1] = [tensor]
-        return ("own", number)
+        if not any(known is tensor for known in self.own):
+            self.own.append(tensor)
+        return ("own", next(k for k, known in enumerate(self.own) if known is tensor))
 
     def _handle(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor if is_handle(tensor) else self.m.recorder.lift(tensor)
