@@ -392,7 +392,7 @@ def _numpy_leaves(leaves: Any, templates: tuple) -> Any:
     kinds: list = []
 
     def walk(t: tuple) -> None:
-        if t[0] in ("tensor", "array", "int", "float", "bool"):
+        if t[0] in ("tensor", "array", "int", "float", "bool", "numbers"):
             kinds.append(t[0])
         elif t[0] == "argument":
             walk(t[2])

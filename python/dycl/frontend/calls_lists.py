@@ -16,15 +16,19 @@ from .rtlist import RtList, leaf_types
 from .values import RtInt, RtScalar
 
 
+_CHANGING = (shims.list_remove, shims.reverse_growing, shims.sort_growing)
+_SHIMS = {"index": shims.list_index, "count": shims.list_count, "remove": shims.list_remove, "reverse": shims.reverse_growing,
+          "sort": shims.sort_growing}
+
+
 def list_method(method, m, s, args, kwargs):
-    if method.name in ("index", "count", "remove", "reverse", "sort", "__contains__", "__iter__"):
-        shim = {"index": shims.list_index, "count": shims.list_count}.get(method.name)
-        if shim is not None:
-            return protocol.call(m, s, shim, (method.target, *args), kwargs)
-        if method.name == "__iter__":
-            return iterators.get_iter(m, s, method.target)
-        if method.name == "__contains__":
-            return protocol.contains(m, s, method.target, args[0], False)
+    shim = _SHIMS.get(method.name)
+    if shim is not None and not (method.target.frozen and shim in _CHANGING):
+        return protocol.call(m, s, shim, (method.target, *args), kwargs)
+    if method.name == "__iter__":
+        return iterators.get_iter(m, s, method.target)
+    if method.name == "__contains__":
+        return protocol.contains(m, s, method.target, args[0], False)
     result = m.lists.call(method, args, kwargs)
     if result is NotImplemented:
         return protocol.call_then(m, s, shims.extend_list, (method.target, *args), {}, protocol.push_none)

@@ -43,6 +43,7 @@ class Decisions:
 
     def __init__(self) -> None:
         self.forbidden_merges: set = set()  # (code, pc, variable path): keep states apart
+        self.rows: set = set()  # merges of lists in whose elements there are lists of different lengths (rtlist.py)
         self.tables: set = set()  # places whose dicts get keys known only at run time (keys.py)
         self.unroll_loops: set = set()  # (code, GET_ITER): a back edge was tried and led to a refusal
         self.states: dict = {}  # (kind, id...) -> declared state slots
@@ -673,7 +674,7 @@ class Machine:
         return self.scalars.to_int(x) if isinstance(x := self.tensor_item(tensor), RtBool) else int(x) if type(x) is bool else x
 
     def _one_element(self, tensor: Any, error: Exception) -> None:
-        count = self._element_count(tensor)
+        count = self.element_count(tensor)
         if count == 1:
             return
         if count is not None:
@@ -712,7 +713,7 @@ class Machine:
         return self.recorder.call(torch.tensor, (x,), {"dtype": dtype})
 
     @staticmethod
-    def _element_count(tensor: Any) -> int | None:
+    def element_count(tensor: Any) -> int | None:
         count = 1
         for extent in tensor.shape:
             if type(extent) is not int:

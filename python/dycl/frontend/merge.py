@@ -30,7 +30,7 @@ from .likeness import Likeness
 from .iterators import LiveIter, MGenerator, NativeIter, RtRange, SeqIter, view_of
 from .runtime_text import RtText
 from .overlay_reach import ITERATORS, add_contents, add_items, held_as_they_are, may_hold, reachable
-from .rtlist import EMPTY, RtList, cells_of, graph_lists, join, keep_as_is, kind_of_items, leaf_types
+from .rtlist import EMPTY, RtList, cells_of, graph_lists, is_stored_as, join, keep_as_is, kind_of_items, leaf_types, with_rows
 from .scalars import kind_of
 from .state import NULL, UNBOUND, Frame, State
 from .symbols import Extent
@@ -677,6 +677,10 @@ class Unifier:
         kind = join(sides[0][1], sides[1][1])
         if kind is None or any(side[1] is None for side in sides):
             self.apart("lists of different lengths whose elements are of different kinds")
+        kind = with_rows(kind) if key in self.m.decisions.rows else kind
+        for x, side in ((a, sides[0]), (b, sides[1])):
+            if isinstance(x, RtList) and not is_stored_as(side[1], kind):
+                self._want_rows(x)
         params = []
         for k, type_ in enumerate(leaf_types(kind) if kind != EMPTY else []):
             param = Value(ListType(type_), self.block)
@@ -697,9 +701,17 @@ class Unifier:
                 items = self.m.heap.contents_in(overlay, x) if type(x) is list else x
                 keep_as_is(self.m, tuple(items), merged.guard, lambda d, o=overlay: self.m.heap.contents_in(o, d))
         for x in (a, b):
+            if id(x) in self.m.heap.fragile and not frozen:
+                self.m.heap.fragile.setdefault(id(merged), (merged, self.m.heap.fragile[id(x)][1]))
             if type(x) is not tuple and self.replaced.setdefault(id(x), (x, merged))[1] is not merged:
                 self.apart("lists shared differently")
         return merged
+
+    def _want_rows(self, x: RtList) -> None:
+        key = getattr(x.guard, "key", None)
+        if self.trial or key is None or key in self.m.decisions.rows:
+            self.apart("lists of different lengths whose elements are stored differently")
+        self.m.lists.want_rows(x)
 
     def _pair_lists(self, a: Any, b: Any) -> None:
         """Each list has one partner, as other objects have; tuples have no identity."""

@@ -774,6 +774,8 @@ def row_template(kind: tuple) -> tuple:
         return ("list", list, tuple(row_template(k) for k in kind[2]))
     if kind[0] == "object":
         return ("object", kind[1][0], tuple((name, row_template(k)) for name, k in zip(kind[1][1], kind[2])))
+    if kind[0] == "row":
+        return ("numbers", tuple if kind[2] else list)
     if kind[0] == "const":
         return ("static", type(kind[1]).__name__, kind[1])
     return ("tensor",) if kind[0] == "tensor" else ("array",) if kind[0] == "numpy" else (kind[0],)

@@ -3,7 +3,8 @@
 
 A list that grows in a loop decided at run time (or differs between many arms) becomes an `RtList`: the loop's
 header gets one graph list per leaf of its elements. Elements are of one kind: a tensor of one dtype and rank, a
-number, or a tuple, list of fixed length, dict or dataclass of such (with None and text that all elements share). An element is a
+number, or a tuple, list, dict or dataclass of such (with None and text that all elements share); lists inside of it are of one length, or of
+numbers and of any (a *row*, in the graph a tensor). An element is a
 copy of the tensor's value; a tensor, list, dict or object that went into such a list, or came out of it, must not be written in
 place afterwards: eager Python would change both. Such a write starts capture anew with the list kept as it is, element by element (see `merge.Unifier.run_time_list`).
 """
@@ -14,7 +15,7 @@ from typing import Any
 
 import torch
 
-from .diagnostics import CaptureRefusal
+from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, ListType, ScalarType, TensorType, Value
 from .heap import contents_of
 from .scalars import kind_of
@@ -69,13 +70,15 @@ class ListMethod:
 
 _PARTS = ("tuple", "list", "dict", "object")  # kinds that have kinds inside
 _TENSORS = ("tensor", "numpy")  # kinds whose values are tensors in the graph
+_NUMBERS = {"int": torch.int64, "float": torch.float64, "bool": torch.bool}
 _DEEPEST = 6  # lists in lists
 _WIDEST = 64  # the extent of a tensor that becomes lists
 
 
 def kind_of_element(m: Any, x: Any, look: Any = contents_of) -> tuple | None:
     """("tensor", TensorType, device), ("numpy", TensorType, device) of a numpy scalar, ("int",), ("float",), ("bool",), ("tuple", class, kinds), ("list", length, kinds),
-    ("dict", keys, kinds), ("object", (class, names), kinds), inside of which ("const", value) too; None: no such element.
+    ("dict", keys, kinds), ("object", (class, names), kinds), inside of which ("const", value) too; ("row", kind of its numbers, is a tuple): a list of
+    numbers, of any length; None: no such element.
     `look`: the contents of an object (merge.py: as a state sees them)."""
     kind = _kind(m, x, look)
     return kind if kind is not None and leaf_types(kind) else None
@@ -115,6 +118,9 @@ def _kind(m: Any, x: Any, look: Any, depth: int = 0) -> tuple | None:
         return ("tensor", m.recorder.type_of(handle), handle.device)
     if m.is_array(x) and x.scalar:
         return ("numpy", m.recorder.type_of(x.tensor), x.tensor.device)
+    if isinstance(x, RtList):
+        inner = look(x)[1]
+        return ("row", inner, x.frozen) if inner[0] in _NUMBERS else None
     found = _parts(x, look) if depth < _DEEPEST and (isinstance(x, tuple) or m.is_born(x)) else None
     if found is None or found[0] == "dict" and not all(type(k) is str for k in found[1]):
         return None
@@ -127,6 +133,8 @@ def join(a: tuple | None, b: tuple | None) -> tuple | None:
         return a if b is not None else None
     if a == EMPTY:
         return b
+    if a[0] == "row" or b[0] == "row" or _lengths_differ(a, b):
+        return _joined_rows(as_row(a), as_row(b))
     if a[0] != b[0]:
         return None
     if a[0] in _TENSORS:
@@ -137,6 +145,42 @@ def join(a: tuple | None, b: tuple | None) -> tuple | None:
         kinds = tuple(map(join, a[2], b[2]))
         return None if None in kinds else (a[0], a[1], kinds)
     return None
+
+
+def _lengths_differ(a: tuple, b: tuple) -> bool:
+    return a[0] == b[0] and a[0] in ("list", "tuple") and len(a[2]) != len(b[2])
+
+
+def as_row(kind: tuple) -> tuple | None:
+    """The kind of a list or tuple of numbers whose length does not count."""
+    if kind[0] == "row":
+        return kind
+    if not (kind[0] == "list" or kind[0] == "tuple" and kind[1] is tuple):
+        return None
+    inner: tuple | None = EMPTY
+    for part in kind[2]:
+        inner = join(inner, part) if part[0] in _NUMBERS else None
+    return ("row", inner, kind[0] == "tuple") if inner is not None else None
+
+
+def _joined_rows(a: tuple | None, b: tuple | None) -> tuple | None:
+    inner = join(a[1], b[1]) if a is not None and b is not None and a[2] == b[2] else None
+    return ("row", inner, a[2]) if inner not in (None, EMPTY) else None
+
+
+def with_rows(kind: tuple) -> tuple:
+    """The kind with rows for all lists of numbers inside."""
+    row = as_row(kind)
+    if row is not None and row[1] != EMPTY:
+        return row
+    return (*kind[:2], tuple(map(with_rows, kind[2]))) if kind[0] in _PARTS else kind
+
+
+def is_stored_as(kind: tuple, wider: tuple) -> bool:
+    """Whether elements of the first kind have the leaves of the second."""
+    if kind == EMPTY or kind[0] not in _PARTS and wider[0] not in _PARTS:
+        return True
+    return kind[0] == wider[0] and all(map(is_stored_as, kind[2], wider[2]))
 
 
 def kind_of_items(m: Any, items: Any, look: Any = contents_of) -> tuple | None:
@@ -152,7 +196,13 @@ def leaf_types(kind: tuple) -> list:
         return [t for k in kind[2] for t in leaf_types(k)]
     if kind[0] == "const":
         return []
+    if kind[0] == "row":
+        return [_row_type(kind)]
     return [kind[1]] if kind[0] in _TENSORS else [ScalarType(kind[0])]
+
+
+def _row_type(kind: tuple) -> TensorType:
+    return TensorType(_NUMBERS[kind[1][0]], (None,))
 
 
 def leaves(m: Any, x: Any, kind: tuple) -> list[Value]:
@@ -162,6 +212,11 @@ def leaves(m: Any, x: Any, kind: tuple) -> list[Value]:
         return []
     if kind[0] == "numpy":
         return [m.recorder.value_of(x.tensor)]
+    if kind[0] == "row":
+        from .constants import dtype_name
+
+        type_ = _row_type(kind)
+        return [m.recorder.host("list.to_tensor", graph_lists(m, x, kind[1]), type_, dtype=dtype_name(type_.dtype))]
     return [m.recorder.value_of(x)] if kind[0] == "tensor" else [m.scalars.value(x, kind[0])]
 
 
@@ -174,6 +229,8 @@ def cells_of(m: Any, x: Any, look: Any = contents_of) -> set:
 
 def keep_as_is(m: Any, x: Any, guard: Any, look: Any = contents_of) -> None:
     """The lists, dicts and objects in an element must not be changed any more: `guard` is called where one would be."""
+    if isinstance(x, RtList) and not x.frozen:
+        m.heap.fragile.setdefault(id(x), (x, guard))
     found = _parts(x, look)
     if found is None:
         return
@@ -296,7 +353,7 @@ class Lists:
             return self.new(list(x.values), x.kind, x)
         if name == "clear":
             self.m.heap.touch(x)
-            x.values = tuple(self._host("list.new", [], ListType(t)) for t in leaf_types(x.kind))
+            x.values = tuple(self._host("list.new", [], v.type) for v in x.values)
             return None
         if name in ("__len__",):
             return self.length(x)
@@ -332,8 +389,9 @@ class Lists:
         m = self.m
         like = a if isinstance(a, RtList) else b
         kind = join(self.kind(a), self.kind(b))
-        if kind is None:
-            self.refuse(like, self._mixed())
+        for x in (a, b):
+            if isinstance(x, RtList):
+                self._check_kind(x, kind)
         if kind == EMPTY:
             return self.new([], EMPTY, like, like.frozen)
         lists = [graph_lists(m, x, kind) for x in (a, b)]
@@ -441,9 +499,23 @@ class Lists:
 
     def _columns(self, x: RtList, item: Any) -> list[Value]:
         kind = join(x.kind, kind_of_element(self.m, item))
+        self._check_kind(x, kind)
+        return leaves(self.m, item, kind)
+
+    def _check_kind(self, x: RtList, kind: tuple | None) -> None:
+        """Whether its elements may be of that kind."""
         if kind is None:
             self.refuse(x, self._mixed())
-        return leaves(self.m, item, kind)
+        if not is_stored_as(x.kind, kind):
+            self.want_rows(x)
+
+    def want_rows(self, x: RtList) -> None:
+        """Lists inside its elements turn out to be of different lengths: begin anew with rows for them."""
+        key = getattr(x.guard, "key", None)
+        if key is None or key in self.m.decisions.rows:
+            self.refuse(x, self._mixed())
+        self.m.decisions.rows.add(key)
+        raise Restart("lists of different lengths inside a list of run-time length")
 
     @staticmethod
     def _mixed() -> CaptureRefusal:
@@ -489,6 +561,11 @@ class Lists:
                 self.m.heap.fragile[id(self.m.new(made))] = (made, x.guard)
                 return made
             value = next(found)
+            if kind[0] == "row":
+                row = self._host("list.from_tensor", [value], ListType(ScalarType(kind[1][0])))
+                made = self.m.new(RtList((row,), kind[1], frozenset(), x.guard, kind[2]))
+                self.m.heap.fragile[id(made)] = (made, x.guard)
+                return made
             if kind[0] not in _TENSORS:
                 from .values import BY_KIND
 

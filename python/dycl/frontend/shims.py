@@ -313,6 +313,19 @@ def sort_list(target, key=None, reverse=False):
     target[:] = inserted(rest, keys, reverse)
 
 
+def sort_growing(target, *, key=None, reverse=False):
+    """list.sort of a list whose length is known at run time."""
+    made = sorted(target, key=key, reverse=reverse)
+    target.clear()
+    target.extend(made)
+
+
+def reverse_growing(target):
+    made = target[::-1]
+    target.clear()
+    target.extend(made)
+
+
 def inserted(rest, waiting, reverse):
     """Stable, by binary-free insertion: few elements, each comparison may split the state. What is inserted is no longer held in its
     old place, so that states in which objects have other places than in others can meet (merge.Permuted)."""

@@ -246,6 +246,8 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
             made.append(value)
         return value
     cls = template[1]
+    if kind == "numbers":  # in an element of a list of run-time length: a list of them as a tensor
+        return cls(next(leaves).tolist())
     if kind == "rows":
         slot = len(made)
         if cls is list:
@@ -511,6 +513,8 @@ def to_json(template: tuple) -> Any:
     cls = f"{template[1].__module__}:{template[1].__qualname__}"
     if kind == "rows":
         return [kind, cls, to_json(template[2])]
+    if kind == "numbers":
+        return [kind, cls]
     if kind in ("tuple", "list", "set", "table"):
         extra = [[[k, to_json(t)] for k, t in template[3]]] if len(template) > 3 else []
         return [kind, cls, [to_json(t) for t in template[2]], *extra, *map(to_json, template[4:])]
@@ -572,6 +576,8 @@ def from_json(data: Any) -> tuple:
     cls = imported(data[1])
     if kind == "rows":
         return (kind, cls, from_json(data[2]))
+    if kind == "numbers":
+        return (kind, cls)
     more = (*(tuple((k, from_json(t)) for k, t in part) for part in data[3:4]), *map(from_json, data[4:]))
     if kind in ("tuple", "list", "set", "table"):
         return (kind, cls, tuple(from_json(t) for t in data[2]), *more)

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lists of what is finished: they grow on some paths only, and hold lists of different lengths (beam searches, spans, segments)."""
+
+import pytest
+import torch
+from torch import nn
+
+from tests.frontend.harness import check
+
+WORDS, WIDTH, END = 6, 8, 1
+
+
+class Step(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.cell, self.out = nn.Embedding(WORDS, WIDTH), nn.GRUCell(WIDTH, WIDTH), nn.Linear(WIDTH, WORDS)
+        for p in self.parameters():
+            nn.init.normal_(p, std=1.2)
+
+    def forward(self, token, h):
+        h = self.cell(self.embed(token), h)
+        return torch.log_softmax(self.out(h), -1), h
+
+
+class Beams(nn.Module):
+    steps, k = 5, 2
+
+    def __init__(self):
+        super().__init__()
+        self.step = Step()
+
+    def candidates(self, beams):
+        found = []
+        for score, tokens, h in beams:
+            logp, h2 = self.step(torch.tensor([tokens[-1]]), h)
+            top, index = logp[0].topk(self.k)
+            for j in range(self.k):
+                found.append((score + top[j].item(), tokens + [index[j].item()], h2))
+        return found
+
+
+class SortedAtTheEnd(Beams):
+    def forward(self, h):
+        beams, done = [(0.0, [0], h)], []
+        for t in range(self.steps):
+            found = self.candidates(beams)
+            found.sort(key=lambda c: c[0], reverse=True)
+            beams = []
+            for c in found[:self.k]:
+                if c[1][-1] == END:
+                    done.append((c[0] / len(c[1]), c[1]))
+                else:
+                    beams.append(c)
+            if not beams:
+                break
+        done += [(s / len(t), t) for s, t, _ in beams]
+        done.sort(key=lambda d: d[0], reverse=True)
+        return torch.tensor(done[0][1]), done[0][0]
+
+
+class BestByMax(Beams):
+    def forward(self, h):
+        beams, done = [(0.0, [0], h)], []
+        for t in range(self.steps):
+            beams = [] if not beams else sorted(self.candidates(beams), key=lambda c: -c[0])[:self.k]
+            done += [(c[0], c[1]) for c in beams if c[1][-1] == END]
+            beams = [c for c in beams if c[1][-1] != END]
+            if len(done) >= self.k or not beams:
+                break
+        if not done:
+            done = [(s, t) for s, t, _ in beams]
+        best = max(done, key=lambda d: d[0] / len(d[1]))
+        return torch.tensor(best[1]), best[0]
+
+
+class AllOfThem(SortedAtTheEnd):
+    """The whole list is the result."""
+
+    steps = 4
+
+    def forward(self, h):
+        beams, done = [(0.0, [0], h)], []
+        for t in range(self.steps):
+            found = sorted(self.candidates(beams), key=lambda c: c[0], reverse=True)
+            beams = []
+            for c in found[:self.k]:
+                if c[1][-1] == END:
+                    done.append({"score": c[0], "tokens": c[1], "words": tuple(c[1])})
+                else:
+                    beams.append(c)
+        done.reverse()
+        return done
+
+
+class Tensors(Beams):
+    """Beams in one tensor; scores are kept as tensors and looked for."""
+
+    def forward(self, h):
+        k = self.k
+        logp, h = self.step(torch.tensor([0]), h)
+        scores, token = logp[0].topk(k)
+        rows, h, done, done_scores = token[:, None], h.expand(k, WIDTH), [], []
+        for t in range(self.steps):
+            logp, h = self.step(rows[:, -1], h)
+            scores, flat = (scores[:, None] + logp).view(-1).topk(k)
+            beam, token = flat // WORDS, flat % WORDS
+            rows, h = torch.cat([rows[beam], token[:, None]], 1), h[beam]
+            for i in range(k):
+                if token[i] == END:
+                    done.append(rows[i])
+                    done_scores.append(scores[i])
+                    scores = scores.clone()
+                    scores[i] = -1e9
+        if not done:
+            return rows[0], scores[0]
+        best = done_scores.index(max(done_scores))
+        return done[best], done_scores[best]
+
+
+class WithNumbers(Tensors):
+    def forward(self, h):
+        k = self.k
+        logp, h = self.step(torch.tensor([0]), h)
+        scores, token = logp[0].topk(k)
+        rows, h, done = token[:, None], h.expand(k, WIDTH), []
+        for t in range(self.steps):
+            logp, h = self.step(rows[:, -1], h)
+            scores, flat = (scores[:, None] + logp).view(-1).topk(k)
+            beam, token = flat // WORDS, flat % WORDS
+            rows, h = torch.cat([rows[beam], token[:, None]], 1), h[beam]
+            for i in range(k):
+                if token[i] == END:
+                    done.append((scores[i].item() / (t + 1), rows[i].tolist()))
+                    scores[i] = float("-inf")
+            if len(done) >= k:
+                break
+        if len(done) == 0:
+            return rows[0], scores[0]
+        done.sort(key=lambda p: p[0])
+        return torch.tensor(done[-1][1]), torch.tensor(done[-1][0])
+
+
+@pytest.mark.parametrize("model", [SortedAtTheEnd, BestByMax, AllOfThem, Tensors, WithNumbers])
+def test_beam_searches(model):
+    g = torch.Generator().manual_seed(0)
+    check(model, [(torch.randn(1, WIDTH, generator=g) * (0.5 + i),) for i in range(16)], by_result=True)
+
+
+def segments(x):
+    """Runs of positive numbers, in a loop that the run ends."""
+    found, now, i = [], [], 0
+    while i < x.shape[0] and x[i] < 9:
+        if x[i] > 0:
+            now = now + [i]
+        elif now:
+            found.append(now)
+            now = []
+        i += 1
+    if now:
+        found.append(now)
+    return found
+
+
+SIGNS = [(torch.tensor(v, dtype=torch.float32),) for v in (
+    [1, -1, 1, 1, -1, 2, 3, 4], [-1, -1, -1, -1, -1, -1, -1, -1], [1, 1, 1, 1, 1, 1, 1, 1], [1, 9, 1, 1, 1, 1, 1, 1],
+    [1, -1, 2, -1, 3, -1, 4, -1], [3, 2, -1, 1, -1, 1, 1, 9], [9, 1, 1, 1, 1, 1, 1, 1])]
+
+
+def test_lists_of_different_lengths_in_a_list_that_a_loop_fills():
+    def f(x):
+        found = segments(x)
+        longest = max(found, key=len, default=[])
+        return found, len(found), sum([len(run) for run in found]), longest, [run[0] for run in found]
+
+    check(f, SIGNS)
+
+
+def test_tuples_and_floats():
+    def f(x):
+        found, sums = [], ()
+        for v in x:
+            if v > 8:
+                break
+            sums = (*sums, v.item() * 0.5)
+            if v < 0:
+                found.append((len(sums), sums, v > -2))
+                sums = ()
+        found.reverse()
+        return found
+
+    check(f, SIGNS)
+
+
+def test_a_list_that_is_changed_after_it_was_put_there():
+    """Eager changes the one in the list too."""
+
+    def f(x):
+        found = segments(x)
+        if len(found) > 1:
+            last = found[-1] if x.sum() > 0 else found[0]
+            last.append(100)
+        return found
+
+    check(f, SIGNS)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_sort_remove_reverse(reverse):
+    def f(x):
+        found = []
+        for v in x:
+            if v > 8:
+                break
+            found.append((v.item(), len(found)))
+        found.sort(key=lambda p: p[0], reverse=reverse)
+        places = [p[1] for p in found]
+        places.reverse()
+        if len(found) > 3:
+            places.remove(2)
+        found.sort(reverse=not reverse)
+        return found, places
+
+    check(f, SIGNS)
+
+
+def test_remove_of_what_is_not_there():
+    def f(x):
+        found = []
+        for v in x:
+            if v > 8:
+                break
+            found.append(v.item())
+        found.remove(9.0)
+        return found
+
+    check(f, SIGNS)
+
+
+def test_a_place_in_a_list_of_tensors():
+    def f(x):
+        found = []
+        for v in x:
+            if v > 8:
+                break
+            found.append(v * 2)
+        if not found:
+            return None
+        best = max(found)
+        return found.index(best), found.count(best), best in found, x.sum() in found
+
+    check(f, SIGNS)
