@@ -205,8 +205,8 @@ def test_a_range_with_a_run_time_bound_as_an_index():
 
 
 def test_a_stand_in_that_torch_does_not_take_is_no_exception_of_the_model(monkeypatch):
-    from dycl.frontend import protocol
+    from dycl.frontend import subscripts
 
-    monkeypatch.setattr(protocol, "slice_bounds", lambda m, key: key)
+    monkeypatch.setattr(subscripts, "slice_bounds", lambda m, key: key)
     with pytest.raises(dycl.CompileError):
         dycl.compile(lambda x: x[range(int(x.sum()))], (torch.ones(3),), verify=False)

@@ -486,7 +486,7 @@ def insert(arrays, x, obj, values):
     if not isinstance(t, torch.Tensor) or t.dim() != 1 or type(obj) is not int or obj < 0 or not isinstance(values, (bool, int, float)):
         refuse("insert", "of such arguments, into arrays")
     value = arrays.m.recorder.call(torch.reshape, (_to(arrays, _value(arrays, values), t.dtype), (1,)), {})
-    first, last = (arrays.protocol.get_item(arrays.m, arrays.m.current, t, k) for k in (slice(None, obj), slice(obj, None)))
+    first, last = (arrays.subscripts.get_item(arrays.m, arrays.m.current, t, k) for k in (slice(None, obj), slice(obj, None)))
     return arrays_module.RtArray(arrays.m.recorder.call(torch.cat, ([first, value, last],), {}))
 
 

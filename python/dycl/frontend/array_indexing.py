@@ -27,7 +27,7 @@ def get(arrays, array: Any, key: Any) -> Any:
     basic = all(_is_basic(k) for k in items)
     items, reversed_dims = _forwards(array.tensor, items, basic)
     _refuse_torn(items)
-    found = arrays.protocol.get_item(m, m.current, array.tensor, _one(items))
+    found = arrays.subscripts.get_item(m, m.current, array.tensor, _one(items))
     if not basic:
         return arrays.wrap(found)
     if not found.dim() and all(k is not Ellipsis for k in items):  # with an ellipsis it is an array, though one of no dims
@@ -48,7 +48,7 @@ def put(arrays, array: Any, key: Any, value: Any) -> None:
                              "write to the slice without it", kind="numpy")
     _refuse_torn(items)
     found = assigned(arrays, array.tensor, value)
-    m.recorder.call(operator.setitem, (array.tensor, arrays.protocol.slice_bounds(m, _one(items)), found), {})
+    m.recorder.call(operator.setitem, (array.tensor, arrays.subscripts.slice_bounds(m, _one(items)), found), {})
 
 
 def assigned(arrays, target: torch.Tensor, value: Any) -> Any:

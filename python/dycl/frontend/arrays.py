@@ -76,10 +76,10 @@ _FLOATING = {"exp", "sqrt", "log", "tanh", "log2", "log10", "log1p", "expm1", "s
 
 class Arrays:
     def __init__(self, machine):
-        from . import protocol  # it needs this module
+        from . import subscripts  # it needs this module
 
         self.m = machine
-        self.protocol = protocol
+        self.subscripts = subscripts
 
     # -- conversions ----------------------------------------------------------------
 
@@ -240,7 +240,7 @@ class Arrays:
             return self.m.tolist(array.tensor)
         if name == "item" and all(type(a) is int or isinstance(a, RtScalar) for a in args):
             source = self.m.recorder.call(torch.flatten, (array.tensor,), {}) if len(args) == 1 else array.tensor
-            return self.m.tensor_item(self.protocol.get_item(self.m, self.m.current, source, args))
+            return self.m.tensor_item(self.subscripts.get_item(self.m, self.m.current, source, args))
         if name in ("copy", "flatten") and not args and not kwargs:
             copied = self.m.recorder.call(torch.clone, (array.tensor,), {})
             return RtArray(copied, array.scalar) if name == "copy" else RtArray(self.m.recorder.call(torch.flatten, (copied,), {}))

@@ -17,7 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from ..host_functions import HostFunction
 from . import calls_numbers, calls_lists, calls_containers, calls_objects, calls_torch, calls_numpy  # noqa: F401  (in this order: they register)
-from . import handlers, host_calls, iterators, keys, policy, protocol, shims
+from . import handlers, host_calls, instances, iterators, keys, lookup, policy, protocol, shims
 from .arrays import BoundArrayMethod, RtArray
 from .diagnostics import CaptureRefusal
 from .iterators import MGenerator
@@ -168,7 +168,7 @@ def special_attribute(m: Machine, s: State, obj: Any, name: str) -> Any:
             raise AttributeError(f"'list' object has no attribute '{name}'")
         return ListMethod(obj, name)
     if isinstance(obj, keys.TABLES) and name == "__class__":
-        return protocol.type_of(m, obj)
+        return instances.type_of(m, obj)
     if isinstance(obj, RtText):
         if name in ("startswith", "endswith"):
             return BoundSpecial(obj, name)
@@ -197,7 +197,7 @@ def _tensor_attribute(m: Machine, s: State, t: torch.Tensor, name: str) -> Any:
         shape = t.shape
         return shape if all(type(d) is int for d in shape) else m.recorder.attribute(t, "shape")
     if name == "__class__":
-        return protocol.type_of(m, t)
+        return instances.type_of(m, t)
     if name in ("grad", "_grad"):
         return None
     if name in ("requires_grad", "is_leaf", "grad_fn"):
@@ -210,7 +210,7 @@ def _tensor_attribute(m: Machine, s: State, t: torch.Tensor, name: str) -> Any:
     own = t.__dict__.get(name, NotImplemented) if hasattr(t, "__dict__") else NotImplemented
     if own is not NotImplemented and not name.startswith("_"):
         return own
-    found = protocol.mro_lookup(torch.Tensor, name)
+    found = lookup.mro_lookup(torch.Tensor, name)
     if isinstance(found, types.FunctionType):
         return types.MethodType(found, t)
     if isinstance(found, types.MethodDescriptorType) and name in vars(FakeTensor):
@@ -218,14 +218,14 @@ def _tensor_attribute(m: Machine, s: State, t: torch.Tensor, name: str) -> Any:
     try:
         return getattr(t, name)
     except AttributeError:
-        raise AttributeError(f"'{protocol.type_of(m, t).__name__}' object has no attribute '{name}'") from None
+        raise AttributeError(f"'{instances.type_of(m, t).__name__}' object has no attribute '{name}'") from None
 
 
 def _scalar_attribute(m: Machine, x: RtScalar, name: str) -> Any:
     if name == "real" or name == "numerator" and not isinstance(x, RtFloat):
         return x
     if name == "__class__":
-        return protocol.type_of(m, x)
+        return instances.type_of(m, x)
     method = shims.NUMBER_METHODS.get(("float" if isinstance(x, RtFloat) else "int", name))
     if method is not None:
         return types.MethodType(method, x)

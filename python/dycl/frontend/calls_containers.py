@@ -9,7 +9,7 @@ import itertools
 import sys
 
 
-from . import iterators, keys, places, protocol, remembered, shims, tables, unaccelerated
+from . import iterators, keys, lookup, operators, places, protocol, remembered, shims, subscripts, tables, unaccelerated
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .graph import BOOL, HostNode
@@ -31,7 +31,7 @@ def _len(m, s, args, kwargs):
         if x.dim() == 0:
             raise TypeError("len() of a 0-d tensor")
         return x.shape[0] if type(x.shape[0]) is int else m.recorder.attribute(x, "shape")[0]
-    user = protocol.python_method(x, "__len__")
+    user = lookup.python_method(x, "__len__")
     if user is not None:
         return protocol.call(m, s, user, (x,), {})
     if isinstance(x, RtRange):
@@ -43,7 +43,7 @@ def _len(m, s, args, kwargs):
 
 @handles(range)
 def _range(m, s, args, kwargs):
-    if any(map(protocol.asks_index, args)):
+    if any(map(subscripts.asks_index, args)):
         return protocol.call(m, s, shims.range_of, args, kwargs)
     args = tuple(m.tensor_index(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
     if not any(isinstance(a, RtScalar) for a in args):
@@ -229,7 +229,7 @@ for _fn, _plain in unaccelerated.functions():
 @handles(reversed)
 def _reversed(m, s, args, kwargs):
     x = args[0]
-    user = protocol.python_method(x, "__reversed__")
+    user = lookup.python_method(x, "__reversed__")
     if user is not None:
         return protocol.call(m, s, user, (x,), {})
     if isinstance(x, (list, dict)):
@@ -312,7 +312,7 @@ def _same(m, s, args, kwargs):
         if all(isinstance(x, RtFloat) for x in numbers):
             _refuse_not_a_number(m, *numbers)
         return False  # whoever asks compares them next, and one and the same number is equal to itself
-    return protocol.same_object(m, a, b)
+    return operators.same_object(m, a, b)
 
 
 def _may_be_one(m, x):
@@ -345,7 +345,7 @@ def _put_choice(m, s, args, kwargs):
 @handles(shims.plain_binary)
 def _plain_binary(m, s, args, kwargs):
     op, a, b = args
-    return protocol.binary(m, s, op, a, b, False)
+    return operators.binary(m, s, op, a, b, False)
 
 
 _named: dict[str, type] = {}  # one class for all states that ask for it

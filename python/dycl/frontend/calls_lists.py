@@ -8,7 +8,7 @@ import random
 import numpy as np
 import torch
 
-from . import iterators, protocol, shims
+from . import iterators, operators, protocol, shims
 from .diagnostics import CaptureRefusal
 from .graph import ScalarType
 from .handlers import handles
@@ -28,7 +28,7 @@ def list_method(method, m, s, args, kwargs):
     if method.name == "__iter__":
         return iterators.get_iter(m, s, method.target)
     if method.name == "__contains__":
-        return protocol.contains(m, s, method.target, args[0], False)
+        return operators.contains(m, s, method.target, args[0], False)
     result = m.lists.call(method, args, kwargs)
     if result is NotImplemented:
         return protocol.call_then(m, s, shims.extend_list, (method.target, *args), {}, protocol.push_none)

@@ -9,7 +9,7 @@ import operator
 import numpy as np
 import torch
 
-from . import protocol, shims
+from . import instances, lookup, operators, protocol, shims, subscripts
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .handlers import handles
@@ -42,10 +42,10 @@ def _convert(m, s, args, kwargs, kind, method):
             return {"int": int, "float": float}[kind](x)
     if isinstance(x, RtScalar):
         return m.scalars.to_int(x) if kind == "int" else m.scalars.to_float(x)
-    user = protocol.python_method(x, method)
+    user = lookup.python_method(x, method)
     if user is not None:
         return protocol.call(m, s, user, (x,), {})
-    if protocol.asks_index(x) and not hasattr(x, method):
+    if subscripts.asks_index(x) and not hasattr(x, method):
         return protocol.call(m, s, shims.number_at, (x, {"int": int, "float": float}[kind]), {})
     return NotImplemented
 
@@ -63,7 +63,7 @@ def _bool(m, s, args, kwargs):
         x = x.tensor
     if m.is_tensor(x):
         return m.tensor_truth(x)
-    method = protocol.truth_method(m, x)
+    method = lookup.truth_method(m, x)
     if method is not None:
         result = protocol.call(m, s, method, (), {})
         if result is PUSHED:
@@ -96,7 +96,7 @@ def _abs(m, s, args, kwargs):
         return m.arrays.function(np.abs, (x,), {})
     if m.is_tensor(x):
         return m.recorder.call(torch.abs, (x,), {})
-    user = protocol.python_method(x, "__abs__")
+    user = lookup.python_method(x, "__abs__")
     return protocol.call(m, s, user, (x,), {}) if user is not None else NotImplemented
 
 
@@ -118,12 +118,12 @@ def _round(m, s, args, kwargs):
 @handles(pow)
 def _pow(m, s, args, kwargs):
     if len(args) == 2 and m.has_runtime(args):
-        return protocol.binary(m, s, "pow", args[0], args[1], False)
+        return operators.binary(m, s, "pow", args[0], args[1], False)
     if len(args) == 3 and m.has_runtime(args):
         if not (type(args[1]) is int and args[1] >= 0):
             raise CaptureRefusal("pow() with a modulus and an exponent that may be negative", "write (a ** b) % c", kind="pow")
-        power = protocol.binary(m, s, "pow", args[0], args[1], False)
-        return protocol.binary(m, s, "mod", power, args[2], False)
+        power = operators.binary(m, s, "pow", args[0], args[1], False)
+        return operators.binary(m, s, "mod", power, args[2], False)
     return NotImplemented
 
 
@@ -131,10 +131,10 @@ def _pow(m, s, args, kwargs):
 def _divmod(m, s, args, kwargs):
     if any(map(m.is_tensor, args)):
         raise TypeError("unsupported operand type(s) for divmod(): "
-                        + " and ".join(f"'{protocol.type_of(m, x).__name__}'" for x in args))
+                        + " and ".join(f"'{instances.type_of(m, x).__name__}'" for x in args))
     if m.has_runtime(args):
         a, b = args
-        return (protocol.binary(m, s, "floordiv", a, b, False), protocol.binary(m, s, "mod", a, b, False))
+        return (operators.binary(m, s, "floordiv", a, b, False), operators.binary(m, s, "mod", a, b, False))
     return NotImplemented
 
 
@@ -188,8 +188,8 @@ def _operator_index(m, s, args, kwargs):
     x = m.tensor_index(args[0]) if len(args) == 1 and m.is_tensor(args[0]) else args[0] if args else None
     if isinstance(x, RtFloat):
         raise TypeError("'float' object cannot be interpreted as an integer")
-    if protocol.asks_index(x):
-        return protocol.call(m, s, protocol.python_method(x, "__index__"), (x,), {})
+    if subscripts.asks_index(x):
+        return protocol.call(m, s, lookup.python_method(x, "__index__"), (x,), {})
     return m.scalars.to_int(x) if isinstance(x, RtScalar) else NotImplemented
 
 
@@ -199,24 +199,24 @@ _BINARY = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floo
            "rshift": "rshift"}
 for _name, _op in _BINARY.items():
     handles(getattr(operator, _name))(
-        lambda m, s, args, kwargs, _op=_op: protocol.binary(m, s, _op, args[0], args[1], False))
+        lambda m, s, args, kwargs, _op=_op: operators.binary(m, s, _op, args[0], args[1], False))
 for _op in ("eq", "ne", "lt", "le", "gt", "ge"):
-    handles(getattr(operator, _op))(lambda m, s, args, kwargs, _op=_op: protocol.compare(m, s, _op, args[0], args[1]))
+    handles(getattr(operator, _op))(lambda m, s, args, kwargs, _op=_op: operators.compare(m, s, _op, args[0], args[1]))
 
 
 @handles(operator.getitem)
 def _getitem(m, s, args, kwargs):
-    return protocol.get_item(m, s, *args)
+    return subscripts.get_item(m, s, *args)
 
 
 @handles(operator.setitem)
 def _setitem(m, s, args, kwargs):
-    return protocol.as_call(s, protocol.set_item(m, s, *args))
+    return protocol.as_call(s, subscripts.set_item(m, s, *args))
 
 
 @handles(operator.neg)
 def _neg(m, s, args, kwargs):
-    return protocol.unary(m, s, "neg", args[0])
+    return operators.unary(m, s, "neg", args[0])
 
 
 @handles(operator.not_)

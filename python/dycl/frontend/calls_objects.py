@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from . import protocol, shims
+from . import attributes, instances, lookup, protocol, shims
 from .diagnostics import CaptureRefusal
 from .graph import HostNode
 from .handlers import handles, ignore
@@ -26,7 +26,7 @@ from .values import RtBool, RtFloat, RtInt, RtScalar
 
 @handles(isinstance)
 def _isinstance(m, s, args, kwargs):
-    return protocol.is_instance(m, *args)
+    return instances.is_instance(m, *args)
 
 
 _WITHOUT_OVERRIDES = {FakeTensor, torch.Tensor, torch.nn.Parameter, type(None), bool, int, float, str, RtInt, RtFloat, RtBool}
@@ -53,7 +53,7 @@ def _is_fake(m, s, args, kwargs):
 @handles(type)
 def _type(m, s, args, kwargs):
     if len(args) == 1:
-        return protocol.type_of(m, args[0])
+        return instances.type_of(m, args[0])
     raise CaptureRefusal("a class made while the model runs", kind="class-statement")
 
 
@@ -78,18 +78,18 @@ def _getattr(m, s, args, kwargs):
         obj, name, default = args
         if not _may_run_code(obj, name):
             try:
-                return protocol.load_attr(m, s, obj, name)
+                return attributes.load_attr(m, s, obj, name)
             except AttributeError:
                 return default
         return protocol.call(m, s, shims.getattr_default, args, {})
-    return protocol.load_attr(m, s, *args)
+    return attributes.load_attr(m, s, *args)
 
 
 @handles(hasattr)
 def _hasattr(m, s, args, kwargs):
     if not _may_run_code(*args):
         try:
-            protocol.load_attr(m, s, *args)
+            attributes.load_attr(m, s, *args)
             return True
         except AttributeError:
             return False
@@ -100,11 +100,11 @@ def _may_run_code(obj: Any, name: str) -> bool:
     if isinstance(obj, (torch.Tensor, RtScalar, types.ModuleType, type)):
         return False
     cls = type(obj)
-    attr = protocol.mro_lookup(cls, name)
+    attr = lookup.mro_lookup(cls, name)
     if isinstance(attr, (property, functools.cached_property)):
         return True
     for special in ("__getattr__", "__getattribute__"):
-        custom = protocol.mro_lookup(cls, special)
+        custom = lookup.mro_lookup(cls, special)
         if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__:
             return True
     return isinstance(obj, super)
@@ -112,22 +112,22 @@ def _may_run_code(obj: Any, name: str) -> bool:
 
 @handles(setattr)
 def _setattr(m, s, args, kwargs):
-    return protocol.as_call(s, protocol.store_attr(m, s, *args))
+    return protocol.as_call(s, attributes.store_attr(m, s, *args))
 
 
 @handles(object.__setattr__)
 def _object_setattr(m, s, args, kwargs):
-    return protocol.as_call(s, protocol.store_default(m, s, *args))
+    return protocol.as_call(s, attributes.store_default(m, s, *args))
 
 
 @handles(object.__getattribute__)
 def _object_getattribute(m, s, args, kwargs):
-    return protocol.default_attr(m, s, *args, fallback=False)
+    return attributes.default_attr(m, s, *args, fallback=False)
 
 
 @handles(torch.nn.Module.__setattr__)
 def _module_setattr(m, s, args, kwargs):
-    return protocol.as_call(s, protocol.store_default(m, s, *args))
+    return protocol.as_call(s, attributes.store_default(m, s, *args))
 
 
 @handles(torch.nn.Module.__getattr__)
@@ -144,7 +144,7 @@ def _module_getattr(m, s, args, kwargs):
 
 @handles(delattr)
 def _delattr(m, s, args, kwargs):
-    return protocol.as_call(s, protocol.delete_attr(m, s, *args))
+    return protocol.as_call(s, attributes.delete_attr(m, s, *args))
 
 
 @handles(super)
@@ -174,7 +174,7 @@ def _id(m, s, args, kwargs):
 
 @handles(hash)
 def _hash(m, s, args, kwargs):
-    user = protocol.python_method(args[0], "__hash__")
+    user = lookup.python_method(args[0], "__hash__")
     return protocol.call(m, s, user, (args[0],), {}) if user is not None else NotImplemented
 
 
@@ -189,7 +189,7 @@ def _str(m, s, args, kwargs):
     if args and m.has_runtime(args[0]):
         raise CaptureRefusal("str() of a value known only at run time", kind="escape.str")
     if args:
-        user = protocol.python_method(args[0], "__str__") or protocol.python_method(args[0], "__repr__")
+        user = lookup.python_method(args[0], "__str__") or lookup.python_method(args[0], "__repr__")
         if user is not None and not isinstance(args[0], torch.nn.Module):
             return protocol.call(m, s, user, (args[0],), {})
     return NotImplemented
@@ -201,7 +201,7 @@ def _repr(m, s, args, kwargs):
         return RtText((args[0],))
     if m.has_runtime(args[0]):
         raise CaptureRefusal("repr() of a value known only at run time", kind="escape.repr")
-    user = protocol.python_method(args[0], "__repr__")
+    user = lookup.python_method(args[0], "__repr__")
     if user is not None and not isinstance(args[0], torch.nn.Module):
         return protocol.call(m, s, user, (args[0],), {})
     return NotImplemented
@@ -222,7 +222,7 @@ def _refused(m, s, args, kwargs):
 @handles(builtins.vars)
 def _vars(m, s, args, kwargs):
     if len(args) == 1:
-        return protocol.load_attr(m, s, args[0], "__dict__")
+        return attributes.load_attr(m, s, args[0], "__dict__")
     raise CaptureRefusal("vars() of the running function", kind="builtin")
 
 
@@ -279,7 +279,7 @@ def _copy(m, s, args, kwargs):
 
 @handles(copy.deepcopy)
 def _deepcopy(m, s, args, kwargs):
-    user = protocol.python_method(args[0], "__deepcopy__")
+    user = lookup.python_method(args[0], "__deepcopy__")
     if user is not None and not isinstance(args[0], torch.Tensor):
         return protocol.call(m, s, user, (args[0], m.new({})), {})
     return _deep(m, args[0], {})

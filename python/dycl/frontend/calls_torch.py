@@ -11,7 +11,7 @@ import torch
 import torch.utils.checkpoint
 
 from .. import host_functions
-from . import host_calls, iterators, protocol, shims
+from . import host_calls, iterators, lookup, operators, protocol, shims
 from .diagnostics import CaptureRefusal
 from .handlers import handles, ignore
 from .values import RtScalar
@@ -157,7 +157,7 @@ def _size(m, s, args, kwargs):
     items = iterators.materialise(m, args[0]) if args else []
     if items is None:
         return protocol.call(m, s, shims.make_size, args, {})
-    return protocol.sizes(m, items)
+    return operators.sizes(m, items)
 
 
 @handles(torch._C._nn.one_hot, torch.nn.functional.one_hot)
@@ -266,7 +266,7 @@ def autograd_apply(cls, m, s, args, kwargs):
     context = m.new(types.SimpleNamespace(save_for_backward=_ignore_python, mark_non_differentiable=_ignore_python,
                                           set_materialize_grads=_ignore_python, mark_dirty=_ignore_python,
                                           needs_input_grad=(False,) * len(args)))
-    forward = protocol.mro_lookup(cls, "forward")
+    forward = lookup.mro_lookup(cls, "forward")
     if isinstance(forward, classmethod):
         forward = types.MethodType(forward.__func__, cls)
     elif isinstance(forward, staticmethod):

@@ -195,8 +195,8 @@ def get_iter(m: Machine, s: State, obj: Any) -> Any:
         return m.new(ArrayIter(m.arrays.rows(obj)))
     if m.is_array(obj) and obj.tensor.dim():
         return protocol.call(m, s, m.shim("iterate_array"), (obj,), {})
-    if protocol.python_method(obj, "__iter__") is not None:
-        return protocol.call(m, s, protocol.special_method(m, obj, "__iter__"), (), {})
+    if lookup.python_method(obj, "__iter__") is not None:
+        return protocol.call(m, s, attributes.special_method(m, obj, "__iter__"), (), {})
     if isinstance(obj, (list, dict, set, collections.deque)):
         m.note_load(obj, "*")
     if isinstance(obj, range) and len(obj) > m.options.max_unroll:
@@ -214,9 +214,9 @@ def get_iter(m: Machine, s: State, obj: Any) -> Any:
         return m.new(LiveIter(owner, kind, tuple(owner)))
     if isinstance(obj, frozenset) or type(obj) in _VIEWS:
         return m.new(SeqIter(tuple(obj)))
-    if protocol.python_method(obj, "__next__") is not None:
+    if lookup.python_method(obj, "__next__") is not None:
         return obj
-    if protocol.python_method(obj, "__getitem__") is not None and not hasattr(type(obj), "__iter__"):
+    if lookup.python_method(obj, "__getitem__") is not None and not hasattr(type(obj), "__iter__"):
         return protocol.call(m, s, m.shim("iterate_by_index"), (obj,), {})
     return m.new(NativeIter(iter(obj)))
 
@@ -273,10 +273,10 @@ def next_item(m: Machine, s: State, iterator: Any, exhausted, sent: Any = None) 
     if isinstance(iterator, RtListIter):
         found = m.lists.next(iterator)
         return DONE if found is None else found[0]
-    method = protocol.special_method(m, iterator, "__next__")
+    method = attributes.special_method(m, iterator, "__next__")
     if method is None:
         raise TypeError(f"'{type(iterator).__name__}' object is not an iterator")
-    if protocol.python_method(iterator, "__next__") is None and not m.is_born(iterator):
+    if lookup.python_method(iterator, "__next__") is None and not m.is_born(iterator):
         raise CaptureRefusal(f"a {type(iterator).__name__} from outside is moved on", "pass in what it gives", kind="iterator")
     return protocol.call(m, s, method, (), {})  # StopIteration ends the loop in Machine.unwind
 
@@ -364,7 +364,7 @@ def suspend(m: Machine, s: State, frame: Frame, value: Any) -> None:
 def materialise(m: Machine, source: Any) -> list | tuple | None:
     """All items at once if no user code and no decision is needed, else None."""
     if isinstance(source, (list, tuple, str, range, dict, set, frozenset, collections.deque, bytes)):
-        if protocol.python_method(source, "__iter__") is not None:
+        if lookup.python_method(source, "__iter__") is not None:
             return None
         if isinstance(source, (list, dict, set, collections.deque)):
             m.note_load(source, "*")
@@ -394,4 +394,4 @@ def materialise(m: Machine, source: Any) -> list | tuple | None:
     return None
 
 
-from . import protocol  # noqa: E402  (it needs this module, and an import per call costs)
+from . import attributes, lookup, protocol  # noqa: E402  (they need this module, and an import per call costs)

@@ -188,7 +188,7 @@ def equal(m, a: Any, b: Any) -> Any:
     if isinstance(a, tuple) or isinstance(b, tuple):
         return isinstance(a, tuple) and isinstance(b, tuple) and _all_equal(m, a, b)
     if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
-        from .protocol import same_object
+        from .operators import same_object
 
         return same_object(m, a, b)
     if _is_frozen(a) and type(a) is type(b):

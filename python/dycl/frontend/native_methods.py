@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from . import iterators, keys, ndarrays, protocol, shims, tables
+from . import attributes, iterators, keys, lookup, ndarrays, operators, protocol, shims, subscripts, tables
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .heap import ContextCell
@@ -76,7 +76,7 @@ def tensor_method(m: Machine, s: State, t: torch.Tensor, name: str, args: tuple,
     if name == "__iter__":
         return iterators.tensor_iter(m, t)
     if name == "__contains__":
-        return protocol.contains(m, s, t, args[0], negate=False)
+        return operators.contains(m, s, t, args[0], negate=False)
     if name in ("requires_grad_", "retain_grad"):
         if args[:1] != (False,) and kwargs.get("requires_grad") is not False:
             m.want_gradients(t)
@@ -126,7 +126,7 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
     if isinstance(owner, set) and args and name in ("add", "discard", "remove", "__contains__") and keys.at_run_time(args[0]):
         m.note_load(owner, "*")
         if name == "__contains__":
-            return protocol.contains(m, s, owner, args[0], negate=False)
+            return operators.contains(m, s, owner, args[0], negate=False)
         args = (keys.any_key(m, args[0], owner),)
         full = (*full[:-1], *args)
     if isinstance(owner, dict):
@@ -146,9 +146,9 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
         set.update(owner, items)
         return None
     if name == "__setattr__":
-        return protocol.as_call(s, protocol.store_default(m, s, owner, *args))
+        return protocol.as_call(s, attributes.store_default(m, s, owner, *args))
     if name == "__getattribute__":
-        return protocol.default_attr(m, s, owner, *args, fallback=False)
+        return attributes.default_attr(m, s, owner, *args, fallback=False)
     if name == "__init__" and isinstance(owner, BaseException):
         owner.args = args
         return None
@@ -157,7 +157,7 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
     elif name in ("__init__",) and not isinstance(owner, _MUTABLE):
         return None if type(owner).__init__ is object.__init__ or fn.__name__ == "__init__" and not args else fn(*full, **kwargs)
     elif name == "__delattr__":
-        protocol.touch_attributes(m, owner)
+        attributes.touch_attributes(m, owner)
     if isinstance(owner, iterators.OURS):
         raise CaptureRefusal(f"the iterator method {name}", kind="iterator")
     if isinstance(owner, collections.deque) and name == "rotate" and args and (isinstance(args[0], RtScalar) or m.is_tensor(args[0])):
@@ -280,7 +280,7 @@ def _list_init(m, s, target, args, kwargs):
 
 
 def _list_pop(m, s, target, args, kwargs):
-    index = protocol.static_index(m, args[0], protocol._length(target), "pop index") if args and protocol._length(target) else -1
+    index = subscripts.static_index(m, args[0], subscripts.length(target), "pop index") if args and subscripts.length(target) else -1
     m.heap.touch(target)
     return list.pop(target, index)
 
@@ -288,14 +288,14 @@ def _list_pop(m, s, target, args, kwargs):
 def _list_insert(m, s, target, args, kwargs):
     index = args[0]
     if isinstance(index, RtScalar) or m.is_tensor(index):
-        index = protocol._static_bound(m, index, protocol._length(target), -protocol._length(target))
+        index = subscripts.static_bound(m, index, subscripts.length(target), -subscripts.length(target))
     m.heap.touch(target)
     list.insert(target, index, args[1])
     return None
 
 
 def _needs_equality(m, target, args):
-    return m.has_runtime(target) or m.has_runtime(args) or protocol.python_method(args[0], "__eq__") is not None
+    return m.has_runtime(target) or m.has_runtime(args) or lookup.python_method(args[0], "__eq__") is not None
 
 
 def _by_shim(shim):
@@ -317,9 +317,9 @@ def _list_sort(m, s, target, args, kwargs):
 _LIST = {
     "__init__": _list_init, "extend": _list_extend, "pop": _list_pop, "insert": _list_insert, "sort": _list_sort,
     "index": _by_shim(shims.list_index), "count": _by_shim(shims.list_count), "remove": _by_shim(shims.list_remove),
-    "__getitem__": lambda m, s, t, args, kwargs: protocol.get_item(m, s, t, args[0]) if type(t) is list else NotImplemented,
-    "__setitem__": lambda m, s, t, args, kwargs: protocol.as_call(s, protocol.set_item(m, s, t, *args)) if type(t) is list else NotImplemented,
-    "__contains__": lambda m, s, t, args, kwargs: protocol.contains(m, s, t if type(t) is list else tuple(list.__iter__(t)), args[0], False),
+    "__getitem__": lambda m, s, t, args, kwargs: subscripts.get_item(m, s, t, args[0]) if type(t) is list else NotImplemented,
+    "__setitem__": lambda m, s, t, args, kwargs: protocol.as_call(s, subscripts.set_item(m, s, t, *args)) if type(t) is list else NotImplemented,
+    "__contains__": lambda m, s, t, args, kwargs: operators.contains(m, s, t if type(t) is list else tuple(list.__iter__(t)), args[0], False),
 }
 
 
@@ -337,7 +337,7 @@ def _dict_get(m, s, table, args, kwargs):
 
 def _dict_update(m, s, table, args, kwargs):
     m.note_read(*args)
-    if args and not isinstance(args[0], dict) and protocol.python_method(args[0], "keys") is not None:
+    if args and not isinstance(args[0], dict) and lookup.python_method(args[0], "keys") is not None:
         return protocol.call_then(m, s, shims.update_mapping, (table, args[0], kwargs), {}, protocol.push_none)
     if args and not isinstance(args[0], dict) and not hasattr(args[0], "keys"):
         items = iterators.materialise(m, args[0])
@@ -345,8 +345,8 @@ def _dict_update(m, s, table, args, kwargs):
             return protocol.call_then(m, s, shims.update_dict, (table, args[0] if items is None else tuple(items)), {}, protocol.push_none)
         args = (items,)
     m.heap.touch(table)
-    dict.update(table, *args, **kwargs) if protocol.python_method(table, "__setitem__") is None else None
-    if protocol.python_method(table, "__setitem__") is not None:
+    dict.update(table, *args, **kwargs) if lookup.python_method(table, "__setitem__") is None else None
+    if lookup.python_method(table, "__setitem__") is not None:
         return NotImplemented
     return None
 
@@ -356,7 +356,7 @@ def _at_run_time(item: Any) -> bool:
 
 
 def _dict_setdefault(m, s, table, args, kwargs):
-    own = any(protocol.python_method(table, n) is not None for n in ("__contains__", "__getitem__", "__setitem__"))
+    own = any(lookup.python_method(table, n) is not None for n in ("__contains__", "__getitem__", "__setitem__"))
     raw = own and not isinstance(table, collections.OrderedDict)
     return protocol.call(m, s, shims.setdefault_raw if raw else shims.setdefault, (table, *args), kwargs)
 

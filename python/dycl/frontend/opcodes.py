@@ -15,7 +15,7 @@ import types
 
 import numpy as np
 
-from . import protocol
+from . import attributes, lookup, operators, protocol, subscripts
 from .machine import JUMPED, PUSHED
 from .opcode_table import HANDLERS, REFUSED, UNSEEN, op, push_result
 from .opcodes_calls import INTRINSICS_1, INTRINSICS_2, refuse
@@ -230,7 +230,7 @@ def _truth_or_call(m, s, f):
         truth = m.truth(value[1])
         f.stack[-1] = value[2]
         return truth
-    method = protocol.truth_method(m, value)
+    method = lookup.truth_method(m, value)
     if method is None:
         m.loops.note_test(s, f, value)
         return m.truth(value)
@@ -300,7 +300,7 @@ BINARY = {0: "add", 1: "and", 2: "floordiv", 3: "lshift", 4: "matmul", 5: "mul",
 def binary_op(m, s, f, i):
     b, a = f.stack[-1], f.stack[-2]
     inplace = i.arg >= 13
-    result = protocol.binary(m, s, BINARY[i.arg - 13 if inplace else i.arg], a, b, inplace)
+    result = operators.binary(m, s, BINARY[i.arg - 13 if inplace else i.arg], a, b, inplace)
     return _replace(f, 2, result)
 
 
@@ -312,17 +312,17 @@ def _replace(f, count, result):
 
 @op("UNARY_NEGATIVE")
 def unary_negative(m, s, f, i):
-    return push_result(f, protocol.unary(m, s, "neg", f.stack.pop()))
+    return push_result(f, operators.unary(m, s, "neg", f.stack.pop()))
 
 
 @op("UNARY_POSITIVE")
 def unary_positive(m, s, f, i):
-    return push_result(f, protocol.unary(m, s, "pos", f.stack.pop()))
+    return push_result(f, operators.unary(m, s, "pos", f.stack.pop()))
 
 
 @op("UNARY_INVERT")
 def unary_invert(m, s, f, i):
-    return push_result(f, protocol.unary(m, s, "invert", f.stack.pop()))
+    return push_result(f, operators.unary(m, s, "invert", f.stack.pop()))
 
 
 @op("UNARY_NOT")
@@ -347,32 +347,32 @@ COMPARE = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
 @op("COMPARE_OP")
 def compare_op(m, s, f, i):
     b, a = f.stack[-1], f.stack[-2]
-    return _replace(f, 2, protocol.compare(m, s, COMPARE[str(i.value)], a, b))
+    return _replace(f, 2, operators.compare(m, s, COMPARE[str(i.value)], a, b))
 
 
 @op("IS_OP")
 def is_op(m, s, f, i):
     b, a = f.stack.pop(), f.stack.pop()
-    f.stack.append((protocol.same_object(m, a, b)) != bool(i.arg))
+    f.stack.append((operators.same_object(m, a, b)) != bool(i.arg))
 
 
 @op("CONTAINS_OP")
 def contains_op(m, s, f, i):
     container, item = f.stack[-1], f.stack[-2]
-    result = protocol.contains(m, s, container, item, negate=bool(i.arg))
+    result = operators.contains(m, s, container, item, negate=bool(i.arg))
     return _replace(f, 2, result)
 
 
 @op("BINARY_SUBSCR")
 def binary_subscr(m, s, f, i):
     key, container = f.stack[-1], f.stack[-2]
-    return _replace(f, 2, protocol.get_item(m, s, container, key))
+    return _replace(f, 2, subscripts.get_item(m, s, container, key))
 
 
 @op("STORE_SUBSCR")
 def store_subscr(m, s, f, i):
     key, container, value = f.stack[-1], f.stack[-2], f.stack[-3]
-    result = protocol.set_item(m, s, container, key, value)
+    result = subscripts.set_item(m, s, container, key, value)
     del f.stack[-3:]
     return result
 
@@ -380,7 +380,7 @@ def store_subscr(m, s, f, i):
 @op("DELETE_SUBSCR")
 def delete_subscr(m, s, f, i):
     key, container = f.stack[-1], f.stack[-2]
-    result = protocol.delete_item(m, s, container, key)
+    result = subscripts.delete_item(m, s, container, key)
     del f.stack[-2:]
     return result
 
@@ -388,13 +388,13 @@ def delete_subscr(m, s, f, i):
 @op("BINARY_SLICE")
 def binary_slice(m, s, f, i):
     stop, start, container = f.stack[-1], f.stack[-2], f.stack[-3]
-    return _replace(f, 3, protocol.get_item(m, s, container, slice(start, stop)))
+    return _replace(f, 3, subscripts.get_item(m, s, container, slice(start, stop)))
 
 
 @op("STORE_SLICE")
 def store_slice(m, s, f, i):
     stop, start, container, value = f.stack[-1], f.stack[-2], f.stack[-3], f.stack[-4]
-    result = protocol.set_item(m, s, container, slice(start, stop), value)
+    result = subscripts.set_item(m, s, container, slice(start, stop), value)
     del f.stack[-4:]
     return result
 
@@ -408,14 +408,14 @@ def load_attr(m, s, f, i):
     obj = f.stack.pop()
     if method:
         f.stack.append(NULL)
-    return push_result(f, protocol.load_attr(m, s, obj, i.value))
+    return push_result(f, attributes.load_attr(m, s, obj, i.value))
 
 
 @op("LOAD_METHOD")
 def load_method(m, s, f, i):
     obj = f.stack.pop()
     f.stack.append(NULL)
-    return push_result(f, protocol.load_attr(m, s, obj, i.value))
+    return push_result(f, attributes.load_attr(m, s, obj, i.value))
 
 
 @op("LOAD_SUPER_ATTR")
@@ -428,7 +428,7 @@ def load_super_attr(m, s, f, i):
     del f.stack[-3:]
     if i.arg & 1:
         f.stack.append(NULL)
-    return push_result(f, protocol.load_attr(m, s, super(*args), i.value))
+    return push_result(f, attributes.load_attr(m, s, super(*args), i.value))
 
 
 def _super_attr(m, s, value):
@@ -436,20 +436,20 @@ def _super_attr(m, s, value):
     del frame.stack[-1]
     if frame.instr.arg & 1:
         frame.stack.append(NULL)
-    return push_result(frame, protocol.load_attr(m, s, value, frame.instr.value))
+    return push_result(frame, attributes.load_attr(m, s, value, frame.instr.value))
 
 
 @op("STORE_ATTR")
 def store_attr(m, s, f, i):
     obj, value = f.stack[-1], f.stack[-2]
-    result = protocol.store_attr(m, s, obj, i.value, value)
+    result = attributes.store_attr(m, s, obj, i.value, value)
     del f.stack[-2:]
     return result
 
 
 @op("DELETE_ATTR")
 def delete_attr(m, s, f, i):
-    return protocol.delete_attr(m, s, f.stack.pop(), i.value)
+    return attributes.delete_attr(m, s, f.stack.pop(), i.value)
 
 
 # Those that only move values between variables and the operand stack: they ask nothing, push no frame and change no object, and

@@ -6,7 +6,7 @@ from __future__ import annotations
 import operator
 import sys
 
-from . import iterators, keys, protocol
+from . import attributes, instances, iterators, keys, protocol
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED
 from .opcode_table import op, push_result
@@ -169,8 +169,8 @@ def reraise(m, s, f, i):
 @op("BEFORE_WITH")
 def before_with(m, s, f, i):
     manager = f.stack.pop()
-    leave = protocol.special_method(m, manager, "__exit__")
-    enter = protocol.special_method(m, manager, "__enter__")
+    leave = attributes.special_method(m, manager, "__exit__")
+    enter = attributes.special_method(m, manager, "__enter__")
     if enter is None or leave is None:
         raise TypeError(f"'{type(manager).__name__}' object does not support the context manager protocol")
     f.stack.append(leave)
@@ -232,7 +232,7 @@ _SELF_MATCH = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, s
 
 
 def _match_class(m, subject, cls, positional, names):
-    if not protocol.is_instance(m, subject, cls):
+    if not instances.is_instance(m, subject, cls):
         return None
     values = []
     if positional:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import callbacks, ndarrays, parameterness, places, policy, protocol, remembered
+from . import callbacks, lookup, ndarrays, parameterness, places, policy, remembered
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, ListType, Raise, Return, ScalarType, Span, TensorType, Value, successors
@@ -358,7 +358,7 @@ class Outputs:
         if key in m.decisions.states:
             return
         if initial is ABSENT:
-            shared = protocol.mro_lookup(type(owner), name)
+            shared = lookup.mro_lookup(type(owner), name)
             if isinstance(shared, functools.cached_property) and self._known(value) is not _UNKNOWN:
                 if not self._begin_choice(owner, name, initial, value) and callbacks.writes(shared.func.__code__):
                     raise CaptureRefusal(f"the cached property {name}, whose function writes to objects", "compute it in __init__", kind="state.type")

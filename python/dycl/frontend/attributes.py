@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attributes for the abstract machine: reading, storing and deleting them, by descriptors, properties, super() and `__getattr__`.
+
+As in protocol.py: a value at once, or PUSHED when a frame of user code was pushed.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import builtin_calls, effects, policy, protocol
+from .diagnostics import CaptureRefusal
+from .heap import is_slot, unfollowed
+from .lookup import MISSING, getattr_dict, mro_lookup
+from .machine import Machine
+from .runtime_text import RtText
+from .state import State
+
+
+def special_method(m: Machine, obj: Any, name: str) -> Any:
+    """obj's special method, bound; None if its class has none."""
+    own = builtin_calls.special_object_method(m, obj, name)
+    if own is not None:
+        return own
+    found = mro_lookup(type(obj), name)
+    if found is MISSING or found is None:
+        return None
+    return types.MethodType(found, obj) if isinstance(found, types.FunctionType) else found.__get__(obj, type(obj))
+
+
+def load_attr(m: Machine, s: State, obj: Any, name: str) -> Any:
+    if type(name) is not str:
+        if isinstance(name, RtText):
+            name = attribute_of_text(m, obj, name)
+        if not isinstance(name, str):
+            raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
+    cls = type(obj)
+    if type(cls) is type and cls.__getattribute__ is _DEFAULT and issubclass(cls, torch.nn.Module):
+        return default_attr(m, s, obj, name)
+    own = builtin_calls.special_attribute(m, s, obj, name)
+    if own is not NotImplemented:
+        return own
+    if isinstance(obj, super):
+        return super_attr(m, s, obj, name)
+    if isinstance(obj, (types.ModuleType, type)):
+        return getattr(obj, name)
+    custom = mro_lookup(cls, "__getattribute__")
+    if isinstance(custom, types.FunctionType) and policy.interpreted(custom):
+        return protocol.call(m, s, custom, (obj, name), {})
+    return default_attr(m, s, obj, name)
+
+
+_DEFAULT = object.__getattribute__
+
+
+def attribute_of_text(m: Machine, obj: Any, text: RtText) -> str:
+    names = set(dir(type(obj))) | set(getattr_dict(obj) or ())
+    if isinstance(obj, torch.nn.Module):
+        names |= {*obj._modules, *obj._parameters, *obj._buffers}
+    try:
+        return m.decide_text(text, sorted(names))
+    except KeyError:
+        raise AttributeError("an attribute known only at run time") from None
+
+
+def default_attr(m: Machine, s: State, obj: Any, name: str, fallback: bool = True) -> Any:
+    """object.__getattribute__(obj, name), then __getattr__."""
+    cls = type(obj)
+    if name == "__dict__" and getattr_dict(obj) is not None:
+        own = getattr_dict(obj)
+        m.heap.owner_of_dict[id(own)] = obj
+        return m.new(own) if m.is_born(obj) else own
+    attr = mro_lookup(cls, name)
+    if attr is not MISSING:
+        if isinstance(attr, property):
+            if attr.fget is None:
+                raise AttributeError(f"property '{name}' of '{cls.__name__}' object has no getter")
+            return protocol.call(m, s, attr.fget, (obj,), {})
+        if hasattr(type(attr), "__set__") and not isinstance(attr, type):
+            if isinstance(mro_lookup(type(attr), "__get__"), types.FunctionType):
+                return bind_descriptor(m, s, attr, obj, cls, name)
+            m.note_load(obj, name)
+            return getattr(obj, name)
+    own = getattr_dict(obj)
+    if own is not None and name in own:
+        m.note_load(obj, name)
+        return own[name]
+    if own is not None:
+        m.note_load(obj, name)  # that it is not there is a fact of this call
+    if attr is not MISSING:
+        return bind_descriptor(m, s, attr, obj, cls, name)
+    if isinstance(obj, torch.nn.Module):
+        for table in ("_parameters", "_buffers", "_modules"):
+            entries = own.get(table)
+            if entries is not None:
+                m.note_load(entries, name)  # that it is not there, too
+                if name in entries:
+                    return entries[name]
+    if fallback:
+        custom = mro_lookup(cls, "__getattr__")
+        if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__:
+            if policy.interpreted(custom):
+                return protocol.call(m, s, custom, (obj, name), {})
+            return getattr(obj, name)
+    if own is None and attr is MISSING:
+        return getattr(obj, name)
+    raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
+
+
+def bind_descriptor(m: Machine, s: State, attr: Any, obj: Any, cls: type, name: str) -> Any:
+    if isinstance(attr, types.FunctionType):
+        return types.MethodType(attr, obj)
+    if isinstance(attr, functools.cached_property):
+        return protocol.call(m, s, m.shim("cached_property"), (attr.func, obj, attr.attrname), {})
+    if isinstance(attr, (staticmethod, classmethod)):
+        return attr.__get__(obj, cls)
+    getter = mro_lookup(type(attr), "__get__")
+    if isinstance(getter, types.FunctionType) and policy.interpreted(getter):
+        return protocol.call(m, s, getter, (attr, obj, cls), {})
+    if getter is not MISSING:
+        return attr.__get__(obj, cls)
+    return attr
+
+
+def super_attr(m: Machine, s: State, sup: super, name: str) -> Any:
+    owner, obj, cls = sup.__thisclass__, sup.__self__, sup.__self_class__
+    mro = cls.__mro__
+    for base in mro[mro.index(owner) + 1:]:
+        attr = base.__dict__.get(name, MISSING)
+        if attr is MISSING:
+            continue
+        if obj is cls:
+            return getattr(sup, name)
+        if isinstance(attr, property):
+            return protocol.call(m, s, attr.fget, (obj,), {})
+        return bind_descriptor(m, s, attr, obj, cls, name)
+    return getattr(sup, name)
+
+
+def store_attr(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
+    """obj.name = value; returns None, or PUSHED with the result dropped."""
+    if builtin_calls.store_special(m, s, obj, name, value):
+        return None
+    cls = type(obj)
+    custom = mro_lookup(cls, "__setattr__")
+    if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__setattr__ and policy.interpreted(custom):
+        return protocol.call_then(m, s, custom, (obj, name, value), {}, protocol.drop)
+    if isinstance(custom, types.WrapperDescriptorType) and custom.__objclass__ not in _KEEPERS:
+        raise unfollowed(obj)
+    return store_default(m, s, obj, name, value)
+
+
+_KEEPERS = (object, type, BaseException, types.SimpleNamespace, types.ModuleType, types.FunctionType, *torch.Tensor.__mro__)  # their attributes are where they seem to be
+
+
+def store_default(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
+    attr = mro_lookup(type(obj), name)
+    if isinstance(attr, property):
+        if attr.fset is None:
+            raise AttributeError(f"property '{name}' of '{type(obj).__name__}' object has no setter")
+        return protocol.call_then(m, s, attr.fset, (obj, value), {}, protocol.drop)
+    setter = mro_lookup(type(attr), "__set__") if attr is not MISSING else None
+    if isinstance(setter, types.FunctionType) and policy.interpreted(setter):
+        return protocol.call_then(m, s, setter, (attr, obj, value), {}, protocol.drop)
+    if isinstance(attr, (types.GetSetDescriptorType, types.MemberDescriptorType)) and not is_slot(obj, name):
+        effects.check_store(m, obj, name, value)
+    touch_attributes(m, obj)
+    m.note_store(obj, name)
+    if isinstance(obj, torch.nn.Module):
+        for table in ("_parameters", "_buffers", "_modules"):
+            if table in obj.__dict__:
+                m.note_store(obj.__dict__[table], name)
+        torch.nn.Module.__setattr__(obj, name, value)
+    elif isinstance(obj, type):
+        if isinstance(mro_lookup(obj, name), (types.FunctionType, property, types.MemberDescriptorType)) or name.startswith("__"):
+            raise CaptureRefusal(f"the class attribute {obj.__name__}.{name} is written", kind="class-attribute")
+        type.__setattr__(obj, name, value)
+    else:
+        object.__setattr__(obj, name, value)
+    return None
+
+
+def delete_attr(m: Machine, s: State, obj: Any, name: str) -> Any:
+    """del obj.name; returns None, or PUSHED with the result dropped."""
+    custom = mro_lookup(type(obj), "__delattr__")
+    if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__delattr__ and policy.interpreted(custom):
+        return protocol.call_then(m, s, custom, (obj, name), {}, protocol.drop)
+    attr = mro_lookup(type(obj), name)
+    if isinstance(attr, property) and attr.fdel is not None:
+        return protocol.call_then(m, s, attr.fdel, (obj,), {}, protocol.drop)
+    deleter = mro_lookup(type(attr), "__delete__") if attr is not MISSING else None
+    if isinstance(deleter, types.FunctionType) and policy.interpreted(deleter):
+        return protocol.call_then(m, s, deleter, (attr, obj), {}, protocol.drop)
+    touch_attributes(m, obj)
+    delattr(obj, name)
+    return None
+
+
+def touch_attributes(m: Machine, obj: Any) -> None:
+    if isinstance(obj, np.ndarray):
+        raise CaptureRefusal("an attribute of a numpy array is changed", "use reshape, astype", kind="heap")
+    m.heap.touch(obj)
+    if isinstance(obj, torch.nn.Module):
+        for table in ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"):
+            if table in obj.__dict__:
+                m.heap.touch(obj.__dict__[table])

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where Python finds an attribute: the dict of an object, the classes that it is of, and which methods there are Python's."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from . import policy
+from .machine import Machine
+from .values import RtScalar
+
+MISSING = object()
+
+
+def mro_lookup(cls: type, name: str) -> Any:
+    for base in cls.__mro__:
+        found = base.__dict__.get(name, MISSING)
+        if found is not MISSING:
+            return found
+    return MISSING
+
+
+def python_method(obj: Any, name: str) -> Any:
+    """The Python function that implements a special method of obj's class, if user code does."""
+    found = mro_lookup(type(obj), name)
+    if isinstance(found, types.FunctionType) and policy.interpreted(found):
+        return found
+    return None
+
+
+def truth_method(m: Machine, value: Any) -> Any:
+    """The Python function that decides bool(value), bound; None if no user code is needed."""
+    if value is None or type(value) in (bool, int, float, str, list, tuple, dict) or isinstance(value, RtScalar):
+        return None
+    for name in ("__bool__", "__len__"):
+        found = mro_lookup(type(value), name)
+        if isinstance(found, types.FunctionType) and policy.interpreted(found):
+            return types.MethodType(found, value)
+        if found is not MISSING:
+            return None
+    return None
+
+
+def getattr_dict(obj: Any) -> dict | None:
+    try:
+        return object.__getattribute__(obj, "__dict__")
+    except AttributeError:
+        return None

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Subscripts for the abstract machine: reading, storing and deleting entries, and indices known only at run time.
+
+As in protocol.py: a value at once, or PUSHED when a frame of user code was pushed.
+"""
+
+from __future__ import annotations
+
+import collections
+import operator
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import iterators, keys, ndarrays, operators, protocol
+from .diagnostics import CaptureRefusal
+from .lookup import python_method
+from .machine import Machine
+from .rtlist import RtList
+from .runtime_text import RtText
+from .scalars import kind_of
+from .slices import narrow
+from .state import State
+from .values import RtFloat, RtInt, RtScalar
+
+_INDEXED = (list, tuple, str, range, collections.deque)
+_INDEX = {tuple: "tuple index", str: "string index", range: "range object index", collections.deque: "deque index"}
+
+
+def asks_index(key: Any) -> bool:
+    """Its class says in Python which number it is where an index is wanted."""
+    return not isinstance(key, (int, torch.Tensor)) and python_method(key, "__index__") is not None
+
+
+def static_index(m: Machine, key: Any, length: int, what: str = "list index") -> Any:
+    """A subscript of a Python sequence: a runtime int (or 0-d tensor) is decided, one arm per value."""
+    if m.is_array(key):
+        key = m.tensor_item(key.tensor)
+    if m.is_tensor(key):
+        key = m.tensor_index(key)
+    if isinstance(key, RtFloat):
+        raise TypeError("list indices must be integers or slices, not float")
+    if isinstance(key, RtScalar):
+        first = 0 if m.is_nonnegative(key) else -length
+        return m.decide_value(key, range(first, length), "an index", IndexError(f"{what} out of range"))
+    if isinstance(key, slice) and any(isinstance(x, RtScalar) or m.is_tensor(x)
+                                      for x in (key.start, key.stop, key.step)):
+        step = static_bound(m, key.step, length, -length)
+        backwards = isinstance(step, int) and step < 0  # then what is before the first element is another bound than the first
+        lowest = -length - 1 if backwards and length else -length
+        return slice(*(static_bound(m, x, length, lowest) for x in (key.start, key.stop)), step)
+    return key
+
+
+def static_bound(m: Machine, bound: Any, length: int, lowest: int) -> Any:
+    if m.is_tensor(bound):
+        bound = m.tensor_index(bound)
+    if not isinstance(bound, RtScalar):
+        return bound
+    if m.decide(m.scalars.compare("ge", bound, length)):
+        return length
+    if m.decide(m.scalars.compare("le", bound, lowest)):
+        return lowest
+    return m.decide_value(bound, range(lowest + 1, length), "a slice bound")
+
+
+def slice_bounds(m: Machine, key: Any) -> Any:
+    """A subscript whose slices are bounded by numbers: x[:n] with a tensor n of one element; its lists as tensors."""
+    if isinstance(key, tuple) and any(isinstance(k, (slice, list, tuple, RtList, iterators.RtRange)) for k in key):
+        return tuple(_places(m, k) if type(k) in (list, tuple) else slice_bounds(m, k) for k in key)
+    if isinstance(key, iterators.RtRange):
+        if type(key.step) is not int:
+            raise CaptureRefusal("a tensor indexed by a range whose step is known only at run time", "index with a tensor", kind="index")
+        ends = m.scalars.compare("le" if key.step > 0 else "ge", key.stop, key.start)
+        empty = ends if isinstance(ends, bool) else m.decide(ends)
+        return m.recorder.call(torch.arange, (0,) if empty else (key.start, key.stop, key.step), {})
+    if isinstance(key, RtList):
+        if key.frozen or key.kind != ("int",):
+            m.lists.refuse(key, CaptureRefusal("a tensor indexed by a list whose length is known only at run time and which "
+                                               "does not hold ints", "index with a tensor", kind="list.native"))
+        return m.lists.numbers(key, torch.int64)
+    if type(key) is list and any(isinstance(k, RtScalar) for k in key):
+        m.note_load(key, "*")
+        kinds = {kind_of(k) for k in key}
+        if len(kinds) > 1 or kinds <= {"float"}:
+            raise CaptureRefusal("a tensor indexed by a list of numbers of different kinds", "index with a tensor", kind="index")
+        return m.recorder.call(torch.tensor, (key,), {})
+    if isinstance(key, slice) and any(m.is_tensor(x) for x in (key.start, key.stop, key.step)):
+        return slice(*(m.tensor_index(x) if m.is_tensor(x) else x for x in (key.start, key.stop, key.step)))
+    return key
+
+
+def _places(m: Machine, items: Any) -> Any:
+    """A list or tuple inside a subscript: numbers in a row, of tensors without dims too."""
+    if not items or not all(isinstance(x, (RtInt, int)) or m.is_tensor(x) and not x.dim() and not x.is_floating_point() and x.dtype != torch.bool
+                            for x in items) or not any(m.is_tensor(x) for x in items):
+        return slice_bounds(m, items) if type(items) is list else items
+    m.note_read(items)
+    numbers = [m.recorder.call(torch.Tensor.to, (x, torch.int64), {}) if m.is_tensor(x) else m.scalar_tensor(x, torch.int64) for x in items]
+    return m.recorder.call(torch.stack, (numbers,), {})
+
+
+def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
+    if isinstance(container, RtScalar):  # Python's own words: t.squeeze().tolist() of one element is a number
+        raise TypeError(f"'{container.kind}' object is not subscriptable")
+    if asks_index(key) and (isinstance(container, (*_INDEXED, RtList, torch.Tensor)) and python_method(container, "__getitem__") is None):
+        return protocol.call(m, s, m.shim("item_at"), (container, key), {})
+    if isinstance(container, RtList):
+        if isinstance(key, slice) and key.step == -1 and key.start is key.stop is None:
+            return protocol.call(m, s, m.shim("reversed_copy"), (container,), {})
+        return m.lists.get(container, key)
+    if m.is_array(container):
+        return m.arrays.get_item(container, key)
+    if m.is_tensor(container):
+        if isinstance(key, RtScalar) and m.in_try() and container.dim() and type(container.shape[0]) is int:
+            n = container.shape[0]
+            if not (m.decide(m.scalars.compare("lt", key, n)) and m.decide(m.scalars.compare("ge", key, -n))):
+                raise IndexError(f"index out of bounds for dimension 0 with size {n}")
+        m.note_deep(key)
+        container, key = narrow(m, container, slice_bounds(m, key))
+        return m.recorder.call(operator.getitem, (container, key), {})
+    if isinstance(container, torch.nn.ModuleList | torch.nn.Sequential | torch.nn.ParameterList):
+        if isinstance(key, RtScalar) or m.is_tensor(key):
+            key = static_index(m, key, length(container))
+    if isinstance(key, RtText) and isinstance(container, (torch.nn.ModuleDict, torch.nn.ParameterDict)):
+        key = m.decide_text(key, list(container.keys()))
+    method = python_method(container, "__getitem__")
+    if method is not None:
+        return protocol.call(m, s, method, (container, key), {})
+    if isinstance(container, _INDEXED):
+        if isinstance(container, list):
+            m.note_load(container, "*")
+        found = container[static_index(m, key, length(container), _INDEX.get(type(container), "list index"))]
+        if type(key) is slice and isinstance(container, m.size_type):
+            return operators.sizes(m, found)
+        return m.new(found) if type(key) is slice and type(found) is list else found
+    if isinstance(container, dict):
+        if keys.at_run_time(key):
+            made_on_demand = hasattr(container, "default_factory") or python_method(container, "__missing__") is not None
+            key = keys.any_key(m, key, container) if made_on_demand else keys.present_key(
+                m, key, container, KeyError(key))
+        if key not in container and python_method(container, "__missing__") is not None:
+            m.note_load(container, key)
+            return protocol.call(m, s, python_method(container, "__missing__"), (container, key), {})
+        m.note_load(container, key)
+        if hasattr(container, "default_factory") and key not in container:
+            return protocol.call(m, s, m.shim("default_entry"), (container, key), {})
+        return container[key]
+    if isinstance(container, type) or not m.has_runtime(key):
+        found = container[key]
+        return ndarrays.made(m, found, [container]) if isinstance(found, np.ndarray) else m.new_if_mutable(found)
+    if type(container) is np.ndarray:
+        return m.arrays.get_known(container, key)
+    raise CaptureRefusal(f"a {type(container).__name__} is indexed by a value known only at run time",
+                         kind="index", because=key)
+
+
+def length(sequence: Any) -> int:
+    """Of the elements there are, whatever __len__ of a class of the user's says."""
+    kind = next((c for c in (list, tuple, str) if isinstance(sequence, c)), None)
+    return len(sequence) if kind is None else kind.__len__(sequence)
+
+
+def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
+    if isinstance(container, RtList):
+        return m.lists.set(container, key, value)
+    if m.is_array(container):
+        return m.arrays.set_item(container, key, value)
+    if m.is_tensor(container):
+        m.recorder.call(operator.setitem, (container, slice_bounds(m, key), value), {})
+        return None
+    if isinstance(container, np.ndarray) and m.has_runtime((key, value)):
+        ndarrays.at_run_time(m, container)
+    method = python_method(container, "__setitem__")
+    if method is not None:
+        return protocol.call_then(m, s, method, (container, key, value), {}, protocol.drop)
+    if isinstance(container, (list, collections.deque)):
+        key = static_index(m, key, length(container), _INDEX.get(type(container), "list assignment index"))
+        if isinstance(key, slice) and not isinstance(value, (list, tuple, str, RtList)):
+            return protocol.call_then(m, s, m.shim("assign_slice"), (container, key, value), {}, protocol.drop)
+        if isinstance(key, slice) and isinstance(value, RtList):
+            if key.step not in (None, 1) or type(container) is not list:
+                raise CaptureRefusal("every so many elements of a list are replaced by a list whose length is known only at run time",
+                                     "replace them one by one", kind="list.slice")
+            return protocol.call_then(m, s, m.shim("assign_run_time_slice"), (container, key, value), {}, protocol.drop)
+    elif isinstance(container, dict) and keys.at_run_time(key):
+        key = keys.any_key(m, key, container)
+    m.heap.touch(container)
+    if isinstance(container, dict):
+        m.note_store(container, key)
+    operator.setitem(container, key, value)
+    return None
+
+
+def delete_item(m: Machine, s: State, container: Any, key: Any) -> Any:
+    if isinstance(container, RtList):
+        m.lists.pop(container, key)
+        return None
+    method = python_method(container, "__delitem__")
+    if method is not None:
+        return protocol.call_then(m, s, method, (container, key), {}, protocol.drop)
+    if isinstance(container, (list, collections.deque)):
+        key = static_index(m, key, length(container), _INDEX.get(type(container), "list assignment index"))
+    elif isinstance(container, dict) and keys.at_run_time(key):
+        key = keys.present_key(m, key, container, KeyError(key))
+    if isinstance(container, dict):
+        m.note_load(container, "*")
+    m.heap.touch(container)
+    del container[key]
+    return None
