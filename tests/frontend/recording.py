@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_map_only
 
 from dycl.frontend.graph import Block, Value
 from dycl.frontend.heap import Heap, Overlay
-from dycl.frontend.shims import RtSize
+from dycl.frontend.shims_torch import RtSize
 from dycl.frontend.tensors import Recorder
 from dycl.frontend.values import RtScalar
 

@@ -17,7 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from ..host_functions import HostFunction
 from . import calls_numbers, calls_lists, calls_containers, calls_objects, calls_torch, calls_numpy  # noqa: F401  (in this order: they register)
-from . import handlers, host_calls, instances, iterators, keys, lookup, policy, protocol, shims
+from . import handlers, host_calls, instances, iterators, keys, lookup, policy, protocol, shims, shims_numbers
 from .arrays import BoundArrayMethod, RtArray
 from .diagnostics import CaptureRefusal
 from .iterators import MGenerator
@@ -226,7 +226,7 @@ def _scalar_attribute(m: Machine, x: RtScalar, name: str) -> Any:
         return x
     if name == "__class__":
         return instances.type_of(m, x)
-    method = shims.NUMBER_METHODS.get(("float" if isinstance(x, RtFloat) else "int", name))
+    method = shims_numbers.NUMBER_METHODS.get(("float" if isinstance(x, RtFloat) else "int", name))
     if method is not None:
         return types.MethodType(method, x)
     if hasattr(EXAMPLES[x.kind], name):

@@ -23,7 +23,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from . import building, composed, indexing, layout, packed, whole
 from .diagnostics import CaptureRefusal
 from .rtlist import RtList
-from .shims import RtSize
+from .shims_torch import RtSize
 from .values import Escape, NeedDecision, RtScalar
 
 _OPERATORS = {operator.getitem: "__getitem__", operator.setitem: "__setitem__", operator.matmul: "__matmul__"}

@@ -9,7 +9,7 @@ import itertools
 import sys
 
 
-from . import iterators, keys, lookup, operators, places, protocol, remembered, shims, subscripts, tables, unaccelerated
+from . import iterators, keys, lookup, operators, places, protocol, remembered, shims, shims_iterators, subscripts, tables, unaccelerated
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .graph import BOOL, HostNode
@@ -53,14 +53,14 @@ def _range(m, s, args, kwargs):
     args = tuple(m.scalars.to_int(a) if isinstance(a, RtScalar) else a for a in args)
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
     if isinstance(step, RtScalar):
-        return protocol.call(m, s, shims.range_by, (start, stop, step), {})
+        return protocol.call(m, s, shims_iterators.range_by, (start, stop, step), {})
     return RtRange(start, stop, step)
 
 
 @handles(iter)
 def _iter(m, s, args, kwargs):
     if len(args) == 2:
-        return protocol.call(m, s, shims.iter_sentinel, args, {})
+        return protocol.call(m, s, shims_iterators.iter_sentinel, args, {})
     return iterators.get_iter(m, s, args[0])
 
 
@@ -197,15 +197,15 @@ def _refuse_table(m, s, args, kwargs):
     raise CaptureRefusal(args[0], "use lists, or sorted(...) of a set", kind="escape.hash")
 
 
-for _fn, _shim in ((enumerate, shims.enumerate_), (map, shims.map_), (filter, shims.filter_),
-                   (zip, shims.zip_), (itertools.chain, shims.chain_), (itertools.takewhile, shims.takewhile_),
-                   (itertools.accumulate, shims.accumulate_), (functools.reduce, shims.reduce_),
-                   (itertools.chain.from_iterable, shims.chain_from_iterable), (itertools.groupby, shims.groupby_),
-                   (itertools.dropwhile, shims.dropwhile_), (itertools.filterfalse, shims.filterfalse_),
-                   (functools.cmp_to_key, shims.cmp_to_key), (itertools.starmap, shims.starmap_),
-                   (itertools.islice, shims.islice_), (itertools.pairwise, shims.pairwise_),
-                   (itertools.zip_longest, shims.zip_longest_), (itertools.compress, shims.compress_),
-                   *(((itertools.batched, shims.batched_),) if sys.version_info >= (3, 12) else ())):
+for _fn, _shim in ((enumerate, shims_iterators.enumerate_), (map, shims_iterators.map_), (filter, shims_iterators.filter_),
+                   (zip, shims_iterators.zip_), (itertools.chain, shims_iterators.chain_), (itertools.takewhile, shims_iterators.takewhile_),
+                   (itertools.accumulate, shims_iterators.accumulate_), (functools.reduce, shims.reduce_),
+                   (itertools.chain.from_iterable, shims_iterators.chain_from_iterable), (itertools.groupby, shims_iterators.groupby_),
+                   (itertools.dropwhile, shims_iterators.dropwhile_), (itertools.filterfalse, shims_iterators.filterfalse_),
+                   (functools.cmp_to_key, shims.cmp_to_key), (itertools.starmap, shims_iterators.starmap_),
+                   (itertools.islice, shims_iterators.islice_), (itertools.pairwise, shims_iterators.pairwise_),
+                   (itertools.zip_longest, shims_iterators.zip_longest_), (itertools.compress, shims_iterators.compress_),
+                   *(((itertools.batched, shims_iterators.batched_),) if sys.version_info >= (3, 12) else ())):
     handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: protocol.call(m, s, _shim, args, kwargs))
 
 
@@ -240,7 +240,7 @@ def _reversed(m, s, args, kwargs):
         return m.new(iterators.SeqIter(list(reversed(x))))
     if isinstance(x, dict) or type(x) in iterators._VIEWS:
         return m.new(iterators.SeqIter(list(reversed(x))))
-    return protocol.call(m, s, shims.reversed_, (x,), {})
+    return protocol.call(m, s, shims_iterators.reversed_, (x,), {})
 
 
 for _fn, _shim in ((any, shims.any_), (all, shims.all_)):

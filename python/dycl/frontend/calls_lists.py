@@ -8,7 +8,7 @@ import random
 import numpy as np
 import torch
 
-from . import iterators, operators, protocol, shims
+from . import iterators, operators, protocol, shims, shims_numbers, shims_torch
 from .diagnostics import CaptureRefusal
 from .graph import ScalarType
 from .handlers import handles
@@ -94,13 +94,13 @@ def _draws(shim):
     def call(m, s, args, kwargs):
         if m.has_runtime(args) or kwargs or not all(type(x) in (int, float) for x in args):
             return NotImplemented
-        return protocol.call(m, s, m.shim(shim), args, {})
+        return protocol.call(m, s, shim, args, {})
 
     return call
 
 
-handles(np.random.uniform, random.uniform)(_draws("drawn_between"))
-handles(random.random)(_draws("drawn"))
+handles(np.random.uniform, random.uniform)(_draws(shims_numbers.drawn_between))
+handles(random.random)(_draws(shims_numbers.drawn))
 
 
 def _resize_antialiased(cubic):
@@ -110,7 +110,7 @@ def _resize_antialiased(cubic):
         if kwargs.keys() & {"input"} or size is None or any(f is not None for f in factors) or x.dtype not in (torch.float32, torch.float64):
             return NotImplemented
         corners = args[2] if len(args) > 2 else kwargs.get("align_corners", False)
-        return protocol.call(m, s, shims.resize_antialiased, (x, size, cubic, corners), {})
+        return protocol.call(m, s, shims_torch.resize_antialiased, (x, size, cubic, corners), {})
 
     return call
 
@@ -138,7 +138,7 @@ def _pad(m, s, args, kwargs):
 def _pad_sequence(m, s, args, kwargs):
     if not args or not isinstance(args[0], RtList):
         return NotImplemented
-    return protocol.call(m, s, shims.pad_list, args, kwargs)
+    return protocol.call(m, s, shims_torch.pad_list, args, kwargs)
 
 
 @handles(torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)
@@ -147,4 +147,4 @@ def _split(m, s, args, kwargs):
     if not isinstance(sizes, RtList):
         return NotImplemented
     dim = args[2] if len(args) > 2 else kwargs.get("dim", 0)
-    return protocol.call(m, s, shims.split_by, (args[0], sizes, dim), {})
+    return protocol.call(m, s, shims_torch.split_by, (args[0], sizes, dim), {})

@@ -9,7 +9,7 @@ import operator
 import numpy as np
 import torch
 
-from . import instances, lookup, operators, protocol, shims, subscripts
+from . import instances, lookup, operators, protocol, shims_numbers, subscripts
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .handlers import handles
@@ -46,7 +46,7 @@ def _convert(m, s, args, kwargs, kind, method):
     if user is not None:
         return protocol.call(m, s, user, (x,), {})
     if subscripts.asks_index(x) and not hasattr(x, method):
-        return protocol.call(m, s, shims.number_at, (x, {"int": int, "float": float}[kind]), {})
+        return protocol.call(m, s, shims_numbers.number_at, (x, {"int": int, "float": float}[kind]), {})
     return NotImplemented
 
 
@@ -109,7 +109,7 @@ def _round(m, s, args, kwargs):
             return m.scalars.round(x)
         if type(digits) is not int or not 0 <= digits <= 22:
             raise CaptureRefusal("round() to these digits of a number known only at run time", kind="escape.round", because=x)
-        return protocol.call(m, s, shims.round_to, (x, digits), {}) if isinstance(x, RtFloat) else m.scalars.to_int(x)
+        return protocol.call(m, s, shims_numbers.round_to, (x, digits), {}) if isinstance(x, RtFloat) else m.scalars.to_int(x)
     if m.is_tensor(x):
         raise TypeError("type Tensor doesn't define __round__ method")
     return NotImplemented
@@ -170,8 +170,8 @@ def _in_python(shim, native, counts):
     return call
 
 
-for _fn, _shim, _counts in ((math.gcd, shims.gcd, None), (math.lcm, shims.lcm, None), (math.log, shims.logarithm, (2,)),
-                            (math.radians, shims.radians, None), (math.degrees, shims.degrees, None)):
+for _fn, _shim, _counts in ((math.gcd, shims_numbers.gcd, None), (math.lcm, shims_numbers.lcm, None), (math.log, shims_numbers.logarithm, (2,)),
+                            (math.radians, shims_numbers.radians, None), (math.degrees, shims_numbers.degrees, None)):
     handles(_fn)(_in_python(_shim, _fn, _counts))
 
 
@@ -180,7 +180,7 @@ def _prod(m, s, args, kwargs):
     if len(args) != 1 or not (isinstance(args[0], RtList) or m.has_runtime(args[0]) or m.has_runtime(kwargs)
                               or not isinstance(args[0], (list, tuple))):
         return math.prod(*args, **kwargs)
-    return protocol.call(m, s, shims.prod, args, kwargs)
+    return protocol.call(m, s, shims_numbers.prod, args, kwargs)
 
 
 @handles(operator.index)
@@ -193,7 +193,7 @@ def _operator_index(m, s, args, kwargs):
     return m.scalars.to_int(x) if isinstance(x, RtScalar) else NotImplemented
 
 
-handles(math.isclose)(lambda m, s, args, kwargs: protocol.call(m, s, shims.isclose, args, kwargs))
+handles(math.isclose)(lambda m, s, args, kwargs: protocol.call(m, s, shims_numbers.isclose, args, kwargs))
 _BINARY = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv", "mod": "mod",
            "pow": "pow", "and_": "and", "or_": "or", "xor": "xor", "matmul": "matmul", "lshift": "lshift",
            "rshift": "rshift"}

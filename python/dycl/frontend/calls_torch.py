@@ -11,7 +11,7 @@ import torch
 import torch.utils.checkpoint
 
 from .. import host_functions
-from . import host_calls, iterators, lookup, operators, protocol, shims
+from . import host_calls, iterators, lookup, operators, protocol, shims_torch
 from .diagnostics import CaptureRefusal
 from .handlers import handles, ignore
 from .values import RtScalar
@@ -33,7 +33,7 @@ handles(torch._C._get_tracing_state)(lambda m, s, args, kwargs: None)
 def _null_context(m, s, args, kwargs):
     if args and isinstance(args[0], types.FunctionType):
         return args[0]
-    return m.new(shims.NullContext())
+    return m.new(shims_torch.NullContext())
 
 
 @handles(*(getattr(c, name) for c in (torch.no_grad, torch.enable_grad, torch.inference_mode, torch.set_grad_enabled)
@@ -48,12 +48,12 @@ def _autocast(m, s, args, kwargs):
     enabled = kwargs.get("enabled", args[2] if len(args) > 2 else True)
     if enabled and not (args and args[0] == "cuda" or kwargs.get("device_type") == "cuda"):
         raise _autocast_refusal()
-    return m.new(shims.NullContext())
+    return m.new(shims_torch.NullContext())
 
 
 @handles(torch.cuda.amp.autocast)
 def _cuda_autocast(m, s, args, kwargs):
-    return m.new(shims.NullContext())
+    return m.new(shims_torch.NullContext())
 
 
 @handles(torch.amp.autocast.__enter__, torch.cuda.amp.autocast.__enter__)
@@ -138,12 +138,12 @@ def _encoder(m, s, args, kwargs):
         and not given.get("is_causal") and getattr(self, "use_nested_tensor", False) and not self.layers[0].training
     if not fast or not torch.backends.mha.get_fastpath_enabled():
         return NotImplemented
-    return protocol.call(m, s, shims.encode_padded, args, kwargs)
+    return protocol.call(m, s, shims_torch.encode_padded, args, kwargs)
 
 
 @handles(torch.embedding_renorm_)
 def _renorm_rows(m, s, args, kwargs):
-    return protocol.call(m, s, shims.renorm_rows, args, kwargs)
+    return protocol.call(m, s, shims_torch.renorm_rows, args, kwargs)
 
 
 @handles(torch.jit.annotate)
@@ -156,7 +156,7 @@ def _annotate(m, s, args, kwargs):
 def _size(m, s, args, kwargs):
     items = iterators.materialise(m, args[0]) if args else []
     if items is None:
-        return protocol.call(m, s, shims.make_size, args, {})
+        return protocol.call(m, s, shims_torch.make_size, args, {})
     return operators.sizes(m, items)
 
 
@@ -207,15 +207,15 @@ def _check_is_size(m, s, args, kwargs):
 
 
 def _cond(m, s, args, kwargs):
-    return protocol.call(m, s, shims.cond, args, kwargs)
+    return protocol.call(m, s, shims_torch.cond, args, kwargs)
 
 
 def _while_loop(m, s, args, kwargs):
-    return protocol.call(m, s, shims.while_loop, args, kwargs)
+    return protocol.call(m, s, shims_torch.while_loop, args, kwargs)
 
 
 def _map(m, s, args, kwargs):
-    return protocol.call(m, s, shims.map_over, args, kwargs)
+    return protocol.call(m, s, shims_torch.map_over, args, kwargs)
 
 
 handles(torch.cond)(_cond)

@@ -2,7 +2,7 @@
 """Iterators whose position is per state: sequences, generators, runtime ranges and tensors.
 
 Python's own iterators cannot be forked. `get_iter` gives one of ours; each is an object of the heap
-(touched before it moves). enumerate, zip, map and the like are generators in shims.py.
+(touched before it moves). enumerate, zip, map and the like are generators in shims_iterators.py.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import collections
 import gc
 from typing import Any
 
+from . import shims_iterators
 from .diagnostics import CaptureRefusal
 from .machine import PUSHED, Machine
 from .state import Frame, State
@@ -194,7 +195,7 @@ def get_iter(m: Machine, s: State, obj: Any) -> Any:
     if m.is_array(obj) and obj.tensor.dim() and type(obj.tensor.shape[0]) is int:
         return m.new(ArrayIter(m.arrays.rows(obj)))
     if m.is_array(obj) and obj.tensor.dim():
-        return protocol.call(m, s, m.shim("iterate_array"), (obj,), {})
+        return protocol.call(m, s, shims_iterators.iterate_array, (obj,), {})
     if lookup.python_method(obj, "__iter__") is not None:
         return protocol.call(m, s, attributes.special_method(m, obj, "__iter__"), (), {})
     if isinstance(obj, (list, dict, set, collections.deque)):
@@ -217,7 +218,7 @@ def get_iter(m: Machine, s: State, obj: Any) -> Any:
     if lookup.python_method(obj, "__next__") is not None:
         return obj
     if lookup.python_method(obj, "__getitem__") is not None and not hasattr(type(obj), "__iter__"):
-        return protocol.call(m, s, m.shim("iterate_by_index"), (obj,), {})
+        return protocol.call(m, s, shims_iterators.iterate_by_index, (obj,), {})
     return m.new(NativeIter(iter(obj)))
 
 

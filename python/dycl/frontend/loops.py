@@ -23,11 +23,12 @@ from .graph import Block, Edge, Goto, ListType, Raise, TensorType
 from .iterators import MGenerator, NativeIter, RtRangeIter, SeqIter
 from .merge import Apart, Unifier, _AliasGuard, _ListLeaf
 from .rtlist import RtList
+from .shims_iterators import enumerate_, filter_, map_, takewhile_, zip_
 from .state import NULL, Frame, State
 from .values import RtInt, RtScalar
 
 _RESUMING = ("FOR_ITER", "SEND")  # the frame above is a generator's: the loop ends when that ends
-_ONE_BY_ONE = ("enumerate_", "map_", "filter_", "takewhile_")  # shims that are one loop over what they are given
+_ONE_BY_ONE = (enumerate_, map_, filter_, takewhile_)  # they are one loop over what they are given
 
 
 class LoopEntry:
@@ -158,10 +159,10 @@ class Loops:
         if isinstance(iterator, (SeqIter, NativeIter)):
             return True
         frame = iterator.frame if isinstance(iterator, MGenerator) else None
-        if frame is not None and frame.function is self.m.shim("zip_"):
+        if frame is not None and frame.function is zip_:
             sources = frame.locals[frame.info.local_index["iterators"]]
             return type(sources) is list and any(map(self._counts_off, sources))
-        known = frame is not None and any(frame.function is self.m.shim(name) for name in _ONE_BY_ONE)
+        known = frame is not None and frame.function in _ONE_BY_ONE
         return known and len(frame.stack) > 0 and self._counts_off(frame.stack[0])
 
     def _enter(self, state: State, frame: Frame, header: int, iteration: int) -> None:

@@ -32,6 +32,7 @@ from .state import Frame, State
 from .arrays import Arrays, RtArray
 from .rtlist import Lists, RtList
 from .runtime_text import RtText
+from .shims_torch import RtSize
 from .values import Escape, NeedDecision, RtBool, RtScalar, Thrown
 
 PUSHED = object()  # a frame was pushed; the result arrives on the caller's stack later
@@ -540,7 +541,7 @@ class Machine:
 
     @property
     def size_type(self) -> type:
-        return self.shim("RtSize")
+        return RtSize
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, RtArray)

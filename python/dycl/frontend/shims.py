@@ -3,12 +3,8 @@
 
 When an argument is a generator, or holds values known only at run time, the machine calls these in
 place of the native functions. They are ordinary code: any `if` here may split the state.
+Here: containers, sorting and reductions, comparison, objects; shims_iterators.py, shims_numbers.py and shims_torch.py are the rest.
 """
-
-import math
-import operator
-
-import torch
 
 _MISSING = object()
 
@@ -53,7 +49,7 @@ def close_generator(generator):
     raise RuntimeError("generator ignored GeneratorExit")
 
 
-# ---- containers from iterables -----------------------------------------------------------
+# ---- containers from iterables -----------------------------------------------------------------
 
 
 def make_list(iterable):
@@ -66,10 +62,6 @@ def make_tuple(iterable):
 
 def tuple_subclass(new, cls, iterable):
     return new(cls, [x for x in iterable])
-
-
-def make_size(iterable):
-    return torch.Size([x for x in iterable])
 
 
 def make_set(iterable):
@@ -121,14 +113,6 @@ def assign_run_time_slice(target, key, value):
     target.extend(after)
 
 
-def drawn():
-    return torch.rand((), dtype=torch.float64).item()
-
-
-def drawn_between(low=0.0, high=1.0):
-    return low + (high - low) * torch.rand((), dtype=torch.float64).item()
-
-
 def repeat_list(sequence, count):
     found = []
     for _ in range(count):
@@ -157,61 +141,7 @@ def reversed_copy(items):
     return found
 
 
-def split_by(x, sizes, dim):
-    total = 0
-    for n in sizes:
-        total = total + n
-    if total != x.shape[dim]:
-        raise RuntimeError("split_with_sizes expects split_sizes to sum exactly to the extent of the dim")
-    found = []
-    start = 0
-    for n in sizes:
-        found.append(x.narrow(dim, start, n))
-        start = start + n
-    return tuple(found)
-
-
-def resize_antialiased(x, size, cubic, align_corners):
-    """The resizing that filters: rows and columns are sums with weights of their own, so two products of matrices."""
-    rows = antialiased_weights(x.shape[2], size[0], cubic, align_corners, x)
-    columns = antialiased_weights(x.shape[3], size[1], cubic, align_corners, x)
-    return torch.matmul(torch.matmul(rows, x), columns.transpose(0, 1))
-
-
-def antialiased_weights(extent, wanted, cubic, align_corners, like):
-    if wanted <= 0:
-        raise RuntimeError("Input and output sizes should be greater than 0")
-    if align_corners:
-        scale = (extent - 1) / (wanted - 1) if wanted > 1 else 0.0
-    else:
-        scale = extent / wanted
-    width = max(scale, 1.0)
-    centre = (torch.arange(wanted, device=like.device).to(like.dtype) + 0.5) * scale
-    place = torch.arange(extent, device=like.device).to(like.dtype) + 0.5
-    t = ((place.unsqueeze(0) - centre.unsqueeze(1)) / width).abs()
-    if cubic:
-        near = (1.5 * t - 2.5) * t * t + 1.0
-        far = ((-0.5 * t + 2.5) * t - 4.0) * t + 2.0
-        weights = torch.where(t < 1.0, near, torch.where(t < 2.0, far, torch.zeros_like(t)))
-    else:
-        weights = (1.0 - t).clamp(min=0.0)
-    return weights / weights.sum(1, keepdim=True)
-
-
-def pad_list(items, batch_first=False, padding_value=0.0, padding_side="right"):
-    longest = 0
-    for x in items:
-        if x.shape[0] > longest:
-            longest = x.shape[0]
-    rows = []
-    for x in items:
-        padding = torch.full((longest - x.shape[0], *x.shape[1:]), padding_value, dtype=x.dtype, device=x.device)
-        rows.append(torch.cat([x, padding] if padding_side == "right" else [padding, x]))
-    found = torch.stack(rows)
-    return found if batch_first else found.transpose(0, 1)
-
-
-# ---- reductions -----------------------------------------------------------------------------
+# ---- reductions and sorting --------------------------------------------------------------------
 
 
 def any_(iterable):
@@ -360,127 +290,6 @@ def reduce_(function, iterable, initial=_MISSING):
     return value
 
 
-# ---- lazy iterators ---------------------------------------------------------------------------
-
-
-def enumerate_(iterable, start=0):
-    n = start
-    for x in iterable:
-        yield n, x
-        n = n + 1
-
-
-def zip_(*iterables, strict=False):
-    iterators = [iter(i) for i in iterables]
-    while iterators:
-        row = []
-        for it in iterators:
-            try:
-                row.append(next(it))
-            except StopIteration:
-                if strict:
-                    check_lengths(iterators, len(row))
-                return
-        yield tuple(row)
-
-
-def check_lengths(iterators, first):
-    """zip(strict=True), once the iterator `first` is at its end: all the others must be."""
-    if first > 0:
-        raise ValueError(f"zip() argument {first + 1} is shorter than argument{'s 1-' if first > 1 else ' '}{first}") from None
-    for k in range(1, len(iterators)):
-        try:
-            next(iterators[k])
-        except StopIteration:
-            continue
-        raise ValueError(f"zip() argument {k + 1} is longer than argument{'s 1-' if k > 1 else ' '}{k}")
-
-
-def map_(function, *iterables):
-    for args in zip(*iterables):
-        yield function(*args)
-
-
-def filter_(function, iterable):
-    for x in iterable:
-        if function is None:
-            if x:
-                yield x
-        elif function(x):
-            yield x
-
-
-def reversed_(sequence):
-    i = len(sequence) - 1
-    while i >= 0:
-        yield sequence[i]
-        i = i - 1
-
-
-def iterate_by_index(obj):
-    i = 0
-    while True:
-        try:
-            x = obj[i]
-        except IndexError:
-            return
-        yield x
-        i = i + 1
-
-
-def iterate_array(array):
-    for i in range(len(array)):
-        yield array[i]
-
-
-def chain_(*iterables):
-    for it in iterables:
-        for x in it:
-            yield x
-
-
-def chain_from_iterable(iterables):
-    for it in iterables:
-        for x in it:
-            yield x
-
-
-def takewhile_(predicate, iterable):
-    for x in iterable:
-        if not predicate(x):
-            return
-        yield x
-
-
-def accumulate_(iterable, func=None, *, initial=None):
-    total = initial
-    first = initial is None
-    if not first:
-        yield total
-    for x in iterable:
-        if first:
-            total = x
-            first = False
-        else:
-            total = total + x if func is None else func(total, x)
-        yield total
-
-
-def dropwhile_(predicate, iterable):
-    dropping = True
-    for x in iterable:
-        if dropping and predicate(x):
-            continue
-        dropping = False
-        yield x
-
-
-def filterfalse_(function, iterable):
-    for x in iterable:
-        if not (x if function is None else function(x)):
-            yield x
-
-
 class Compared:
     """What functools.cmp_to_key makes of an element."""
 
@@ -513,193 +322,14 @@ def cmp_to_key(mycmp):
     return key
 
 
-def starmap_(function, iterable):
-    for args in iterable:
-        yield function(*args)
-
-
-def islice_(iterable, *bounds):
-    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
-    start = 0 if start is None else start
-    step = 1 if step is None else step
-    if stop is not None and stop <= start:
-        return
-    n = 0
-    for x in iterable:
-        if n >= start and (n - start) % step == 0:
-            yield x
-        n = n + 1
-        if stop is not None and n >= stop:
-            return
-
-
-def pairwise_(iterable):
-    before = _MISSING
-    for x in iterable:
-        if before is not _MISSING:
-            yield before, x
-        before = x
-
-
-def batched_(iterable, n):
-    if n < 1:
-        raise ValueError("n must be at least one")
-    return _batches(iterable, n)
-
-
-def _batches(iterable, n):
-    batch = ()
-    for x in iterable:
-        batch = (*batch, x)
-        if len(batch) == n:
-            yield batch
-            batch = ()
-    if batch:
-        yield batch
-
-
-def zip_longest_(*iterables, fillvalue=None):
-    rows = [list(i) for i in iterables]
-    for k in range(max([len(r) for r in rows], default=0)):
-        yield tuple([r[k] if k < len(r) else fillvalue for r in rows])
-
-
-def compress_(data, selectors):
-    for x, chosen in zip(data, selectors):
-        if chosen:
-            yield x
-
-
-def groupby_(iterable, key=None):
-    """Each group is complete when it is handed out (itertools' groups share the source instead)."""
-    group = []
-    of = _MISSING
-    for x in iterable:
-        k = x if key is None else key(x)
-        if of is _MISSING or k == of:
-            group.append(x)
-        else:
-            yield of, iter(group)
-            group = [x]
-        of = k
-    if of is not _MISSING:
-        yield of, iter(group)
-
-
 def item_at(container, place):
     """container[place] of an object that says itself which number it is."""
     return container[type(place).__index__(place)]
 
 
-def number_at(place, kind):
-    """int(place) or float(place) of such an object."""
-    return kind(type(place).__index__(place))
-
-
 def range_of(*bounds):
     """range() of such objects."""
     return range(*[type(x).__index__(x) if hasattr(type(x), "__index__") else x for x in bounds])
-
-
-def range_by(start, stop, step):
-    """range() with a step known only at run time."""
-    if step == 0:
-        raise ValueError("range() arg 3 must not be zero")
-    while (start < stop) if step > 0 else (start > stop):
-        yield start
-        start = start + step
-
-
-def round_to(x, digits):
-    """round(x, digits) of a float: decimal rounding, exact, with the error of the product taken into account."""
-    if math.isnan(x) or math.isinf(x):
-        return x
-    scale = 10.0**digits
-    product = x * scale
-    if abs(product) >= 4503599627370496.0:
-        raise OverflowError("round() to digits of so large a number is not supported in a compiled program")
-    wide = 134217729.0 * x
-    high = wide - (wide - x)
-    low = x - high
-    wide = 134217729.0 * scale
-    scale_high = wide - (wide - scale)
-    scale_low = scale - scale_high
-    error = ((high * scale_high - product) + high * scale_low + low * scale_high) + low * scale_low
-    whole = math.floor(product)
-    rest = product - whole
-    if rest > 0.5 or rest == 0.5 and (error > 0 or error == 0 and whole % 2 == 1):
-        whole = whole + 1
-    return math.copysign(whole / scale, x)
-
-
-def is_integer(x):
-    """Of a float; what is left of an infinity or a NaN is no zero."""
-    return x % 1.0 == 0.0
-
-
-def bit_length(x):
-    rest = abs(int(x))
-    count = 0
-    while rest > 0:
-        rest = rest >> 1
-        count = count + 1
-    return count
-
-
-def itself(x):
-    return x
-
-
-NUMBER_METHODS = {("float", "is_integer"): is_integer, ("int", "bit_length"): bit_length, ("float", "conjugate"): itself}
-
-
-def gcd(*numbers):
-    found = 0
-    for n in numbers:
-        a = found
-        b = abs(operator.index(n))
-        while b != 0:
-            a, b = b, a % b
-        found = a
-    return found
-
-
-def lcm(*numbers):
-    found = 1
-    for n in numbers:
-        b = abs(operator.index(n))
-        if found == 0 or b == 0:
-            found = 0
-        else:
-            found = found // gcd(found, b) * b
-    return found
-
-
-def prod(iterable, *, start=1):
-    total = start
-    for x in iterable:
-        total = total * x
-    return total
-
-
-def logarithm(x, base):
-    return math.log(x) / math.log(base)
-
-
-def radians(x):
-    return x * (math.pi / 180.0)
-
-
-def degrees(x):
-    return x * (180.0 / math.pi)
-
-
-def iter_sentinel(function, sentinel):
-    while True:
-        x = function()
-        if x == sentinel:
-            return
-        yield x
 
 
 def next_default(iterator, default):
@@ -709,7 +339,7 @@ def next_default(iterator, default):
         return default
 
 
-# ---- membership and comparison ------------------------------------------------------------------
+# ---- membership and comparison -----------------------------------------------------------------
 
 
 def is_in(container, item):
@@ -856,38 +486,7 @@ def plain_binary(op, a, b):
     raise NotImplementedError
 
 
-def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
-    if a == b:
-        return True
-    if math.isinf(a) or math.isinf(b):
-        return False
-    difference = abs(b - a)
-    return difference <= abs(rel_tol * b) or difference <= abs(rel_tol * a) or difference <= abs_tol
-
-
-# ---- torch's own control flow, written out ---------------------------------------------------------
-
-
-def cond(pred, true_fn, false_fn, operands=()):
-    if pred:
-        return true_fn(*operands)
-    return false_fn(*operands)
-
-
-def while_loop(cond_fn, body_fn, carried_inputs):
-    state = tuple(carried_inputs)
-    while cond_fn(*state):
-        state = body_fn(*state)
-        if not isinstance(state, tuple):
-            state = (state,)
-    return state
-
-
-def map_over(f, xs, *args):
-    return torch.stack([f(x, *args) for x in xs])
-
-
-# ---- objects ------------------------------------------------------------------------------------
+# ---- objects -----------------------------------------------------------------------------------
 
 
 def construct(cls, new, init, args, kwargs):
@@ -944,63 +543,6 @@ def setdefault(table, key, default=None):
 
 def join_text(separator, iterable):
     return separator.join([x for x in iterable])
-
-
-def autograd_apply(cls, context, args, kwargs):
-    return cls.forward(context, *args, **kwargs)
-
-
-class RtSize(tuple):
-    """A torch.Size with extents known only at run time."""
-
-    def numel(self):
-        n = 1
-        for extent in self:
-            n = n * extent
-        return n
-
-
-def encode_padded(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
-    """nn.TransformerEncoder without gradients: eager computes what is not padded alone, as nested tensors, and gives 0 where it is,
-    if padding comes last in every sequence."""
-    hidden = torch.nn.functional._canonical_mask(mask=src_key_padding_mask, mask_name="src_key_padding_mask", other_type=None,
-                                                 other_name="mask", target_type=src.dtype)
-    kept = hidden.logical_not()
-    output = src
-    for layer in self.layers:
-        output = layer(output, src_mask=None, is_causal=False, src_key_padding_mask=hidden)
-    places = torch.arange(kept.shape[1], device=kept.device)
-    aligned = (kept == (places < kept.sum(1, keepdim=True))).all()
-    output = output.masked_fill((aligned & kept.logical_not()).unsqueeze(2), 0.0)
-    return output if self.norm is None else self.norm(output)
-
-
-def renorm_rows(weight, indices, max_norm, norm_type):
-    """torch.embedding_renorm_: the rows asked for that are longer than max_norm are shortened, in place."""
-    asked = torch.zeros(weight.shape[0], dtype=torch.bool, device=weight.device).index_fill(0, indices.reshape(-1).long(), True)
-    norms = torch.linalg.vector_norm(weight, norm_type, dim=1)
-    scales = torch.where(asked & (norms > max_norm), max_norm / (norms + 1e-7), 1.0)
-    weight.mul_(scales.unsqueeze(1))
-    return weight
-
-
-class NullContext:
-    """What torch.no_grad() and its like mean to a program that never differentiates."""
-
-    def __init__(self, value=None):
-        self.value = value
-
-    def __enter__(self):
-        return self.value
-
-    def __exit__(self, *exc):
-        return False
-
-    def __call__(self, function):
-        return function
-
-    def clone(self):
-        return self
 
 
 class Progress:
