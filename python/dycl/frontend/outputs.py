@@ -16,27 +16,28 @@ import types
 from operator import is_
 from typing import Any
 
-import numpy as np
 import torch
 
 from . import callbacks, lookup, ndarrays, parameterness, places, policy, remembered
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
-from .graph import INT, HostNode, ListType, Raise, Return, ScalarType, Span, TensorType, Value, successors
+from .graph import INT, HostNode, Raise, Return, ScalarType, Span, TensorType, Value
 from .heap import Cell, ContextCell
 from .iterators import MGenerator
+from .left_values import UNKNOWN, LeftValues
 from .machine import cleans_up
 from .output_numbers import share_structures
+from .outside_changes import changes
 from .owned import owned
 from .raised import Raised
+from .result_slots import Slots, kind_of_type, row_template
 from .rtlist import RtList
 from .runtime_text import RtText
 from .tables import RtView
 from .tensors import is_handle
-from .sameness import same
 from .state import State
-from .structure import ABSENT, OPEN, Compound, Flattener, Number, Slot, fits, plain_object, taken, types_of_keys
-from .values import EXAMPLES, RtScalar
+from .structure import ABSENT, OPEN, Compound, Flattener, Number, Slot, fits, taken, types_of_keys
+from .values import RtScalar
 
 
 class End:
@@ -59,6 +60,7 @@ class Outputs:
     def __init__(self, machine, inputs):
         self.m = machine
         self.inputs = inputs
+        self.left_values = LeftValues(machine)
         self.exceptions = Raised()
         self.ends: list[End] = []
         self.raising: list[End] = []
@@ -81,7 +83,7 @@ class Outputs:
         for state in machine.finished:
             machine.activate(state)
             self.changed |= {(id(owner), name) for owner, name, value, initial in self._written_attributes(state)
-                             if not self._is_kept(owner, name, initial, value)}
+                             if not self.left_values.is_kept(owner, name, initial, value)}
         for state in machine.finished:
             machine.activate(state)
             self._refuse_abandoned(state)
@@ -250,49 +252,6 @@ class Outputs:
             self.owned = owned([self.inputs.callable, self.inputs.args, self.inputs.kwargs])
         return id(owner) not in self.owned
 
-    def _is_kept(self, owner: Any, name: Any, before: Any, after: Any) -> bool:
-        """Whether an attribute is left as it was."""
-        recorder = self.m.recorder
-        state = recorder.attribute_handles.get((id(owner), name))
-        if state is not None and after is state:
-            return True
-        if isinstance(after, torch.Tensor) and any(after is handle for handle in recorder.attribute_handles.values()):
-            return False  # what another attribute holds: the same tensor as the example's now, another one in later calls
-        return self._unchanged(before, after)
-
-    def _unchanged(self, before: Any, after: Any) -> bool:
-        """The same object, or known to have the same contents in every call."""
-        if before is after:
-            return True
-        if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):
-            recorder = self.m.recorder
-            if after is recorder.handle_of(before) or any(r.handle is after and r.real is before for r in recorder.roots):
-                return True
-            known = [self._static(t) for t in (before, after)]
-            if any(t is None for t in known):  # asked first: the shape of what a run computes may be one of run time
-                return False
-            if before.dtype != after.dtype or tuple(before.shape) != tuple(after.shape):
-                return False
-            with recorder.without_modes():
-                return torch.equal(*known)
-        if isinstance(before, types.MethodType) and isinstance(after, types.MethodType):
-            return same(before, after)
-        if type(before) is not type(after) or self._is_written(before):
-            return False
-        if isinstance(before, (list, tuple)):
-            return len(before) == len(after) and all(map(self._unchanged, before, after))
-        if type(before) is dict:
-            return list(before) == list(after) and all(self._unchanged(before[k], after[k]) for k in before)
-        if plain_object(before):
-            return self._unchanged(vars(before), vars(after))
-        return isinstance(before, (bool, int, float, str, torch.dtype, torch.device)) and before == after
-
-    def _is_written(self, obj: Any) -> bool:
-        """Whether the present path has changed a list, dict or object from outside: its contents are not those it began with."""
-        heap, key = self.m.heap, id(obj)
-        contents = self.m.current.overlay.contents.get(key) if heap.objects.get(key) is obj else None
-        return contents is not None and not self.m.is_born(obj) and contents is not heap.pristine[key]
-
     def _values(self, leaf: Any) -> list[Value]:
         return list(leaf.values) if isinstance(leaf, RtList) else [self._value(leaf)]
 
@@ -341,7 +300,7 @@ class Outputs:
             if hasattr(type(obj), "dycl_contents"):
                 continue
             stored = {name for owner, name in state.stored if owner == key}
-            yield from _changes(obj, before, contents, stored, (key, "*") in self.m.loaded)
+            yield from changes(obj, before, contents, stored, (key, "*") in self.m.loaded)
         self.place = None
 
     def _check_state(self, owner: Any, name: Any, initial: Any, value: Any) -> None:
@@ -359,7 +318,7 @@ class Outputs:
             return
         if initial is ABSENT:
             shared = lookup.mro_lookup(type(owner), name)
-            if isinstance(shared, functools.cached_property) and self._known(value) is not _UNKNOWN:
+            if isinstance(shared, functools.cached_property) and self.left_values.known(value) is not UNKNOWN:
                 if not self._begin_choice(owner, name, initial, value) and callbacks.writes(shared.func.__code__):
                     raise CaptureRefusal(f"the cached property {name}, whose function writes to objects", "compute it in __init__", kind="state.type")
                 return  # a choice between absent and there, or the same in every call
@@ -383,8 +342,8 @@ class Outputs:
         """Begins anew with the attribute as one of a few values, if both are known or tensors."""
         if name == "*" or not isinstance(name, str) and not isinstance(owner, list):
             return False
-        values = [self._alternative(initial), self._alternative(value)]
-        if any(v is _UNKNOWN for v in values):
+        values = [self.left_values.alternative(initial), self.left_values.alternative(value)]
+        if any(v is UNKNOWN for v in values):
             return False
         states = self.m.decisions.states
         inside = _containers(initial)
@@ -403,79 +362,15 @@ class Outputs:
             if kind == "choice" and any(x is owner for value in values for x in _containers(value)):
                 raise _replaced_and_written(label)
 
-    def _alternative(self, value: Any, depth: int = 0) -> Any:
-        """A value that an attribute may have: known, or a stand-in for those that calls compute; or _UNKNOWN."""
-        known = self._known(value)
-        if known is not _UNKNOWN:
-            return known
-        if isinstance(value, torch.Tensor):
-            return Slot(value.dtype, tuple(d if type(d) is int else None for d in value.shape))
-        if isinstance(value, RtScalar):
-            return Number(value.kind)
-        found = Compound.split(value) if depth < _DEEPEST and (isinstance(value, tuple) or self.m.is_born(value)) else None
-        if found is None or type(value) is dict and not all(isinstance(k, (str, int)) for k in value):
-            return _UNKNOWN
-        parts = tuple(Number(type(x).__name__) if type(x) in (bool, int, float) else self._alternative(x, depth + 1) for x in found[1])
-        return _UNKNOWN if any(x is _UNKNOWN for x in parts) else Compound(type(value), found[0], parts)
-
-    def _known(self, value: Any, depth: int = 0) -> Any:
-        """A value that is the same in every call, with real tensors; or _UNKNOWN."""
-        if depth > _DEEPEST:
-            return _UNKNOWN
-        if isinstance(value, torch.Tensor):
-            real = self._static(value)
-            return _UNKNOWN if real is None else real.detach().clone()
-        if value is None or isinstance(value, (bool, int, float, str, torch.dtype, torch.device)):
-            return value
-        if type(value) in (list, tuple):
-            items = [self._known(x, depth + 1) for x in value]
-            return _UNKNOWN if any(x is _UNKNOWN for x in items) else type(value)(items)
-        if type(value) is dict and all(isinstance(k, (str, int)) for k in value):
-            items = {k: self._known(x, depth + 1) for k, x in value.items()}
-            return _UNKNOWN if any(x is _UNKNOWN for x in items.values()) else items
-        if self.m.is_born(value) and plain_object(value):
-            known = {k: self._known(x, depth + 1) for k, x in vars(value).items()}
-            if any(x is _UNKNOWN for x in known.values()):
-                return _UNKNOWN
-            made = object.__new__(type(value))
-            made.__dict__.update(known)
-            return made
-        return _UNKNOWN if self.m.is_born(value) or self.m.has_runtime(value) else value
-
-    def _static(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """The contents of a tensor if they are known, be it that equal ones met at a join."""
-        recorder, seen, found = self.m.recorder, set(), None
-        work = [recorder.value_of(tensor)]
-        while work:
-            value = work.pop()
-            if value in seen:
-                continue
-            seen.add(value)
-            real = recorder.static_value(value)
-            if real is None:
-                if value.block is None or value not in value.block.params:
-                    return None
-                work += self._incoming(value)
-                continue
-            with recorder.without_modes():
-                if found is not None and not (found.dtype == real.dtype and found.shape == real.shape and torch.equal(found, real)):
-                    return None
-            found = real
-        return found
-
-    def _incoming(self, param: Value) -> list[Value]:
-        k = param.block.params.index(param)
-        return [edge.args[k] for block in self.m.graph.reachable_blocks() for edge in successors(block) if edge.target is param.block]
-
     def _choice(self, name: str, values: list, current: Any) -> int:
         """The number of the value that an attribute holds at an end of the program."""
         for k, value in enumerate(values):
-            if fits(value, current, self._unchanged):
+            if fits(value, current, self.left_values.unchanged):
                 return k
-        known = self._alternative(current)
+        known = self.left_values.alternative(current)
         self._widen_slot(name, values, known)
         self._widen_numbers(name, values, known)
-        if known is _UNKNOWN or len(values) == _MOST_CHOICES:
+        if known is UNKNOWN or len(values) == _MOST_CHOICES:
             raise CaptureRefusal(f"the attribute {name} is read and changed by the model: a state between calls that is neither "
                                  "a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
         values.append(known)
@@ -500,7 +395,7 @@ class Outputs:
             return
         for k, value in enumerate(values):
             if isinstance(value, Compound):
-                wider = value.joined(new, self._unchanged)
+                wider = value.joined(new, self.left_values.unchanged)
                 wider = wider if wider is not None and wider.shapes() != value.shapes() else None
             else:
                 wider = value.joined(new) if isinstance(value, Slot) and isinstance(new, Slot) else None
@@ -556,13 +451,13 @@ class Outputs:
         seen: list[tuple] = []
         numbers: list[int] = []
         for end in self.ends:
-            key = (end.template, types_of_keys(end.template), tuple(_kind(v.type) for v in end.values),
+            key = (end.template, types_of_keys(end.template), tuple(kind_of_type(v.type) for v in end.values),
                    tuple(end.themselves.get(v.id) for v in end.values if v.id in end.left))
             if key not in seen:
                 seen.append(key)
                 self.variants.append(end.template)
             numbers.append(seen.index(key))
-        plan = _Slots()
+        plan = Slots()
         self.slots_of: list[list[int]] = [[] for _ in self.variants]
         for end, number in zip(self.ends, numbers):
             self.slots_of[number] = plan.place(end.values, self.slots_of[number])
@@ -670,9 +565,7 @@ def _fits(type: TensorType, declared: TensorType) -> bool:
         mine is None or mine == given for mine, given in zip(declared.shape, type.shape))
 
 
-_UNKNOWN = object()
 _MOST_CHOICES = 6
-_DEEPEST = 16  # containers in containers
 
 
 def _is_library_cache(table: dict) -> bool:
@@ -727,132 +620,6 @@ def _second_name() -> CaptureRefusal:
 def _common(ends: list[list]) -> list[tuple]:
     """(place, "input" or "state", its number) of results that are the same argument or buffer at all ends of one structure."""
     return [(place, *column[0]) for place, column in enumerate(zip(*ends)) if column[0] is not None and len(set(column)) == 1]
-
-
-class _Slots:
-    """Result slots shared by the variants: a slot holds values of one kind (dtype and rank, or scalar)."""
-
-    def __init__(self) -> None:
-        self.types: list = []
-
-    def place(self, values: list[Value], before: list[int]) -> list[int]:
-        used: list[int] = []
-        taken: set[int] = set()
-        for k, value in enumerate(values):
-            if k < len(before):
-                slot = before[k]
-                self.types[slot] = _join(self.types[slot], value.type)
-            else:
-                slot = next((j for j, t in enumerate(self.types) if j not in taken and _alike(t, value.type)), None)
-                if slot is None:
-                    self.types.append(value.type)
-                    slot = len(self.types) - 1
-                self.types[slot] = _join(self.types[slot], value.type)
-            used.append(slot)
-            taken.add(slot)
-        return used
-
-    def filler(self, m, slot: int) -> Value:
-        kind = self.types[slot]
-        if isinstance(kind, ScalarType):
-            return m.recorder.host("const", [], kind, value=EXAMPLES[kind.kind])
-        if isinstance(kind, ListType):
-            return m.recorder.host("list.new", [], kind)
-        shape = tuple(d if isinstance(d, int) else 0 for d in kind.shape)
-        with m.recorder.without_modes():
-            zeros = torch.zeros(shape, dtype=kind.dtype)
-        return m.recorder.value_of(m.recorder.constant_handle(zeros))
-
-
-def row_template(kind: tuple) -> tuple:
-    """The structure of an element of a list whose length is known only at run time."""
-    if kind[0] == "tuple":
-        return ("tuple", kind[1], tuple(row_template(k) for k in kind[2]))
-    if kind[0] == "dict":
-        return ("dict", dict, tuple((key, row_template(k)) for key, k in zip(kind[1], kind[2])), ())
-    if kind[0] == "list":
-        return ("list", list, tuple(row_template(k) for k in kind[2]))
-    if kind[0] == "object":
-        return ("object", kind[1][0], tuple((name, row_template(k)) for name, k in zip(kind[1][1], kind[2])))
-    if kind[0] == "row":
-        return ("numbers", tuple if kind[2] else list)
-    if kind[0] == "const":
-        return ("static", type(kind[1]).__name__, kind[1])
-    return ("tensor",) if kind[0] == "tensor" else ("array",) if kind[0] == "numpy" else (kind[0],)
-
-
-def _kind(type_: Any) -> Any:
-    if isinstance(type_, ListType):
-        return ("list", _kind(type_.element))
-    return (type_.dtype, len(type_.shape)) if isinstance(type_, TensorType) else type_
-
-
-def _alike(a: Any, b: Any) -> bool:
-    if isinstance(a, TensorType) and isinstance(b, TensorType):
-        return a.dtype == b.dtype and len(a.shape) == len(b.shape)
-    if isinstance(a, ListType) and isinstance(b, ListType):
-        return _alike(a.element, b.element)
-    return a == b
-
-
-def _join(a: Any, b: Any) -> Any:
-    if isinstance(a, TensorType):
-        return TensorType(a.dtype, tuple(x if x == y else None for x, y in zip(a.shape, b.shape)))
-    if isinstance(a, ListType):
-        return ListType(_join(a.element, b.element))
-    return a
-
-
-def _changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool):
-    """`looked_at`: as a whole, so that it matters which keys are there, and in which order."""
-    if isinstance(obj, (dict, list, set)) and _attributes_differ(obj, before, after):
-        raise CaptureRefusal(f"an attribute of a {type(obj).__name__} from outside, which is a container, is changed by the model",
-                             "keep it in an attribute of the module", kind="write-back")
-    if isinstance(obj, dict):
-        old, new = dict(before[0]), dict(after[0])
-        is_module = "__builtins__" in old and "__name__" in old
-        if is_module and old.keys() - new.keys():
-            raise CaptureRefusal("a global variable is deleted", kind="delattr")
-        same_keys = old.keys() == new.keys() or not looked_at and list(new)[:len(old)] == list(old)
-        if not is_module and (not same_keys or "*" in new or "+" in new):
-            yield obj, "*", dict(new), old
-            return
-        for key, value in new.items():  # alone, so that what others put there stays
-            if key not in old or value is not old[key] or key in stored:
-                yield obj, key, value, old.get(key, ABSENT)
-        return
-    if isinstance(before, tuple) and len(before) == 2 and isinstance(before[1], dict) and (
-            before[0] is None or isinstance(before[0], dict)):
-        for old, new in ((before[0] or {}, after[0] or {}), (before[1], after[1])):
-            for name, value in new.items():
-                if name not in old or value is not old[name] or name in stored:
-                    yield obj, name, value, old.get(name, ABSENT)
-            for name in old:
-                if name not in new:
-                    raise CaptureRefusal(f"the attribute {name} of an object from outside is deleted", kind="delattr")
-        return
-    if isinstance(obj, list):
-        if len(after) >= len(before) and all(x is y for x, y in zip(before, after)):
-            if len(after) > len(before):
-                yield obj, "+", list(after[len(before):]), list(before)
-            return
-        if len(after) == len(before):
-            for k, (old, new) in enumerate(zip(before, after)):
-                if new is not old:
-                    yield obj, k, new, old
-            return
-        yield obj, "*", list(after), list(before)
-        return
-    if isinstance(obj, set) and set(before) == set(after) or isinstance(obj, np.ndarray) and before == after:
-        return
-    raise CaptureRefusal(f"a {type(obj).__name__} from outside is changed by the model",
-                         "return the new value instead", kind="write-back")
-
-
-def _attributes_differ(obj: Any, before: Any, after: Any) -> bool:
-    """Of an instance of a subclass of a container: those beside its elements."""
-    old, new = (contents[1] or {} if isinstance(obj, dict) else getattr(contents, "attributes", {}) for contents in (before, after))
-    return old.keys() != new.keys() or any(new[name] is not value for name, value in old.items())
 
 
 def _unique(name: str, taken: dict) -> str:
