@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What only the TVM back end has: plans that must be read with care, kernels shared by structure, and a compiler that
-// may be missing. Everything that all back ends share is in conformance_engines_test.cpp.
+// may be missing. Everything that all back ends share is in conformance_ops_test.cpp and conformance_engines_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
