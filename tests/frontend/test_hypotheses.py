@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists of what is finished: they grow on some paths only, and hold lists of different lengths (beam searches, spans, segments)."""
 
+import heapq
+
 import pytest
 import torch
 from torch import nn
 
-from tests.frontend.harness import check
+from tests.frontend.harness import T, check
 
 WORDS, WIDTH, END = 6, 8, 1
 
@@ -92,6 +94,26 @@ class AllOfThem(SortedAtTheEnd):
         return done
 
 
+class Dicts(Beams):
+    """The best by heapq, as dicts."""
+
+    def forward(self, h):
+        live, done, t = [{"score": 0.0, "ids": [0], "h": h}], [], 0
+        while live and t < self.steps:
+            new = []
+            for one in live:
+                logp, h2 = self.step(torch.tensor([one["ids"][-1]]), one["h"])
+                values, places = logp[0].topk(self.k)
+                for a, b in zip(values.tolist(), places.tolist()):
+                    new.append({"score": one["score"] + a, "ids": one["ids"] + [b], "h": h2})
+            live = []
+            for one in heapq.nlargest(self.k, new, key=lambda d: d["score"]):
+                (done if one["ids"][-1] == END else live).append(one)
+            t += 1
+        best = heapq.nsmallest(1, done or live, key=lambda d: -d["score"] / len(d["ids"]))[0]
+        return torch.tensor(best["ids"]), best["score"]
+
+
 class Tensors(Beams):
     """Beams in one tensor; scores are kept as tensors and looked for."""
 
@@ -140,7 +162,7 @@ class WithNumbers(Tensors):
         return torch.tensor(done[-1][1]), torch.tensor(done[-1][0])
 
 
-@pytest.mark.parametrize("model", [SortedAtTheEnd, BestByMax, AllOfThem, Tensors, WithNumbers])
+@pytest.mark.parametrize("model", [SortedAtTheEnd, BestByMax, AllOfThem, Dicts, Tensors, WithNumbers])
 def test_beam_searches(model):
     g = torch.Generator().manual_seed(0)
     check(model, [(torch.randn(1, WIDTH, generator=g) * (0.5 + i),) for i in range(16)], by_result=True)
@@ -249,3 +271,13 @@ def test_a_place_in_a_list_of_tensors():
         return found.index(best), found.count(best), best in found, x.sum() in found
 
     check(f, SIGNS)
+
+
+@pytest.mark.parametrize("n", [-1, 0, 1, 3, 20])
+def test_largest_and_smallest(n):
+    def f(x):
+        pairs = [(v.item(), k) for k, v in enumerate(x)]
+        return (heapq.nlargest(n, pairs), heapq.nsmallest(n, pairs, key=lambda p: -p[0]), heapq.nlargest(n, x.tolist(), abs),
+                heapq.nsmallest(n, [3, 1, 2]))
+
+    check(f, [(T(3, -1, 3, 2),), (T(0, 0, 0, 0),), (T(-5, 7, 7, 1),)], paths=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import heapq
 import itertools
 import sys
 
@@ -298,6 +299,16 @@ def _sorted(m, s, args, kwargs):
             type(x) in (int, float, str, bool, tuple) for x in items):
         return m.new(sorted(items, **kwargs))
     return protocol.call(m, s, shims.sorted_, args, kwargs)
+
+
+@handles(heapq.nlargest)
+def _nlargest(m, s, args, kwargs):
+    return protocol.call(m, s, shims.nlargest, args, kwargs)
+
+
+@handles(heapq.nsmallest)
+def _nsmallest(m, s, args, kwargs):
+    return protocol.call(m, s, shims.nsmallest, args, kwargs)
 
 
 @handles(shims.same)

@@ -256,6 +256,15 @@ def reverse_growing(target):
     target.extend(made)
 
 
+def nlargest(n, iterable, key=None):
+    """As Python documents it; what is equal in two elements is compared no further."""
+    return sorted(iterable, key=key, reverse=True)[:max(n, 0)]
+
+
+def nsmallest(n, iterable, key=None):
+    return sorted(iterable, key=key)[:max(n, 0)]
+
+
 def inserted(rest, waiting, reverse):
     """Stable, by binary-free insertion: few elements, each comparison may split the state. What is inserted is no longer held in its
     old place, so that states in which objects have other places than in others can meet (merge.Permuted)."""
