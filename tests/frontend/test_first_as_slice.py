@@ -57,3 +57,15 @@ def test_least_of_two_lengths():
         return y[:n] + z[:n] if min(n, 2) == 2 else y - 1
 
     check(f, INPUTS)
+
+
+def test_expanded_to_the_extent_of_a_slice():
+    """It was refused: eager stretches nothing else there."""
+
+    def f(x):
+        y = x[x > 0]
+        q = y[:1].shape[0]
+        places = torch.arange(q)[None, :, None] + y[None, None, :] * 0
+        return places.expand(2, q, y.shape[0]), y[:1, None].expand(y[:1].shape[0], 4), q
+
+    check(f, [(T(1, -1, 2),), (T(-1, -1, -1),), (T(1, 1, 1),), (T(-1, -1, 4),)], paths=1)

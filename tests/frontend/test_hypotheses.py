@@ -281,3 +281,46 @@ def test_largest_and_smallest(n):
                 heapq.nsmallest(n, [3, 1, 2]))
 
     check(f, [(T(3, -1, 3, 2),), (T(0, 0, 0, 0),), (T(-5, 7, 7, 1),)], paths=1)
+
+
+def test_columns_of_rows():
+    def f(x):
+        found = []
+        for k, v in enumerate(x):
+            if v > 8:
+                break
+            if v > 0:
+                found.append((v.item(), [k] * k, v + 1))
+        if x[-1] > 100:
+            return list(zip(*found))
+        numbers, places, tensors = zip(*found)
+        return numbers, places, torch.stack(tensors), [len(p) for p in places]
+
+    check(f, [*SIGNS, (T(1, 2, 0, 0, 0, 0, 0, 200),), (T(9, 2, 0, 0, 0, 0, 0, 200),)])
+
+
+@pytest.mark.parametrize("where", [slice(1, None, 2), slice(None, None, -1), slice(None, None, -2), slice(-3, None, -1), slice(4, 1, -1), slice(-6, 6, 3),
+                                   slice(2, -9, -1), slice(None, -2, -1), slice(None, 20, 2)], ids=str)
+def test_every_second_element(where):
+    def f(x):
+        found = []
+        for v in x:
+            if v > 8:
+                break
+            found.append(v.item())
+        return found[where], tuple(found)[where], sum(found[1::2])
+
+    check(f, SIGNS)
+
+
+def test_every_second_element_between_run_time_bounds():
+    def f(x):
+        found = []
+        for v in x:
+            if v > 8:
+                break
+            found.append(v.item())
+        n = int(x[0])
+        return found[n::2], found[:n:-1], found[n - 4:n + 3:2]
+
+    check(f, SIGNS)

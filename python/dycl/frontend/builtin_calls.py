@@ -58,6 +58,8 @@ def intercept(fn: Any):
         module = policy.home(fn) or ("numpy" if isinstance(fn, np.ufunc) else "")
         if module.startswith("numpy"):
             return functools.partial(calls_numpy.call, fn)
+        if module == "scipy.optimize._lsap":
+            return functools.partial(host_calls.assignment, fn)
         if module in ("logging", "warnings"):
             return _ask_logging(fn) if fn.__name__ in _ABOUT_LOGGING else handlers.ignore
     if isinstance(fn, types.FunctionType) and policy.home(fn) == "torch._dynamo.mutation_guard":

@@ -69,6 +69,7 @@ class DispatchRecorder(TorchDispatchMode):
         if result is not NotImplemented:
             return result
         self.recorder.choose_cache((args, kwargs))
+        self.recorder.symbols.expanding = func is aten.expand.default
         return forms.keep(key, func, args, kwargs, func(*args, **kwargs))
 
     # -- kinds ------------------------------------------------------------------------

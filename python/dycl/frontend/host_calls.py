@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..host_functions import HostFunction, describe, registered
+from ..host_functions import HostFunction, describe, host_function, registered
 from .diagnostics import CaptureRefusal
 from .graph import BOOL, FLOAT, INT, HostNode, TensorType, Value
 from .values import RtScalar
@@ -34,6 +34,19 @@ def call(fn: HostFunction, m: Any, s: Any, args: tuple, kwargs: dict) -> Any:
     if single:
         return values[0]
     return tuple(values) if values else None
+
+
+def assignment(fn: Any, m: Any, s: Any, args: tuple, kwargs: dict) -> Any:
+    """scipy.optimize.linear_sum_assignment of a matrix known only at run time: a host function under its own name."""
+    given = dict(zip(("cost_matrix", "maximize"), args), **kwargs)
+    cost, maximize = given.pop("cost_matrix", None), given.pop("maximize", False)
+    if m.is_array(cost):
+        cost = cost.tensor
+    if given or type(maximize) is not bool or not isinstance(cost, torch.Tensor) or cost.dim() != 2 or m.recorder.static(cost) is not None:
+        return NotImplemented
+    name = "scipy.optimize.linear_sum_assignment" + ("(maximize)" if maximize else "")
+    known = registered.get(name) or host_function(lambda matrix: fn(matrix.detach().numpy(), maximize), name=name)
+    return tuple(m.arrays.wrap(places) for places in call(known, m, s, (cost,), {}))
 
 
 def _operand(recorder: Any, fn: HostFunction, given: Any) -> Value:

@@ -260,10 +260,22 @@ def _refuse_spread(m, source):
                                               "pass the list itself, or torch.stack of it", kind="list.native"))
 
 
+def _columns(m, f, i, args, kwargs):
+    """What zip(*rows) gives of a list of run-time length whose elements are tuples."""
+    spread = isinstance(args, RtList) and f.stack[-3 if i.arg & 1 else -2] is zip and not kwargs
+    return m.lists.columns(args) if spread else None
+
+
 @op("CALL_FUNCTION_EX")
 def call_function_ex(m, s, f, i):
     kwargs = f.stack[-1] if i.arg & 1 else {}
     args = f.stack[-2] if i.arg & 1 else f.stack[-1]
+    columns = _columns(m, f, i, args, kwargs)
+    if columns is not None:
+        del f.stack[-(3 if i.arg & 1 else 2):]
+        if f.stack and f.stack[-1] is NULL:
+            f.stack.pop()
+        return push_result(f, iterators.get_iter(m, s, columns))
     _refuse_spread(m, args)
     items = iterators.materialise(m, args)
     if items is None:

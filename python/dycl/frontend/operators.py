@@ -6,6 +6,7 @@ As in protocol.py: a value at once, or PUSHED when a frame of user code was push
 
 from __future__ import annotations
 
+import collections
 import numbers
 import operator
 from typing import Any
@@ -90,6 +91,8 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
     result = _operator(op, inplace)(a, b)
     if type(result) is tuple and op == "mul" and isinstance(a if isinstance(a, tuple) else b, m.size_type):
         return sizes(m, result)
+    if type(result) in (list, dict, set, collections.deque) and result is not a:  # 2 * [0], d.keys() - names
+        return keys.made(m, result) if type(result) in (dict, set) else m.new(result)
     return ndarrays.made(m, result, []) if isinstance(result, np.ndarray) else result
 
 

@@ -404,6 +404,19 @@ class Lists:
                 made.cells |= x.cells
         return made
 
+    def columns(self, x: RtList) -> tuple | None:
+        """What zip(*x) gives, one after the other; None: not of such elements."""
+        if x.kind == EMPTY:
+            return ()
+        if x.kind[0] not in ("tuple", "list") or not all(map(leaf_types, x.kind[2])):
+            return None
+        if not self.truth(x):
+            return ()
+        values, made = iter(x.values), []
+        for kind in x.kind[2]:
+            made.append(self.new([next(values) for _ in leaf_types(kind)], kind, x, True))
+        return tuple(made)
+
     def frozen(self, x: RtList, frozen: bool) -> RtList:
         """tuple(x) or list(x)."""
         return self.new(list(x.values), x.kind, x, frozen)

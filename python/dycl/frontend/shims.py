@@ -132,13 +132,23 @@ def update_dict(target, iterable):
         target[key] = value
 
 
-def reversed_copy(items):
-    k = len(items) - 1
+def stepped(items, start, stop, step):
+    """items[start:stop:step] of a list whose length is known at run time."""
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    n = len(items)
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+    k = (low if step > 0 else high) if start is None else _clamped(start, low, high, n)
+    end = (high if step > 0 else low) if stop is None else _clamped(stop, low, high, n)
     found = []
-    while k >= 0:
+    while k < end if step > 0 else k > end:
         found.append(items[k])
-        k = k - 1
-    return found
+        k = k + step
+    return tuple(found) if isinstance(items, tuple) else found
+
+
+def _clamped(bound, low, high, n):
+    return max(bound + n, low) if bound < 0 else min(bound, high)
 
 
 # ---- reductions and sorting --------------------------------------------------------------------

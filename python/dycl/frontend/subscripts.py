@@ -17,7 +17,7 @@ from . import iterators, keys, ndarrays, operators, protocol
 from .diagnostics import CaptureRefusal
 from .lookup import python_method
 from .machine import Machine
-from .rtlist import RtList
+from .rtlist import EMPTY, RtList
 from .runtime_text import RtText
 from .scalars import kind_of
 from .slices import narrow
@@ -67,7 +67,9 @@ def static_bound(m: Machine, bound: Any, length: int, lowest: int) -> Any:
 
 def slice_bounds(m: Machine, key: Any) -> Any:
     """A subscript whose slices are bounded by numbers: x[:n] with a tensor n of one element; its lists as tensors."""
-    if isinstance(key, tuple) and any(isinstance(k, (slice, list, tuple, RtList, iterators.RtRange)) for k in key):
+    if m.is_array(key) and not key.scalar:
+        return key.tensor
+    if isinstance(key, tuple) and any(isinstance(k, (slice, list, tuple, RtList, iterators.RtRange)) or m.is_array(k) for k in key):
         return tuple(_places(m, k) if type(k) in (list, tuple) else slice_bounds(m, k) for k in key)
     if isinstance(key, iterators.RtRange):
         if type(key.step) is not int:
@@ -107,8 +109,9 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if asks_index(key) and (isinstance(container, (*_INDEXED, RtList, torch.Tensor)) and python_method(container, "__getitem__") is None):
         return protocol.call(m, s, m.shim("item_at"), (container, key), {})
     if isinstance(container, RtList):
-        if isinstance(key, slice) and key.step == -1 and key.start is key.stop is None:
-            return protocol.call(m, s, m.shim("reversed_copy"), (container,), {})
+        if isinstance(key, slice) and type(key.step) is int and key.step != 1 and container.kind != EMPTY:
+            start, stop = (m.tensor_index(x) if m.is_tensor(x) else x for x in (key.start, key.stop))
+            return protocol.call(m, s, m.shim("stepped"), (container, start, stop, key.step), {})
         return m.lists.get(container, key)
     if m.is_array(container):
         return m.arrays.get_item(container, key)

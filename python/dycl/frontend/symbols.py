@@ -117,6 +117,7 @@ class Symbols:
         self.assumed_not_one: list = []  # extents of the present call that only its memory layout depends on
         self.answered = False  # a question of the present call was decided at run time
         self.guessed = False  # ... or was not, and torch goes on as if it were
+        self.expanding = False  # the op at hand is expand: it wants the one extent, or 1, to be the other, and stretches no other tensor
         self._asked_from = ""  # the C++ file that asks the present question
         self._bound: dict[sympy.Symbol, Value] = {}  # symbol -> scalar value
         self._dims: dict[sympy.Symbol, tuple[Any, int]] = {}  # symbol -> (TensorInfo or Value, axis)
@@ -432,7 +433,7 @@ class Symbols:
             return bool(self._guard(expr))
         if not all(s in self.names or s in self._bound or s in self._dims for s in expr.free_symbols):
             return True  # a fact about an extent that the running op itself defines
-        if isinstance(expr, sympy.Eq) and _is_first(expr.args[0]) != _is_first(expr.args[1]) and not self._is_empty(expr.args):
+        if isinstance(expr, sympy.Eq) and _is_first(expr.args[0]) != _is_first(expr.args[1]) and not self.expanding and not self._is_empty(expr.args):
             raise CaptureRefusal("a tensor of run-time length together with its first or last element, taken as a slice that may be empty",
                                  "take the element by an index: x - x[0], not x - x[:1]", kind="native.symbolic")
         condition = self.lower(expr)
