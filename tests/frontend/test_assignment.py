@@ -89,3 +89,17 @@ def test_of_a_matrix_that_is_known(count):
         return x[columns] if x.sum() > 0 else x[rows]
 
     check(f, [(torch.arange(4.0),), (-torch.arange(4.0),)])
+
+
+def test_places_of_a_batch():
+    """The losses of source separation: torch.tensor of a list of arrays."""
+
+    def f(x, y):
+        cost = torch.cdist(x, y)
+        places = torch.tensor([linear_sum_assignment(c)[1] for c in cost])
+        loss = torch.gather(cost, 2, places[..., None]).mean()
+        others = torch.as_tensor([c.numpy().min(0) for c in cost], dtype=torch.float64)
+        return (loss, places) if loss > 1 else (places, others)
+
+    check(f, [(torch.stack([points(3, s, k), points(3, s, k + 5)]), torch.stack([points(3, s, k + 9), points(3, s, k + 7)]))
+              for k, s in enumerate((1, 0.1, 2, 0.2))])

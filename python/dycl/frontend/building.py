@@ -25,14 +25,14 @@ aten = torch.ops.aten
 
 
 def _tensor(recorder, fn, args, kwargs):
-    data, options = _data_and_options(args, kwargs)
+    data, options = _data_and_options(recorder, args, kwargs)
     if isinstance(data, torch.Tensor):
         return recorder.call(torch.clone, (_converted(recorder, data, options),))
     return build(recorder, data, options.get("dtype"), fn)
 
 
 def _as_tensor(recorder, fn, args, kwargs):
-    data, options = _data_and_options(args, kwargs)
+    data, options = _data_and_options(recorder, args, kwargs)
     if isinstance(data, torch.Tensor):
         return _converted(recorder, data, options)
     made = build(recorder, data, options.get("dtype"), fn)
@@ -41,25 +41,30 @@ def _as_tensor(recorder, fn, args, kwargs):
 
 def _new_tensor(recorder, fn, args, kwargs):
     own, rest = args[0], args[1:]
-    data, options = _data_and_options(rest, kwargs)
+    data, options = _data_and_options(recorder, rest, kwargs)
     options.setdefault("dtype", own.dtype)
     return _tensor(recorder, torch.tensor, (data,), options)
 
 
-def _data_and_options(args: tuple, kwargs: dict) -> tuple[Any, dict]:
+def _data_and_options(recorder, args: tuple, kwargs: dict) -> tuple[Any, dict]:
     options = dict(kwargs)
     if args:
-        return _of_arrays(args[0], options | dict(zip(["dtype", "device"], args[1:])))
+        return _of_arrays(recorder, args[0], options | dict(zip(["dtype", "device"], args[1:])))
     for name in ("data", "obj"):
         if name in options:
-            return _of_arrays(options.pop(name), options)
+            return _of_arrays(recorder, options.pop(name), options)
     raise TypeError("tensor() missing 1 required positional argument: 'data'")
 
 
-def _of_arrays(data: Any, options: dict) -> tuple[Any, dict]:
-    """Without numpy scalars of run time in its lists; they count for the dtype."""
+def _of_arrays(recorder, data: Any, options: dict) -> tuple[Any, dict]:
+    """Without numpy scalars of run time in its lists; they count for the dtype. Arrays of one form are one tensor."""
     if not isinstance(data, (list, tuple)) or not _has_array(data):
         return _of_array(data), options
+    items = list(held(data))
+    if all(isinstance(x, RtArray) and not x.scalar for x in items):
+        parts = [x.tensor for x in items]
+        if len({(t.dtype, tuple(t.shape)) for t in parts}) == 1 and all(type(d) is int for d in parts[0].shape):
+            return recorder.call(torch.stack, (parts,)), options
     if options.get("dtype") is None:
         options = options | {"dtype": torch.tensor(_example(data)).dtype}
     return _numbers(data), options
