@@ -67,3 +67,30 @@ def test_too_many_name_the_variable(monkeypatch):
 
     monkeypatch.setattr(api, "Options", lambda **given: dataclasses.replace(Options(**given), max_states=6))
     refused(f, [(T(1, 1, 1, 1),)], "f.names: of different kinds")
+
+
+def test_forks_of_one_state_whose_callers_differ_in_what_inner_calls_wrote():
+    """What kept two of them apart was taken to keep all apart: each branch doubled them."""
+
+    def f(x):
+        seen = [0]
+
+        def note(a):
+            seen[0] = x.sum() * a
+
+        def search(v):
+            if v < 0:
+                v = -v
+            for k in range(12):
+                if v > k:
+                    v = v / 2
+                else:
+                    v = v - 0.1
+            return v
+
+        if x.max() > 2:
+            note(2.0)
+        return search(x.sum()), seen[0]
+
+    program = check(f, [(T(1, 2),), (T(3, 9),), (T(-1, -1),), (T(20, 30),), (T(1.5, 1.9),)])
+    assert program.report()["blocks"] < 150

@@ -96,7 +96,7 @@ class Merger:
         unlike = likeness.differing_frame(a, b) if likeness is not None else None
         if unlike is not None:
             self.failures[likeness.blame(a, b, unlike)] += 1
-            self.apart[key] = (unlike, a.frames[unlike].pc)
+            self._remember(key, unlike, a)
             return None
         block = Block(common_dominator([a.block, b.block]), self.m.span_of(a), "join")
         place = (a.frames[-1].info, a.frames[-1].pc)
@@ -106,7 +106,7 @@ class Merger:
         except Apart as apart:
             union = apart.union
             self.failures[str(apart)] += 1
-            self.apart[key] = (union.depth, a.frames[union.depth].pc)
+            self._remember(key, union.depth, a)
             self.doubted.add(place)
             return None
         self.doubted.discard(place)
@@ -125,6 +125,12 @@ class Merger:
         merged.lineage = a.lineage | b.lineage
         merged.stored = a.stored | b.stored
         return merged
+
+    def _remember(self, key: tuple, depth: int, state: State) -> None:
+        """Forks of one state share its frames, but inner calls may have written what outer frames hold: what keeps two of them apart
+        says nothing of others."""
+        if key[0] != key[1]:
+            self.apart[key] = (depth, state.frames[depth].pc)
 
     def _union(self, a: State, b: State, block: Block, widen: bool, ints: bool, trial: bool) -> tuple[Unifier, State]:
         union = Unifier(self.m, a, b, block, widen, ints, trial=trial)
