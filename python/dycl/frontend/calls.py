@@ -22,6 +22,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from . import building, composed, indexing, layout, packed, whole
 from .diagnostics import CaptureRefusal
+from .heap import unfollowed
 from .rtlist import RtList
 from .shims_torch import RtSize
 from .values import Escape, NeedDecision, RtScalar
@@ -51,7 +52,9 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
     if native and name in _BY_EXTENT:
         _refuse_caught(recorder, name, args, kwargs)
     with _as_refusals(fn, entering.symbolic, recorder):
-        return leave(recorder, _perform(recorder, fn, name, native, args, kwargs), entering.given)
+        result = _perform(recorder, fn, name, native, args, kwargs)
+        entering.refuse_changes()
+        return leave(recorder, result, entering.given)
 
 
 # Calls that fail by an index, and those that fail by an extent (nothing there, shapes that do not fit).
@@ -285,13 +288,20 @@ class _Entering:
     def __init__(self, recorder):
         self.recorder = recorder
         self.symbolic = False
-        self.given: dict[int, tuple] = {}  # id of a list or dict that was made -> (it, the argument that it stands for)
+        self.given: dict[int, tuple] = {}  # id of a list or dict that was made -> (it, the argument that it stands for, its contents)
 
     def __call__(self, tree: Any) -> Any:
         made = self._convert(tree)
         if isinstance(tree, (list, dict)) and made is not tree:
-            self.given[id(made)] = (made, tree)
+            self.given[id(made)] = (made, tree, _contents(made))
         return made
+
+    def refuse_changes(self) -> None:
+        """What native code has changed is not the argument that the program has."""
+        for made, tree, contents in self.given.values():
+            now = _contents(made)
+            if len(now) != len(contents) or not all(map(operator.is_, now, contents)):
+                raise unfollowed(tree)
 
     def _convert(self, tree: Any) -> Any:
         if isinstance(tree, torch.Tensor):
@@ -327,6 +337,10 @@ class _Entering:
         except (NeedDecision, CaptureRefusal) as error:
             raise CaptureRefusal(f"torch asks {type(tree).__name__}.__index__, which depends on values known only at run time",
                                  "pass operator.index(...) of it", kind="escape.callback") from error
+
+
+def _contents(made: list | dict) -> list:
+    return list(made) if isinstance(made, list) else [*made, *made.values()]
 
 
 def enter(recorder, tensor: torch.Tensor) -> FakeTensor:

@@ -315,8 +315,8 @@ def _nsmallest(m, s, args, kwargs):
 def _same(m, s, args, kwargs):
     a, b = args
     if isinstance(a, (RtScalar, RtArray)) or isinstance(b, (RtScalar, RtArray)):
-        if a is not b and isinstance(a, RtFloat) and isinstance(b, RtFloat) and not (_is_new(m, a) and _is_new(m, b)):
-            _refuse_not_a_number(m, a, b)
+        if a is not b and _may_be_no_number(a) and _may_be_no_number(b) and not (_is_new(m, a) and _is_new(m, b)):
+            _refuse_not_a_number(m, *(x for x in (a, b) if isinstance(x, RtFloat)))
         return a is b  # a NaN is in the list that holds it
     if a is not b and _may_be_one(m, a) and _may_be_one(m, b) and any(callable(x._dycl.cell.note) for x in (a, b)):
         numbers = [m.tensor_item(x) for x in (a, b)]
@@ -331,15 +331,21 @@ def _may_be_one(m, x):
     return m.is_symbolic(x) and m.element_count(x) == 1 and not x.dtype.is_complex
 
 
+def _may_be_no_number(x):
+    return isinstance(x, RtFloat) or isinstance(x, float) and x != x
+
+
 def _is_new(m, x):
     """A float that was computed: an object of its own, not one of several that paths or `max` have chosen from."""
+    if not isinstance(x, RtFloat):
+        return True
     node = m.recorder.producers.get(x.value)
     return isinstance(node, HostNode) and (node.op == "item" or node.op.startswith("float.") and node.op not in ("float.max", "float.min"))
 
 
-def _refuse_not_a_number(m, a, b):
+def _refuse_not_a_number(m, *floats):
     """Whether two floats are one object matters only if both are NaN, and then the run fails."""
-    both = m.scalars.binary("and", *(m.scalars.host("float.isnan", x.value, type=BOOL) for x in (a, b)))
+    both = functools.reduce(lambda a, b: m.scalars.binary("and", a, b), (m.scalars.host("float.isnan", x.value, type=BOOL) for x in floats))
     m.recorder.check(m.scalars.unary("not", both).value, "whether two floats that are no numbers are one object is not known in a compiled "
                      "program", "RuntimeError")
 

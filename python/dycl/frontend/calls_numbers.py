@@ -198,8 +198,8 @@ _BINARY = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floo
            "pow": "pow", "and_": "and", "or_": "or", "xor": "xor", "matmul": "matmul", "lshift": "lshift",
            "rshift": "rshift"}
 for _name, _op in _BINARY.items():
-    handles(getattr(operator, _name))(
-        lambda m, s, args, kwargs, _op=_op: operators.binary(m, s, _op, args[0], args[1], False))
+    for _function, _inplace in ((getattr(operator, _name), False), (getattr(operator, f"i{_op}"), True)):
+        handles(_function)(lambda m, s, args, kwargs, _op=_op, _inplace=_inplace: operators.binary(m, s, _op, args[0], args[1], _inplace))
 for _op in ("eq", "ne", "lt", "le", "gt", "ge"):
     handles(getattr(operator, _op))(lambda m, s, args, kwargs, _op=_op: operators.compare(m, s, _op, args[0], args[1]))
 
@@ -212,6 +212,26 @@ def _getitem(m, s, args, kwargs):
 @handles(operator.setitem)
 def _setitem(m, s, args, kwargs):
     return protocol.as_call(s, subscripts.set_item(m, s, *args))
+
+
+@handles(operator.delitem)
+def _delitem(m, s, args, kwargs):
+    return protocol.as_call(s, subscripts.delete_item(m, s, *args))
+
+
+@handles(operator.contains)
+def _contains(m, s, args, kwargs):
+    return operators.contains(m, s, *args, negate=False)
+
+
+@handles(operator.is_)
+def _is(m, s, args, kwargs):
+    return operators.same_object(m, *args)
+
+
+@handles(operator.is_not)
+def _is_not(m, s, args, kwargs):
+    return not operators.same_object(m, *args)
 
 
 @handles(operator.neg)

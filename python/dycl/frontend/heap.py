@@ -14,6 +14,8 @@ __dict__ -> its attributes; a `Cell` -> its value; anything with `dycl_contents(
 from __future__ import annotations
 
 import collections
+import itertools
+import operator
 import sys
 import types
 from typing import Any
@@ -139,8 +141,7 @@ def install(obj: Any, contents: Any) -> None:
             obj.__dict__.clear()
             obj.__dict__.update(extra)
     elif isinstance(obj, set):
-        set.clear(obj)
-        set.update(obj, contents)
+        _install_set(obj, contents)
     elif isinstance(obj, bytearray):
         obj[:] = bytes(contents)
     elif isinstance(obj, collections.deque):
@@ -167,6 +168,27 @@ def install(obj: Any, contents: Any) -> None:
                 object.__setattr__(obj, name, held[name])
             elif _has_slot(obj, name):
                 object.__delattr__(obj, name)
+
+
+def _install_set(obj: set, items: tuple) -> None:
+    """The order in which a set gives its elements depends on how it came to hold them: the last that came may stand before one that
+    has taken its place."""
+    tries = itertools.chain((items, items[::-1]), itertools.permutations(items) if len(items) <= _FEW else ())
+    for order in tries:
+        set.clear(obj)
+        set.update(obj, order)
+        if all(map(operator.is_, set.__iter__(obj), items)):
+            return
+    if all(map(_hashes_alike, items)):
+        raise CaptureRefusal("a set whose elements stand in an order that only its history explains", "use a list or a dict", kind="heap")
+
+
+_FEW = 5
+
+
+def _hashes_alike(x: Any) -> bool:
+    """In every process, so that a program can count on the order of a set of such elements."""
+    return isinstance(x, (int, float)) or isinstance(x, tuple) and all(map(_hashes_alike, x))
 
 
 def _install_class(cls: type, values: dict) -> None:

@@ -363,8 +363,7 @@ class Unifier:
                 self.m.heap.contents_in(state.overlay, x)[0] for state, x in ((self.a, a), (self.b, b))):
             self.apart(f"{type(a).__name__} objects with attributes")
         if isinstance(a, _IMMUTABLE):
-            if a != b or isinstance(a, (range, complex)) and repr(a) != repr(b) or (
-                    isinstance(a, frozenset) and tuple(map(_typed, a)) != tuple(map(_typed, b))):
+            if not _same_key(a, b):
                 self.apart("different " + type(a).__name__ + "s")
             return a
         if isinstance(a, tuple):
@@ -390,7 +389,7 @@ class Unifier:
                 self.apart("different methods")
             return types.MethodType(a.__func__, self.unify(a.__self__, b.__self__))
         if isinstance(a, BaseException):
-            if self.tuples(a.args, b.args) is not a.args:
+            if self.tuples(a.args, b.args) is not a.args or self._reasons_differ(a, b):
                 self.apart("different exceptions")
             if self.m.is_born(a) and self.m.is_born(b):
                 return self.born_objects(a, b)
@@ -410,6 +409,10 @@ class Unifier:
             return functools.partial(self.unify(a.func, b.func), *self.tuples(a.args, b.args),
                                      **{k: self.unify(v, b.keywords[k]) for k, v in a.keywords.items()})
         return self.born_objects(a, b)
+
+    def _reasons_differ(self, a: BaseException, b: BaseException) -> bool:
+        return any(x is not y and (x is None or y is None or self.unify(x, y) is not x)
+                   for x, y in ((a.__cause__, b.__cause__), (a.__context__, b.__context__)))
 
     def apart(self, why: str) -> None:
         raise Apart("".join(self.path), why)
@@ -764,7 +767,7 @@ class Unifier:
             extra = self._attributes(xa, xb)
             return ca if items is da and extra is xa else (items, extra)
         if isinstance(obj, set):
-            if tuple(map(_typed, ca)) != tuple(map(_typed, cb)):  # in another order they are other sets to a loop
+            if not _same_keys(ca, cb):  # in another order they are other sets to a loop
                 self.apart("different sets")
             return self._with_attributes(ca, ca, cb)
         if isinstance(obj, np.ndarray):
@@ -798,7 +801,7 @@ class Unifier:
             self.apart("dicts with different keys")
         out, same = [], True
         for (ka, va), (kb, vb) in zip(a, b):
-            if ka is not kb and (ka != kb or type(ka) is not type(kb)):
+            if not _same_key(ka, kb):
                 self.apart("dicts with different keys")
             self.path.append(f"[{ka!r}]")
             merged = self.unify(va, vb)
@@ -812,6 +815,8 @@ class Unifier:
             return a
         if a.keys() != b.keys():
             self.apart(f"objects with different attributes ({', '.join(sorted(map(str, a.keys() ^ b.keys())))})")
+        if list(a) != list(b):
+            self.apart("objects that got their attributes in another order")
         out, same = {}, True
         for name, value in a.items():
             self.path.append(f".{name}")
@@ -943,15 +948,25 @@ def _merge_born(x: Any) -> bool:
     return not isinstance(x, RtScalar) or isinstance(x.origin, tuple) and x.origin[:1] == ("merge",)
 
 
-def _typed(x: Any) -> tuple:
-    """1, 1.0 and True are equal, but not the same."""
-    return (type(x), *map(_typed, x)) if isinstance(x, tuple) else (type(x), x)
+def _same_keys(a: Any, b: Any) -> bool:
+    return len(a) == len(b) and all(map(_same_key, a, b))
+
+
+def _same_key(a: Any, b: Any) -> bool:
+    """The same for a program that looks at it: 1, 1.0 and True are equal only, and so may be objects of the user's."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (tuple, frozenset)):
+        return _same_keys(tuple(a), tuple(b))
+    if isinstance(a, (int, float)):
+        return _same_number(a, b)
+    return isinstance(a, _IMMUTABLE) and a == b and (repr(a) == repr(b) or not isinstance(a, (range, complex)))
 
 
 def _same_number(a: Any, b: Any) -> bool:
-    if type(a) is float:
-        return a == b and repr(a) == repr(b) or a != a and b != b
-    return a == b
+    return a == b and (type(a) is not float or repr(a) == repr(b))  # of two NaNs either may be the one that a list holds
 
 
 def _name(x: Any) -> str:

@@ -59,8 +59,8 @@ def _new(m, s, owner, fn, args, kwargs):
         items = iterators.materialise(m, args[1])
         if items is None:
             return protocol.call(m, s, shims.tuple_subclass, (fn, args[0], args[1]), {})
-        return tuple.__new__(args[0], items)
-    return m.new_if_mutable(fn(*args, **kwargs))
+        return protocol.new_instance(m, args[0], tuple.__new__(args[0], items))
+    return protocol.new_instance(m, args[0], fn(*args, **kwargs))
 
 
 # ---- tensors ---------------------------------------------------------------------------------
@@ -154,8 +154,12 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
         return None
     if isinstance(owner, _MUTABLE) and name not in _READERS:
         m.heap.touch(owner)
-    elif name in ("__init__",) and not isinstance(owner, _MUTABLE):
-        return None if type(owner).__init__ is object.__init__ or fn.__name__ == "__init__" and not args else fn(*full, **kwargs)
+    elif name == "__init__" and not isinstance(owner, _MUTABLE):
+        if type(owner).__init__ is object.__init__ or not args and not kwargs:
+            return None
+        if hasattr(owner, "__dict__"):
+            m.heap.touch(owner)
+        return fn(*full, **kwargs)
     elif name == "__delattr__":
         attributes.touch_attributes(m, owner)
     if isinstance(owner, iterators.OURS):
@@ -190,7 +194,8 @@ _BLIND = {"append", "appendleft", "extend", "extendleft", "insert", "clear", "up
           "__getitem__", "__init__"}  # they look at nothing, or at one entry, which is noted where it is read
 _CARRIERS = {"append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "clear", "copy", "update",
              "setdefault", "__setitem__", "__delitem__", "reverse", "rotate", "add", "discard", "keys", "values", "items", "get",
-             "__getitem__", "__len__", "__iter__", "move_to_end"}
+             "__getitem__", "__len__", "__iter__", "move_to_end", "__init__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__",
+             "__ixor__"}
 
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))

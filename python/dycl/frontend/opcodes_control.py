@@ -6,7 +6,7 @@ from __future__ import annotations
 import operator
 import sys
 
-from . import attributes, instances, iterators, keys, protocol
+from . import attributes, effects, instances, iterators, keys, protocol
 from .diagnostics import CaptureRefusal
 from .machine import JUMPED
 from .opcode_table import op, push_result
@@ -128,11 +128,14 @@ def raise_varargs(m, s, f, i):
             raise RuntimeError("No active exception to reraise")
         raise active
     error = f.stack[-1 - (i.arg == 2)]
-    if isinstance(error, type) and issubclass(error, BaseException):
+    made = isinstance(error, type) and issubclass(error, BaseException)
+    if made:
         error = error()
     if not isinstance(error, BaseException):
         raise TypeError("exceptions must derive from BaseException")
     if cause is not None:
+        if not made and error.__cause__ is not cause:
+            effects.check_store(m, error, "__cause__", cause)
         error.__cause__ = cause() if isinstance(cause, type) else cause
     if not isinstance(error, Exception):
         raise CaptureRefusal(f"raising {type(error).__name__}", kind="raise")

@@ -8,6 +8,7 @@ native code is called directly when it is free of input-dependent control flow, 
 
 from __future__ import annotations
 
+import enum
 import functools
 import operator
 import types
@@ -17,6 +18,7 @@ import torch
 
 from . import bytecode, callbacks, effects, keys, named_axes, ndarrays, policy, remembered, tables
 from .diagnostics import CaptureRefusal
+from .heap import held
 from .lookup import getattr_dict, python_method
 from .machine import PUSHED, Machine
 from .rtlist import RtList
@@ -210,8 +212,7 @@ def construct_default(m: Machine, s: State, cls: type, args: tuple, kwargs: dict
     if python_new:
         return call(m, s, m.shim("construct"), (cls, new, init if python_init else None, args, kwargs), {})
     if not python_init:
-        made = native(m, s, cls, args, kwargs)
-        return m.new(made) if type(made) is cls and not isinstance(made, _VALUES) else made
+        return new_instance(m, cls, native(m, s, cls, args, kwargs))
     if issubclass(cls, BaseException):
         obj = cls.__new__(cls, *args)
     elif new is object.__new__:
@@ -224,6 +225,12 @@ def construct_default(m: Machine, s: State, cls: type, args: tuple, kwargs: dict
         s.frames[-1].result = (obj,)
         return PUSHED
     return obj
+
+
+def new_instance(m: Machine, cls: type, made: Any) -> Any:
+    """What native code has made of a class. Numbers, texts and tuples have contents that may change only as attributes."""
+    own = not isinstance(made, _VALUES) or hasattr(made, "__dict__") and not isinstance(made, (enum.Enum, type, torch.Tensor))
+    return m.new(made) if own and type(made) is cls else made
 
 
 def native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -273,7 +280,7 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
                 written = named_axes.written_out(fn, args, kwargs)
                 if written is not None:
                     return m.recorder.native(written, (), {})
-            return m.recorder.call(fn, args, kwargs)
+            return _adopt(m, m.recorder.call(fn, args, kwargs), (args, kwargs))
         except AssertionError as error:  # shape functions assert what the kernels check
             raise RuntimeError(str(error)) from error
         except (AttributeError, KeyError, NotImplementedError, OSError) as error:
@@ -294,6 +301,27 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
     if effects.is_native_iterator(result):
         return m.new(iterators.NativeIter(result))
     return m.new_if_mutable(effects.born(m, result))
+
+
+def _adopt(m: Machine, result: Any, given: Any) -> Any:
+    """The lists and dicts that a call with tensors gives are new ones, but for those that it was given."""
+    if isinstance(result, (list, dict, tuple)) and not isinstance(result, torch.Size):
+        known = set(_containers(given))
+        for key, made in _containers(result).items():
+            if key not in known and type(made) in (list, dict):
+                m.new(made)
+    return result
+
+
+def _containers(tree: Any) -> dict[int, Any]:
+    found: dict[int, Any] = {}
+    work = [tree]
+    while work:
+        x = work.pop()
+        if isinstance(x, (list, dict, tuple)) and id(x) not in found:
+            found[id(x)] = x
+            work += held(x)
+    return found
 
 
 _KEEPING = (list, dict, set, types.SimpleNamespace)  # what they are made of they only keep
