@@ -244,3 +244,65 @@ def test_methods_of_subclasses_run_once(name):
         return found, o.n, b.n, tuple(list.__iter__(o)), tuple(dict.items(b)), x + 1
 
     check(program, [UP, DOWN])
+
+
+class Pair(list):
+    def __new__(cls, a, b):
+        return list.__new__(cls)
+
+    def __init__(self, a, b):
+        list.__init__(self, [a, b])
+
+
+class Named(collections.OrderedDict):
+    def __new__(cls, a):
+        return collections.OrderedDict.__new__(cls)
+
+    def __init__(self, a):
+        super().__init__(a=a)
+
+
+class Only(set):
+    def __new__(cls, a):
+        return set.__new__(cls)
+
+    def __init__(self, a):
+        set.__init__(self, [a])
+
+
+class Failed(Exception):
+    def __new__(cls, a):
+        return Exception.__new__(cls, a)
+
+    def __init__(self, a):
+        super().__init__(a)
+
+
+class Label(str):
+    pass
+
+
+def test_classes_whose_instances_are_not_made_without_arguments(tmp_path):
+    def program(x):
+        if x[0] > 0:
+            return Pair(x, 1), Named(x), Only(3), Failed(4)
+        if x[1] < -5:
+            raise Failed("low")
+        return Pair(2, x), Named(1), Only(2), Failed(x)
+
+    program_of_file = check(program, [UP, DOWN, DOWN * 3], paths=3)
+    program_of_file.save(tmp_path / "p.dycl")
+    loaded = dycl.load(tmp_path / "p.dycl")
+    assert isinstance(loaded(UP)[0], Pair) and isinstance(loaded(DOWN)[1], Named)
+    with pytest.raises(Failed, match="low"):
+        loaded(DOWN * 3)
+
+
+def test_attributes_of_texts_are_not_lost():
+    def program(x):
+        found = Label("a")
+        found.tag = 1 if x[0] > 0 else 2
+        return found
+
+    with pytest.raises(dycl.CompileError, match="a Label with attributes"):
+        dycl.compile(program, (UP,))

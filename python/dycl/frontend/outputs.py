@@ -270,6 +270,8 @@ class Outputs:
         return None
 
     def _refuse(self, obj: Any, path: str) -> None:
+        if isinstance(obj, (str, bytes, int, float, complex)):
+            raise CaptureRefusal(f"the program returns or keeps a {type(obj).__name__} with attributes ({path})", "return them beside it", kind="output")
         what = {"MGenerator": "a generator", "RtText": "text with a tensor, or an unusual format of a number, known only at run time"}.get(
             type(obj).__name__, f"an object that only exists while compiling ({type(obj).__name__})")
         raise CaptureRefusal(f"the program returns or keeps {what} ({path})", "return tensors and numbers", kind="output")

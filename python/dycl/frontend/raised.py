@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from .runtime_text import RtText
+from .structure import new_instance
 from .values import RtScalar
 
 _PLAIN = (str, int, float, bool, type(None))
@@ -53,7 +54,7 @@ class Raised(dict):
                 return cls(*arguments)
             except Exception:
                 pass
-        error = cls.__new__(cls)
+        error = new_instance(cls)
         error.args = arguments
         error.__dict__.update(attributes)
         return error

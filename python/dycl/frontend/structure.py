@@ -65,6 +65,8 @@ class Flattener:
         if type(obj) is float:
             return ("static", "float", repr(obj))
         if isinstance(obj, _PLAIN) and not isinstance(obj, float):
+            if self.made(obj) and getattr(obj, "__dict__", None):
+                self.refuse(obj, path)
             return ("static", type(obj).__name__, obj)
         if id(obj) in self.seen:
             return ("ref", self.seen[id(obj)])
@@ -103,6 +105,8 @@ class Flattener:
             self.refuse(obj, path)
         if not self.made(obj):
             return self.static_object(obj, path)
+        if isinstance(obj, float) and vars(obj):
+            self.refuse(obj, path)
         if (cls.__module__ or "").startswith("dycl.") or isinstance(obj, torch.nn.Module):
             self.refuse(obj, path)
         if isinstance(obj, BaseException):
@@ -258,7 +262,7 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
             made[slot] = rows
         return rows if cls is list else tuple(rows)
     if kind == "list":
-        result = cls.__new__(cls)
+        result = new_instance(cls)
         if isinstance(result, collections.deque):
             collections.deque.__init__(result, (), template[4][2] if len(template) > 4 else None)
         made.append(result)
@@ -268,7 +272,7 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
         _put_extra(result, template, leaves, made)
         return result
     if kind == "dict":
-        result = cls.__new__(cls)
+        result = new_instance(cls)
         if len(template) > 4:
             result.default_factory = rebuild(template[4], leaves, [])
         made.append(result)
@@ -279,7 +283,7 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
             result.__dict__[name] = rebuild(t, leaves, made)
         return result
     if kind == "table":
-        result = cls.__new__(cls)
+        result = new_instance(cls)
         made.append(result)
         columns = [rebuild(t, leaves, made) for t in template[2]]
         if len(columns) == 1:
@@ -293,17 +297,22 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
         made.append(None)
         values = [rebuild(t, leaves, made) for t in template[2]]
         if issubclass(cls, set):
-            made[slot] = cls.__new__(cls)
+            made[slot] = new_instance(cls)
             set.update(made[slot], values)
         else:
-            made[slot] = cls.__new__(cls, values) if cls is frozenset else frozenset.__new__(cls, values)
+            made[slot] = frozenset.__new__(cls, values)
         _put_extra(made[slot], template, leaves, made)
         return made[slot]
-    result = cls.__new__(cls) if kind == "exception" or cls is types.SimpleNamespace else object.__new__(cls)
+    result = new_instance(cls)
     made.append(result)
     for name, t in template[2]:
         (BaseException if kind == "exception" else object).__setattr__(result, name, rebuild(t, leaves, made))
     return result
+
+
+def new_instance(cls: type) -> Any:
+    """Without what a class of the user's does when one is made."""
+    return next(base for base in cls.__mro__ if not base.__flags__ & _HEAP_TYPE).__new__(cls)
 
 
 def _put_extra(result: Any, template: tuple, leaves: Any, made: list) -> None:
@@ -547,7 +556,7 @@ _READ: dict = {"bytes": bytes, "complex": lambda v: complex(float(v[0]), float(v
 
 
 def key_to_json(key: Any) -> Any:
-    if isinstance(key, (str, int, bool, float, type(None))):
+    if type(key) in (str, int, bool, float, type(None)):
         return key
     raise NotSaved(f"a dict key of type {type(key).__name__}")
 
