@@ -19,6 +19,9 @@ FUNCTIONS = {
     "products": lambda a: (np.dot(a, a), a.reshape(2, 3) @ a.reshape(3, 2), np.linalg.norm(a)),
     "counts": lambda a: (np.count_nonzero(a > 0), np.flatnonzero(a > 0), np.nonzero(a > 0)[0], np.argwhere(a > 0)),
     "likes": lambda a: (np.zeros_like(a), np.ones_like(a), np.unique(np.sign(a))),
+    "logarithms and angles": lambda a: (np.logaddexp(a, 0.5), np.logaddexp(float(a[0]), float(a[1])),
+                                        np.hypot(a, a[::-1].copy()), np.exp2(a), np.sinh(a), np.cosh(a), np.arctan(a), np.fabs(a),
+                                        np.arcsin(np.tanh(a)), np.arccos(np.tanh(a)), np.logaddexp(a, -np.inf), np.hypot(3, int(np.argmax(a)))),
     "promotion": lambda a: (np.argsort(a) * a, np.argsort(a) + np.float32(0.5), (a > 0) + np.argsort(a), np.argsort(a) > a),
 }
 

@@ -330,3 +330,23 @@ def test_tensors_of_lists_by_their_classes():
     check(legacy_tensors, [(T(1, -2, 3, 4),), (T(-1, -2, -3, -4),), (T(1, 2, -3, 4),)])
     program = check(counted, [(T(1, 2, 3, 4),), (T(-1, 2, 3, 4),), (T(1, 2, -3, 4),)])
     assert not program.report()["warnings"]
+
+
+def padded_rows(x):
+    """Numbers of each row that are there, padded to one length, as a session's items are."""
+    rows = []
+    for row in x:
+        found = row[row > 0].long().tolist()
+        rows.append(found + (3 - len(found)) * [0])
+    return torch.LongTensor(rows), torch.tensor(rows), torch.tensor([rows[0], [1, 2, 3]], dtype=torch.float32), torch.tensor([rows[0], [0.5] * 3]), x.new_tensor(rows)
+
+
+def ragged_rows(x):
+    rows = [row[row > 0].tolist() for row in x]
+    return torch.tensor(rows)
+
+
+def test_tensors_of_lists_of_run_time_lists():
+    inputs = [T(1, -2, 3, 4, 5, 6), T(-1, -2, -3, -4, -5, -6), T(1, 2, 3, -4, 5, -6)]
+    check(padded_rows, [(x.reshape(2, 3),) for x in inputs], by_result=True)
+    check(ragged_rows, [(x.reshape(2, 3),) for x in [T(1, -2, 3, 4, -5, 6), *inputs]], by_result=True)

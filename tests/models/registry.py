@@ -7,10 +7,12 @@ dependencies so that none brings another torch; it is put last on the path. requ
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
 import shutil
 import sys
+import types
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +71,13 @@ def find_packages() -> None:
 
 
 _operators: Any = None
+
+
+def stand_in(*names: str) -> None:
+    """Empty modules for packages that another one imports and that nothing here calls."""
+    for name in names:
+        if name not in sys.modules and importlib.util.find_spec(name) is None:
+            sys.modules[name] = types.ModuleType(name)
 
 
 def with_torchvision_operators() -> None:

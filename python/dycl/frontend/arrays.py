@@ -69,9 +69,12 @@ _FUNCTIONS = {
     "where": torch.where, "floor": torch.floor, "ceil": torch.ceil, "sign": torch.sign, "log2": torch.log2,
     "log10": torch.log10, "log1p": torch.log1p, "expm1": torch.expm1, "sin": torch.sin, "cos": torch.cos, "tan": torch.tan,
     "square": torch.square, "rint": torch.round, "logical_and": torch.logical_and, "logical_or": torch.logical_or,
-    "logical_not": torch.logical_not, "arctan2": torch.atan2, "trunc": torch.trunc,
+    "logical_not": torch.logical_not, "arctan2": torch.atan2, "trunc": torch.trunc, "logaddexp": torch.logaddexp,
+    "hypot": torch.hypot, "exp2": torch.exp2, "sinh": torch.sinh, "cosh": torch.cosh, "arcsin": torch.asin, "arccos": torch.acos,
+    "arctan": torch.atan, "fabs": torch.abs,
 }
-_FLOATING = {"exp", "sqrt", "log", "tanh", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "arctan2"}
+_FLOATING = {"exp", "sqrt", "log", "tanh", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "arctan2", "logaddexp", "hypot", "exp2",
+             "sinh", "cosh", "arcsin", "arccos", "arctan", "fabs"}
 
 
 class Arrays:

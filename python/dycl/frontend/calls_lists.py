@@ -55,15 +55,23 @@ handles(torch.stack)(_join_tensors("stack"))
 
 @handles(torch.tensor, torch.as_tensor)
 def _tensor_of_list(m, s, args, kwargs):
-    if not args or not isinstance(args[0], RtList):
+    if not args or not isinstance(args[0], RtList) and not _has_rows(args[0]):
         return NotImplemented
-    return m.lists.numbers(args[0], kwargs.get("dtype", args[1] if len(args) > 1 else None))
+    made = m.lists.rows if _has_rows(args[0]) else m.lists.numbers
+    return made(args[0], kwargs.get("dtype", args[1] if len(args) > 1 else None))
+
+
+def _has_rows(data):
+    return type(data) in (list, tuple) and any(isinstance(row, RtList) for row in data)
 
 
 def _legacy_tensor(dtype):
     def call(m, s, args, kwargs):
         exact = dtype() if dtype().is_floating_point else None  # for integers it is asked first whether they were floats
-        if len(args) == 1 and type(args[0]) in (list, tuple) and m.has_runtime(args[0]):
+        if len(args) == 1 and _has_rows(args[0]):
+            floats = any(t.kind == "float" for row in args[0] if isinstance(row, RtList) for t in leaf_types(row.kind) if isinstance(t, ScalarType))
+            made = m.lists.rows(args[0], exact if floats else dtype())
+        elif len(args) == 1 and type(args[0]) in (list, tuple) and m.has_runtime(args[0]):
             made = m.recorder.call(torch.tensor, (args[0],), {"dtype": exact})
         elif len(args) == 1 and isinstance(args[0], RtList):
             whole = all(isinstance(t, ScalarType) and t.kind != "float" for t in leaf_types(args[0].kind))
@@ -85,9 +93,10 @@ for _class, _dtype in ((torch.FloatTensor, torch.float32), (torch.DoubleTensor, 
 
 @handles(torch.Tensor.new_tensor)
 def _new_tensor_of_list(m, s, args, kwargs):
-    if len(args) < 2 or not isinstance(args[1], RtList):
+    if len(args) < 2 or not isinstance(args[1], RtList) and not _has_rows(args[1]):
         return NotImplemented
-    return m.lists.numbers(args[1], kwargs.get("dtype") or args[0].dtype)
+    made = m.lists.rows if _has_rows(args[1]) else m.lists.numbers
+    return made(args[1], kwargs.get("dtype") or args[0].dtype)
 
 
 def _draws(shim):

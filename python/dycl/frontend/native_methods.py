@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from . import attributes, iterators, keys, lookup, ndarrays, operators, protocol, shims, subscripts, tables
+from . import attributes, handlers, iterators, keys, lookup, ndarrays, operators, protocol, shims, subscripts, tables
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .heap import ContextCell
@@ -94,6 +94,10 @@ def tensor_method(m: Machine, s: State, t: torch.Tensor, name: str, args: tuple,
     if name in ("__reduce_ex__", "__deepcopy__"):
         return m.recorder.call(torch.clone, (t,), {})
     m.note_deep(*args, *kwargs.values())
+    if name == "new_tensor":
+        made = handlers.find(torch.Tensor.new_tensor)(m, s, (t, *args), kwargs)
+        if made is not NotImplemented:
+            return made
     method = getattr(torch.Tensor, name, None) or fn
     return m.adopt_lists(m.recorder.call(method, (t, *args), kwargs))
 

@@ -472,6 +472,31 @@ class Lists:
         value = self._host("list.to_tensor", [x.values[0]], TensorType(dtype, (None,)), dtype=dtype_name(dtype))
         return self._handle(dtype, [None], value, torch.device("cpu"))
 
+    def rows(self, data: Any, dtype: torch.dtype | None) -> Any:
+        """torch.tensor of a list of lists of numbers, some of them of run-time length: all must be of one length."""
+        kinds: set = set()
+        for row in data:
+            kinds |= {row.kind[0]} if isinstance(row, RtList) else {kind_of(x) for x in row} if type(row) in (list, tuple) else {None}
+        if not kinds <= {"bool", "int", "float", EMPTY[0]}:
+            raise CaptureRefusal("torch.tensor of lists of such elements whose length is known only at run time", "use torch.stack", kind="list.stack")
+        lengths = [self.length(row) if isinstance(row, RtList) else len(row) for row in data]
+        for other in lengths[1:]:
+            self._check_length(lengths[0], other)
+        if dtype is None:
+            by_kind = {"float": torch.get_default_dtype(), "int": torch.int64, "bool": torch.bool}
+            some = self.m.truth(lengths[0])  # of no numbers torch knows no kind
+            dtype = next((by_kind[k] for k in by_kind if k in kinds and some), torch.get_default_dtype())
+        made = [self.numbers(row, dtype) if isinstance(row, RtList) and row.kind != EMPTY
+                else self.m.recorder.call(torch.tensor, ([] if isinstance(row, RtList) else list(row),), {"dtype": dtype}) for row in data]
+        return self.m.recorder.call(torch.stack, (made,), {})
+
+    def _check_length(self, first: Any, other: Any) -> None:
+        if type(first) is int and type(other) is int:
+            if first != other:
+                raise ValueError(f"expected sequence of length {first} at dim 1 (got {other})")
+            return
+        self.m.recorder.check(self.m.scalars.compare("eq", other, first).value, "expected sequences of one length at dim 1", "ValueError")
+
     # -- parts ---------------------------------------------------------------------------------
 
     def _has_some(self, x: RtList) -> bool:
