@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import instances, iterators, keys, ndarrays, policy, protocol
+from . import effects, instances, iterators, keys, ndarrays, policy, protocol
 from .diagnostics import CaptureRefusal
 from .lookup import MISSING, mro_lookup, python_method
 from .machine import Machine
@@ -85,13 +85,25 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
         return sizes(m, (*a, *b))
     if isinstance(a, (list, dict, set)):
         return _container_binary(m, s, op, a, b, inplace)
-    if inplace and isinstance(a, np.ndarray):
+    return _native_binary(m, s, op, a, b, inplace)
+
+
+def _native_binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
+    """Operators of other native objects: the heap follows what they change, and what they make is new."""
+    if inplace and isinstance(a, collections.deque) and op == "add":
+        items = iterators.materialise(m, b)
+        if items is None:
+            return protocol.call(m, s, m.shim("extend_list"), (a, b), {})
+        b = items
+    if inplace and isinstance(a, (np.ndarray, collections.deque, bytearray)):
         m.heap.touch(a)
         return _operator(op, inplace)(a, b)
+    watched = effects.watch((a,), {}) if inplace else []
     result = _operator(op, inplace)(a, b)
+    effects.check(m, watched)
     if type(result) is tuple and op == "mul" and isinstance(a if isinstance(a, tuple) else b, m.size_type):
         return sizes(m, result)
-    if type(result) in (list, dict, set, collections.deque) and result is not a:  # 2 * [0], d.keys() - names
+    if type(result) in (list, dict, set, collections.deque, bytearray) and result is not a:  # 2 * [0], d.keys() - names
         return keys.made(m, result) if type(result) in (dict, set) else m.new(result)
     return ndarrays.made(m, result, []) if isinstance(result, np.ndarray) else result
 
