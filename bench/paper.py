@@ -104,6 +104,10 @@ def main() -> int:
     results = store.read()
     page = RESULTS / "quick.md" if args.quick else ROOT / "docs" / "paper.md"
     page.write_text(report.page(results, page.parent / "plots"))
+    if not args.quick:
+        import readme_table
+
+        readme_table.put_into(ROOT / "README.md", results)
     if not args.quiet:
         print(f"wrote {store.file.relative_to(ROOT)} and {page.relative_to(ROOT)}")
     failed = [f"{m}.{q}" for m in plan for q in plan[m] if "failed" in results["models"].get(m, {}).get(q, {})]
