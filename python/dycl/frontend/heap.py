@@ -134,9 +134,13 @@ def install(obj: Any, contents: Any) -> None:
         list.__setitem__(obj, slice(None), contents)
     elif isinstance(obj, dict):
         own, extra = contents
-        dict.clear(obj) if not isinstance(obj, collections.OrderedDict) else collections.OrderedDict.clear(obj)
-        for key, value in own:
-            (collections.OrderedDict if isinstance(obj, collections.OrderedDict) else dict).__setitem__(obj, key, value)
+        if isinstance(obj, collections.OrderedDict):
+            collections.OrderedDict.clear(obj)
+            for key, value in own:
+                collections.OrderedDict.__setitem__(obj, key, value)
+        else:
+            dict.clear(obj)
+            dict.update(obj, own)
         if extra is not None:
             obj.__dict__.clear()
             obj.__dict__.update(extra)
@@ -280,6 +284,7 @@ class Heap:
         self.beside: dict[int, list] = {}  # id of a numpy array -> (weak references to it, to the storage of a tensor that shares its memory)
         self.installed = 0  # objects put in place for the states gone to, since dead ones were looked for
         self.dirty: set[int] = set()  # touched since the active overlay was last saved
+        self.inert: dict[int, Any] = {}  # id -> a list or dict from before capture that holds nothing of this capture's
 
     def touch(self, obj: Any) -> None:
         """Must be called before obj is changed, while some overlay is active."""
@@ -323,6 +328,15 @@ class Heap:
 
     def touched(self, obj: Any) -> bool:
         return id(obj) in self.objects
+
+    def is_inert(self, obj: Any) -> bool:
+        """A long list or dict from before capture in which nothing made or written since was found, and that nobody touched."""
+        return id(obj) in self.inert and id(obj) not in self.objects
+
+    def note_inert(self, obj: Any) -> None:
+        """For next time: the modules of a long nn.ModuleList need not be looked through at every meeting."""
+        if type(obj) in (list, dict) and len(obj) >= 8 and id(obj) not in self.objects:
+            self.inert[id(obj)] = obj
 
     def save(self) -> None:
         """Copies what the active state wrote since the last save from the objects into its overlay."""

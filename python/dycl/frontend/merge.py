@@ -13,11 +13,14 @@ from __future__ import annotations
 import collections
 import functools
 import gc
+import itertools
+import operator
 import types
 from typing import Any
 
 import numpy as np
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from . import effects, parameterness
 from .arrays import RtArray
@@ -40,6 +43,10 @@ _IMMUTABLE = (str, bytes, type(None), torch.dtype, torch.device, torch.Size, ran
               torch.layout, torch.memory_format, type(Ellipsis), type(NotImplemented))
 _ABSENT = object()
 _FEW = 3  # states are compared in full at once
+_OFTEN = 4  # times that a place is crowded: from then on states are not kept apart by integers there
+_KEY, _VALUE = operator.itemgetter(0), operator.itemgetter(1)
+_LONG = 8  # elements: what lists that grow have in common is looked for
+_LEAVES = {int, float, bool, complex, str, bytes, type(None), torch.dtype, torch.device, *BY_KIND.values()}
 
 
 class Apart(Exception):
@@ -60,13 +67,16 @@ class Merger:
         self.m = machine
         self.failures: collections.Counter = collections.Counter()
         self.apart: dict[tuple, tuple[int, int]] = {}  # pair of tags, how -> (frame, its position) that differs
+        self.crowded: collections.Counter = collections.Counter()  # places -> how often too many states met there to keep their integers static
         self.doubted: set[tuple] = set()  # places where the last pair did not fit: the next is tried before anything is made for it
 
     def merge(self, states: list[State]) -> list[State]:
         """As few states as possible, each standing for some of `states`."""
         self.m.heap.save()
-        groups = self._fold(states, ints=False)
-        if len(groups) > self.m.options.max_int_variants:
+        place = (states[0].frames[-1].info, states[0].frames[-1].pc)
+        groups = self._fold(states, ints=False) if self.crowded[place] < _OFTEN else states
+        if len(groups) > self.m.options.max_int_variants or groups is states:
+            self.crowded[place] += 1
             groups = self._fold(groups)
         if len(groups) > self.m.options.max_variants:
             groups = self._fold(groups, widen=True)
@@ -211,10 +221,12 @@ class Unifier:
                 self.diff.add(key)
         common = self.block.idom
         self.old: list[int] = []  # objects from before capture that differ
+        self.diff_cells: set[int] = set()  # storages that differ
         deep = False
         for key in self.diff:
             obj = heap.objects[key]
             if isinstance(obj, Cell):
+                self.diff_cells.add(key)
                 value = pristine[key]
                 if isinstance(value, Value) and common is not None and not dominates(value.block, common):
                     continue
@@ -225,13 +237,14 @@ class Unifier:
                 self.old.append(key)
         self.deep = deep = deep or self.permuted
         if deep:  # through an object from outside that is the same in both, nobody might come to them
-            self.old += [key for key in ca if key not in self.diff and self._leads_to_differing(key, ca[key])]
+            born = self.m.born
+            self.old += [key for key in ca if key not in born and key not in self.diff and self._leads_to_differing(key, ca[key])]
         roots = self.m.recorder.root_cells
         self.root_cells = [roots[key] for key in self.diff if key in roots]
 
     def _leads_to_differing(self, key: int, contents: Any) -> bool:
         """An object from before capture that holds tensors or objects which were made or written since."""
-        if contents is DEAD or isinstance(self.m.heap.objects[key], Cell) or key in self.m.born:
+        if contents is DEAD or isinstance(self.m.heap.objects[key], Cell):
             return False
         held: list = []
         cells: set[int] = set()
@@ -454,12 +467,21 @@ class Unifier:
         return type(a)(items) if hasattr(type(a), "n_sequence_fields") else tuple.__new__(type(a), items)
 
     def each(self, a: Any, b: Any) -> list:
-        items = []
-        for k, (x, y) in enumerate(zip(a, b)):
+        start = self._alike(a, b)
+        items = list(a[:start])
+        for k, (x, y) in enumerate(zip(a[start:], b[start:]), start):
             self.path.append(f"[{k}]")
             items.append(self.unify(x, y))
             self.path.pop()
         return items
+
+    def _alike(self, a: tuple, b: tuple) -> int:
+        """How many of the first elements are the same in both and hold nothing that differs: most of a long list that grows."""
+        if len(a) < _LONG:
+            return 0
+        alike = [*map(operator.is_, a, b), False]
+        same = alike.index(False)
+        return same if not self.deep or _holds_none(a[:same], self.diff_cells) else 0
 
     # -- tensors ---------------------------------------------------------------------------------
 
@@ -611,7 +633,7 @@ class Unifier:
             return self.run_time_list(obj, obj) if key in self.diff and key not in self.contents else obj
         if key in self.diff and self._lengths_differ(obj, obj):
             return self.run_time_list(obj, obj)
-        if not (self.m.is_born(obj) or key in heap.objects or may_hold(obj)):
+        if heap.is_inert(obj) or not (self.m.is_born(obj) or key in heap.objects or may_hold(obj)):
             return obj
         if effects.hides(type(obj)) and key not in heap.objects:
             for held in gc.get_referents(obj):
@@ -799,8 +821,11 @@ class Unifier:
     def _entries(self, a: tuple, b: tuple) -> tuple:
         if len(a) != len(b):
             self.apart("dicts with different keys")
-        out, same = [], True
-        for (ka, va), (kb, vb) in zip(a, b):
+        start = self._alike(tuple(map(_VALUE, a)), tuple(map(_VALUE, b)))
+        if not all(map(operator.is_, map(_KEY, a[:start]), map(_KEY, b))):
+            start = 0
+        out, same = list(a[:start]), True
+        for (ka, va), (kb, vb) in zip(a[start:], b[start:]):
             if not _same_key(ka, kb):
                 self.apart("dicts with different keys")
             self.path.append(f"[{ka!r}]")
@@ -946,6 +971,21 @@ class _AliasGuard:
 
 def _merge_born(x: Any) -> bool:
     return not isinstance(x, RtScalar) or isinstance(x.origin, tuple) and x.origin[:1] == ("merge",)
+
+
+def _holds_none(items: tuple, cells: set[int]) -> bool:
+    """Only numbers, texts, tensors and tuples of such, and no tensor has one of these storages. False too if it would take long to tell."""
+    limit = 16 * len(items)  # tuples in tuples may be many more than there are objects
+    while items:
+        if len(items) > limit:
+            return False
+        kinds = set(map(type, items)) - _LEAVES
+        if not kinds <= {FakeTensor, tuple}:
+            return False
+        if cells and FakeTensor in kinds and any(type(x) is FakeTensor and hasattr(x, "_dycl") and id(x._dycl.cell) in cells for x in items):
+            return False
+        items = tuple(itertools.chain.from_iterable(x for x in items if type(x) is tuple)) if tuple in kinds else ()
+    return True
 
 
 def _same_keys(a: Any, b: Any) -> bool:

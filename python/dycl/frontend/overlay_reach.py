@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import functools
 import gc
+import itertools
 import types
 from typing import Any
 
@@ -26,6 +27,7 @@ from .state import Frame, State
 from .values import RtScalar
 
 ITERATORS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator, RtListIter)
+_PLAIN = {type(None), bool, int, float, complex, str, bytes, type}
 _WITH_ITEMS = (list, set, collections.deque, bytearray, types.CellType)
 
 
@@ -100,8 +102,13 @@ def _reached_from(m, state: State, work: list) -> tuple[set[int], dict[int, Any]
             work.extend(x.stack)
         elif effects.hides(type(x)) and id(x) not in heap.objects:
             work.extend(gc.get_referents(x) if m.is_born(x) else ())
-        elif m.is_born(x) or id(x) in heap.objects or may_hold(x):
-            add_contents(work, found, m.born, heap.contents_in(state.overlay, x), x)
+        elif (m.is_born(x) or id(x) in heap.objects or may_hold(x)) and not heap.is_inert(x):
+            cells: set[int] = set()
+            before = len(work)
+            add_contents(work, cells, m.born, heap.contents_in(state.overlay, x), x)
+            found |= cells
+            if len(work) == before and not cells and not m.is_born(x):
+                heap.note_inert(x)
     return found, seen
 
 
@@ -113,24 +120,29 @@ def may_hold(obj: Any) -> bool:
         torch.nn.Module, torch.Tensor, types.FunctionType))
 
 
-def add_items(work: list, found: set[int], born: dict, items: Any) -> None:
-    """The items of a container. Of handles, which may be many, only the storages; modules from before capture
-    hold nothing new unless they were touched, and those are looked at anyway."""
-    kinds = set(map(type, items))
+def add_items(work: list, found: set[int], born: dict, items: Any, inner: bool = False) -> None:
+    """The items of a container. Of handles, which may be many, only the storages; numbers and texts hold nothing; modules from
+    before capture hold nothing new unless they were touched, and those are looked at anyway. Tuples are looked into at once."""
+    kinds = set(map(type, items)) - _PLAIN
     if FakeTensor in kinds:
+        kinds.remove(FakeTensor)
         found.update(id(x._dycl.cell) for x in items if type(x) is FakeTensor and hasattr(x, "_dycl"))
-        items = [x for x in items if type(x) is not FakeTensor]
     modules = {kind for kind in kinds if issubclass(kind, torch.nn.Module)}
     if modules:
-        items = [x for x in items if type(x) not in modules or id(x) in born]
-    work.extend(items)
+        work.extend(x for x in items if type(x) in modules and id(x) in born)
+        kinds -= modules
+    if tuple in kinds and not inner:
+        kinds.remove(tuple)
+        add_items(work, found, born, tuple(itertools.chain.from_iterable(x for x in items if type(x) is tuple)), inner=True)
+    if kinds:
+        work.extend(x for x in items if type(x) in kinds)
 
 
 def add_contents(work: list, found: set[int], born: dict, contents: Any, obj: Any) -> None:
     """What an object with these contents refers to. A dict among its items is an object like others: what it holds is its state's business."""
     if isinstance(obj, dict):
         entries, extra = contents
-        add_items(work, found, born, [x for entry in entries for x in entry])
+        add_items(work, found, born, tuple(itertools.chain.from_iterable(entries)))
         add_items(work, found, born, (extra or {}).values())
     elif not isinstance(contents, tuple):
         work.append(contents)

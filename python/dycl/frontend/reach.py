@@ -33,7 +33,7 @@ _LEAVES = (type(None), bool, int, float, complex, str, bytes, type, types.Module
 def reached(m: Any, state: State) -> set[int]:
     """Ids of all objects that `state`, the active one, can reach."""
     heap = m.heap
-    seen: set[int] = set(m.recorder.root_cells)
+    seen: set[int] = {*m.recorder.root_cells, id(m), id(m.recorder), id(heap)}  # what they keep for themselves is no state's
     work: list = list(state.frames)
     if state.finished is not None:
         work.append(state.finished)
@@ -48,7 +48,7 @@ def reached(m: Any, state: State) -> set[int]:
         is_leaf = leaves.get(kind)
         if is_leaf is None:
             is_leaf = leaves[kind] = issubclass(kind, _LEAVES)
-        if is_leaf or id(x) in seen:
+        if is_leaf or id(x) in seen or heap.is_inert(x):
             continue
         if isinstance(x, types.BuiltinFunctionType):  # a bound native method: its object counts
             x = x.__self__
