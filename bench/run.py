@@ -14,6 +14,7 @@ BUILD = ROOT / "build" / "release"
 MEASUREMENTS = (
     ("what a decision costs on the host, engine left out (at most 0.3 us)", [BUILD / "tests/runtime/decision_cost_test"]),
     ("compile time per gate at 100 and 3,000 gates (at most 1.5x)", [sys.executable, ROOT / "bench/compile/gate_chain.py"]),
+    ("capture per gate at 100, 300 and 1,000 gates (at most 1.5x)", [sys.executable, ROOT / "bench/compile/capture_chain.py"]),
     ("54 residual blocks cut at their gates against the executed path compiled whole", [BUILD / "tests/backends/ort_cuts"]),
 )
 

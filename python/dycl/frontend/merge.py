@@ -593,8 +593,10 @@ class Unifier:
                 self._merge_contents(obj, *(self.m.heap.contents_in(state.overlay, obj) for state in (self.a, self.b)))
             return obj
         if isinstance(obj, tuple):
-            items = self.each(obj, obj) if len(obj) else obj
-            return obj if all(x is y for x, y in zip(items, obj)) else tuple.__new__(type(obj), items)
+            if ("tuple", id(obj)) not in self.memo:  # tuples in tuples: more ways to them than there are of them
+                items = self.each(obj, obj)
+                self.memo["tuple", id(obj)] = obj if all(x is y for x, y in zip(items, obj)) else tuple.__new__(type(obj), items)
+            return self.memo["tuple", id(obj)]
         if isinstance(obj, types.MethodType):
             self.same_object(obj.__self__)
             return obj

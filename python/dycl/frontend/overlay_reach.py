@@ -126,7 +126,8 @@ def add_items(work: list, found: set[int], born: dict, items: Any, inner: bool =
     kinds = set(map(type, items)) - _PLAIN
     if FakeTensor in kinds:
         kinds.remove(FakeTensor)
-        found.update(id(x._dycl.cell) for x in items if type(x) is FakeTensor and hasattr(x, "_dycl"))
+        handles = (getattr(x, "_dycl", None) for x in items if type(x) is FakeTensor)
+        found.update(id(handle.cell) for handle in handles if handle is not None)
     modules = {kind for kind in kinds if issubclass(kind, torch.nn.Module)}
     if modules:
         work.extend(x for x in items if type(x) in modules and id(x) in born)
@@ -142,7 +143,8 @@ def add_contents(work: list, found: set[int], born: dict, contents: Any, obj: An
     """What an object with these contents refers to. A dict among its items is an object like others: what it holds is its state's business."""
     if isinstance(obj, dict):
         entries, extra = contents
-        add_items(work, found, born, tuple(itertools.chain.from_iterable(entries)))
+        if not _PLAIN.issuperset(map(type, itertools.chain.from_iterable(entries))):
+            add_items(work, found, born, tuple(itertools.chain.from_iterable(entries)))
         add_items(work, found, born, (extra or {}).values())
     elif not isinstance(contents, tuple):
         work.append(contents)
