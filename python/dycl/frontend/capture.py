@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from . import first_call
+from . import first_call, keys
 from .diagnostics import CaptureRefusal, CompileError, Restart, report
 from .graph import Graph
 from .inputs import Inputs
@@ -87,6 +87,7 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, decisions: De
         return Captured(graph, inputs, outputs, machine.recorder.guards, machine.warnings, machine.steps)
     except CaptureRefusal as refusal:
         _unroll_counting(machine)
+        keys.without_guessed_tables(machine)
         stack = user_stack(machine.current) if machine.current is not None and machine.current.frames else []
         raise report(refusal, stack) from None
     finally:

@@ -61,6 +61,8 @@ def any_key(m, key: Any, container: Any) -> Any:
     if possible is None:
         make_table(m, container, key)
     m.forbid_if_merged(key)
+    if len(possible) > 1 and id(container) in m.birthplaces:
+        m.with_chosen_keys.add(m.birthplaces[id(container)])
     for value in possible[:-1]:
         if m.decide(m.scalars.compare("eq", key, value)):
             return value
@@ -110,6 +112,24 @@ def make_table(m, container: Any, key: Any) -> None:
                              "beforehand, or a dict made in the compiled code itself", kind="escape.hash", because=_reason(key))
     m.decisions.tables.add(place)
     raise Restart("a dict whose keys are known only at run time")
+
+
+def prefer_tables(m) -> None:
+    """Paths that can't meet are many, and dicts got keys that were chosen among a few values: with tables for these dicts none differ in their keys."""
+    places = m.with_chosen_keys - m.decisions.tables
+    if places and not m.decisions.tables_in_vain:
+        m.decisions.guessed_tables |= places
+        m.decisions.tables |= places
+        raise Restart("dicts whose keys keep many paths apart")
+
+
+def without_guessed_tables(m) -> None:
+    """What they led to was refused: begin anew without them."""
+    decisions = m.decisions
+    if decisions.guessed_tables:
+        decisions.tables -= decisions.guessed_tables
+        decisions.guessed_tables, decisions.tables_in_vain = set(), True
+        raise Restart("no tables for keys of few values")
 
 
 def made(m, container: Any, factory: Any = None) -> Any:

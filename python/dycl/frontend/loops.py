@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from . import keys
 from .diagnostics import CaptureRefusal
 from .graph import Block, Edge, Goto, ListType, Raise, TensorType
 from .iterators import MGenerator, NativeIter, RtRangeIter, SeqIter
@@ -246,6 +247,8 @@ class Loops:
         first = entry.mode == "try" and not entry.peeled and entry.parent is None  # a first iteration that differs is more often the reason
         if first or outermost.refused or len(chain) > self.m.options.max_kinds:
             outermost.refused = outermost.refused or not first
+            if not first and self.m.with_chosen_keys:
+                keys.prefer_tables(self.m)
             return self._give_up(state, outermost, why)
         later = LoopEntry(entry.header)
         later.peeled, later.span, later.why, later.parent = self.m.options.max_peeled, entry.span, why, entry

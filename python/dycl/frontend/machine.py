@@ -45,6 +45,8 @@ class Decisions:
     def __init__(self) -> None:
         self.forbidden_merges: set = set()  # (code, pc, variable path): keep states apart
         self.rows: set = set()  # merges of lists in whose elements there are lists of different lengths (rtlist.py)
+        self.guessed_tables: set = set()  # those of the next that were made so because paths were many
+        self.tables_in_vain = False
         self.tables: set = set()  # places whose dicts get keys known only at run time (keys.py)
         self.unroll_loops: set = set()  # (code, GET_ITER): a back edge was tried and led to a refusal
         self.states: dict = {}  # (kind, id...) -> declared state slots
@@ -88,6 +90,7 @@ class Machine:
         self.born: dict[int, Any] = {}  # objects made during capture, by id
         self.heap.born = self.born
         self.made_at: dict[int, tuple] = {}  # id of an object of native code's -> (object, the block it was made in); see effects.py
+        self.with_chosen_keys: set = set()  # places whose dicts got keys that were chosen among a few values (keys.py)
         self.birthplaces: dict[int, tuple] = {}  # id of a dict or set made during capture -> where (keys.py)
         self.ready: list = []
         self.finished: list[State] = []

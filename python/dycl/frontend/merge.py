@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from . import effects, parameterness
+from . import effects, keys, parameterness
 from .arrays import RtArray
 from .facts import hull, joined
 from .graph import INT, Block, Edge, Goto, ListType, ScalarType, TensorType, Value, common_dominator, dominates
@@ -80,6 +80,8 @@ class Merger:
             groups = self._fold(groups)
         if len(groups) > self.m.options.max_variants:
             groups = self._fold(groups, widen=True)
+        if len(groups) > self.m.options.max_variants and self.m.with_chosen_keys:
+            keys.prefer_tables(self.m)
         return groups
 
     def _fold(self, states: list[State], **how: bool) -> list[State]:
