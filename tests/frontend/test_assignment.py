@@ -80,6 +80,21 @@ def test_as_detectors_use_it():
               for k, s in enumerate((1.0, 0.1, 2.0))])
 
 
+def test_inside_contexts():
+    """It was refused as inside try."""
+
+    @torch.no_grad()
+    def match(cost):
+        with torch.inference_mode():
+            return linear_sum_assignment(cost)[1]
+
+    def f(x, y):
+        places = torch.as_tensor(match(torch.cdist(x, y)))
+        return places if x.sum() > 0 else y[places]
+
+    check(f, [(points(3, 1, k), points(4, 1, k + 9)) for k in range(5)])
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_of_a_matrix_that_is_known(count):
     weights = points(count, 1, 0) @ points(4, 1, 1).T

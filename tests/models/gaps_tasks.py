@@ -24,6 +24,21 @@ def conditional_detr_post_process():
         (rand(2, 6, 4, seed=s, scale=1 + s), boxes_of(s, batch=2), torch.tensor([[10, 20], [30, 15 + s]])) for s in range(4)]
 
 
+@model("transformers", "boxes matched to targets by the least cost, and the loss of the pairs", rtol=1e-3, atol=1e-4)
+def detr_hungarian_loss():
+    from transformers.loss.loss_for_object_detection import ForObjectDetectionLoss
+
+    config = SimpleNamespace(class_cost=1, bbox_cost=5, giou_cost=2, num_labels=3, eos_coefficient=0.1, bbox_loss_coefficient=5,
+                             giou_loss_coefficient=2, auxiliary_loss=False)
+
+    def run(logits, boxes, *targets):
+        labels = [{"class_labels": classes, "boxes": wanted} for classes, wanted in zip(targets[::2], targets[1::2])]
+        return ForObjectDetectionLoss(logits, labels, torch.device("cpu"), boxes, config)[:2]
+
+    return run, [(rand(2, 6, 4, seed=s), boxes_of(s, batch=2), ints(2, low=0, high=3, seed=s), boxes_of(s + 9, 2)[0], ints(3, low=0, high=3, seed=s + 1),
+                  boxes_of(s + 5, 3)[0]) for s in range(4)]
+
+
 @model("transformers", "boxes suppressed one after the other by those with better scores")
 def owlv2_image_guided():
     from transformers import Owlv2ImageProcessor

@@ -22,7 +22,7 @@ def call(fn: HostFunction, m: Any, s: Any, args: tuple, kwargs: dict) -> Any:
     if registered.get(fn.name) is not fn:
         raise CaptureRefusal(f"two host functions are called {fn.name}", "give one of them another name: "
                              "@dycl.host_function(name=...)", kind="host_function")
-    if m.in_try():
+    if m.may_catch():
         raise CaptureRefusal(f"the host function {fn.name} is called inside try: its exceptions cannot be caught in a "
                              "compiled program", "catch them inside the function", kind="host_function")
     recorder = m.recorder

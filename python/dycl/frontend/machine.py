@@ -628,14 +628,14 @@ class Machine:
         return any(frame.info.guards(frame.pc) for frame in self.current.frames)
 
     def may_catch(self, *errors: type) -> bool:
-        """A handler of the program (not a `finally` or `with`) might take one of these exceptions if it were raised now."""
+        """A handler of the program (not a `finally` or `with`) might take one of these exceptions if it were raised now; any, if none is named."""
         for frame in reversed(self.current.frames) if self.current is not None else ():
             handler = frame.instr.handler
             while handler is not None:
                 if _takes(frame, handler.target, errors):
                     if not _always_raises(frame.info, handler.target):
                         return True
-                    errors = (*errors, Exception)  # what it raises instead
+                    errors = errors and (*errors, Exception)  # what it raises instead
                 handler = frame.info.instrs[handler.target].handler
         return False
 
@@ -804,7 +804,7 @@ def _takes(frame: Frame, start: int, errors: tuple) -> bool:
         if instrs[k].op == "CHECK_EXC_MATCH":
             named = instrs[k - 1]
             kind = frame.globals.get(named.value, getattr(builtins, str(named.value), None)) if named.op == "LOAD_GLOBAL" else None
-            if not isinstance(kind, type) or any(issubclass(e, kind) for e in errors):
+            if not errors or not isinstance(kind, type) or any(issubclass(e, kind) for e in errors):
                 return True
     return False
 
