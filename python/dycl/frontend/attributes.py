@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import builtin_calls, effects, policy, protocol
+from . import builtin_calls, effects, policy, protocol, shims
 from .diagnostics import CaptureRefusal
 from .heap import is_slot, unfollowed
 from .lookup import MISSING, getattr_dict, mro_lookup
@@ -80,7 +80,7 @@ def default_attr(m: Machine, s: State, obj: Any, name: str, fallback: bool = Tru
         if isinstance(attr, property):
             if attr.fget is None:
                 raise AttributeError(f"property '{name}' of '{cls.__name__}' object has no getter")
-            return protocol.call(m, s, attr.fget, (obj,), {})
+            return _computed(m, s, attr.fget, obj, name, fallback)
         if hasattr(type(attr), "__set__") and not isinstance(attr, type):
             if isinstance(mro_lookup(type(attr), "__get__"), types.FunctionType):
                 return bind_descriptor(m, s, attr, obj, cls, name)
@@ -110,6 +110,14 @@ def default_attr(m: Machine, s: State, obj: Any, name: str, fallback: bool = Tru
     if own is None and attr is MISSING:
         return getattr(obj, name)
     raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
+
+
+def _computed(m: Machine, s: State, getter: Any, obj: Any, name: str, fallback: bool) -> Any:
+    """What a property gives. Where it raises AttributeError, __getattr__ is asked; that of modules says no more than that."""
+    custom = mro_lookup(type(obj), "__getattr__") if fallback else None
+    if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__ and policy.interpreted(custom):
+        return protocol.call(m, s, shims.attribute_by, (getter, (obj,), custom, obj, name), {})
+    return protocol.call(m, s, getter, (obj,), {})
 
 
 def bind_descriptor(m: Machine, s: State, attr: Any, obj: Any, cls: type, name: str) -> Any:

@@ -16,7 +16,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from ..host_functions import HostFunction
-from . import calls_numbers, calls_lists, calls_containers, calls_objects, calls_torch, calls_numpy  # noqa: F401  (in this order: they register)
+from . import calls_numbers, calls_lists, calls_containers, calls_objects, calls_surroundings, calls_torch, calls_numpy  # noqa: F401  (in this order: they register)
 from . import handlers, host_calls, instances, iterators, keys, lookup, policy, protocol, shims, shims_numbers
 from .arrays import BoundArrayMethod, RtArray
 from .diagnostics import CaptureRefusal

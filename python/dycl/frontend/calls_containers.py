@@ -8,6 +8,7 @@ import functools
 import heapq
 import itertools
 import sys
+import types
 
 
 from . import iterators, keys, lookup, operators, places, protocol, remembered, shims, shims_iterators, subscripts, tables, unaccelerated
@@ -34,7 +35,7 @@ def _len(m, s, args, kwargs):
         return x.shape[0] if type(x.shape[0]) is int else m.recorder.attribute(x, "shape")[0]
     user = lookup.python_method(x, "__len__")
     if user is not None:
-        return protocol.call(m, s, user, (x,), {})
+        return protocol.call(m, s, shims.length_by, (types.MethodType(user, x),), {})
     if isinstance(x, RtRange):
         raise CaptureRefusal("the length of a range known only at run time", kind="range")
     if isinstance(x, (list, dict, set)):

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 import operator
+import types
 
 import numpy as np
 import torch
 
-from . import instances, lookup, operators, protocol, shims_numbers, subscripts
+from . import instances, lookup, operators, protocol, shims, shims_numbers, subscripts
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .handlers import handles
@@ -44,7 +45,7 @@ def _convert(m, s, args, kwargs, kind, method):
         return m.scalars.to_int(x) if kind == "int" else m.scalars.to_float(x)
     user = lookup.python_method(x, method)
     if user is not None:
-        return protocol.call(m, s, user, (x,), {})
+        return protocol.call(m, s, shims.int_by if kind == "int" else shims.float_by, (types.MethodType(user, x), type(x).__name__), {})
     if subscripts.asks_index(x) and not hasattr(x, method):
         return protocol.call(m, s, shims_numbers.number_at, (x, {"int": int, "float": float}[kind]), {})
     return NotImplemented

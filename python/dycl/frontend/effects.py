@@ -81,6 +81,13 @@ def is_alone(m: Any, obj: Any) -> bool:
     return known is not None and known[0] is obj and m.current is not None and known[1] is m.current.block
 
 
+def check_raised(m: Any, error: BaseException) -> None:
+    """The exception is told what it comes from; other states must not see that."""
+    if not is_alone(m, error):
+        raise CaptureRefusal(f"a {type(error).__name__} made before the last decision is raised, which changes what it comes from",
+                             "make it where it is raised", kind="heap")
+
+
 def watch(args: tuple, kwargs: dict) -> list:
     """[(object, what it is like)] of the arguments whose contents the heap does not follow."""
     found = [x for x in args if _may_change(x)]

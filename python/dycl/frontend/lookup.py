@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import Any
 
-from . import policy
+from . import policy, shims
 from .machine import Machine
 from .values import RtScalar
 
@@ -30,13 +31,13 @@ def python_method(obj: Any, name: str) -> Any:
 
 
 def truth_method(m: Machine, value: Any) -> Any:
-    """The Python function that decides bool(value), bound; None if no user code is needed."""
+    """A function without parameters, to be interpreted, that decides bool(value); None if no user code is needed."""
     if value is None or type(value) in (bool, int, float, str, list, tuple, dict) or isinstance(value, RtScalar):
         return None
-    for name in ("__bool__", "__len__"):
+    for name, by in (("__bool__", shims.truth_by), ("__len__", shims.length_by)):
         found = mro_lookup(type(value), name)
         if isinstance(found, types.FunctionType) and policy.interpreted(found):
-            return types.MethodType(found, value)
+            return functools.partial(by, types.MethodType(found, value))
         if found is not MISSING:
             return None
     return None

@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from . import bytecode, callbacks, policy, questions, remembered
+from . import bytecode, callbacks, effects, policy, questions, remembered
 from .diagnostics import CaptureRefusal, Restart
 from .facts import Facts
 from .graph import Block, Branch, Edge, Goto, Graph, Span, next_value_id
@@ -436,7 +436,9 @@ class Machine:
         ins = state.frames[-1].instr
         if ins.op not in ("RERAISE", "CLEANUP_THROW") and not (ins.op == "RAISE_VARARGS" and ins.arg == 0):
             active = state.being_handled()
-            if active is not error:
+            if active is not None and active is not error and active is not error.__context__:
+                if ins.op == "RAISE_VARARGS" and not isinstance(state.frames[-1].stack[-1 - (ins.arg == 2)], type):
+                    effects.check_raised(self, error)
                 error.__context__ = active
         while state.frames:
             frame = state.frames[-1]
@@ -502,6 +504,10 @@ class Machine:
             self.heap.touch(frame.generator)
             frame.generator.finish()
         if frame.result is not None:
+            if value is not None:
+                from .instances import type_of
+
+                raise TypeError(f"__init__() should return None, not '{type_of(self, value).__name__}'")
             value = frame.result[0]
         if not _foreign(frame) and all(map(_foreign, state.frames)):
             state.block.exit_span = self.recorder.span  # the model's own return, for people who read the program

@@ -426,7 +426,7 @@ class Unifier:
         return self.born_objects(a, b)
 
     def _reasons_differ(self, a: BaseException, b: BaseException) -> bool:
-        return any(x is not y and (x is None or y is None or self.unify(x, y) is not x)
+        return a.__suppress_context__ != b.__suppress_context__ or any(x is not y and (x is None or y is None or self.unify(x, y) is not x)
                    for x, y in ((a.__cause__, b.__cause__), (a.__context__, b.__context__)))
 
     def apart(self, why: str) -> None:

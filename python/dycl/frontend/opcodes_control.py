@@ -121,7 +121,6 @@ def cleanup_throw(m, s, f, i):
 
 @op("RAISE_VARARGS")
 def raise_varargs(m, s, f, i):
-    cause = f.stack[-1] if i.arg == 2 else None
     if i.arg == 0:
         active = s.being_handled()
         if active is None:
@@ -133,10 +132,14 @@ def raise_varargs(m, s, f, i):
         error = error()
     if not isinstance(error, BaseException):
         raise TypeError("exceptions must derive from BaseException")
-    if cause is not None:
-        if not made and error.__cause__ is not cause:
-            effects.check_store(m, error, "__cause__", cause)
-        error.__cause__ = cause() if isinstance(cause, type) else cause
+    if i.arg == 2:
+        cause = f.stack[-1]
+        cause = cause() if isinstance(cause, type) and issubclass(cause, BaseException) else cause
+        if cause is not None and not isinstance(cause, BaseException):
+            raise TypeError("exception causes must derive from BaseException")
+        if not made and (error.__cause__ is not cause or not error.__suppress_context__):
+            effects.check_raised(m, error)
+        error.__cause__ = cause  # None too: it keeps the context from being told
     if not isinstance(error, Exception):
         raise CaptureRefusal(f"raising {type(error).__name__}", kind="raise")
     raise error

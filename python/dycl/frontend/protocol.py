@@ -206,6 +206,7 @@ def construct(m: Machine, s: State, cls: type, args: tuple, kwargs: dict) -> Any
 
 
 def construct_default(m: Machine, s: State, cls: type, args: tuple, kwargs: dict) -> Any:
+    refuse_finalizer(cls)
     new, init = cls.__new__, cls.__init__
     python_new = isinstance(new, types.FunctionType) and policy.interpreted(new)
     python_init = isinstance(init, types.FunctionType) and policy.interpreted(init)
@@ -231,6 +232,13 @@ def new_instance(m: Machine, cls: type, made: Any) -> Any:
     """What native code has made of a class. Numbers, texts and tuples have contents that may change only as attributes."""
     own = not isinstance(made, _VALUES) or hasattr(made, "__dict__") and not isinstance(made, (enum.Enum, type, torch.Tensor))
     return m.new(made) if own and type(made) is cls else made
+
+
+def refuse_finalizer(cls: type) -> None:
+    """Python runs __del__ when the last name of an object goes, which is not followed."""
+    if isinstance(found := getattr(cls, "__del__", None), types.FunctionType) and policy.interpreted(found):
+        raise CaptureRefusal(f"a {cls.__name__} is made, whose __del__ Python runs when its last name goes",
+                             "call what it does where it is to happen", kind="heap")
 
 
 def native(m: Machine, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:

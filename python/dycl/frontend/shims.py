@@ -6,6 +6,8 @@ place of the native functions. They are ordinary code: any `if` here may split t
 Here: containers, sorting and reductions, comparison, objects; shims_iterators.py, shims_numbers.py and shims_torch.py are the rest.
 """
 
+import operator
+
 _MISSING = object()
 
 
@@ -346,6 +348,45 @@ def item_at(container, place):
     return container[type(place).__index__(place)]
 
 
+def length_by(ask):
+    """What __len__ of a class of the user's gives, as len() and bool() take it."""
+    length = operator.index(ask())
+    if length < 0:
+        raise ValueError("__len__() should return >= 0")
+    return length
+
+
+def truth_by(ask):
+    """What __bool__ of a class of the user's gives."""
+    truth = ask()
+    if type(truth) is not bool:
+        raise TypeError(f"__bool__ should return bool, returned {type(truth).__name__}")
+    return truth
+
+
+def int_by(ask, owner):
+    """What __int__ of a class of the user's gives."""
+    number = ask()
+    if not isinstance(number, int):
+        raise TypeError(f"__int__ returned non-int (type {type(number).__name__})")
+    return int(number)
+
+
+def float_by(ask, owner):
+    number = ask()
+    if not isinstance(number, float):
+        raise TypeError(f"{owner}.__float__ returned non-float (type {type(number).__name__})")
+    return number
+
+
+def attribute_by(get, arguments, instead, obj, name):
+    """An attribute that a property or descriptor gives, of a class with __getattr__."""
+    try:
+        return get(*arguments)
+    except AttributeError:
+        return instead(obj, name)
+
+
 def range_of(*bounds):
     """range() of such objects."""
     return range(*[type(x).__index__(x) if hasattr(type(x), "__index__") else x for x in bounds])
@@ -512,7 +553,9 @@ def construct(cls, new, init, args, kwargs):
     obj = new(cls, *args, **kwargs)
     if isinstance(obj, cls):
         if init is not None:
-            init(obj, *args, **kwargs)
+            told = init(obj, *args, **kwargs)
+            if told is not None:
+                raise TypeError(f"__init__() should return None, not '{type(told).__name__}'")
         elif type(obj).__init__ is not object.__init__ and not isinstance(obj, tuple):
             cls.__init__(obj, *args, **kwargs)
     return obj

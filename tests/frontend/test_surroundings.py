@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Python asks of special methods' results, what `raise ... from` leaves, and what looks at the running program."""
+
+import contextlib
+import gc
+import io
+import os
+import sys
+import traceback
+import weakref
+
+from torch import nn
+
+from tests.frontend.harness import Cases, T
+
+case = Cases()
+V = (T(1, 2, -3), T(-1, -2, 3), T(0, 0, 0), T(3, -1, 2))
+
+
+# ---- what special methods give ----------------------------------------------------------------
+
+
+class Length:
+    def __init__(self, length):
+        self.length = length
+
+    def __len__(self):
+        return self.length
+
+
+class Truth:
+    def __init__(self, truth):
+        self.truth = truth
+
+    def __bool__(self):
+        return self.truth
+
+
+def told(ask):
+    try:
+        return ask()
+    except (TypeError, ValueError) as error:
+        return type(error).__name__, str(error)
+
+
+@case(*V, values=True)
+def lengths_below_0(x):
+    length = Length(int(x[0]))
+    return told(lambda: len(length)), told(lambda: "some" if length else "none"), told(lambda: bool(length))
+
+
+@case(*V, values=True)
+def lengths_of_other_kinds(x):
+    found = Length((x > 0).sum())
+    return told(lambda: len(Length(x[0].item()))), len(found), bool(found), type(len(found)).__name__, len(Length(bool(x[0] > 0)))
+
+
+@case(*V, values=True)
+def truths_of_other_kinds(x):
+    kinds = [Truth(x[0] > 0), Truth(int(x[0])), Truth(bool(x[0] > 0))]
+    return [told(lambda t=t: "yes" if t else "no") for t in kinds], [told(lambda t=t: bool(t)) for t in kinds], told(lambda: not kinds[0])
+
+
+@case(*V)
+def truths_in_a_loop(x):
+    count = 0
+    while Truth(bool(x[0] > count)) and count < 5:
+        count += 1
+    return count
+
+
+class Converted:
+    def __init__(self, number):
+        self.number = number
+
+    def __int__(self):
+        return self.number
+
+    def __float__(self):
+        return self.number
+
+
+@case(*V, values=True)
+def numbers_of_other_kinds(x):
+    whole, part, truth = Converted(int(x[0])), Converted(x[1].item()), Converted(bool(x[0] > 0))
+    return told(lambda: int(whole)), told(lambda: float(whole)), told(lambda: int(part)), told(lambda: float(part)), told(lambda: int(truth))
+
+
+class Begun:
+    def __init__(self, x):
+        return None if x[0] > 0 else 5
+
+
+class Made(Begun):
+    def __new__(cls, x):
+        return object.__new__(cls)
+
+
+@case(*V)
+def results_of_init(x):
+    return told(lambda: "made" if Begun(x) else ""), told(lambda: "made" if Made(x) else "")
+
+
+class Fallback:
+    def __init__(self, x):
+        self.x = x
+
+    @property
+    def computed(self):
+        if self.x[0] > 0:
+            raise AttributeError("inside")
+        return 1
+
+    def __getattr__(self, name):
+        return name, self.x[1]
+
+
+@case(*V)
+def properties_that_raise_attribute_errors(x):
+    return Fallback(x).computed, Fallback(x).other, hasattr(Fallback(x), "computed")
+
+
+class Delegating(nn.Module):
+    """As wrappers of other people's modules do."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(3, 3)
+
+    @property
+    def gain(self):
+        return self.absent if self.inner.in_features > 5 else self.known
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name == "known":
+                raise
+            return getattr(super().__getattr__("inner"), name, 7)
+
+    def forward(self, x):
+        return x * self.gain if x[0] > 0 else self.inner(x)
+
+
+case(*V)(Delegating)
+
+
+# ---- exceptions ----------------------------------------------------------------------------------
+
+
+@case(*V)
+def contexts_left_out(x):
+    try:
+        try:
+            if x[0] > 0:
+                raise KeyError("a")
+            raise IndexError("b")
+        except KeyError:
+            raise ValueError("c") from None
+        except IndexError:
+            raise ValueError("d")
+    except ValueError as error:
+        return error.__cause__, error.__suppress_context__, type(error.__context__).__name__
+
+
+@case(*V)
+def contexts_left_out_of_one(x):
+    try:
+        try:
+            raise KeyError("a")
+        except KeyError:
+            if x[0] > 0:
+                raise ValueError("b") from None
+            raise ValueError("b")
+    except ValueError as error:
+        found = error
+    return found.__suppress_context__, type(found.__context__).__name__
+
+
+@case(*V, refuse="made before the last decision")
+def contexts_of_a_shared_exception(x):
+    made = ValueError("b")
+    try:
+        try:
+            raise KeyError("a")
+        except KeyError:
+            if x[0] > 0:
+                raise made from None
+            raise made
+    except ValueError as error:
+        return error.__suppress_context__
+
+
+@case(*V)
+def contexts_of_what_is_raised_again(x):
+    try:
+        try:
+            raise KeyError("a")
+        except KeyError:
+            raise ValueError("b")
+    except ValueError as error:
+        kept = error
+    if x[0] > 0:
+        try:
+            raise kept
+        except ValueError as error:
+            return type(error.__context__).__name__
+    return ""
+
+
+@case(*V)
+def causes_that_are_none(x):
+    try:
+        if x[0] > 0:
+            raise ValueError("a") from 3
+        raise ValueError("b") from int
+    except (TypeError, ValueError) as error:
+        return type(error).__name__, str(error)
+
+
+@case(*V)
+def exceptions_being_handled(x):
+    try:
+        if x[0] > 0:
+            raise KeyError("a")
+        if x[0] < 0:
+            raise ValueError(f"{int(x[1])}")
+    except Exception:
+        kind, error, _ = sys.exc_info()
+        traceback.print_exc(file=io.StringIO())
+        return kind.__name__, error.args, sys.exception() is error
+    gc.collect()
+    return sys.exc_info()
+
+
+# ---- what is refused -------------------------------------------------------------------------------
+
+
+@case(*V, refuse="frames, the exceptions' traces")
+def texts_of_traces(x):
+    try:
+        if x[0] > 0:
+            raise KeyError("a")
+    except KeyError:
+        return traceback.format_exc()
+    return ""
+
+
+@case(*V, refuse="frames, the exceptions' traces")
+def own_frame(x):
+    return sys._getframe().f_code.co_name if x[0] > 0 else ""
+
+
+@case(*V, refuse="weak reference")
+def weak_references(x):
+    held = Length(3)
+    seen = weakref.ref(held)
+    if x[0] > 0:
+        held = None
+    return seen() is None
+
+
+class Closing:
+    def __init__(self, log):
+        self.log = log
+
+    def __del__(self):
+        self.log.append("closed")
+
+
+@case(*V, refuse="__del__")
+def finalizers(x):
+    log = []
+    held = Closing(log)
+    if x[0] > 0:
+        held = None
+    return list(log)
+
+
+@case(*V, refuse="sent elsewhere")
+def prints_sent_elsewhere(x):
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        print("some" if x[0] > 0 else "none")
+    return text.getvalue()
+
+
+@case(*V, refuse="changes from run to run")
+def numbers_of_the_process(x):
+    return os.getpid() if x[0] > 0 else 0
+
+
+test_surroundings = case.test()
