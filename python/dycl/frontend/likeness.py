@@ -32,6 +32,7 @@ class Likeness:
         self.coarse = widen
         self._numbers: dict[tuple, int] = {}
         self._marks: dict[int, tuple[State, tuple[int, ...]]] = {}
+        self._frames: list[tuple] = []  # by number: what it says of a frame
 
     def differing_frame(self, a: State, b: State) -> int | None:
         """The outermost frame that is sure to keep two states apart."""
@@ -46,18 +47,23 @@ class Likeness:
     def blame(self, a: State, b: State, depth: int) -> str:
         """The variable that does it."""
         frame = a.frames[depth]
-        names = [name for k, name in enumerate(frame.info.local_names) if frame.info.is_live(frame.pc, k)]
-        names += [f"<operand {k}>" for k in range(len(frame.stack))]
-        x, y = (self._frame(state.frames[depth], state)[2:] for state in (a, b))
-        name = next((name for name, p, q in zip(names, x, y) if p != q), "<operands>")
+        x, y = (self._frames[self._of(state)[depth]][2:] for state in (a, b))
+        place = next((k for k, (p, q) in enumerate(zip(x, y)) if p != q), None)
+        live = [name for k, name in enumerate(frame.info.local_names) if frame.info.is_live(frame.pc, k)]
+        name = "<operands>" if place is None else live[place] if place < len(live) else f"<operand {place - len(live)}>"
         return f"{frame.info.code.co_name}.{name}: of different kinds"
 
     def _of(self, state: State) -> tuple[int, ...]:
         known = self._marks.get(id(state))
         if known is None:
-            marks = tuple(self._numbers.setdefault(self._frame(f, state), len(self._numbers)) for f in state.frames)
-            known = self._marks[id(state)] = (state, marks)
+            known = self._marks[id(state)] = (state, tuple(self._number(self._frame(f, state)) for f in state.frames))
         return known[1]
+
+    def _number(self, frame: tuple) -> int:
+        number = self._numbers.setdefault(frame, len(self._frames))
+        if number == len(self._frames):
+            self._frames.append(frame)
+        return number
 
     def _frame(self, frame: Frame, state: State) -> tuple:
         live = [value for k, value in enumerate(frame.locals) if frame.info.is_live(frame.pc, k)]

@@ -103,12 +103,12 @@ class Merger:
         if known is not None and known[0] < len(a.frames) - 1 and all(
                 s.frames[known[0]].pc == known[1] for s in (a, b)):
             return None  # an outer frame keeps them apart, and it has not moved since
-        if _in_different_loops(a, b):
-            return None
         unlike = likeness.differing_frame(a, b) if likeness is not None else None
         if unlike is not None:
             self.failures[likeness.blame(a, b, unlike)] += 1
             self._remember(key, unlike, a)
+            return None
+        if _in_different_loops(a, b):
             return None
         block = Block(common_dominator([a.block, b.block]), self.m.span_of(a), "join")
         place = (a.frames[-1].info, a.frames[-1].pc)
