@@ -83,7 +83,7 @@ def install_torchvision() -> None:
     if (folder / "torchvision").is_dir() and (folder / "PIL").is_dir() or find_spec("torchvision"):
         return
     print("installing torchvision into", os.path.relpath(folder), file=sys.stderr)
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--target",
+    subprocess.run([sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-deps", "--target",
                     str(folder), *PACKAGES], check=True)
 
 

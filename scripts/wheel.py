@@ -49,7 +49,7 @@ def run(*command, **options):
 
 def build() -> Path:
     dist = ROOT / "build" / "dist"
-    run(sys.executable, "-m", "pip", "wheel", "--disable-pip-version-check", "-q", "--no-deps", "--no-build-isolation",
+    run(sys.executable, "-m", "pip", "wheel", "--disable-pip-version-check", "-qq", "--no-deps", "--no-build-isolation",
         "-w", dist, ROOT)
     return max(dist.glob("dycl-*.whl"), key=lambda p: p.stat().st_mtime)
 
@@ -60,7 +60,7 @@ def try_out(wheel: Path) -> None:
         run(sys.executable, "-m", "venv", "--without-pip", venv)
         site = next((venv / "lib").glob("python3.*/site-packages"))
         (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-        run(sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", venv / "bin" / "python", "install", "-q",
+        run(sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", venv / "bin" / "python", "install", "-qq",
             "--no-deps", wheel)
         env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "DYCL_PLUGIN_PATH")}
         run(venv / "bin" / "python", "-c", TRIAL, folder, env=env, cwd=folder)
