@@ -109,3 +109,18 @@ def test_argsort_of_equal_elements_fails():
     assert everything(torch.tensor([2.0, float("nan"), 1.0, -1.0])).tolist() == [3, 2, 0, 1]
     with pytest.raises(RuntimeError, match="depends on the machine"):
         everything(torch.tensor([2.0, float("nan"), 1.0, float("nan")]))
+
+
+def test_attributes_that_arrays_do_not_have():
+    """Models ask what they were given: `hasattr(x, "cpu")`."""
+    names = ("cpu", "detach", "numpy", "to", "keys", "shape", "tolist", "__len__", "__array__")
+
+    def asked(x):
+        a = x.numpy()
+        number = a.sum()
+        y = a + 1 if x[0] > 0 else a - 1
+        return [hasattr(a, name) for name in names], [hasattr(number, name) for name in names], getattr(a, "iloc", 5), y
+
+    check(asked, [torch.tensor([1.0, 2.0]), torch.tensor([-1.0, 2.0])])
+    with pytest.raises(dycl.CompileError, match="the attribute strides of a numpy array"):
+        dycl.compile(lambda x: x.numpy().strides, (torch.ones(2),))

@@ -233,6 +233,11 @@ class Arrays:
             return self.view(array, self.m.recorder.call(torch.permute, (t, tuple(reversed(range(t.dim())))), {}))
         if name == "itemsize":
             return t.element_size()
+        if name == "device" and hasattr(np.ndarray, name):
+            return "cpu"
+        cls = self.type_of(array)
+        if not callable(getattr(cls, name)):  # raises where numpy's arrays have no such attribute
+            raise CaptureRefusal(f"the attribute {name} of a numpy array known only at run time", "use the torch tensor before .numpy()", kind="numpy")
         return BoundArrayMethod(array, name)
 
     def method(self, bound: "BoundArrayMethod", args: tuple, kwargs: dict) -> Any:
