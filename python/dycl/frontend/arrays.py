@@ -18,7 +18,8 @@ import torch
 
 from . import array_functions, array_indexing, ndarrays
 from .diagnostics import CaptureRefusal
-from .rtlist import RtList
+from .graph import ScalarType
+from .rtlist import RtList, leaf_types
 from .scalars import kind_of
 from .values import Escape, RtScalar
 
@@ -95,11 +96,20 @@ class Arrays:
         if isinstance(x, (np.ndarray, np.generic)):
             return self.m.recorder.call(torch.from_numpy, (np.array(x, order="C"),), {})
         if isinstance(x, RtList):
-            return self.m.lists.numbers(x, {"int": torch.int64, "float": torch.float64}.get(x.kind[0]))
+            return self._of_list(x)
         if isinstance(x, (list, tuple)):
             self.m.note_read(x)
             return self.stack(x)
         raise CaptureRefusal(f"numpy with a {type(x).__name__} among values known only at run time", kind="numpy")
+
+    def _of_list(self, x: RtList) -> torch.Tensor:
+        """Python's floats have 64 bits, and so has an array of nothing."""
+        lists = self.m.lists
+        kinds = {t.kind for t in leaf_types(x.kind) if isinstance(t, ScalarType)}
+        dtype = {"int": torch.int64, "bool": torch.bool}.get(*kinds) if len(kinds) == 1 and "float" not in kinds else torch.float64 if kinds else None
+        if dtype not in (None, torch.float64) and not lists.has_some(x) and not self.m.truth(lists.length(x)):
+            dtype = torch.float64
+        return lists.numbers(x, dtype)
 
     def stack(self, items: Any) -> torch.Tensor:
         """np.array([...]) of runtime parts."""

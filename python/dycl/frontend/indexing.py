@@ -24,6 +24,9 @@ def get(recorder, tensor: torch.Tensor, index: Any) -> Any:
 
 
 def set(recorder, tensor: torch.Tensor, index: Any, value: Any) -> Any:
+    masks = [item for item in (index if isinstance(index, tuple) else (index,)) if isinstance(item, torch.Tensor)]
+    if len(masks) == 1 and masks[0].dtype == torch.uint8 and (not isinstance(value, torch.Tensor) or value.shape.numel() == 1):
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
     chosen, rest = _take_integers(recorder, tensor, index)
     if chosen is None:
         return NotImplemented
@@ -34,7 +37,7 @@ def set(recorder, tensor: torch.Tensor, index: Any, value: Any) -> Any:
 def _take_integers(recorder, tensor: torch.Tensor, index: Any) -> tuple[Any, Any]:
     """(the tensor with the runtime integers selected, the index without them); (None, None): none there."""
     items = list(index) if isinstance(index, tuple) else [index]
-    items = [_as_number(recorder, item) for item in items]
+    items = [_as_number(recorder, _as_mask(recorder, item)) for item in items]
     if any(isinstance(item, torch.SymBool) for item in items):
         raise CaptureRefusal("a bool known only at run time as an index", "use a tensor mask", kind="index.bool")
     tensor, items = _widen_masks(recorder, tensor, items)
@@ -64,6 +67,18 @@ def _widen_masks(recorder, tensor: torch.Tensor, items: list) -> tuple[torch.Ten
 
 def _is_flag(item: Any) -> bool:
     return isinstance(item, torch.Tensor) and item.dim() == 0 and item.dtype in (torch.bool, torch.uint8)
+
+
+def _as_mask(recorder, item: Any) -> Any:
+    """Bytes are masks as well. torch's rule for shapes takes neither them nor floats in its kernels' way."""
+    if isinstance(item, torch.Tensor) and item.dtype == torch.uint8:
+        return recorder.native(torch.Tensor.bool, (item,), {})
+    if isinstance(item, torch.Tensor) and item.dtype not in _INDICES:
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    return item
+
+
+_INDICES = (torch.int64, torch.int32, torch.uint8, torch.bool)
 
 
 def _as_number(recorder, item: Any) -> Any:

@@ -466,7 +466,7 @@ class Lists:
         if x.kind[0] not in ("int", "float", "bool"):
             self.refuse(x, CaptureRefusal("torch.tensor of a list whose length is known only at run time",
                                           "use torch.stack", kind="list.stack"))
-        if dtype is None and x.kind[0] != "float" and not self._has_some(x) and not self.m.truth(self.length(x)):
+        if dtype is None and x.kind[0] != "float" and not self.has_some(x) and not self.m.truth(self.length(x)):
             return self.m.recorder.call(torch.zeros, (0,), {"dtype": torch.get_default_dtype()})  # of no numbers torch knows no kind
         dtype = dtype or {"int": torch.int64, "float": torch.get_default_dtype(), "bool": torch.bool}[x.kind[0]]
         value = self._host("list.to_tensor", [x.values[0]], TensorType(dtype, (None,)), dtype=dtype_name(dtype))
@@ -499,7 +499,7 @@ class Lists:
 
     # -- parts ---------------------------------------------------------------------------------
 
-    def _has_some(self, x: RtList) -> bool:
+    def has_some(self, x: RtList) -> bool:
         """Something has just been put into it."""
         node = self.m.recorder.producers.get(x.values[0])
         return isinstance(node, HostNode) and (node.op in ("list.append", "list.insert", "list.set") or node.op == "list.new" and bool(node.operands))

@@ -78,9 +78,12 @@ def _sum(symbols, expr: sympy.Add) -> Value:
     """Positive terms first, so that a - b needs no multiplication by -1."""
     plus = [t for t in expr.args if not _negative(t)]
     minus = [-t for t in expr.args if _negative(t)]
+    host = symbols.recorder.host
     value = _fold(symbols, "add", plus) if plus else symbols.lower(sympy.Integer(0))
     for term in minus:
-        value = symbols.recorder.host("int.sub", [value, symbols.lower(term)], INT)
+        pair = [value, symbols.lower(term)]
+        kind = FLOAT if any(v.type == FLOAT for v in pair) else INT
+        value = host(f"{kind.kind}.sub", [v if v.type == kind else host("int.to_float", [v], FLOAT) for v in pair], kind)
     return value
 
 
