@@ -210,3 +210,20 @@ def test_a_stand_in_that_torch_does_not_take_is_no_exception_of_the_model(monkey
     monkeypatch.setattr(subscripts, "slice_bounds", lambda m, key: key)
     with pytest.raises(dycl.CompileError):
         dycl.compile(lambda x: x[range(int(x.sum()))], (torch.ones(3),), verify=False)
+
+
+def test_names_that_the_compiler_lacks_are_no_exception_of_the_model(monkeypatch):
+    from dycl.frontend import subscripts
+
+    def f(x):
+        try:
+            return x[range(int(x.sum()))]
+        except (AttributeError, NameError):
+            return x
+
+    for broken in (lambda m, key: subscripts.no_such_thing(key), subscripts.slice_bounds):
+        monkeypatch.setattr(subscripts, "slice_bounds", broken)
+        with pytest.raises(dycl.CompileError, match="no attribute|not defined"):
+            dycl.compile(f, (torch.ones(3),), verify=False)
+        monkeypatch.undo()
+        monkeypatch.delattr(subscripts, "RtList")

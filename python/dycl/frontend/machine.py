@@ -744,8 +744,8 @@ _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _SHAPES_OF_TORCH = tuple(os.path.join(os.path.dirname(torch.__file__), part) for part in (
     "_refs", "_decomp", "_meta_registrations.py", "_prims", "_subclasses", os.path.join("fx", "experimental")))
 _RECORDING = {f"{name}.py" for name in (
-    "aliases", "building", "calls", "composed", "constants", "dispatch", "exits", "form_rules", "forms", "graph", "indexing",
-    "inplace", "lifting", "loops", "merge", "plans", "reach", "symbol_lowering", "symbol_text", "symbols", "views", "whole", "whole_shapes")}
+    "aliases", "building", "calls", "composed", "constants", "dispatch", "exits", "facts", "form_rules", "forms", "graph", "indexing",
+    "inplace", "lifting", "likeness", "loops", "merge", "overlay_reach", "plans", "questions", "reach", "symbol_lowering", "symbol_text", "symbols", "views", "whole", "whole_shapes")}
 
 
 def ended_by(error: StopIteration) -> RuntimeError:
@@ -764,7 +764,8 @@ def refuse_own_error(error: Exception) -> None:
     if not own and not isinstance(error, StopIteration):
         own = _failed_in_recording(error)
     if isinstance(error, AttributeError) and not own:
-        own = (type(getattr(error, "obj", None)).__module__ or "").startswith("dycl.")
+        owner = getattr(error, "obj", None)
+        own = (owner.__name__ if isinstance(owner, types.ModuleType) else type(owner).__module__ or "").startswith("dycl.")
     if own:
         raise CaptureRefusal(f"a step that cannot be followed with values known only at run time "
                              f"({type(error).__name__}: {' '.join(texts)[:200]})", kind="internal") from error
@@ -780,7 +781,7 @@ def _failed_in_recording(error: Exception) -> bool:
         return False
     path = trace.tb_frame.f_code.co_filename
     folder, name = os.path.split(path)
-    inner = folder + os.sep == _HERE and name in _RECORDING or path.startswith(_SHAPES_OF_TORCH)
+    inner = folder + os.sep == _HERE and (name in _RECORDING or isinstance(error, NameError)) or path.startswith(_SHAPES_OF_TORCH)
     return inner and not linecache.getline(path, trace.tb_lineno).lstrip().startswith("raise")
 
 
