@@ -21,7 +21,7 @@ from dycl.frontend.shims_torch import RtSize
 from dycl.frontend.tensors import Recorder
 from dycl.frontend.values import RtScalar
 
-from graph_eval import look, run_block, symbols_of
+from dycl.frontend.reference import look, run_block, symbols_of
 
 
 def new_recorder() -> Recorder:

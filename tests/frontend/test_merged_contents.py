@@ -66,7 +66,7 @@ def exceptions_of_different_causes(x):
     return isinstance(found.__cause__, KeyError), y
 
 
-@case(UP, DOWN, refuse="__cause__ of a ValueError")
+@case(UP, DOWN, refuse="a ValueError made before the last decision")
 def one_exception_of_two_causes(x):
     error = ValueError("x")
     try:

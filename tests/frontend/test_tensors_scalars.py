@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from dycl.frontend.diagnostics import CaptureRefusal
 from dycl.frontend.graph import Block, TensorType, Value
 from dycl.frontend.values import NeedDecision, RtBool, RtFloat, RtInt
-from graph_eval import CheckFailed, look, run_block
+from dycl.frontend.reference import ProgramRaised, look, run_block
 from recording import Recorded, check, new_recorder, same
 
 torch.manual_seed(0)
@@ -244,7 +244,7 @@ def test_negative_size_is_checked_at_run_time():
     n = recorder.call(torch.Tensor.item, (recorder.call(torch.Tensor.long, (recorder.call(torch.sum, (x,)),)),))
     recorder.call(torch.zeros, (n,))
     run_block(recorder.block, {value: torch.ones(4, 6)})
-    with pytest.raises((CheckFailed, RuntimeError)):
+    with pytest.raises((ProgramRaised, RuntimeError)):
         run_block(recorder.block, {value: -torch.ones(4, 6)})
 
 

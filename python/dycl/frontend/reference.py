@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a recorded graph with real torch: what the tests compare with eager execution.
+"""Runs a recorded graph with real torch: what drive.py and the tests compare with eager execution.
 
 Slow and plain on purpose. `run_block` runs one block's nodes in an environment of values; `run_graph`
 follows exits as well.
@@ -18,10 +18,6 @@ from .graph import (AtenNode, Block, Branch, Goto, Graph, HostNode, Raise, Retur
                                  TensorType, Value)
 
 aten = torch.ops.aten
-
-
-class CheckFailed(Exception):
-    pass
 
 
 class ProgramRaised(Exception):

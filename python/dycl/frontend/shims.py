@@ -203,24 +203,14 @@ _GREATEST = 1.7976931348623157e308
 
 
 def max_(items, key, default):
-    best = _MISSING
-    for x in items:
-        if best is _MISSING:
-            best = x
-            best_key = key(x) if key is not None else x
-        else:
-            x_key = key(x) if key is not None else x
-            if x_key > best_key:
-                best = x
-                best_key = x_key
-    if best is _MISSING:
-        if default is _MISSING:
-            raise ValueError("max() arg is an empty sequence")
-        return default
-    return best
+    return extreme(items, key, default, "max")
 
 
 def min_(items, key, default):
+    return extreme(items, key, default, "min")
+
+
+def extreme(items, key, default, name):
     best = _MISSING
     for x in items:
         if best is _MISSING:
@@ -228,12 +218,12 @@ def min_(items, key, default):
             best_key = key(x) if key is not None else x
         else:
             x_key = key(x) if key is not None else x
-            if x_key < best_key:
+            if (x_key > best_key) if name == "max" else (x_key < best_key):
                 best = x
                 best_key = x_key
     if best is _MISSING:
         if default is _MISSING:
-            raise ValueError("min() arg is an empty sequence")
+            raise ValueError(f"{name}() arg is an empty sequence")
         return default
     return best
 
