@@ -324,3 +324,112 @@ def test_every_second_element_between_run_time_bounds():
         return found[n::2], found[:n:-1], found[n - 4:n + 3:2]
 
     check(f, SIGNS)
+
+
+def runs(x):
+    """Where positive numbers follow each other; some runs are empty."""
+    found, now = [], []
+    for i, v in enumerate(x):
+        if v > 8:
+            break
+        if v > 0:
+            now = now + [i]
+        else:
+            found.append(now)
+            now = []
+    found.append(now)
+    return found
+
+
+def popped(x):
+    found = runs(x)
+    last = found.pop()
+    if len(found) > 1:
+        found.insert(1, [7, 8, 9])
+        found[0] = last
+    return found, last, found + [last], [last] + found
+
+
+def added_to(x):
+    found = runs(x)
+    if len(found) > 1 and x[0] < 3:
+        found[1] += [5]
+    return found
+
+
+def under_two_names(x):
+    found = runs(x)
+    again = found
+    again.append([1])
+    return found, found is again, found[0] == found[-1], [0] in found
+
+
+def walked(x):
+    found, total = runs(x), 0
+    for run in found:
+        for i in run:
+            total = total + i * len(run)
+    return total, [i for run in found for i in run], max(found, key=len), min(found)
+
+
+def one_of_two_changed(x):
+    found = runs(x)
+    best, other = found[0], found[-1]
+    if x.sum() > 2:
+        best, other = other, best
+    best.append(99)
+    return found, best, other
+
+
+def copied(x):
+    found = runs(x)
+    a, b, c = list(found[0]), found[-1][:], found[0].copy()
+    a.append(1)
+    b.extend([2, 3])
+    c.insert(0, 5)
+    return found, a, b, c
+
+
+@pytest.mark.parametrize("f", [popped, added_to, under_two_names, walked, one_of_two_changed, copied], ids=lambda f: f.__name__)
+def test_lists_in_lists(f):
+    check(f, SIGNS)
+
+
+class Hypothesis:
+    def __init__(self, tokens, scores, h):
+        self.tokens, self.scores, self.h = tokens, scores, h
+
+    def extended(self, token, score, h):
+        return Hypothesis(self.tokens + [token], self.scores + [score], h)
+
+    @property
+    def average(self):
+        return sum(self.scores) / len(self.tokens)
+
+
+class Objects(Beams):
+    """Hypotheses are objects; the search ends when enough of them have."""
+
+    steps = 3
+
+    def forward(self, h):
+        beams, results, step = [Hypothesis([0], [0.0], h)], [], 0
+        while step < self.steps and len(results) < self.k:
+            logp, states = self.step(torch.tensor([b.tokens[-1] for b in beams]), torch.cat([b.h for b in beams]))
+            top, ids = logp.topk(self.k)
+            found = [beam.extended(ids[i, j].item(), top[i, j].item(), states[i:i + 1]) for i, beam in enumerate(beams) for j in range(self.k)]
+            beams = []
+            for one in sorted(found, key=lambda one: one.average, reverse=True):
+                (results if one.tokens[-1] == END else beams).append(one)
+                if len(beams) == self.k or len(results) == self.k:
+                    break
+            if not beams:
+                break
+            step += 1
+        best = max(results or beams, key=lambda one: one.average)
+        return torch.tensor(best.tokens), best.average
+
+
+def test_hypotheses_as_objects():
+    g = torch.Generator().manual_seed(0)
+    check(Objects, [(torch.randn(1, WIDTH, generator=g) * (0.5 + i),) for i in range(12)], by_result=True)
