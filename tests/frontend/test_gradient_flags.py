@@ -51,6 +51,29 @@ def test_questions_are_refused(f):
         dycl.compile(f, (T(1, 2),))
 
 
+class Frozen(torch.nn.Module):
+    """Frozen in one arm: the question was answered as before."""
+
+    def __init__(self, by_name):
+        super().__init__()
+        self.layer, self.by_name = torch.nn.Linear(2, 2), by_name
+
+    def forward(self, x):
+        if x[0] > 0:
+            for p in self.layer.parameters():
+                if self.by_name:
+                    p.requires_grad = False
+                else:
+                    p.requires_grad_(False)
+        return self.layer(x), self.layer.weight.requires_grad
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_questions_about_frozen_parameters_are_refused(by_name):
+    with pytest.raises(dycl.CompileError, match="require gradients"):
+        dycl.compile(Frozen(by_name), (T(1, 2),))
+
+
 def wrong_dtype(x):
     try:
         return (x > 0).requires_grad_()

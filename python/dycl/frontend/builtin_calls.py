@@ -238,7 +238,7 @@ def _scalar_attribute(m: Machine, x: RtScalar, name: str) -> Any:
 
 def store_special(m: Machine, s: State, obj: Any, name: str, value: Any) -> bool:
     if isinstance(obj, torch.Tensor):
-        if name == "requires_grad" and value is not False:
+        if name == "requires_grad" and (value is not False or obj.requires_grad):
             m.want_gradients(obj)
         if name == "grad" and value is not None:
             raise CaptureRefusal("a gradient is assigned to a tensor", "compute gradients outside", kind="autograd")

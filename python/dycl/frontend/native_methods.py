@@ -78,7 +78,7 @@ def tensor_method(m: Machine, s: State, t: torch.Tensor, name: str, args: tuple,
     if name == "__contains__":
         return operators.contains(m, s, t, args[0], negate=False)
     if name in ("requires_grad_", "retain_grad"):
-        if args[:1] != (False,) and kwargs.get("requires_grad") is not False:
+        if args[:1] != (False,) and kwargs.get("requires_grad") is not False or t.requires_grad:
             m.want_gradients(t)
         return t
     if name == "register_hook":
