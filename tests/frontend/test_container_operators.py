@@ -3,6 +3,7 @@
 
 import array
 import collections
+import typing
 
 import pytest
 import torch
@@ -66,3 +67,15 @@ def test_what_cannot_be_followed_is_refused_or_right():
         check(typed, [(T(1, 2),), (T(-1, 2),)])
     except dycl.CompileError as error:
         assert error.kind != "verify" and "internal" not in str(error)
+
+
+def cast_for_the_type_checker(x):
+    found = {}
+    for value in x.tolist():
+        found[int(value)] = found.get(int(value), 0) + 1
+    counts = typing.cast(dict[int, int], found)
+    return len(counts), max(counts.values()), typing.cast("torch.Tensor", x) * 2
+
+
+def test_what_a_cast_is_given_is_what_it_gives():
+    check(cast_for_the_type_checker, [(T(1, 2, 1),), (T(1, 1, 1),), (T(3, 2, 1),)], by_result=True)

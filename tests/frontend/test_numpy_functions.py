@@ -22,6 +22,7 @@ FUNCTIONS = {
     "logarithms and angles": lambda a: (np.logaddexp(a, 0.5), np.logaddexp(float(a[0]), float(a[1])),
                                         np.hypot(a, a[::-1].copy()), np.exp2(a), np.sinh(a), np.cosh(a), np.arctan(a), np.fabs(a),
                                         np.arcsin(np.tanh(a)), np.arccos(np.tanh(a)), np.logaddexp(a, -np.inf), np.hypot(3, int(np.argmax(a)))),
+    "in a row": lambda a: (np.r_[a[:2], a[4:]], np.r_[a[:2], np.zeros(2, np.float32)], np.r_[np.argsort(a), a]),
     "promotion": lambda a: (np.argsort(a) * a, np.argsort(a) + np.float32(0.5), (a > 0) + np.argsort(a), np.argsort(a) > a),
 }
 

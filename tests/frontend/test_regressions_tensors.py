@@ -235,3 +235,16 @@ def test_writes_by_index_of_what_they_read(name):
 def test_other_ops_that_overlap_are_refused():
     with pytest.raises(dycl.CompileError, match="reads and writes overlapping parts"):
         dycl.compile(lambda x: torch.cumsum((w := x + 0)[:4], 0, out=w[1:5]), (torch.arange(6.0),))
+
+
+def runs_of_rows(x):
+    rows = torch.unique_consecutive(x, dim=0, return_inverse=True, return_counts=True)
+    columns = torch.unique_consecutive(x > 1, dim=1)
+    if rows[0].shape[0] > 2:
+        return rows, columns
+    return rows[2], columns, torch.unique_consecutive(x[x[:, 0] > 5], dim=0)
+
+
+def test_runs_of_equal_slices():
+    inputs = [[[1, 2], [1, 2], [3, 4]], [[1, 2], [1, 3], [1, 2]], [[0, 0], [0, 0], [0, 0]], [[5, 6], [7, 8], [7, 8]]]
+    check(runs_of_rows, [(torch.tensor(i, dtype=torch.float32),) for i in inputs])

@@ -7,19 +7,6 @@ from tests.models.generation import SPECIAL, TINY, causal, greedy, prompts
 from tests.models.registry import ints, model, rand, randomise
 
 
-@model("transformers", "a recurrent memory of matrices with gates, step by step")
-def xlstm_generate():
-    return causal("xLSTMForCausalLM", tokens=3, vocab_size=12, hidden_size=16, num_hidden_layers=1, num_heads=2, chunk_size=4,
-                  autocast_kernel_dtype="float32", ffn_round_up_to_multiple_of=8, **SPECIAL)
-
-
-@model("transformers", "delta attention beside compressed attention, tokens sent to experts")
-def kimi_linear_generate():
-    return causal("KimiLinearForCausalLM", tokens=3, moe_intermediate_size=8, num_key_value_heads=2, n_shared_experts=1, kv_lora_rank=8,
-                  qk_rope_head_dim=4, qk_nope_head_dim=4, v_head_dim=8, num_experts_per_tok=2, num_local_experts=4, linear_head_dim=8, linear_num_heads=2,
-                  linear_conv_kernel_dim=2, **TINY)
-
-
 @model("transformers", "convolutions in the attention, one expert per token")
 def zaya_generate():
     return causal("ZayaForCausalLM", tokens=3, num_key_value_heads=1, head_dim=8, moe_intermediate_size=8, num_experts=4, router_hidden_size=8,

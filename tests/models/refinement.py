@@ -143,6 +143,8 @@ def diffusion_transformer():
 def denoised(m, name):
     from diffusers.hooks import HookRegistry
 
+    HookRegistry.check_if_exists_or_initialize(m)  # as the first call of a pipeline does
+
     def run(x, words, pooled, steps):
         with m.cache_context(name):
             for t in steps:

@@ -123,6 +123,7 @@ def _with_sizes(recorder, name: str, args: tuple) -> tuple:
 
 
 _SYMBOL = re.compile(r"\b[us]\d+\b")  # torch's name of a symbolic extent
+_SELECTED = re.compile(r"select\(\): index .* out of range for tensor of size ")
 
 
 @contextlib.contextmanager
@@ -139,6 +140,8 @@ def _as_refusals(fn: Callable, symbolic: bool, recorder: Any):
             raise _no_gradients() from error
         raise
     except (TypeError, IndexError, ValueError) as error:
+        if type(error) is IndexError and _SELECTED.match(str(error)):  # what is known on this path says that no such element is there
+            raise IndexError(f"index is out of bounds for dimension {str(error).rpartition(' ')[2]}") from None
         if symbolic or _SYMBOL.search(str(error)) and not recorder.symbols.answered:  # torch may just not take a symbolic number there
             raise _refusal(fn, error) from error
         raise

@@ -355,24 +355,27 @@ def unique_dim(t, self, dim, sorted=True, return_inverse=False, return_counts=Fa
 
 @converts("unique_consecutive")
 def unique_consecutive(t, self, return_inverse=False, return_counts=False, dim=None):
-    """The first of each run of equal elements."""
+    """The first of each run of equal elements, along a dim of equal slices."""
     x = self
-    if dim is not None and x.rank != 1:
-        raise ConversionError("unique_consecutive with a dim")
-    flat = x if x.rank == 1 else reshape(t, x, [-1])
-    count = t.ints([dim_value(t, flat, 0)])
-    before, after = slice_(t, flat, 0, 0, -1), slice_(t, flat, 0, 1, INT64_MAX)
+    whole = dim is None or x.rank == 1
+    flat = x if x.rank == 1 or not whole else reshape(t, x, [-1])
+    axis = 0 if whole else axis_of(x, dim)
+    count = t.ints([dim_value(t, flat, axis)])
+    before, after = slice_(t, flat, axis, 0, -1), slice_(t, flat, axis, 1, INT64_MAX)
     changed = t.op("Not", t.op("Equal", t.cast(before, torch.uint8), t.cast(after, torch.uint8))) if (
         x.torch_dtype == torch.bool) else t.op("Not", t.op("Equal", before, after))
+    if not whole:  # a slice is another where any element is
+        others = t.ints([k for k in range(x.rank) if k != axis])
+        changed = t.cast(t.op("ReduceMax", t.cast(changed, torch.int64), others, keepdims=0), torch.bool)
     first = t.op("Expand", t.constant([True]), t.op("Min", count, t.constant([1], torch.int64)))  # none if there is none
     starts = t.op("Concat", first, changed, axis=0)
-    values = t.op("Compress", flat, starts, axis=0)
+    values = t.op("Compress", flat, starts, axis=axis)
     empty = t.constant(torch.empty(0, dtype=torch.int64))
     inverse = counts = empty
     if return_inverse:
         numbers = t.op("CumSum", t.cast(starts, torch.int64), t.constant(0, torch.int64))
         inverse = t.op("Sub", numbers, t.constant(1, torch.int64))
-        inverse = inverse if x.rank == 1 else reshape(t, inverse, [dim_value(t, x, i) for i in range(x.rank)])
+        inverse = inverse if x.rank == 1 or not whole else reshape(t, inverse, [dim_value(t, x, i) for i in range(x.rank)])
     if return_counts:
         places = t.op("Range", t.constant(0, torch.int64), squeeze(t, count, [0]), t.constant(1, torch.int64))
         at = t.op("Compress", places, starts, axis=0)
