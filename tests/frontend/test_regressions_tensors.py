@@ -248,3 +248,15 @@ def runs_of_rows(x):
 def test_runs_of_equal_slices():
     inputs = [[[1, 2], [1, 2], [3, 4]], [[1, 2], [1, 3], [1, 2]], [[0, 0], [0, 0], [0, 0]], [[5, 6], [7, 8], [7, 8]]]
     check(runs_of_rows, [(torch.tensor(i, dtype=torch.float32),) for i in inputs])
+
+
+def one_matrix_by_chosen_ones(x):
+    steps = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    chosen = x.view(-1, 2, 1)[x[::2] > 0]
+    if x[-1] > 0:
+        return steps @ chosen, chosen.mT @ steps.mT
+    return (steps @ chosen).sum()
+
+
+def test_one_matrix_by_a_batch_of_none():
+    check(one_matrix_by_chosen_ones, [(T(1, 2, -3, 4),), (T(-1, 2, -3, 4),), (T(1, 2, 3, -4),), (T(-1, 2, -3, -4),)])

@@ -28,6 +28,8 @@ def get(arrays, array: Any, key: Any) -> Any:
     items, reversed_dims = _forwards(array.tensor, items, basic)
     _refuse_torn(items)
     found = arrays.subscripts.get_item(m, m.current, array.tensor, _one(items))
+    if _has_array_of_no_dims(m, key):
+        return arrays.wrap(m.recorder.call(torch.clone, (found,), {}))
     if not basic:
         return arrays.wrap(found)
     if not found.dim() and all(k is not Ellipsis for k in items):  # with an ellipsis it is an array, though one of no dims
@@ -35,6 +37,17 @@ def get(arrays, array: Any, key: Any) -> Any:
     if not reversed_dims:
         return arrays.view(array, found)
     return backwards(arrays, array, m.recorder.call(torch.flip, (found, tuple(reversed_dims)), {}))
+
+
+def gives_view(arrays, key: Any) -> bool:
+    """Whether numpy's answer looks at the array's own memory."""
+    return all(_is_basic(k) for k in plain_key(arrays, key)) and not _has_array_of_no_dims(arrays.m, key)
+
+
+def _has_array_of_no_dims(m, key: Any) -> bool:
+    """numpy takes such an array for a number, and copies; a number of numpy's, or a tensor of one element, gives a view."""
+    return any(m.is_array(k) and not k.scalar and not k.tensor.dim() or isinstance(k, np.ndarray) and not k.ndim
+               for k in (key if isinstance(key, tuple) else (key,)))
 
 
 def put(arrays, array: Any, key: Any, value: Any) -> None:

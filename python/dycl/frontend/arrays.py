@@ -388,7 +388,7 @@ class Arrays:
     def get_known(self, array: np.ndarray, key: Any) -> Any:
         """An array known while compiling, at a place that is not. What looks at its memory must see what is written there later."""
         found = self.get_item(RtArray(self.m.recorder.call(torch.from_numpy, (array,), {})), key)
-        if not found.scalar and all(not isinstance(k, (RtArray, torch.Tensor, list, np.ndarray)) for k in (key if type(key) is tuple else (key,))):
+        if not found.scalar and array_indexing.gives_view(self, key):
             ndarrays.at_run_time(self.m, array)
         return RtArray(self.m.recorder.call(torch.clone, (found.tensor,), {}), found.scalar)
 

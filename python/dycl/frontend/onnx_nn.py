@@ -36,6 +36,11 @@ def _gemm(t, a, b, c, **attrs):
 
 @converts("matmul", "mm", "bmm", "mv", "dot", "vdot")
 def matmul(t, a, b):
+    if a.rank == 2 and b.rank > 2 and not all(isinstance(d, int) for d in b.dims[:-2]):
+        # ONNX Runtime fails where one matrix meets a batch of none; a batch of none meets one matrix well.
+        turned = [*range(b.rank - 2), b.rank - 1, b.rank - 2]
+        product = t.op("MatMul", t.op("Transpose", b, perm=turned), t.op("Transpose", a, perm=[1, 0]))
+        return t.op("Transpose", product, perm=turned)
     return t.op("MatMul", a, b)
 
 
