@@ -16,7 +16,7 @@ import torch
 from .graph import AtenNode, TensorType, Value
 
 _MISSING = re.compile(r"not (implemented|supported|support)[^\n]*(Bool|Long|Int|Short|Char|Byte|bool|int)"
-                      r"|dtypes? match|same d?type|scalar type|Expected dtype|target dtype|expected BoolTensor|only support|with a bool tensor")
+                      r"|dtypes? match|same d?type|scalar type|Expected dtype|target dtype|expected BoolTensor|only support floating point|with a bool tensor")
 _MOST_ELEMENTS = 1 << 16
 
 
