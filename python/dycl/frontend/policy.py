@@ -130,8 +130,10 @@ def _tops(folder: str) -> frozenset:
 
 @functools.lru_cache(maxsize=None)
 def is_python_or_torch(path: str) -> bool:
-    """A file of torch, of the standard library or of this package."""
+    """A file of torch, of the standard library (with what typing_extensions puts into `typing`) or of this package."""
     path = os.path.realpath(path)
+    if os.path.basename(path) == "typing_extensions.py":
+        return not is_user_file(path)
     return path.startswith((_TORCH, _HERE)) or path.startswith(_STDLIB) and "site-packages" not in path
 
 
