@@ -22,7 +22,10 @@ from . import keys
 from .diagnostics import CaptureRefusal
 from .graph import Block, Edge, Goto, ListType, Raise, TensorType
 from .iterators import MGenerator, NativeIter, RtRangeIter, SeqIter
-from .merge import Apart, Unifier, _AliasGuard, _ListLeaf
+from .apart import Apart
+from .unify import Unifier
+from .unify_aliases import AliasGuard
+from .unify_lists import ListLeaf
 from .rtlist import RtList
 from .shims_iterators import enumerate_, filter_, map_, takewhile_, zip_
 from .state import NULL, Frame, State
@@ -318,7 +321,7 @@ class Loops:
                     or not self._within(a, b):
                 return self._generalise(state, entry)
             places[position] = k
-        if any(isinstance(merged._dycl.cell.note, _AliasGuard) and cell.note is None
+        if any(isinstance(merged._dycl.cell.note, AliasGuard) and cell.note is None
                for cell, _, _, _, merged in union.merged_cells):
             return self._generalise(state, entry)  # memory shared in later iterations only
         m.recorder.layout.lost = m.recorder.layout.lost or union.lost
@@ -341,7 +344,7 @@ class Loops:
         """The graph value behind a place of the template, without recording anything."""
         if isinstance(x, RtScalar):
             return x.value
-        if isinstance(x, _ListLeaf):
+        if isinstance(x, ListLeaf):
             if not isinstance(x.source, RtList):
                 return None
             values = self.m.heap.contents_in(template.overlay, x.source)[0]

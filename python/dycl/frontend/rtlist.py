@@ -6,7 +6,7 @@ header gets one graph list per leaf of its elements. Elements are of one kind: a
 number, or a tuple, list, dict or dataclass of such (with None and text that all elements share); lists inside of it are of one length, or of
 numbers and of any (a *row*, in the graph a tensor). An element is a
 copy of the tensor's value; a tensor, list, dict or object that went into such a list, or came out of it, must not be written in
-place afterwards: eager Python would change both. Such a write starts capture anew with the list kept as it is, element by element (see `merge.Unifier.run_time_list`).
+place afterwards: eager Python would change both. Such a write starts capture anew with the list kept as it is, element by element (see unify_lists.py).
 """
 
 from __future__ import annotations

@@ -269,7 +269,7 @@ def nsmallest(n, iterable, key=None):
 
 def inserted(rest, waiting, reverse):
     """Stable, by binary-free insertion: few elements, each comparison may split the state. What is inserted is no longer held in its
-    old place, so that states in which objects have other places than in others can meet (merge.Permuted)."""
+    old place, so that states in which objects have other places than in others can meet (apart.Permuted)."""
     items = []
     keys = []
     for _ in range(len(rest)):

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When two values are the same for a program that looks at them: 1, 1.0 and True are equal only."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+from .values import BY_KIND
+
+IMMUTABLE = (str, bytes, type(None), torch.dtype, torch.device, torch.Size, range, frozenset, np.dtype, complex,
+              torch.layout, torch.memory_format, type(Ellipsis), type(NotImplemented))
+_LEAVES = {int, float, bool, complex, str, bytes, type(None), torch.dtype, torch.device, *BY_KIND.values()}
+
+
+def same_keys(a: Any, b: Any) -> bool:
+    return len(a) == len(b) and all(map(same_key, a, b))
+
+
+def same_key(a: Any, b: Any) -> bool:
+    """The same for a program that looks at it: 1, 1.0 and True are equal only, and so may be objects of the user's."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (tuple, frozenset)):
+        return same_keys(tuple(a), tuple(b))
+    if isinstance(a, (int, float)):
+        return same_number(a, b)
+    return isinstance(a, IMMUTABLE) and a == b and (repr(a) == repr(b) or not isinstance(a, (range, complex)))
+
+
+def same_number(a: Any, b: Any) -> bool:
+    return a == b and (type(a) is not float or repr(a) == repr(b))  # of two NaNs either may be the one that a list holds
+
+
+def holds_none(items: tuple, cells: set[int]) -> bool:
+    """Only numbers, texts, tensors and tuples of such, and no tensor has one of these storages. False too if it would take long to tell."""
+    limit = 16 * len(items)  # tuples in tuples may be many more than there are objects
+    while items:
+        if len(items) > limit:
+            return False
+        kinds = set(map(type, items)) - _LEAVES
+        if not kinds <= {FakeTensor, tuple}:
+            return False
+        if cells and FakeTensor in kinds and any(type(x) is FakeTensor and hasattr(x, "_dycl") and id(x._dycl.cell) in cells for x in items):
+            return False
+        items = tuple(itertools.chain.from_iterable(x for x in items if type(x) is tuple)) if tuple in kinds else ()
+    return True
