@@ -11,11 +11,13 @@ from __future__ import annotations
 import array
 import collections
 import inspect
+import itertools
 import types
 from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.modules.module as _modules
 
 from .frontend.inputs import InputError, attributes_of
 from .frontend.lifting import exotic
@@ -88,6 +90,19 @@ def extra_keywords(fn: Any, given: list) -> list:
     if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return []
     return [k for k in given if k not in parameters or parameters[k].kind is parameters[k].POSITIONAL_ONLY]
+
+
+def by_place_or_name(fn: Any) -> list[str]:
+    """The first parameters of the model, by name, if it cannot tell whether one was given by place or by name: hooks and wrappers can."""
+    if isinstance(fn, torch.nn.Module):
+        hooks = (fn._forward_pre_hooks, fn._forward_hooks, _modules._global_forward_pre_hooks, _modules._global_forward_hooks)
+        if type(fn).__call__ is not torch.nn.Module.__call__ or any(hooks):
+            return []
+        fn = fn.forward
+    if not isinstance(fn, (types.FunctionType, types.MethodType)):
+        return []
+    parameters = inspect.signature(fn, follow_wrapped=False).parameters.values()
+    return [p.name for p in itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters)]
 
 
 def match(value: Any, template: tuple, path: str, found: list, given: dict) -> None:

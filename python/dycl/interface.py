@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from .arguments import Entering, extra_keywords, match, sharing
+from .arguments import Entering, by_place_or_name, extra_keywords, match, sharing
 from .frontend import places
 from .frontend.inputs import InputError
 from .frontend.layout import fits
@@ -54,6 +54,7 @@ class Interface:
     constants: set = dataclasses.field(default_factory=set)  # where the model's tensors lie that the program has taken as they were
     sharing: list | None = None  # which lists, dicts and objects among the arguments are one
     extra_keywords: list = dataclasses.field(default_factory=list)  # keywords that go into **kwargs, which keeps their order
+    interchangeable: list = dataclasses.field(default_factory=list)  # the first parameters, if they may be given by place or by name
     kept_inputs: dict = dataclasses.field(default_factory=dict)  # name -> number of an input that such a call may have written
     containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
     choices: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> the values an attribute may have
@@ -90,7 +91,8 @@ class Interface:
             result.gradients = [bool(x.requires_grad) for x in inputs.examples]
         result.parameters = [[k, isinstance(x, torch.nn.Parameter)] for k, (handle, x) in enumerate(zip(inputs.handles, inputs.examples)) if was_asked(handle)]
         result.sharing = sharing(entering.containers)
-        result.extra_keywords = extra_keywords(inputs.callable, list(inputs.given[1]))
+        result.extra_keywords = extra_keywords(inputs.model, list(inputs.given[1]))
+        result.interchangeable = by_place_or_name(inputs.model)
         if written or outputs.kept_inputs:
             result.constants = {_memory(root.real) for root in machine.recorder.roots if root.kind == "constant" and not root.real.is_meta}
         result.kept_inputs = {name: order[id(root.handle)] for name, root in outputs.kept_inputs.items()}
@@ -137,8 +139,7 @@ class Interface:
     def collect(self, args: tuple, kwargs: dict) -> tuple[list, list]:
         """(tensors in the program's order, the caller's own tensors)."""
         if len(args) != len(self.arguments) or kwargs.keys() != self.keywords.keys():
-            raise InputError(f"the program takes {len(self.arguments)} positional arguments and the keywords "
-                             f"{sorted(self.keywords)}; given {len(args)} and {sorted(kwargs)}; compile it with these")
+            args, kwargs = self._as_compiled(args, kwargs)
         if self.extra_keywords and [k for k in kwargs if k in self.extra_keywords] != self.extra_keywords:
             raise InputError(f"the keywords {self.extra_keywords} in another order than at compile time, which **kwargs keeps")
         if not self.kept:
@@ -164,6 +165,18 @@ class Interface:
                 raise InputError(f"{self.names[k]}: lies in memory in another way than the example did, and the model depends on that; "
                                  "pass a copy that does (contiguous() for most), or compile with one like it")
         return [x.detach() for x in found], found
+
+    def _as_compiled(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        """The arguments by place and by name as the example had them."""
+        names = self.interchangeable
+        given = dict(zip(names, args))
+        places = names[:len(self.arguments)]
+        if (len(args) > len(names) or len(places) < len(self.arguments) or given.keys() & kwargs.keys()
+                or given.keys() | kwargs.keys() != {*places, *self.keywords}):
+            raise InputError(f"the program takes {len(self.arguments)} positional arguments and the keywords "
+                             f"{sorted(self.keywords)}; given {len(args)} and {sorted(kwargs)}; compile it with these")
+        given |= kwargs
+        return tuple(given[name] for name in places), {name: value for name, value in given.items() if name not in places}
 
     def _check_apart(self, found: list) -> None:
         """An input that the program writes must not share memory with another: eager would write both."""
@@ -328,6 +341,7 @@ class Interface:
             "exceptions": {n: f"{c.__module__}:{c.__qualname__}" for n, c in self.exceptions.items()},
             "raised": self.exceptions.looks_to_json(), "random": self.random, "index_errors": self.index_errors, "kept_inputs": self.kept_inputs,
             "apart": self.apart, "gradients": self.gradients, "parameters": self.parameters, "sharing": self.sharing, "extra_keywords": self.extra_keywords,
+            "interchangeable": self.interchangeable,
             "layouts": self.layouts, "themselves": [[t for t in found if t[1] == "input"] for found in self.themselves],
         }
 
@@ -357,6 +371,7 @@ class Interface:
         loaded.apart, loaded.gradients = data.get("apart", []), data.get("gradients", [])
         loaded.parameters = data.get("parameters", [])
         loaded.sharing, loaded.extra_keywords = data.get("sharing"), data.get("extra_keywords", [])
+        loaded.interchangeable = data.get("interchangeable", [])
         loaded.kept = True
         return loaded
 

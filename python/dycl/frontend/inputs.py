@@ -35,7 +35,7 @@ class Inputs:
 
     def __init__(self, machine, fn: Any, args: tuple, kwargs: dict):
         self.m = machine
-        self.callable = fn
+        self.callable = self.model = fn
         self.leaves: list[tuple[str, str]] = []  # (path, kind) in the order of the graph's inputs
         self.examples: list[torch.Tensor] = []
         self.handles: list = []
