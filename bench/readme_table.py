@@ -33,7 +33,7 @@ def text(results: dict) -> str:
     paper = [row["ours"]["ratio"] for n in list(TITLES)[:OF_THE_PAPER] if n in names and (row := have(models, n, "race1"))]
     inputs = sorted({row["measured_inputs"] for n in names if (row := have(models, n, "race1"))})
     told = f"{inputs[0]} to {inputs[-1]}" if len(inputs) > 1 else str(inputs[0] if inputs else 0)
-    return f"""On an {m['cpu']} with {m['cores']} cores; fp32, batch 1, one thread, ONNX Runtime {m['onnxruntime']}, paired ratios of processor time, {told}
+    return f"""On an {m['cpu']} with {m['cores']} cores (load at the end {m['load']}); fp32, batch 1, one thread, ONNX Runtime {m['onnxruntime']}, paired ratios of processor time, {told}
 inputs per model ([docs/paper.md](docs/paper.md) has the bounds, two threads and the commits). The *oracle* is each input's executed path, compiled
 whole by the better of ONNX Runtime and OpenVINO: what one could have had knowing the path beforehand; the first {len(paper)}, those of the paper, take
 {mean(paper):.2f}x of its time (geometric mean). If/Loop: the same program as one ONNX file in ONNX Runtime. torch.compile: its defaults, 2 inputs; its
