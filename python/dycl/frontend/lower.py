@@ -282,7 +282,7 @@ class _Lowering:
         if id is not None:
             return id
         if value.constant is None:
-            raise ValueError(f"{value!r} is used but nothing defines it")
+            raise LoweringRefusal("the program", f"a value of one path is used on another ({value!r}), a defect of the compiler; please report it", None)
         return self.constant(value.constant, value.hint)
 
     def tensor_operand(self, value: Value) -> int | _Constant:

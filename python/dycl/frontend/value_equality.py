@@ -31,6 +31,8 @@ def same_key(a: Any, b: Any) -> bool:
         return same_keys(tuple(a), tuple(b))
     if isinstance(a, (int, float)):
         return same_number(a, b)
+    if isinstance(a, torch.SymInt):  # in a torch.Size
+        return a.node.expr == b.node.expr
     return isinstance(a, IMMUTABLE) and a == b and (repr(a) == repr(b) or not isinstance(a, (range, complex)))
 
 
