@@ -92,7 +92,6 @@ def lists_and_dicts_from_native_code(x):
     tree = pytree.tree_map(torch.relu, {"a": [x, x], "b": (x,)})
     if x.sum() > 0:
         table["c"] = x * 2
-        tree["a"] = [*tree["a"], x]
     table["d"] = x
     leaves, spec = pytree.tree_flatten(tree)
     return table, tree, len(leaves), pytree.tree_unflatten(leaves, spec)
