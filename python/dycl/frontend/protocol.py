@@ -18,6 +18,7 @@ import torch
 
 from . import bytecode, callbacks, effects, keys, named_axes, ndarrays, policy, remembered, tables
 from .diagnostics import CaptureRefusal
+from .heap import held
 from .lookup import getattr_dict, python_method
 from .machine import PUSHED, Machine
 from .rtlist import RtList
@@ -287,7 +288,8 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
                 written = named_axes.written_out(fn, args, kwargs)
                 if written is not None:
                     return m.recorder.native(written, (), {})
-            return m.recorder.call(fn, args, kwargs)
+            result = m.recorder.call(fn, args, kwargs)
+            return result if policy.is_torch(fn) else _adopt(m, result, (args, kwargs))
         except AssertionError as error:  # shape functions assert what the kernels check
             raise RuntimeError(str(error)) from error
         except (AttributeError, KeyError, NotImplementedError, OSError) as error:
@@ -308,6 +310,28 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
     if effects.is_native_iterator(result):
         return m.new(iterators.NativeIter(result))
     return m.new_if_mutable(effects.born(m, result))
+
+
+def _adopt(m: Machine, result: Any, given: Any) -> Any:
+    """The lists and dicts that a call with tensors gives (dict.fromkeys) are new ones, but for those that it was given.
+    Those of torch's own Python (tree_map) stay as they are: a loop that carries them tries too many headers."""
+    if isinstance(result, (list, dict, tuple)) and not isinstance(result, torch.Size):
+        known = set(_containers(given))
+        for key, made in _containers(result).items():
+            if key not in known and type(made) in (list, dict):
+                m.new(made)
+    return result
+
+
+def _containers(tree: Any) -> dict[int, Any]:
+    found: dict[int, Any] = {}
+    work = [tree]
+    while work:
+        x = work.pop()
+        if isinstance(x, (list, dict, tuple)) and id(x) not in found:
+            found[id(x)] = x
+            work += held(x)
+    return found
 
 
 _KEEPING = (list, dict, set, types.SimpleNamespace)  # what they are made of they only keep
