@@ -312,7 +312,7 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
 
 def new_instance(cls: type) -> Any:
     """Without what a class of the user's does when one is made."""
-    return next(base for base in cls.__mro__ if not base.__flags__ & _HEAP_TYPE).__new__(cls)
+    return next(base for base in cls.__mro__ if isinstance(vars(base).get("__new__"), types.BuiltinFunctionType)).__new__(cls)
 
 
 def _put_extra(result: Any, template: tuple, leaves: Any, made: list) -> None:
