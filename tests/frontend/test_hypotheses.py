@@ -188,6 +188,16 @@ SIGNS = [(torch.tensor(v, dtype=torch.float32),) for v in (
     [1, -1, 2, -1, 3, -1, 4, -1], [3, 2, -1, 1, -1, 1, 1, 9], [9, 1, 1, 1, 1, 1, 1, 1])]
 
 
+def numbers(x):
+    """Those before the first above 8, in a loop that the run ends."""
+    found = []
+    for v in x:
+        if v > 8:
+            break
+        found.append(v.item())
+    return found
+
+
 def test_lists_of_different_lengths_in_a_list_that_a_loop_fills():
     def f(x):
         found = segments(x)
@@ -247,11 +257,7 @@ def test_sort_remove_reverse(reverse):
 
 def test_remove_of_what_is_not_there():
     def f(x):
-        found = []
-        for v in x:
-            if v > 8:
-                break
-            found.append(v.item())
+        found = numbers(x)
         found.remove(9.0)
         return found
 
@@ -303,11 +309,7 @@ def test_columns_of_rows():
                                    slice(2, -9, -1), slice(None, -2, -1), slice(None, 20, 2)], ids=str)
 def test_every_second_element(where):
     def f(x):
-        found = []
-        for v in x:
-            if v > 8:
-                break
-            found.append(v.item())
+        found = numbers(x)
         return found[where], tuple(found)[where], sum(found[1::2])
 
     check(f, SIGNS)
@@ -315,11 +317,7 @@ def test_every_second_element(where):
 
 def test_every_second_element_between_run_time_bounds():
     def f(x):
-        found = []
-        for v in x:
-            if v > 8:
-                break
-            found.append(v.item())
+        found = numbers(x)
         n = int(x[0])
         return found[n::2], found[:n:-1], found[n - 4:n + 3:2]
 

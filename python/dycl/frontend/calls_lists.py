@@ -55,10 +55,14 @@ handles(torch.stack)(_join_tensors("stack"))
 
 @handles(torch.tensor, torch.as_tensor)
 def _tensor_of_list(m, s, args, kwargs):
-    if not args or not isinstance(args[0], RtList) and not _has_rows(args[0]):
-        return NotImplemented
-    made = m.lists.rows if _has_rows(args[0]) else m.lists.numbers
-    return made(args[0], kwargs.get("dtype", args[1] if len(args) > 1 else None))
+    return _of_numbers(m, args[0], kwargs.get("dtype", args[1] if len(args) > 1 else None)) if args else NotImplemented
+
+
+def _of_numbers(m, data, dtype):
+    """The tensor of a list of run-time length, or of a list of such; another list is for torch itself."""
+    if _has_rows(data):
+        return m.lists.rows(data, dtype)
+    return m.lists.numbers(data, dtype) if isinstance(data, RtList) else NotImplemented
 
 
 def _has_rows(data):
@@ -93,10 +97,7 @@ for _class, _dtype in ((torch.FloatTensor, torch.float32), (torch.DoubleTensor, 
 
 @handles(torch.Tensor.new_tensor)
 def _new_tensor_of_list(m, s, args, kwargs):
-    if len(args) < 2 or not isinstance(args[1], RtList) and not _has_rows(args[1]):
-        return NotImplemented
-    made = m.lists.rows if _has_rows(args[1]) else m.lists.numbers
-    return made(args[1], kwargs.get("dtype") or args[0].dtype)
+    return _of_numbers(m, args[1], kwargs.get("dtype") or args[0].dtype) if len(args) > 1 else NotImplemented
 
 
 def _draws(shim):

@@ -63,6 +63,7 @@ def unfollowed(obj: Any) -> CaptureRefusal:
                           "use lists, dicts, tensors or plain objects", kind="heap")
 
 
+LONG = 8  # elements: of longer containers it is looked for what need not be looked at again
 _KINDS = (list, tuple, set, frozenset, collections.deque)
 
 
@@ -335,7 +336,7 @@ class Heap:
 
     def note_inert(self, obj: Any) -> None:
         """For next time: the modules of a long nn.ModuleList need not be looked through at every meeting."""
-        if type(obj) in (list, dict) and len(obj) >= 8 and id(obj) not in self.objects:
+        if type(obj) in (list, dict) and len(obj) >= LONG and id(obj) not in self.objects:
             self.inert[id(obj)] = obj
 
     def save(self) -> None:

@@ -43,9 +43,9 @@ class Decisions:
     def __init__(self) -> None:
         self.forbidden_merges: set = set()  # (code, pc, variable path): keep states apart
         self.rows: set = set()  # merges of lists in whose elements there are lists of different lengths (rtlist.py)
-        self.guessed_tables: set = set()  # those of the next that were made so because paths were many
-        self.tables_in_vain = False
         self.tables: set = set()  # places whose dicts get keys known only at run time (keys.py)
+        self.guessed_tables: set = set()  # those of them that were made so because paths were many
+        self.tables_in_vain = False  # what that led to was refused
         self.unroll_loops: set = set()  # (code, GET_ITER): a back edge was tried and led to a refusal
         self.states: dict = {}  # (kind, id...) -> declared state slots
         self.combinations: list[tuple] = []  # of attributes that hold one of a few values: their numbers, as calls leave them behind

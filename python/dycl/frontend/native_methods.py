@@ -59,8 +59,8 @@ def _new(m, s, owner, fn, args, kwargs):
         items = iterators.materialise(m, args[1])
         if items is None:
             return protocol.call(m, s, shims.tuple_subclass, (fn, args[0], args[1]), {})
-        return protocol.new_instance(m, args[0], tuple.__new__(args[0], items))
-    return protocol.new_instance(m, args[0], fn(*args, **kwargs))
+        return protocol.adopt_instance(m, args[0], tuple.__new__(args[0], items))
+    return protocol.adopt_instance(m, args[0], fn(*args, **kwargs))
 
 
 # ---- tensors ---------------------------------------------------------------------------------

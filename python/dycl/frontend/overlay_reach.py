@@ -24,10 +24,11 @@ from .heap import Cell, Items
 from .iterators import MGenerator, NativeIter, RtRangeIter, RtTensorIter, SeqIter
 from .rtlist import RtList, RtListIter
 from .state import Frame, State
+from .value_equality import LEAVES
 from .values import RtScalar
 
 ITERATORS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator, RtListIter)
-_PLAIN = {type(None), bool, int, float, complex, str, bytes, type}
+_PLAIN = LEAVES | {type}
 _WITH_ITEMS = (list, set, collections.deque, bytearray, types.CellType)
 
 

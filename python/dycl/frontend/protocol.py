@@ -213,7 +213,7 @@ def construct_default(m: Machine, s: State, cls: type, args: tuple, kwargs: dict
     if python_new:
         return call(m, s, m.shim("construct"), (cls, new, init if python_init else None, args, kwargs), {})
     if not python_init:
-        return new_instance(m, cls, native(m, s, cls, args, kwargs))
+        return adopt_instance(m, cls, native(m, s, cls, args, kwargs))
     if issubclass(cls, BaseException):
         obj = cls.__new__(cls, *args)
     elif new is object.__new__:
@@ -228,7 +228,7 @@ def construct_default(m: Machine, s: State, cls: type, args: tuple, kwargs: dict
     return obj
 
 
-def new_instance(m: Machine, cls: type, made: Any) -> Any:
+def adopt_instance(m: Machine, cls: type, made: Any) -> Any:
     """What native code has made of a class. Numbers, texts and tuples have contents that may change only as attributes."""
     own = not isinstance(made, _VALUES) or hasattr(made, "__dict__") and not isinstance(made, (enum.Enum, type, torch.Tensor))
     return m.new(made) if own and type(made) is cls else made

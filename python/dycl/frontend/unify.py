@@ -9,17 +9,19 @@ unify_aliases.py). Anything else keeps the states apart.
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import types
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from . import parameterness
 from .apart import Apart
 from .arrays import RtArray
 from .graph import Block, ScalarType, TensorType, Value, dominates
-from .heap import DEAD, Cell
+from .heap import DEAD, LONG, Cell
 from .iterators import RtRange
 from .layout import Order, is_plain, lie_alike, order_of
 from .overlay_reach import add_contents, add_items, reachable
@@ -31,11 +33,10 @@ from .symbols import Extent
 from .unify_aliases import AliasUnifier, strict
 from .unify_lists import ListLeaf, ListUnifier
 from .unify_objects import ObjectUnifier
-from .value_equality import IMMUTABLE, holds_none, same_key, same_number
+from .value_equality import IMMUTABLE, LEAVES, same_key, same_number
 from .values import BY_KIND, RtScalar
 
 _ABSENT = object()
-_LONG = 8  # elements: what lists that grow have in common is looked for
 
 
 class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
@@ -330,11 +331,11 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
 
     def _alike(self, a: tuple, b: tuple) -> int:
         """How many of the first elements are the same in both and hold nothing that differs: most of a long list that grows."""
-        if len(a) < _LONG:
+        if len(a) < LONG:
             return 0
         alike = [*map(operator.is_, a, b), False]
         same = alike.index(False)
-        return same if not self.deep or holds_none(a[:same], self.diff_cells) else 0
+        return same if not self.deep or _holds_none(a[:same], self.diff_cells) else 0
 
     def tensors(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         recorder = self.m.recorder
@@ -429,3 +430,18 @@ def _name(x: Any) -> str:
 
 def _shape(sizes) -> str:
     return "[" + ",".join(str(s) for s in sizes) + "]"
+
+
+def _holds_none(items: tuple, cells: set[int]) -> bool:
+    """Only numbers, texts, tensors and tuples of such, and no tensor has one of these storages. False too if it would take long to tell."""
+    limit = 16 * len(items)  # tuples in tuples may be many more than there are objects
+    while items:
+        if len(items) > limit:
+            return False
+        kinds = set(map(type, items)) - LEAVES
+        if not kinds <= {FakeTensor, tuple}:
+            return False
+        if cells and FakeTensor in kinds and any(type(x) is FakeTensor and hasattr(x, "_dycl") and id(x._dycl.cell) in cells for x in items):
+            return False
+        items = tuple(itertools.chain.from_iterable(x for x in items if type(x) is tuple)) if tuple in kinds else ()
+    return True

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When two values are the same for a program that looks at them: 1, 1.0 and True are equal only."""
+"""When two values are the same for a program that looks at them: 1, 1.0 and True are equal only.
+
+sameness.py asks another thing: whether a call finds what the compilation found.
+"""
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 
 from .values import BY_KIND
 
 IMMUTABLE = (str, bytes, type(None), torch.dtype, torch.device, torch.Size, range, frozenset, np.dtype, complex,
-              torch.layout, torch.memory_format, type(Ellipsis), type(NotImplemented))
-_LEAVES = {int, float, bool, complex, str, bytes, type(None), torch.dtype, torch.device, *BY_KIND.values()}
+             torch.layout, torch.memory_format, type(Ellipsis), type(NotImplemented))
+LEAVES = {int, float, bool, complex, str, bytes, type(None), torch.dtype, torch.device, *BY_KIND.values()}  # types of values that hold nothing
 
 
 def same_keys(a: Any, b: Any) -> bool:
@@ -38,18 +39,3 @@ def same_key(a: Any, b: Any) -> bool:
 
 def same_number(a: Any, b: Any) -> bool:
     return a == b and (type(a) is not float or repr(a) == repr(b))  # of two NaNs either may be the one that a list holds
-
-
-def holds_none(items: tuple, cells: set[int]) -> bool:
-    """Only numbers, texts, tensors and tuples of such, and no tensor has one of these storages. False too if it would take long to tell."""
-    limit = 16 * len(items)  # tuples in tuples may be many more than there are objects
-    while items:
-        if len(items) > limit:
-            return False
-        kinds = set(map(type, items)) - _LEAVES
-        if not kinds <= {FakeTensor, tuple}:
-            return False
-        if cells and FakeTensor in kinds and any(type(x) is FakeTensor and hasattr(x, "_dycl") and id(x._dycl.cell) in cells for x in items):
-            return False
-        items = tuple(itertools.chain.from_iterable(x for x in items if type(x) is tuple)) if tuple in kinds else ()
-    return True
