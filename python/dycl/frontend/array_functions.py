@@ -545,11 +545,6 @@ def ndim(arrays, x):
     return t.dim() if isinstance(t, torch.Tensor) else 0
 
 
-@_named("unique")
-def unique(arrays, x):
-    return arrays.wrap(arrays.m.recorder.call(torch.unique, (arrays.tensor(x),), {}))
-
-
 @_named("norm")
 def norm(arrays, x, ord=None, axis=None, keepdims=False):
     t = _floats(arrays, "linalg.norm", x)

@@ -72,10 +72,13 @@ _FUNCTIONS = {
     "square": torch.square, "rint": torch.round, "logical_and": torch.logical_and, "logical_or": torch.logical_or,
     "logical_not": torch.logical_not, "arctan2": torch.atan2, "trunc": torch.trunc, "logaddexp": torch.logaddexp,
     "hypot": torch.hypot, "exp2": torch.exp2, "sinh": torch.sinh, "cosh": torch.cosh, "arcsin": torch.asin, "arccos": torch.acos,
-    "arctan": torch.atan, "fabs": torch.abs,
+    "arctan": torch.atan, "fabs": torch.abs, "logical_xor": torch.logical_xor, "arcsinh": torch.asinh, "arccosh": torch.acosh,
+    "arctanh": torch.atanh, "fmax": torch.fmax, "fmin": torch.fmin, "copysign": torch.copysign, "deg2rad": torch.deg2rad, "rad2deg": torch.rad2deg,
+    "expit": torch.sigmoid, "erf": torch.erf, "gammaln": torch.lgamma, "logit": torch.logit, "xlogy": torch.xlogy,  # of scipy.special
 }
 _FLOATING = {"exp", "sqrt", "log", "tanh", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "arctan2", "logaddexp", "hypot", "exp2",
-             "sinh", "cosh", "arcsin", "arccos", "arctan", "fabs"}
+             "sinh", "cosh", "arcsin", "arccos", "arctan", "fabs", "arcsinh", "arccosh", "arctanh", "copysign", "deg2rad", "rad2deg", "expit", "erf",
+             "gammaln", "logit", "xlogy"}
 
 
 class Arrays:
@@ -153,7 +156,7 @@ class Arrays:
     # -- numpy functions -----------------------------------------------------------------
 
     def function(self, fn: Any, args: tuple, kwargs: dict) -> Any:
-        name = getattr(fn, "__name__", "?")
+        name = array_algebra.name_of(fn)
         wanted = _dtype_of(fn, args, kwargs)
         if name == "where" and len(args) == 3 and wanted is not None:
             args = (args[0], *(RtArray(self._in(x, wanted) if isinstance(x, torch.Tensor) else self.m.scalar_tensor(x, wanted))
@@ -446,7 +449,8 @@ def _example(x: Any) -> Any:
 
 _NARROW = (torch.uint8, torch.int8, torch.int16, torch.int32)
 _METHODS = frozenset(("argmax", "argmin", "max", "min", "sum", "mean", "any", "all", "argsort", "clip", "cumsum", "prod", "std", "var",
-                      "squeeze", "nonzero", "dot", "ravel", "round", "repeat", "take", "swapaxes", "searchsorted", "diagonal", "trace"))
+                      "squeeze", "nonzero", "dot", "ravel", "round", "repeat", "take", "swapaxes", "searchsorted", "diagonal", "trace",
+                      "cumprod"))
 DTYPES = frozenset(("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"))
 
 
@@ -465,3 +469,6 @@ def _floating(x: Any, y: Any) -> bool:
 def _numpy_promote(a: torch.dtype, b: torch.dtype) -> torch.dtype:
     name = np.promote_types(str(a).removeprefix("torch."), str(b).removeprefix("torch.")).name
     return getattr(torch, name)
+
+
+from . import array_algebra  # noqa: E402  (it needs this module)

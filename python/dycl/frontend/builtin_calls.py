@@ -17,7 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from ..host_functions import HostFunction
 from . import calls_numbers, calls_lists, calls_containers, calls_objects, calls_surroundings, calls_torch, calls_numpy  # noqa: F401  (in this order: they register)
-from . import handlers, host_calls, instances, iterators, keys, lookup, policy, protocol, shims, shims_numbers
+from . import array_scipy, handlers, host_calls, instances, iterators, keys, lookup, policy, protocol, shims, shims_numbers
 from .arrays import BoundArrayMethod, RtArray
 from .diagnostics import CaptureRefusal
 from .iterators import MGenerator
@@ -55,11 +55,13 @@ def intercept(fn: Any):
     if isinstance(fn, BoundArrayMethod):
         return lambda m, s, args, kwargs: m.arrays.method(fn, args, kwargs)
     if isinstance(fn, (np.ufunc, types.FunctionType, types.BuiltinFunctionType, type(np.argmax))):
-        module = policy.home(fn) or ("numpy" if isinstance(fn, np.ufunc) else "")
+        module = policy.home(fn) or ("numpy" if isinstance(fn, np.ufunc) or isinstance(getattr(fn, "__self__", None), np.ufunc) else "")
         if module.startswith("numpy"):
             return functools.partial(calls_numpy.call, fn)
         if module == "scipy.optimize._lsap":
             return functools.partial(host_calls.assignment, fn)
+        if module.startswith("scipy."):
+            return array_scipy.find(fn)
         if module in ("logging", "warnings"):
             return _ask_logging(fn) if fn.__name__ in _ABOUT_LOGGING else handlers.ignore
     if isinstance(fn, types.FunctionType) and policy.home(fn) == "torch._dynamo.mutation_guard":

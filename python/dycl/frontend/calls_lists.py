@@ -80,6 +80,8 @@ def _legacy_tensor(dtype):
         elif len(args) == 1 and isinstance(args[0], RtList):
             whole = all(isinstance(t, ScalarType) and t.kind != "float" for t in leaf_types(args[0].kind))
             made = m.lists.numbers(args[0], dtype() if whole else exact)
+        elif len(args) == 1 and m.is_array(args[0]) and not args[0].scalar:  # its memory, or a copy in another dtype
+            return m.recorder.call(torch.as_tensor, (args[0],), {"dtype": dtype()})
         else:
             return NotImplemented
         if made.dtype.is_floating_point and not dtype().is_floating_point:

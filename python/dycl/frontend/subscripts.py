@@ -155,15 +155,20 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
         return ndarrays.made(m, found, [container]) if isinstance(found, np.ndarray) else m.new_if_mutable(found)
     if type(container) is np.ndarray:
         return m.arrays.get_known(container, key)
-    if container is np.r_ and isinstance(key, tuple) and all(_in_a_row(m, part) for part in key):
+    if container is np.r_ and isinstance(key, tuple) and all(_has_axes(m, part, 1) for part in key):
         return m.arrays.function(np.hstack, (list(key),), {})
+    if container is np.c_ and isinstance(key, tuple) and all(_has_axes(m, part, 1, 2) for part in key):
+        return m.arrays.function(np.column_stack, (list(key),), {})
     raise CaptureRefusal(f"a {type(container).__name__} is indexed by a value known only at run time",
                          kind="index", because=key)
 
 
-def _in_a_row(m: Machine, part: Any) -> bool:
-    """An array of one axis, which numpy.r_ joins as hstack does; Python's numbers count for the dtype in another way."""
-    return m.is_array(part) and m.arrays.tensor(part).dim() == 1 or isinstance(part, np.ndarray) and part.ndim == 1
+def _has_axes(m: Machine, part: Any, *axes: int) -> bool:
+    """An array, or a list that becomes one, of so many axes: numpy.r_ joins such as hstack does, numpy.c_ as column_stack.
+    Python's numbers count for the dtype in another way."""
+    if isinstance(part, np.ndarray):
+        return part.ndim in axes
+    return (m.is_array(part) or type(part) in (list, tuple) and len(part) > 0) and m.arrays.tensor(part).dim() in axes
 
 
 def length(sequence: Any) -> int:
