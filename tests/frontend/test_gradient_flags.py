@@ -117,3 +117,13 @@ def test_a_context_made_outside_is_not_entered_while_capturing(mode):
     assert not torch.is_inference_mode_enabled() and torch.is_grad_enabled() == grad
     for x in (torch.ones(2, 3), -torch.ones(2, 3), torch.full((2, 3), 0.1)):
         torch.testing.assert_close(program(x), decorated(x))
+
+
+def asked_by_torch(x):
+    x = x.clone().requires_grad_()
+    y = torch.nn.init.eye_(torch.empty(2, 2))
+    return y * x if x.sum() > 0 else y - x
+
+
+def test_torchs_own_questions():
+    check(asked_by_torch, [torch.ones(2, 2), -torch.ones(2, 2)])

@@ -260,3 +260,13 @@ def one_matrix_by_chosen_ones(x):
 
 def test_one_matrix_by_a_batch_of_none():
     check(one_matrix_by_chosen_ones, [(T(1, 2, -3, 4),), (T(-1, 2, -3, 4),), (T(1, 2, 3, -4),), (T(-1, 2, -3, -4),)])
+
+
+def test_new_tensors_written_to_out():
+    """torch.eye and kin with out= (nn.init.eye_) take its dtype."""
+    def f(x):
+        a, b, c, d = torch.empty(2, 3), torch.empty(4, dtype=torch.float64), torch.empty(3), torch.empty(2, 2, dtype=torch.int64)
+        torch.eye(2, 3, out=a), torch.arange(4, out=b), torch.linspace(0, 1, 3, out=c), torch.ones(2, 2, out=d)
+        return (a * x[0], b, c, d) if x.sum() > 0 else (a, b * 2, torch.full((3,), 2.0, out=c), torch.zeros(2, 2, out=d))
+
+    check(f, [torch.tensor([2.0, 3.0]), torch.tensor([-2.0, -3.0])])

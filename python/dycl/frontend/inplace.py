@@ -100,6 +100,8 @@ def _by_functional_form(recorder, func, args, kwargs, arguments) -> Any:
         _try(recorder, func, args, kwargs)
     given = {a.name: arguments[a.name] for a in func._schema.arguments if not (outs and a in written)}
     positional = [given.pop(a.name) for a in functional._schema.arguments if not a.kwarg_only]
+    if outs and "dtype" not in given and any(a.name == "dtype" for a in functional._schema.arguments):
+        given["dtype"] = arguments[written[0].name].dtype
     result = recorder.dispatched(functional, tuple(positional), given)
     results = list(result) if isinstance(result, (list, tuple)) else [result]
     targets = [arguments[a.name] for a in written]
@@ -189,10 +191,13 @@ def _find_functional(func) -> Any:
             op = getattr(packet, overload)
             if any(a.alias_info is not None and a.alias_info.is_write for a in op._schema.arguments):
                 continue
-            if sorted(wanted) == sorted((a.name, _plain(a)) for a in op._schema.arguments):
+            if sorted(wanted) == sorted((a.name, _plain(a)) for a in op._schema.arguments if not (is_out_variant(func) and a.name in _OF_NEW_ONES)):
                 return op
     raise CaptureRefusal(f"{func} writes in place and has no functional form", "use the form that returns a new tensor",
                          kind="inplace.op")
+
+
+_OF_NEW_ONES = ("dtype", "layout", "device", "pin_memory")  # torch.eye and kin: with out=, what that has
 
 
 def _plain(argument) -> str:

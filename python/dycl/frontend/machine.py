@@ -653,6 +653,9 @@ class Machine:
         self._refuse_gradients()
 
     def ask_about_gradients(self) -> None:
+        """torch's own Python (nn.init, the layers) asks in order to hand the flag on, and where gradients are on."""
+        if policy.is_torch_file(self.current.frames[-1].info.code.co_filename):
+            return
         self.gradients_asked = True
         self._refuse_gradients()
 
