@@ -46,7 +46,10 @@ class Interface:
     own: list = dataclasses.field(default_factory=list)  # tensors of the model that are given back as they are
     layouts: list = dataclasses.field(default_factory=list)  # how each input must lie in memory, where that matters (layout.py)
     kept: bool = False  # loaded from a file
-    failures: list = dataclasses.field(default_factory=list)  # the writes that a call may leave which raises
+    failures: list = dataclasses.field(default_factory=list)  # (writes, origins) that a call may leave which raises
+    origins: list = dataclasses.field(default_factory=list)  # per variant: (state, state) of attributes whose tensor is one from before, written in place
+    replaced: list = dataclasses.field(default_factory=list)  # numbers of the states whose tensors a call may write and then replace
+    at_risk: list = dataclasses.field(default_factory=list)  # numbers of the states whose tensors calls write in place
     apart: list = dataclasses.field(default_factory=list)  # pairs of tensors of which the model asks whether they are one
     gradients: list = dataclasses.field(default_factory=list)  # requires_grad of the example's tensors, if the model asks
     parameters: list = dataclasses.field(default_factory=list)  # (number, whether it is an nn.Parameter) of the tensors of which the model asks
@@ -77,7 +80,8 @@ class Interface:
                      outputs.variants, outputs.slots_of, written, inputs.states, outputs.exceptions,
                      dict(captured.inputs.m.recorder.symbols.ranges), list(graph.input_names), inputs.argument_names,
                      captured.guards, random)
-        result.held = outputs.held
+        result.held, result.origins, result.at_risk = outputs.held, outputs.origins, sorted(outputs.held_tensors.at_risk)
+        result.replaced = sorted(outputs.held_tensors.replaced)
         result.failures = outputs.failures
         result.themselves, result.own = outputs.themselves, outputs.own
         result.appearing = [(owner, name) for owner, name in outputs.appearing if id(owner) not in inputs.objects]
@@ -93,14 +97,14 @@ class Interface:
         result.sharing = sharing(entering.containers)
         result.extra_keywords = extra_keywords(inputs.model, list(inputs.given[1]))
         result.interchangeable = by_place_or_name(inputs.model)
-        if written or outputs.kept_inputs:
+        if written or outputs.kept_inputs or result.at_risk:
             result.constants = {_memory(root.real) for root in machine.recorder.roots if root.kind == "constant" and not root.real.is_meta}
         result.kept_inputs = {name: order[id(root.handle)] for name, root in outputs.kept_inputs.items()}
         result.containers = {key: path for key, (_, path) in inputs.objects.items()}
         result._kept = inputs.objects  # keeps those ids alive
         result.choices = {(id(owner), key): inputs.choices[name] for name, kind, owner, key in inputs.states if kind == "choice"}
         result.combinations = list(inputs.m.decisions.combinations or ())
-        result._recognise()
+        result.recognise()
         for name, kind, owner, key in inputs.states:
             value = result._state(kind, owner, key)
             result.initials[name] = value.detach().clone() if isinstance(value, torch.Tensor) else value
@@ -196,21 +200,47 @@ class Interface:
         if kept and any(x.numel() and _memory(x) in kept for x in found):
             raise InputError("an argument shares memory with a buffer that the program writes in place; pass a clone")
         written = [found[k] for k in {*self.written_inputs, *self.kept_inputs.values()}]
+        if not written and not self.at_risk:
+            return
+        self.recognise()
+        held = {k: _memory(x) for k in range(len(self.states)) if (x := self.held_tensor(k)) is not None}
+        self._check_written_states(found, kept, held)
         if written:
-            held = (places.read(owner, key) for _, kind, owner, key in self.states if kind == "attribute-tensor")
-            kept = self.constants | {_memory(x) for x in held if isinstance(x, torch.Tensor)}
+            kept = self.constants | {*held.values()}
             if any(x.numel() and _memory(x) in kept for x in written):
                 raise InputError("an argument that the program writes in place shares memory with a tensor of the model; pass a clone")
+
+    def _check_written_states(self, found: list, buffers: set, held: dict) -> None:
+        """Tensors that attributes hold and calls write in place have no second name that the program knows."""
+        for k in self.at_risk:
+            if k not in held:
+                continue
+            if any(x.numel() and _memory(x) == held[k] for x in found):
+                raise InputError(f"an argument shares memory with {self.states[k][0]}, which the program writes in place; pass a clone")
+            others = self.constants | buffers | {memory for j, memory in held.items() if j != k}
+            if held[k] in others and self.held_tensor(k).numel():
+                raise InputError(f"{self.states[k][0]}, which the program writes in place, shares memory with another tensor of the model; give it a clone")
+
+    def held_tensor(self, number: int) -> torch.Tensor | None:
+        """The tensor that a state stands for in the live module, if it is one that an attribute holds."""
+        _, kind, owner, key = self.states[number]
+        if kind not in ("attribute-tensor", "slot"):
+            return None
+        value = places.read(owner, key[0] if kind == "slot" else key)
+        if kind == "slot":
+            known = self.choices[id(owner), key[0]][key[1]]
+            value = taken(known, value)[key[2]] if self._numbers.get((id(owner), key[0])) == key[1] else None
+        return value if isinstance(value, torch.Tensor) else None
 
     def read_states(self) -> list | None:
         """The states' present values in the live module; None: the runtime keeps them."""
         if self.kept:
             return None
         self._check_homes()
-        self._recognise()
+        self.recognise()
         return [self._state(kind, owner, key) for _, kind, owner, key in self.states]
 
-    def _recognise(self) -> None:
+    def recognise(self) -> None:
         """Which of its few values each attribute has: together one of the combinations that calls leave, if they are one."""
         self._numbers = {}
         places_of = [(owner, key) for _, kind, owner, key in self.states if kind == "choice"]
@@ -250,9 +280,13 @@ class Interface:
         many = len(self.variants) > 1
         number = int(outputs[0]) if many else 0
         rest = outputs[1:] if many else outputs
-        count = len(self.written_inputs)
+        count, replaced = len(self.written_inputs), rest[len(rest) - len(self.replaced):]
+        rest = rest[:len(rest) - len(self.replaced)]
         slots, written = (rest[:len(rest) - count], rest[len(rest) - count:]) if count else (rest, [])
         body, writes = self.variants[number]
+        if self.at_risk:
+            self._own_memory(new_states, [*outputs, *originals])
+            self._write_tensors(self.origins[number], new_states, dict(zip(self.replaced, replaced)))
         values = [slots[k] for k in self.slots[number]]
         for place, kind, which in self.themselves[number]:
             values[place] = originals[which] if kind == "input" else new_states[which] if kind == "held" else self.own[which] if kind == "own" \
@@ -275,9 +309,34 @@ class Interface:
             if name in kept:
                 with torch.no_grad():
                     originals[position].copy_(kept[name])
-        writes = self.failures[kept["case"]] if "case" in kept and self.failures else ()
+        writes, origins = self.failures[kept["case"]] if "case" in kept and self.failures else ((), ())
+        if new_states and self.at_risk:
+            self._own_memory(new_states, [*kept.values(), *originals])
+            self._write_tensors(origins, new_states, {k: kept[f"replaced{k}"] for k in self.replaced if f"replaced{k}" in kept})
         values = itertools.takewhile(lambda v: v is not ABSENT, (kept.get(f"write{k}", ABSENT) for k in itertools.count()))
         self._write_back(new_states or [], writes, _numpy_leaves(values, (("static", "NoneType", None), writes)), Made(self._call.given))
+
+    def _own_memory(self, new_states: list, others: list) -> None:
+        """A tensor that later calls write in place is in nobody else's memory: an engine may give one tensor for two equal values."""
+        for k in self.at_risk:
+            beside = [x for j, x in enumerate(new_states) if j != k] + others
+            if any(isinstance(x, torch.Tensor) and _memory(x) == _memory(new_states[k]) for x in beside):
+                new_states[k] = new_states[k].clone()
+
+    def _write_tensors(self, origins: Any, new_states: list, replaced: dict) -> None:
+        """Attributes that hold a tensor from before the call hold that one, with what the call wrote; others may hold one that was replaced."""
+        left = {origin for _, origin in origins}
+        found = [(self.held_tensor(k), value) for k, value in replaced.items() if k not in left]
+        found = [(tensor, value) for tensor, value in found if tensor is not None]
+        for k, origin in origins:
+            tensor = self.held_tensor(origin)
+            found.append((tensor, new_states[k]))
+            new_states[k] = tensor
+        places_of = [_memory(tensor) for tensor, _ in found]
+        apart = [value.clone() if len(found) > 1 and _memory(value) in places_of else value for _, value in found]
+        for (tensor, _), value in zip(found, apart):
+            with torch.no_grad():
+                tensor.copy_(value)
 
     def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: list) -> None:
         fresh = [(vars(owner), name) for owner, name in self.appearing if name not in vars(owner)]
@@ -334,8 +393,8 @@ class Interface:
             "keywords": {k: to_json(t) for k, t in self.keywords.items()},
             "variants": [whole_to_json(body) for body, _ in self.variants],
             "writes": [self._writes_to_json(writes) for _, writes in self.variants],
-            "failures": [self._writes_to_json(writes) for writes in self.failures],
-            "slots": self.slots, "written_inputs": self.written_inputs, "names": self.names,
+            "failures": [self._writes_to_json(writes) for writes, _ in self.failures],
+            "slots": self.slots, "written_inputs": self.written_inputs, "replaced": self.replaced, "names": self.names,
             "argument_names": self.argument_names,
             "states": [name for name, *_ in self.states],
             "exceptions": {n: f"{c.__module__}:{c.__qualname__}" for n, c in self.exceptions.items()},
@@ -363,8 +422,9 @@ class Interface:
                      [(from_json(t), _writes_from_json(w)) for t, w in itertools.zip_longest(data["variants"], data.get("writes", ()), fillvalue=())],
                      data["slots"], data["written_inputs"], [],
                      exceptions, {}, data["names"], data["argument_names"], [], data["random"])
-        loaded.failures = [_writes_from_json(w) for w in data.get("failures", [])]
+        loaded.failures = [(_writes_from_json(w), ()) for w in data.get("failures", [])]
         loaded.index_errors = data.get("index_errors", {})
+        loaded.replaced = data.get("replaced", [])
         loaded.kept_inputs = data.get("kept_inputs", {})
         loaded.themselves = data.get("themselves") or [[] for _ in loaded.variants]
         loaded.layouts = data.get("layouts", [])

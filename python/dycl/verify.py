@@ -151,12 +151,18 @@ class _Saved:
     def __init__(self, interface: Any):
         self.tensors: list = []
         self.slots: list = []
+        self.held: list = []  # tensors in attributes, written in place
         for _, kind, owner, key in interface.states:
             if kind == "tensor":
                 self.tensors.append((owner, owner.detach().clone()))
             elif kind != "kept":
                 self._slot(owner, key[0] if kind == "slot" else key)
-        for writes in (*(writes for _, writes in interface.variants), *interface.failures):
+        interface.recognise()
+        for number in interface.at_risk:
+            tensor = interface.held_tensor(number)
+            if tensor is not None:
+                self.held.append((tensor, tensor.detach().clone()))
+        for writes in (*(writes for _, writes in interface.variants), *(writes for writes, _ in interface.failures)):
             for owner, name, _ in writes:
                 if id(owner.obj) not in interface.containers:  # the caller's containers are copied anyway
                     self._slot(owner.obj, name)
@@ -177,7 +183,7 @@ class _Saved:
         return values
 
     def restore(self) -> None:
-        for owner, value in self.tensors:
+        for owner, value in (*self.tensors, *self.held):
             with torch.no_grad():
                 owner.copy_(value)
         for owner, key, value in self.slots:

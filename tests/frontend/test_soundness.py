@@ -165,7 +165,7 @@ def torch_checks(x):
 # ---- attributes of modules that forward makes ------------------------------------------------------
 
 
-@case(*V, refuse="state between calls|written in place and assigned")
+@case(*V)
 class RegistersBuffer(nn.Module):
     def forward(self, x):
         if not hasattr(self, "kept"):

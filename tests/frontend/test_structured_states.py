@@ -180,7 +180,7 @@ class Shared(Module):
         return self.other[0][0]
 
 
-@case(*CALLS, refuse="written in place and assigned")
+@case(*CALLS)
 class InPlace(Module):
     def forward(self, x):
         if self.cache is None:

@@ -14,11 +14,12 @@ from typing import Any
 
 import torch
 
-from . import first_call, keys
+from . import first_call, keys, late_states
+from .decisions import Decisions
 from .diagnostics import CaptureRefusal, CompileError, Restart, report
 from .graph import Graph
 from .inputs import Inputs
-from .machine import Decisions, Machine, user_stack
+from .machine import Machine, user_stack
 from .options import Options
 from .outputs import Outputs
 from .tensors import Recorder
@@ -86,6 +87,7 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, decisions: De
         graph = machine.graph
         return Captured(graph, inputs, outputs, machine.recorder.guards, machine.warnings, machine.steps)
     except CaptureRefusal as refusal:
+        late_states.declare(machine)
         _unroll_counting(machine)
         keys.without_guessed_tables(machine)
         stack = user_stack(machine.current) if machine.current is not None and machine.current.frames else []

@@ -143,6 +143,7 @@ class Inputs:
         """What earlier attempts found to be read and written: a runtime value from the start."""
         m = self.m
         self.states: list[tuple[str, str, Any, Any]] = []  # (name, kind, owner, key)
+        self.state_roots: dict[int, Any] = {}  # number of a state -> the storage of the tensor that an attribute holds at first
         choices: list = []  # (number, owner, key, values)
         self.choices: dict[str, list] = {}  # name -> the values that a choice stands for
         for (kind, _, key), (name, owner, example) in m.decisions.states.items():
@@ -159,6 +160,7 @@ class Inputs:
             elif isinstance(example, torch.Tensor):
                 axes = m.decisions.open_axes.get(("attribute", id(owner), key), frozenset())
                 handle, value = m.recorder.input_tensor(example, name, None, open_axes=axes)
+                self.state_roots[len(self.states)] = m.recorder.roots[-1]
                 m.recorder.register_attribute((id(owner), key), m.recorder.roots[-1])
                 self._put(owner, key, handle)
                 self.states.append((name, "attribute-tensor", owner, key))
@@ -182,6 +184,7 @@ class Inputs:
             label = f"{name}_value{number}_{place}" if isinstance(x, Compound) else f"{name}_value{number}"
             if isinstance(leaf, Slot):
                 handle, value = m.recorder.input_tensor(leaf.empty(), label, None, open_axes=leaf.open_axes)
+                self.state_roots[len(self.states)] = m.recorder.roots[-1]
                 m.recorder.register_attribute(None, m.recorder.roots[-1])
             else:
                 value = Value(ScalarType(leaf.kind), None, label)

@@ -108,6 +108,8 @@ class LeftValues:
     def _static(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """The contents of a tensor if they are known, be it that equal ones met at a join."""
         recorder, seen, found = self.m.recorder, set(), None
+        if recorder.is_state_alone(tensor):
+            return tensor  # not taken for a second name of what the attribute holds
         work = [recorder.value_of(tensor)]
         while work:
             value = work.pop()

@@ -150,6 +150,13 @@ class Lifting:
         if place is not None:
             self.attribute_handles[place] = root.handle
 
+    def is_state_alone(self, tensor: torch.Tensor) -> bool:
+        """A real tensor that the program knows only as what an attribute holds from call to call."""
+        if isinstance(tensor, FakeTensor) or tensor.is_meta or tensor.layout is not torch.strided:
+            return False
+        key = tensor.untyped_storage()._cdata
+        return key in self._state_storages and key not in self._storages
+
     def refuse_identity(self, a: torch.Tensor, b: torch.Tensor) -> None:
         """`a is b` of what an attribute holds from call to call and another tensor from outside: a run knows."""
         found = [next((r.kind for r in self.roots if r.handle is x or r.real is x), "made" if isinstance(x, FakeTensor) else "outside")

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from . import bytecode, callbacks, effects, policy, questions, remembered
+from .decisions import Decisions
 from .diagnostics import CaptureRefusal, Restart
 from .facts import Facts
 from .graph import Block, Branch, Edge, Goto, Graph, Span, next_value_id
@@ -35,24 +36,6 @@ from .values import Escape, NeedDecision, RtBool, RtScalar, Thrown
 
 PUSHED = object()  # a frame was pushed; the result arrives on the caller's stack later
 JUMPED = object()  # the handler has set the position itself
-
-
-class Decisions:
-    """What earlier attempts of this capture taught: kept over restarts."""
-
-    def __init__(self) -> None:
-        self.forbidden_merges: set = set()  # (code, pc, variable path): keep states apart
-        self.rows: set = set()  # merges of lists in whose elements there are lists of different lengths (rtlist.py)
-        self.tables: set = set()  # places whose dicts get keys known only at run time (keys.py)
-        self.guessed_tables: set = set()  # those of them that were made so because paths were many
-        self.tables_in_vain = False  # what that led to was refused
-        self.unroll_loops: set = set()  # (code, GET_ITER): a back edge was tried and led to a refusal
-        self.states: dict = {}  # (kind, id...) -> declared state slots
-        self.combinations: list[tuple] = []  # of attributes that hold one of a few values: their numbers, as calls leave them behind
-        self.keep_layout = False  # states whose tensors lie in memory differently stay apart: the program asks
-        self.run_time_arrays: set = set()  # instructions whose numpy arrays get contents of run time (ndarrays.py)
-        self.open_axes: dict = {}  # key of a tensor state -> the axes whose extents change from call to call
-        self.restarts = 0
 
 
 class Machine:

@@ -18,12 +18,13 @@ from typing import Any
 
 import torch
 
-from . import callbacks, lookup, ndarrays, parameterness, places, policy, remembered
+from . import callbacks, late_states, lookup, ndarrays, parameterness, places, policy, remembered
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, Raise, Return, ScalarType, Span, TensorType, Value
 from .heap import Cell, ContextCell
 from .iterators import MGenerator
+from .held_tensors import HeldTensors
 from .left_values import UNKNOWN, LeftValues
 from .machine import cleans_up
 from .output_numbers import share_structures
@@ -36,7 +37,7 @@ from .runtime_text import RtText
 from .tables import RtView
 from .tensors import is_handle
 from .state import State
-from .structure import ABSENT, OPEN, Compound, Flattener, Number, Slot, fits, taken, types_of_keys
+from .structure import ABSENT, OPEN, Compound, Flattener, Number, Slot, alike, fits, opened, taken, tensors_of, types_of_keys
 from .values import RtScalar
 
 
@@ -54,6 +55,10 @@ class End:
         self.containers: set[int] = set()  # ids of lists, dicts and objects in the result and the writes
         self.held: dict[int, int] = {}  # number of a state that is left with an argument itself -> which
         self.left: set[int] = set()  # ids of values left in attributes that are buffers written in place, or views of them
+        self.others: list = []  # tensors and lists in the result and in what is written, but for states
+        self.tensors: dict[int, Any] = {}  # number of a state -> the tensor that an attribute is left with
+        self.state_values: list[Value] = []
+        self.origins: dict[int, int] = {}  # number of a state that is written in place -> the state whose tensor it is left with
 
 
 class Outputs:
@@ -64,7 +69,7 @@ class Outputs:
         self.exceptions = Raised()
         self.ends: list[End] = []
         self.raising: list[End] = []
-        self.failures: list[tuple] = []  # the different writes that ends leave which raise
+        self.failures: list[tuple] = []  # (writes, origins) of ends that raise, where they differ
         self.kept_inputs: dict[str, Any] = {}  # name under which a raise keeps an input -> its root
         self.appearing: list[tuple[Any, str]] = []  # (owner, name) of attributes that are not there at first, in the order in which they come
         self.own: list[torch.Tensor] = []  # of the model, given back as they are
@@ -99,6 +104,11 @@ class Outputs:
         if machine.remembers:
             remembered.refuse_changing(machine, self.roots, self.changed)
         self._states()
+        for end in (*self.ends, *self.raising):
+            machine.activate(end.state)
+            end.state_values = self._state_values(end)
+        self._begin_anew()
+        self.held_tensors = HeldTensors(machine, self.inputs, [*self.ends, *self.raising])
         self._assemble()
         for end in self.raising:
             self._keep(end)
@@ -120,14 +130,15 @@ class Outputs:
         m.activate(end.state)
         kept = {self._input_name(root): end.roots[id(root)]
                 for root in self.roots if root.kind == "input" and id(root) in end.roots}
-        for (name, initial), value in zip(m.graph.states, self._state_values(end)):
+        for (name, initial), value in zip(m.graph.states, end.state_values):
             if value is not initial:
                 kept[f"@{name}"] = value
-        writes = end.template[1]
-        if writes:  # beside the states
-            if writes not in self.failures:
-                self.failures.append(writes)
-            kept["case"] = m.scalars.value(self.failures.index(writes))
+        kept.update((f"replaced{k}", end.roots[id(root)]) for k in self.held_tensors.replaced if id(root := self.inputs.state_roots[k]) in end.roots)
+        left = (end.template[1], tuple(sorted(end.origins.items())))
+        if any(left):  # beside the states
+            if left not in self.failures:
+                self.failures.append(left)
+            kept["case"] = m.scalars.value(self.failures.index(left))
             kept.update((f"write{k}", value) for k, value in enumerate(end.values))
         if kept:
             m.recorder.append(HostNode("keep", list(kept.values()), [], {"names": list(kept)}, end.state.block.exit_span))
@@ -163,14 +174,14 @@ class Outputs:
         recorder = self.m.recorder
         for root in recorder.written():
             end.roots[id(root)] = recorder.value_of_info(root.info)
-        writes, appearing = [], []
+        writes, appearing, states = [], [], set()
         for owner, name, value, initial in self._written_attributes(state):
             if initial is ABSENT and isinstance(name, str) and isinstance(getattr(owner, "__dict__", None), dict):
                 appearing.append((owner, name))
             if (id(owner), name) not in self.changed:
                 continue  # computed anew with the same contents: `self.scales = [s.to(x) for s in self.scales]`
-            if isinstance(initial, torch.Tensor) and (value is recorder.handle_of(initial) or value is recorder.attribute_handles.get(
-                    (id(owner), name))):
+            if isinstance(initial, torch.Tensor) and isinstance(value, torch.Tensor) and any(
+                    value is handle for handle in (recorder.handle_of(initial), recorder.attribute_handles.get((id(owner), name)))):
                 continue  # the same tensor assigned back, as `self.total += x` does
             if isinstance(owner, type):
                 raise CaptureRefusal(f"the class attribute {owner.__name__}.{name} is left changed by the model",
@@ -183,7 +194,10 @@ class Outputs:
             self._check_state(owner, name, initial, value)
             if raises and ("attribute", id(owner), name) in m.decisions.states:
                 continue
+            before = len(flattener.leaves)
             writes.append((owner, name, flattener.flatten(value, str(name))))
+            if ("attribute", id(owner), name) in m.decisions.states:
+                states |= {*range(before, len(flattener.leaves))}
             named += [str(name)] * (len(flattener.leaves) - len(named))
         self._note_appearing(appearing)
         end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
@@ -193,6 +207,7 @@ class Outputs:
         end.containers = {id(x) for x in flattener.keep if not isinstance(x, torch.Tensor)}
         end.names = [name for name, values in zip(named, leaves) for _ in values if name]
         end.themselves = self._themselves(flattener.leaves)
+        end.others = [self._looked_at(leaf) for k, leaf in enumerate(flattener.leaves) if k not in states]
         end.left = {self._value(leaf).id for leaf in flattener.leaves[of_result:] if self._is_buffer(leaf)}
         return end
 
@@ -234,6 +249,10 @@ class Outputs:
 
     def _handle(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor if is_handle(tensor) else self.m.recorder.lift(tensor)
+
+    def _looked_at(self, leaf: Any) -> Any:
+        leaf = leaf.tensor if isinstance(leaf, RtArray) else leaf
+        return self._handle(leaf) if isinstance(leaf, torch.Tensor) else leaf
 
     def _is_buffer(self, leaf: Any) -> bool:
         """Whether a tensor shares the memory of a buffer that is written in place, in this call or in later ones."""
@@ -314,6 +333,7 @@ class Outputs:
             name = "*"
         if (id(owner), name) not in m.loaded and (id(owner), "*") not in m.loaded and not (
                 name == "*" and any(k[0] == id(owner) for k in m.loaded)):
+            late_states.note(self.left_values, owner, name, initial, value)
             return
         key = ("attribute", id(owner), name)
         if key in m.decisions.states:
@@ -326,8 +346,9 @@ class Outputs:
                 return  # a choice between absent and there, or the same in every call
             initial = shared if type(shared) in (bool, int, float) else initial
         if type(initial) in (bool, int, float) or isinstance(initial, torch.Tensor) and type(initial) is not type(None):
-            label = _unique(places.label(owner, name), m.decisions.states)
+            label = places.unique_label(owner, name, m.decisions.states)
             m.decisions.states[key] = (label, owner, initial)
+            self._note_first(owner, name, initial)
             self.again = f"{label} is a state"
             return
         if isinstance(owner, dict) and _is_library_cache(owner):
@@ -352,11 +373,17 @@ class Outputs:
         if any(id(x) == held for kind, held, _ in states if kind == "attribute" for x in inside):
             raise _replaced_and_written(places.label(owner, name))
         states.pop(("attribute", id(owner), name), None)
-        label = _unique(places.label(owner, name), states)
+        self._note_first(owner, name, initial)
+        label = places.unique_label(owner, name, states)
         states[("choice", id(owner), name)] = (label, owner, values)
         self.m.decisions.combinations = []
         self.again = f"{label} is one of a few values"
         return True
+
+    def _note_first(self, owner: Any, name: Any, initial: Any) -> None:
+        """A tensor that was taken for a buffer, written in place alone, is what the attribute holds at first."""
+        self.m.decisions.first.setdefault((id(owner), name), initial)
+        self.m.decisions.states.pop(("tensor", id(initial), None), None)
 
     def _refuse_written_choice(self, owner: Any) -> None:
         """A list, dict or object that an attribute holds in some calls and not in others is not changed in place."""
@@ -432,15 +459,23 @@ class Outputs:
         decisions = self.m.decisions
         again = False
         for root in self.roots:
-            if root.kind == "attribute":
-                raise CaptureRefusal(f"the tensor attribute {root.name} is both written in place and assigned",
-                                     "do one of the two", kind="state.alias")
             if root.kind == "constant":
-                name = _unique(root.name or "buffer", decisions.states)
+                self._open_choice(root.real)
+                name = places.unique(root.name or "buffer", decisions.states)
                 decisions.states[("tensor", id(root.real), None)] = (name, root.real, None)
                 again = True
         if again:
             raise Restart("a buffer is a state")
+
+    def _open_choice(self, real: torch.Tensor) -> None:
+        """A known tensor that an attribute may hold, and that is written in place: any tensor of this kind."""
+        for (kind, *_), (label, _, values) in self.m.decisions.states.items():
+            for k, value in enumerate(values) if kind == "choice" else ():
+                if any(x is real for x in tensors_of(value)):
+                    wider = opened(value)
+                    values[:] = [wider if j == k else x for j, x in enumerate(values) if j == k or not alike(x, wider)]
+                    self.m.decisions.combinations = []
+                    raise Restart(f"{label} is written in place")
 
     # ---- the results of the program ------------------------------------------------------------------
 
@@ -453,7 +488,7 @@ class Outputs:
         seen: list[tuple] = []
         numbers: list[int] = []
         for end in self.ends:
-            key = (end.template, types_of_keys(end.template), tuple(kind_of_type(v.type) for v in end.values),
+            key = (end.template, types_of_keys(end.template), tuple(kind_of_type(v.type) for v in end.values), self.held_tensors.exact_origins(end),
                    tuple(end.themselves.get(v.id) for v in end.values if v.id in end.left))
             if key not in seen:
                 seen.append(key)
@@ -468,6 +503,7 @@ class Outputs:
         if any(end.left - end.themselves.keys() for end in self.ends):
             raise _second_name()
         state_names = [name for name, _ in m.graph.states]
+        replaced = [self.inputs.state_roots[k] for k in sorted(self.held_tensors.replaced)]
         for end, number in zip(self.ends, numbers):
             m.activate(end.state)
             values: list[Value] = []
@@ -476,12 +512,15 @@ class Outputs:
             filled = dict(zip(self.slots_of[number], end.values))
             values += [filled[k] if k in filled else plan.filler(m, k) for k in range(len(plan.types))]
             values += [self._root_value(end, root) for root in self.written_inputs]
-            values += self._state_values(end)
+            values += [self._root_value(end, root) for root in replaced]
+            values += end.state_values
             end.state.block.exit = Return(values)
         self.held = [sorted(set.intersection(*(set(end.held.items()) for end, n in zip(self.ends, numbers) if n == number)))
                      for number in range(len(self.variants))]
+        self.origins = [sorted(set.intersection(*(set(end.origins.items()) for end, n in zip(self.ends, numbers) if n == number)))
+                        for number in range(len(self.variants))]
         m.graph.output_names = (["variant"] if len(self.variants) > 1 else []) + self._names(numbers, len(plan.types)) + [
-            f"{root.name}_after" for root in self.written_inputs]
+            f"{root.name}_after" for root in self.written_inputs] + [f"{root.name}_before" for root in replaced]
         m.graph.output_states = state_names
         self.slot_types = plan.types
 
@@ -535,6 +574,8 @@ class Outputs:
                 current = taken(known, current)[key[2]]
             if self._is_buffer(current):
                 raise _second_name()
+            if isinstance(current, torch.Tensor):
+                end.tensors[len(values)] = self._handle(current)
             if isinstance(current, torch.Tensor) and id(current) in arguments:
                 end.held[len(values)] = arguments[id(current)]
             if kind == "slot":
@@ -622,12 +663,3 @@ def _second_name() -> CaptureRefusal:
 def _common(ends: list[list]) -> list[tuple]:
     """(place, "input" or "state", its number) of results that are the same argument or buffer at all ends of one structure."""
     return [(place, *column[0]) for place, column in enumerate(zip(*ends)) if column[0] is not None and len(set(column)) == 1]
-
-
-def _unique(name: str, taken: dict) -> str:
-    names = {entry[0] for entry in taken.values()}
-    clean = "".join(c if c.isalnum() or c in "_." else "_" for c in name)
-    candidate, k = clean, 1
-    while candidate in names:
-        candidate, k = f"{clean}.{k}", k + 1
-    return candidate

@@ -489,6 +489,35 @@ def filled(known: Any, leaves: Any, new: Any = lambda made: made) -> Any:
     return known.filled(leaves, new) if isinstance(known, Compound) else next(leaves) if isinstance(known, OPEN) else known
 
 
+def opened(known: Any) -> Any:
+    """A stand-in for values like a known one: any tensors and numbers in the same structure."""
+    if isinstance(known, torch.Tensor):
+        return Slot(known.dtype, tuple(known.shape))
+    found = Compound.split(known)
+    if found is None or isinstance(known, OPEN):
+        return known
+    return Compound(type(known), found[0], tuple(Number(type(x).__name__) if type(x) in (bool, int, float) else opened(x) for x in found[1]))
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Stand-ins for the same values."""
+    if isinstance(a, Slot) and isinstance(b, Slot):
+        return (a.dtype, a.shape) == (b.dtype, b.shape)
+    return isinstance(a, Compound) and isinstance(b, Compound) and (a.cls, a.keys) == (b.cls, b.keys) and all(
+        alike(x, y) or isinstance(x, Number) and isinstance(y, Number) and x.kind == y.kind or x is y for x, y in zip(a.parts, b.parts))
+
+
+def tensors_of(value: Any, depth: int = 8) -> Any:
+    """The dense tensors in a value, and in what it holds."""
+    if isinstance(value, torch.Tensor):
+        if not value.is_meta and value.layout is torch.strided:
+            yield value
+        return
+    found = Compound.split(value) if depth and not isinstance(value, OPEN) else None
+    for part in found[1] if found is not None else ():
+        yield from tensors_of(part, depth - 1)
+
+
 def to_json(template: tuple) -> Any:
     kind = template[0]
     if kind in ("tensor", "array", "int", "float", "bool", "ref", "same"):

@@ -201,6 +201,8 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
             return protocol.call_then(m, s, m.shim("assign_run_time_slice"), (container, key, value), {}, protocol.drop)
     elif isinstance(container, dict) and keys.at_run_time(key):
         key = keys.any_key(m, key, container)
+    if not hasattr(type(container), "__setitem__"):
+        raise TypeError(f"'{type(container).__name__}' object does not support item assignment")
     m.heap.touch(container)
     if isinstance(container, dict):
         m.note_store(container, key)

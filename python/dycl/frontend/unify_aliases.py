@@ -56,7 +56,8 @@ class AliasUnifier:
                         raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
                     known = {id(cell)} if id(cell) in roots else set()
                     known.update(*(getattr(note, "roots", ()) for note in (cell.note, merged._dycl.cell.note)))
-                    guard = AliasGuard(self.m, key, frozenset(known))
+                    parts = {id(c): c for c in (cell, entry[2 - 2 * side], *getattr(cell.note, "cells", ()), *getattr(merged._dycl.cell.note, "cells", ()))}
+                    guard = AliasGuard(self.m, key, frozenset(known), tuple(parts.values()))
                     merged._dycl.cell.note = guard
                     if cell.note is None:
                         cell.note = guard
@@ -82,11 +83,11 @@ def strict(m, key: tuple) -> bool:
 class AliasGuard:
     """The note of a storage whose aliases a merge has separated: writing to it starts capture anew.
 
-    `roots`: ids of the cells of outside storages that it is in some paths.
+    `roots`: ids of the cells of outside storages that it is in some paths; `cells`: the storages that met.
     """
 
-    def __init__(self, machine, key: tuple, roots: frozenset = frozenset()):
-        self.m, self.key, self.roots = machine, key, roots
+    def __init__(self, machine, key: tuple, roots: frozenset = frozenset(), cells: tuple = ()):
+        self.m, self.key, self.roots, self.cells = machine, key, roots, cells
 
     def __call__(self) -> None:
         from .diagnostics import CaptureRefusal, Restart
