@@ -350,3 +350,17 @@ def test_tensors_of_lists_of_run_time_lists():
     inputs = [T(1, -2, 3, 4, 5, 6), T(-1, -2, -3, -4, -5, -6), T(1, 2, 3, -4, 5, -6)]
     check(padded_rows, [(x.reshape(2, 3),) for x in inputs], by_result=True)
     check(ragged_rows, [(x.reshape(2, 3),) for x in [T(1, -2, 3, 4, -5, 6), *inputs]], by_result=True)
+
+
+def test_lists_in_lists_of_run_time_length():
+    """tolist() of tensors of three dims, one of run-time extent."""
+    def rows(x):
+        t = torch.unique(x, dim=0)
+        return [b[1] + a[0] for a, b in t.tolist() if a[0] > 1], t.tolist()
+
+    def columns(x):
+        return x[:, :, x.sum((0, 1)) > 6].tolist()
+
+    inputs = [torch.tensor(x) for x in ([[[1, 2], [3, 4]], [[1, 2], [3, 4]], [[5, 0], [1, 1]]], [[[9, 2], [3, 1]], [[1, 0], [3, 1]], [[5, 0], [1, 1]]])]
+    check(rows, inputs, by_result=True)
+    check(columns, inputs, by_result=True)

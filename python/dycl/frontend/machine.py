@@ -687,7 +687,7 @@ class Machine:
         found = self.recorder.tolist(tensor)
         if found is None and tensor.dim() == 1 and not tensor.dtype.is_complex:
             return self.lists.from_tensor(tensor)
-        if found is None and tensor.dim() == 2 and not tensor.dtype.is_complex:
+        if found is None and tensor.dim() > 1 and not tensor.dtype.is_complex:
             found = self.lists.from_rows(tensor)
             if isinstance(found, RtList):
                 return found

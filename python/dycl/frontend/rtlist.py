@@ -11,6 +11,7 @@ place afterwards: eager Python would change both. Such a write starts capture an
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -275,15 +276,25 @@ class Lists:
         return m.new(RtList((value,), (scalar,), frozenset(), None))
 
     def from_rows(self, tensor: Any) -> Any:
-        """tolist() of a 2-d tensor one of whose extents is known: a list of run-time length with a list for each row, or a list
-        of lists of run-time length; None if neither extent is."""
-        m, (rows, columns) = self.m, tensor.shape
-        if type(columns) is int and 0 < columns <= _WIDEST:
-            parts = [self.from_tensor(m.recorder.call(torch.select, (tensor, 1, c), {})) for c in range(columns)]
-            return m.new(RtList(tuple(p.values[0] for p in parts), ("list", columns, tuple(p.kind for p in parts)), frozenset(), None))
+        """tolist() of a tensor of several dims, one of whose extents is not known: a list of run-time length with lists in it, or
+        lists around lists of run-time length; None if there are more such extents."""
+        m, (rows, *inner) = self.m, tensor.shape
+        if all(type(n) is int for n in inner) and 0 < math.prod(inner) <= _WIDEST:
+            values, kind = self._leaves_of_rows(tensor)
+            return m.new(RtList(values, kind, frozenset(), None))
         if type(rows) is int and rows <= _WIDEST:
-            return [self.from_tensor(m.recorder.call(torch.select, (tensor, 0, r), {})) for r in range(rows)]
+            parts = [m.recorder.call(torch.select, (tensor, 0, r), {}) for r in range(rows)]
+            found = [self.from_rows(part) if len(inner) > 1 else self.from_tensor(part) for part in parts]
+            return None if any(part is None for part in found) else found
         return None
+
+    def _leaves_of_rows(self, tensor: Any) -> tuple[tuple, Any]:
+        """The values and the kind of the rows of a tensor: lists of the extents of its other dims."""
+        if tensor.dim() == 1:
+            column = self.from_tensor(tensor)
+            return column.values, column.kind
+        parts = [self._leaves_of_rows(self.m.recorder.call(torch.select, (tensor, 1, k), {})) for k in range(tensor.shape[1])]
+        return tuple(v for values, _ in parts for v in values), ("list", tensor.shape[1], tuple(kind for _, kind in parts))
 
     def length(self, x: RtList) -> Any:
         if x.kind == EMPTY:
