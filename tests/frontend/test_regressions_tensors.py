@@ -270,3 +270,13 @@ def test_new_tensors_written_to_out():
         return (a * x[0], b, c, d) if x.sum() > 0 else (a, b * 2, torch.full((3,), 2.0, out=c), torch.zeros(2, 2, out=d))
 
     check(f, [torch.tensor([2.0, 3.0]), torch.tensor([-2.0, -3.0])])
+
+
+def test_sums_written_to_out():
+    """torch.cumsum with out= has a dtype of its own."""
+    def f(x):
+        out = torch.zeros(4)
+        torch.cumsum(x, 0, out=out[1:]), torch.sum(x, 0, out=out[0])
+        return out if x.sum() > 0 else -out
+
+    check(f, [torch.tensor([2.0, 3.0, 1.0]), torch.tensor([-2.0, -3.0, 1.0])])

@@ -191,7 +191,8 @@ def _find_functional(func) -> Any:
             op = getattr(packet, overload)
             if any(a.alias_info is not None and a.alias_info.is_write for a in op._schema.arguments):
                 continue
-            if sorted(wanted) == sorted((a.name, _plain(a)) for a in op._schema.arguments if not (is_out_variant(func) and a.name in _OF_NEW_ONES)):
+            mine = [(a.name, _plain(a)) for a in op._schema.arguments]
+            if sorted(wanted) == sorted(mine) or is_out_variant(func) and sorted(wanted) == sorted(a for a in mine if a[0] not in _OF_NEW_ONES):
                 return op
     raise CaptureRefusal(f"{func} writes in place and has no functional form", "use the form that returns a new tensor",
                          kind="inplace.op")
