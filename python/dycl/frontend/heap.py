@@ -389,8 +389,9 @@ class Heap:
             return found
         if key in self.pristine:
             return self.pristine[key]
+        if key in self.owner_of_dict:
+            return tuple(self.contents_in(overlay, self.owner_of_dict[key])[0].items()), None
         return contents_of(obj)
-
 
     def bury(self, overlay: Overlay, reached: set[int]) -> None:
         """Marks the objects of the active overlay that its state cannot reach; they are not put back again."""

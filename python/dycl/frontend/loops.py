@@ -359,9 +359,9 @@ class Loops:
     def _discard(self, entry: LoopEntry) -> None:
         """Forgets every state that came through this entry."""
         m = self.m
-        kept = [item for item in m.ready if entry.token not in item[2].lineage]
-        m.ready[:] = kept
+        m.ready[:] = [item for item in m.ready if entry.token not in item[2].lineage]
         heapq.heapify(m.ready)
+        m.group[:] = [s for s in m.group if entry.token not in s.lineage]
         m.finished = [s for s in m.finished if entry.token not in s.lineage]
 
 

@@ -93,7 +93,7 @@ class Machine:
         self.initial_overlay: Overlay | None = None  # states that the program starts with
         self.gradients_wanted = self.gradients_asked = False  # requires_grad was set; was read
         self.steps = 0
-        self._behind = 0  # states of the present group that have not run yet
+        self.group: list[State] = []  # states that are at one place, of which none has run yet
         self._decided: dict[int, bool] = {}  # for the present instruction, by value id
         self._sequence = itertools.count()
 
@@ -106,11 +106,9 @@ class Machine:
         self._enter(state, function, args, kwargs)
         self.push(state)
         while self.ready:
-            group = self.next_group()
-            self._behind = len(group)
-            for state in group:
-                self._behind -= 1
-                self.run_state(state)
+            self.group = self.next_group()
+            while self.group:
+                self.run_state(self.group.pop(0))
 
     def _enter(self, state: State, function, args: tuple, kwargs: dict) -> None:
         from .shims import call_entry
@@ -189,7 +187,7 @@ class Machine:
         while True:
             frame = state.frames[-1]
             info = frame.info
-            if not fresh and self.ready and frame.pc in info.joins and self._awaits(state) and self._waits(state):
+            if not fresh and frame.pc in info.joins and self._awaits(state) and self._waits(state):
                 return
             fresh = False
             if frame.pc in info.loop_body and not self.loops.arrive(state, frame):
@@ -222,7 +220,7 @@ class Machine:
 
     def _waits(self, state: State) -> bool:
         """Puts the state behind those that are not ahead of it. False if all are: it goes on."""
-        if not self._behind and state.is_before(self.ready[0][0]):
+        if not self.group and (not self.ready or state.is_before(self.ready[0][0])):
             return False
         self.push(state)
         return True
@@ -230,7 +228,8 @@ class Machine:
     def _awaits(self, state: State) -> bool:
         """Whether a state that is not ahead of this one might merge with it here: one that an outer frame keeps
         apart from it cannot before that frame goes on."""
-        return any(not self.merger.kept_apart(state, item[2]) for item in self.ready)
+        apart = self.merger.kept_apart
+        return any(not apart(state, other) for other in self.group) or any(not apart(state, item[2]) for item in self.ready)
 
     def step(self, state: State) -> bool:
         """One instruction. False: the state ended, was split or must wait."""
@@ -279,7 +278,7 @@ class Machine:
             self.finished.append(state)
             return False
         returned = len(state.frames) < depth
-        if self.ready and (returned or split and len(self.ready) >= self.options.max_apart):  # a place to meet
+        if (self.ready or self.group) and (returned or split and len(self.ready) >= self.options.max_apart):  # a place to meet
             return not self._waits(state)
         return True
 

@@ -81,7 +81,9 @@ def _reached_from(m, state: State, work: list) -> tuple[set[int], dict[int, Any]
         if x is None or isinstance(x, (str, int, float, bool, type, types.ModuleType, RtScalar)) or id(x) in seen:
             continue
         seen[id(x)] = x
-        if isinstance(x, (tuple, frozenset)):
+        if id(x) in heap.owner_of_dict:  # an object's own __dict__
+            work.append(heap.owner_of_dict[id(x)])
+        elif isinstance(x, (tuple, frozenset)):
             add_items(work, found, m.born, x)
         elif isinstance(x, RtArray):
             work.append(x.tensor)

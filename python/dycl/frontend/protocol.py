@@ -287,9 +287,8 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
             if policy.is_native_package(fn) and m.recorder.is_symbolic(args):
                 written = named_axes.written_out(fn, args, kwargs)
                 if written is not None:
-                    return m.recorder.native(written, (), {})
-            result = m.recorder.call(fn, args, kwargs)
-            return result if policy.is_torch(fn) else _adopt(m, result, (args, kwargs))
+                    return m.recorder.transaction(lambda: m.recorder.native(written, (), {}))
+            return _adopt(m, m.recorder.call(fn, args, kwargs), (args, kwargs))
         except AssertionError as error:  # shape functions assert what the kernels check
             raise RuntimeError(str(error)) from error
         except (AttributeError, KeyError, NotImplementedError, OSError) as error:
@@ -313,8 +312,7 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _adopt(m: Machine, result: Any, given: Any) -> Any:
-    """The lists and dicts that a call with tensors gives (dict.fromkeys) are new ones, but for those that it was given.
-    Those of torch's own Python (tree_map) stay as they are: a loop that carries them tries too many headers."""
+    """The lists and dicts that a call with tensors gives (dict.fromkeys, tree_map) are new ones, but for those that it was given."""
     if isinstance(result, (list, dict, tuple)) and not isinstance(result, torch.Size):
         known = set(_containers(given))
         for key, made in _containers(result).items():

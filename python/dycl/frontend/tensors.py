@@ -157,7 +157,7 @@ class Recorder(Exits, lifting.Lifting):
         try:
             yield
         except (NeedDecision, CaptureRefusal) as error:
-            self._pending = error
+            self._pending = error if self._depth else None  # outside of a transaction nobody would take it back
             raise
 
     def set_cell(self, cell: Cell, value: Value) -> None:

@@ -72,6 +72,9 @@ class ObjectUnifier:
                 self.apart("objects shared differently")
             return self.replaced[key][1]
         heap = self.m.heap
+        if key in heap.owner_of_dict:  # what it holds is its object's contents
+            self._behind(heap.owner_of_dict[key])
+            return obj
         if isinstance(obj, (type, types.ModuleType)) and key in self.diff:
             ca, cb = (heap.contents_in(state.overlay, obj)[0] for state in (self.a, self.b))
             if ca.keys() != cb.keys() or any(ca[name] is not cb[name] for name in ca):
@@ -108,7 +111,7 @@ class ObjectUnifier:
 
     def born_objects(self, a: Any, b: Any) -> Any:
         m = self.m
-        if not (m.is_born(a) and m.is_born(b)) or effects.hides(type(a)):
+        if not (m.is_born(a) and m.is_born(b)) or effects.hides(type(a)) or {id(a), id(b)} & m.heap.owner_of_dict.keys():
             self.apart(f"different {type(a).__name__} objects")
         if self._lengths_differ(a, b):
             return self.run_time_list(a, b)
