@@ -13,6 +13,7 @@ from .apart import Apart, Permuted
 from .facts import hull, joined
 from .graph import INT, Block, Edge, Goto, common_dominator
 from .likeness import Likeness
+from .loops import LoopEntry
 from .state import State
 from .unify import Unifier
 
@@ -132,6 +133,11 @@ def _in_different_loops(a: State, b: State) -> bool:
     for f, g in zip(a.frames, b.frames):
         for header in f.loops.keys() & g.loops.keys():
             ours, theirs = f.loops[header][0], g.loops[header][0]
-            if ours is not theirs and f.pc in f.info.loop_body[header] and not ours.mode == theirs.mode == "unroll":
+            if ours is not theirs and f.pc in f.info.loop_body[header] and not all(e.mode == "unroll" for e in _entries_of_one(ours, theirs)):
                 return True
     return False
+
+
+def _entries_of_one(a: LoopEntry, b: LoopEntry) -> set[LoopEntry]:
+    """These two, and the headers that only one of them lies behind."""
+    return {a, b} | set(a.chain()) ^ set(b.chain())
