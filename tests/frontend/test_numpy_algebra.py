@@ -130,3 +130,26 @@ def test_failures_that_would_be_caught_are_refused():
 
     with pytest.raises(dycl.CompileError, match="would catch"):
         dycl.compile(f, (torch.eye(2),))
+
+
+def test_weights_that_sum_to_zero():
+    def f(x):
+        a = x.numpy()
+        return float(np.average(a, weights=a - a[0]))
+
+    program = dycl.compile(f, (torch.tensor([1.0, 2.0, 4.0]),))
+    assert program(torch.tensor([2.0, 2.0, 5.0])) == f(torch.tensor([2.0, 2.0, 5.0]))
+    for call in (f, program):
+        with pytest.raises(ZeroDivisionError):
+            call(torch.tensor([3.0, 3.0, 3.0]))
+
+
+@pytest.mark.parametrize("fn", [lambda a: np.unique(a), lambda a: np.union1d(a, a), lambda a: np.unique(a, return_counts=True)[0]])
+def test_several_nan_are_one_to_numpy(fn):
+    def f(x):
+        return torch.from_numpy(np.asarray(fn(x.numpy())))
+
+    program = dycl.compile(f, (torch.tensor([1.0, 2.0, 1.0]),), verify=False)
+    assert torch.equal(program(torch.tensor([3.0, 2.0, 3.0])), f(torch.tensor([3.0, 2.0, 3.0])))
+    with pytest.raises(RuntimeError, match="several NaN"):
+        program(torch.tensor([float("nan"), 2.0, float("nan")]))

@@ -193,7 +193,18 @@ def average(arrays, a, axis=None, weights=None):
         refuse("average", "of integers, or with weights of another shape,")
     x, w = ((call(torch.flatten, (t,), {}) for t in (x, w)) if axis is None else (x, w))
     over = 0 if axis is None else axis
-    return arrays.wrap(call(torch.div, tuple(call(torch.sum, (t, over), {}) for t in (call(torch.mul, (x, w), {}), w)), {}))
+    top, bottom = (call(torch.sum, (t, over), {}) for t in (call(torch.mul, (x, w), {}), w))
+    _must_hold(arrays, call(torch.all, (call(torch.ne, (bottom, 0), {}),), {}), ZeroDivisionError, "Weights sum to zero, can't be normalized")
+    return arrays.wrap(call(torch.div, (top, bottom), {}))
+
+
+def _must_hold(arrays, truth: torch.Tensor, error: type, text: str) -> None:
+    """numpy raises where torch gives a number, or gives another one."""
+    holds = arrays.m.tensor_item(truth)
+    if not isinstance(holds, bool):
+        arrays.m.recorder.check(holds.value, text, error.__name__)
+    elif not holds:
+        raise error(text)
 
 
 @_named("cumprod")
@@ -313,12 +324,21 @@ def allclose(arrays, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
 # ---- sets -------------------------------------------------------------------------------------------------
 
 
+def _unique(arrays, t: torch.Tensor, **how: bool) -> Any:
+    """numpy takes all NaN for one, torch for as many."""
+    call = arrays.m.recorder.call
+    if t.dtype.is_floating_point:
+        missing = call(torch.sum, (call(torch.isnan, (t,), {}),), {})
+        _must_hold(arrays, call(torch.le, (missing, 1), {}), RuntimeError, "numpy.unique of several NaN is not compiled")
+    return call(torch.unique, (t,), how)
+
+
 @_named("unique")
 def unique(arrays, ar, return_index=False, return_inverse=False, return_counts=False):
     call, t = arrays.m.recorder.call, _array(arrays, ar)
     if not (return_index or return_inverse or return_counts):
-        return arrays.wrap(call(torch.unique, (t,), {}))
-    values, inverse, counts = call(torch.unique, (t,), {"return_inverse": True, "return_counts": True})
+        return arrays.wrap(_unique(arrays, t))
+    values, inverse, counts = _unique(arrays, t, return_inverse=True, return_counts=True)
     parts = [values]
     if return_index:
         flat = call(torch.flatten, (inverse,), {})
@@ -337,21 +357,21 @@ def _those(arrays, t: torch.Tensor, chosen: torch.Tensor) -> RtArray:
 @_named("setdiff1d")
 def setdiff1d(arrays, ar1, ar2, assume_unique=False):
     x, y = (arrays.m.recorder.call(torch.flatten, (t,), {}) for t in _parts(arrays, [ar1, ar2]))
-    x = x if assume_unique else arrays.m.recorder.call(torch.unique, (x,), {})
+    x = x if assume_unique else _unique(arrays, x)
     return _those(arrays, x, arrays.m.recorder.call(torch.isin, (x, y), {"invert": True}))
 
 
 @_named("intersect1d")
 def intersect1d(arrays, ar1, ar2):
     x, y = (arrays.m.recorder.call(torch.flatten, (t,), {}) for t in _parts(arrays, [ar1, ar2]))
-    x = arrays.m.recorder.call(torch.unique, (x,), {})
+    x = _unique(arrays, x)
     return _those(arrays, x, arrays.m.recorder.call(torch.isin, (x, y), {}))
 
 
 @_named("union1d")
 def union1d(arrays, ar1, ar2):
     parts = [arrays.m.recorder.call(torch.flatten, (t,), {}) for t in _parts(arrays, [ar1, ar2])]
-    return RtArray(arrays.m.recorder.call(torch.unique, (arrays.m.recorder.call(torch.cat, (parts,), {}),), {}))
+    return RtArray(_unique(arrays, arrays.m.recorder.call(torch.cat, (parts,), {})))
 
 
 @_named("delete")
