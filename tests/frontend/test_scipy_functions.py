@@ -58,3 +58,14 @@ def test_what_is_not_finite_raises():
     same(program(torch.eye(2) * 2), f(torch.eye(2) * 2))
     with pytest.raises(ValueError, match="infs or NaNs"):
         program(torch.full((2, 2), float("nan")))
+
+
+def test_a_matrix_whose_failure_would_be_caught_is_refused():
+    def f(x):
+        try:
+            return scipy.linalg.inv(x.numpy())
+        except np.linalg.LinAlgError:
+            return x.numpy()
+
+    with pytest.raises(dycl.CompileError, match="try"):
+        dycl.compile(f, (torch.eye(2),))

@@ -10,6 +10,7 @@ import functools
 import inspect
 from typing import Any, Callable
 
+import numpy as np
 import torch
 
 from .array_functions import _parts, _to, refuse
@@ -90,7 +91,7 @@ def logsumexp(arrays, a, axis=None, keepdims=False):
 
 def _finite(arrays, check: bool, *tensors: torch.Tensor) -> None:
     call = arrays.m.recorder.call
-    if arrays.m.may_catch(ValueError):
+    if arrays.m.may_catch(ValueError, np.linalg.LinAlgError):
         raise CaptureRefusal("scipy.linalg in a `try` that would catch its failure at run time", "test the matrix first", kind="try")
     for t in tensors if check else ():
         good = arrays.m.tensor_item(call(torch.all, (call(torch.isfinite, (t,), {}),), {}))
