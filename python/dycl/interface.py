@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from .arguments import Entering, by_place_or_name, extra_keywords, match, sharing
-from .frontend import places
+from .frontend import list_states, places
 from .frontend.inputs import InputError
 from .frontend.layout import fits
 from .frontend.parameterness import was_asked
@@ -46,8 +46,11 @@ class Interface:
     own: list = dataclasses.field(default_factory=list)  # tensors of the model that are given back as they are
     layouts: list = dataclasses.field(default_factory=list)  # how each input must lie in memory, where that matters (layout.py)
     kept: bool = False  # loaded from a file
-    failures: list = dataclasses.field(default_factory=list)  # (writes, origins) that a call may leave which raises
+    failures: list = dataclasses.field(default_factory=list)  # (writes, origins, lists) that a call may leave which raises
     origins: list = dataclasses.field(default_factory=list)  # per variant: (state, state) of attributes whose tensor is one from before, written in place
+    lists: list = dataclasses.field(default_factory=list)  # per variant: (id of owner, key) of lists of run-time length that are changed in place
+    list_states: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> what is known of such a list
+    own_containers: dict = dataclasses.field(default_factory=dict)  # name -> a list or dict of the model that is given back as it is
     replaced: list = dataclasses.field(default_factory=list)  # numbers of the states whose tensors a call may write and then replace
     at_risk: list = dataclasses.field(default_factory=list)  # numbers of the states whose tensors calls write in place
     apart: list = dataclasses.field(default_factory=list)  # pairs of tensors of which the model asks whether they are one
@@ -81,6 +84,8 @@ class Interface:
                      dict(captured.inputs.m.recorder.symbols.ranges), list(graph.input_names), inputs.argument_names,
                      captured.guards, random)
         result.held, result.origins, result.at_risk = outputs.held, outputs.origins, sorted(outputs.held_tensors.at_risk)
+        result.lists, result.list_states = outputs.lists, {place: state for place, (_, state, _) in inputs.lists.items()}
+        result.own_containers = outputs.own_containers
         result.replaced = sorted(outputs.held_tensors.replaced)
         result.failures = outputs.failures
         result.themselves, result.own = outputs.themselves, outputs.own
@@ -107,7 +112,8 @@ class Interface:
         result.recognise()
         for name, kind, owner, key in inputs.states:
             value = result._state(kind, owner, key)
-            result.initials[name] = value.detach().clone() if isinstance(value, torch.Tensor) else value
+            result.initials[name] = value.detach().clone() if isinstance(value, torch.Tensor) else [
+                x.clone() if isinstance(x, torch.Tensor) else x for x in value] if kind == "list" else value
         return result
 
     def watch(self, model: Any) -> None:
@@ -158,6 +164,7 @@ class Interface:
         if self.sharing is not None and sharing(list(given.values())) != self.sharing:
             raise InputError("lists, dicts or objects among the arguments are one where they were two at compile time, or the "
                              "other way round; compile again for these")
+        given.update(self.own_containers)
         for k, wanted in enumerate(self.gradients):
             if found[k].requires_grad != wanted:
                 raise InputError(f"{self.names[k]}: requires_grad is {found[k].requires_grad}, was {wanted} at compile time, and the model asks")
@@ -260,6 +267,11 @@ class Interface:
             return owner.detach()
         if kind == "kept":
             return self.initials[key]
+        if kind == "list":
+            found = list_states.column(self.list_states[id(owner), key[0]], places.read(owner, key[0]), key[1])
+            if found is None:
+                raise InputError(f"{places.label(owner, key[0])}: another kind of list than while compiling; compile again")
+            return found
         name = key[0] if kind == "slot" else key
         value = places.read(owner, name)
         if value is ABSENT and kind not in ("slot", "choice"):  # a number of the class, until the first call
@@ -300,7 +312,7 @@ class Interface:
                 originals[position].copy_(value)
         for state, argument in self.held[number] if self.held else ():
             new_states[state] = originals[argument]
-        self._write_back(new_states, writes, leaves, made)
+        self._write_back(new_states, writes, leaves, made, self.lists[number] if self.lists else ())
         return result
 
     def leave(self, kept: dict, new_states: list | None, originals: list) -> None:
@@ -309,12 +321,12 @@ class Interface:
             if name in kept:
                 with torch.no_grad():
                     originals[position].copy_(kept[name])
-        writes, origins = self.failures[kept["case"]] if "case" in kept and self.failures else ((), ())
+        writes, origins, lists = self.failures[kept["case"]] if "case" in kept and self.failures else ((), (), ())
         if new_states and self.at_risk:
             self._own_memory(new_states, [*kept.values(), *originals])
             self._write_tensors(origins, new_states, {k: kept[f"replaced{k}"] for k in self.replaced if f"replaced{k}" in kept})
         values = itertools.takewhile(lambda v: v is not ABSENT, (kept.get(f"write{k}", ABSENT) for k in itertools.count()))
-        self._write_back(new_states or [], writes, _numpy_leaves(values, (("static", "NoneType", None), writes)), Made(self._call.given))
+        self._write_back(new_states or [], writes, _numpy_leaves(values, (("static", "NoneType", None), writes)), Made(self._call.given), lists)
 
     def _own_memory(self, new_states: list, others: list) -> None:
         """A tensor that later calls write in place is in nobody else's memory: an engine may give one tensor for two equal values."""
@@ -338,8 +350,9 @@ class Interface:
             with torch.no_grad():
                 tensor.copy_(value)
 
-    def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: list) -> None:
+    def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: list, lists: Any = ()) -> None:
         fresh = [(vars(owner), name) for owner, name in self.appearing if name not in vars(owner)]
+        self._write_lists(new_states, lists)
         self._write_all(new_states, writes, leaves, made)
         for table, name in fresh:  # states come first, and not where the model put them
             if name in table:
@@ -358,10 +371,24 @@ class Interface:
                 path = self.containers.get(id(owner.obj))
                 _write(owner.obj if path is None else self._call.given[path], name, value)
 
+    def _write_lists(self, new_states: list, in_place: Any) -> None:
+        found: dict = {}
+        for (_, kind, owner, key), value in zip(self.states, new_states):
+            if kind == "list":
+                found.setdefault((id(owner), key[0]), (owner, key[0], []))[2].append(value)
+        for place, (owner, key, columns) in found.items():
+            made = list_states.items(self.list_states[place], columns)
+            if place in in_place:
+                places.read(owner, key)[:] = made
+            else:
+                places.write(owner, key, made)
+
     def _write_state(self, kind: str, owner: Any, key: Any, value: Any) -> None:
         if kind == "tensor":
             with torch.no_grad():
                 owner.copy_(value)
+        elif kind == "list":
+            pass  # _write_lists
         elif kind == "kept":
             self.initials[key] = value
         elif kind == "choice":
@@ -393,7 +420,7 @@ class Interface:
             "keywords": {k: to_json(t) for k, t in self.keywords.items()},
             "variants": [whole_to_json(body) for body, _ in self.variants],
             "writes": [self._writes_to_json(writes) for _, writes in self.variants],
-            "failures": [self._writes_to_json(writes) for writes, _ in self.failures],
+            "failures": [self._writes_to_json(writes) for writes, *_ in self.failures],
             "slots": self.slots, "written_inputs": self.written_inputs, "replaced": self.replaced, "names": self.names,
             "argument_names": self.argument_names,
             "states": [name for name, *_ in self.states],
@@ -422,7 +449,7 @@ class Interface:
                      [(from_json(t), _writes_from_json(w)) for t, w in itertools.zip_longest(data["variants"], data.get("writes", ()), fillvalue=())],
                      data["slots"], data["written_inputs"], [],
                      exceptions, {}, data["names"], data["argument_names"], [], data["random"])
-        loaded.failures = [(_writes_from_json(w), ()) for w in data.get("failures", [])]
+        loaded.failures = [(_writes_from_json(w), (), ()) for w in data.get("failures", [])]
         loaded.index_errors = data.get("index_errors", {})
         loaded.replaced = data.get("replaced", [])
         loaded.kept_inputs = data.get("kept_inputs", {})

@@ -152,17 +152,20 @@ class _Saved:
         self.tensors: list = []
         self.slots: list = []
         self.held: list = []  # tensors in attributes, written in place
+        self.lists: list = []  # and lists that calls change or replace
         for _, kind, owner, key in interface.states:
             if kind == "tensor":
                 self.tensors.append((owner, owner.detach().clone()))
             elif kind != "kept":
-                self._slot(owner, key[0] if kind == "slot" else key)
+                self._slot(owner, key[0] if kind in ("slot", "list") else key)
+                if kind == "list" and isinstance(found := places.read(owner, key[0]), list):
+                    self.lists.append((found, [*found]))
         interface.recognise()
         for number in interface.at_risk:
             tensor = interface.held_tensor(number)
             if tensor is not None:
                 self.held.append((tensor, tensor.detach().clone()))
-        for writes in (*(writes for _, writes in interface.variants), *(writes for writes, _ in interface.failures)):
+        for writes in (*(writes for _, writes in interface.variants), *(writes for writes, *_ in interface.failures)):
             for owner, name, _ in writes:
                 if id(owner.obj) not in interface.containers:  # the caller's containers are copied anyway
                     self._slot(owner.obj, name)
@@ -183,6 +186,8 @@ class _Saved:
         return values
 
     def restore(self) -> None:
+        for found, items in self.lists:
+            found[:] = items
         for owner, value in (*self.tensors, *self.held):
             with torch.no_grad():
                 owner.copy_(value)

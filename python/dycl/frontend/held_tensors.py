@@ -78,6 +78,9 @@ class HeldTensors:
         if any(stride == 0 and size != 1 for stride, size in zip(tensor.stride(), tensor.shape) if type(stride) is int):
             raise self._refusal(k, "a tensor whose elements share memory (expand)")
         self._check_list_element(end, cell)
+        if _cells(tensor) & end.list_cells:
+            _keep_apart(tensor)
+            raise self._refusal(k, "a tensor that a list holds from call to call, too")
         for j, other in end.tensors.items():
             if j != k and self._meet(tensor, other):
                 _keep_apart(tensor, other)
@@ -92,9 +95,10 @@ class HeldTensors:
 
     def _check_list_element(self, end: Any, cell: Any) -> None:
         """What came out of a list of run-time length is in that list, too; what a remembered function gave is remembered."""
-        if callable(cell.note) and not getattr(cell.note, "cells", ()):
-            if not isinstance(cell.note, AliasGuard) or any(isinstance(leaf, RtList) for leaf in end.others):
-                cell.note()
+        for note in (cell.note, *(part.note for part in getattr(cell.note, "cells", ()))):
+            if callable(note) and not getattr(note, "cells", ()):
+                if not isinstance(note, AliasGuard) or any(isinstance(leaf, RtList) for leaf in end.others):
+                    note()
 
     def _give_themselves(self, end: Any) -> None:
         """Results that are what an attribute holds from now on are that tensor."""

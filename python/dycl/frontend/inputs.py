@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from . import parameterness, places, shims
+from . import list_states, parameterness, places, shims
 from .diagnostics import CaptureRefusal
 from .graph import BOOL, FLOAT, INT, ScalarType, Value
 from .heap import slot_names
@@ -145,11 +145,15 @@ class Inputs:
         self.states: list[tuple[str, str, Any, Any]] = []  # (name, kind, owner, key)
         self.state_roots: dict[int, Any] = {}  # number of a state -> the storage of the tensor that an attribute holds at first
         choices: list = []  # (number, owner, key, values)
+        self.lists: dict[tuple, tuple] = {}  # (id of the owner, key) -> (the list as the program finds it, its state, the owner)
         self.choices: dict[str, list] = {}  # name -> the values that a choice stands for
         for (kind, _, key), (name, owner, example) in m.decisions.states.items():
             if kind == "tensor":
                 _, value = m.recorder.declare_state(owner, name)
                 self.states.append((name, "tensor", owner, None))
+            elif kind == "list":
+                list_states.enter(self, name, owner, key, example)
+                continue
             elif kind == "choice":
                 value = Value(INT, None, name)
                 self.choices[name] = example
@@ -162,13 +166,13 @@ class Inputs:
                 handle, value = m.recorder.input_tensor(example, name, None, open_axes=axes)
                 self.state_roots[len(self.states)] = m.recorder.roots[-1]
                 m.recorder.register_attribute((id(owner), key), m.recorder.roots[-1])
-                self._put(owner, key, handle)
+                self.put(owner, key, handle)
                 self.states.append((name, "attribute-tensor", owner, key))
             else:
                 scalar = {bool: BOOL, int: INT, float: FLOAT}[type(example)]
                 value = Value(scalar, None, name)
                 runtime = m.scalars.wrap(value)
-                self._put(owner, key, runtime)
+                self.put(owner, key, runtime)
                 self.states.append((name, scalar.kind, owner, key))
             m.graph.states.append((name, value))
         if choices:
@@ -194,7 +198,7 @@ class Inputs:
             made.append(handle)
         return filled(x, iter(made), m.new)
 
-    def _put(self, owner: Any, key: Any, value: Any) -> None:
+    def put(self, owner: Any, key: Any, value: Any) -> None:
         """Writes the runtime value where the program will read it, in every state of the capture."""
         from .heap import Overlay
 

@@ -151,6 +151,8 @@ class _Lowering:
             raise ValueError(f"the state '{name}' has no initial value")
         if isinstance(initial, torch.Tensor):
             return self.weights.name_of(initial, f"{name}.initial")
+        if isinstance(initial, list):
+            return [self.weights.name_of(x, f"{name}.initial{k}") if isinstance(x, torch.Tensor) else x for k, x in enumerate(initial)]
         return initial
 
     def results(self) -> None:

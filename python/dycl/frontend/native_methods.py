@@ -121,6 +121,8 @@ def object_method(m: Machine, s: State, owner: Any, name: str, args: tuple, kwar
         return name in ("acquire", "__enter__") or None  # one run is one thread: nobody to wait for
     if isinstance(owner, list) and name in ("insert", "pop", "sort", "reverse", "remove", "copy", "index", "count"):
         m.note_load(owner, "*")
+    if isinstance(owner, list) and name == "clear":
+        m.note_store(owner, "*")
     if isinstance(owner, list):
         special = _LIST.get(name)
         if special is not None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from . import callbacks, late_states, lookup, ndarrays, parameterness, places, policy, remembered
+from . import callbacks, late_states, list_states, lookup, ndarrays, parameterness, places, policy, remembered
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, Raise, Return, ScalarType, Span, TensorType, Value
@@ -37,7 +37,7 @@ from .runtime_text import RtText
 from .tables import RtView
 from .tensors import is_handle
 from .state import State
-from .structure import ABSENT, OPEN, Compound, Flattener, Number, Slot, alike, fits, opened, taken, tensors_of, types_of_keys
+from .structure import ABSENT, OPEN, Compound, Flattener, Number, Slot, alike, fits, opened, plain_object, taken, tensors_of, types_of_keys
 from .values import RtScalar
 
 
@@ -58,6 +58,8 @@ class End:
         self.others: list = []  # tensors and lists in the result and in what is written, but for states
         self.tensors: dict[int, Any] = {}  # number of a state -> the tensor that an attribute is left with
         self.state_values: list[Value] = []
+        self.list_cells: set[int] = set()  # ids of the storages whose values list states hold
+        self.lists: set[tuple] = set()  # (id of the owner, key) of list states that are left in the list that was there
         self.origins: dict[int, int] = {}  # number of a state that is written in place -> the state whose tensor it is left with
 
 
@@ -69,11 +71,13 @@ class Outputs:
         self.exceptions = Raised()
         self.ends: list[End] = []
         self.raising: list[End] = []
-        self.failures: list[tuple] = []  # (writes, origins) of ends that raise, where they differ
+        self.failures: list[tuple] = []  # (writes, origins, lists) of ends that raise, where they differ
         self.kept_inputs: dict[str, Any] = {}  # name under which a raise keeps an input -> its root
         self.appearing: list[tuple[Any, str]] = []  # (owner, name) of attributes that are not there at first, in the order in which they come
         self.own: list[torch.Tensor] = []  # of the model, given back as they are
         self.changed: set = set()  # (id of the owner, name) of what some path leaves different
+        self.written_containers: dict[int, set] = {}  # id of an object from outside -> the names or keys that some path leaves different
+        self.own_containers: dict[str, Any] = {}  # name -> a list or dict of the model that is given back
         self.owned: set | None = None  # ids of what belongs to the model
         self.place: Span | None = None  # the user's line that wrote what is looked at
         self.buffers = {id(machine.recorder.handle_of(owner)._dycl.cell) for _, kind, owner, _ in inputs.states if kind == "tensor"}
@@ -85,10 +89,19 @@ class Outputs:
             raise
 
     def _collect(self, machine) -> None:
+        heap = machine.heap
+        heap.save()
+        self.resized = {key for state in machine.finished for key, contents in state.overlay.contents.items()
+                        if isinstance(heap.objects[key], list) and isinstance(contents, tuple) and len(contents) != len(heap.pristine[key])}
         for state in machine.finished:
             machine.activate(state)
-            self.changed |= {(id(owner), name) for owner, name, value, initial in self._written_attributes(state)
-                             if not self.left_values.is_kept(owner, name, initial, value)}
+            for owner, name, value, initial in self._written_attributes(state):
+                if name == "+" or (id(owner), "*") in state.stored or not self.left_values.is_kept(owner, name, initial, value):
+                    self.changed.add((id(owner), name))
+                    self.written_containers.setdefault(id(owner), set()).add(name)
+        for state in machine.finished:
+            machine.activate(state)
+            self._note_given(state)
         for state in machine.finished:
             machine.activate(state)
             self._refuse_abandoned(state)
@@ -114,6 +127,16 @@ class Outputs:
             self._keep(end)
         self._begin_anew()
 
+    def _note_given(self, state: State) -> None:
+        """A list or dict of the model that is returned, or left under another name, is read: what this path does not write there is that of earlier calls."""
+        kind, payload = state.finished
+        given = [value for _, name, value, _ in self._written_attributes(state) if name not in ("*", "+")]
+        for x in _containers_in([*given, payload] if kind == "return" else given):
+            for name in self.written_containers.get(id(x), ()) if not self.m.is_born(x) and id(x) not in self.inputs.objects else ():
+                whole = isinstance(x, list) or name in ("*", "+")
+                if whole or (id(x), name) not in state.stored:
+                    self.m.loaded.setdefault((id(x), "*" if whole else name), x)
+
     def _begin_anew(self) -> None:
         if self.again:
             raise Restart(self.again)
@@ -134,7 +157,7 @@ class Outputs:
             if value is not initial:
                 kept[f"@{name}"] = value
         kept.update((f"replaced{k}", end.roots[id(root)]) for k in self.held_tensors.replaced if id(root := self.inputs.state_roots[k]) in end.roots)
-        left = (end.template[1], tuple(sorted(end.origins.items())))
+        left = (end.template[1], tuple(sorted(end.origins.items())), frozenset(end.lists))
         if any(left):  # beside the states
             if left not in self.failures:
                 self.failures.append(left)
@@ -186,7 +209,7 @@ class Outputs:
             if isinstance(owner, type):
                 raise CaptureRefusal(f"the class attribute {owner.__name__}.{name} is left changed by the model",
                                      "make it an attribute of the module", kind="class-attribute")
-            if ("choice", id(owner), name) in m.decisions.states:
+            if ("choice", id(owner), name) in m.decisions.states or ("list", id(owner), name) in m.decisions.states:
                 continue
             if raises and self._of_a_library(owner):
                 continue
@@ -222,7 +245,11 @@ class Outputs:
                 place = known
 
     def _argument(self, obj: Any) -> str | None:
-        """The path of a list, dict or object among the arguments."""
+        """The path of a list, dict or object among the arguments; a name for a list or dict of the model that calls change: these are given back themselves."""
+        if type(obj) in (list, dict) and id(obj) in self.written_containers and id(obj) not in self.inputs.objects and not self.m.is_born(obj):
+            known = next((name for name, x in self.own_containers.items() if x is obj), f"@{len(self.own_containers)}")
+            self.own_containers[known] = obj
+            return known
         return self.inputs.objects.get(id(obj), (None, None))[1]
 
     def _themselves(self, leaves: list) -> dict[int, tuple]:
@@ -309,7 +336,7 @@ class Outputs:
         for key, contents in state.overlay.contents.items():
             obj = heap.objects[key]
             before = heap.pristine[key]
-            if isinstance(obj, Cell) or self.m.is_born(obj) or before is contents:
+            if isinstance(obj, Cell) or self.m.is_born(obj) or before is contents and (key, "*") not in state.stored:
                 continue
             self.place = heap.written_at.get(key)
             if isinstance(obj, types.CellType):
@@ -321,7 +348,7 @@ class Outputs:
             if hasattr(type(obj), "dycl_contents"):
                 continue
             stored = {name for owner, name in state.stored if owner == key}
-            yield from changes(obj, before, contents, stored, (key, "*") in self.m.loaded)
+            yield from changes(obj, before, contents, stored, (key, "*") in self.m.loaded, key in self.resized)
         self.place = None
 
     def _check_state(self, owner: Any, name: Any, initial: Any, value: Any) -> None:
@@ -355,6 +382,8 @@ class Outputs:
             return
         if self._begin_choice(owner, name, initial, value):
             return
+        if list_states.declare(self, owner, list(owner)) if name == "*" and type(owner) is list else list_states.declare(self, initial, value):
+            return
         held = "absent at first" if initial is ABSENT else f"a {type(initial).__name__}"
         raise CaptureRefusal(
             f"the attribute {type(owner).__name__}.{name} ({held}) is read and changed by the model: "
@@ -371,6 +400,8 @@ class Outputs:
         states = self.m.decisions.states
         inside = _containers(initial)
         if any(id(x) == held for kind, held, _ in states if kind == "attribute" for x in inside):
+            if list_states.declare(self, initial, value):
+                return True
             raise _replaced_and_written(places.label(owner, name))
         states.pop(("attribute", id(owner), name), None)
         self._note_first(owner, name, initial)
@@ -391,7 +422,7 @@ class Outputs:
             if kind == "choice" and any(x is owner for value in values for x in _containers(value)):
                 raise _replaced_and_written(label)
 
-    def _choice(self, name: str, values: list, current: Any) -> int:
+    def _choice(self, name: str, owner: Any, key: Any, values: list, current: Any) -> int:
         """The number of the value that an attribute holds at an end of the program."""
         for k, value in enumerate(values):
             if fits(value, current, self.left_values.unchanged):
@@ -399,6 +430,8 @@ class Outputs:
         known = self.left_values.alternative(current)
         self._widen_slot(name, values, known)
         self._widen_numbers(name, values, known)
+        if (known is UNKNOWN or len(values) == _MOST_CHOICES) and list_states.declare(self, self.m.decisions.first.get((id(owner), key)), current):
+            self._begin_anew()
         if known is UNKNOWN or len(values) == _MOST_CHOICES:
             raise CaptureRefusal(f"the attribute {name} is read and changed by the model: a state between calls that is neither "
                                  "a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
@@ -488,7 +521,7 @@ class Outputs:
         seen: list[tuple] = []
         numbers: list[int] = []
         for end in self.ends:
-            key = (end.template, types_of_keys(end.template), tuple(kind_of_type(v.type) for v in end.values), self.held_tensors.exact_origins(end),
+            key = (end.template, types_of_keys(end.template), tuple(kind_of_type(v.type) for v in end.values), self.held_tensors.exact_origins(end), frozenset(end.lists),
                    tuple(end.themselves.get(v.id) for v in end.values if v.id in end.left))
             if key not in seen:
                 seen.append(key)
@@ -519,6 +552,7 @@ class Outputs:
                      for number in range(len(self.variants))]
         self.origins = [sorted(set.intersection(*(set(end.origins.items()) for end, n in zip(self.ends, numbers) if n == number)))
                         for number in range(len(self.variants))]
+        self.lists = [next(end.lists for end, n in zip(self.ends, numbers) if n == number) for number in range(len(self.variants))]
         m.graph.output_names = (["variant"] if len(self.variants) > 1 else []) + self._names(numbers, len(plan.types)) + [
             f"{root.name}_after" for root in self.written_inputs] + [f"{root.name}_before" for root in replaced]
         m.graph.output_states = state_names
@@ -558,10 +592,13 @@ class Outputs:
                 values.append(m.recorder.value_of_info(root.info))
                 continue
             self.place = m.heap.written_at.get(id(owner))
+            if kind == "list":
+                values.append(list_states.left(self, end, owner, *key))
+                continue
             attribute = key[0] if kind == "slot" else key
             current = places.read(owner, attribute)
             if kind == "choice":
-                chosen[id(owner), key] = number = self._choice(name, self.inputs.choices[name], current)
+                chosen[id(owner), key] = number = self._choice(name, owner, key, self.inputs.choices[name], current)
                 values.append(m.scalars.value(number))
                 continue
             if kind == "slot":
@@ -635,6 +672,19 @@ class _Owner:
 
     def __hash__(self) -> int:
         return id(self.obj)
+
+
+def _containers_in(values: list) -> list:
+    """The lists and dicts in values, and in what they hold."""
+    found: dict[int, Any] = {}
+    work = list(values)
+    while work:
+        x = work.pop()
+        if id(x) in found or not (isinstance(x, (list, dict, tuple)) or plain_object(x)):
+            continue
+        found[id(x)] = x
+        work += dict.values(x) if isinstance(x, dict) else tuple(x) if isinstance(x, (list, tuple)) else vars(x).values()
+    return [x for x in found.values() if isinstance(x, (list, dict))]
 
 
 def _containers(value: Any) -> list:

@@ -11,8 +11,8 @@ from .diagnostics import CaptureRefusal
 from .structure import ABSENT
 
 
-def changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool):
-    """`looked_at`: as a whole, so that it matters which keys are there, and in which order."""
+def changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool, resized: bool = False):
+    """`looked_at`: as a whole, so that it matters which keys are there, and in which order. `resized`: some path changes the length of this list."""
     if isinstance(obj, (dict, list, set)) and _attributes_differ(obj, before, after):
         raise CaptureRefusal(f"an attribute of a {type(obj).__name__} from outside, which is a container, is changed by the model",
                              "keep it in an attribute of the module", kind="write-back")
@@ -40,6 +40,9 @@ def changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool):
                     raise CaptureRefusal(f"the attribute {name} of an object from outside is deleted", kind="delattr")
         return
     if isinstance(obj, list):
+        if resized and "*" in stored:  # cleared, or filled anew
+            yield obj, "*", list(after), list(before)
+            return
         if len(after) >= len(before) and all(x is y for x, y in zip(before, after)):
             if len(after) > len(before):
                 yield obj, "+", list(after[len(before):]), list(before)

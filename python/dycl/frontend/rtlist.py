@@ -261,7 +261,7 @@ class Lists:
 
     def refuse(self, x: RtList, refusal: CaptureRefusal) -> None:
         """Begins anew with the elements kept apart, if the list became one of run time by a merge of states."""
-        if x.guard is not None:
+        if x.guard is not None and not getattr(x.guard, "final", False):
             x.guard()
         raise refusal
 
@@ -328,6 +328,11 @@ class Lists:
         return (item,)
 
     def set(self, x: RtList, key: Any, item: Any) -> None:
+        if type(key) is slice and key == slice(None) and isinstance(item, (list, tuple, RtList)):
+            new = self.frozen(item, False) if item is x else item
+            self.m.heap.touch(x)
+            x.values = tuple(self._host("list.new", [], v.type) for v in x.values)
+            return self.extend(x, new)
         if isinstance(key, slice):
             self.refuse(x, CaptureRefusal("a slice is assigned in a list whose length is known only at run time",
                                           "make a new list: a + b", kind="list.slice"))

@@ -192,6 +192,7 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
         return protocol.call_then(m, s, method, (container, key, value), {}, protocol.drop)
     if isinstance(container, (list, collections.deque)):
         key = static_index(m, key, length(container), _INDEX.get(type(container), "list assignment index"))
+        _note_slice(m, container, key)
         if isinstance(key, slice) and not isinstance(value, (list, tuple, str, RtList)):
             return protocol.call_then(m, s, m.shim("assign_slice"), (container, key, value), {}, protocol.drop)
         if isinstance(key, slice) and isinstance(value, RtList):
@@ -210,6 +211,12 @@ def set_item(m: Machine, s: State, container: Any, key: Any, value: Any) -> Any:
     return None
 
 
+def _note_slice(m: Machine, container: Any, key: Any) -> None:
+    """What is left depends on what there was, unless all of it is replaced."""
+    if isinstance(key, slice):
+        (m.note_store if key == slice(None) else m.note_load)(container, "*")
+
+
 def delete_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if isinstance(container, RtList):
         m.lists.pop(container, key)
@@ -219,6 +226,10 @@ def delete_item(m: Machine, s: State, container: Any, key: Any) -> Any:
         return protocol.call_then(m, s, method, (container, key), {}, protocol.drop)
     if isinstance(container, (list, collections.deque)):
         key = static_index(m, key, length(container), _INDEX.get(type(container), "list assignment index"))
+        if isinstance(key, slice):
+            _note_slice(m, container, key)
+        else:
+            m.note_load(container, "*")
     elif isinstance(container, dict) and keys.at_run_time(key):
         key = keys.present_key(m, key, container, KeyError(key))
     if isinstance(container, dict):
