@@ -449,6 +449,22 @@ class TwoNames(Module):
         return self.g * 2
 
 
+class TwoNamesOfAKnownTensor(Module):
+    """Its contents are the same in every first call."""
+
+    def __init__(self):
+        super().__init__()
+        self.g = None
+
+    def forward(self, x):
+        if self.h is None:
+            self.h = torch.zeros(2)
+        if self.g is None:
+            self.g = self.h
+        self.h[1:].sub_(1)
+        return self.h, self.g
+
+
 class OneTensorTwice(Module):
     def forward(self, x):
         if self.h is None:
@@ -513,7 +529,7 @@ class Resized(Module):
 ARGUMENT, BOTH = "an argument, or a tensor that the model holds elsewhere", "is left with .* later writes would change both"
 
 
-@pytest.mark.parametrize("cls, match", [(KeptArgument, ARGUMENT), (TwoNames, BOTH), (OneTensorTwice, BOTH), (ViewReturned, "another view, is returned"),
+@pytest.mark.parametrize("cls, match", [(KeptArgument, ARGUMENT), (TwoNames, BOTH), (TwoNamesOfAKnownTensor, BOTH), (OneTensorTwice, BOTH), (ViewReturned, "another view, is returned"),
                                         (NamedByAnother, "another name holds, too, at first"), (Parameter, "."), (Spread, "share memory"),
                                         (Resized, "resize_ changes a tensor's shape")], ids=lambda p: getattr(p, "__name__", ""))
 def test_refused(cls, match):

@@ -85,6 +85,10 @@ class HeldTensors:
             if j != k and self._meet(tensor, other):
                 _keep_apart(tensor, other)
                 raise self._refusal(k, f"what {self._name(j)} holds, too")
+        meeting = [other for other in end.choice_tensors if self._meet(tensor, other)]
+        if len(meeting) > (self.inputs.states[k][1] == "slot"):  # beside itself
+            _keep_apart(tensor, *meeting)
+            raise self._refusal(k, "what another attribute holds, too")
         for other in tensors_in(end.others):
             if self._meet(tensor, other) and other._dycl is not tensor._dycl:
                 _keep_apart(tensor, other)

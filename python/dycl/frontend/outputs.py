@@ -57,6 +57,7 @@ class End:
         self.left: set[int] = set()  # ids of values left in attributes that are buffers written in place, or views of them
         self.others: list = []  # tensors and lists in the result and in what is written, but for states
         self.tensors: dict[int, Any] = {}  # number of a state -> the tensor that an attribute is left with
+        self.choice_tensors: list = []  # all tensors in attributes that hold one of a few values, known ones too
         self.state_values: list[Value] = []
         self.list_cells: set[int] = set()  # ids of the storages whose values list states hold
         self.lists: set[tuple] = set()  # (id of the owner, key) of list states that are left in the list that was there
@@ -600,6 +601,7 @@ class Outputs:
             if kind == "choice":
                 chosen[id(owner), key] = number = self._choice(name, owner, key, self.inputs.choices[name], current)
                 values.append(m.scalars.value(number))
+                end.choice_tensors += [self._handle(t) for t in tensors_of(current)]
                 continue
             if kind == "slot":
                 if chosen[id(owner), attribute] != key[1]:
