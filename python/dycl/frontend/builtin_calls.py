@@ -125,7 +125,7 @@ class BoundSpecial:
             return None
         if self.name == "throw":
             return _throw_into(m, s, self.obj, args)
-        raise CaptureRefusal(f"generator.{self.name}", kind="generator")
+        raise CaptureRefusal(f"{instances.type_of(m, self.obj).__name__}.{self.name}", kind="generator")
 
 
 def _throw_into(m: Machine, s: State, generator: MGenerator, args: tuple) -> Any:
@@ -161,12 +161,13 @@ def special_attribute(m: Machine, s: State, obj: Any, name: str) -> Any:
         if not hasattr(kind, name):
             raise AttributeError(f"'{kind.__module__}.{kind.__name__}' object has no attribute '{name}'")
         return m.arrays.attribute(obj, name)
-    if isinstance(obj, MGenerator):
-        if not hasattr(types.GeneratorType, name):
-            raise AttributeError(f"'generator' object has no attribute '{name}'")
+    if isinstance(obj, iterators.OURS):
+        kind = instances.type_of(m, obj)
+        if name == "__class__":
+            return kind
+        if not hasattr(kind, name):
+            raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
         return BoundSpecial(obj, name)
-    if isinstance(obj, iterators.OURS) and not hasattr(_ITERATOR, name):
-        raise AttributeError(f"'{_ITERATOR.__name__}' object has no attribute '{name}'")
     if isinstance(obj, RtList):
         if not hasattr([], name):
             raise AttributeError(f"'list' object has no attribute '{name}'")
@@ -189,7 +190,6 @@ def _ask_logging(fn: Any) -> Any:
     return lambda m, s, args, kwargs: NotImplemented if m.has_runtime(args) or m.has_runtime(kwargs) else fn(*args, **kwargs)
 
 
-_ITERATOR = type(iter([]))
 _PLAIN = {"dtype", "device", "layout", "ndim", "is_cuda", "is_sparse", "is_quantized", "is_meta", "is_mkldnn", "is_mps",
           "is_xla", "is_xpu", "is_nested", "names", "itemsize", "_is_param"}
 

@@ -15,10 +15,12 @@ from . import iterators, keys, lookup, operators, places, protocol, remembered, 
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .graph import BOOL, HostNode
+from .heap import held
 from .iterators import RtRange
 from .machine import PUSHED
 from .rtlist import RtList
-from .values import RtFloat, RtScalar
+from .runtime_text import RtText
+from .values import RtBool, RtFloat, RtInt, RtScalar
 from .handlers import handles
 
 
@@ -110,8 +112,16 @@ def _from_iterable(native, shim, keeps=()):
 handles(list)(_from_iterable(list, shims.make_list))
 handles(tuple)(_from_iterable(tuple, shims.make_tuple, (tuple,)))
 handles(set)(_from_iterable(set, shims.make_set))
-handles(collections.deque)(lambda m, s, args, kwargs: m.new(collections.deque(*args, **kwargs)) if not args or isinstance(
-    args[0], (list, tuple)) else NotImplemented)
+
+
+@handles(collections.deque)
+def _deque(m, s, args, kwargs):
+    given = {**dict(zip(("iterable", "maxlen"), args)), **kwargs}
+    items = iterators.materialise(m, given.get("iterable", ()))
+    if items is None and not isinstance(given["iterable"], RtList) and len(args) < 3 and given.keys() <= {"iterable", "maxlen"}:
+        return protocol.call(m, s, shims_iterators.make_deque, (given["iterable"], given.get("maxlen")), {})
+    return m.new(collections.deque(*(items if k == 0 else a for k, a in enumerate(args)), **kwargs)) if items is not None else NotImplemented
+
 
 
 def _dict(cls):
@@ -207,6 +217,7 @@ for _fn, _shim in ((enumerate, shims_iterators.enumerate_), (map, shims_iterator
                    (functools.cmp_to_key, shims.cmp_to_key), (itertools.starmap, shims_iterators.starmap_),
                    (itertools.islice, shims_iterators.islice_), (itertools.pairwise, shims_iterators.pairwise_),
                    (itertools.zip_longest, shims_iterators.zip_longest_), (itertools.compress, shims_iterators.compress_),
+                   (itertools.repeat, shims_iterators.repeat_),
                    *(((itertools.batched, shims_iterators.batched_),) if sys.version_info >= (3, 12) else ())):
     handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: protocol.call(m, s, _shim, args, kwargs))
 
@@ -216,9 +227,26 @@ for _fn, _shim in ((enumerate, shims_iterators.enumerate_), (map, shims_iterator
 def _tee(m, s, args, kwargs):
     """Of a sequence: iterators that know nothing of each other."""
     count = args[1] if len(args) == 2 else 2
-    if not args or kwargs or type(count) is not int or count < 0 or not isinstance(args[0], (list, tuple, range, RtList)):
+    if not args or kwargs or type(count) is not int or count < 0:
         return NotImplemented
+    if not isinstance(args[0], (list, tuple, range, RtList)):
+        return protocol.call(m, s, shims_iterators.tee_, args, {})
     return tuple(iterators.get_iter(m, s, args[0]) for _ in range(count))
+
+
+def _of_lists(fn, one):
+    """`one`: its other arguments are numbers."""
+    def call(m, s, args, kwargs):
+        sources = args[:1] if one else args
+        if all(isinstance(x, (list, tuple, str, range, dict, set, frozenset)) for x in sources):
+            return NotImplemented
+        return protocol.call(m, s, shims_iterators.of_lists, (fn, sources, args[len(sources):], kwargs), {})
+
+    return call
+
+
+for _fn in (itertools.product, itertools.permutations, itertools.combinations, itertools.combinations_with_replacement):
+    handles(_fn)(_of_lists(_fn, _fn is not itertools.product))
 
 
 handles(shims.keep_remembered)(lambda m, s, args, kwargs: remembered.keep(m, args[0]))
@@ -246,13 +274,14 @@ def _reversed(m, s, args, kwargs):
 
 
 for _fn, _shim in ((any, shims.any_), (all, shims.all_)):
-    handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: protocol.call(m, s, _shim, args, kwargs))
+    handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: protocol.call(m, s, _shim, tuple(_unordered(m, a, None) for a in args), kwargs))
 
 
 @handles(sum)
 def _sum(m, s, args, kwargs):
+    args = (_unordered(m, args[0], None), *args[1:])
     items = args[0]
-    if isinstance(items, (list, tuple)) and not m.has_runtime(items) and len(args) == 1 and not kwargs:
+    if isinstance(items, (list, tuple)) and len(args) == 1 and not kwargs and all(type(x) in (int, float, bool) for x in held(items)):
         return sum(items)
     return protocol.call(m, s, shims.sum_ if sys.version_info < (3, 12) else shims.sum_compensated, args, kwargs)
 
@@ -263,7 +292,7 @@ def _extreme(native, shim):
         items = _unordered(m, args[0], key) if len(args) == 1 else args
         if key is None and isinstance(items, (list, tuple, dict, set, range)) and not m.has_runtime(items) and all(
                 type(x) in (int, float, str, bool, tuple) for x in items):
-            return native(*args, **kwargs)
+            return native(*(args if len(args) > 1 else (items,)), **kwargs)
         if key is None and len(args) == 2 and any(isinstance(a, RtScalar) for a in args) and _same_kind(args):
             return _scalar_extreme(m, native.__name__, args)
         return protocol.call(m, s, shim, (items, key, default), {})
@@ -300,6 +329,20 @@ def _sorted(m, s, args, kwargs):
             type(x) in (int, float, str, bool, tuple) for x in items):
         return m.new(sorted(items, **kwargs))
     return protocol.call(m, s, shims.sorted_, args, kwargs)
+
+
+@handles(shims.inserted)
+def _inserted(m, s, args, kwargs):
+    items, order, _ = args
+    few = len(order) <= 3 and all(isinstance(k, (float, RtFloat)) for k in order) if type(order) is list else True
+    if few or all(map(_is_in_order, order)):
+        return protocol.call(m, s, shims.inserted_from_the_end, args, {})
+    return NotImplemented
+
+
+def _is_in_order(key):
+    """Values of its kind are always in order: none of them is no number, and nobody counts comparisons."""
+    return all(map(_is_in_order, key)) if type(key) is tuple else type(key) in (int, bool, str, RtInt, RtBool, RtText)
 
 
 @handles(heapq.nlargest)

@@ -80,6 +80,7 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, decisions: De
             inputs = Inputs(machine, fn, args, kwargs)
             machine.start(inputs.callable, inputs.args, inputs.kwargs)
             outputs = Outputs(machine, inputs)
+            _check_ends(machine)
             _check_guards(machine)
             _check_layout(machine)
         if machine.warnings:
@@ -101,6 +102,18 @@ def _unroll_counting(machine: Machine) -> None:
     if not machine.counting <= machine.decisions.unroll_loops:
         machine.decisions.unroll_loops |= machine.counting
         raise Restart("unrolling loops that only count")
+
+
+def _check_ends(machine: Machine) -> None:
+    """Every path must lead somewhere. A loop in a generator may be begun anew long after states that have left it met others that never
+    came through it, and those are forgotten with them."""
+    lost = next((block for block in machine.graph.reachable_blocks() if block.exit is None), None)
+    if lost is None:
+        return
+    if machine.loops.begun_anew <= machine.decisions.never_begun_anew:
+        raise CaptureRefusal("the paths of this loop cannot be followed to their ends", span=lost.span, kind="internal")
+    machine.decisions.never_begun_anew |= machine.loops.begun_anew
+    raise Restart("unrolling loops that were begun anew")
 
 
 def _check_layout(machine: Machine) -> None:

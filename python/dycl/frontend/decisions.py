@@ -14,6 +14,7 @@ class Decisions:
         self.guessed_tables: set = set()  # those of them that were made so because paths were many
         self.tables_in_vain = False  # what that led to was refused
         self.unroll_loops: set = set()  # (code, GET_ITER): a back edge was tried and led to a refusal
+        self.never_begun_anew: set = set()  # (code, loop header): unrolled, for its states met others that had not come through it
         self.states: dict = {}  # (kind, id...) -> declared state slots
         self.first: dict = {}  # (id of the owner, key) -> what an attribute that is a state holds before the first call
         self.unread: dict = {}  # (id of the owner, key) -> an attribute that is written and that no path had read before (late_states.py)

@@ -7,16 +7,17 @@ NotImplemented (then the call takes its usual way).
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
-_HANDLERS: dict[int, Any] = {}
+_HANDLERS: dict[Any, Any] = {}
 _KEEP: list = []  # so that no other object takes the identity of one that is registered
 
 
 def handles(*functions):
     def register(f):
         for fn in functions:
-            _HANDLERS[id(fn)] = f
+            _HANDLERS[_key(fn)] = f
             _KEEP.append(fn)
         return f
 
@@ -24,7 +25,13 @@ def handles(*functions):
 
 
 def find(fn: Any) -> Any:
-    return _HANDLERS.get(id(fn))
+    return _HANDLERS.get(_key(fn))
+
+
+def _key(fn: Any) -> Any:
+    """A class method of native code (itertools.chain.from_iterable) is another object each time it is asked for."""
+    owner = fn.__self__ if type(fn) is types.BuiltinFunctionType else None
+    return (id(owner), fn.__name__) if isinstance(owner, type) else id(fn)
 
 
 def ignore(m, s, args, kwargs):

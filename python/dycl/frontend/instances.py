@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import collections
+import itertools
 import types
 from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from . import iterators, keys, parameterness, tables
+from . import iterators, keys, parameterness, shims_iterators as shims, tables
 from .machine import Machine
 from .rtlist import RtList
 from .runtime_text import RtText
@@ -21,8 +23,8 @@ def is_instance(m: Machine, value: Any, kinds: Any) -> bool:
         return isinstance(EXAMPLES[value.kind], kinds)
     if isinstance(value, RtText):
         return isinstance("", kinds)
-    if isinstance(value, iterators.MGenerator):
-        return isinstance((x for x in ()), kinds)
+    if isinstance(value, iterators.OURS):
+        return isinstance(_iterator_like(value), kinds)
     if m.is_array(value):
         return m.arrays.is_instance(value, kinds)
     if isinstance(value, RtList):
@@ -58,7 +60,32 @@ def type_of(m: Machine, value: Any) -> type:
         return tuple if value.frozen else list
     if isinstance(value, keys.TABLES):
         return type(_empty(value))
+    if isinstance(value, iterators.OURS):
+        return type(_iterator_like(value))
     return type(value)
+
+
+_GENERATORS = {shims.enumerated: enumerate(()), shims.zipped: zip(), shims.mapped: map(str, ()), shims.filtered: filter(None, ()),
+               shims.chained: itertools.chain(), shims.taken: itertools.takewhile(bool, ()), shims.sliced: itertools.islice((), 0),
+               shims.grouped: itertools.groupby(()), shims.accumulated: itertools.accumulate(()), shims.dropped: itertools.dropwhile(bool, ()),
+               shims.left: itertools.filterfalse(None, ()), shims.spread: itertools.starmap(bool, ()), shims.pairs: itertools.pairwise(()),
+               shims.filled: itertools.zip_longest(), shims.compressed: itertools.compress((), ())}
+_LIVE = {"keys": iter({}), "values": iter({}.values()), "items": iter({}.items()), "items of": iter(set()), "places": iter(collections.deque()),
+         "reversed": reversed([])}
+
+
+def _iterator_like(value: Any) -> Any:
+    """An iterator of the kind that Python gives."""
+    if isinstance(value, iterators.MGenerator):
+        return _GENERATORS.get(value.function) or (x for x in ())
+    if isinstance(value, iterators.NativeIter):
+        return value.source
+    if isinstance(value, iterators.LiveIter):
+        return _LIVE[value.kind]
+    if isinstance(value, iterators.RtRangeIter):
+        return iter(range(0))
+    sequence = value.sequence if isinstance(value, iterators.SeqIter) else ()
+    return iter(next(k() for k in (list, str, bytes, tuple) if isinstance(sequence, k))) if not isinstance(sequence, range) else iter(range(0))
 
 
 def _empty(table: Any) -> Any:

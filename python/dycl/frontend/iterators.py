@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import gc
+import operator
 from typing import Any
 
 from . import shims_iterators
@@ -68,6 +69,8 @@ class LiveIter(SeqIter):
             raise RuntimeError("dictionary changed size during iteration" if isinstance(owner, dict) else
                                "Set changed size during iteration" if isinstance(owner, set) else
                                "deque mutated during iteration")
+        if isinstance(owner, dict) and k <= len(self.sequence) and not all(map(operator.is_, own.__iter__(owner), self.sequence)):
+            raise CaptureRefusal("a dict whose keys change while it is iterated", "iterate over list(...)", kind="iterator")
         if k >= len(self.sequence):
             return DONE
         key = self.sequence[k]
@@ -77,8 +80,6 @@ class LiveIter(SeqIter):
             return key
         if kind == "places":
             return own.__getitem__(owner, key)
-        if not own.__contains__(owner, key):
-            raise CaptureRefusal("a dict whose keys change while it is iterated", "iterate over list(...)", kind="iterator")
         value = own.__getitem__(owner, key)
         return key if kind == "keys" else value if kind == "values" else (key, value)
 
@@ -149,9 +150,10 @@ class RtTensorIter:
 class MGenerator:
     """A generator of interpreted code; `frame` is its suspended frame, None when running or done."""
 
-    __slots__ = ("_frame", "_shared", "done", "__weakref__")
+    __slots__ = ("_frame", "_shared", "done", "function", "__weakref__")
 
     def __init__(self, frame: Frame):
+        self.function = frame.function
         frame.generator = None  # set while it runs: a suspended frame must not keep its generator alive
         self.frame = frame
         self.done = False
@@ -258,6 +260,7 @@ def next_item(m: Machine, s: State, iterator: Any, exhausted, sent: Any = None) 
         return item
     if isinstance(iterator, SeqIter):
         if iterator.index >= len(iterator.sequence):
+            _exhaust(m, iterator)
             return DONE
         item = iterator.sequence[iterator.index]
         m.heap.touch(iterator)
@@ -280,6 +283,13 @@ def next_item(m: Machine, s: State, iterator: Any, exhausted, sent: Any = None) 
     if lookup.python_method(iterator, "__next__") is None and not m.is_born(iterator):
         raise CaptureRefusal(f"a {type(iterator).__name__} from outside is moved on", "pass in what it gives", kind="iterator")
     return protocol.call(m, s, method, (), {})  # StopIteration ends the loop in Machine.unwind
+
+
+def _exhaust(m: Machine, iterator: SeqIter) -> None:
+    """An iterator that has ended stays so, whatever the list gets afterwards."""
+    if isinstance(iterator.sequence, list) and type(iterator) is SeqIter:
+        m.heap.touch(iterator)
+        iterator.sequence, iterator.index = (), 0
 
 
 def _next_native(m: Machine, iterator: NativeIter) -> Any:
@@ -387,6 +397,7 @@ def materialise(m: Machine, source: Any) -> list | tuple | None:
             items = [m.arrays.row(x) for x in items]
         m.heap.touch(source)
         source.index += len(items)
+        _exhaust(m, source)
         return items
     if m.is_array(source) and source.tensor.dim() and type(source.tensor.shape[0]) is int:
         return [m.arrays.row(x) for x in m.arrays.rows(source)]

@@ -27,12 +27,12 @@ from .unify import Unifier
 from .unify_aliases import AliasGuard
 from .unify_lists import ListLeaf
 from .rtlist import RtList
-from .shims_iterators import enumerate_, filter_, map_, takewhile_, zip_
+from .shims_iterators import enumerated, filtered, mapped, taken, zipped
 from .state import NULL, Frame, State
 from .values import RtInt, RtScalar
 
 _RESUMING = ("FOR_ITER", "SEND")  # the frame above is a generator's: the loop ends when that ends
-_ONE_BY_ONE = (enumerate_, map_, filter_, takewhile_)  # they are one loop over what they are given
+_ONE_BY_ONE = (enumerated, mapped, filtered, taken)  # they are one loop over what they are given
 
 
 class LoopEntry:
@@ -67,6 +67,7 @@ class LoopEntry:
 class Loops:
     def __init__(self, machine):
         self.m = machine
+        self.begun_anew: set = set()  # (code, header) of loops whose states were forgotten once
 
     # ---- observations ------------------------------------------------------------------
 
@@ -163,7 +164,7 @@ class Loops:
         if isinstance(iterator, (SeqIter, NativeIter)):
             return True
         frame = iterator.frame if isinstance(iterator, MGenerator) else None
-        if frame is not None and frame.function is zip_:
+        if frame is not None and frame.function is zipped:
             sources = frame.locals[frame.info.local_index["iterators"]]
             return type(sources) is list and any(map(self._counts_off, sources))
         known = frame is not None and frame.function in _ONE_BY_ONE
@@ -172,6 +173,8 @@ class Loops:
     def _enter(self, state: State, frame: Frame, header: int, iteration: int) -> None:
         entry = LoopEntry(header)
         entry.span = self.m.span_of(state)
+        if (frame.info.code, header) in self.m.decisions.never_begun_anew:
+            entry.mode = "unroll"
         frame.loops[header] = (entry, iteration)
         state.lineage |= {entry.token}
         self.m.heap.save()
@@ -359,6 +362,7 @@ class Loops:
     def _discard(self, entry: LoopEntry) -> None:
         """Forgets every state that came through this entry."""
         m = self.m
+        self.begun_anew.add((entry.snapshot.frames[-1].info.code, entry.header))
         m.ready[:] = [item for item in m.ready if entry.token not in item[2].lineage]
         heapq.heapify(m.ready)
         m.group[:] = [s for s in m.group if entry.token not in s.lineage]

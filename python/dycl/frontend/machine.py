@@ -448,7 +448,7 @@ class Machine:
             if frame.generator is not None:
                 self.heap.touch(frame.generator)
                 frame.generator.finish()
-                if isinstance(error, StopIteration):
+                if isinstance(error, StopIteration) and not frame.hidden:  # map(next, ...) just ends
                     error = ended_by(error)
             state.frames.pop()
             popped = True

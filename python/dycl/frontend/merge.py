@@ -13,7 +13,6 @@ from .apart import Apart, Permuted
 from .facts import hull, joined
 from .graph import INT, Block, Edge, Goto, common_dominator
 from .likeness import Likeness
-from .loops import LoopEntry
 from .state import State
 from .unify import Unifier
 
@@ -130,14 +129,4 @@ class Merger:
 
 def _in_different_loops(a: State, b: State) -> bool:
     """They came into a loop apart, and one of the two may still begin it anew, which forgets all that came through it."""
-    for f, g in zip(a.frames, b.frames):
-        for header in f.loops.keys() & g.loops.keys():
-            ours, theirs = f.loops[header][0], g.loops[header][0]
-            if ours is not theirs and f.pc in f.info.loop_body[header] and not all(e.mode == "unroll" for e in _entries_of_one(ours, theirs)):
-                return True
-    return False
-
-
-def _entries_of_one(a: LoopEntry, b: LoopEntry) -> set[LoopEntry]:
-    """These two, and the headers that only one of them lies behind."""
-    return {a, b} | set(a.chain()) ^ set(b.chain())
+    return any(f.in_another_loop(g) for f, g in zip(a.frames, b.frames))

@@ -288,7 +288,8 @@ def _run_native(m: Machine, fn: Any, args: tuple, kwargs: dict) -> Any:
                 written = named_axes.written_out(fn, args, kwargs)
                 if written is not None:
                     return m.recorder.transaction(lambda: m.recorder.native(written, (), {}))
-            return _adopt(m, m.recorder.call(fn, args, kwargs), (args, kwargs))
+            result = m.recorder.call(fn, args, kwargs)
+            return m.new(iterators.NativeIter(result)) if effects.is_native_iterator(result) else _adopt(m, result, (args, kwargs))
         except AssertionError as error:  # shape functions assert what the kernels check
             raise RuntimeError(str(error)) from error
         except (AttributeError, KeyError, NotImplementedError, OSError) as error:

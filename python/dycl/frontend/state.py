@@ -88,6 +88,17 @@ class Frame:
         path.append(info.rank[pc])
         return tuple(path)
 
+    def in_another_loop(self, other: "Frame") -> bool:
+        """Whether the two came into the loop they are in apart, and one of them may still begin it anew."""
+        for header in self.loops.keys() & other.loops.keys():
+            ours, theirs = self.loops[header][0], other.loops[header][0]
+            if ours is theirs or self.pc not in self.info.loop_body[header]:
+                continue
+            apart = {ours, theirs} | set(ours.chain()) ^ set(theirs.chain())  # the two, and the headers that only one of them lies behind
+            if not all(entry.mode == "unroll" for entry in apart):
+                return True
+        return False
+
     @property
     def instr(self):
         return self.info.instrs[self.pc]

@@ -247,6 +247,8 @@ class ObjectUnifier:
                 self.apart("generators at different places")
             if fa is None:
                 return ca
+            if fa.pc == fb.pc and fa.in_another_loop(fb):
+                self.apart("generators that came into their loop on different paths")
             path, point = self.path, self.point
             frame = self.frame(fa, fb, -1)
             self.path, self.point = path, point
