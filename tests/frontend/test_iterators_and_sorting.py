@@ -213,6 +213,30 @@ def paths_through_a_loop_in_a_generator(x):
     return list(zip(a, itertools.islice(b, 1, None)))
 
 
+@case(*V)
+def what_generators_tell(x):
+    def talking():
+        y = yield 1
+        try:
+            yield y
+        except ValueError:
+            yield 2
+
+    g, h = talking(), talking()
+    try:
+        g.send(x)
+    except TypeError as error:
+        told = str(error)
+    next(g)
+    if x[0] > 0:
+        next(h)
+    try:
+        thrown = h.throw(ValueError("now"))
+    except ValueError as error:
+        thrown = str(error), next(h, "done")
+    return g.__name__, told, g.send(x), thrown
+
+
 class ByPlace:
     def __init__(self, x):
         self.x = x

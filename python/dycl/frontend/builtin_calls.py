@@ -112,6 +112,8 @@ class BoundSpecial:
 
     def call(self, m: Machine, s: State, args: tuple, kwargs: dict) -> Any:
         if self.name in ("__next__", "send"):
+            if args and args[0] is not None and _has_not_begun(self.obj):
+                raise TypeError("can't send non-None value to a just-started generator")
             return calls_containers.next_of(m, s, self.obj, args[0] if args else None)
         if isinstance(self.obj, RtText):
             return text_method(self.obj, self.name, args)
@@ -128,11 +130,16 @@ class BoundSpecial:
         raise CaptureRefusal(f"{instances.type_of(m, self.obj).__name__}.{self.name}", kind="generator")
 
 
+def _has_not_begun(generator: Any) -> bool:
+    frame = generator.frame if isinstance(generator, MGenerator) else None
+    return frame is not None and frame.info.instrs[frame.pc - 1].op != "YIELD_VALUE"
+
+
 def _throw_into(m: Machine, s: State, generator: MGenerator, args: tuple) -> Any:
     """generator.throw: the exception begins at the yield where the generator is suspended."""
     error = next((a for a in args if isinstance(a, BaseException)), None) or args[0]()
     frame = generator.frame
-    if frame is None or frame.info.instrs[frame.pc - 1].op != "YIELD_VALUE":  # done, or not yet begun
+    if frame is None or _has_not_begun(generator):
         m.heap.touch(generator)
         generator.finish()
         raise error
@@ -167,6 +174,10 @@ def special_attribute(m: Machine, s: State, obj: Any, name: str) -> Any:
             return kind
         if not hasattr(kind, name):
             raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
+        if name in ("__name__", "__qualname__") and isinstance(obj, MGenerator):
+            return getattr(obj.function, name)
+        if not callable(getattr(kind, name)):
+            raise CaptureRefusal(f"{kind.__name__}.{name}", kind="generator")
         return BoundSpecial(obj, name)
     if isinstance(obj, RtList):
         if not hasattr([], name):
