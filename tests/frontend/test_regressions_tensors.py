@@ -280,3 +280,13 @@ def test_sums_written_to_out():
         return out if x.sum() > 0 else -out
 
     check(f, [torch.tensor([2.0, 3.0, 1.0]), torch.tensor([-2.0, -3.0, 1.0])])
+
+
+def test_arange_to_a_float_in_a_tensor():
+    """Masks of lengths that are sums of durations: torch.arange takes the number in a tensor of floats."""
+    def f(x):
+        steps = torch.arange(x.max(), dtype=x.dtype)
+        mask = steps[None] < x[:, None]
+        return torch.arange(x.min(), x.max()) if mask.sum() > 5 else (mask, torch.arange(0, x.max(), 0.5))
+
+    check(f, [torch.tensor([1.0, 3.0]), torch.tensor([2.5, 4.5])])

@@ -160,6 +160,17 @@ def _size(m, s, args, kwargs):
     return operators.sizes(m, items)
 
 
+@handles(torch.arange)
+def _numbers_between(m, s, args, kwargs):
+    """Bounds that are tensors of floats (the largest of the lengths): torch takes the numbers in them."""
+    def number(x):
+        return m.tensor_number(x) if m.is_symbolic(x) and x.dtype.is_floating_point else x
+
+    if not any(m.is_symbolic(x) and x.dtype.is_floating_point for x in (*args, *kwargs.values())):
+        return NotImplemented
+    return m.recorder.call(torch.arange, tuple(map(number, args)), {name: number(x) if name != "out" else x for name, x in kwargs.items()})
+
+
 @handles(torch._C._nn.one_hot, torch.nn.functional.one_hot)
 def _one_hot(m, s, args, kwargs):
     """A comparison with 0, 1, 2, ...; what torch makes of it while it is recorded checks no class."""
