@@ -4,7 +4,7 @@
 import torch
 from torch import nn
 
-from tests.models.registry import ints, model, rand, randomise
+from tests.models.registry import ints, model, rand, randomise, stand_in
 
 
 @model("pytorch-adaptive-computation-time", "ponder steps until every sample has used up its budget; for with else")
@@ -309,6 +309,7 @@ def self_rewarding_top_p():
 
 @model("TTS", "frames until the stop token", rtol=1e-3, atol=1e-4)
 def coqui_tacotron2_decoder():
+    stand_in("torchcodec")
     from TTS.tts.layers.tacotron.tacotron2 import Decoder
 
     m = randomise(Decoder(in_channels=8, frame_channels=4, r=1, attn_type="original", attn_win=False, attn_norm="softmax", prenet_type="original",
@@ -319,6 +320,7 @@ def coqui_tacotron2_decoder():
 
 @model("TTS", "a window of attention that moves with the largest weight", rtol=1e-3, atol=1e-4)
 def coqui_windowed_attention():
+    stand_in("torchcodec")
     from TTS.tts.layers.tacotron.attentions import OriginalAttention
 
     m = randomise(OriginalAttention(query_dim=4, embedding_dim=6, attention_dim=4, location_attention=True, attention_location_n_filters=2,
@@ -336,6 +338,7 @@ def coqui_windowed_attention():
 
 @model("TTS", "durations rounded, phonemes repeated as often", rtol=1e-3, atol=1e-4)
 def coqui_generate_path():
+    stand_in("torchcodec")
     from TTS.tts.utils.helpers import generate_path, sequence_mask
 
     def run(durations):

@@ -59,12 +59,13 @@ def glow_tts_inference():
 @model("coqui-tts", "durations of letters: frames of a feed-forward decoder")
 def forward_tts_inference():
     stand_in("torchcodec")
+    from TTS.tts.configs.fast_pitch_config import FastPitchConfig
     from TTS.tts.models.forward_tts import ForwardTTS, ForwardTTSArgs
 
-    m = randomise(ForwardTTS(ForwardTTSArgs(num_chars=12, out_channels=6, hidden_channels=8, use_aligner=False, use_pitch=True,
+    m = randomise(ForwardTTS(FastPitchConfig(text_cleaner=None, phonemizer=None, model_args=ForwardTTSArgs(num_chars=12, out_channels=6, hidden_channels=8, use_aligner=False, use_pitch=True,
                                             duration_predictor_hidden_channels=8, pitch_predictor_hidden_channels=8,
                                             encoder_params=dict(hidden_channels_ffn=16, num_heads=1, num_layers=1, dropout_p=0.0),
-                                            decoder_params=dict(hidden_channels_ffn=16, num_heads=1, num_layers=1, dropout_p=0.0))), scale=1.5)
+                                            decoder_params=dict(hidden_channels_ffn=16, num_heads=1, num_layers=1, dropout_p=0.0)))), scale=0.5)
     return (lambda x: m.inference(x)["model_outputs"]), [(ints(1, 5, high=12, seed=s),) for s in range(4)]
 
 

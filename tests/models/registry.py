@@ -7,6 +7,7 @@ dependencies so that none brings another torch; it is put last on the path. requ
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.util
 import math
 import os
@@ -76,8 +77,13 @@ _operators: Any = None
 def stand_in(*names: str) -> None:
     """Empty modules for packages that another one imports and that nothing here calls."""
     for name in names:
-        if name not in sys.modules and importlib.util.find_spec(name) is None:
+        parent, _, own = name.rpartition(".")
+        if name not in sys.modules and (parent and parent in sys.modules and not hasattr(sys.modules[parent], "__path__")
+                                        or importlib.util.find_spec(name) is None):
             sys.modules[name] = types.ModuleType(name)
+            sys.modules[name].__spec__ = importlib.machinery.ModuleSpec(name, None)
+            if parent:
+                setattr(sys.modules[parent], own, sys.modules[name])
 
 
 def with_torchvision_operators() -> None:
