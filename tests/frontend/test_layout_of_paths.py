@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torch
 
-from tests.frontend.harness import Cases, I, T
+from tests.frontend.harness import Cases, I, T, check
 
 case = Cases()
 M = [T([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), T([[-1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]]), T([[0.0, 0.5, 0.0], [0.0, 0.0, 1.0]])]
@@ -57,6 +57,16 @@ def turned_and_cut_by_the_run(x):
 
 
 @case(*M)
+def growing_beside_what_is_asked(x):
+    """A tensor that grows is contiguous whatever its length, also where something else is asked about."""
+    kept = x[:, :1].clone()
+    while kept.sum() < 20 and kept.shape[1] < 30:
+        y = x.t() * kept.sum()
+        kept = torch.cat([kept, (y if y.is_contiguous() else y.contiguous()).relu()[:1, :].t() + 1], 1)
+    return kept, kept.is_contiguous(), kept.stride()
+
+
+@case(*M)
 def turned_and_growing(x):
     y, n = x.t() + 1, 0
     while y.sum() < 100 and n < 8:
@@ -86,3 +96,16 @@ def step_of_the_run(a, b):
 
 
 test_layouts = case.test()
+
+
+def test_a_loop_whose_tensor_grows_is_a_loop_where_layouts_matter():
+    """torch writes the strides of a new tensor as 2*Max(1, n): it was taken for one that lies otherwise, and the loop was unrolled."""
+
+    def f(x):
+        kept = x[:, None, :1].expand(-1, 2, -1).contiguous()
+        while kept.sum() < 40:
+            kept = torch.cat([kept, kept[:, :, -1:] + 1], 2)
+        return kept, kept.is_contiguous()
+
+    program = check(f, M[:2])
+    assert program.report()["blocks"] < 12

@@ -94,3 +94,48 @@ def test_forks_of_one_state_whose_callers_differ_in_what_inner_calls_wrote():
 
     program = check(f, [(T(1, 2),), (T(3, 9),), (T(-1, -1),), (T(20, 30),), (T(1.5, 1.9),)])
     assert program.report()["blocks"] < 150
+
+
+class _Node:
+    def __init__(self, depth):
+        self.children = [_Node(depth - 1) for _ in range(2)] if depth else []
+
+
+def test_objects_from_before_capture_are_told_apart_at_once(monkeypatch):
+    """Each path has walked to another node of a tree: no two of them are compared in full."""
+    from dycl.frontend.merge import Merger
+
+    compared = []
+    union = Merger._union
+    monkeypatch.setattr(Merger, "_union", lambda self, *given: compared.append(given) or union(self, *given))
+    root = _Node(4)
+    nodes = [root]
+    for node in nodes:
+        nodes.extend(node.children)
+
+    def f(x):
+        node, path = root, []
+        for v in x:
+            node = node.children[0] if v > 0 else node.children[1]
+            path.append(node)
+        total = x.sum()
+        for k, n in enumerate(path):
+            total = total + k * nodes.index(n)
+        return total
+
+    check(f, SIGNS)
+    assert len(compared) < 60
+
+
+def test_lists_of_several_kinds_among_lists_of_run_time_length():
+    def f(x, n):
+        made = [k * 2 for k in range(int(n))]
+        mixed = [x[0]] if x[1] > 0 else [x[0], 1]
+        for k in range(1, 4):
+            mixed.append(k if x[k] > 0 else x[k])
+        total = x.sum() + sum(made)
+        for v in mixed:
+            total = total * 2 + v
+        return total, mixed, len(made)
+
+    check(f, [(x, torch.tensor(n)) for n, (x,) in zip(itertools.cycle((0, 1, 3)), SIGNS)])

@@ -44,12 +44,23 @@ class Layout:
 
 def is_plain(tensor: torch.Tensor) -> bool:
     """Contiguous, as far as its extents tell while compiling."""
-    expected: Any = 1
+    expected: tuple = (1, 1)
     for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride())):
-        if not (type(size) is int and size <= 1) and not _is_same(stride, expected):
+        if not (type(size) is int and size <= 1) and not _is_one_of(stride, expected):
             return False
-        expected = expected * size
+        expected = _further(expected, size)
     return True
+
+
+def _further(expected: tuple, size: Any) -> tuple:
+    """The stride of the next axis out, in two forms: torch writes 8*Max(1, n) for a new tensor, and 8*n where it multiplies extents. They
+    differ only for tensors without elements, which lie as any other."""
+    by_extents, by_torch = expected
+    return by_extents * size, by_torch * (max(size, 1) if type(size) is int else torch.sym_max(size, 1))
+
+
+def _is_one_of(stride: Any, expected: tuple) -> bool:
+    return any(_is_same(stride, one) for one in expected)
 
 
 def lie_alike(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -69,14 +80,14 @@ class Order(tuple):
 
 def order_of(tensor: torch.Tensor) -> Order | None:
     """Of a tensor whose strides are those of its order and extents (a transposed one); None of others."""
-    left, order, expected = list(range(tensor.dim())), [], 1
+    left, order, expected = list(range(tensor.dim())), [], (1, 1)
     while left:
-        fitting = [d for d in left if _is_same(tensor.stride(d), expected)]
+        fitting = [d for d in left if _is_one_of(tensor.stride(d), expected)]
         if not fitting:
             return None
         order.append(max(fitting, key=lambda d: (type(tensor.shape[d]) is int and tensor.shape[d] == 1, d)))
         left.remove(order[-1])
-        expected = expected * tensor.shape[order[-1]]
+        expected = _further(expected, tensor.shape[order[-1]])
     return Order(order)
 
 

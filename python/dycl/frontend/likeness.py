@@ -6,29 +6,38 @@ in one, lists have other lengths. Two states with different marks are sure to st
 reasons that are not looked at here: values of numbers, extents, attributes, aliases.
 
 A mark says of every live variable and operand: unbound, None, the kind of a number, a tensor's dtype and rank, a text itself, and of
-lists, tuples and dicts their lengths, keys and what is in them, a few levels deep. Where a list of run-time length is among them (or
-lists may become such ones), lists count as lists and no more: they may merge whatever is in them.
+lists, tuples and dicts their lengths, keys and what is in them, a few levels deep; of an object from before capture which one it is.
+Where a list of run-time length is among them (or lists may become such ones), lists count as lists and no more: they may merge whatever
+is in them, unless what is in them cannot be in such a list.
 """
 
 from __future__ import annotations
 
+import functools
+import types
 from typing import Any
 
 import torch
 
+from .arrays import RtArray
+from .iterators import RtRange
 from .rtlist import RtList
+from .runtime_text import RtText
 from .scalars import kind_of
 from .state import NULL, UNBOUND, Frame, State
+from .value_equality import IMMUTABLE
 
 _DEEPEST, _LONGEST = 3, 32
 _SELF = {str, bytes, torch.dtype}  # equal or not: nothing between
+_BY_PARTS = (*IMMUTABLE, tuple, RtArray, RtText, RtRange, slice, types.MethodType, types.BuiltinMethodType, BaseException,
+             functools.partial)  # two of them may be one where they merge, whoever made them
 
 
 class Likeness:
     """The marks of the states that meet at one place."""
 
     def __init__(self, machine: Any, widen: bool):
-        self.heap = machine.heap
+        self.heap, self.born = machine.heap, machine.born
         self.coarse = widen
         self._numbers: dict[tuple, int] = {}
         self._marks: dict[int, tuple[State, tuple[int, ...]]] = {}
@@ -83,8 +92,12 @@ class Likeness:
         if isinstance(x, RtList):
             self.coarse = True
             return list
-        if cls is list or cls is tuple:
-            return list if self.coarse else self._items(cls, x if cls is tuple else self._contents(x, state), state, depth)
+        if isinstance(x, _BY_PARTS):
+            return self._sequence(x, x, state, depth) if cls is tuple else cls
+        if id(x) not in self.born:
+            return cls, id(x)  # from before capture: it merges with itself alone
+        if cls is list:
+            return self._sequence(x, self._contents(x, state), state, depth)
         if cls is dict:
             entries = self._contents(x, state)[0]
             keys = tuple(key for key, _ in entries)
@@ -92,6 +105,23 @@ class Likeness:
                 return dict, len(keys)
             return dict, keys, self._items(dict, [value for _, value in entries], state, depth)
         return cls
+
+    def _sequence(self, x: Any, items: Any, state: State, depth: int) -> Any:
+        return list if self.coarse and self._may_grow(items) else self._items(type(x), items, state, depth)
+
+    def _may_grow(self, items: Any) -> bool:
+        """Whether a list of run-time length might hold these elements. If not, a list that merges with this one has its length, and elements
+        of the same kinds at the same places: it cannot be one of run time either."""
+        kinds = set()
+        for x in items:
+            kind = kind_of(x)
+            if kind is not None:
+                kinds.add(kind)
+            elif isinstance(x, torch.Tensor):
+                kinds.add((x.dtype, x.dim()))
+            elif x is None or type(x) is str or not isinstance(x, (RtList, *_BY_PARTS)) and id(x) not in self.born:
+                return False
+        return len(kinds) < 2
 
     def _items(self, cls: type, items: Any, state: State, depth: int) -> tuple:
         if depth >= _DEEPEST or len(items) > _LONGEST:

@@ -126,6 +126,7 @@ class Symbols:
         self._assumed: dict[Value, tuple] = {}  # bounds of values that have no symbol yet
         self._producers: dict[Value, tuple[str, list[Value]]] = {}
         self._free_symbols: dict[sympy.Basic, frozenset] = {}
+        self._texts: dict[sympy.Basic, str] = {}
         self._facts: dict[sympy.Symbol, dict[sympy.Basic, Block]] = {}  # what holds below a block, by symbol
 
     def any(self) -> bool:
@@ -387,8 +388,15 @@ class Symbols:
             facts = {fact for symbol in symbols for fact, where in self._facts.get(symbol, {}).items()
                      if self._free(fact) <= symbols and dominates(where, block)}
             if facts:
-                static = self.env._maybe_evaluate_static(expr, axioms=tuple(sorted(facts, key=str)))
+                static = self.env._maybe_evaluate_static(expr, axioms=tuple(sorted(facts, key=self._text)))
         return static
+
+    def _text(self, expr: sympy.Basic) -> str:
+        """str(expr), which sympy takes milliseconds for; facts are put in order at each question."""
+        found = self._texts.get(expr)
+        if found is None:
+            found = self._texts[expr] = str(expr)
+        return found
 
     def _free(self, expr: sympy.Basic) -> frozenset:
         found = self._free_symbols.get(expr)
