@@ -364,3 +364,65 @@ def test_lists_in_lists_of_run_time_length():
     inputs = [torch.tensor(x) for x in ([[[1, 2], [3, 4]], [[1, 2], [3, 4]], [[5, 0], [1, 1]]], [[[9, 2], [3, 1]], [[1, 0], [3, 1]], [[5, 0], [1, 1]]])]
     check(rows, inputs, by_result=True)
     check(columns, inputs, by_result=True)
+
+
+BOUNDS = [(I(n), I(a), I(b)) for n, a, b in ((6, 1, 3), (5, -2, 9), (4, 3, 1), (7, -3, -1), (0, 0, 2), (3, -9, -9), (2, 9, 12), (6, 0, 6), (1, -1, 0))]
+
+
+def test_slices_deleted():
+    def f(n, a, b):
+        kept = [int(k) * 2 for k in range(int(n))]
+        also, more, last = kept, list(kept), list(kept)
+        del kept[int(a) : int(b)]
+        del more[-int(a) :]
+        del last[: int(b)]
+        return kept, also, more, last, sum(kept), len(last)
+
+    check(f, BOUNDS)
+
+
+def test_slices_replaced():
+    def f(n, a, b):
+        x, y, z = ([float(k) for k in range(int(n))] for _ in range(3))
+        x[int(a) : int(b)] = [0.5, 1.5]
+        y[int(a) :] = z
+        z[: int(b)] = ()
+        return x, y, z
+
+    check(f, BOUNDS)
+
+
+def test_excess_cut_off_in_a_loop():
+    """As assisted decoding keeps no more probabilities than tokens that were looked at."""
+
+    def f(x):
+        probs, matches = [], []
+        while x.sum() < 30 and len(probs) < 12:
+            found = int(x[0] % 3)
+            for k in range(found + 2):
+                probs.append(float(x[1]) + k)
+            for _ in range(found):
+                matches.append(1)
+            excess = len(probs) - len(matches)
+            if excess > 0:
+                del probs[-excess:]
+            x = x + 1
+        return probs, matches, x
+
+    check(f, [(T(0, 3),), (T(2, 1),), (T(20, 20),), (T(1, -5),)])
+
+
+def test_tuples_of_run_time_length_stay_as_they_are():
+    def f(n):
+        made = tuple([k for k in range(int(n))])
+        try:
+            del made[0]
+        except TypeError:
+            made = (*made, -1)
+        try:
+            made[0] = 5
+        except TypeError:
+            made = (*made, -2)
+        return made
+
+    check(f, [(I(3),), (I(0),), (I(12),)])

@@ -328,14 +328,18 @@ class Lists:
         return (item,)
 
     def set(self, x: RtList, key: Any, item: Any) -> None:
+        if x.frozen:
+            raise TypeError("'tuple' object does not support item assignment")
         if type(key) is slice and key == slice(None) and isinstance(item, (list, tuple, RtList)):
             new = self.frozen(item, False) if item is x else item
             self.m.heap.touch(x)
             x.values = tuple(self._host("list.new", [], v.type) for v in x.values)
             return self.extend(x, new)
         if isinstance(key, slice):
-            self.refuse(x, CaptureRefusal("a slice is assigned in a list whose length is known only at run time",
-                                          "make a new list: a + b", kind="list.slice"))
+            if type(item) not in (list, tuple, RtList):
+                self.refuse(x, CaptureRefusal("a slice of a list whose length is known only at run time is replaced by something other than a list",
+                                              "make a list of it first", kind="list.slice"))
+            return self._replace(x, key, item)
         self._check_index(x, key)
         index = self._index(key)
         values = self._columns(x, item)
@@ -380,9 +384,6 @@ class Lists:
 
     def pop(self, x: RtList, key: Any) -> Any:
         m = self.m
-        if isinstance(key, slice):
-            self.refuse(x, CaptureRefusal("a slice is deleted from a list whose length is known only at run time",
-                                          "make a new list: a[n:]", kind="list.slice"))
         self._check_index(x, key)
         index = self._index(key)
         rest, popped = [], []
@@ -395,10 +396,28 @@ class Lists:
         x.values = tuple(rest)
         return self._element(x, popped)
 
+    def delete(self, x: RtList, key: Any) -> None:
+        if x.frozen:
+            raise TypeError("'tuple' object doesn't support item deletion")
+        if isinstance(key, slice):
+            self._replace(x, key, ())
+        else:
+            self.pop(x, key)
+
+    def _replace(self, x: RtList, key: slice, items: Any) -> None:
+        """What is before the slice, the items, what is behind the slice: where that begins follows from how much the two have, whatever
+        the signs of the bounds and wherever they lie."""
+        before = self._slice(x, slice(None, key.start if key.start is not None else 0, key.step))
+        cut = self._slice(x, slice(key.start, key.stop, key.step))
+        behind = self._slice(x, slice(self.m.scalars.binary("add", self.length(before), self.length(cut)), None))
+        self._become(x, self.concat(before if items == () else self.concat(before, items), behind))
+
     def extend(self, x: RtList, other: Any) -> None:
-        joined = self.concat(x, other)
+        self._become(x, self.concat(x, other))
+
+    def _become(self, x: RtList, made: RtList) -> None:
         self.m.heap.touch(x)
-        x.values, x.kind, x.cells = joined.values, joined.kind, joined.cells
+        x.values, x.kind, x.cells = made.values, made.kind, made.cells
 
     def concat(self, a: Any, b: Any) -> RtList:
         """a + b; one of them may be a list or tuple."""

@@ -219,7 +219,7 @@ def _note_slice(m: Machine, container: Any, key: Any) -> None:
 
 def delete_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if isinstance(container, RtList):
-        m.lists.pop(container, key)
+        m.lists.delete(container, key)
         return None
     method = python_method(container, "__delitem__")
     if method is not None:
