@@ -6,7 +6,7 @@ in one, lists have other lengths. Two states with different marks are sure to st
 reasons that are not looked at here: values of numbers, extents, attributes, aliases.
 
 A mark says of every live variable and operand: unbound, None, the kind of a number, a tensor's dtype and rank, a text itself, and of
-lists, tuples and dicts their lengths, keys and what is in them, a few levels deep; of an object from before capture which one it is.
+lists, tuples, dicts and iterators their lengths, keys, places and what is in them, a few levels deep; of an object from before capture which one it is.
 Where a list of run-time length is among them (or lists may become such ones), lists count as lists and no more: they may merge whatever
 is in them, unless what is in them cannot be in such a list.
 """
@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from .arrays import RtArray
-from .iterators import RtRange
+from .iterators import MGenerator, RtRange, SeqIter
 from .rtlist import RtList
 from .runtime_text import RtText
 from .scalars import kind_of
@@ -74,9 +74,9 @@ class Likeness:
             self._frames.append(frame)
         return number
 
-    def _frame(self, frame: Frame, state: State) -> tuple:
+    def _frame(self, frame: Frame, state: State, depth: int = 0) -> tuple:
         live = [value for k, value in enumerate(frame.locals) if frame.info.is_live(frame.pc, k)]
-        return (id(frame.info), frame.pc, *(self._mark(x, state, 0) for x in (*live, *frame.stack)))
+        return (id(frame.info), frame.pc, *(self._mark(x, state, depth) for x in (*live, *frame.stack)))
 
     def _mark(self, x: Any, state: State, depth: int) -> Any:
         if x is None or x is UNBOUND or x is NULL:
@@ -104,6 +104,14 @@ class Likeness:
             if not all(type(key) is str for key in keys):
                 return dict, len(keys)
             return dict, keys, self._items(dict, [value for _, value in entries], state, depth)
+        if depth >= _DEEPEST:
+            return cls
+        if cls is SeqIter:
+            sequence, place = self._contents(x, state)
+            return cls, place, self._mark(sequence, state, depth + 1)
+        if cls is MGenerator:
+            frame, done = self._contents(x, state)
+            return cls, done, self._frame(frame, state, depth + 1) if frame is not None else None
         return cls
 
     def _sequence(self, x: Any, items: Any, state: State, depth: int) -> Any:

@@ -44,7 +44,8 @@ class Merger:
 
     def _fold(self, states: list[State], **how: bool) -> list[State]:
         groups: list[State] = []
-        likeness = Likeness(self.m, how.get("widen", False)) if len(states) > _FEW else None
+        doubted = len(states) > _FEW or (states[0].frames[-1].info, states[0].frames[-1].pc) in self.doubted
+        likeness = Likeness(self.m, how.get("widen", False)) if doubted else None
         for state in states:
             for k, group in enumerate(groups):
                 merged = self.pair(group, state, likeness=likeness, **how)
