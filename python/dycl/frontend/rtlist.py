@@ -330,7 +330,7 @@ class Lists:
     def set(self, x: RtList, key: Any, item: Any) -> None:
         if x.frozen:
             raise TypeError("'tuple' object does not support item assignment")
-        if type(key) is slice and key == slice(None) and isinstance(item, (list, tuple, RtList)):
+        if type(key) is slice and key.start is key.stop is key.step is None and isinstance(item, (list, tuple, RtList)):
             new = self.frozen(item, False) if item is x else item
             self.m.heap.touch(x)
             x.values = tuple(self._host("list.new", [], v.type) for v in x.values)
