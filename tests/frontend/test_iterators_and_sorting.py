@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Iterators as Python has them: when they ask for what they iterate over, where they end, what they are; native ones that several paths
-use. Sorting makes the comparisons that Python makes, which shows where a key is no number."""
+use. Sorting makes the comparisons that Python makes, which shows where a key is no number; a comparison that a class leaves to others goes on."""
 
 import collections
 import collections.abc
@@ -250,6 +250,41 @@ class ByPlace:
 @case(*V)
 def ended_by_stop_iteration(x):
     return [v for v in ByPlace(x)], list(ByPlace(x))
+
+
+class Row(list):
+    def __eq__(self, other):
+        return list.__eq__(self, other) if isinstance(other, Row) else NotImplemented
+
+    def __lt__(self, other):
+        return NotImplemented
+
+
+class Place(tuple):
+    def __eq__(self, other):
+        return NotImplemented
+
+    __hash__ = tuple.__hash__
+
+
+class Names(set):
+    def __le__(self, other):
+        return NotImplemented
+
+
+@case(*V)
+def comparisons_left_to_native_classes(x):
+    c = collections.Counter("aab" if x[0] > 0 else "ab")
+    row, place = Row([1, 2] if x[0] > 0 else [1]), Place((1, 2) if x[0] > 0 else (3,))
+    return (c == {"a": 2, "b": 1}, {"a": 2, "b": 1} == c, c != {"a": 1, "b": 1}, c == 5, row == [1, 2], [1, 2] == row, row != [1, 2], row == (1, 2),
+            row < [1, 3], place == (1, 2), (3,) == place, place == [1], Names({1}) <= {1, 2}, Row(x.tolist()) == [1.0, 2.0, 3.0],
+            Place(x.tolist()) == (-1.0, 2.0, -3.0))
+
+
+@case(*V)
+def dicts_of_run_time_values(x):
+    d = {"a": x[0].item(), "b": 2.0}
+    return d == {"b": 2.0, "a": -1.0}, d != {"a": 1.0, "b": 2.0}, d == {"a": 1.0}, d == {"a": 1.0, "c": 2.0}, 1 if x[0] > 0 else 2
 
 
 test_iterators_and_sorting = case.test()

@@ -403,6 +403,11 @@ def _put_choice(m, s, args, kwargs):
     return None
 
 
+@handles(shims.by_native_methods)
+def _by_native_methods(m, s, args, kwargs):
+    return operators.by_native_methods(m, s, *args)
+
+
 @handles(shims.plain_binary)
 def _plain_binary(m, s, args, kwargs):
     op, a, b = args

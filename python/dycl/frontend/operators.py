@@ -239,6 +239,19 @@ def compare(m: Machine, s: State, op: str, a: Any, b: Any) -> Any:
     return getattr(operator, op)(a, b)
 
 
+def by_native_methods(m: Machine, s: State, a: Any, b: Any, of_a: bool, of_b: bool, sign: str) -> Any:
+    """After those of the user's classes have given NotImplemented: a method of a native class takes what is of that class."""
+    op = next((name for name, text in _SIGNS.items() if text == sign), sign)
+    for asked, x, y, name in ((of_a, a, b, op), (of_b, b, a, TURNED.get(op, op))):
+        home = next((c for c in _COMPARED[:4] if asked and isinstance(x, c)), None)
+        if home is None or not isinstance(y, home):
+            continue
+        if m.has_runtime((x, y)):
+            return _compare_containers(m, s, name, x, y)
+        return protocol.native(m, s, getattr(home, f"__{name}__"), (x, y), {})
+    return NotImplemented
+
+
 def _negates_equality(x: Any) -> bool:
     """`!=` asks __eq__, of the user's: object.__ne__ does, those of list, dict or int do not."""
     return python_method(x, "__eq__") is not None and mro_lookup(type(x), "__ne__") is object.__dict__["__ne__"]
@@ -267,6 +280,8 @@ def _compare_containers(m, s, op, a, b):
         return protocol.call(m, s, m.shim("equal_sequences" if op == "eq" else "unequal_sequences"), (a, b), {})
     if sequences:
         return protocol.call(m, s, m.shim("order_sequences"), (a, b, op), {})
+    if op in ("eq", "ne") and all(type(x) in (dict, collections.Counter, collections.defaultdict) for x in (a, b)):
+        return protocol.call(m, s, m.shim("equal_mappings" if op == "eq" else "unequal_mappings"), (a, b), {})
     raise CaptureRefusal("containers holding values known only at run time are compared",
                          "compare their elements", kind="compare")
 

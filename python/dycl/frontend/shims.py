@@ -495,6 +495,19 @@ def unequal_sequences(a, b):
     return not equal_sequences(a, b)
 
 
+def equal_mappings(a, b):
+    if len(a) != len(b):
+        return False
+    for key in a:
+        if key not in b or not same(a[key], b[key]) and a[key] != b[key]:
+            return False
+    return True
+
+
+def unequal_mappings(a, b):
+    return not equal_mappings(a, b)
+
+
 def order_sequences(a, b, op):
     for i in range(min(len(a), len(b))):
         if not same(a[i], b[i]) and a[i] != b[i]:
@@ -518,7 +531,13 @@ def not_equal(a, b):
     return not (a == b)
 
 
+def by_native_methods(a, b, of_a, of_b, sign):
+    """Answered by the machine: what the methods of native classes say that the two derive from (Counter(...) == {...})."""
+    return NotImplemented
+
+
 def compared(a, b, forward, reflected, sign):
+    unasked = reflected is None
     first = reflected is not None and type(b) is not type(a) and isinstance(b, type(a))  # a derived class is asked first
     if first:
         result = reflected(b, a)
@@ -532,6 +551,9 @@ def compared(a, b, forward, reflected, sign):
         result = reflected(b, a)
         if result is not NotImplemented:
             return result
+    result = by_native_methods(a, b, forward is None, unasked, sign)
+    if result is not NotImplemented:
+        return result
     if sign == "eq":
         return a is b
     if sign == "ne":

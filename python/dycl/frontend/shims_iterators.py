@@ -283,8 +283,8 @@ def iter_sentinel(function, sentinel):
         yield x
 
 
-def repeat_(x, times=None):
-    return repeated(x, times)
+def repeat_(object, times=None):
+    return repeated(object, times)
 
 
 def repeated(x, times):
