@@ -423,4 +423,30 @@ class Checked(nn.Module):
 
 case(POS, T(float("nan"), 0.0, 0.0, 0.0))(Checked)
 
+
+@case(POS, NEG)
+def variables_that_inner_functions_use(x):
+    if x.sum() > 0:
+        y = 1
+
+    def inner():
+        return y
+
+    told = []
+    for ask in (0, 1):
+        try:
+            told.append(inner() if ask else y)
+        except UnboundLocalError as error:
+            told.append(("own", str(error)))
+        except NameError as error:
+            told.append(("free", str(error)))
+    y = 2
+    del y
+    try:
+        del y
+    except UnboundLocalError:
+        told.append("twice")
+    return told
+
+
 test_exceptions = case.test()

@@ -16,6 +16,7 @@ import types
 import numpy as np
 
 from . import attributes, lookup, operators, protocol, subscripts
+from .heap import contents_of
 from .machine import JUMPED, PUSHED
 from .opcode_table import HANDLERS, REFUSED, UNSEEN, op, push_result
 from .opcodes_calls import INTRINSICS_1, INTRINSICS_2, refuse
@@ -121,7 +122,13 @@ def load_deref(m, s, f, i):
     try:
         f.stack.append(cell.cell_contents)
     except ValueError:
-        raise NameError(f"cannot access free variable '{i.value}' where it is not associated with a value") from None
+        raise _unbound(f, i.value) from None
+
+
+def _unbound(f, name):
+    if name in f.info.code.co_cellvars:  # its own, which inner functions use too
+        return UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
+    return NameError(f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope")
 
 
 @op("STORE_DEREF")
@@ -136,6 +143,8 @@ def store_deref(m, s, f, i):
 @op("DELETE_DEREF")
 def delete_deref(m, s, f, i):
     cell = f.locals[f.info.local_index[i.value]]
+    if not contents_of(cell):
+        raise _unbound(f, i.value)
     m.heap.touch(cell)
     del cell.cell_contents
 
