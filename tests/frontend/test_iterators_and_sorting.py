@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Iterators as Python has them: when they ask for what they iterate over, where they end, what they are; native ones that several paths
-use. Sorting makes the comparisons that Python makes, which shows where a key is no number; a comparison that a class leaves to others goes on."""
+use. Sorting makes the comparisons that Python makes, which shows where a key is no number; a comparison that a class leaves to others goes
+on. Copies are what their classes say."""
 
 import collections
 import collections.abc
+import copy
 import functools
 import itertools
 import types
@@ -285,6 +287,41 @@ def comparisons_left_to_native_classes(x):
 def dicts_of_run_time_values(x):
     d = {"a": x[0].item(), "b": 2.0}
     return d == {"b": 2.0, "a": -1.0}, d != {"a": 1.0, "b": 2.0}, d == {"a": 1.0}, d == {"a": 1.0, "c": 2.0}, 1 if x[0] > 0 else 2
+
+
+class Linked:
+    def __init__(self, x):
+        self.x = self.y = [x]
+        self.me = self
+
+    def __deepcopy__(self, memo):
+        made = Linked.__new__(Linked)
+        memo[id(self)] = made
+        made.x, made.y, made.me = copy.deepcopy(self.x, memo), copy.deepcopy(self.y, memo), copy.deepcopy(self.me, memo)
+        return made
+
+
+@case(*V)
+def copies_that_hand_on_their_memo(x):
+    a = Linked(x)
+    b = copy.deepcopy(a)
+    if x[0] > 0:
+        b.x.append(1)
+    return b.x, b.y, b.x is b.y, b.me is b, a.x
+
+
+class Partly:
+    def __init__(self, x):
+        self.x, self.other = x, x * 2
+
+    def __getstate__(self):
+        return {"x": self.x}
+
+
+@case(*V, refuse="copy.deepcopy of a Partly")
+def copies_of_a_part(x):
+    made = copy.deepcopy(Partly(x))
+    return hasattr(made, "other"), made.x + 1 if x[0] > 0 else made.x
 
 
 test_iterators_and_sorting = case.test()

@@ -285,10 +285,16 @@ def _copy(m, s, args, kwargs):
 
 @handles(copy.deepcopy)
 def _deepcopy(m, s, args, kwargs):
+    given = args[1] if len(args) > 1 else kwargs.get("memo")
+    memo = m.new({}) if given is None else given  # what a __deepcopy__ hands on: things that are one stay one
+    if type(memo) is not dict:
+        raise CaptureRefusal("copy.deepcopy with a memo that is no dict", kind="deepcopy")
+    m.note_load(memo, "*")
     user = lookup.python_method(args[0], "__deepcopy__")
-    if user is not None and not isinstance(args[0], torch.Tensor):
-        return protocol.call(m, s, user, (args[0], m.new({})), {})
-    return _deep(m, args[0], {})
+    if user is not None and not isinstance(args[0], torch.Tensor) and id(args[0]) not in memo:
+        return protocol.call(m, s, user, (args[0], memo), {})
+    m.heap.touch(memo)
+    return _deep(m, args[0], memo)
 
 
 def _deep(m, x, memo):
@@ -307,7 +313,7 @@ def _deep(m, x, memo):
     if x is None or isinstance(x, (int, float, str, bytes, bool, type, types.FunctionType, torch.dtype, torch.device)):
         return x
     plain = hasattr(x, "__dict__") and not hasattr(type(x), "__deepcopy__") and type(x).__reduce_ex__ is object.__reduce_ex__
-    if plain and type(x).__new__ is object.__new__ and not slot_names(type(x)):
+    if plain and type(x).__new__ is object.__new__ and not slot_names(type(x)) and not _says_how(x):
         made = memo[id(x)] = m.new(object.__new__(type(x)))
         for name, value in list(x.__dict__.items()):
             m.note_load(x, name)
@@ -316,6 +322,12 @@ def _deep(m, x, memo):
     if m.has_runtime(x) or m.has_runtime(getattr(x, "__dict__", None)) or isinstance(x, (list, dict, set, tuple, collections.deque)) or m.is_born(x):
         raise CaptureRefusal(f"copy.deepcopy of a {type(x).__name__}", kind="deepcopy")
     return copy.deepcopy(x)
+
+
+def _says_how(x):
+    """Whether its class says itself what a copy holds; torch's modules say nothing special."""
+    found = (lookup.python_method(x, name) for name in ("__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__"))
+    return any(method is not None and not method.__module__.startswith("torch.") for method in found)
 
 
 _COPIED = (list, dict, set, frozenset, collections.OrderedDict, collections.defaultdict, collections.deque, collections.Counter)
