@@ -385,6 +385,40 @@ class EqualValues(Module):
 
 
 @taken
+class WrittenAndMoved(nn.Module):
+    """What was returned before is written, and then another attribute holds it."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.n, self.old = torch.zeros(2), 0, torch.ones(2)
+
+    def forward(self, x):
+        y = self.old * 1
+        if self.n % 2 == 0:
+            self.a[0] += 1.0
+            self.old = self.a
+            self.a = x.clone()
+        self.n += 1
+        return self.a, y if x.sum() > 0 else -y
+
+
+@taken
+class WrittenUntilEqual(nn.Module):
+    """The tensor that is assigned equals the old one as it is by then."""
+
+    def __init__(self):
+        super().__init__()
+        self.b, self.d = torch.ones(2), {"k": None}
+
+    def forward(self, x):
+        if self.b is None or self.d.get("k") is None:
+            self.d["k"] = torch.zeros(2)
+        self.b.copy_(self.d["k"])
+        self.b = self.d["k"] * 1
+        return x if x.sum() > 0 else self.b + 1
+
+
+@taken
 class SetToNone(nn.Module):
     """Not in place: a tensor first, and None later."""
 

@@ -39,7 +39,8 @@ class HeldTensors:
             for k, tensor in self._risky(end):
                 self._check(end, k, tensor)
             self._give_themselves(end)
-            end.origins = {k: self.number_of[id(tensor._dycl.cell)] for k, tensor in self._risky(end) if self._is_whole(tensor)}
+            end.origins = {k: self.number_of[id(tensor._dycl.cell)] for k, tensor in end.tensors.items()
+                           if k in self.at_risk | self.exact and self._is_whole(tensor)}
             self._note_replaced(end)
 
     def exact_origins(self, end: Any) -> tuple:
@@ -120,7 +121,7 @@ class HeldTensors:
 
     def _note_replaced(self, end: Any) -> None:
         """A tensor that is written and then replaced, while somebody else may have it."""
-        kept = {id(tensor._dycl.cell) for tensor in end.tensors.values()}
+        kept = {id(self.roots[origin].cell) for origin in end.origins.values()}
         self.replaced |= {k for k in self.exact & self.roots.keys() if id(self.roots[k]) in end.roots and id(self.roots[k].cell) not in kept}
 
     # ---- at first ------------------------------------------------------------------------------

@@ -41,6 +41,9 @@ class LeftValues:
             recorder = self.m.recorder
             if after is recorder.handle_of(before) or any(r.handle is after and r.real is before for r in recorder.roots):
                 return True
+            held = recorder.handle_of(before)
+            if held is not None and any(root.cell is held._dycl.cell for root in recorder.written()):
+                return False  # written in place meanwhile: another tensor that equals it now
             known = [self._static(t) for t in (before, after)]
             if any(t is None for t in known):  # asked first: the shape of what a run computes may be one of run time
                 return False
