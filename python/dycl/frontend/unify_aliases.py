@@ -56,8 +56,8 @@ class AliasUnifier:
                         raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
                     known = {id(cell)} if id(cell) in roots else set()
                     known.update(*(getattr(note, "roots", ()) for note in (cell.note, merged._dycl.cell.note)))
-                    parts = {id(c): c for c in (cell, entry[2 - 2 * side], *getattr(cell.note, "cells", ()), *getattr(merged._dycl.cell.note, "cells", ()))}
-                    guard = AliasGuard(self.m, key, frozenset(known), tuple(parts.values()))
+                    before = tuple(note for note in (cell.note, merged._dycl.cell.note) if isinstance(note, AliasGuard))
+                    guard = AliasGuard(self.m, key, frozenset(known), (cell, entry[2 - 2 * side]), before)
                     merged._dycl.cell.note = guard
                     if cell.note is None:
                         cell.note = guard
@@ -86,8 +86,21 @@ class AliasGuard:
     `roots`: ids of the cells of outside storages that it is in some paths; `cells`: the storages that met.
     """
 
-    def __init__(self, machine, key: tuple, roots: frozenset = frozenset(), cells: tuple = ()):
-        self.m, self.key, self.roots, self.cells = machine, key, roots, cells
+    def __init__(self, machine, key: tuple, roots: frozenset = frozenset(), met: tuple = (), before: tuple = ()):
+        self.m, self.key, self.roots = machine, key, roots
+        self._met, self._before = met, before  # the storages of earlier meetings are not copied: long chains would be quadratic
+
+    @property
+    def cells(self) -> tuple:
+        found, seen, work = {}, {id(self)}, [self]
+        while work:
+            guard = work.pop()
+            found.update((id(cell), cell) for cell in guard._met)
+            for other in guard._before:
+                if id(other) not in seen:
+                    seen.add(id(other))
+                    work.append(other)
+        return tuple(found.values())
 
     def __call__(self) -> None:
         from .diagnostics import CaptureRefusal, Restart
