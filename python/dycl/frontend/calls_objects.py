@@ -327,7 +327,7 @@ def _deep(m, x, memo):
 def _says_how(x):
     """Whether its class says itself what a copy holds; torch's modules say nothing special."""
     found = (lookup.python_method(x, name) for name in ("__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__"))
-    return any(method is not None and not method.__module__.startswith("torch.") for method in found)
+    return any(method is not None and not (method.__module__ or "").startswith("torch.") for method in found)
 
 
 _COPIED = (list, dict, set, frozenset, collections.OrderedDict, collections.defaultdict, collections.deque, collections.Counter)
