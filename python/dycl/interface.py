@@ -46,7 +46,8 @@ class Interface:
     own: list = dataclasses.field(default_factory=list)  # tensors of the model that are given back as they are
     layouts: list = dataclasses.field(default_factory=list)  # how each input must lie in memory, where that matters (layout.py)
     kept: bool = False  # loaded from a file
-    failures: list = dataclasses.field(default_factory=list)  # (writes, origins, lists) that a call may leave which raises
+    orders: list = dataclasses.field(default_factory=list)  # per variant: the same, where they are not in one order on all paths
+    failures: list = dataclasses.field(default_factory=list)  # (writes, origins, lists, order) that a call may leave which raises
     origins: list = dataclasses.field(default_factory=list)  # per variant: (state, state) of attributes whose tensor is one from before, written in place
     lists: list = dataclasses.field(default_factory=list)  # per variant: (id of owner, key) of lists of run-time length that are changed in place
     list_states: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> what is known of such a list
@@ -90,6 +91,7 @@ class Interface:
         result.failures = outputs.failures
         result.themselves, result.own = outputs.themselves, outputs.own
         result.appearing = [(owner, name) for owner, name in outputs.appearing if id(owner) not in inputs.objects]
+        result.orders = outputs.orders
         layout = captured.inputs.m.recorder.layout
         if layout.matters or layout.offset_matters:
             result.layouts = [layout.of(handle) for handle in inputs.handles]
@@ -312,7 +314,7 @@ class Interface:
                 originals[position].copy_(value)
         for state, argument in self.held[number] if self.held else ():
             new_states[state] = originals[argument]
-        self._write_back(new_states, writes, leaves, made, self.lists[number] if self.lists else ())
+        self._write_back(new_states, writes, leaves, made, self.lists[number] if self.lists else (), self.orders[number] if self.orders else ())
         return result
 
     def leave(self, kept: dict, new_states: list | None, originals: list) -> None:
@@ -321,12 +323,12 @@ class Interface:
             if name in kept:
                 with torch.no_grad():
                     originals[position].copy_(kept[name])
-        writes, origins, lists = self.failures[kept["case"]] if "case" in kept and self.failures else ((), (), ())
+        writes, origins, lists, order = self.failures[kept["case"]] if "case" in kept and self.failures else ((), (), (), ())
         if new_states and self.at_risk:
             self._own_memory(new_states, [*kept.values(), *originals])
             self._write_tensors(origins, new_states, {k: kept[f"replaced{k}"] for k in self.replaced if f"replaced{k}" in kept})
         values = itertools.takewhile(lambda v: v is not ABSENT, (kept.get(f"write{k}", ABSENT) for k in itertools.count()))
-        self._write_back(new_states or [], writes, _numpy_leaves(values, (("static", "NoneType", None), writes)), Made(self._call.given), lists)
+        self._write_back(new_states or [], writes, _numpy_leaves(values, (("static", "NoneType", None), writes)), Made(self._call.given), lists, order)
 
     def _own_memory(self, new_states: list, others: list) -> None:
         """A tensor that later calls write in place is in nobody else's memory: an engine may give one tensor for two equal values."""
@@ -350,8 +352,9 @@ class Interface:
             with torch.no_grad():
                 tensor.copy_(value)
 
-    def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: list, lists: Any = ()) -> None:
-        fresh = [(vars(owner), name) for owner, name in self.appearing if name not in vars(owner)]
+    def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: list, lists: Any = (), order: Any = ()) -> None:
+        own = [(owner.obj, name) for owner, name in order if id(owner.obj) not in self.containers] if order else self.appearing
+        fresh = [(vars(owner), name) for owner, name in own if name not in vars(owner)]
         self._write_lists(new_states, lists)
         self._write_all(new_states, writes, leaves, made)
         for table, name in fresh:  # states come first, and not where the model put them
@@ -449,7 +452,7 @@ class Interface:
                      [(from_json(t), _writes_from_json(w)) for t, w in itertools.zip_longest(data["variants"], data.get("writes", ()), fillvalue=())],
                      data["slots"], data["written_inputs"], [],
                      exceptions, {}, data["names"], data["argument_names"], [], data["random"])
-        loaded.failures = [(_writes_from_json(w), (), ()) for w in data.get("failures", [])]
+        loaded.failures = [(_writes_from_json(w), (), (), ()) for w in data.get("failures", [])]
         loaded.index_errors = data.get("index_errors", {})
         loaded.replaced = data.get("replaced", [])
         loaded.kept_inputs = data.get("kept_inputs", {})

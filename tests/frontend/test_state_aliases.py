@@ -214,3 +214,79 @@ class Appearing(nn.Module):
 def test_attributes_in_their_order():
     check(Appearing, [UP, DOWN, BOTH])
     check(Appearing, [DOWN, UP, BOTH])
+
+
+class OrderOfTheCall(torch.nn.Module):
+    """The order in which attributes come depends on which of them earlier calls have made."""
+
+    def forward(self, x):
+        self.first = None
+        if 0.0 < x.sum() < 3.5:
+            self.second = x * 2
+        found = getattr(self, "second", None)
+        if x.max() > 4:
+            self.third = 1
+            self.fourth = x.sum()
+        return x + (1 if found is None else found)
+
+
+class OrderOfTwo(torch.nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            self.a = 1
+        seen = getattr(self, "b", None)
+        if x.max() > 2:
+            self.b = x * 2
+        if x.sum() <= 0:
+            self.a = 2
+        if x.min() < -4:
+            raise ValueError("too small")
+        return x if seen is None else x + seen
+
+
+@pytest.mark.parametrize("cls", [OrderOfTheCall, OrderOfTwo])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (1, 0, 3, 2), (2, 1, 0, 3), (3, 2, 1, 0), (4, 0, 1, 2)])
+def test_attributes_in_the_order_of_each_call(cls, order):
+    calls = [torch.tensor([1.0, 1.0]), torch.tensor([5.0, 1.0]), torch.tensor([-4.0, 3.0]), torch.tensor([-1.0, -1.0]), torch.tensor([3.0, -5.0])]
+    model, eager = cls(), cls()
+    program = dycl.compile(model, (calls[order[0]],), verify=False)
+    for k in order:
+        results = []
+        for f in (eager, program):
+            try:
+                results.append(f(calls[k]))
+            except ValueError as error:
+                results.append(str(error))
+        assert str(results[0]) == str(results[1])
+        assert [*vars(model)] == [*vars(eager)]
+
+
+class NewParameter(torch.nn.Module):
+    def __init__(self, always):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.ones(2))
+        self.always = always
+
+    def forward(self, x):
+        self.made = self.w if self.always or x.sum() > 0 else x * 2
+        return x + 1
+
+
+@pytest.mark.parametrize("always", [True, False])
+def test_a_parameter_that_a_call_registers_is_refused(always):
+    with pytest.raises(dycl.CompileError, match="becomes a parameter of the module"):
+        dycl.compile(NewParameter(always), (torch.ones(2),))
+
+
+def test_an_argument_that_would_be_registered():
+    class Last(torch.nn.Module):
+        def forward(self, x):
+            self.last = x
+            return x + 1
+
+    model = Last()
+    program = dycl.compile(model, (torch.ones(2),))
+    program(torch.zeros(2))
+    assert torch.equal(model.last, torch.zeros(2))
+    with pytest.raises(dycl.InputError):
+        program(torch.nn.Parameter(torch.ones(2)))

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import builtin_calls, effects, policy, protocol, shims
+from . import builtin_calls, effects, parameterness, policy, protocol, shims
 from .diagnostics import CaptureRefusal
 from .heap import is_slot, unfollowed
 from .lookup import MISSING, getattr_dict, mro_lookup
 from .machine import Machine
 from .runtime_text import RtText
 from .state import State
+from .tensors import is_handle
 
 
 def special_method(m: Machine, obj: Any, name: str) -> Any:
@@ -183,6 +184,7 @@ def store_default(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
         for table in ("_parameters", "_buffers", "_modules"):
             if table in obj.__dict__:
                 m.note_store(obj.__dict__[table], name)
+        _refuse_new_parameter(obj, name, value)
         torch.nn.Module.__setattr__(obj, name, value)
     elif isinstance(obj, type):
         if isinstance(mro_lookup(obj, name), (types.FunctionType, property, types.MemberDescriptorType)) or name.startswith("__"):
@@ -191,6 +193,17 @@ def store_default(m: Machine, s: State, obj: Any, name: str, value: Any) -> Any:
     else:
         object.__setattr__(obj, name, value)
     return None
+
+
+def _refuse_new_parameter(module: torch.nn.Module, name: str, value: Any) -> None:
+    """Assigning a parameter registers it, and nothing but parameters can be assigned under that name from then on."""
+    if not isinstance(value, torch.Tensor) or name in module.__dict__.get("_parameters", ()):
+        return
+    if parameterness.of(value) != "no":
+        raise CaptureRefusal(f"an nn.Parameter is assigned to the attribute {name} while the model runs: it becomes a parameter of the module",
+                             "assign it in __init__, or keep what is computed from it", kind="state.type")
+    if is_handle(value):
+        parameterness.ask(value)  # of an argument: calls must pass the like
 
 
 def delete_attr(m: Machine, s: State, obj: Any, name: str) -> Any:

@@ -62,6 +62,7 @@ class End:
         self.list_cells: set[int] = set()  # ids of the storages whose values list states hold
         self.lists: set[tuple] = set()  # (id of the owner, key) of list states that are left in the list that was there
         self.origins: dict[int, int] = {}  # number of a state that is written in place -> the state whose tensor it is left with
+        self.appearing: tuple = ()  # (owner, name) of attributes that are not there at first, in their order
 
 
 class Outputs:
@@ -72,7 +73,7 @@ class Outputs:
         self.exceptions = Raised()
         self.ends: list[End] = []
         self.raising: list[End] = []
-        self.failures: list[tuple] = []  # (writes, origins, lists) of ends that raise, where they differ
+        self.failures: list[tuple] = []  # (writes, origins, lists, order of attributes) of ends that raise, where they differ
         self.kept_inputs: dict[str, Any] = {}  # name under which a raise keeps an input -> its root
         self.appearing: list[tuple[Any, str]] = []  # (owner, name) of attributes that are not there at first, in the order in which they come
         self.own: list[torch.Tensor] = []  # of the model, given back as they are
@@ -158,7 +159,7 @@ class Outputs:
             if value is not initial:
                 kept[f"@{name}"] = value
         kept.update((f"replaced{k}", end.roots[id(root)]) for k in self.held_tensors.replaced if id(root := self.inputs.state_roots[k]) in end.roots)
-        left = (end.template[1], tuple(sorted(end.origins.items())), frozenset(end.lists))
+        left = (end.template[1], tuple(sorted(end.origins.items())), frozenset(end.lists), end.appearing if self._orders_differ() else ())
         if any(left):  # beside the states
             if left not in self.failures:
                 self.failures.append(left)
@@ -224,6 +225,7 @@ class Outputs:
                 states |= {*range(before, len(flattener.leaves))}
             named += [str(name)] * (len(flattener.leaves) - len(named))
         self._note_appearing(appearing)
+        end.appearing = tuple((_Owner(owner), name) for owner, name in appearing)
         end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
         end.template = (body, tuple((_Owner(owner), name, t) for owner, name, t in writes))
         leaves = [self._values(leaf) for leaf in flattener.leaves]
@@ -244,6 +246,12 @@ class Outputs:
                 self.appearing.insert(place, (owner, name))
             else:
                 place = known
+
+    def _orders_differ(self) -> bool:
+        """Whether no order of the attributes that calls make is that of all ends: calls before may have made some of them."""
+        place = {(id(owner), name): k for k, (owner, name) in enumerate(self.appearing)}
+        orders = ([place[id(owner.obj), name] for owner, name in end.appearing] for end in (*self.ends, *self.raising))
+        return any(order != sorted(order) for order in orders)
 
     def _argument(self, obj: Any) -> str | None:
         """The path of a list, dict or object among the arguments; a name for a list or dict of the model that calls change: these are given back themselves."""
@@ -521,9 +529,10 @@ class Outputs:
         self.variants: list[tuple] = []
         seen: list[tuple] = []
         numbers: list[int] = []
+        orders_differ = self._orders_differ()
         for end in self.ends:
             key = (end.template, types_of_keys(end.template), tuple(kind_of_type(v.type) for v in end.values), self.held_tensors.exact_origins(end), frozenset(end.lists),
-                   tuple(end.themselves.get(v.id) for v in end.values if v.id in end.left))
+                   end.appearing if orders_differ else (), tuple(end.themselves.get(v.id) for v in end.values if v.id in end.left))
             if key not in seen:
                 seen.append(key)
                 self.variants.append(end.template)
@@ -553,6 +562,7 @@ class Outputs:
                      for number in range(len(self.variants))]
         self.origins = [sorted(set.intersection(*(set(end.origins.items()) for end, n in zip(self.ends, numbers) if n == number)))
                         for number in range(len(self.variants))]
+        self.orders = [next(end.appearing for end, n in zip(self.ends, numbers) if n == number) for number in range(len(self.variants)) if orders_differ]
         self.lists = [next(end.lists for end, n in zip(self.ends, numbers) if n == number) for number in range(len(self.variants))]
         m.graph.output_names = (["variant"] if len(self.variants) > 1 else []) + self._names(numbers, len(plan.types)) + [
             f"{root.name}_after" for root in self.written_inputs] + [f"{root.name}_before" for root in replaced]
