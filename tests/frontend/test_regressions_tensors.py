@@ -290,3 +290,21 @@ def test_arange_to_a_float_in_a_tensor():
         return torch.arange(x.min(), x.max()) if mask.sum() > 5 else (mask, torch.arange(0, x.max(), 0.5))
 
     check(f, [torch.tensor([1.0, 3.0]), torch.tensor([2.5, 4.5])])
+
+
+class TurnedWeight(torch.nn.Module):
+    """What is computed of weights alone is a number while compiling, however they lie in memory."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.tensor([1.0, -0.5, 4.0, 2.0]))
+
+    def forward(self, x):
+        turned = (self.w * 2).reshape(2, 2).t().flatten()
+        if x.sum() > 0:
+            return x * int((turned > 3.0).sum())
+        return x + turned
+
+
+def test_numbers_of_turned_weights():
+    check(TurnedWeight, [torch.ones(4), -torch.ones(4)])

@@ -121,10 +121,13 @@ def _evaluate(node: AtenNode | HostNode) -> list:
         return [_HOST[node.op](node, *[_look(v) for v in node.operands])]
     args, kwargs = _look(node.args), _look(node.kwargs)
     # Strides may differ from what capture saw, and a result may be a view of a parameter: reshape, copy.
-    target = torch.ops.aten.reshape.default if node.target is torch.ops.aten.view.default else node.target
+    target = torch.ops.aten.reshape.default if node.target in _VIEWS else node.target
     result = target(*args, **kwargs)
     results = list(result) if isinstance(result, (list, tuple)) else [result]
     return [r.clone() if isinstance(r, torch.Tensor) else r for r in results]
+
+
+_VIEWS = (torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default)
 
 
 def _look(tree: Any) -> Any:
