@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists in attributes that grow and shrink from call to call: histories, windows, stacks; compiled, and loaded from a file."""
 
-import copy
-import itertools
-
 import pytest
 import torch
 from torch import nn
 
 import dycl
-from tests.frontend.compare import differences, state_of
-from tests.frontend.harness import T, outcome, refused
+from tests.frontend.compare import differences
+from tests.frontend.harness import T, refused
+from tests.frontend.sequences import check_sequence, run, sequences
 
 CALLS = (T(1, 2), T(-3, 1), T(4, 4), T(-1, -4), T(-1, -2), T(1, 4))
 ORDERS = ((0, 1, 2, 3, 4, 5), (3, 4, 0, 1, 5, 2, 2), (2, 2, 1, 3, 0, 4, 5, 0))
@@ -267,26 +265,9 @@ class FixedListReturned(nn.Module):
         return self.counts
 
 
-def run(target, x):
-    kind, value = outcome(target, (x,), {})
-    return value if kind == "returned" else f"{type(value).__name__}: {value}"
-
-
-@pytest.mark.parametrize("cls, order", [*itertools.product(TAKEN, ORDERS)], ids=lambda p: getattr(p, "__name__", None) or "".join(map(str, p)))
+@sequences(TAKEN, ORDERS)
 def test_sequences(cls, order, tmp_path):
-    eager, subject = cls().eval(), cls().eval()
-    program = dycl.compile(subject, (CALLS[order[0]],))
-    assert differences(state_of(eager), state_of(subject), "state after compile") == []
-    program.save(tmp_path / "p.dycl")
-    loaded = dycl.load(tmp_path / "p.dycl")
-    results: list = [[], []]
-    for number, k in enumerate(order):
-        for target, given in zip((eager, program), results):
-            given.append(run(target, CALLS[k].clone()))
-        assert differences(*results, f"results after call {number}") == []
-        expected = copy.deepcopy(results[0][-1])
-        assert differences(expected, run(loaded, CALLS[k].clone()), f"call {number} of the loaded program") == []
-        assert differences(state_of(eager), state_of(subject), f"state after call {number}") == []
+    check_sequence(cls, CALLS, order, tmp_path)
 
 
 def test_the_list_stays_the_one_it_was():

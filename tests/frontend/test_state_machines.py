@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Texts, enums, flags, numbers and None that flip between calls together with tensors: sequences in several orders, compiled and loaded."""
 
-import copy
 import enum
-import itertools
 
-import pytest
 import torch
 from torch import nn
 
-import dycl
-from tests.frontend.compare import differences, state_of
-from tests.frontend.harness import T, outcome
+from tests.frontend.harness import T
+from tests.frontend.sequences import check_sequence, sequences
 
 CALLS = (T(1, 2), T(-3, 1), T(4, 4), T(-1, -4), T(-1, -2), T(1, 4))
 ORDERS = ((0, 1, 2, 3, 4, 5, 2), (3, 4, 0, 1, 5, 2, 3), (2, 2, 1, 3, 3, 4, 5, 0))
@@ -109,15 +105,6 @@ class Alternating(nn.Module):
         return y if self.flag else -y
 
 
-@pytest.mark.parametrize("cls, order", [*itertools.product((Phases, Texts, Kinds, Alternating), ORDERS)],
-                         ids=lambda p: getattr(p, "__name__", None) or "".join(map(str, p)))
+@sequences((Phases, Texts, Kinds, Alternating), ORDERS)
 def test_sequences(cls, order, tmp_path):
-    eager, subject = cls().eval(), cls().eval()
-    program = dycl.compile(subject, (CALLS[order[0]],))
-    program.save(tmp_path / "p.dycl")
-    loaded = dycl.load(tmp_path / "p.dycl")
-    for number, k in enumerate(order):
-        expected = copy.deepcopy(outcome(eager, (CALLS[k],), {}))
-        assert differences(expected, outcome(program, (CALLS[k],), {}), f"call {number}") == []
-        assert differences(expected, outcome(loaded, (CALLS[k],), {}), f"call {number} of the loaded program") == []
-        assert differences(state_of(eager), state_of(subject), f"state after call {number}") == []
+    check_sequence(cls, CALLS, order, tmp_path)

@@ -5,16 +5,13 @@ Every program runs sequences of calls in several orders beside eager, as it is c
 after every call: a tensor that was given to the caller and is written in place later changes there, too.
 """
 
-import copy
-import itertools
-
 import pytest
 import torch
 from torch import nn
 
 import dycl
-from tests.frontend.compare import differences, state_of
-from tests.frontend.harness import T, outcome, refused
+from tests.frontend.harness import T, refused
+from tests.frontend.sequences import check_sequence, sequences
 
 CALLS = (T(1, 2), T(-3, 1), T(4, 4), T(-1, -4), T(-1, -2), T(1, 4))
 ORDERS = ((0, 1, 2, 3, 4, 5), (3, 4, 0, 1, 5, 2), (1, 3, 2, 0, 4, 5, 0))
@@ -436,29 +433,9 @@ class SetToNone(nn.Module):
         return x * 1
 
 
-def run(target, x):
-    kind, value = outcome(target, (x,), {})
-    return value if kind == "returned" else f"{type(value).__name__}: {value}"
-
-
-@pytest.mark.parametrize("cls, order", [*itertools.product(TAKEN, ORDERS)], ids=lambda p: getattr(p, "__name__", None) or "".join(map(str, p)))
+@sequences(TAKEN, ORDERS)
 def test_sequences(cls, order, tmp_path):
-    torch.manual_seed(0)
-    eager = cls().eval()
-    subject = cls().eval()
-    subject.load_state_dict(eager.state_dict())
-    program = dycl.compile(subject, (CALLS[order[0]],))
-    program.save(tmp_path / "p.dycl")
-    loaded = dycl.load(tmp_path / "p.dycl")
-    expected, actual, at_the_time, of_loaded = [], [], [], []
-    for number, k in enumerate(order):
-        expected.append(run(eager, CALLS[k].clone()))
-        actual.append(run(program, CALLS[k].clone()))
-        assert differences(expected, actual, f"results after call {number}") == []
-        at_the_time.append(copy.deepcopy(expected[-1]))
-        of_loaded.append(run(loaded, CALLS[k].clone()))
-        assert differences(at_the_time, of_loaded, f"results of the loaded program after call {number}") == []
-        assert differences(state_of(eager), state_of(subject), f"state after call {number}") == []
+    check_sequence(cls, CALLS, order, tmp_path)
 
 
 class KeptArgument(Module):

@@ -28,14 +28,9 @@ def name_of(fn: Any) -> str:
     return f"linalg.{name}" if name != "norm" and (getattr(fn, "__module__", "") or "").startswith("numpy.linalg") else name
 
 
-def _array(arrays, x: Any) -> torch.Tensor:
-    """The tensor of an array, or of what numpy makes one of."""
-    return _value(arrays, x)
-
-
 def _whole(arrays, x: Any) -> torch.Tensor:
     """Its elements in a row."""
-    return arrays.m.recorder.call(torch.flatten, (_array(arrays, x),), {})
+    return arrays.m.recorder.call(torch.flatten, (_value(arrays, x),), {})
 
 
 # ---- matrices ----------------------------------------------------------------------------------
@@ -43,7 +38,7 @@ def _whole(arrays, x: Any) -> torch.Tensor:
 
 @_named("diag")
 def diag(arrays, v, k=0):
-    t = _array(arrays, v)
+    t = _value(arrays, v)
     if t.dim() not in (1, 2) or type(k) is not int:
         refuse("diag", "of such arrays")
     if t.dim() == 2:
@@ -53,7 +48,7 @@ def diag(arrays, v, k=0):
 
 @_named("diagonal")
 def diagonal(arrays, a, offset=0, axis1=0, axis2=1):
-    return arrays.view(a, arrays.m.recorder.call(torch.diagonal, (_array(arrays, a), offset, axis1, axis2), {}))
+    return arrays.view(a, arrays.m.recorder.call(torch.diagonal, (_value(arrays, a), offset, axis1, axis2), {}))
 
 
 @_named("trace")
@@ -219,7 +214,7 @@ def cumprod(arrays, a, axis=None):
 def lexsort(arrays, keys):
     """By the last key, then by the one before it: stable sorts, from the first on."""
     call = arrays.m.recorder.call
-    parts = [_array(arrays, k) for k in (arrays.rows(keys) if arrays.m.is_array(keys) else keys)]
+    parts = [_value(arrays, k) for k in (arrays.rows(keys) if arrays.m.is_array(keys) else keys)]
     if not parts or any(p.dim() != 1 for p in parts):
         refuse("lexsort", "by keys of several axes")
     order = None
@@ -240,7 +235,7 @@ def digitize(arrays, x, bins, right=False):
 @_named("interp")
 def interp(arrays, x, xp, fp):
     call = arrays.m.recorder.call
-    at, places, values = (_to(arrays, _array(arrays, t), torch.float64) for t in (x, xp, fp))
+    at, places, values = (_to(arrays, _value(arrays, t), torch.float64) for t in (x, xp, fp))
     count = places.shape[0]
     if places.dim() != 1 or values.dim() != 1 or type(count) is not int or count < 2 or values.shape[0] != count:
         refuse("interp", "between points whose number is")
@@ -260,7 +255,7 @@ def linspace(arrays, start, stop, num=50):
     call, double = arrays.m.recorder.call, torch.float64
     if type(num) is not int or num < 2:
         refuse("linspace", "of a number of steps")
-    first, last = (_to(arrays, _array(arrays, n), double) for n in (start, stop))
+    first, last = (_to(arrays, _value(arrays, n), double) for n in (start, stop))
     if first.dim() or last.dim():
         refuse("linspace", "between arrays")
     steps = arrays.m.recorder.call(torch.arange, (num - 1,), {"dtype": double})
@@ -335,7 +330,7 @@ def _unique(arrays, t: torch.Tensor, **how: bool) -> Any:
 
 @_named("unique")
 def unique(arrays, ar, return_index=False, return_inverse=False, return_counts=False):
-    call, t = arrays.m.recorder.call, _array(arrays, ar)
+    call, t = arrays.m.recorder.call, _value(arrays, ar)
     if not (return_index or return_inverse or return_counts):
         return arrays.wrap(_unique(arrays, t))
     values, inverse, counts = _unique(arrays, t, return_inverse=True, return_counts=True)
@@ -378,7 +373,7 @@ def union1d(arrays, ar1, ar2):
 def delete(arrays, arr, obj, axis=None):
     call = arrays.m.recorder.call
     t, dim = _along(arrays, arr, axis)
-    places = _array(arrays, obj) if not isinstance(obj, slice) else None
+    places = _value(arrays, obj) if not isinstance(obj, slice) else None
     if places is None or places.dtype not in (torch.int64, torch.int32, torch.bool) or type(dim) is not int:
         refuse("delete", "of such places, of arrays")
     count = t.shape[dim]
@@ -404,7 +399,7 @@ def extract(arrays, condition, arr):
 def _at_least(name: str, fn: Callable) -> None:
     @_named(name)
     def at_least(arrays, x):
-        return arrays.view(x, arrays.m.recorder.call(fn, (_array(arrays, x),), {}))
+        return arrays.view(x, arrays.m.recorder.call(fn, (_value(arrays, x),), {}))
 
 
 for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
@@ -424,7 +419,7 @@ _stacked("dstack", torch.dstack)
 
 @_named("array_split")
 def array_split(arrays, ary, indices_or_sections, axis=0):
-    t = _array(arrays, ary)
+    t = _value(arrays, ary)
     sections = indices_or_sections
     if not (type(sections) is int or isinstance(sections, (list, tuple)) and all(type(n) is int for n in sections)):
         refuse("split", "at places that are")
@@ -434,7 +429,7 @@ def array_split(arrays, ary, indices_or_sections, axis=0):
 
 @_named("split")
 def split(arrays, ary, indices_or_sections, axis=0):
-    count = _array(arrays, ary).shape[axis]
+    count = _value(arrays, ary).shape[axis]
     if type(indices_or_sections) is int:
         if type(count) is not int:
             refuse("split", "of arrays whose extents are")
@@ -446,12 +441,12 @@ def split(arrays, ary, indices_or_sections, axis=0):
 @_named("broadcast_to")
 def broadcast_to(arrays, array, shape):
     shape = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
-    return arrays.view(array, arrays.m.recorder.call(torch.broadcast_to, (_array(arrays, array), shape), {}))
+    return arrays.view(array, arrays.m.recorder.call(torch.broadcast_to, (_value(arrays, array), shape), {}))
 
 
 @_named("meshgrid")
 def meshgrid(arrays, *xi, indexing="xy"):
-    parts = [_array(arrays, x) for x in xi]
+    parts = [_value(arrays, x) for x in xi]
     found = arrays.m.recorder.call(torch.meshgrid, tuple(parts), {"indexing": indexing}) if len({p.dtype for p in parts}) == 1 else None
     if found is None or any(p.dim() != 1 for p in parts):
         refuse("meshgrid", "of arrays of several dtypes or axes")
@@ -462,7 +457,7 @@ def meshgrid(arrays, *xi, indexing="xy"):
 def ix_(arrays, *args):
     made = []
     for k, x in enumerate(args):
-        t = _array(arrays, x)
+        t = _value(arrays, x)
         if t.dim() != 1:
             raise ValueError("Cross index must be 1 dimensional")
         t = arrays.m.recorder.call(torch.nonzero, (t,), {"as_tuple": True})[0] if t.dtype == torch.bool else t
@@ -482,7 +477,7 @@ def flipud(arrays, m):
 
 @_named("size")
 def size(arrays, a, axis=None):
-    t = _array(arrays, a)
+    t = _value(arrays, a)
     return arrays.m.recorder.call(torch.Tensor.numel, (t,), {}) if axis is None else arrays.m.recorder.attribute(t, "shape")[axis]
 
 
@@ -522,8 +517,8 @@ def add_at(arrays, a, indices, b):
     """Every place as often as it is named."""
     a = _written(arrays, a)
     call, places = arrays.m.recorder.call, indices if isinstance(indices, tuple) else (indices,)
-    places = [_to(arrays, _array(arrays, p), torch.int64) if not isinstance(p, slice) else None for p in places]
-    value = _array(arrays, b)
+    places = [_to(arrays, _value(arrays, p), torch.int64) if not isinstance(p, slice) else None for p in places]
+    value = _value(arrays, b)
     if any(p is None for p in places) or value.dtype != a.tensor.dtype and value.dtype.is_floating_point > a.tensor.dtype.is_floating_point:
         refuse("add.at", "of such places, or of floats into integers,")
     call(torch.Tensor.index_put_, (a.tensor, places, _to(arrays, value, a.tensor.dtype)), {"accumulate": True})
@@ -542,7 +537,7 @@ for _ufunc, _by in {"add": "sum", "maximum": "max", "minimum": "min", "multiply"
 def _accumulating(name: str, fn: Callable) -> None:
     @_named(f"{name}.accumulate")
     def accumulate(arrays, array, axis=0):
-        t = _array(arrays, array)
+        t = _value(arrays, array)
         if fn in (torch.cumsum, torch.cumprod) and not t.dtype.is_floating_point and t.dtype != torch.int64:
             refuse(f"{name}.accumulate", "of small integers")
         found = arrays.m.recorder.call(fn, (t, axis), {})
@@ -556,7 +551,7 @@ for _ufunc, _torch in {"add": torch.cumsum, "multiply": torch.cumprod, "maximum"
 def _between_all(name: str) -> None:
     @_named(f"{name}.outer")
     def between_all(arrays, A, B):
-        x, y = _array(arrays, A), _array(arrays, B)
+        x, y = _value(arrays, A), _value(arrays, B)
         column = arrays.m.recorder.call(torch.reshape, (x, (*x.shape, *(1,) * y.dim())), {})
         return arrays.function(getattr(np, name), (RtArray(column), B), {})
 

@@ -123,7 +123,6 @@ def _deque(m, s, args, kwargs):
     return m.new(collections.deque(*(items if k == 0 else a for k, a in enumerate(args)), **kwargs)) if items is not None else NotImplemented
 
 
-
 def _dict(cls):
     def build(m, s, args, kwargs):
         if not args:

@@ -163,10 +163,13 @@ def _size(m, s, args, kwargs):
 @handles(torch.arange)
 def _numbers_between(m, s, args, kwargs):
     """Bounds that are tensors of floats (the largest of the lengths): torch takes the numbers in them."""
-    def number(x):
-        return m.tensor_number(x) if m.is_symbolic(x) and x.dtype.is_floating_point else x
+    def is_one(x):
+        return m.is_symbolic(x) and x.dtype.is_floating_point
 
-    if not any(m.is_symbolic(x) and x.dtype.is_floating_point for x in (*args, *kwargs.values())):
+    def number(x):
+        return m.tensor_number(x) if is_one(x) else x
+
+    if not any(map(is_one, (*args, *kwargs.values()))):
         return NotImplemented
     return m.recorder.call(torch.arange, tuple(map(number, args)), {name: number(x) if name != "out" else x for name, x in kwargs.items()})
 

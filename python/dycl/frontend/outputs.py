@@ -124,6 +124,7 @@ class Outputs:
             end.state_values = self._state_values(end)
         self._begin_anew()
         self.held_tensors = HeldTensors(machine, self.inputs, [*self.ends, *self.raising])
+        self.orders_differ = self._orders_differ()
         self._assemble()
         for end in self.raising:
             self._keep(end)
@@ -159,7 +160,7 @@ class Outputs:
             if value is not initial:
                 kept[f"@{name}"] = value
         kept.update((f"replaced{k}", end.roots[id(root)]) for k in self.held_tensors.replaced if id(root := self.inputs.state_roots[k]) in end.roots)
-        left = (end.template[1], tuple(sorted(end.origins.items())), frozenset(end.lists), end.appearing if self._orders_differ() else ())
+        left = (end.template[1], tuple(sorted(end.origins.items())), frozenset(end.lists), end.appearing if self.orders_differ else ())
         if any(left):  # beside the states
             if left not in self.failures:
                 self.failures.append(left)
@@ -529,10 +530,9 @@ class Outputs:
         self.variants: list[tuple] = []
         seen: list[tuple] = []
         numbers: list[int] = []
-        orders_differ = self._orders_differ()
         for end in self.ends:
             key = (end.template, types_of_keys(end.template), tuple(kind_of_type(v.type) for v in end.values), self.held_tensors.exact_origins(end), frozenset(end.lists),
-                   end.appearing if orders_differ else (), tuple(end.themselves.get(v.id) for v in end.values if v.id in end.left))
+                   end.appearing if self.orders_differ else (), tuple(end.themselves.get(v.id) for v in end.values if v.id in end.left))
             if key not in seen:
                 seen.append(key)
                 self.variants.append(end.template)
@@ -562,7 +562,7 @@ class Outputs:
                      for number in range(len(self.variants))]
         self.origins = [sorted(set.intersection(*(set(end.origins.items()) for end, n in zip(self.ends, numbers) if n == number)))
                         for number in range(len(self.variants))]
-        self.orders = [next(end.appearing for end, n in zip(self.ends, numbers) if n == number) for number in range(len(self.variants)) if orders_differ]
+        self.orders = [next(end.appearing for end, n in zip(self.ends, numbers) if n == number) for number in range(len(self.variants)) if self.orders_differ]
         self.lists = [next(end.lists for end, n in zip(self.ends, numbers) if n == number) for number in range(len(self.variants))]
         m.graph.output_names = (["variant"] if len(self.variants) > 1 else []) + self._names(numbers, len(plan.types)) + [
             f"{root.name}_after" for root in self.written_inputs] + [f"{root.name}_before" for root in replaced]
