@@ -196,7 +196,10 @@ class Generator(Control, Containers, Tensors):
 
 
 def generate(seed: int) -> str:
-    """The source of program number `seed`; from wild.WILD on, a harder one."""
+    """The source of program number `seed`; from wild.WILD on, a harder one; from idioms.IDIOMS on, what models do."""
+    from tests.frontend.fuzz.idioms import IDIOMS, generate_idioms
     from tests.frontend.fuzz.wild import WILD, generate_wild
 
+    if seed >= IDIOMS:
+        return generate_idioms(seed)
     return generate_wild(seed) if seed >= WILD else Generator(seed).program()
