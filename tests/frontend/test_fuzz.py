@@ -19,7 +19,7 @@ COUNT = 2000
 
 def test_generated_programs(tmp_path):
     summary = tmp_path / "summary.json"
-    command = [sys.executable, "-m", "tests.frontend.fuzz", "--count", str(COUNT), "--seed", "1", "--limit", "120",
+    command = [sys.executable, "-m", "tests.frontend.fuzz", "--count", str(COUNT), "--seed", "1", "--mixed", "--limit", "120",
                "--jobs", str(os.cpu_count() or 1), "--json", str(summary)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     report = json.loads(summary.read_text())

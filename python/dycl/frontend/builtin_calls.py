@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import operator
 import sys
 import types
 from typing import Any
@@ -44,6 +45,8 @@ def intercept(fn: Any):
         return None
     if issubclass(kind, enum.EnumMeta):
         return functools.partial(_member, fn)
+    if kind in _GETTERS:
+        return functools.partial(_getter, fn)
     if isinstance(fn, BoundSpecial):
         return fn.call
     if isinstance(fn, type) and fn.__module__.partition(".")[0] == "tqdm" and hasattr(fn, "set_postfix"):
@@ -79,6 +82,19 @@ def _member(cls: Any, m: Machine, s: State, args: tuple, kwargs: dict) -> Any:
         return NotImplemented
     text = RtText.join([args[0] if isinstance(args[0], RtText) else RtText((args[0],)), f" is not a valid {cls.__qualname__}"])
     return cls._value2member_map_[keys.present_key(m, args[0], cls._value2member_map_, ValueError(text))]
+
+
+_GETTERS = {operator.itemgetter: shims.items_got, operator.attrgetter: shims.attributes_got, operator.methodcaller: shims.method_called}
+
+
+def _getter(fn: Any, m: Machine, s: State, args: tuple, kwargs: dict) -> Any:
+    """What operator's getters do, as code of the program: items and attributes may be the model's, keys known only at run time."""
+    if len(args) != 1 or kwargs:
+        return NotImplemented
+    made = fn.__reduce__()
+    named = made[0].keywords if isinstance(made[0], functools.partial) else {}
+    held = (*made[0].args, *made[1]) if isinstance(made[0], functools.partial) else made[1]
+    return protocol.call(m, s, _GETTERS[type(fn)], (args[0], held, *([named] if type(fn) is operator.methodcaller else ())), {})
 
 
 def _autograd_function(fn: types.MethodType) -> Any:

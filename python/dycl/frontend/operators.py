@@ -50,7 +50,7 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
     if m.is_tensor(a) or m.is_tensor(b):
         if _user_operator(m, s, op, a, b) is not None and not m.is_tensor(a):
             return protocol.call(m, s, m.shim("reflected"), (a, b, *_user_operator(m, s, op, a, b), _SIGNS.get(op, op)), {})
-        return m.recorder.call(_operator(op, inplace and m.is_tensor(a)), (a, b), {})
+        return _tensor_binary(m, op, a, b, inplace)
     if isinstance(a, RtScalar) or isinstance(b, RtScalar):
         a, b = _plain_number(a, op), _plain_number(b, f"r{op}")
         if op in ("truediv", "floordiv", "mod") and isinstance(b, RtScalar) and m.in_try():
@@ -86,6 +86,19 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
     if isinstance(a, (list, dict, set)):
         return _container_binary(m, s, op, a, b, inplace)
     return _native_binary(m, s, op, a, b, inplace)
+
+
+
+def _tensor_binary(m: Machine, op: str, a: Any, b: Any, inplace: bool) -> Any:
+    try:
+        return m.recorder.call(_operator(op, inplace and m.is_tensor(a)), (a, b), {})
+    except TypeError as error:  # of operands that torch does not take: Python's words, which name their types
+        if not str(error).startswith("unsupported operand type(s) for ") or "'FakeTensor'" not in str(error):
+            raise
+        names = {instances.type_of(m, x).__name__ for x in (a, b) if m.is_symbolic(x)}
+        if len(names) > 1:
+            raise
+        raise TypeError(str(error).replace("'FakeTensor'", f"'{names.pop()}'")) from None
 
 
 def _native_binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:

@@ -51,6 +51,27 @@ def close_generator(generator):
     raise RuntimeError("generator ignored GeneratorExit")
 
 
+# ---- operator's getters ------------------------------------------------------------------------
+
+
+def items_got(obj, keys):
+    return obj[keys[0]] if len(keys) == 1 else tuple([obj[key] for key in keys])
+
+
+def attributes_got(obj, paths):
+    return attribute_at(obj, paths[0]) if len(paths) == 1 else tuple([attribute_at(obj, path) for path in paths])
+
+
+def attribute_at(obj, path):
+    for name in path.split("."):
+        obj = getattr(obj, name)
+    return obj
+
+
+def method_called(obj, held, named):
+    return getattr(obj, held[0])(*held[1:], **named)
+
+
 # ---- containers from iterables -----------------------------------------------------------------
 
 

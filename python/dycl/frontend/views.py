@@ -9,6 +9,7 @@ is checked on use, and are shared by all states.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -151,11 +152,12 @@ class Views:
                                  "write to a clone() of it, or assign without a view", kind="inplace.view")
         if inverse is _diagonal:
             return self._write_diagonal(view, old, new, args, kwargs)
+        if inverse is _places:
+            return self._write_places(view, old, new, args, kwargs)
         target, call_args, call_kwargs = inverse(view, old, new, args, kwargs)
         if target is None:
             return new
         return self.recorder.record(target, call_args, call_kwargs, [parent.type], span=self.recorder.span)[0]
-
 
     def _write_diagonal(self, view: TensorInfo, old: Value, new: Value, args: tuple, kwargs: dict) -> Value:
         """The two dims of the diagonal go last; then an index_put at (row + i, column + i)."""
@@ -170,6 +172,28 @@ class Views:
         value = record(aten.permute.default, (old, order), {}, [moved])[0]
         value = record(aten.index_put.default, (value, [None] * (rank - 2) + places, new), {}, [moved])[0]
         return record(aten.permute.default, (value, [order.index(d) for d in range(rank)]), {}, [parent.type])[0]
+
+    def _write_places(self, view: TensorInfo, old: Value, new: Value, args: tuple, kwargs: dict) -> Value:
+        """Which element of the viewed tensor each of the view's is, asked of torch itself; then one index_put."""
+        record, parent = self.recorder.record, view.parent
+        if not all(type(n) is int for n in (*parent.sizes, *view.sizes)):
+            raise CaptureRefusal(f"a write in place through {view.step[0]} of a size known only at run time",
+                                 "write to a clone() of it, or assign without a view", kind="inplace.view")
+        count = math.prod(parent.sizes)
+        with self.recorder.without_modes():
+            every = torch.arange(count).reshape(parent.sizes)
+            places = view.step[0](*(every if a is BASE else a for a in args), **kwargs).reshape(-1).clone()
+            shared = places.unique().numel() < places.numel()
+        if shared:
+            raise CaptureRefusal(f"a write in place through {view.step[0]}, where several elements share memory",
+                                 "clone() the tensor before", kind="inplace.view")
+        index = Value(TensorType(torch.int64, (len(places),)), None)
+        index.constant = places
+        flat, short = TensorType(parent.dtype, (count,)), TensorType(parent.dtype, (len(places),))
+        value = record(aten.view.default, (old, [-1]), {}, [flat])[0]
+        part = record(aten.view.default, (new, [-1]), {}, [short])[0]
+        value = record(aten.index_put.default, (value, [index], part), {}, [flat])[0]
+        return record(aten.view.default, (value, list(parent.sizes)), {}, [parent.type])[0]
 
     def _range(self, start: int, length: Any) -> Value:
         kind = TensorType(torch.int64, (self.recorder.symbols.dim_type(length),))
@@ -193,6 +217,10 @@ def _slice(view, old, new, args, kwargs):
 
 def _diagonal(view, old, new, args, kwargs):
     raise AssertionError("written by Views._write_diagonal")
+
+
+def _places(view, old, new, args, kwargs):
+    raise AssertionError("written by Views._write_places")
 
 
 def _permute(view, old, new, args, kwargs):
@@ -240,4 +268,5 @@ _INVERSES = {
     aten.transpose: _transpose, aten.t: _t, aten.unsqueeze: _unsqueeze, aten.squeeze: _reshape,
     aten.view: _reshape, aten._unsafe_view: _reshape, aten.reshape: _reshape, aten._reshape_alias: _reshape,
     aten.expand: _expand, aten.view_as_real: _as_real, aten.view_as_complex: _as_complex,
+    aten.as_strided: _places, aten.unfold: _places,
 }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m tests.frontend.fuzz --count 2000 --seed 1 --jobs 2
+"""python -m tests.frontend.fuzz --count 2000 --seed 1 --jobs 2 --mixed
 
 Runs programs `seed`, `seed+1`, ... in worker processes, prints failures as they come and a summary at
 the end. Exit status 1 if any program mismatched, crashed or was too slow. Refusals are counted by class and
-are not failures, nor are programs in which the last bit of a rounded number decides (rounding.py). With --log, results are appended to a file of JSON lines and a later run with the same
-log skips the seeds it holds. A worker that dies (a crash in native code) is a failure of the program it
+are not failures, nor are programs in which the last bit of a rounded number decides (rounding.py). With --log,
+results are appended to a file of JSON lines and a later run with the same log skips the seeds it holds. A worker that dies (a crash in native code) is a failure of the program it
 was running; the others go on.
 """
 
@@ -30,8 +30,9 @@ def main(argv: list[str] | None = None) -> int:
     if args.show:
         return show(args)
     done = read_log(args.log)
-    seeds = [s for s in range(args.seed, args.seed + args.count) if s not in done]
-    results = [done[s] for s in range(args.seed, args.seed + args.count) if s in done]
+    wanted = seeds_of(args)
+    seeds = [s for s in wanted if s not in done]
+    results = [done[s] for s in wanted if s in done]
     start = time.time()
     failures = 0
     log = open(args.log, "a") if args.log else None
@@ -49,11 +50,21 @@ def main(argv: list[str] | None = None) -> int:
     return summary(results, time.time() - start, args)
 
 
+def seeds_of(args) -> list[int]:
+    """`--mixed`: each of the three generators in turn."""
+    from tests.frontend.fuzz.idioms import IDIOMS
+    from tests.frontend.fuzz.wild import WILD
+
+    firsts = (0, WILD, IDIOMS) if args.mixed else (0,)
+    return [firsts[n % len(firsts)] + args.seed + n // len(firsts) for n in range(args.count)]
+
+
 def parse(argv):
     p = argparse.ArgumentParser(prog="python -m tests.frontend.fuzz", description=__doc__,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--count", type=int, default=200)
     p.add_argument("--seed", type=int, default=1, help="the first seed")
+    p.add_argument("--mixed", action="store_true", help="a third each of plain programs, wilder ones (wild.py) and what models do (idioms.py)")
     p.add_argument("--jobs", type=int, default=1)
     p.add_argument("--backend", default=None)
     p.add_argument("--verify", action="store_true", help="let dycl.compile verify each program as well")
