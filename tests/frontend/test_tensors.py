@@ -298,7 +298,7 @@ REFUSED = {
     "out_shape": lambda x: torch.add(x, 1, out=torch.empty(0)),
     "unfold_write": lambda x: x.clone().unfold(0, 2, 1).add_(1),
     "dtype_view_write": lambda x: x.clone().view(torch.int32).add_(1),
-    "as_strided_write": lambda x: x.clone().as_strided((2, 2), (1, 2)).add_(1),
+    "as_strided_write": lambda x: x.clone().as_strided((2, 2), (1, 1)).add_(1),
     "sparse": lambda x: x.to_sparse(),
     "generator": lambda x: torch.rand(3, generator=torch.Generator()),
 }
