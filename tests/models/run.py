@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m tests.models.run [names] [--peers] [--eager] [--json out.json] [--jobs 2]
+"""python -m tests.models.run [names] [--peers] [--eager] [--time] [--json out.json] [--jobs 2]
 
 Reports per model: does it run in eager, how many paths its inputs take, is it compiled and equal on all inputs, or refused
 (why), wrong, or crashed; with --peers also whether torch.export and torch.compile(fullgraph=True) take it whole and get the
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import collections
 import json
+import math
 import subprocess
 import sys
 import time
@@ -29,6 +30,7 @@ def main(argv=None) -> int:
     p.add_argument("--json", type=Path)
     p.add_argument("--jobs", type=int, default=1)
     p.add_argument("--limit", type=int, default=300, help="seconds of processor time per model")
+    p.add_argument("--time", action="store_true", help="time of the program against eager's, interleaved, of models that are equal")
     p.add_argument("--list", action="store_true")
     p.add_argument("--detail", action="store_true", help="print diagnostics and tracebacks in full")
     p.add_argument("--one", help=argparse.SUPPRESS)
@@ -74,6 +76,7 @@ def run_all(names, args):
             command = [sys.executable, "-m", "tests.models.run", "--one", name]
             command += ["--eager"] if args.eager else []
             command += ["--peers"] if args.peers else []
+            command += ["--time"] if args.time else []
             command += ["--limit", str(args.limit)]
             active.append((name, time.time(), subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)))
         for item in list(active):
@@ -120,7 +123,7 @@ def run_one(name: str, args) -> dict:
         result["compile"] = peer(entry, calls, torch_compile)
     if args.eager:
         return {**result, "status": "eager"}
-    return {**result, **compiled(entry, calls)}
+    return {**result, **compiled(entry, calls, args.time)}
 
 
 def build(entry):
@@ -159,7 +162,7 @@ def count_paths(entry, calls) -> int:
     return len(paths)
 
 
-def compiled(entry, calls) -> dict:
+def compiled(entry, calls, timed: bool = False) -> dict:
     from tests.frontend.compare import copy_value, differences, state_of
     from tests.frontend.fuzz.execute import crash_kind
     from tests.frontend.harness import compare_outcomes, outcome
@@ -190,7 +193,32 @@ def compiled(entry, calls) -> dict:
             return {"status": "crash" if crashed else "mismatch", "why": problems[0][:300], "compared": number,
                     "detail": "\n".join(problems) + ("".join(traceback.format_exception(actual[1]))[-3000:] if crashed else ""),
                     "seconds": seconds}
-    return {"status": "equal", "compared": len(calls), "seconds": seconds}
+    times = race(build(entry)[0], program, calls) if timed else {}
+    return {"status": "equal", "compared": len(calls), "seconds": seconds, **times}
+
+
+def race(eager, program, calls, seconds: float = 1.5) -> dict:
+    """Medians per input, taken in turn; the ratio is of their sums."""
+    import statistics
+
+    import torch
+    from tests.frontend.compare import copy_value
+    from tests.frontend.harness import outcome
+
+    theirs, ours = [], []
+    for call in calls[:3]:
+        taken: dict = {0: [], 1: []}
+        until = time.perf_counter() + seconds
+        while len(taken[1]) < 3 or time.perf_counter() < until and len(taken[1]) < 60:
+            for which, target in enumerate((eager, program)):
+                args, kwargs = copy_value((call.args, call.kwargs))
+                with torch.no_grad():
+                    start = time.perf_counter()
+                    outcome(target, args, kwargs)
+                    taken[which].append(time.perf_counter() - start)
+        theirs.append(statistics.median(taken[0]))
+        ours.append(statistics.median(taken[1]))
+    return {"eager_ms": 1e3 * sum(theirs) / len(theirs), "ours_ms": 1e3 * sum(ours) / len(ours), "ratio": sum(ours) / sum(theirs)}
 
 
 def peer(entry, calls, how) -> str:
@@ -249,6 +277,8 @@ def line(r: dict) -> str:
         text += f" {r['inputs']} inputs, {r['paths']} paths"
     if "seconds" in r:
         text += f", {r['seconds']:.1f} s"
+    if "ratio" in r:
+        text += f", {r['ours_ms']:.2f} ms, {r['ratio']:.2f} of eager's {r['eager_ms']:.2f}"
     if "export" in r:
         text += f"  [export: {r['export'][:60]}] [compile: {r['compile'][:60]}]"
     return text + (f"  {r['why']}" if r.get("why") else "")
@@ -257,6 +287,9 @@ def line(r: dict) -> str:
 def summary(results, args) -> str:
     total = collections.Counter(r["status"] for r in results)
     text = f"\n{len(results)} models: " + ", ".join(f"{n} {s}" for s, n in total.most_common())
+    ratios = [r["ratio"] for r in results if "ratio" in r]
+    if ratios:
+        text += f"\ntime against eager's: geometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}, largest {max(ratios):.2f}"
     if args.peers:
         for name in ("export", "compile"):
             taken = [r for r in results if name in r]
