@@ -16,8 +16,8 @@ from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .graph import BOOL, HostNode
 from .heap import held
-from .iterators import RtRange
 from .machine import PUSHED
+from .ranges import RtRange
 from .rtlist import RtList
 from .runtime_text import RtText
 from .values import RtBool, RtFloat, RtInt, RtScalar
@@ -38,8 +38,6 @@ def _len(m, s, args, kwargs):
     user = lookup.python_method(x, "__len__")
     if user is not None:
         return protocol.call(m, s, shims.length_by, (types.MethodType(user, x),), {})
-    if isinstance(x, RtRange):
-        raise CaptureRefusal("the length of a range known only at run time", kind="range")
     if isinstance(x, (list, dict, set)):
         m.note_load(x, "*")
     return len(x)

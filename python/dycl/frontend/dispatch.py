@@ -336,6 +336,7 @@ def record_results(recorder, func, args, kwargs, result) -> Any:
                              kind="native.result")
     if any(hasattr(fake, "_dycl") for fake in flat):
         raise CaptureRefusal(f"{func} returns one of its arguments", kind="native.alias")
+    rejections.of_truth_values(func, args)
     rejections.require_number(recorder, func, args, kwargs, flat[0].dtype)
     args, kwargs = clean(func, args, kwargs, flat[0])
     for fake, value in zip(flat, recorder.record(func, args, kwargs, [recorder.type_of(f) for f in flat])):

@@ -13,6 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from . import iterators, keys, parameterness, shims_iterators as shims, tables
 from .machine import Machine
+from .ranges import RtRange
 from .rtlist import RtList
 from .runtime_text import RtText
 from .values import EXAMPLES, RtScalar
@@ -23,6 +24,8 @@ def is_instance(m: Machine, value: Any, kinds: Any) -> bool:
         return isinstance(EXAMPLES[value.kind], kinds)
     if isinstance(value, RtText):
         return isinstance("", kinds)
+    if isinstance(value, RtRange):
+        return isinstance(range(0), kinds)
     if isinstance(value, iterators.OURS):
         return isinstance(_iterator_like(value), kinds)
     if m.is_array(value):
@@ -50,6 +53,8 @@ def type_of(m: Machine, value: Any) -> type:
         return type(EXAMPLES[value.kind])
     if isinstance(value, RtText):
         return str
+    if isinstance(value, RtRange):
+        return range
     if m.is_symbolic(value):
         return parameterness.kind_of(value)
     if isinstance(value, m.size_type):

@@ -15,6 +15,7 @@ from typing import Any
 from . import shims_iterators
 from .diagnostics import CaptureRefusal
 from .machine import PUSHED, Machine
+from .ranges import RtRange
 from .state import Frame, State
 from .rtlist import RtList, RtListIter
 from .values import RtInt
@@ -107,15 +108,6 @@ class NativeIter:
 
     def dycl_install(self, contents):
         self.index = contents
-
-
-class RtRange:
-    """range(...) with a bound known only at run time. Immutable."""
-
-    __slots__ = ("start", "stop", "step")
-
-    def __init__(self, start: Any, stop: Any, step: int):
-        self.start, self.stop, self.step = start, stop, step
 
 
 class RtRangeIter:

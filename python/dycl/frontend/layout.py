@@ -67,6 +67,17 @@ def lie_alike(a: torch.Tensor, b: torch.Tensor) -> bool:
     return all(type(size) is int and size <= 1 or _is_same(x, y) for size, x, y in zip(a.shape, a.stride(), b.stride()))
 
 
+def overlaps_itself(tensor: torch.Tensor) -> bool:
+    """Whether several elements lie at one place, as in what expand and unfold give; extents known only at run time count as more than one."""
+    span = 1
+    counted = [(stride, size) for size, stride in zip(tensor.shape, tensor.stride()) if type(stride) is int and not (type(size) is int and size <= 1)]
+    for stride, size in sorted(counted, key=lambda pair: pair[0]):
+        if stride < span:
+            return True
+        span = span + stride * (size - 1) if type(size) is int else stride + 1
+    return False
+
+
 class Order(tuple):
     """The axes of a tensor without gaps, from the innermost out."""
 

@@ -20,7 +20,8 @@ from typing import Any
 import torch
 
 from .arrays import RtArray
-from .iterators import MGenerator, RtRange, SeqIter
+from .iterators import MGenerator, SeqIter
+from .ranges import RtRange
 from .rtlist import RtList
 from .runtime_text import RtText
 from .scalars import kind_of

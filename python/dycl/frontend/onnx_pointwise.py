@@ -16,16 +16,14 @@ from .onnx_table import CONVERSIONS, ConversionError, Sym, Tape, converts
 _SMALL_INTS = (torch.int16, torch.int8, torch.uint8, torch.bool)
 
 
-def promoted(*args) -> torch.dtype:
+def promoted(a, b) -> torch.dtype:
     """torch.result_type over Syms (with their ranks) and Python numbers."""
-    result = None
-    stand_ins = [torch.empty((1,) * a.rank, dtype=a.torch_dtype) if isinstance(a, Sym) else a for a in args]
-    if len(stand_ins) == 1:
-        return torch.result_type(stand_ins[0], stand_ins[0])
-    result = torch.result_type(stand_ins[0], stand_ins[1])
-    if len(stand_ins) > 2:
-        raise ConversionError("promotion of more than two operands")
-    return result
+    return torch.result_type(*(torch.empty((1,) * x.rank, dtype=x.torch_dtype) if isinstance(x, Sym) else x for x in (a, b)))
+
+
+def _number_like(x):
+    """A number of the kind of x: numbers known only at run time come as tensors without dims, but do not promote as those do."""
+    return torch.zeros((), dtype=x.torch_dtype).item() if isinstance(x, Sym) else x
 
 
 def scalar_as(t: Tape, x, dtype: torch.dtype) -> Sym:
@@ -344,9 +342,9 @@ def hypot(t, self, other):
 # ---- comparisons and logic -------------------------------------------------------------------
 
 
-def _comparison(name: str, negate: bool = False):
+def _comparison(name: str, negate: bool, with_number: bool):
     def convert(t, self, other):
-        dtype = promoted(self, other)
+        dtype = promoted(self, _number_like(other) if with_number else other)
         if (
             isinstance(other, (int, float))
             and not isinstance(other, bool)
@@ -373,7 +371,8 @@ for _torch, _onnx, _negate in (
     ("gt", "Greater", False),
     ("ge", "GreaterOrEqual", False),
 ):
-    converts(f"{_torch}.Tensor", f"{_torch}.Scalar")(_comparison(_onnx, _negate))
+    converts(f"{_torch}.Tensor")(_comparison(_onnx, _negate, with_number=False))
+    converts(f"{_torch}.Scalar")(_comparison(_onnx, _negate, with_number=True))
 
 
 def truth(t: Tape, x: Sym) -> Sym:
@@ -770,5 +769,6 @@ def silu(t, self):
 @converts("leaky_relu")
 def leaky_relu(t, self, negative_slope=0.01):
     if isinstance(negative_slope, Sym):
-        raise ConversionError("leaky_relu's slope is known only at run time")
+        zero = t.constant(0, self.torch_dtype)
+        return t.op("Where", t.op("Greater", self, zero), self, t.op("Mul", self, t.cast(negative_slope, self.torch_dtype)))
     return t.op("LeakyRelu", self, alpha=negative_slope)

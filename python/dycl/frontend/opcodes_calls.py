@@ -160,6 +160,14 @@ def set_update(m, s, f, i):
     target.update(items)
 
 
+def _called(function) -> str:
+    """How Python's errors about keyword arguments begin."""
+    name, module = (getattr(function, key, None) for key in ("__qualname__", "__module__"))
+    if not isinstance(name, str):
+        return ""
+    return f"{name}() " if module in (None, "builtins") else f"{module}.{name}() "
+
+
 @op("DICT_UPDATE", "DICT_MERGE")
 def dict_update(m, s, f, i):
     source = f.stack[-1]
@@ -178,7 +186,7 @@ def dict_update(m, s, f, i):
     if i.op == "DICT_MERGE":
         for key in source:
             if key in target:
-                raise TypeError(f"got multiple values for keyword argument '{key}'")
+                raise TypeError(f"{_called(f.stack[-i.arg - 2])}got multiple values for keyword argument '{key}'")
     target.update(source)
 
 

@@ -36,7 +36,7 @@ _NATIVE_SITE = ("numpy", "scipy", "sympy", "einops_never")
 _NATIVE_PACKAGES = ("einx",)  # a compiler of its own: looks at shapes alone
 
 _cache: dict[types.CodeType, bool] = {}
-_shim_files = tuple(_HERE + name for name in ("shims.py", "shims_iterators.py", "shims_numbers.py", "shims_torch.py", "tables.py"))
+_shim_files = tuple(_HERE + name for name in ("shims.py", "shims_iterators.py", "shims_numbers.py", "shims_torch.py", "tables.py", "ranges.py"))
 
 
 def is_shim(fn: types.FunctionType) -> bool:

@@ -45,6 +45,16 @@ def require_fitting(recorder, number: Any, dtype: torch.dtype) -> None:
                            "RuntimeError")
 
 
+def of_truth_values(func, args: tuple) -> None:
+    """Torch subtracts no bools, neither tensors nor numbers; stand-ins for them pass."""
+    if func.overloadpacket in (aten.sub, aten.rsub) and any(
+            x.dtype == torch.bool if isinstance(x, torch.Tensor) else isinstance(x, torch.SymBool) for x in args[:2]):
+        if all(isinstance(x, torch.Tensor) and x.dtype == torch.bool for x in args[:2]):
+            raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.")
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+                           "`logical_not()` operator instead.")
+
+
 # ---- functions of torch that look at their arguments -----------------------------------------------
 
 

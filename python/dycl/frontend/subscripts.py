@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import iterators, keys, ndarrays, operators, protocol
+from . import keys, ndarrays, operators, protocol
 from .diagnostics import CaptureRefusal
 from .lookup import python_method
 from .machine import Machine
+from .ranges import RtRange
 from .rtlist import EMPTY, RtList
 from .runtime_text import RtText
 from .scalars import kind_of
@@ -69,9 +70,9 @@ def slice_bounds(m: Machine, key: Any) -> Any:
     """A subscript whose slices are bounded by numbers: x[:n] with a tensor n of one element; its lists as tensors."""
     if m.is_array(key) and not key.scalar:
         return key.tensor
-    if isinstance(key, tuple) and any(isinstance(k, (slice, list, tuple, RtList, iterators.RtRange)) or m.is_array(k) for k in key):
+    if isinstance(key, tuple) and any(isinstance(k, (slice, list, tuple, RtList, RtRange)) or m.is_array(k) for k in key):
         return tuple(_places(m, k) if type(k) in (list, tuple) else slice_bounds(m, k) for k in key)
-    if isinstance(key, iterators.RtRange):
+    if isinstance(key, RtRange):
         if type(key.step) is not int:
             raise CaptureRefusal("a tensor indexed by a range whose step is known only at run time", "index with a tensor", kind="index")
         ends = m.scalars.compare("le" if key.step > 0 else "ge", key.stop, key.start)

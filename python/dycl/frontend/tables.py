@@ -57,6 +57,7 @@ def copy_with(made, source, extra):
 
 
 _MISSING = object()
+_KEYS_VIEW = type({}.keys())
 
 
 class RtDict:
@@ -307,6 +308,26 @@ class RtView:
     __str__ = __repr__
 
 
+def is_set(x):
+    return isinstance(x, (set, frozenset, _KEYS_VIEW))
+
+
+def distinct(table, items):
+    """The items, each once, as a set like `table`."""
+    made = new_table(table)
+    for x in elements(items):
+        made.add(x)
+    return made
+
+
+def common(table, items):
+    made = new_table(table)
+    for x in elements(items):
+        if x in table:
+            made.add(x)
+    return made
+
+
 class RtSet:
     """Attribute: found."""
 
@@ -360,12 +381,11 @@ class RtSet:
         made.update(*others)
         return made
 
-    def intersection(self, other):
-        made = new_table(self)
-        for x in elements(other):
-            if x in self:
-                made.add(x)
-        return made
+    def intersection(self, *others):
+        made = self
+        for other in others:
+            made = common(made, other)
+        return made.copy() if made is self else made
 
     def difference(self, *others):
         made = self.copy()
@@ -373,6 +393,35 @@ class RtSet:
             for x in elements(other):
                 made.discard(x)
         return made
+
+    def symmetric_difference(self, other):
+        made = self.copy()
+        for x in distinct(self, other).found:
+            if x in self:
+                made.discard(x)
+            else:
+                made.add(x)
+        return made
+
+    def intersection_update(self, *others):
+        self._become(self.intersection(*others))
+
+    def difference_update(self, *others):
+        self._become(self.difference(*others))
+
+    def symmetric_difference_update(self, other):
+        self._become(self.symmetric_difference(other))
+
+    def _become(self, other):
+        self.found.clear()
+        self.found.extend(other.found)
+
+    def pop(self):
+        if len(self.found) == 0:
+            raise KeyError("pop from an empty set")
+        if len(self.found) > 1:
+            refuse("which of a set's elements known only at run time pop() takes")
+        return self.found.pop()
 
     def issubset(self, other):
         for x in self.found:
@@ -393,30 +442,61 @@ class RtSet:
         return True
 
     def __or__(self, other):
-        return self.union(other)
+        return self.union(other) if is_set(other) else NotImplemented
 
     __ror__ = __or__
 
     def __ior__(self, other):
+        if not is_set(other):
+            return NotImplemented
         self.update(other)
         return self
 
     def __and__(self, other):
-        return self.intersection(other)
+        return self.intersection(other) if is_set(other) else NotImplemented
 
     __rand__ = __and__
 
+    def __iand__(self, other):
+        if not is_set(other):
+            return NotImplemented
+        self.intersection_update(other)
+        return self
+
     def __sub__(self, other):
-        return self.difference(other)
+        return self.difference(other) if is_set(other) else NotImplemented
+
+    def __isub__(self, other):
+        if not is_set(other):
+            return NotImplemented
+        self.difference_update(other)
+        return self
+
+    def __xor__(self, other):
+        return self.symmetric_difference(other) if is_set(other) else NotImplemented
+
+    __rxor__ = __xor__
+
+    def __ixor__(self, other):
+        if not is_set(other):
+            return NotImplemented
+        self.symmetric_difference_update(other)
+        return self
 
     def __le__(self, other):
-        return self.issubset(other)
+        return self.issubset(other) if is_set(other) else NotImplemented
 
     def __ge__(self, other):
-        return self.issuperset(other)
+        return self.issuperset(other) if is_set(other) else NotImplemented
+
+    def __lt__(self, other):
+        return len(self) < len(other) and self.issubset(other) if is_set(other) else NotImplemented
+
+    def __gt__(self, other):
+        return len(self) > len(other) and self.issuperset(other) if is_set(other) else NotImplemented
 
     def __eq__(self, other):
-        if not isinstance(other, set):
+        if not is_set(other):
             return NotImplemented
         return len(self) == len(other) and self.issubset(other)
 

@@ -22,9 +22,9 @@ from .apart import Apart
 from .arrays import RtArray
 from .graph import Block, ScalarType, TensorType, Value, dominates
 from .heap import DEAD, LONG, Cell
-from .iterators import RtRange
 from .layout import Order, is_plain, lie_alike, order_of
 from .overlay_reach import add_contents, add_items, reachable
+from .ranges import RtRange
 from .rtlist import RtList, graph_lists
 from .runtime_text import RtText
 from .scalars import kind_of

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .apart import Apart, Permuted
 from .heap import Cell
+from .layout import overlaps_itself
 from .lifting import shares_array
 from .overlay_reach import held_as_they_are, reachable
 from .state import State
@@ -37,8 +38,8 @@ class AliasUnifier:
             raise Apart(*why)
 
     def _check_aliases(self, merged_state: State) -> None:
-        """A merged tensor got a storage of its own. If the old storage stays visible under another name,
-        a later write would be lost there: such storages are marked."""
+        """A merged tensor got a storage of its own. If the old storage stays visible under another name, or several elements of the old
+        tensor were one place of it, a later write would be lost there: such storages are marked."""
         if not self.merged_cells:
             return
         roots = self.m.recorder.root_cells
@@ -49,8 +50,9 @@ class AliasUnifier:
                 targets.setdefault(id(entry[2 * side]), set()).add(id(entry[4]))
         for side in (0, 1):
             for entry in self.merged_cells:
-                cell, merged = entry[2 * side], entry[4]
-                if id(cell) in roots or id(cell) in live or len(targets[id(cell)]) > 1 or callable(cell.note) or shares_array(cell):
+                cell, handle, merged = entry[2 * side], entry[2 * side + 1], entry[4]
+                if id(cell) in roots or id(cell) in live or len(targets[id(cell)]) > 1 or callable(cell.note) or shares_array(cell) \
+                        or overlaps_itself(handle):
                     key = ("merge", *self.point, "alias")
                     if strict(self.m, key):
                         raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
