@@ -26,6 +26,21 @@ class Own(Exception):
         return "own " + self.args[0]
 
 
+class Told(Exception):
+    def __init__(self, code, **extra):
+        super().__init__(code)
+        self.code, self.extra = code, extra
+
+    def __str__(self):
+        return f"told {self.code}"
+
+
+class Shown(ValueError):
+    def __init__(self, n):
+        self.message, self.n = f"bad {n}", n
+        super().__init__(self.message)
+
+
 class Library:
     class IndexError(Exception):
         pass
@@ -58,6 +73,16 @@ def with_numbers(x):
     return {1: "one"}[n] if x[0] < 0 else (1, 2)[n + 3]
 
 
+def with_attributes(x):
+    if x[0] > 2:
+        raise Told(int(x[1]), why=[1, None])
+    if x[0] > 0:
+        raise Shown(int(x[1]))
+    if x[0] < -3:
+        raise Shown(x[1].item())
+    raise Told(-1)
+
+
 def by_python(x):
     def two(a, b, c=1, *, d=2):
         return a, b, c, d
@@ -81,7 +106,7 @@ def overlapping(x):
     return y
 
 
-@pytest.mark.parametrize("function", [known, with_numbers, by_python, overlapping])
+@pytest.mark.parametrize("function", [known, with_numbers, with_attributes, by_python, overlapping])
 def test_exceptions_as_they_were_raised(function, tmp_path):
     program = dycl.compile(function, V[-1])
     program.save(tmp_path / "p.dycl")

@@ -8,6 +8,7 @@ attributes. One is found again by its text; where two look alike but differ, the
 from __future__ import annotations
 
 import builtins
+import copy
 import re
 from typing import Any
 
@@ -21,7 +22,8 @@ _READ = {"int": int, "float": float, "bool": {"True": True, "False": False}.__ge
 
 class Raised(dict):
     """name -> class; `looks`: (name, format, arguments, attributes) of each exception. An argument is ("static", value) or the
-    kind of a run-time value and its own format."""
+    kind of a run-time value and its own format; an attribute is ["static", value], ["argument", which] or the kind and place of a
+    run-time value in the text."""
 
     def __init__(self, classes: dict | None = None, looks: list | None = None):
         super().__init__(classes or {})
@@ -36,8 +38,7 @@ class Raised(dict):
         text, values = message_of(error)
         arguments = _arguments(error)
         if arguments is not None:
-            attributes = {k: v for k, v in getattr(error, "__dict__", {}).items() if k != "__notes__"}
-            look = (name, text, arguments, attributes if all(isinstance(v, _PLAIN) for v in attributes.values()) else {})
+            look = (name, text, arguments, _attributes(error, text, values))
             if look not in self.looks:
                 self.looks.append(look)
         return name, text, values
@@ -45,9 +46,9 @@ class Raised(dict):
     def exception(self, cls: type, name: str, message: str) -> BaseException:
         found = []
         for look in self.looks:
-            arguments = _read(look, message) if look[0] == name else None
-            if arguments is not None and (arguments, look[3]) not in found:
-                found.append((arguments, look[3]))
+            read = _read(look, message) if look[0] == name else None
+            if read is not None and read not in found:
+                found.append(read)
         arguments, attributes = found[0] if len(found) == 1 else ((message,), {})
         if not isinstance(getattr(cls, "__init__", None), type(_read)):  # as Python makes it
             try:
@@ -56,7 +57,7 @@ class Raised(dict):
                 pass
         error = new_instance(cls)
         error.args = arguments
-        error.__dict__.update(attributes)
+        error.__dict__.update(copy.deepcopy(attributes))
         return error
 
     # ---- in a file ----------------------------------------------------------------------------
@@ -101,6 +102,27 @@ def _arguments(error: BaseException) -> tuple | None:
     return tuple(found)
 
 
+def _attributes(error: BaseException, text: str, values: list) -> dict[str, list]:
+    """Those that can be told again: values known while compiling, run-time values that are arguments or stand in the text."""
+    found, places = {}, _PLACE.findall(text.replace("{{", "").replace("}}", ""))
+    for k, v in getattr(error, "__dict__", {}).items():
+        same = [i for i, a in enumerate(error.args) if a is v and isinstance(a, (RtScalar, RtText))]
+        if same:
+            found[k] = ["argument", same[0]]
+        elif isinstance(v, RtScalar) and (shown := [i for i, x in enumerate(values) if x is v and places[i] == "{}"]):
+            found[k] = [v.kind, shown[0]]
+        elif k != "__notes__" and _is_plain(v):
+            found[k] = ["static", copy.deepcopy(v)]
+    return found
+
+
+def _is_plain(x: Any) -> bool:
+    """As it is after it was in a file."""
+    if type(x) is dict:
+        return all(type(k) is str and _is_plain(v) for k, v in x.items())
+    return all(map(_is_plain, x)) if type(x) is list else isinstance(x, _PLAIN)
+
+
 _PLACE = re.compile(r"\{(?::[^{}]*)?\}")
 
 
@@ -109,11 +131,11 @@ def _plain(text: str) -> str:
     return re.sub(r"\{\{|\}\}|\{:[^{}]*\}", lambda found: found[0] if found[0] in ("{{", "}}") else "{}", text)
 
 
-def _read(look: tuple, message: str) -> tuple | None:
-    """The arguments of an exception of that look whose text is `message`."""
-    _, text, arguments, _ = look
+def _read(look: tuple, message: str) -> tuple[tuple, dict] | None:
+    """The arguments and attributes of an exception of that look whose text is `message`."""
+    _, text, arguments, attributes = look
     if all(kind == "static" for kind, _ in arguments):
-        return tuple(value for _, value in arguments) if text.format() == message else None
+        return (tuple(value for _, value in arguments), {k: what for k, (_, what) in attributes.items()}) if text.format() == message else None
     pieces = _plain(text).replace("{{", "\0").replace("}}", "\1").split("{}")
     matched = re.fullmatch("(.*?)".join(re.escape(p.replace("\0", "{").replace("\1", "}")) for p in pieces), message, re.DOTALL)
     if matched is None:
@@ -123,6 +145,8 @@ def _read(look: tuple, message: str) -> tuple | None:
         for kind, what in arguments:
             count = 0 if kind == "static" else len(_PLACE.findall(what.replace("{{", "").replace("}}", "")))
             made.append(what if kind == "static" else _READ[kind](_plain(what).format(*(next(values) for _ in range(count)))))
+        told = {k: what if kind == "static" else made[what] if kind == "argument" else _READ[kind](matched[what + 1])
+                for k, (kind, what) in attributes.items()}
     except (ValueError, KeyError):  # no number stands there: another exception's text
         return None
-    return tuple(made)
+    return tuple(made), told
