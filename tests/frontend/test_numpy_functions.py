@@ -22,6 +22,9 @@ FUNCTIONS = {
     "logarithms and angles": lambda a: (np.logaddexp(a, 0.5), np.logaddexp(float(a[0]), float(a[1])),
                                         np.hypot(a, a[::-1].copy()), np.exp2(a), np.sinh(a), np.cosh(a), np.arctan(a), np.fabs(a),
                                         np.arcsin(np.tanh(a)), np.arccos(np.tanh(a)), np.logaddexp(a, -np.inf), np.hypot(3, int(np.argmax(a)))),
+    "rounded": lambda a: (np.round(a, 2), np.round(a.astype(np.float64), 3), np.around(a * 1000, -2), a.round(decimals=1), round(a[0], 2),
+                          round(a[1]), round(a.astype(np.float64)[2] * 100, 4), round(np.argmax(a), 1), round(np.argmax(a)),
+                          round(a[3], -1), type(round(a[0], 2)) is np.float32, type(round(a[0])) is int),
     "in a row": lambda a: (np.r_[a[:2], a[4:]], np.r_[a[:2], np.zeros(2, np.float32)], np.r_[np.argsort(a), a]),
     "promotion": lambda a: (np.argsort(a) * a, np.argsort(a) + np.float32(0.5), (a > 0) + np.argsort(a), np.argsort(a) > a),
 }

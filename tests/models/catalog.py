@@ -9,6 +9,6 @@ from tests.models.registry import CATALOG, find_packages
 
 find_packages()
 
-from tests.models import adaptive, alignment, architectures, assorted, decoding, detection, families, further, gaps, gaps_packages, gaps_tasks, generation, halting, layers, recent, refinement, routing, scanned, solvers, speech, speech_search, spiking, structures, translation, vision  # noqa: E402,F401  (they register themselves)
+from tests.models import adaptive, alignment, architectures, assorted, decoding, detection, drawn, drawn_tools, families, further, gaps, gaps_packages, gaps_tasks, generation, halting, layers, recent, refinement, routing, scanned, solvers, speech, speech_search, spiking, structures, translation, vision  # noqa: E402,F401  (they register themselves)
 
 __all__ = ["CATALOG"]

@@ -374,9 +374,14 @@ def append(arrays, x, values, axis=None):
 
 @_named("round", "around")
 def rounded(arrays, x, decimals=0):
-    if decimals != 0:
-        refuse("round", "to decimals, of numbers")
-    return arrays.wrap(arrays.m.recorder.call(torch.round, (_floats(arrays, "round", x),), {}))
+    t, call = _floats(arrays, "round", x), arrays.m.recorder.call
+    if decimals == 0:
+        return arrays.wrap(call(torch.round, (t,), {}))
+    if type(decimals) is not int or abs(decimals) > 22 or t.dtype not in (torch.float32, torch.float64):
+        refuse("round", "to these decimals, of numbers")
+    there, back = (torch.mul, torch.div) if decimals > 0 else (torch.div, torch.mul)  # as numpy does it, in the numbers' own precision
+    unit = 10.0 ** abs(decimals)
+    return arrays.wrap(call(back, (call(torch.round, (call(there, (t, unit), {}),), {}), unit), {}))
 
 
 @_named("repeat")

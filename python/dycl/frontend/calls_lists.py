@@ -8,10 +8,11 @@ import random
 import numpy as np
 import torch
 
-from . import iterators, operators, protocol, shims, shims_numbers, shims_torch
+from . import iterators, operators, protocol, shims, shims_numbers, shims_torch, subscripts
 from .diagnostics import CaptureRefusal
 from .graph import ScalarType
 from .handlers import handles
+from .ranges import RtRange
 from .rtlist import RtList, leaf_types
 from .values import RtInt, RtScalar
 
@@ -62,6 +63,9 @@ def _of_numbers(m, data, dtype):
     """The tensor of a list of run-time length, or of a list of such; another list is for torch itself."""
     if _has_rows(data):
         return m.lists.rows(data, dtype)
+    if isinstance(data, RtRange):
+        made = subscripts.range_tensor(m, data, torch.get_default_dtype())  # torch's own rule for no numbers at all
+        return made if dtype in (None, made.dtype) else m.recorder.call(torch.Tensor.to, (made, dtype), {})
     return m.lists.numbers(data, dtype) if isinstance(data, RtList) else NotImplemented
 
 
@@ -77,6 +81,8 @@ def _legacy_tensor(dtype):
             made = m.lists.rows(args[0], exact if floats else dtype())
         elif len(args) == 1 and type(args[0]) in (list, tuple) and m.has_runtime(args[0]):
             made = m.recorder.call(torch.tensor, (args[0],), {"dtype": exact})
+        elif len(args) == 1 and isinstance(args[0], RtRange):
+            made = subscripts.range_tensor(m, args[0])
         elif len(args) == 1 and isinstance(args[0], RtList):
             whole = all(isinstance(t, ScalarType) and t.kind != "float" for t in leaf_types(args[0].kind))
             made = m.lists.numbers(args[0], dtype() if whole else exact)

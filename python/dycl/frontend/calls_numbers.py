@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import operator
 import types
+from typing import Any
 
 import numpy as np
 import torch
@@ -111,9 +112,24 @@ def _round(m, s, args, kwargs):
         if type(digits) is not int or not 0 <= digits <= 22:
             raise CaptureRefusal("round() to these digits of a number known only at run time", kind="escape.round", because=x)
         return protocol.call(m, s, shims_numbers.round_to, (x, digits), {}) if isinstance(x, RtFloat) else m.scalars.to_int(x)
+    if isinstance(x, RtArray):
+        return _rounded_array(m, x, args[1] if len(args) > 1 else kwargs.get("ndigits"))
     if m.is_tensor(x):
         raise TypeError("type Tensor doesn't define __round__ method")
     return NotImplemented
+
+
+def _rounded_array(m, x: RtArray, digits: Any) -> Any:
+    """A numpy scalar without digits gives Python's int, with digits one of its own type."""
+    if not x.scalar or x.tensor.dtype == torch.bool:
+        raise TypeError(f"type {'numpy.bool' if x.scalar else 'numpy.ndarray'} doesn't define __round__ method")
+    if digits is None:
+        return m.scalars.round(m.tensor_item(x.tensor))
+    if x.tensor.dtype.is_floating_point:
+        return m.arrays.function(np.round, (x, digits), {})
+    if type(digits) is not int or digits < 0:
+        raise CaptureRefusal("round() to these digits of a number known only at run time", kind="escape.round", because=x)
+    return x
 
 
 @handles(pow)

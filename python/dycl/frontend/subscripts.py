@@ -73,11 +73,7 @@ def slice_bounds(m: Machine, key: Any) -> Any:
     if isinstance(key, tuple) and any(isinstance(k, (slice, list, tuple, RtList, RtRange)) or m.is_array(k) for k in key):
         return tuple(_places(m, k) if type(k) in (list, tuple) else slice_bounds(m, k) for k in key)
     if isinstance(key, RtRange):
-        if type(key.step) is not int:
-            raise CaptureRefusal("a tensor indexed by a range whose step is known only at run time", "index with a tensor", kind="index")
-        ends = m.scalars.compare("le" if key.step > 0 else "ge", key.stop, key.start)
-        empty = ends if isinstance(ends, bool) else m.decide(ends)
-        return m.recorder.call(torch.arange, (0,) if empty else (key.start, key.stop, key.step), {})
+        return range_tensor(m, key)
     if isinstance(key, RtList):
         if key.frozen or key.kind != ("int",):
             m.lists.refuse(key, CaptureRefusal("a tensor indexed by a list whose length is known only at run time and which "
@@ -92,6 +88,16 @@ def slice_bounds(m: Machine, key: Any) -> Any:
     if isinstance(key, slice) and any(m.is_tensor(x) for x in (key.start, key.stop, key.step)):
         return slice(*(m.tensor_index(x) if m.is_tensor(x) else x for x in (key.start, key.stop, key.step)))
     return key
+
+
+def range_tensor(m: Machine, numbers: RtRange, of_none: torch.dtype = torch.int64) -> torch.Tensor:
+    """The numbers of a range; `of_none`: the dtype if there are none."""
+    if type(numbers.step) is not int:
+        raise CaptureRefusal("a tensor of a range whose step is known only at run time", "index with a tensor", kind="index")
+    ends = m.scalars.compare("le" if numbers.step > 0 else "ge", numbers.stop, numbers.start)
+    if ends if isinstance(ends, bool) else m.decide(ends):
+        return m.recorder.call(torch.zeros, (0,), {"dtype": of_none})
+    return m.recorder.call(torch.arange, (numbers.start, numbers.stop, numbers.step), {})
 
 
 def _places(m: Machine, items: Any) -> Any:
