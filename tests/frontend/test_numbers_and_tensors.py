@@ -65,3 +65,14 @@ def test_a_tensor_is_no_stand_in():
         return mask.sum(), torch.zeros(())
 
     check(model, (torch.tensor([True, True]),), (torch.tensor([True, False]),))
+
+
+def test_the_dtype_of_tensors_without_dims_counts():
+    def model(x):
+        total, wide, half, place, short = x.sum(), x.double().sum(), x.half().max(), x.argmax(), x.argmin().int()
+        return (torch.tensor([wide]), torch.tensor([total, wide]), torch.tensor([[wide, total], [1, 2.0]]), torch.tensor([half, half]),
+                torch.tensor([half, 2.0]), torch.tensor([half, place]), torch.tensor([short]), torch.tensor([short, 2]),
+                torch.tensor([short, True]), torch.tensor([short, place]), torch.tensor([place, total]), torch.as_tensor([wide, place]),
+                torch.tensor([total > 0, True]), torch.tensor([total > 0, short]), torch.tensor([total.item(), wide]))
+
+    check(model, (torch.tensor([1.5, -2.1, 0.25]),), (torch.tensor([-1.0, 7.3, 3.0]),))

@@ -308,3 +308,32 @@ class TurnedWeight(torch.nn.Module):
 
 def test_numbers_of_turned_weights():
     check(TurnedWeight, [torch.ones(4), -torch.ones(4)])
+
+
+RESHAPED = {
+    "squeeze_": lambda x: torch.nonzero(x > 0).squeeze_(-1),
+    "t_": lambda x: torch.nonzero(x > 0).t_(),
+    "unsqueeze_": lambda x: (torch.nonzero(x > 0)[:, 0] * 2).unsqueeze_(0) + 1,
+    "transpose_": lambda x: torch.nonzero(x > 0).transpose_(0, 1).sum(1),
+    "there and back": lambda x: x[x > 0].mul(2).unsqueeze_(1).squeeze_(1) * 2,
+}
+
+
+@pytest.mark.parametrize("name", RESHAPED)
+def test_dims_changed_in_place_beside_extents_of_run_time(name):
+    def f(x):
+        found = RESHAPED[name](x)
+        return found if x.sum() > 0 else found + 1
+
+    check(f, [(T(1, 2, 3),), (T(-1, 2, 3),), (T(-1, -2, 3),), (T(-1, -2, -3),)])
+
+
+def aliased(x):
+    found = torch.nonzero(x > 0)
+    other = found
+    found.squeeze_(1)
+    return other.dim(), other + 1 if x.sum() > 0 else other
+
+
+def test_dims_changed_in_place_under_two_names():
+    check(aliased, [(T(1, 2, 3),), (T(-1, 2, 3),), (T(-1, -2, -3),)])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists that grow in loops decided at run time."""
 
+import pytest
 import torch
 from torch import nn
 
@@ -426,3 +427,33 @@ def test_tuples_of_run_time_length_stay_as_they_are():
         return made
 
     check(f, [(I(3),), (I(0),), (I(12),)])
+
+
+MADE = {"FloatTensor": torch.FloatTensor, "tensor": torch.tensor, "as_tensor": lambda items: torch.as_tensor(items, dtype=torch.float64),
+        "Tensor": torch.Tensor, "new_tensor": lambda items: torch.zeros(1).new_tensor(items)}
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("name", MADE)
+def test_tensors_of_lists_of_numbers_without_dims(name, pairs):
+    """Nothing in the list: a flat, empty tensor."""
+    def f(x):
+        kept, found = x[x[:, 0] > 0], []
+        for k in range(kept.shape[0]):
+            if kept[k, 1] > kept[k, 0]:
+                found.append([kept[k, 0], kept[k, 1]] if pairs else kept[k, 1])
+        return MADE[name](found)
+
+    check(f, [(T([1, 2], [3, 5], [-1, 0]),), (T([-1, 2], [-3, 5], [-1, 0]),), (T([2, 1], [3, 4], [6, 8]),), (T([2, 1], [3, 2], [6, 1]),)])
+
+
+@pytest.mark.parametrize("dtypes", [(torch.float32, torch.float64), (torch.int64, torch.float32)])
+def test_tensors_of_pairs_of_different_dtypes(dtypes):
+    def f(x):
+        found = []
+        for k in range(int(x[0, 0])):
+            if x[k, 1] > 0:
+                found.append([x[k, 0].to(dtypes[0]), x[k, 1].to(dtypes[1])])
+        return torch.tensor(found)
+
+    check(f, [(T([3, 2], [1, -5], [-1, 7]),), (T([2, -2], [3, -5], [-1, 0]),), (T([1, 1], [3, 4], [6, 8]),)])

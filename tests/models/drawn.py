@@ -153,27 +153,6 @@ def local_transformer_generate():
     return (lambda ids: m.generate(ids, 6, temperature=0.0)), [(ints(2, 3, high=12, seed=s),) for s in range(4)]
 
 
-@model("flair", "the best tags of sentences of different lengths; sentences that are over leave the batch")
-def flair_viterbi():
-    import flair
-    from flair.data import Dictionary
-    from flair.models.sequence_tagger_utils.crf import START_TAG, STOP_TAG
-    from flair.models.sequence_tagger_utils.viterbi import ViterbiDecoder
-
-    tags = Dictionary(add_unk=False)
-    for t in ("O", "B", "I", START_TAG, STOP_TAG):
-        tags.add_item(t)
-    flair.device = torch.device("cpu")
-    decoder = ViterbiDecoder(tags)
-    moves = rand(5, 5, seed=3)
-    moves[3, :], moves[:, 4] = -10000, -10000
-
-    def run(features, lengths):
-        return decoder.decode((features.unsqueeze(3) + moves, lengths, moves), False, [])
-
-    return run, [(rand(2, 4, 5, seed=s, scale=2), torch.tensor(n)) for s, n in enumerate(([4, 3], [4, 1], [2, 2], [3, 1]))]
-
-
 @model("speechbrain", "speech from frames: two thresholds, boundaries, near segments merged, short ones removed")
 def speechbrain_vad_segments():
     from speechbrain.inference.VAD import VAD

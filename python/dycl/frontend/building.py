@@ -7,6 +7,7 @@ a 0-d tensor and the whole is stacked.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable
 
 import numpy as np
@@ -141,20 +142,18 @@ def _walk(data: Any, leaves: list) -> list[int] | None:
 
 
 def _inferred(leaves: list) -> torch.dtype:
-    """torch.tensor's rule: any float -> the default dtype, else ints, else bools."""
-    kinds = set()
+    """torch.tensor's rule: the dtype that all go into; a tensor without dims counts with its own, a number with that of its kind."""
+    by_kind = {"float": torch.get_default_dtype(), "int": torch.int64, "bool": torch.bool}
+    dtypes = []
     for x in leaves:
+        kind = x.kind if isinstance(x, RtScalar) else type(x).__name__
         if isinstance(x, torch.Tensor):
-            kinds.add("float" if x.dtype.is_floating_point else "bool" if x.dtype == torch.bool else "int")
-        elif isinstance(x, RtScalar):
-            kinds.add(x.kind)
+            dtypes.append(x.dtype)
+        elif kind in by_kind:
+            dtypes.append(by_kind[kind])
         else:
-            kinds.add(type(x).__name__)
-    if kinds - {"float", "int", "bool"}:
-        raise CaptureRefusal(f"torch.tensor of {', '.join(sorted(kinds))}", kind="build.data")
-    if "float" in kinds:
-        return torch.get_default_dtype()
-    return torch.int64 if "int" in kinds else torch.bool
+            raise CaptureRefusal(f"torch.tensor of {kind}", kind="build.data")
+    return functools.reduce(torch.promote_types, dtypes, torch.bool)
 
 
 def _part(recorder, x: Any, dtype: torch.dtype):

@@ -219,7 +219,7 @@ class DispatchRecorder(TorchDispatchMode):
                 return target
         functional = _RESHAPES.get(func)
         info = target._dycl
-        known = info.born == self.recorder.serial or info.alone is self.recorder.block and not self.recorder.is_symbolic(args)
+        known = info.born == self.recorder.serial or info.alone is self.recorder.block and _fixed_change(func, target, args[1:])
         if functional is not None and known:
             self.recorder.choose_cache(args)
             func(*args, **kwargs)
@@ -227,6 +227,16 @@ class DispatchRecorder(TorchDispatchMode):
             return target
         raise CaptureRefusal(f"{func.overloadpacket.__name__} changes a tensor's shape in place",
                              "use the form without the underscore and assign its result", kind="inplace.metadata")
+
+
+def _fixed_change(func, target: torch.Tensor, given: tuple) -> bool:
+    """Which dims there are afterwards is known: `squeeze_` asks extents that are numbers."""
+    if any(isinstance(x, torch.SymInt) for x in given):
+        return False
+    if func.overloadpacket is not aten.squeeze_:
+        return True
+    dims = range(target.dim()) if not given else given[0] if isinstance(given[0], (list, tuple)) else (given[0],)
+    return all(type(target.shape[d]) is int for d in dims)
 
 
 _SPECIAL = {

@@ -101,6 +101,11 @@ def _parts(x: Any, look: Any) -> tuple | None:
     return None
 
 
+def _numbers_of_one_dtype(kinds: tuple) -> bool:
+    """Tensors without dims."""
+    return all(k[0] in _TENSORS and not k[1].shape for k in kinds) and len({k[1].dtype for k in kinds}) == 1
+
+
 def has_value_of_its_own(x: Any) -> bool:
     """An instance of a dataclass that is equal to another by its fields: who it is matters to `is` and `id` alone."""
     params = getattr(type(x), "__dataclass_params__", None)
@@ -491,9 +496,11 @@ class Lists:
         from .constants import dtype_name
 
         if x.kind[0] in _TENSORS and not x.kind[1].shape:
+            if not self.has_some(x) and not self.m.truth(self.length(x)):
+                return self.m.recorder.call(torch.zeros, (0,), {"dtype": dtype or torch.get_default_dtype()})
             made = self.tensor(x, "stack", 0)
             return made if dtype in (None, made.dtype) else self.m.recorder.call(torch.Tensor.to, (made, dtype), {})
-        if x.kind[0] in ("tuple", "list") and {k[0] for k in x.kind[2]} in ({"int"}, {"float"}, {"bool"}):
+        if x.kind[0] in ("tuple", "list") and (_numbers_of_one_dtype(x.kind[2]) or {k[0] for k in x.kind[2]} in ({"int"}, {"float"}, {"bool"})):
             if not self.m.truth(self.length(x)):  # torch.tensor([]) is flat
                 return self.m.recorder.call(torch.zeros, (0,), {"dtype": dtype or torch.get_default_dtype()})
             columns = [self.numbers(self.new([v], k, x), dtype) for v, k in zip(x.values, x.kind[2])]
