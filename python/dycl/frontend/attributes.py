@@ -66,7 +66,9 @@ def attribute_of_text(m: Machine, obj: Any, text: RtText) -> str:
     try:
         return m.decide_text(text, sorted(names))
     except KeyError:
-        raise AttributeError("an attribute known only at run time") from None
+        if mro_lookup(type(obj), "__getattr__") not in (MISSING, torch.nn.Module.__getattr__):
+            raise CaptureRefusal("an attribute that a __getattr__ of the model's gives, under a name known only at run time", kind="escape.str") from None
+        raise AttributeError(RtText.join([f"'{type(obj).__name__}' object has no attribute '", text, "'"])) from None
 
 
 def default_attr(m: Machine, s: State, obj: Any, name: str, fallback: bool = True) -> Any:

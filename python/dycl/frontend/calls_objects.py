@@ -102,7 +102,9 @@ def _hasattr(m, s, args, kwargs):
     return protocol.call(m, s, shims.has_attribute, args, {})
 
 
-def _may_run_code(obj: Any, name: str) -> bool:
+def _may_run_code(obj: Any, name: str | RtText) -> bool:
+    if isinstance(name, RtText):
+        return True
     if isinstance(obj, (torch.Tensor, RtScalar, types.ModuleType, type)):
         return False
     cls = type(obj)

@@ -34,6 +34,8 @@ def is_instance(m: Machine, value: Any, kinds: Any) -> bool:
         return isinstance(() if value.frozen else [], kinds)
     if isinstance(value, keys.TABLES):
         return isinstance(_empty(value), kinds)
+    if isinstance(value, tables.RtView):
+        return isinstance(getattr({}, value.what)(), kinds)
     if m.is_symbolic(value):
         return any(parameterness.is_one_of(value, k) for k in _kinds(kinds) if not (isinstance(k, type) and issubclass(k, FakeTensor)))
     if isinstance(value, m.size_type) and any(k is torch.Size for k in _kinds(kinds)):
@@ -65,6 +67,8 @@ def type_of(m: Machine, value: Any) -> type:
         return tuple if value.frozen else list
     if isinstance(value, keys.TABLES):
         return type(_empty(value))
+    if isinstance(value, tables.RtView):
+        return type(getattr({}, value.what)())
     if isinstance(value, iterators.OURS):
         return type(_iterator_like(value))
     return type(value)

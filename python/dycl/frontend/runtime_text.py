@@ -200,9 +200,12 @@ def _percent_piece(machine, value: Any, found: re.Match) -> Any:
     return RtText((formatted(value, spec),))
 
 
+_OF_ARGUMENTS = (BaseException.__str__, AttributeError.__str__, NameError.__str__)
+
+
 def is_text_of_argument(error: BaseException) -> bool:
     """str(error) is the text of its one argument, which is known only at run time."""
-    return type(error).__str__ is BaseException.__str__ and len(error.args) == 1 and isinstance(error.args[0], (RtText, RtScalar))
+    return type(error).__str__ in _OF_ARGUMENTS and len(error.args) == 1 and isinstance(error.args[0], (RtText, RtScalar))
 
 
 def _pieces(machine, value: Any) -> list:
