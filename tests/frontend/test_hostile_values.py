@@ -87,4 +87,9 @@ def slope_of_the_run(x):
     return F.leaky_relu(x, float(x[0]) * 0.1)
 
 
+@case(T(3e38, 1e-30, 0.5), T(1e37, -0.5, -1.0), T(float("inf"), 1e-8, 2.0), T(-1e-9, 5.0, 1e20), values=True)
+def logarithms(x):
+    return x.log1p(), x.double().log1p()
+
+
 test_values = case.test()

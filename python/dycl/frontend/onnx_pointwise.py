@@ -642,7 +642,7 @@ def _log_of_one_plus(t, x: Sym) -> Sym:
     kept = t.op("Sub", total, one)
     whole = t.op("Or", t.op("Equal", kept, t.constant(0.0, x.torch_dtype)), t.op("Equal", t.op("Abs", x), t.constant(math.inf, x.torch_dtype)))
     log = t.op("Log", total)
-    scaled = t.op("Div", t.op("Mul", log, x), t.op("Where", whole, one, kept))
+    scaled = t.op("Mul", log, t.op("Div", x, t.op("Where", whole, one, kept)))  # the product of both might overflow
     return t.op("Where", t.op("Equal", total, one), x, t.op("Where", whole, log, scaled))
 
 
