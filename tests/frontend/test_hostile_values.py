@@ -92,4 +92,24 @@ def logarithms(x):
     return x.log1p(), x.double().log1p()
 
 
+def _tried(compute):
+    try:
+        return compute()
+    except ArithmeticError as error:
+        return str(error)
+
+
+@case(*INPUTS, values=True)
+def divided_by_nothing(x):
+    """A run-time number by a zero that is known while compiling, where the program catches it."""
+    n, f = int(x[0]), x[0].item()
+    return [_tried(c) for c in (lambda: n % 0, lambda: n // 0, lambda: n / 0, lambda: f / 0, lambda: f % 0.0, lambda: n / False, lambda: divmod(f, 0),
+                                lambda: divmod(n, 0), lambda: divmod(f, x[2].item()), lambda: n // int(x[1]))], n
+
+
+@case(*INPUTS)
+def divided_by_nothing_at_last(x):
+    return int(x[0]) // 0 if x[1] > 0 else x
+
+
 test_values = case.test()

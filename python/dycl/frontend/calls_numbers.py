@@ -151,7 +151,10 @@ def _divmod(m, s, args, kwargs):
                         + " and ".join(f"'{instances.type_of(m, x).__name__}'" for x in args))
     if m.has_runtime(args):
         a, b = args
-        return (operators.binary(m, s, "floordiv", a, b, False), operators.binary(m, s, "mod", a, b, False))
+        try:
+            return (operators.binary(m, s, "floordiv", a, b, False), operators.binary(m, s, "mod", a, b, False))
+        except ZeroDivisionError as error:
+            raise ZeroDivisionError(str(error).replace("floor division by zero", "divmod()")) from None
     return NotImplemented
 
 

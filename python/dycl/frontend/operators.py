@@ -53,8 +53,8 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
         return _tensor_binary(m, op, a, b, inplace)
     if isinstance(a, RtScalar) or isinstance(b, RtScalar):
         a, b = _plain_number(a, op), _plain_number(b, f"r{op}")
-        if op in ("truediv", "floordiv", "mod") and isinstance(b, RtScalar) and m.in_try():
-            if m.decide(m.scalars.compare("eq", b, 0)):
+        if op in ("truediv", "floordiv", "mod") and (m.in_try() if isinstance(b, RtScalar) else isinstance(b, (int, float)) and b == 0):
+            if not isinstance(b, RtScalar) or m.decide(m.scalars.compare("eq", b, 0)):
                 _operator(op)(1.0 if "float" in (kind_of(a), kind_of(b)) else 1, 0)  # raises, with Python's own words
         if op == "pow" and m.in_try():
             zero, negative = m.scalars.compare("eq", a, 0), m.scalars.compare("lt", b, 0)
