@@ -161,4 +161,22 @@ def end_of_an_iteration_through_a_generator(x):
     return x
 
 
+def _words(compute):
+    try:
+        return compute().shape
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@case(*V)
+def torch_in_its_own_words(x):
+    """Torch's rules for shapes and dtypes, which run while recording, word errors otherwise than its kernels."""
+    i = x.long()
+    found = [_words(c) for c in (
+        lambda: i.add_(1.5), lambda: i.div_(2), lambda: (x > 0).add_(1), lambda: i.clamp_(min=1.5), lambda: torch.cat([x, x[None]]), lambda: x + torch.ones(2),
+        lambda: torch.stack([x, x[:2]]), lambda: x @ torch.ones(4), lambda: x.view(2, 2), lambda: x.clamp(), lambda: x.sum(3), lambda: x.expand(2, 4),
+        lambda: x.topk(9), lambda: x.narrow(0, 2, 5), lambda: x.masked_fill(x, 1), lambda: torch.nn.functional.linear(x, torch.ones(2, 5)))]
+    return found if x[0] > 0 else found[::-1]
+
+
 test_program = case.test()

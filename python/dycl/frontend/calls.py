@@ -20,7 +20,7 @@ from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
-from . import building, composed, indexing, layout, packed, whole
+from . import building, composed, indexing, layout, packed, retold, whole
 from .diagnostics import CaptureRefusal
 from .heap import unfollowed
 from .rtlist import RtList
@@ -52,7 +52,13 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
     if native and name in _BY_EXTENT:
         _refuse_caught(recorder, name, args, kwargs)
     with _as_refusals(fn, entering.symbolic, recorder):
-        result = _perform(recorder, fn, name, native, args, kwargs)
+        try:
+            result = _perform(recorder, fn, name, native, args, kwargs)
+        except retold.KINDS as error:
+            told = retold.retold(recorder, fn, args, kwargs, error) if native or getattr(fn, "__module__", "") == "_operator" else error
+            if told is error:
+                raise
+            raise told from error
         entering.refuse_changes()
         return leave(recorder, result, entering.given)
 

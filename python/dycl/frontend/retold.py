@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of torch in the words of its kernels: the rules for shapes, which run while recording, word some of them otherwise."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import torch
+
+KINDS = (RuntimeError, TypeError, IndexError, ValueError)
+_MOST_ELEMENTS = 1 << 16
+
+
+class _Unlike(Exception):
+    """No plain tensors can stand for these arguments."""
+
+
+def retold(recorder, fn: Callable, args: tuple, kwargs: dict, error: Exception) -> Exception:
+    """`error`, or the one that fn raises for plain tensors of the same shapes and dtypes."""
+    if type(error) not in KINDS:
+        return error
+    try:
+        with recorder.without_modes(), torch.no_grad():
+            args, kwargs = _plain(args), _plain(kwargs)
+            fn(*args, **kwargs)
+    except Exception as found:
+        if type(found) in (*KINDS, NotImplementedError):
+            return type(found)(*found.args)
+    return error
+
+
+def _plain(tree: Any) -> Any:
+    if isinstance(tree, torch.Tensor):
+        sizes = (*tree.shape, *tree.stride())
+        if not all(type(n) is int for n in sizes) or tree.numel() > _MOST_ELEMENTS or tree.is_complex():
+            raise _Unlike
+        return torch.empty_strided(tree.shape, tree.stride(), dtype=tree.dtype).fill_(1)
+    if isinstance(tree, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        raise _Unlike
+    if type(tree) in (list, tuple):
+        return type(tree)(_plain(x) for x in tree)
+    if type(tree) is dict:
+        return {k: _plain(x) for k, x in tree.items()}
+    if tree is None or isinstance(tree, (bool, int, float, str, torch.dtype, torch.Size, slice, type(...))):
+        return tree
+    raise _Unlike
