@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from . import first_call, keys, late_states
+from . import first_call, keys, late_states, text_choices
 from .decisions import Decisions
 from .diagnostics import CaptureRefusal, CompileError, Restart, report
 from .graph import Graph
@@ -92,7 +92,9 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, decisions: De
         _unroll_counting(machine)
         keys.without_guessed_tables(machine)
         stack = user_stack(machine.current) if machine.current is not None and machine.current.frames else []
-        raise report(refusal, stack) from None
+        error = report(refusal, stack)
+        text_choices.without(machine, error)
+        raise (decisions.texts.refusal or error if refusal.kind == "blow-up" else error) from None
     finally:
         machine.heap.activate(None)
 

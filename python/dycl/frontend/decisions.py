@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from .runtime_text import Texts
+
 
 class Decisions:
     """What earlier attempts of this capture taught: kept over restarts."""
@@ -13,6 +15,7 @@ class Decisions:
         self.tables: set = set()  # places whose dicts get keys known only at run time (keys.py)
         self.guessed_tables: set = set()  # those of them that were made so because paths were many
         self.tables_in_vain = False  # what that led to was refused
+        self.texts = Texts()  # that runs choose among (text_choices.py)
         self.unroll_loops: set = set()  # (code, GET_ITER): a back edge was tried and led to a refusal
         self.never_begun_anew: set = set()  # (code, loop header): unrolled, for its states met others that had not come through it
         self.states: dict = {}  # (kind, id...) -> declared state slots

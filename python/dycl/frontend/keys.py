@@ -16,7 +16,7 @@ from typing import Any, Iterable
 
 import torch
 
-from . import tables
+from . import tables, text_choices
 from .diagnostics import CaptureRefusal, Restart
 from .rtlist import RtList
 from .runtime_text import RtText
@@ -190,7 +190,7 @@ def check(m, key: Any) -> None:
     if isinstance(key, tuple):
         for part in key:
             check(m, part)
-    elif isinstance(key, RtText):
+    elif isinstance(key, RtText) and not text_choices.is_chosen(key):
         if not key.exact or any(isinstance(p, RtScalar) and not isinstance(p, RtInt) for p in key.parts):
             raise _refusal("text with something other than integers known only at run time as a key", key)
 
@@ -262,6 +262,10 @@ def equal_texts(m, a: Any, b: Any) -> Any:
     for text in (a, b):
         if isinstance(text, RtText):
             check(m, text)
+    if text_choices.is_one(a) and text_choices.is_one(b):
+        return m.scalars.compare("eq", text_choices.number_of(m, a), text_choices.number_of(m, b))
+    if a.chooses if isinstance(a, RtText) else b.chooses:
+        raise _refusal("a text that a run chooses, compared with one that numbers are in", None)
     if isinstance(b, str):
         a, b = b, a
     if isinstance(a, str):

@@ -26,6 +26,7 @@ from .rtlist import RtList
 from .runtime_text import RtText
 from .scalars import kind_of
 from .state import NULL, UNBOUND, Frame, State
+from .text_choices import is_one
 from .value_equality import IMMUTABLE
 
 _DEEPEST, _LONGEST = 3, 32
@@ -40,6 +41,7 @@ class Likeness:
     def __init__(self, machine: Any, widen: bool):
         self.heap, self.born = machine.heap, machine.born
         self.coarse = widen
+        self.texts_merge = machine.decisions.texts.wanted
         self._numbers: dict[tuple, int] = {}
         self._marks: dict[int, tuple[State, tuple[int, ...]]] = {}
         self._frames: list[tuple] = []  # by number: what it says of a frame
@@ -88,6 +90,8 @@ class Likeness:
         cls = type(x)
         if isinstance(x, torch.Tensor):
             return torch.Tensor, x.dtype, x.dim()
+        if self.texts_merge and is_one(x):
+            return str
         if cls in _SELF:
             return cls, x
         if isinstance(x, RtList):
@@ -128,6 +132,8 @@ class Likeness:
                 kinds.add(kind)
             elif isinstance(x, torch.Tensor):
                 kinds.add((x.dtype, x.dim()))
+            elif self.texts_merge and is_one(x):
+                kinds.add(str)
             elif x is None or type(x) is str or not isinstance(x, (RtList, *_BY_PARTS)) and id(x) not in self.born:
                 return False
         return len(kinds) < 2

@@ -199,4 +199,4 @@ def _fits(x: torch.Tensor, type_: TensorType) -> bool:
 
 def items(state: ListState, columns: list) -> list:
     """The elements again."""
-    return [rebuild(row_template(state.kind), iter(row), []) for row in zip(*columns)]
+    return [rebuild(row_template(None, state.kind), iter(row), []) for row in zip(*columns)]

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from . import keys
+from . import keys, text_choices
 from .diagnostics import CaptureRefusal
 from .graph import Block, Edge, Goto, ListType, Raise, TensorType
 from .iterators import MGenerator, NativeIter, RtRangeIter, SeqIter
@@ -255,6 +255,8 @@ class Loops:
             outermost.refused = outermost.refused or not first
             if not first and self.m.with_chosen_keys:
                 keys.prefer_tables(self.m)
+            if not first:
+                text_choices.prefer(self.m)
             return self._give_up(state, outermost, why)
         later = LoopEntry(entry.header)
         later.peeled, later.span, later.why, later.parent = self.m.options.max_peeled, entry.span, why, entry

@@ -72,6 +72,8 @@ class Machine:
         self.heap.born = self.born
         self.made_at: dict[int, tuple] = {}  # id of an object of native code's -> (object, the block it was made in); see effects.py
         self.with_chosen_keys: set = set()  # places whose dicts got keys that were chosen among a few values (keys.py)
+        self.texts_apart = False  # some paths differ in texts (text_choices.py)
+        self.texts_asked = False  # something was computed of all texts of the table
         self.birthplaces: dict[int, tuple] = {}  # id of a dict or set made during capture -> where (keys.py)
         self.ready: list = []
         self.finished: list[State] = []
@@ -361,6 +363,10 @@ class Machine:
             return self.decide(self.scalars.to_bool(value))
         if isinstance(value, RtList):
             return self.lists.truth(value)
+        if isinstance(value, RtText):
+            from .text_choices import truth
+
+            return truth(self, value)
         if isinstance(value, RtArray):
             value = value.tensor
         if self.is_tensor(value):
@@ -396,8 +402,14 @@ class Machine:
 
     def decide_text(self, text: RtText, names) -> str:
         """The name that a text with runtime integers in it equals, one arm each; KeyError in the last."""
+        from . import text_choices
         from .keys import parse
 
+        if text.chooses:
+            name = text_choices.settled(self, text)
+            if name not in names:
+                raise KeyError(name)
+            return name
         scalars = [p for p in text.parts if isinstance(p, RtScalar)]
         if not text.exact or any(p.kind != "int" for p in scalars):
             raise CaptureRefusal("a name with a number known only at run time that is no integer", kind="escape.str",

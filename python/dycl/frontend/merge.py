@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import collections
 
-from . import keys
+from . import keys, text_choices
 from .apart import Apart, Permuted
 from .facts import hull, joined
 from .graph import INT, Block, Edge, Goto, common_dominator
@@ -40,6 +40,8 @@ class Merger:
             groups = self._fold(groups, widen=True)
         if len(groups) > self.m.options.max_variants and self.m.with_chosen_keys:
             keys.prefer_tables(self.m)
+        if len(groups) > self.m.options.max_variants:
+            text_choices.prefer(self.m)
         return groups
 
     def _fold(self, states: list[State], **how: bool) -> list[State]:
@@ -77,6 +79,7 @@ class Merger:
         except Apart as apart:
             union = apart.union
             self.failures[str(apart)] += 1
+            self.m.texts_apart = self.m.texts_apart or str(apart).endswith(": different strs")
             self._remember(key, union.depth, a)
             self.doubted.add(place)
             return None

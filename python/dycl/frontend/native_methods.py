@@ -11,11 +11,12 @@ from typing import Any
 
 import torch
 
-from . import attributes, handlers, iterators, keys, lookup, ndarrays, operators, protocol, shims, subscripts, tables
+from . import attributes, handlers, iterators, keys, lookup, ndarrays, operators, protocol, shims, subscripts, tables, text_choices
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .heap import ContextCell
 from .machine import Machine
+from .rtlist import RtList
 from .runtime_text import RtText
 from .state import State
 from .values import RtFloat, RtScalar
@@ -233,6 +234,8 @@ def _context_method(m: Machine, var: contextvars.ContextVar, name: str, args: tu
 def _str_method(m, s, text, name, args, kwargs, fn, full):
     if name == "join":
         items = iterators.materialise(m, args[0])
+        if isinstance(args[0], RtList) and (made := text_choices.joined(text, args[0])) is not None:
+            return made
         if items is None:
             return protocol.call(m, s, shims.join_text, (text, args[0]), {})
         if any(isinstance(x, RtText) for x in items):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import effects, instances, iterators, keys, ndarrays, policy, protocol
+from . import effects, instances, iterators, keys, ndarrays, policy, protocol, text_choices
 from .diagnostics import CaptureRefusal
 from .lookup import MISSING, mro_lookup, python_method
 from .machine import Machine
@@ -340,6 +340,10 @@ def contains(m: Machine, s: State, container: Any, item: Any, negate: bool) -> A
     method = python_method(container, "__contains__")
     if method is not None:
         return protocol.call(m, s, m.shim("contains_not" if negate else "contains_yes"), (method, container, item), {})
+    if text_choices.is_chosen(container) and type(item) is str:
+        return text_choices.lifted(m, container, lambda text: (item in text) != negate)
+    if text_choices.is_chosen(item) and type(container) is str:
+        return text_choices.lifted(m, item, lambda text: (text in container) != negate)
     simple = isinstance(container, (list, tuple, range))
     lazily = not simple and not isinstance(container, (dict, set, frozenset, str, bytes)) and (
         python_method(container, "__iter__") is not None or not hasattr(type(container), "__contains__"))

@@ -14,11 +14,11 @@ import functools
 import sys
 import types
 from operator import is_
-from typing import Any
+from typing import Any, Callable
 
 import torch
 
-from . import callbacks, late_states, list_states, lookup, ndarrays, parameterness, places, policy, remembered
+from . import callbacks, late_states, list_states, lookup, ndarrays, parameterness, places, policy, remembered, text_choices
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, Raise, Return, ScalarType, Span, TensorType, Value
@@ -33,7 +33,7 @@ from .owned import owned
 from .raised import Raised
 from .result_slots import Slots, kind_of_type, row_template
 from .rtlist import RtList
-from .runtime_text import RtText
+from .runtime_text import Joined, RtText
 from .tables import RtView
 from .tensors import is_handle
 from .state import State
@@ -193,7 +193,7 @@ class Outputs:
         end = End(state)
         m = self.m
         flattener = Flattener(self._leaf, self._refuse, lambda obj: m.is_born(obj) or id(obj) in m.heap.objects
-                              or id(obj) in self.inputs.objects or hasattr(type(obj), "dycl_contents"), self._argument)
+                              or id(obj) in self.inputs.objects or hasattr(type(obj), "dycl_contents"), self._argument, self._text)
         body = flattener.flatten(result, "result")
         of_result = len(flattener.leaves)
         named = [""] * of_result
@@ -316,7 +316,7 @@ class Outputs:
             parameterness.refuse_made(obj, "result")
             return "tensor"
         if isinstance(obj, RtList):
-            return ("rows", tuple if obj.frozen else list, row_template(obj.kind))
+            return ("rows", tuple if obj.frozen else list, row_template(self.m, obj.kind))
         if isinstance(obj, RtScalar):
             return obj.kind
         if isinstance(obj, RtArray):
@@ -324,6 +324,12 @@ class Outputs:
         if isinstance(obj, (MGenerator, RtText, RtView)):
             self._refuse(obj, "result")
         return None
+
+    def _text(self, text: RtText, flattened: Callable[[Any], tuple]) -> tuple:
+        def leaf(x: Any) -> tuple:
+            return flattened(RtList(x.values, x.kind, frozenset(), None, frozen=True) if isinstance(x, Joined) else x)
+
+        return text_choices.template(self.m, text, leaf)
 
     def _refuse(self, obj: Any, path: str) -> None:
         if isinstance(obj, (str, bytes, int, float, complex)):

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from . import text_choices
 from .graph import ListType, ScalarType, TensorType, Value
 from .values import EXAMPLES
 
@@ -46,16 +47,18 @@ class Slots:
         return m.recorder.value_of(m.recorder.constant_handle(zeros))
 
 
-def row_template(kind: tuple) -> tuple:
+def row_template(m: Any, kind: tuple) -> tuple:
     """The structure of an element of a list whose length is known only at run time."""
     if kind[0] == "tuple":
-        return ("tuple", kind[1], tuple(row_template(k) for k in kind[2]))
+        return ("tuple", kind[1], tuple(row_template(m, k) for k in kind[2]))
     if kind[0] == "dict":
-        return ("dict", dict, tuple((key, row_template(k)) for key, k in zip(kind[1], kind[2])), ())
+        return ("dict", dict, tuple((key, row_template(m, k)) for key, k in zip(kind[1], kind[2])), ())
     if kind[0] == "list":
-        return ("list", list, tuple(row_template(k) for k in kind[2]))
+        return ("list", list, tuple(row_template(m, k) for k in kind[2]))
     if kind[0] == "object":
-        return ("object", kind[1][0], tuple((name, row_template(k)) for name, k in zip(kind[1][1], kind[2])))
+        return ("object", kind[1][0], tuple((name, row_template(m, k)) for name, k in zip(kind[1][1], kind[2])))
+    if kind[0] == "text":
+        return text_choices.element_template(m, kind)
     if kind[0] == "row":
         return ("numbers", tuple if kind[2] else list)
     if kind[0] == "const":

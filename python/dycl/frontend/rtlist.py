@@ -16,9 +16,11 @@ from typing import Any
 
 import torch
 
+from . import text_choices
 from .diagnostics import CaptureRefusal, Restart
 from .graph import INT, HostNode, ListType, ScalarType, TensorType, Value
 from .heap import contents_of
+from .runtime_text import RtText
 from .scalars import kind_of
 from .values import RtInt, RtScalar
 
@@ -69,7 +71,7 @@ class ListMethod:
 # ---- kinds of elements ---------------------------------------------------------------------------
 
 
-_PARTS = ("tuple", "list", "dict", "object")  # kinds that have kinds inside
+_PARTS = ("tuple", "list", "dict", "object", "text")  # kinds that have kinds inside
 _TENSORS = ("tensor", "numpy")  # kinds whose values are tensors in the graph
 _NUMBERS = {"int": torch.int64, "float": torch.float64, "bool": torch.bool}
 _DEEPEST = 6  # lists in lists
@@ -78,7 +80,7 @@ _WIDEST = 64  # the extent of a tensor that becomes lists
 
 def kind_of_element(m: Any, x: Any, look: Any = contents_of) -> tuple | None:
     """("tensor", TensorType, device), ("numpy", TensorType, device) of a numpy scalar, ("int",), ("float",), ("bool",), ("tuple", class, kinds), ("list", length, kinds),
-    ("dict", keys, kinds), ("object", (class, names), kinds), inside of which ("const", value) too; ("row", kind of its numbers, is a tuple): a list of
+    ("dict", keys, kinds), ("object", (class, names), kinds), ("text", what all share, kinds of its numbers), inside of which ("const", value) too; ("row", kind of its numbers, is a tuple): a list of
     numbers, of any length; None: no such element.
     `look`: the contents of an object (merge.py: as a state sees them)."""
     kind = _kind(m, x, look)
@@ -117,7 +119,10 @@ def _kind(m: Any, x: Any, look: Any, depth: int = 0) -> tuple | None:
     scalar = kind_of(x)
     if scalar is not None:
         return (scalar,)
+    if isinstance(x, RtText) or type(x) is str and m.decisions.texts.wanted:
+        return text_choices.kind(x)
     if x is None or type(x) is str:
+        m.texts_apart = m.texts_apart or x is not None and not depth
         return ("const", x)
     if isinstance(x, torch.Tensor):
         handle = x if hasattr(x, "_dycl") else m.recorder.lift(x)
@@ -212,6 +217,8 @@ def _row_type(kind: tuple) -> TensorType:
 
 
 def leaves(m: Any, x: Any, kind: tuple) -> list[Value]:
+    if kind[0] == "text":
+        return [m.scalars.value(y, k[0]) for y, k in zip(text_choices.numbers_in(m, x), kind[2])]
     if kind[0] in _PARTS:
         return [v for y, k in zip(_parts(x, contents_of)[2], kind[2]) for v in leaves(m, y, k)]
     if kind[0] == "const":
@@ -224,6 +231,10 @@ def leaves(m: Any, x: Any, kind: tuple) -> list[Value]:
         type_ = _row_type(kind)
         return [m.recorder.host("list.to_tensor", graph_lists(m, x, kind[1]), type_, dtype=dtype_name(type_.dtype))]
     return [m.recorder.value_of(x)] if kind[0] == "tensor" else [m.scalars.value(x, kind[0])]
+
+
+def holds_text(kind: tuple | None) -> bool:
+    return kind is not None and (kind[0] == "const" and type(kind[1]) is str or kind[0] in _PARTS and any(map(holds_text, kind[2])))
 
 
 def cells_of(m: Any, x: Any, look: Any = contents_of) -> set:
@@ -631,6 +642,8 @@ class Lists:
                 return tuple.__new__(kind[1], [build(k) for k in kind[2]])
             if kind[0] == "const":
                 return kind[1]
+            if kind[0] == "text":
+                return text_choices.built(kind[1], [build(k) for k in kind[2]])
             if kind[0] in _PARTS:
                 values = [build(k) for k in kind[2]]
                 if kind[0] == "object":

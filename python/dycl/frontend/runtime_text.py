@@ -21,6 +21,55 @@ class Formatted(NamedTuple):
     spec: str
 
 
+class Chosen:
+    """One of the texts of the capture's table, by its number there (text_choices.py)."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: Any):
+        self.number = number
+
+    @property
+    def origin(self) -> Any:
+        return getattr(self.number, "origin", None)
+
+
+class Joined:
+    """separator.join(...) of a list of run-time length: its graph lists and the kind of its elements."""
+
+    __slots__ = ("separator", "values", "kind", "origin")
+
+    def __init__(self, separator: str, values: tuple, kind: tuple):
+        self.separator, self.values, self.kind, self.origin = separator, values, kind, None
+
+
+class Changed:
+    """text.method(*arguments), computed where the text is rebuilt."""
+
+    __slots__ = ("text", "method", "arguments")
+
+    def __init__(self, text: "RtText", method: str, arguments: tuple):
+        self.text, self.method, self.arguments = text, method, arguments
+
+    @property
+    def origin(self) -> Any:
+        return self.text.origin
+
+
+LATE = (Chosen, Joined, Changed)  # what results and attributes alone can show
+
+
+class Texts:
+    """The texts that runs choose among; those of one capture, kept when it begins anew."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self.numbers: dict[str, int] = {}
+        self.wanted = False  # texts are chosen at run time
+        self.in_vain = False  # what that led to was refused
+        self.refusal: Exception | None = None  # with these words
+
+
 class Opaque:
     """A part of a text that cannot be written down while compiling: fit for an exception's message only."""
 
@@ -51,18 +100,25 @@ class RtText:
     @property
     def exact(self) -> bool:
         """Strings and numbers as str() shows them alone."""
-        return not any(isinstance(p, (Opaque, Formatted)) for p in self.parts)
+        return not any(isinstance(p, (Opaque, Formatted, *LATE)) for p in self.parts)
 
     @property
     def writable(self) -> bool:
         """A run can write it down."""
         return not any(isinstance(p, Opaque) for p in self.parts)
 
-    def template(self) -> tuple[str, list]:
-        """A format with `{}` or `{:spec}` for each runtime scalar (braces doubled), and the scalars."""
+    @property
+    def chooses(self) -> bool:
+        """There are texts in it that a run chooses: it may be returned or kept, not printed or raised."""
+        return any(isinstance(p, LATE) for p in self.parts)
+
+    def template(self, chosen: bool = False) -> tuple[str, list]:
+        """A format with `{}` or `{:spec}` for each runtime scalar (braces doubled), and the scalars; `chosen`: chosen texts among them."""
+        if self.chooses and not chosen:
+            self.refuse("printed or raised")
         text, values = [], []
         for part in self.parts:
-            if isinstance(part, RtScalar):
+            if isinstance(part, (RtScalar, *LATE)):
                 text.append("{}")
                 values.append(part)
             elif isinstance(part, Formatted):
@@ -73,6 +129,11 @@ class RtText:
             else:
                 text.append(part.replace("{", "{{").replace("}", "}}"))
         return "".join(text), values
+
+    def refuse(self, what: str) -> None:
+        from .diagnostics import CaptureRefusal
+
+        raise CaptureRefusal(f"a text that a run chooses is {what}", "return it, or use the number it stands for", kind="escape.str", because=self)
 
     def __str__(self) -> str:
         raise Escape(self, "str")
@@ -128,6 +189,8 @@ def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
         return RtText((Opaque("a format known only at run time", spec.origin),))
     if isinstance(value, BaseException) and not spec and conversion < 2 and is_text_of_argument(value):
         value = value.args[0]
+    if isinstance(value, RtText) and value.chooses and (spec or conversion > 1):
+        value.refuse("quoted or filled up")
     if isinstance(value, RtText) and not spec:
         return value if conversion < 2 else RtText(("'", *value.parts, "'"))
     if isinstance(value, RtScalar):
@@ -211,6 +274,8 @@ def is_text_of_argument(error: BaseException) -> bool:
 def _pieces(machine, value: Any) -> list:
     """repr(value) of a container that holds values of run time."""
     if isinstance(value, RtText):
+        if value.chooses:
+            value.refuse("quoted")
         return ["'", *value.parts, "'"]
     if isinstance(value, RtScalar):
         return [value]

@@ -32,19 +32,20 @@ class Flattener:
     `contents` reads containers, so that a captured state's view of them can be taken."""
 
     def __init__(self, leaf: Callable[[Any], str | None], refuse: Callable[[Any, str], None],
-                 made: Callable[[Any], bool], argument: Callable[[Any], str | None] = lambda obj: None):
+                 made: Callable[[Any], bool], argument: Callable[[Any], str | None] = lambda obj: None,
+                 text: Callable[[RtText, Callable], tuple] | None = None):
         self.leaf = leaf
         self.argument = argument  # the path of a container among the arguments: that one is given back
         self.made = made  # was the object made or changed by the program? others are given back as they are
         self.refuse = refuse
+        self.text = text  # the template of a text with numbers, given how each of them is flattened
         self.leaves: list = []
         self.seen: dict[int, int] = {}
         self.keep: list = []
 
     def flatten(self, obj: Any, path: str) -> tuple:
         if isinstance(obj, RtText) and obj.writable:
-            text, numbers = obj.template()
-            return ("text", text, tuple(self.flatten(x, path) for x in numbers))
+            return self.text(obj, lambda x: self.flatten(x, path))
         kind = self.leaf(obj)
         if isinstance(kind, tuple):  # ("rows", class, template of an element): a list of run-time length
             if id(obj) in self.seen:
@@ -210,7 +211,12 @@ def rebuild(template: tuple, leaves: Any, made: list | None = None) -> Any:
     if kind == "static":
         return float(template[2]) if template[1] == "float" else template[2]
     if kind == "text":
-        return template[1].format(*(rebuild(t, leaves, []) for t in template[2]))
+        how, parts = template[1], [rebuild(t, leaves, []) for t in template[2]]
+        if isinstance(how, str):
+            return how.format(*parts)
+        if how[0] == "method":
+            return getattr(parts[0], how[1])(*how[2:])
+        return how[1 + parts[0]] if how[0] == "choice" else how[1].join(parts[0])
     if kind == "live":
         made.append(template[1].obj)
         return template[1].obj
@@ -547,7 +553,8 @@ def to_json(template: tuple) -> Any:
     if kind == "argument":
         return [kind, template[1], to_json(template[2])]
     if kind == "text":
-        return [kind, template[1], [to_json(t) for t in template[2]]]
+        how = template[1] if isinstance(template[1], str) else list(template[1])
+        return [kind, how, [to_json(t) for t in template[2]]]
     cls = f"{template[1].__module__}:{template[1].__qualname__}"
     if kind == "rows":
         return [kind, cls, to_json(template[2])]
@@ -610,7 +617,7 @@ def from_json(data: Any) -> tuple:
     if kind == "argument":
         return (kind, data[1], from_json(data[2]))
     if kind == "text":
-        return (kind, data[1], tuple(map(from_json, data[2])))
+        return (kind, data[1] if isinstance(data[1], str) else tuple(data[1]), tuple(map(from_json, data[2])))
     cls = imported(data[1])
     if kind == "rows":
         return (kind, cls, from_json(data[2]))

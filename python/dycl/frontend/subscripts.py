@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import keys, ndarrays, operators, protocol
+from . import keys, ndarrays, operators, protocol, text_choices
 from .diagnostics import CaptureRefusal
 from .lookup import python_method
 from .machine import Machine
@@ -133,6 +133,8 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if isinstance(container, torch.nn.ModuleList | torch.nn.Sequential | torch.nn.ParameterList):
         if isinstance(key, RtScalar) or m.is_tensor(key):
             key = static_index(m, key, length(container))
+    if text_choices.is_chosen(container) and isinstance(key, (int, slice)) and not m.has_runtime(key):
+        return text_choices.lifted(m, container, lambda text: text[key])
     if isinstance(key, RtText) and isinstance(container, (torch.nn.ModuleDict, torch.nn.ParameterDict)):
         key = m.decide_text(key, list(container.keys()))
     method = python_method(container, "__getitem__")
@@ -141,12 +143,21 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
     if isinstance(container, _INDEXED):
         if isinstance(container, list):
             m.note_load(container, "*")
-        found = container[static_index(m, key, length(container), _INDEX.get(type(container), "list index"))]
+        what = _INDEX.get(type(container), "list index")
+        place = _run_time_place(m, key) if type(container) in (list, tuple, str) else None
+        if place is not None and text_choices.are_chosen(m, tuple(container)):
+            return text_choices.at(m, tuple(container), place, IndexError(f"{what} out of range"))
+        found = container[static_index(m, key, length(container), what)]
         if type(key) is slice and isinstance(container, m.size_type):
             return operators.sizes(m, found)
         return m.new(found) if type(key) is slice and type(found) is list else found
     if isinstance(container, dict):
         if keys.at_run_time(key):
+            if isinstance(key, RtInt) and type(container) is dict and text_choices.are_chosen(m, tuple(container.values())):
+                found = text_choices.entry(m, container, key, KeyError(key))
+                if found is not None:
+                    m.note_load(container, "*")
+                    return found
             made_on_demand = hasattr(container, "default_factory") or python_method(container, "__missing__") is not None
             key = keys.any_key(m, key, container) if made_on_demand else keys.present_key(
                 m, key, container, KeyError(key))
@@ -168,6 +179,15 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
         return m.arrays.function(np.column_stack, (list(key),), {})
     raise CaptureRefusal(f"a {type(container).__name__} is indexed by a value known only at run time",
                          kind="index", because=key)
+
+
+def _run_time_place(m: Machine, key: Any) -> RtInt | None:
+    """An index that is one integer known only at run time."""
+    if m.is_array(key) and key.scalar:
+        key = m.tensor_item(key.tensor)
+    if m.is_tensor(key) and not key.dim() and not key.is_floating_point() and key.dtype != torch.bool:
+        key = m.tensor_index(key)
+    return key if isinstance(key, RtInt) else None
 
 
 def _has_axes(m: Machine, part: Any, *axes: int) -> bool:

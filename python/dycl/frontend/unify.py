@@ -30,6 +30,7 @@ from .runtime_text import RtText
 from .scalars import kind_of
 from .state import NULL, UNBOUND, Frame, State
 from .symbols import Extent
+from .text_choices import is_one, unified
 from .unify_aliases import AliasUnifier, strict
 from .unify_lists import ListLeaf, ListUnifier
 from .unify_objects import ObjectUnifier
@@ -224,6 +225,8 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
             return self.tensors(a, b)
         if isinstance(a, RtList) or isinstance(b, RtList):
             return self.run_time_list(a, b)
+        if self.m.decisions.texts.wanted and is_one(a) and is_one(b) and not (type(a) is type(b) is str and a == b):
+            return unified(self, a, b)
         if type(a) is not type(b):
             self.apart(f"a {type(a).__name__} in one state, a {type(b).__name__} in the other")
         if isinstance(a, (*IMMUTABLE, tuple)) and getattr(a, "__dict__", None) is not None and any(
@@ -244,9 +247,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
                 self.apart("views of arrays with a negative step")
             return RtArray(self.unify(a.tensor, b.tensor), a.scalar, a.source)
         if isinstance(a, RtText):
-            if len(a.parts) != len(b.parts):
-                self.apart("different texts")
-            return RtText(tuple(self.unify(x, y) for x, y in zip(a.parts, b.parts)))
+            return unified(self, a, b)
         if isinstance(a, RtRange):
             return RtRange(self.unify(a.start, b.start), self.unify(a.stop, b.stop), self.unify(a.step, b.step))
         if isinstance(a, slice):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .graph import ListType, Value
-from .rtlist import EMPTY, RtList, cells_of, is_stored_as, join, keep_as_is, kind_of_items, leaf_types, with_rows
+from .rtlist import EMPTY, RtList, cells_of, holds_text, is_stored_as, join, keep_as_is, kind_of_items, leaf_types, with_rows
 from .unify_aliases import AliasGuard
 
 class ListUnifier:
@@ -29,6 +29,7 @@ class ListUnifier:
         sides = [self._list_side(x, overlay, frozen) for x, overlay in ((a, self.a.overlay), (b, self.b.overlay))]
         kind = join(sides[0][1], sides[1][1])
         if kind is None or any(side[1] is None for side in sides):
+            self.m.texts_apart = self.m.texts_apart or any(holds_text(side[1]) for side in sides)
             self.apart("lists of different lengths whose elements are of different kinds")
         kind = with_rows(kind) if key in self.m.decisions.rows else kind
         for x, side in ((a, sides[0]), (b, sides[1])):
