@@ -123,7 +123,15 @@ def with_numbers(x):
     return [f"{LABELS[i]}={s:.2f}" for i, s in zip(ids(x).tolist(), x.tolist()) if s > 0]
 
 
-@pytest.mark.parametrize("f", [some, all_of_them, in_a_dict, in_objects, joined, letters, from_behind, skipped, tags_of_paths, spans, counted, lengths,
+def shown(x):
+    found = []
+    for i, v in zip(x.sort().indices.tolist(), x.tolist()):
+        t = LABELS[i]
+        found += [str([t, 1]), repr(t), f"{t!r}", f"{t:>6}|{v:.1f}", "%s|%5s" % (t, t), "{!r}{}".format(t, i), t * 2]
+    return found
+
+
+@pytest.mark.parametrize("f", [shown, some, all_of_them, in_a_dict, in_objects, joined, letters, from_behind, skipped, tags_of_paths, spans, counted, lengths,
                                out_of_range, kept_in_steps, with_numbers], ids=lambda f: f.__name__)
 def test_against_eager(f):
     check(f, rows(), by_result=True)
@@ -169,3 +177,26 @@ def test_from_a_file(tmp_path):
     loaded = dycl.load(str(tmp_path / "texts.dycl"))
     for args in rows():
         assert loaded(*args) == joined(*args)
+
+
+def test_new_tensors_of_lengths():
+    """x.new(lengths) of a list of integers, some of which are known only at run time, is their tensor."""
+
+    def f(x):
+        n = int((x > 0).sum())
+        lengths = x.long().new([n, 3])
+        return torch.arange(6)[None] < lengths[:, None], x.new([n])
+
+    check(f, rows(), by_result=True)
+
+
+@pytest.mark.parametrize("kind", [int, float, bool])
+def test_many_numbers(kind):
+    """More than there may be paths for one index."""
+    table = [kind((i * 37) % 5) if kind is bool else kind(i * 37 % 1000) / 8 if kind is float else i * 37 % 1000 for i in range(300)]
+
+    def f(x):
+        found = [table[i] for i in (x * 100).long().tolist()]
+        return found, type(found[0]) is kind, sum(found), [table[i] for i in (x[x > 0] * 30).long().tolist()]
+
+    check(f, rows(scale=2.0), by_result=True)

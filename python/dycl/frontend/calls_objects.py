@@ -207,6 +207,8 @@ def _str(m, s, args, kwargs):
 def _repr(m, s, args, kwargs):
     if isinstance(args[0], RtScalar):
         return RtText((args[0],))
+    if isinstance(args[0], RtText) and args[0].chooses:
+        return format_value(m, s, args[0], "", 2)
     if m.has_runtime(args[0]):
         raise CaptureRefusal("repr() of a value known only at run time", kind="escape.repr")
     user = lookup.python_method(args[0], "__repr__")

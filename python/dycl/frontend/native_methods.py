@@ -18,6 +18,7 @@ from .heap import ContextCell
 from .machine import Machine
 from .rtlist import RtList
 from .runtime_text import RtText
+from .scalars import kind_of
 from .state import State
 from .values import RtFloat, RtScalar
 
@@ -95,6 +96,8 @@ def tensor_method(m: Machine, s: State, t: torch.Tensor, name: str, args: tuple,
     if name in ("__reduce_ex__", "__deepcopy__"):
         return m.recorder.call(torch.clone, (t,), {})
     m.note_deep(*args, *kwargs.values())
+    if name == "new" and len(args) == 1 and type(args[0]) is list and m.has_runtime(args) and all(kind_of(x) == "int" for x in args[0]):
+        name, fn = "new_tensor", torch.Tensor.new_tensor  # of integers, not of a size
     if name == "new_tensor":
         made = handlers.find(torch.Tensor.new_tensor)(m, s, (t, *args), kwargs)
         if made is not NotImplemented:

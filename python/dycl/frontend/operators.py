@@ -73,6 +73,8 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
     if isinstance(a, RtText) or isinstance(b, RtText):
         if op == "add" and isinstance(a, (str, RtText)) and isinstance(b, (str, RtText)):
             return RtText.join([a, b])
+        if op == "mul" and text_choices.is_chosen(a) and type(b) is int:
+            return text_choices.lifted(m, a, lambda text: text * b)
     if isinstance(b, keys.TABLES) and isinstance(a, (set, dict)):
         if inplace:
             keys.make_table(m, a, 0)

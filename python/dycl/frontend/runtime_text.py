@@ -68,6 +68,13 @@ class Texts:
         self.wanted = False  # texts are chosen at run time
         self.in_vain = False  # what that led to was refused
         self.refusal: Exception | None = None  # with these words
+        self._choice: tuple = ()
+
+    def choice(self) -> tuple:
+        """The table as results hold it."""
+        if len(self._choice) != len(self.all) + 1:
+            self._choice = ("choice", *self.all)
+        return self._choice
 
 
 class Opaque:
@@ -190,7 +197,7 @@ def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
     if isinstance(value, BaseException) and not spec and conversion < 2 and is_text_of_argument(value):
         value = value.args[0]
     if isinstance(value, RtText) and value.chooses and (spec or conversion > 1):
-        value.refuse("quoted or filled up")
+        return _of_chosen(machine, value, lambda text: format({2: repr, 3: ascii}.get(conversion, str)(text), spec))
     if isinstance(value, RtText) and not spec:
         return value if conversion < 2 else RtText(("'", *value.parts, "'"))
     if isinstance(value, RtScalar):
@@ -208,6 +215,15 @@ def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
         return RtText.join(_pieces(machine, value))
     value = {0: lambda v: v, 1: str, 2: repr, 3: ascii}[conversion](value)
     return format(value, spec)
+
+
+def _of_chosen(machine, value: RtText, fn: Any) -> RtText:
+    from .text_choices import is_chosen, lifted
+
+    if not is_chosen(value):
+        value.refuse("quoted or filled up")
+    found = lifted(machine, value, fn)
+    return RtText((found,)) if isinstance(found, str) else found
 
 
 def _opaque(value: RtScalar, spec: Any) -> Opaque:
@@ -274,9 +290,7 @@ def is_text_of_argument(error: BaseException) -> bool:
 def _pieces(machine, value: Any) -> list:
     """repr(value) of a container that holds values of run time."""
     if isinstance(value, RtText):
-        if value.chooses:
-            value.refuse("quoted")
-        return ["'", *value.parts, "'"]
+        return list(_of_chosen(machine, value, repr).parts) if value.chooses else ["'", *value.parts, "'"]
     if isinstance(value, RtScalar):
         return [value]
     if not machine.has_runtime(value):

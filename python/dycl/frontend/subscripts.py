@@ -147,13 +147,15 @@ def get_item(m: Machine, s: State, container: Any, key: Any) -> Any:
         place = _run_time_place(m, key) if type(container) in (list, tuple, str) else None
         if place is not None and text_choices.are_chosen(m, tuple(container)):
             return text_choices.at(m, tuple(container), place, IndexError(f"{what} out of range"))
+        if place is not None and len(container) > m.options.max_switch and _are_numbers(container):
+            return text_choices.looked_up(m, list(container), text_choices.place_in(m, container, place, IndexError(f"{what} out of range")))
         found = container[static_index(m, key, length(container), what)]
         if type(key) is slice and isinstance(container, m.size_type):
             return operators.sizes(m, found)
         return m.new(found) if type(key) is slice and type(found) is list else found
     if isinstance(container, dict):
         if keys.at_run_time(key):
-            if isinstance(key, RtInt) and type(container) is dict and text_choices.are_chosen(m, tuple(container.values())):
+            if isinstance(key, RtInt) and type(container) in (dict, collections.OrderedDict) and text_choices.are_chosen(m, tuple(container.values())):
                 found = text_choices.entry(m, container, key, KeyError(key))
                 if found is not None:
                     m.note_load(container, "*")
@@ -188,6 +190,12 @@ def _run_time_place(m: Machine, key: Any) -> RtInt | None:
     if m.is_tensor(key) and not key.dim() and not key.is_floating_point() and key.dtype != torch.bool:
         key = m.tensor_index(key)
     return key if isinstance(key, RtInt) else None
+
+
+def _are_numbers(items: Any) -> bool:
+    """Known ones, all of one kind."""
+    kinds = set(map(type, items))
+    return kinds in ({float}, {bool}) or kinds == {int} and all(-2**63 <= x < 2**63 for x in items)
 
 
 def _has_axes(m: Machine, part: Any, *axes: int) -> bool:

@@ -55,14 +55,19 @@ def are_chosen(m: Any, texts: Any) -> bool:
 
 def at(m: Any, texts: Any, key: RtInt, error: BaseException) -> RtText:
     """texts[key]."""
-    count = len(texts)
+    return _chosen(looked_up(m, numbers(m, texts), place_in(m, texts, key, error)))
+
+
+def place_in(m: Any, sequence: Any, key: RtInt, error: BaseException) -> RtInt:
+    """Where an index points, counted from the first element; `error` is raised where there is nothing."""
+    count = len(sequence)
     least, greatest = m.facts.of(key, m.current.ranges)
     if greatest is None or greatest >= count:
         _require(m, m.scalars.compare("lt", key, count), error)
     if (least is None or least < 0) and not m.is_nonnegative(key):
         _require(m, m.scalars.compare("ge", key, -count), error)
         key = m.scalars.binary("mod", key, count)
-    return _chosen(looked_up(m, numbers(m, texts), key))
+    return key
 
 
 def entry(m: Any, table: dict, key: RtInt, error: BaseException) -> RtText | None:
@@ -117,11 +122,11 @@ def _chosen(number: Any) -> RtText:
 
 
 def looked_up(m: Any, values: list, place: RtInt) -> Any:
-    """values[place], which is there."""
+    """values[place] of numbers of one kind; the place is there."""
     if type(values[0]) is int and values == list(range(values[0], values[0] + len(values))):
         return m.scalars.binary("add", place, values[0]) if values[0] else place
     with m.recorder.without_modes():
-        table = torch.tensor(values)
+        table = torch.tensor(values, dtype=torch.float64 if type(values[0]) is float else None)
     return m.tensor_item(m.recorder.call(operator.getitem, (table, place), {}))
 
 
@@ -130,14 +135,13 @@ def looked_up(m: Any, values: list, place: RtInt) -> Any:
 
 def lifted(m: Any, text: RtText, fn: Callable[[str], Any]) -> Any:
     """fn of whichever text it is: another text, a number or a bool. Where the answers are of other kinds there is a path for each text."""
-    m.texts_asked = True
-    everything = list(m.decisions.texts.all)
+    first, possible = _possible(m, text.parts[0].number)
     try:
-        found = [fn(x) for x in everything]
+        found = [fn(x) for x in possible]
     except Exception:  # of a text that may not even be among those chosen here
         return fn(settled(m, text))
     kinds = set(map(type, found))
-    place = text.parts[0].number
+    place = m.scalars.binary("sub", text.parts[0].number, first) if first else text.parts[0].number
     if kinds == {str}:
         return _chosen(looked_up(m, numbers(m, found), place))
     if kinds in ({int}, {bool}) and all(-2**63 <= x < 2**63 for x in found):
@@ -150,14 +154,23 @@ def settled(m: Any, text: RtText) -> str:
     if not is_chosen(text):
         raise CaptureRefusal("a text that is known only at run time, used in this way", "compare or index the numbers it is made of",
                              kind="escape.str", because=text)
-    m.texts_asked = True
-    everything = m.decisions.texts.all
     number = text.parts[0].number
     m.forbid_if_merged(number)
-    if len(everything) > _FEW:
-        raise CaptureRefusal(f"one of {len(everything)} texts, known only at run time, used in this way", "compare or index the numbers it stands for",
+    first, possible = _possible(m, number)
+    if len(possible) > _FEW:
+        raise CaptureRefusal(f"one of {len(possible)} texts, known only at run time, used in this way", "compare or index the numbers it stands for",
                              kind="escape.str", because=text)
-    return everything[m.decide_value(number, range(len(everything)), "a text")]
+    return possible[m.decide_value(number, range(first, first + len(possible)), "a text") - first]
+
+
+def _possible(m: Any, number: RtInt) -> tuple[int, list[str]]:
+    """(the first place, the texts from there on) of those that a number may stand for."""
+    everything = m.decisions.texts.all
+    least, greatest = m.facts.of(number, m.current.ranges)
+    if least is not None and greatest is not None and 0 <= least <= greatest < len(everything):
+        return least, everything[least:greatest + 1]
+    m.texts_asked = True
+    return 0, list(everything)
 
 
 def truth(m: Any, text: RtText) -> bool:
@@ -268,7 +281,7 @@ def template(m: Any, text: RtText, leaf: Callable[[Any], tuple]) -> tuple:
     parts = []
     for x in values:
         if isinstance(x, Chosen):
-            parts.append(("text", ("choice", *m.decisions.texts.all), (leaf(x.number),)))
+            parts.append(("text", m.decisions.texts.choice(), (leaf(x.number),)))
         elif isinstance(x, Joined):
             parts.append(("text", ("join", x.separator), (leaf(x),)))
         elif isinstance(x, Changed):
