@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn.utils import rnn
 
 import dycl
+from tests.frontend.harness import check
 
 
 class Encoder(nn.Module):
@@ -137,3 +138,21 @@ def test_not_as_many_lengths_as_sequences():
     for run in (f, program):
         with pytest.raises(RuntimeError):
             run(x, torch.tensor([3, 2, 1, 1]))
+
+
+def packed_by_hand(keys, lengths):
+    """Rows without anything are left out, and what is in the packed sequence is computed step by step."""
+    there = lengths > 0
+    if not there.any():
+        return keys[:, 0]
+    packed = rnn.pack_padded_sequence(keys[there], lengths[there], batch_first=True, enforce_sorted=False)
+    out, begin = torch.zeros(packed.data.size(0), 2), 0
+    for size in packed.batch_sizes:
+        out[begin:begin + size] = packed.data[begin:begin + size] * (begin + 1)
+        begin += size
+    packed = rnn.PackedSequence(out, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
+    return rnn.pad_packed_sequence(packed, batch_first=True, padding_value=-1.0, total_length=4)[0]
+
+
+def test_packed_sequences_made_by_hand_of_batches_of_run_time():
+    check(packed_by_hand, [(torch.randn(3, 4, 2), torch.tensor(n)) for n in ([4, 2, 1], [1, 0, 3], [0, 0, 0], [0, 4, 4], [2, 3, 3])])

@@ -175,8 +175,11 @@ def _padded(recorder, found: _Pack, data: torch.Tensor) -> torch.Tensor:
         return known
 
     def scatter():
-        zeros = torch.zeros((*found.mask.shape, *data.shape[1:]), dtype=data.dtype)
-        return zeros.masked_scatter(found.mask.view(*found.mask.shape, *[1] * (data.dim() - 1)), data)
+        mask, rest = found.mask.view(*found.mask.shape, *[1] * (data.dim() - 1)), data.shape[1:]
+        if all(type(d) is int for d in found.mask.shape):
+            return torch.zeros((*found.mask.shape, *rest), dtype=data.dtype).masked_scatter(mask, data)
+        places = (found.mask.flatten().cumsum(0) - 1).clamp(min=0)  # masked_scatter asks for extents that are numbers
+        return torch.where(mask, data.index_select(0, places).view(*found.mask.shape, *rest), torch.zeros((), dtype=data.dtype))
 
     found.padded[recorder.value_of(data)] = padded = recorder.native(scatter, (), {})
     return padded
