@@ -17,6 +17,7 @@ from typing import Any, Iterable
 import torch
 
 from . import tables, text_choices
+from .arrays import RtArray
 from .diagnostics import CaptureRefusal, Restart
 from .rtlist import RtList
 from .runtime_text import RtText
@@ -28,7 +29,7 @@ TABLES = (tables.RtDict, tables.RtSet)
 
 def at_run_time(key: Any) -> bool:
     """Whether the hash of a key is known only at run time."""
-    if isinstance(key, (RtScalar, RtText, RtList)):
+    if isinstance(key, (RtScalar, RtText, RtList)) or _is_number(key):
         return True
     if isinstance(key, torch.Tensor):
         if hasattr(key, "_dycl") and callable(key._dycl.cell.note):
@@ -38,8 +39,14 @@ def at_run_time(key: Any) -> bool:
         at_run_time(getattr(key, f.name, None)) for f in dataclasses.fields(key))
 
 
+def _is_number(key: Any) -> bool:
+    """A numpy scalar: its hash is that of the number, exactly, whatever numpy's comparisons round."""
+    return isinstance(key, RtArray) and key.scalar
+
+
 def present_key(m, key: Any, present: Iterable, otherwise: BaseException) -> Any:
     """One of the keys that are there; `otherwise` is raised where it is none of them."""
+    key = m.tensor_item(key.tensor) if _is_number(key) else key
     if isinstance(key, RtScalar):
         known = _numbers(present)
         return known[m.decide_value(key, known, "a dict key", otherwise)]
@@ -183,8 +190,10 @@ def check(m, key: Any) -> None:
     """Fails as Python does for what has no hash, and refuses keys whose equality cannot be told."""
     if isinstance(key, RtList) and not key.frozen or isinstance(key, (list, dict, set, *TABLES)):
         raise TypeError(f"unhashable type: '{'list' if isinstance(key, RtList) else type(key).__name__}'")
-    if isinstance(key, RtFloat):
-        raise _refusal("a float known only at run time as a key", key)
+    if _is_number(key):
+        key = m.tensor_item(key.tensor)
+    if isinstance(key, RtFloat):  # a NaN is a key of its own, unless it is the same object: nothing that a run can tell
+        m.recorder.check(m.scalars.compare("eq", key, key).value, "a NaN as a key", "RuntimeError")
     if isinstance(key, RtList) and key.kind not in (("int",), ("bool",)):
         raise _refusal("a tuple whose length is known only at run time as a key", None)
     if isinstance(key, tuple):
@@ -199,6 +208,7 @@ def equal(m, a: Any, b: Any) -> Any:
     """Whether two keys are one: a bool, known now or at run time. A refusal where that cannot be told."""
     if a is b:
         return True
+    a, b = (m.tensor_item(x.tensor) if _is_number(x) else x for x in (a, b))
     ka, kb = kind_of(a), kind_of(b)
     if ka is not None or kb is not None:
         return ka is not None and kb is not None and (m.scalars.compare("eq", a, b) if isinstance(a, RtScalar) or isinstance(
