@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drawn as somebody else would choose them: classifiers that look for tokens, experts of later families, post-processing, captions,
+"""Drawn as somebody else would choose them: classifiers that look for tokens, experts of later families, post-processing, tours,
 speech activity, alignment, aligned text to speech."""
 
 from types import SimpleNamespace
