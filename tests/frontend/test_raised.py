@@ -80,6 +80,8 @@ def with_attributes(x):
         raise Shown(int(x[1]))
     if x[0] < -3:
         raise Shown(x[1].item())
+    if x[0] < 0:
+        raise Told((2, [1, ("a", None)]), size=(3, 1))
     raise Told(-1)
 
 

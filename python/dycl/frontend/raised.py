@@ -56,17 +56,19 @@ class Raised(dict):
             except Exception:
                 pass
         error = new_instance(cls)
-        error.args = arguments
+        error.args = copy.deepcopy(arguments)
         error.__dict__.update(copy.deepcopy(attributes))
         return error
 
     # ---- in a file ----------------------------------------------------------------------------
 
     def looks_to_json(self) -> list:
-        return [[name, text, [list(a) for a in arguments], attributes] for name, text, arguments, attributes in self.looks]
+        return [[name, text, [[kind, _written(what)] for kind, what in arguments], {k: [kind, _written(what)] for k, (kind, what) in attributes.items()}]
+                for name, text, arguments, attributes in self.looks]
 
     def take_looks(self, data: list) -> None:
-        self.looks = [(name, text, tuple(map(tuple, arguments)), attributes) for name, text, arguments, attributes in data]
+        self.looks = [(name, text, tuple((kind, _from_file(what)) for kind, what in arguments),
+                       {k: [kind, _from_file(what)] for k, (kind, what) in attributes.items()}) for name, text, arguments, attributes in data]
 
 
 def message_of(error: BaseException) -> tuple[str, list]:
@@ -91,8 +93,8 @@ def _arguments(error: BaseException) -> tuple | None:
     """None: they cannot be told from the text."""
     found = []
     for a in error.args:
-        if isinstance(a, _PLAIN):
-            found.append(("static", a))
+        if _is_plain(a):
+            found.append(("static", copy.deepcopy(a)))
         elif isinstance(a, RtScalar):
             found.append((a.kind, "{}"))
         elif isinstance(a, RtText):
@@ -116,11 +118,29 @@ def _attributes(error: BaseException, text: str, values: list) -> dict[str, list
     return found
 
 
+_TUPLE = "()"  # the one key of the dict that stands for a tuple in a file
+
+
 def _is_plain(x: Any) -> bool:
     """As it is after it was in a file."""
     if type(x) is dict:
-        return all(type(k) is str and _is_plain(v) for k, v in x.items())
-    return all(map(_is_plain, x)) if type(x) is list else isinstance(x, _PLAIN)
+        return all(type(k) is str and k != _TUPLE and _is_plain(v) for k, v in x.items())
+    return all(map(_is_plain, x)) if type(x) in (list, tuple) else isinstance(x, _PLAIN)
+
+
+def _written(x: Any) -> Any:
+    if type(x) is dict:
+        return {k: _written(v) for k, v in x.items()}
+    if type(x) in (list, tuple):
+        items = [_written(v) for v in x]
+        return items if type(x) is list else {_TUPLE: items}
+    return x
+
+
+def _from_file(x: Any) -> Any:
+    if type(x) is dict:
+        return tuple(map(_from_file, x[_TUPLE])) if list(x) == [_TUPLE] else {k: _from_file(v) for k, v in x.items()}
+    return [*map(_from_file, x)] if type(x) is list else x
 
 
 _PLACE = re.compile(r"\{(?::[^{}]*)?\}")
