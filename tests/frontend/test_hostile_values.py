@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small programs that a compiler answers wrongly if it is careless about kinds of numbers and shared elements."""
 
+import copy
+
 import torch
 import torch.nn.functional as F
 
@@ -110,6 +112,24 @@ def divided_by_nothing(x):
 @case(*INPUTS)
 def divided_by_nothing_at_last(x):
     return int(x[0]) // 0 if x[1] > 0 else x
+
+
+@case(*INPUTS, refuse="copied together")
+def views_copied_and_written(x):
+    """Copies of a tensor and of a view of it share memory."""
+    y = x.clone()
+    copied = copy.deepcopy({"whole": y, "rest": y[1:]})
+    if x[0] > 0:
+        copied["rest"].add_(5)
+    return copied
+
+
+@case(*INPUTS)
+def views_copied(x):
+    y = x.clone()
+    copied = copy.deepcopy([y, y[1:], y, x * 2])
+    copied[3].add_(1)
+    return copied, copied[0] is copied[2], copied[1].sum() if x[0] > 0 else 0
 
 
 test_values = case.test()

@@ -308,6 +308,7 @@ def _deep(m, x, memo):
         return x
     if m.is_tensor(x):
         memo[id(x)] = made = m.recorder.call(torch.clone, (x,), {})
+        _note_shared(m, x, made, memo)
         return made
     if type(x) in _COPIED:
         m.note_load(x, "*")
@@ -326,6 +327,20 @@ def _deep(m, x, memo):
     if m.has_runtime(x) or m.has_runtime(getattr(x, "__dict__", None)) or isinstance(x, (list, dict, set, tuple, collections.deque)) or m.is_born(x):
         raise CaptureRefusal(f"copy.deepcopy of a {type(x).__name__}", kind="deepcopy")
     return copy.deepcopy(x)
+
+
+def _note_shared(m, x: torch.Tensor, made: torch.Tensor, memo: dict) -> None:
+    """Copies of tensors that share memory share it, too, in Python; here each has its own, which must not be written."""
+    handle = x if hasattr(x, "_dycl") else m.recorder.lift(x)
+    place = ("storage", id(handle._dycl.cell))
+    if place in memo:
+        for copied in (memo[place], made):
+            copied._dycl.cell.note = _refuse_written_copy
+    memo[place] = made
+
+
+def _refuse_written_copy() -> None:
+    raise CaptureRefusal("a write to one of several tensors that share memory and were copied together", "clone() them one by one", kind="alias")
 
 
 def _says_how(x):
