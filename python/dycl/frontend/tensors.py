@@ -239,7 +239,7 @@ class Recorder(Exits, lifting.Lifting):
         checked = self._checked.get(condition)
         if self.known.get(condition.id) is True or checked is not None and dominates(checked, self.block):
             return
-        self.refuse_caught(getattr(builtins, type, RuntimeError))
+        self.refuse_caught(torch.linalg.LinAlgError if type == torch.linalg.LinAlgError.__name__ else getattr(builtins, type, RuntimeError))
         self.remember(self._checked, condition, self.block)
         self.append(HostNode("check", [condition], [], {"message": message, "type": type}, self.span))
 
