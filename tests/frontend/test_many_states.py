@@ -6,6 +6,7 @@ import itertools
 
 import torch
 
+from dycl.frontend.merge import Merger
 from dycl.frontend.options import Options
 from tests.frontend.harness import T, check, refused
 
@@ -139,3 +140,26 @@ def test_lists_of_several_kinds_among_lists_of_run_time_length():
         return total, mixed, len(made)
 
     check(f, [(x, torch.tensor(n)) for n, (x,) in zip(itertools.cycle((0, 1, 3)), SIGNS)])
+
+
+def test_states_of_different_kinds_are_not_compared_with_each_other(monkeypatch):
+    def f(x):
+        a = b = c = d = None
+        if x[0] > 0:
+            a = x
+        if x[1] > 0:
+            b = x * 2
+        if x[2] > 0:
+            c = x + 1
+        if x[3] > 0:
+            d = -x
+        out = x
+        for t in (a, b, c, d):
+            if t is not None:
+                out = out + t
+        return out
+
+    pairs, pair = [], Merger.pair
+    monkeypatch.setattr(Merger, "pair", lambda self, a, b, **how: pairs.append(1) or pair(self, a, b, **how))
+    check(f, SIGNS)
+    assert len(pairs) < 100

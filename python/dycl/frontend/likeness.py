@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import types
+from bisect import insort
 from typing import Any
 
 import torch
@@ -46,18 +47,24 @@ class Likeness:
         self._marks: dict[int, tuple[State, tuple[int, ...]]] = {}
         self._frames: list[tuple] = []  # by number: what it says of a frame
 
+    def of(self, state: State) -> tuple[int, ...]:
+        """The marks of its frames. They hold until `coarse` changes, which it does once at most."""
+        coarse = self.coarse
+        found = self._of(state)
+        if coarse != self.coarse:  # a list of run-time length came up: what was said of lists does not hold
+            self._marks.clear()
+            found = self._of(state)
+        return found
+
     def differing_frame(self, a: State, b: State) -> int | None:
         """The outermost frame that is sure to keep two states apart."""
-        while True:
-            coarse = self.coarse
-            x, y = self._of(a), self._of(b)
-            if coarse == self.coarse:
-                break
-            self._marks.clear()  # a list of run-time length came up: what was said of lists does not hold
-        return None if x == y else next((k for k, (p, q) in enumerate(zip(x, y)) if p != q), None)
+        return next((k for k, (p, q) in enumerate(zip(self.of(a), self.of(b))) if p != q), None)
 
-    def blame(self, a: State, b: State, depth: int) -> str:
-        """The variable that does it."""
+    def blame(self, a: State, b: State) -> str:
+        """The variable that is sure to keep two states of different marks apart."""
+        depth = self.differing_frame(a, b)
+        if depth is None:
+            return "call stack: different depths"
         frame = a.frames[depth]
         x, y = (self._frames[self._of(state)[depth]][2:] for state in (a, b))
         place = next((k for k, (p, q) in enumerate(zip(x, y)) if p != q), None)
@@ -145,3 +152,36 @@ class Likeness:
 
     def _contents(self, x: Any, state: State) -> Any:
         return self.heap.contents_in(state.overlay, x)
+
+
+class Alike:
+    """Groups of states by their marks: a state is compared with those only that it may merge with."""
+
+    def __init__(self, likeness: Likeness, groups: list[State]):
+        self.likeness, self.groups = likeness, groups
+        self.coarse = likeness.coarse
+        self._places: dict[tuple[int, ...], list[int]] = {}
+
+    def places(self, state: State) -> list[int]:
+        """Where in `groups` they are."""
+        marks = self.likeness.of(state)
+        if self.likeness.coarse != self.coarse:
+            self.again()
+        return self._places.get(marks, [])
+
+    def note(self, place: int) -> None:
+        """A group was added, or another state stands for it."""
+        marks = self.likeness.of(self.groups[place])
+        if self.likeness.coarse != self.coarse:
+            self.again()
+        elif place not in self._places.setdefault(marks, []):
+            for others in self._places.values():
+                if place in others:
+                    others.remove(place)
+            insort(self._places[marks], place)
+
+    def again(self) -> None:
+        self.coarse = self.likeness.coarse
+        self._places.clear()
+        for place, group in enumerate(self.groups):
+            self._places.setdefault(self.likeness.of(group), []).append(place)

@@ -12,11 +12,12 @@ from . import keys, text_choices
 from .apart import Apart, Permuted
 from .facts import hull, joined
 from .graph import INT, Block, Edge, Goto, common_dominator
-from .likeness import Likeness
+from .likeness import Alike, Likeness
 from .state import State
 from .unify import Unifier
 
 _FEW = 3  # states are compared in full at once
+_MANY = 64  # more that are unlike a state are not looked at one by one
 _OFTEN = 4  # times that a place is crowded: from then on states are not kept apart by integers there
 
 
@@ -47,28 +48,39 @@ class Merger:
     def _fold(self, states: list[State], **how: bool) -> list[State]:
         groups: list[State] = []
         doubted = len(states) > _FEW or (states[0].frames[-1].info, states[0].frames[-1].pc) in self.doubted
-        likeness = Likeness(self.m, how.get("widen", False)) if doubted else None
+        alike = Alike(Likeness(self.m, how.get("widen", False)), groups) if doubted else None
         for state in states:
-            for k, group in enumerate(groups):
-                merged = self.pair(group, state, likeness=likeness, **how)
+            places = range(len(groups)) if alike is None else alike.places(state)
+            if len(places) < len(groups):
+                self._note_unlike(state, alike, places, **how)
+            for k in places:
+                merged = self.pair(groups[k], state, **how)
                 if merged is not None:
                     groups[k] = merged
                     break
             else:
+                k = len(groups)
                 groups.append(state)
+            if alike is not None:
+                alike.note(k)
         return groups
 
-    def pair(self, a: State, b: State, widen: bool = False, ints: bool = True, likeness: Likeness | None = None) -> State | None:
+    def _note_unlike(self, state: State, alike: Alike, places: list[int], widen: bool = False, ints: bool = True) -> None:
+        """Groups of other marks are not compared with it. One of them is named for all; outer frames that differ are remembered."""
+        likeness, inner = alike.likeness, len(state.frames) - 1
+        others = [group for k, group in enumerate(alike.groups[:_MANY]) if k not in places] or alike.groups[-1:]
+        self.failures[likeness.blame(others[0], state)] += len(alike.groups) - len(places)
+        for group in others if inner else ():
+            depth = likeness.differing_frame(group, state)
+            if depth is not None and depth < inner:
+                self._remember((min(group.tag, state.tag), max(group.tag, state.tag), widen, ints), depth, state)
+
+    def pair(self, a: State, b: State, widen: bool = False, ints: bool = True) -> State | None:
         key = (min(a.tag, b.tag), max(a.tag, b.tag), widen, ints)
         known = self.apart.get(key)
         if known is not None and known[0] < len(a.frames) - 1 and all(
                 s.frames[known[0]].pc == known[1] for s in (a, b)):
             return None  # an outer frame keeps them apart, and it has not moved since
-        unlike = likeness.differing_frame(a, b) if likeness is not None else None
-        if unlike is not None:
-            self.failures[likeness.blame(a, b, unlike)] += 1
-            self._remember(key, unlike, a)
-            return None
         if _in_different_loops(a, b):
             return None
         block = Block(common_dominator([a.block, b.block]), self.m.span_of(a), "join")
