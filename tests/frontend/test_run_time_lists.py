@@ -457,3 +457,15 @@ def test_tensors_of_pairs_of_different_dtypes(dtypes):
         return torch.tensor(found)
 
     check(f, [(T([3, 2], [1, -5], [-1, 7]),), (T([2, -2], [3, -5], [-1, 0]),), (T([1, 1], [3, 4], [6, 8]),)])
+
+
+def test_an_element_is_replaced_by_one_of_other_extents():
+    def f(x, n):
+        rows = []
+        for k in range(int(n)):
+            rows.append((x * k)[None])
+        if x[0] > 0:
+            rows[1] = torch.cat([rows[0], rows[1]])
+        return rows, rows[1].shape[0]
+
+    check(f, [(T(-1, 2), torch.tensor(2)), (T(1, 2), torch.tensor(3)), (T(2, 2), torch.tensor(2))])

@@ -359,7 +359,7 @@ class Lists:
         self._check_index(x, key)
         index = self._index(key)
         values = self._columns(x, item)
-        self._install(x, [self._host("list.set", [v, index, leaf], v.type) for v, leaf in zip(x.values, values)], item)
+        self._install(x, [self._host("list.set", [v, index, leaf], self._wider(v, leaf)) for v, leaf in zip(x.values, values)], item)
 
     def append(self, x: RtList, item: Any) -> None:
         values = self._columns(x, item)
