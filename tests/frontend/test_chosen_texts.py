@@ -200,3 +200,15 @@ def test_many_numbers(kind):
         return found, type(found[0]) is kind, sum(found), [table[i] for i in (x[x > 0] * 30).long().tolist()]
 
     check(f, rows(scale=2.0), by_result=True)
+
+
+def test_texts_that_grow_in_a_loop_are_refused():
+    """Without end, each attempt would know one text more."""
+    def f(x):
+        text = ["a", "b", "c", "d"][int(x.argmax())]
+        for _ in range(int(x.sum())):
+            text = text.replace("a", "aa") if x[0] > 1 else text.replace("b", "bc")
+        return text, len(text)
+
+    with pytest.raises(dycl.CompileError, match="again and again"):
+        dycl.compile(f, (torch.tensor([1.0, 0.0, 0.0, 0.0]),))

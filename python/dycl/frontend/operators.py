@@ -90,7 +90,6 @@ def binary(m: Machine, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
     return _native_binary(m, s, op, a, b, inplace)
 
 
-
 def _tensor_binary(m: Machine, op: str, a: Any, b: Any, inplace: bool) -> Any:
     try:
         return m.recorder.call(_operator(op, inplace and m.is_tensor(a)), (a, b), {})
@@ -98,7 +97,7 @@ def _tensor_binary(m: Machine, op: str, a: Any, b: Any, inplace: bool) -> Any:
         if not str(error).startswith("unsupported operand type(s) for ") or "'FakeTensor'" not in str(error):
             raise
         names = {instances.type_of(m, x).__name__ for x in (a, b) if m.is_symbolic(x)}
-        if len(names) > 1:
+        if len(names) != 1:
             raise
         raise TypeError(str(error).replace("'FakeTensor'", f"'{names.pop()}'")) from None
 

@@ -20,6 +20,7 @@ from .runtime_text import Changed, Chosen, Formatted, Joined, RtText
 from .values import BY_KIND, RtInt, RtScalar
 
 _FEW = 64  # texts that a path each is made for
+_MOST_TIMES = 12  # that capture begins anew for new texts
 _CHANGING = {"capitalize", "casefold", "center", "expandtabs", "ljust", "lower", "lstrip", "removeprefix", "removesuffix", "replace", "rjust", "rstrip",
              "strip", "swapcase", "title", "upper", "zfill"}  # methods that give another text
 
@@ -99,6 +100,9 @@ def numbers(m: Any, texts: Any) -> list[int]:
             table.numbers[text] = len(table.all)
             table.all.append(text)
     if len(table.all) > before and m.texts_asked:
+        table.late += 1
+        if table.late > _MOST_TIMES:
+            raise CaptureRefusal("texts that are made of texts of the run again and again, as in a loop", "keep their parts in a list", kind="escape.str")
         raise Restart("texts that were not known when all were asked")
     return [table.numbers[text] for text in texts]
 
