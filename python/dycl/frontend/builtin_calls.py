@@ -18,7 +18,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from ..host_functions import HostFunction
 from . import calls_numbers, calls_lists, calls_containers, calls_objects, calls_surroundings, calls_torch, calls_numpy  # noqa: F401  (in this order: they register)
-from . import array_scipy, handlers, host_calls, instances, iterators, keys, lookup, policy, protocol, shims, shims_numbers, text_choices
+from . import array_scipy, handlers, host_calls, instances, iterators, keys, lookup, policy, protocol, shims, shims_numbers, text_choices, text_parts
 from .arrays import BoundArrayMethod, RtArray
 from .diagnostics import CaptureRefusal
 from .iterators import MGenerator
@@ -131,6 +131,8 @@ class BoundSpecial:
             if args and args[0] is not None and _has_not_begun(self.obj):
                 raise TypeError("can't send non-None value to a just-started generator")
             return calls_containers.next_of(m, s, self.obj, args[0] if args else None)
+        if isinstance(self.obj, RtText) and not text_choices.is_chosen(self.obj) and text_parts.has_method(self.obj, self.name):
+            return text_parts.method(m, self.obj, self.name, args, kwargs)
         if isinstance(self.obj, RtText) and text_choices.has_method(self.obj, self.name):
             return text_choices.method(m, self.obj, self.name, args, kwargs)
         if isinstance(self.obj, RtText):
@@ -204,10 +206,9 @@ def special_attribute(m: Machine, s: State, obj: Any, name: str) -> Any:
     if isinstance(obj, keys.TABLES) and name == "__class__":
         return instances.type_of(m, obj)
     if isinstance(obj, RtText):
-        if name in ("startswith", "endswith") or text_choices.has_method(obj, name):
+        if name in ("startswith", "endswith") or text_choices.has_method(obj, name) or text_parts.has_method(obj, name):
             return BoundSpecial(obj, name)
-        raise CaptureRefusal(f"str.{name} of text that holds a number known only at run time", kind="escape.str",
-                             because=obj)
+        text_choices.refuse(obj, name)
     return NotImplemented
 
 

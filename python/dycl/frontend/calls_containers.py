@@ -11,7 +11,7 @@ import sys
 import types
 
 
-from . import iterators, keys, lookup, operators, places, protocol, remembered, shims, shims_iterators, subscripts, tables, text_choices, unaccelerated
+from . import iterators, keys, lookup, operators, places, protocol, remembered, shims, shims_iterators, subscripts, tables, text_parts, unaccelerated
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .graph import BOOL, HostNode
@@ -29,8 +29,8 @@ def _len(m, s, args, kwargs):
     (x,) = args
     if isinstance(x, RtList):
         return m.lists.length(x)
-    if text_choices.is_chosen(x):
-        return text_choices.lifted(m, x, len)
+    if isinstance(x, RtText):
+        return text_parts.length(m, x)
     if isinstance(x, RtArray):
         x = x.tensor
     if m.is_tensor(x):

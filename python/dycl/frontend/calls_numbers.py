@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import instances, lookup, operators, protocol, shims, shims_numbers, subscripts
+from . import instances, lookup, operators, protocol, shims, shims_numbers, subscripts, text_parts
 from .arrays import RtArray
 from .diagnostics import CaptureRefusal
 from .handlers import handles
 from .machine import PUSHED
 from .rtlist import RtList
+from .runtime_text import RtText
 from .values import RtFloat, RtScalar
 
 
@@ -42,6 +43,8 @@ def _convert(m, s, args, kwargs, kind, method):
         x = m.tensor_number(x)
         if not isinstance(x, RtScalar):
             return {"int": int, "float": float}[kind](x)
+    if isinstance(x, RtText) and (number := text_parts.number(x)) is not None:
+        x = number
     if isinstance(x, RtScalar):
         return m.scalars.to_int(x) if kind == "int" else m.scalars.to_float(x)
     user = lookup.python_method(x, method)
