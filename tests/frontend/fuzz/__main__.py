@@ -20,6 +20,7 @@ import sys
 import time
 from pathlib import Path
 
+RENEWED = 1000  # programs after which a worker makes room for another: their modules stay in memory
 FAILURES = ("mismatch", "crash", "slow", "died")
 
 
@@ -113,12 +114,12 @@ class Worker:
             command.append("--verify")
         if args.backend:
             command += ["--backend", args.backend]
-        self.args, self.seed, self.since = args, None, 0.0
+        self.args, self.seed, self.since, self.given = args, None, 0.0, 0
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True, cwd=root(), env=environment())
 
     def give(self, seed: int) -> None:
-        self.seed, self.since = seed, time.time()
+        self.seed, self.since, self.given = seed, time.time(), self.given + 1
         self.process.stdin.write(f"{seed}\n")
         self.process.stdin.flush()
 
@@ -157,13 +158,15 @@ def run_all(seeds, args):
             if line:
                 yield json.loads(line)
                 w.seed = None
-                if pending:
+                if pending and w.given < RENEWED:
                     w.give(pending.pop())
-                else:
-                    w.process.stdin.close()
-                    w.process.wait()
-                    poll.unregister(w.process.stdout)
-                    active.discard(w)
+                    continue
+                w.process.kill()  # it has nothing to lose, and taking thousands of modules apart takes minutes
+                w.process.wait()
+                poll.unregister(w.process.stdout)
+                active.discard(w)
+                if pending:
+                    start()
             elif w in ready or w.overdue():
                 if w.process.poll() is None:
                     w.process.kill()
