@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import collections
 import json
-import math
+import statistics
 import subprocess
 import sys
 import time
@@ -199,8 +199,6 @@ def compiled(entry, calls, timed: bool = False) -> dict:
 
 def race(eager, program, calls, seconds: float = 1.5) -> dict:
     """Medians per input, taken in turn; the ratio is of their sums."""
-    import statistics
-
     import torch
     from tests.frontend.compare import copy_value
     from tests.frontend.harness import outcome
@@ -289,7 +287,7 @@ def summary(results, args) -> str:
     text = f"\n{len(results)} models: " + ", ".join(f"{n} {s}" for s, n in total.most_common())
     ratios = [r["ratio"] for r in results if "ratio" in r]
     if ratios:
-        text += f"\ntime against eager's: geometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}, largest {max(ratios):.2f}"
+        text += f"\ntime against eager's: geometric mean {statistics.geometric_mean(ratios):.2f}, largest {max(ratios):.2f}"
     if args.peers:
         for name in ("export", "compile"):
             taken = [r for r in results if name in r]

@@ -24,7 +24,7 @@ from .diagnostics import CaptureRefusal
 from .iterators import MGenerator
 from .machine import Machine
 from .rtlist import ListMethod, RtList
-from .runtime_text import RtText, text_method
+from .runtime_text import RtText, refuse_method, text_method
 from .state import State
 from .values import EXAMPLES, RtFloat, RtInt, RtScalar, Thrown
 
@@ -208,7 +208,7 @@ def special_attribute(m: Machine, s: State, obj: Any, name: str) -> Any:
     if isinstance(obj, RtText):
         if name in ("startswith", "endswith") or text_choices.has_method(obj, name) or text_parts.has_method(obj, name):
             return BoundSpecial(obj, name)
-        text_choices.refuse(obj, name)
+        refuse_method(obj, name)
     return NotImplemented
 
 

@@ -44,9 +44,14 @@ def _is_number(key: Any) -> bool:
     return isinstance(key, RtArray) and key.scalar
 
 
+def _plain(m, key: Any) -> Any:
+    """The number itself."""
+    return m.tensor_item(key.tensor) if _is_number(key) else key
+
+
 def present_key(m, key: Any, present: Iterable, otherwise: BaseException) -> Any:
     """One of the keys that are there; `otherwise` is raised where it is none of them."""
-    key = m.tensor_item(key.tensor) if _is_number(key) else key
+    key = _plain(m, key)
     if isinstance(key, RtScalar):
         known = _numbers(present)
         return known[m.decide_value(key, known, "a dict key", otherwise)]
@@ -190,8 +195,7 @@ def check(m, key: Any) -> None:
     """Fails as Python does for what has no hash, and refuses keys whose equality cannot be told."""
     if isinstance(key, RtList) and not key.frozen or isinstance(key, (list, dict, set, *TABLES)):
         raise TypeError(f"unhashable type: '{'list' if isinstance(key, RtList) else type(key).__name__}'")
-    if _is_number(key):
-        key = m.tensor_item(key.tensor)
+    key = _plain(m, key)
     if isinstance(key, RtFloat):  # a NaN is a key of its own, unless it is the same object: nothing that a run can tell
         m.recorder.check(m.scalars.compare("eq", key, key).value, "a NaN as a key", "RuntimeError")
     if isinstance(key, RtList) and key.kind not in (("int",), ("bool",)):
@@ -208,7 +212,7 @@ def equal(m, a: Any, b: Any) -> Any:
     """Whether two keys are one: a bool, known now or at run time. A refusal where that cannot be told."""
     if a is b:
         return True
-    a, b = (m.tensor_item(x.tensor) if _is_number(x) else x for x in (a, b))
+    a, b = _plain(m, a), _plain(m, b)
     ka, kb = kind_of(a), kind_of(b)
     if ka is not None or kb is not None:
         return ka is not None and kb is not None and (m.scalars.compare("eq", a, b) if isinstance(a, RtScalar) or isinstance(

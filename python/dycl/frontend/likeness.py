@@ -160,28 +160,33 @@ class Alike:
     def __init__(self, likeness: Likeness, groups: list[State]):
         self.likeness, self.groups = likeness, groups
         self.coarse = likeness.coarse
+        self._marks: list[tuple[int, ...]] = []  # of each group
         self._places: dict[tuple[int, ...], list[int]] = {}
 
     def places(self, state: State) -> list[int]:
         """Where in `groups` they are."""
         marks = self.likeness.of(state)
-        if self.likeness.coarse != self.coarse:
-            self.again()
+        self._renew()
         return self._places.get(marks, [])
 
     def note(self, place: int) -> None:
         """A group was added, or another state stands for it."""
         marks = self.likeness.of(self.groups[place])
-        if self.likeness.coarse != self.coarse:
-            self.again()
-        elif place not in self._places.setdefault(marks, []):
-            for others in self._places.values():
-                if place in others:
-                    others.remove(place)
-            insort(self._places[marks], place)
+        self._renew()
+        if place < len(self._marks):
+            if self._marks[place] == marks:
+                return
+            self._places[self._marks[place]].remove(place)
+            self._marks[place] = marks
+        else:
+            self._marks.append(marks)
+        insort(self._places.setdefault(marks, []), place)
 
-    def again(self) -> None:
-        self.coarse = self.likeness.coarse
-        self._places.clear()
-        for place, group in enumerate(self.groups):
-            self._places.setdefault(self.likeness.of(group), []).append(place)
+    def _renew(self) -> None:
+        """What was noted before marks became coarse does not hold."""
+        if self.likeness.coarse != self.coarse:
+            self.coarse = self.likeness.coarse
+            self._marks = [self.likeness.of(group) for group in self.groups]
+            self._places.clear()
+            for place, marks in enumerate(self._marks):
+                self._places.setdefault(marks, []).append(place)

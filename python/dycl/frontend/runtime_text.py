@@ -160,14 +160,17 @@ class RtText:
 
 def text_method(text: RtText, name: str, args: tuple) -> bool:
     """text.startswith(...), text.endswith(...), where what is asked for ends before a number begins."""
-    from .diagnostics import CaptureRefusal
-
     wanted = args[0] if len(args) == 1 and isinstance(args[0], (str, tuple)) else None
     found = None if wanted is None else [_begins(text.parts, w, name) for w in ((wanted,) if isinstance(wanted, str) else wanted)]
     if found is None or True not in found and None in found:
-        raise CaptureRefusal(f"str.{name} of text that holds a number known only at run time", "compare the number itself",
-                             kind="escape.str", because=text)
+        refuse_method(text, name)
     return True in found
+
+
+def refuse_method(text: RtText, name: str) -> None:
+    from .diagnostics import CaptureRefusal
+
+    raise CaptureRefusal(f"str.{name} of text that holds a number known only at run time", "compare the number itself", kind="escape.str", because=text)
 
 
 def _begins(parts: tuple, wanted: Any, name: str) -> bool | None:

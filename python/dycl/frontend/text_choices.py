@@ -186,10 +186,6 @@ def truth(m: Any, text: RtText) -> bool:
     return bool(text)  # which is refused
 
 
-def refuse(text: RtText, name: str) -> None:
-    raise CaptureRefusal(f"str.{name} of text that holds a number known only at run time", kind="escape.str", because=text)
-
-
 def has_method(text: RtText, name: str) -> bool:
     """Whether `method` may take it."""
     return callable(getattr("", name, None)) if is_chosen(text) else text.writable and name in _CHANGING

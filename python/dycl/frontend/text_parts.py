@@ -8,7 +8,7 @@ from typing import Any
 
 from . import text_choices
 from .diagnostics import CaptureRefusal
-from .runtime_text import Chosen, RtText
+from .runtime_text import Chosen, RtText, refuse_method
 from .values import RtInt, RtScalar
 
 _METHODS = {"split", "rsplit", "partition", "rpartition", "replace", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix",
@@ -32,7 +32,7 @@ def method(m: Any, text: RtText, name: str, args: tuple, kwargs: dict) -> Any:
         return _counted(m, text, args, kwargs)
     given = [x for x in (*args, *kwargs.values()) if not (x is None or type(x) is int)]
     if any(type(x) is not str or not _OF_NUMBERS.isdisjoint(x) for x in given) or name == "replace" and "" in given:
-        text_choices.refuse(text, name)
+        refuse_method(text, name)
     numbers = [p for p in text.parts if not isinstance(p, str)]
     found = getattr(_with_stand_ins(text), name)(*args, **kwargs)
     if isinstance(found, str):
@@ -63,7 +63,7 @@ def _again(shown: str, numbers: list) -> Any:
 def _counted(m: Any, text: RtText, args: tuple, kwargs: dict) -> Any:
     """How often one character is there: no part of the text hides another."""
     if kwargs or len(args) != 1 or type(args[0]) is not str or len(args[0]) != 1 or args[0] in _OF_NUMBERS:
-        text_choices.refuse(text, "count")
+        refuse_method(text, "count")
     return _sum(m, text, lambda part: part.count(args[0]))
 
 
