@@ -53,7 +53,8 @@ def find_packages() -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     if str(PACKAGES) not in sys.path:
         sys.path.append(str(PACKAGES))
-    # torchaudio's wheel is built for CUDA: without its library, which does not load beside torch for CPUs, its Python part works.
+    # torchaudio's wheel is built for CUDA: without its library, which does not load beside torch for CPUs, its Python
+    # part works.
     shutil.rmtree(PACKAGES / "torchaudio" / "lib", ignore_errors=True)
     # torchvision's wheel is built for CUDA and its library does not load beside torch for CPUs; its Python part does,
     # if the operators it decorates exist: these do what the library's do.
@@ -64,11 +65,17 @@ def find_packages() -> None:
         _operators = torch.library.Library("torchvision", "DEF")
         _operators.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
         _operators.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        _operators.define("roi_align(Tensor input, Tensor rois, float spatial_scale, int pooled_height, int pooled_width, "
-                          "int sampling_ratio, bool aligned) -> Tensor")
+        _operators.define(
+            "roi_align(Tensor input, Tensor rois, float spatial_scale, int pooled_height, int pooled_width, "
+            "int sampling_ratio, bool aligned) -> Tensor"
+        )
         _operators.impl("nms", _nms, "CPU")
         _operators.impl("roi_align", _roi_align, "CPU")
-        _operators.impl("roi_align", lambda x, rois, scale, h, w, ratio, aligned: x.new_empty(rois.shape[0], x.shape[1], h, w), "Meta")
+        _operators.impl(
+            "roi_align",
+            lambda x, rois, scale, h, w, ratio, aligned: x.new_empty(rois.shape[0], x.shape[1], h, w),
+            "Meta",
+        )
 
 
 _operators: Any = None
@@ -78,8 +85,12 @@ def stand_in(*names: str) -> None:
     """Empty modules for packages that another one imports and that nothing here calls."""
     for name in names:
         parent, _, own = name.rpartition(".")
-        if name not in sys.modules and (parent and parent in sys.modules and not hasattr(sys.modules[parent], "__path__")
-                                        or importlib.util.find_spec(name) is None):
+        if name not in sys.modules and (
+            parent
+            and parent in sys.modules
+            and not hasattr(sys.modules[parent], "__path__")
+            or importlib.util.find_spec(name) is None
+        ):
             sys.modules[name] = types.ModuleType(name)
             sys.modules[name].__spec__ = importlib.machinery.ModuleSpec(name, None)
             if parent:
@@ -116,8 +127,11 @@ def _roi_align(x, rois, scale, height, width, ratio, aligned):
         rows, columns = (ratio, ratio) if ratio > 0 else (math.ceil(down / height), math.ceil(across / width))
         for i in range(height):
             for j in range(width):
-                points = [(top + (i + (r + 0.5) / rows) * down / height, left + (j + (c + 0.5) / columns) * across / width)
-                          for r in range(rows) for c in range(columns)]
+                points = [
+                    (top + (i + (r + 0.5) / rows) * down / height, left + (j + (c + 0.5) / columns) * across / width)
+                    for r in range(rows)
+                    for c in range(columns)
+                ]
                 total = sum((_bilinear(x[int(image)], *p) for p in points), torch.zeros(x.shape[1]))
                 result[k, :, i, j] = total / max(1, len(points))
     return result

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """python -m tests.models.run [names] [--peers] [--eager] [--time] [--json out.json] [--jobs 2]
 
-Reports per model: does it run in eager, how many paths its inputs take, is it compiled and equal on all inputs, or refused
-(why), wrong, or crashed; with --peers also whether torch.export and torch.compile(fullgraph=True) take it whole and get the
-same results. Each model runs in a process of its own, under a time limit.
+Reports per model: does it run in eager, how many paths its inputs take, is it compiled and equal on all inputs, or
+refused (why), wrong, or crashed; with --peers also whether torch.export and torch.compile(fullgraph=True) take it whole
+and get the same results. Each model runs in a process of its own, under a time limit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def main(argv=None) -> int:
     p.add_argument("--json", type=Path)
     p.add_argument("--jobs", type=int, default=1)
     p.add_argument("--limit", type=int, default=300, help="seconds of processor time per model")
-    p.add_argument("--time", action="store_true", help="time of the program against eager's, interleaved, of models that are equal")
+    p.add_argument(
+        "--time", action="store_true", help="time of the program against eager's, interleaved, of models that are equal"
+    )
     p.add_argument("--list", action="store_true")
     p.add_argument("--detail", action="store_true", help="print diagnostics and tracebacks in full")
     p.add_argument("--one", help=argparse.SUPPRESS)
@@ -78,7 +80,13 @@ def run_all(names, args):
             command += ["--peers"] if args.peers else []
             command += ["--time"] if args.time else []
             command += ["--limit", str(args.limit)]
-            active.append((name, time.time(), subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)))
+            active.append(
+                (
+                    name,
+                    time.time(),
+                    subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT),
+                )
+            )
         for item in list(active):
             name, since, process = item
             try:
@@ -146,7 +154,12 @@ def count_paths(entry, calls) -> int:
 
         def tracer(frame, event, _, lines=lines):
             name = frame.f_code.co_filename
-            if "/site-packages/torch/" in name or "/lib/python3" in name and "site-packages" not in name or name.startswith("<"):
+            if (
+                "/site-packages/torch/" in name
+                or "/lib/python3" in name
+                and "site-packages" not in name
+                or name.startswith("<")
+            ):
                 return None
             if event == "line":
                 lines[name, frame.f_lineno] += 1
@@ -163,11 +176,11 @@ def count_paths(entry, calls) -> int:
 
 
 def compiled(entry, calls, timed: bool = False) -> dict:
+    import dycl
+
     from tests.frontend.compare import copy_value, differences, state_of
     from tests.frontend.fuzz.execute import crash_kind
     from tests.frontend.harness import compare_outcomes, outcome
-
-    import dycl
 
     eager, _ = build(entry)
     subject, _ = build(entry)
@@ -180,7 +193,11 @@ def compiled(entry, calls, timed: bool = False) -> dict:
         return {"status": "mismatch" if wrong else "refused", "why": first(error), "detail": str(error),
                 "seconds": time.perf_counter() - start}
     except Exception as error:
-        return {"status": "crash", "why": crash_kind(error) + ": " + first(error), "detail": traceback.format_exc()[-4000:]}
+        return {
+            "status": "crash",
+            "why": crash_kind(error) + ": " + first(error),
+            "detail": traceback.format_exc()[-4000:],
+        }
     seconds = time.perf_counter() - start
     for number, call in enumerate(calls):
         ours, theirs = copy_value((call.args, call.kwargs)), copy_value((call.args, call.kwargs))
@@ -190,9 +207,14 @@ def compiled(entry, calls, timed: bool = False) -> dict:
         problems += differences(state_of(eager), state_of(subject), f"input {number}: state", entry.rtol, entry.atol)
         if problems:
             crashed = actual[0] == "raised" and expected[0] == "returned"
-            return {"status": "crash" if crashed else "mismatch", "why": problems[0][:300], "compared": number,
-                    "detail": "\n".join(problems) + ("".join(traceback.format_exception(actual[1]))[-3000:] if crashed else ""),
-                    "seconds": seconds}
+            return {
+                "status": "crash" if crashed else "mismatch",
+                "why": problems[0][:300],
+                "compared": number,
+                "detail": "\n".join(problems)
+                + ("".join(traceback.format_exception(actual[1]))[-3000:] if crashed else ""),
+                "seconds": seconds,
+            }
     times = race(build(entry)[0], program, calls) if timed else {}
     return {"status": "equal", "compared": len(calls), "seconds": seconds, **times}
 
@@ -200,6 +222,7 @@ def compiled(entry, calls, timed: bool = False) -> dict:
 def race(eager, program, calls, seconds: float = 1.5) -> dict:
     """Medians per input, taken in turn; the ratio is of their sums."""
     import torch
+
     from tests.frontend.compare import copy_value
     from tests.frontend.harness import outcome
 
@@ -216,15 +239,19 @@ def race(eager, program, calls, seconds: float = 1.5) -> dict:
                     taken[which].append(time.perf_counter() - start)
         theirs.append(statistics.median(taken[0]))
         ours.append(statistics.median(taken[1]))
-    return {"eager_ms": 1e3 * sum(theirs) / len(theirs), "ours_ms": 1e3 * sum(ours) / len(ours), "ratio": sum(ours) / sum(theirs)}
+    return {
+        "eager_ms": 1e3 * sum(theirs) / len(theirs),
+        "ours_ms": 1e3 * sum(ours) / len(ours),
+        "ratio": sum(ours) / sum(theirs),
+    }
 
 
 def peer(entry, calls, how) -> str:
     """"ok", "wrong on input k", or why it was not taken."""
+    import torch
+
     from tests.frontend.compare import copy_value
     from tests.frontend.harness import compare_outcomes, outcome
-
-    import torch
 
     eager, _ = build(entry)
     subject, _ = build(entry)
@@ -287,7 +314,9 @@ def summary(results, args) -> str:
     text = f"\n{len(results)} models: " + ", ".join(f"{n} {s}" for s, n in total.most_common())
     ratios = [r["ratio"] for r in results if "ratio" in r]
     if ratios:
-        text += f"\ntime against eager's: geometric mean {statistics.geometric_mean(ratios):.2f}, largest {max(ratios):.2f}"
+        text += (
+            f"\ntime against eager's: geometric mean {statistics.geometric_mean(ratios):.2f}, largest {max(ratios):.2f}"
+        )
     if args.peers:
         for name in ("export", "compile"):
             taken = [r for r in results if name in r]

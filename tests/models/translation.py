@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Toolkits of translation: OpenNMT-py, JoeyNMT, Texar; strategies that keep what is finished, beams that leave the batch."""
+"""Toolkits of translation (OpenNMT-py, JoeyNMT, Texar): what is finished is kept, beams leave the batch."""
 
 from types import SimpleNamespace
 
@@ -61,16 +61,18 @@ def scorer():
 def onmt_greedy():
     from onmt.translate.greedy_search import GreedySearch
 
-    return decoded(lambda n: GreedySearch(PAD, BOS, EOS, UNK, BOS, 1, n, scorer(), 0, 0, set(), False, 4, 0.0, 1, 0.0, 1, False)), [
-        (rand(2, 3, 6, seed=s, scale=2.0),) for s in range(4)]
+    return decoded(
+        lambda n: GreedySearch(PAD, BOS, EOS, UNK, BOS, 1, n, scorer(), 0, 0, set(), False, 4, 0.0, 1, 0.0, 1, False)
+    ), [(rand(2, 3, 6, seed=s, scale=2.0),) for s in range(4)]
 
 
 @model("OpenNMT-py", "beams; sentences whose best beam has ended leave the batch")
 def onmt_beam_search():
     from onmt.translate.beam_search import BeamSearch
 
-    return decoded(lambda n: BeamSearch(2, n, PAD, BOS, EOS, UNK, BOS, 1, scorer(), 0, 3, False, 0, set(), False, -1.0, False)), [
-        (rand(2, 3, 6, seed=s, scale=2.0),) for s in range(4)]
+    return decoded(
+        lambda n: BeamSearch(2, n, PAD, BOS, EOS, UNK, BOS, 1, scorer(), 0, 3, False, 0, set(), False, -1.0, False)
+    ), [(rand(2, 3, 6, seed=s, scale=2.0),) for s in range(4)]
 
 
 @model("OpenNMT-py", "experts of the tokens that chose them")
@@ -83,7 +85,7 @@ def onmt_moe():
 
 @model("OpenNMT-py", "words of the source copied into the vocabulary's place")
 def onmt_copy_generator():
-    from onmt.modules.copy_generator import CopyGenerator, collapse_copy_scores
+    from onmt.modules.copy_generator import CopyGenerator
 
     m = randomise(CopyGenerator(6, WORDS, PAD))
 
@@ -97,30 +99,9 @@ def onmt_copy_generator():
 def onmt_block_ngrams():
     from onmt.translate.greedy_search import GreedySearch
 
-    return decoded(lambda n: GreedySearch(PAD, BOS, EOS, UNK, BOS, 1, n, scorer(), 2, 2, set(), False, 4, 0.0, 1, 0.0, 1, True)), [
-        (rand(1, 3, 6, seed=s, scale=2.0),) for s in range(3)]
-
-
-# ---- JoeyNMT ----------------------------------------------------------------------------------------
-
-
-def joey(kind):
-    from joeynmt.model import build_model
-    from joeynmt.vocabulary import Vocabulary
-
-    special = SimpleNamespace(unk_token="<unk>", pad_token="<pad>", bos_token="<s>", eos_token="</s>", sep_token=None, unk_id=0, pad_id=1, bos_id=2,
-                              eos_id=3, sep_id=None, lang_tags=[])
-    vocabulary = Vocabulary(list("abcd"), special)
-    if kind == "transformer":
-        part = dict(type="transformer", num_layers=1, num_heads=2, hidden_size=8, ff_size=12, dropout=0.0,
-                    embeddings=dict(embedding_dim=8, scale=True, dropout=0.0))
-        config = dict(encoder=part, decoder=dict(part))
-    else:
-        config = dict(encoder=dict(type="recurrent", rnn_type="gru", hidden_size=6, num_layers=1, bidirectional=True, dropout=0.0,
-                                   embeddings=dict(embedding_dim=6, dropout=0.0)),
-                      decoder=dict(type="recurrent", rnn_type="gru", hidden_size=6, num_layers=1, attention="luong", input_feeding=True,
-                                   init_hidden="bridge", dropout=0.0, embeddings=dict(embedding_dim=6, dropout=0.0)))
-    return randomise(build_model(config, vocabulary, vocabulary), scale=2.0)
+    return decoded(
+        lambda n: GreedySearch(PAD, BOS, EOS, UNK, BOS, 1, n, scorer(), 2, 2, set(), False, 4, 0.0, 1, 0.0, 1, True)
+    ), [(rand(1, 3, 6, seed=s, scale=2.0),) for s in range(3)]
 
 
 def translated(m, **options):
@@ -130,7 +111,15 @@ def translated(m, **options):
         mask = (source != 1).unsqueeze(1)
         output, hidden, _, _ = m(return_type="encode", src=source, src_length=(source != 1).sum(1), src_mask=mask)
         if "beam_size" in options:
-            return beam_search(m, encoder_output=output, encoder_hidden=hidden, src_mask=mask, max_output_length=3, alpha=1.0, **options)[:2]
+            return beam_search(
+                m,
+                encoder_output=output,
+                encoder_hidden=hidden,
+                src_mask=mask,
+                max_output_length=3,
+                alpha=1.0,
+                **options,
+            )[:2]
         return greedy(mask, 4, m, output, hidden, **options)[:2]
 
     return run
@@ -143,6 +132,57 @@ def sentences(rows=2):
         words[-1, short:] = 1
         found.append((words,))
     return found
+
+
+# ---- JoeyNMT ----------------------------------------------------------------------------------------
+
+
+def joey(kind):
+    from joeynmt.model import build_model
+    from joeynmt.vocabulary import Vocabulary
+
+    special = SimpleNamespace(
+        unk_token="<unk>",
+        pad_token="<pad>",
+        bos_token="<s>",
+        eos_token="</s>",
+        sep_token=None,
+        unk_id=0,
+        pad_id=1,
+        bos_id=2,
+        eos_id=3,
+        sep_id=None,
+        lang_tags=[],
+    )
+    vocabulary = Vocabulary(list("abcd"), special)
+    if kind == "transformer":
+        part = dict(type="transformer", num_layers=1, num_heads=2, hidden_size=8, ff_size=12, dropout=0.0,
+                    embeddings=dict(embedding_dim=8, scale=True, dropout=0.0))
+        config = dict(encoder=part, decoder=dict(part))
+    else:
+        config = dict(
+            encoder=dict(
+                type="recurrent",
+                rnn_type="gru",
+                hidden_size=6,
+                num_layers=1,
+                bidirectional=True,
+                dropout=0.0,
+                embeddings=dict(embedding_dim=6, dropout=0.0),
+            ),
+            decoder=dict(
+                type="recurrent",
+                rnn_type="gru",
+                hidden_size=6,
+                num_layers=1,
+                attention="luong",
+                input_feeding=True,
+                init_hidden="bridge",
+                dropout=0.0,
+                embeddings=dict(embedding_dim=6, dropout=0.0),
+            ),
+        )
+    return randomise(build_model(config, vocabulary, vocabulary), scale=2.0)
 
 
 @model("joeynmt", "greedy words until every sentence has ended")
@@ -186,7 +226,9 @@ def texar_rnn_greedy():
         rnn_cell=dict(type="GRUCell", kwargs=dict(num_units=6)), max_decoding_length_infer=4)), scale=3.0)
 
     def run(state):
-        outputs, final, lengths = m(decoding_strategy="infer_greedy", start_tokens=torch.full((2,), BOS), end_token=EOS, initial_state=state)
+        outputs, final, lengths = m(
+            decoding_strategy="infer_greedy", start_tokens=torch.full((2,), BOS), end_token=EOS, initial_state=state
+        )
         return outputs.sample_id, lengths, final
 
     return run, [(rand(2, 6, seed=s, scale=2.0),) for s in range(4)]
@@ -196,66 +238,66 @@ def texar_rnn_greedy():
 def texar_attention_greedy():
     import texar.torch as tx
 
-    m = randomise(tx.modules.AttentionRNNDecoder(encoder_output_size=6, input_size=6, vocab_size=WORDS, token_embedder=texar_embedding(), hparams=dict(
-        rnn_cell=dict(type="GRUCell", kwargs=dict(num_units=6)), attention=dict(type="LuongAttention", kwargs=dict(num_units=6)),
-        max_decoding_length_infer=4)), scale=3.0)
+    m = randomise(
+        tx.modules.AttentionRNNDecoder(
+            encoder_output_size=6,
+            input_size=6,
+            vocab_size=WORDS,
+            token_embedder=texar_embedding(),
+            hparams=dict(
+                rnn_cell=dict(type="GRUCell", kwargs=dict(num_units=6)),
+                attention=dict(type="LuongAttention", kwargs=dict(num_units=6)),
+                max_decoding_length_infer=4,
+            ),
+        ),
+        scale=3.0,
+    )
 
     def run(memory, lengths):
-        outputs, _, found = m(memory=memory, memory_sequence_length=lengths, decoding_strategy="infer_greedy", start_tokens=torch.full((2,), BOS),
-                              end_token=EOS)
+        outputs, _, found = m(
+            memory=memory,
+            memory_sequence_length=lengths,
+            decoding_strategy="infer_greedy",
+            start_tokens=torch.full((2,), BOS),
+            end_token=EOS,
+        )
         return outputs.sample_id, found
 
-    return run, [(rand(2, 3, 6, seed=s, scale=2.0), torch.tensor(n)) for s, n in enumerate([[3, 3], [3, 2], [1, 3], [2, 2]])]
+    return run, [
+        (rand(2, 3, 6, seed=s, scale=2.0), torch.tensor(n)) for s, n in enumerate([[3, 3], [3, 2], [1, 3], [2, 2]])
+    ]
 
 
 @model("texar-pytorch", "a transformer's greedy words with a cache")
 def texar_transformer_greedy():
     import texar.torch as tx
 
-    m = randomise(tx.modules.TransformerDecoder(token_embedder=texar_embedding(), vocab_size=WORDS, output_layer=nn.Linear(6, WORDS), hparams=dict(
-        dim=6, num_blocks=1, multihead_attention=dict(num_heads=2, num_units=6, output_dim=6), poswise_feedforward=dict(layers=[
-            dict(type="Linear", kwargs=dict(in_features=6, out_features=8, bias=True)), dict(type="ReLU"),
-            dict(type="Linear", kwargs=dict(in_features=8, out_features=6, bias=True))]))), scale=2.0)
+    m = randomise(
+        tx.modules.TransformerDecoder(
+            token_embedder=texar_embedding(),
+            vocab_size=WORDS,
+            output_layer=nn.Linear(6, WORDS),
+            hparams=dict(
+                dim=6,
+                num_blocks=1,
+                multihead_attention=dict(num_heads=2, num_units=6, output_dim=6),
+                poswise_feedforward=dict(
+                    layers=[
+                        dict(type="Linear", kwargs=dict(in_features=6, out_features=8, bias=True)),
+                        dict(type="ReLU"),
+                        dict(type="Linear", kwargs=dict(in_features=8, out_features=6, bias=True)),
+                    ]
+                ),
+            ),
+        ),
+        scale=2.0,
+    )
 
     def run(memory, lengths):
         outputs, found = m(memory=memory, memory_sequence_length=lengths, decoding_strategy="infer_greedy",
                            start_tokens=torch.full((2,), BOS), end_token=EOS, max_decoding_length=4)
         return outputs.sample_id, found
 
-    return run, [(rand(2, 3, 6, seed=s, scale=2.0), torch.tensor(n)) for s, n in enumerate([[3, 3], [3, 2], [1, 3], [2, 2]])]
-
-
-# ---- trees of classes ----------------------------------------------------------------------------------
-
-
-def tree():
-    from hierarchicalsoftmax import SoftmaxNode
-
-    root = SoftmaxNode("root")
-    left, right = SoftmaxNode("left", parent=root), SoftmaxNode("right", parent=root)
-    for name in ("a", "b", "c"):
-        SoftmaxNode(name, parent=left)
-    inner = SoftmaxNode("inner", parent=right)
-    SoftmaxNode("d", parent=inner)
-    SoftmaxNode("e", parent=inner)
-    SoftmaxNode("f", parent=right)
-    root.set_indexes()
-    return root
-
-
-@model("hierarchicalsoftmax", "down the tree of classes, the best child at each node")
-def hierarchical_greedy():
-    from hierarchicalsoftmax.inference import greedy_prediction_node_ids
-
-    root = tree()
-    return (lambda x: greedy_prediction_node_ids(x, root)), [(rand(3, root.layer_size, seed=s),) for s in range(4)]
-
-
-@model("hierarchicalsoftmax", "loss of the levels above each class")
-def hierarchical_loss():
-    from hierarchicalsoftmax import HierarchicalSoftmaxLoss
-
-    root = tree()
-    m = HierarchicalSoftmaxLoss(root)
-    leaves = [root.node_to_id[n] for n in root.leaves]
-    return (lambda x, y: m(x, y)), [(rand(3, root.layer_size, seed=s), torch.tensor([leaves[(s + k) % len(leaves)] for k in range(3)])) for s in range(4)]
+    return run, [
+        (rand(2, 3, 6, seed=s, scale=2.0), torch.tensor(n)) for s, n in enumerate([[3, 3], [3, 2], [1, 3], [2, 2]])
+    ]
