@@ -44,7 +44,7 @@ wheel: setup
 	@.venv/bin/python scripts/wheel.py
 
 fuzz-capture: setup
-	@.venv/bin/python -m tests.frontend.fuzz --count 20000 --seed 1 --mixed --jobs $$(nproc)
+	@.venv/bin/python -m tests.frontend.generated --count 20000 --seed 1 --mixed --jobs $$(nproc)
 
 paper: setup
 	@.venv/bin/python bench/paper.py $(if $(QUICK),--quick) $(ARGS)

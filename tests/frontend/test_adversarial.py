@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.frontend.harness import I, T, check, refused
+from tests.frontend.support.harness import I, T, check, refused
 
 V = [(T(1, 2, 3),), (T(-1, 2, -3),), (T(0, 0, 0),), (T(5, -7, 2),), (T(-4, -5, -6),), (T(2.5, -0.5, 1.5),)]
 EDGES = [*V, (T(float("nan"), 0, 0),), (T(float("inf"), 0, 0),), (T(-0.0, 1, 1),), (T(-2.5, 3.5, 0.5),)]

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.frontend.harness import Call, Cases, I, T
+from tests.frontend.support.harness import Call, Cases, I, T
 
 case = Cases()
 NAN, INF = float("nan"), float("inf")

@@ -6,7 +6,7 @@ import copy
 import torch
 import torch.nn.functional as F
 
-from tests.frontend.harness import Cases, T
+from tests.frontend.support.harness import Cases, T
 
 case = Cases()
 INPUTS = [T(1.0, 2.0, 3.0), T(-1.0, 2.0, -3.0), T(0.0, 0.0, 0.0), T(5.0, -7.0, 2.0), T(0.7, -0.5, 1.5)]

@@ -10,7 +10,7 @@ import functools
 import itertools
 import types
 
-from tests.frontend.harness import Cases, I, T
+from tests.frontend.support.harness import Cases, I, T
 
 case = Cases()
 NAN = float("nan")

@@ -5,7 +5,7 @@ import collections
 
 import torch
 
-from tests.frontend.harness import T, check
+from tests.frontend.support.harness import T, check
 
 INPUTS = [(T(1, 2),), (T(-1, -1),), (T(3, 1),)]
 

@@ -4,7 +4,7 @@
 import pytest
 import torch
 
-from tests.frontend.harness import check
+from tests.frontend.support.harness import check
 
 USES = {
     "length": lambda n: (len(range(n)), len(range(2, n)), len(range(n, -1, -1)), len(range(0, n, 3)), len(range(n, 0, -2)), len(range(n, 9, 4))),

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import dycl
-from tests.frontend.harness import I, T, check
+from tests.frontend.support.harness import I, T, check
 
 
 class Appended(torch.nn.Module):

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import dycl
-from tests.frontend.harness import Call, T, check, refused
+from tests.frontend.support.harness import Call, T, check, refused
 
 
 class Named(dict):

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.frontend.harness import Cases, I, T, factory, refused
+from tests.frontend.support.harness import Cases, I, T, factory, refused
 
 case = Cases()
 NAN, INF = float("nan"), float("inf")

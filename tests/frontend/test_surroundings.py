@@ -11,7 +11,7 @@ import weakref
 
 from torch import nn
 
-from tests.frontend.harness import Cases, T
+from tests.frontend.support.harness import Cases, T
 
 case = Cases()
 V = (T(1, 2, -3), T(-1, -2, 3), T(0, 0, 0), T(3, -1, 2))

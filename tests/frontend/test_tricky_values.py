@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import dycl
-from tests.frontend.harness import Cases, I, T, check, refused
+from tests.frontend.support.harness import Cases, I, T, check, refused
 
 case = Cases()
 UP, DOWN = T(1.0, 2.0, -3.0), T(-1.0, -2.0, 3.0)

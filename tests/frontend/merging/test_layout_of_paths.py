@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors that lie in memory differently on different paths, and programs that ask; slices that go backwards."""
+
+from __future__ import annotations
+
+import torch
+
+from tests.frontend.support.harness import Cases, I, T, check
+
+case = Cases()
+M = [T([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), T([[-1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]]), T([[0.0, 0.5, 0.0], [0.0, 0.0, 1.0]])]
+BOUNDS = [(I(a), I(b)) for a, b in ((1, 4), (-9, 3), (3, -9), (3, -6), (3, -7), (99, -99), (-1, 0), (-6, -7))]
+
+
+@case(*M)
+def asked_after_the_arms(x):
+    y = x.t()
+    if x[0, 1] > 0:
+        y = y.contiguous()
+    z = y + 1
+    return y.stride(), y.is_contiguous(), z.stride(), z
+
+
+@case(*M)
+def alike_on_both_paths(x):
+    y = x.t() + 1
+    if x[0, 1] > 0:
+        y = y * 2
+    return y.relu().stride(), y
+
+
+@case(*M)
+def written_behind_reshape(x):
+    y = x.t() if x[0, 1] > 0 else x.reshape(3, 2)
+    z = y.reshape(-1)
+    z[0] = 50
+    return x, y
+
+
+@case(*M)
+def turned_in_a_loop(x):
+    y, n = x.new_ones(3, 3), 0
+    while y.sum() < x.sum().abs() * 4 and n < 5:
+        y, n = y.t() + 1, n + 1
+    return y.is_contiguous(), y.stride(), n
+
+
+@case(*M)
+def turned_and_cut_by_the_run(x):
+    """The axes lie alike on both paths; how long they are, the run knows."""
+    n = int((x > 0).sum())
+    y = x.repeat(4, 1)[: n + 2].t()
+    if x[0, 1] > 0:
+        y = torch.cat([y, y[:1]]).t().contiguous().t()
+    z = y * 2
+    return y.stride(), z.stride(), z.is_contiguous(), z
+
+
+@case(*M)
+def growing_beside_what_is_asked(x):
+    """A tensor that grows is contiguous whatever its length, also where something else is asked about."""
+    kept = x[:, :1].clone()
+    while kept.sum() < 20 and kept.shape[1] < 30:
+        y = x.t() * kept.sum()
+        kept = torch.cat([kept, (y if y.is_contiguous() else y.contiguous()).relu()[:1, :].t() + 1], 1)
+    return kept, kept.is_contiguous(), kept.stride()
+
+
+@case(*M)
+def turned_and_growing(x):
+    y, n = x.t() + 1, 0
+    while y.sum() < 100 and n < 8:
+        y, n = torch.cat([y.t(), y.t()[:1]]).t() * 1.5, n + 1
+    return y.stride(), y, y.contiguous().stride()
+
+
+@case(*M)
+def written_behind_a_turned_one(x):
+    y, n = x.t() + 1, 0
+    while y.sum() < 60 and n < 8:
+        y, n = torch.cat([y.t(), y.t()[:1]]).t() * 1.5, n + 1
+    z = y.t().reshape(-1)
+    z[0] = -50
+    return y
+
+
+@case(*BOUNDS, values=True)
+def backwards(a, b):
+    values = [0, 1, 2, 3, 4, 5]
+    return values[int(a) : int(b) : -1]
+
+
+@case(*BOUNDS[:3], values=True)
+def step_of_the_run(a, b):
+    return [0, 1, 2][:: int(b)], ()[int(a) : int(b) : -1], "ab"[int(a) :: -1]
+
+
+test_layouts = case.test()
+
+
+def test_a_loop_whose_tensor_grows_is_a_loop_where_layouts_matter():
+    """torch writes the strides of a new tensor as 2*Max(1, n): it was taken for one that lies otherwise, and the loop was unrolled."""
+
+    def f(x):
+        kept = x[:, None, :1].expand(-1, 2, -1).contiguous()
+        while kept.sum() < 40:
+            kept = torch.cat([kept, kept[:, :, -1:] + 1], 2)
+        return kept, kept.is_contiguous()
+
+    program = check(f, M[:2])
+    assert program.report()["blocks"] < 12

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dtypes that torch's kernels reject, those that they take while its rules for shapes do not, and those of what Python's numbers make."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from tests.frontend.support.harness import Cases, T, check, refused
+
+FLOATS, DOUBLES = T([[1.5, -2, 3], [0, 5, -1]]), T([[1.5, -2, 3], [0, 5, -1]], dtype=torch.float64)
+INTS, BYTES = FLOATS.long(), (FLOATS > 0).to(torch.uint8)
+PLACES = torch.tensor([0, 1])
+
+
+def copied(x, y):
+    return x.index_copy(0, PLACES, y)
+
+
+def added(x, y):
+    return x.index_add(0, PLACES, y)
+
+
+def put(x, y):
+    x = x.clone()
+    x[PLACES] = y
+    return x
+
+
+def filled(x, y):
+    return x.index_fill(0, PLACES.int(), 1.0) + y
+
+
+def classified(x, y):
+    return F.cross_entropy(x, y[:, 0].int())
+
+
+def likelihood(x, y):
+    return F.nll_loss(x, y[:, 0].int())
+
+
+def selected(x, y):
+    return x.masked_select(y)
+
+
+def varied(x, y):
+    return y.var()
+
+
+def normed(x, y):
+    return F.layer_norm(x, (3,), y[0])
+
+
+def batch_normed(x, y):
+    return F.batch_norm(x, y[0], y[0].abs())
+
+
+@pytest.mark.parametrize("program, x, y", [
+    (copied, INTS, FLOATS), (added, INTS, FLOATS), (added, FLOATS, DOUBLES), (put, FLOATS, DOUBLES), (put, FLOATS, INTS), (filled, FLOATS, FLOATS),
+    (classified, FLOATS, INTS.abs() % 3), (likelihood, FLOATS, INTS.abs() % 3), (selected, FLOATS, BYTES), (varied, FLOATS, INTS),
+    (normed, FLOATS, DOUBLES), (batch_normed, FLOATS, DOUBLES)])
+def test_dtypes_that_kernels_reject(program, x, y):
+    """They answered."""
+    with pytest.raises((RuntimeError, IndexError)):
+        program(x.clone(), y.clone())
+    refused(program, [(x, y)], "torch does not compute it")
+
+
+case = Cases()
+ARGUMENTS = (FLOATS, -FLOATS, FLOATS * 0, FLOATS + 2)
+
+
+@case(*ARGUMENTS)
+def truths_subtracted(x):
+    return 1 - (x > 0) if x[0, 0] > 0 else x
+
+
+@case(*ARGUMENTS, values=True)
+def masks_of_bytes(x):
+    mask = (x > 0).to(torch.uint8)
+    y = x.clone()
+    y[mask[:, 0]] = torch.arange(3.0)
+    return x[mask], y, x[mask[:, 0]], x[:, mask[0]]
+
+
+@case(*ARGUMENTS)
+def one_number_under_a_mask_of_bytes(x):
+    y = x.clone()
+    try:
+        y[(x > 0).to(torch.uint8)] = 7 if x[0, 0] > 0 else torch.tensor(7.0)
+    except RuntimeError as error:
+        return str(error), bool(x[0, 0] > 0)
+    return y
+
+
+@case(*ARGUMENTS, values=True)
+def one_number_of_another_dtype_under_a_mask(x):
+    y = x.clone()
+    y[x > 0] = torch.tensor(3.0, dtype=torch.float64)
+    y[0] = torch.tensor(2)
+    y[1, :2] = torch.tensor([4, 5])
+    return y
+
+
+@case(*ARGUMENTS)
+def places_that_are_no_integers(x):
+    try:
+        return x[x[0]] if x[0, 0] > 0 else x[x[1].to(torch.int8)]
+    except IndexError as error:
+        return str(error), bool(x[0, 0] > 0)
+
+
+@case(*ARGUMENTS, values=True)
+def equal_across_dtypes(x):
+    return torch.equal(x, x.double()), torch.equal(x, x.long()), torch.equal(x * 0.1, x.double() * 0.1)
+
+
+test_dtypes_that_kernels_take = case.test()
+
+
+def arrays_of_rows(x):
+    found = [v for v in x.tolist() if v > 0]
+    return np.array(found), np.array([[v, v * 2] for v in found]), np.array([int(v) for v in found]), np.array([(int(v), 1) for v in found])
+
+
+def test_arrays_of_lists_of_run_time_length():
+    """Rows were float32, nothing was int64."""
+    check(arrays_of_rows, [T(1, -2, 3), T([-1.0]), torch.zeros(0), T([2.5])], dynamic_dims={"x": {0: "n"}}, ranges={"n": (0, 100)})
+
+
+def spaced(x):
+    return torch.arange(x[0].item(), x[0].item() + 2, 0.5), torch.arange(x[0].item(), x[1].item()), torch.arange(x[0].item(), 4.0)
+
+
+def test_ranges_from_a_float_of_the_run():
+    """They were not compiled: a difference of floats was one of ints."""
+    check(spaced, [T(1, 3), T(0.3, 3.7), T(-2.5, -1), T(0, -1)], paths=1)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operators of containers make is new, and what they change in place is changed on that path alone."""
+
+import array
+import collections
+import typing
+
+import pytest
+import torch
+
+import dycl
+from tests.frontend.support.harness import check
+
+
+def T(*values):
+    return torch.tensor(values, dtype=torch.float32)
+
+
+def repeated_from_the_left(x):
+    """As padding is computed: zeros first, then each is assigned."""
+    out, rows = 2 * [0.0] + 2 * [1.0], [2 * [0] for _ in range(2)]
+    if x[0] > 0:
+        out[0] = x[0].item()
+        rows[0][1] = 5
+    out[1] += 1
+    rows[1].append(3)
+    return out, rows
+
+
+def queues(x):
+    q = collections.deque([1, 2], maxlen=4)
+    r, twice = q + collections.deque([3]), 2 * collections.deque([1, 2])
+    if x[0] > 0:
+        q += [3, 4, 5]
+        r.append(5)
+        twice.popleft()
+    q += (k for k in range(1))
+    q += q
+    return list(q), list(r), list(twice)
+
+
+def views(x):
+    keys, items = {1: 2, 3: 4}.keys() | {7}, {1: 2}.items() - {(3, 4)}
+    letters = 2 * bytearray(b"ab")
+    if x[0] > 0:
+        keys.add(9)
+        items.add((5, 6))
+        letters[0] = 65
+        letters += b"c"
+    return sorted(keys), sorted(items), list(letters)
+
+
+@pytest.mark.parametrize("f", [repeated_from_the_left, queues, views], ids=lambda f: f.__name__)
+def test_each_path_has_its_own(f):
+    check(f, [(T(1, 2),), (T(-1, 2),), (T(-3, -2),)])
+
+
+def typed(x):
+    a = array.array("d", [1.0])
+    if x[0] > 0:
+        a += array.array("d", [2.0])
+    return list(a)
+
+
+def test_what_cannot_be_followed_is_refused_or_right():
+    try:
+        check(typed, [(T(1, 2),), (T(-1, 2),)])
+    except dycl.CompileError as error:
+        assert error.kind != "verify" and "internal" not in str(error)
+
+
+def cast_for_the_type_checker(x):
+    found = {}
+    for value in x.tolist():
+        found[int(value)] = found.get(int(value), 0) + 1
+    counts = typing.cast(dict[int, int], found)
+    return len(counts), max(counts.values()), typing.cast("torch.Tensor", x) * 2
+
+
+def test_what_a_cast_is_given_is_what_it_gives():
+    check(cast_for_the_type_checker, [(T(1, 2, 1),), (T(1, 1, 1),), (T(3, 2, 1),)], by_result=True)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers known only at run time in texts: printed, raised, returned and kept, with and without formats."""
+
+import logging
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+import dycl
+from tests.frontend.support.harness import Cases, T, check
+
+case = Cases()
+UP, DOWN, BOTH = T(1.0, 2.0, 3.0), T(-1.0, -2.0, -3.0), T(1.0, -2.25, 3.0)
+
+
+@case(UP, DOWN, BOTH)
+def returned(x):
+    v, n = x[1].item(), int(x[2])
+    first = f"v={v:.3f} n={n:>4d} {x[0].item()} {n}" if x[0] > 0 else f"neg {v:+.1e}"
+    return (first, {"k": [f"{n:05d}", "%.2f|%d|%5.1f%%|%-6d|" % (v, n, v, n)], "z": "{:8.2f} {{}} {}".format(v, n)}, str(n), str(v), repr(v),
+            f"{x[0]:.2f}", f"{v:.1%}", f"{v!r}", f"{bool(x[0] > 0)}", f"{x.shape}", first + "!", f"{v:g}", f"{v:.3}", f"{v:10}", f"{n:x}")
+
+
+@case(UP, DOWN, BOTH)
+def printed(x):
+    print(f"loss: {x[0].item():.4f} {int(x[1]):>5} |{x[2].item():<8.2f}|", "%5.1f" % x[1].item(), end=";\n")
+    for i in range(3):
+        if x[i] > 0:
+            print("step {:02d} {:.1%}".format(i + int(x[2]), x[i].item()), x[i].item(), sep="|")
+    return x
+
+
+@case(UP, DOWN, values=True)
+def a_format_that_is_none_for_floats(x):
+    try:
+        return f"{x[0].item():d}"
+    except ValueError as e:
+        return str(e), x
+
+
+@case(UP, DOWN, values=True)
+def a_format_that_is_none_for_tensors(x):
+    try:
+        return f"{x:.2f}"
+    except TypeError as e:
+        return str(e), x
+
+
+@case(UP, DOWN, BOTH, values=True)
+def joined(x):
+    texts = [f"{v:.2f}" for v in x.tolist()]
+    return ", ".join(texts), "-".join(str(int(v)) for v in x), texts
+
+
+@case(UP, DOWN, T(2.0, 2.0, 3.0), values=True)
+def texts_as_keys(x):
+    n = int(x[0])
+    found = {f"a{n}": x, "a2": x + 1}
+    return found, len(found), {"last": f"a{n}"}
+
+
+class Kept(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.message, self.log = "", None
+
+    def forward(self, x):
+        self.message = f"last {x.sum().item():.2f}"
+        if x[0] > 0:
+            self.log = ["a", f"{int(x[1])}"]
+        return x * 2
+
+
+case(UP, DOWN, BOTH)(Kept)
+
+
+@case(UP, DOWN, refuse="print of a tensor, or of a number with an unusual format")
+def grouped_zeros(x):
+    print(f"{x[0].item():012,.2f}")
+    return x if x[0] > 0 else -x
+
+
+@case(UP, DOWN, refuse="an unusual format of a number")
+def width_of_the_run(x):
+    return f"{x[0].item():{int(x[2]) + 9}.2f}"
+
+
+@case(UP, DOWN)
+def logged(x):
+    logger = logging.getLogger("tests.frontend")
+    logger.debug("value %s", x[0].item())
+    warnings.warn(f"value {x[0].item()}") if logger.getEffectiveLevel() < 0 or logger.isEnabledFor(-1) else None
+    return x * 2 if x[0] > 0 else -x
+
+
+@case(UP, DOWN, refuse="a gradient is assigned")
+def gradient_assigned(x):
+    y = x.clone()
+    if x[0] < 0:
+        y.grad = x
+    return y.grad
+
+
+@case(UP, DOWN, refuse="the body of a class")
+def body_of_a_class(x):
+    class Held:
+        value = x.sum()
+
+    return Held.value if x[0] > 0 else x
+
+
+@case(UP, DOWN)
+def methods_of_a_class(x):
+    class Held:
+        factor = 2
+
+        def get(self):
+            return x * self.factor
+
+    return Held().get() if x[0] > 0 else x
+
+
+test_texts = case.test()
+
+
+def raising(x):
+    if x[0] < 0:
+        raise ValueError(f"bad {x[1].item():.2f} at {int(x[2]):3d}", 3)
+    if not x[1] > 0:
+        raise AssertionError(f"neg {x[1].item():.1f} {{}}")
+    raise KeyError(f"{int(x[2]):03d}k")
+
+
+@pytest.mark.parametrize("x", [UP, DOWN, BOTH])
+def test_messages(x):
+    program = dycl.compile(raising, (UP,))
+    with pytest.raises(Exception) as eager:
+        raising(x)
+    with pytest.raises(type(eager.value)) as ours:
+        program(x)
+    assert ours.value.args == eager.value.args
+
+
+def test_loaded(tmp_path):
+    dycl.compile(returned, (UP,)).save(tmp_path / "m.dycl")
+    program = dycl.load(tmp_path / "m.dycl")
+    for x in (UP, DOWN, BOTH):
+        assert program(x) == returned(x)
+
+
+def test_every_path_prints():
+    check(printed, [UP, DOWN, BOTH], paths=3)
+    assert torch.equal(dycl.compile(printed, (UP,))(UP), UP)
