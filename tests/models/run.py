@@ -38,7 +38,7 @@ def main(argv=None) -> int:
     p.add_argument("--one", help=argparse.SUPPRESS)
     args = p.parse_args(argv)
     if args.one:
-        from tests.frontend.fuzz.execute import Slow, time_limit
+        from tests.frontend.generated.execute import Slow, time_limit
 
         try:
             with time_limit(args.limit):
@@ -109,8 +109,8 @@ def run_one(name: str, args) -> dict:
     import torch
 
     torch.set_num_threads(1)
-    from tests.frontend.compare import copy_value
-    from tests.frontend.harness import as_call, outcome
+    from tests.frontend.support.compare import copy_value
+    from tests.frontend.support.harness import as_call, outcome
     from tests.models.catalog import CATALOG
 
     entry = CATALOG[name]
@@ -144,8 +144,8 @@ def build(entry):
 
 def count_paths(entry, calls) -> int:
     """Different sets of executed lines, in all Python code but torch's own and the standard library's."""
-    from tests.frontend.compare import copy_value
-    from tests.frontend.harness import outcome
+    from tests.frontend.support.compare import copy_value
+    from tests.frontend.support.harness import outcome
 
     target, _ = build(entry)
     paths = set()
@@ -178,9 +178,9 @@ def count_paths(entry, calls) -> int:
 def compiled(entry, calls, timed: bool = False) -> dict:
     import dycl
 
-    from tests.frontend.compare import copy_value, differences, state_of
-    from tests.frontend.fuzz.execute import crash_kind
-    from tests.frontend.harness import compare_outcomes, outcome
+    from tests.frontend.support.compare import copy_value, differences, state_of
+    from tests.frontend.generated.execute import crash_kind
+    from tests.frontend.support.harness import compare_outcomes, outcome
 
     eager, _ = build(entry)
     subject, _ = build(entry)
@@ -223,8 +223,8 @@ def race(eager, program, calls, seconds: float = 1.5) -> dict:
     """Medians per input, taken in turn; the ratio is of their sums."""
     import torch
 
-    from tests.frontend.compare import copy_value
-    from tests.frontend.harness import outcome
+    from tests.frontend.support.compare import copy_value
+    from tests.frontend.support.harness import outcome
 
     theirs, ours = [], []
     for call in calls[:3]:
@@ -250,8 +250,8 @@ def peer(entry, calls, how) -> str:
     """"ok", "wrong on input k", or why it was not taken."""
     import torch
 
-    from tests.frontend.compare import copy_value
-    from tests.frontend.harness import compare_outcomes, outcome
+    from tests.frontend.support.compare import copy_value
+    from tests.frontend.support.harness import compare_outcomes, outcome
 
     eager, _ = build(entry)
     subject, _ = build(entry)
