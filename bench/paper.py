@@ -17,7 +17,7 @@ Each model is measured in parts, in a process of its own:
 Nothing that was measured is lost: each input of a part is kept in build/paper-work as soon as it is done, each part in
 bench/results/paper.json. A run that was stopped, or asked for more inputs, goes on where it was; a part that crashes is
 reported and tried again by the next run. Several runs may share the work (other models, other parts): they add to one
-file. `--fresh` measures anew. docs/paper.md and its plots are written from the file at the end (`--report`: only that). --quick
+file. `--fresh` measures anew. docs/paper.md and its plots are written from the file at the end (`--render`: only that). --quick
 measures two inputs of twelve models, at least one of each family, within five minutes (all parts of one, all but the
 last engines' of the others) and writes bench/results/quick.json and quick.md instead.
 """
@@ -73,7 +73,7 @@ def main() -> int:
     p.add_argument("--budget", type=float, help="seconds that the back end auto may measure")
     p.add_argument("--inductor-limit", type=float, help="seconds that torch.compile may take per model")
     p.add_argument("--fresh", action="store_true", help="forget earlier results")
-    p.add_argument("--report", action="store_true", help="only write the tables again")
+    p.add_argument("--render", "--report", dest="report", action="store_true", help="measure nothing: write docs/paper.md and README's figures again")
     p.add_argument("--quiet", action="store_true", help="no progress; what failed is told")
     p.add_argument("--part", help=argparse.SUPPRESS)
     args = p.parse_args()
@@ -99,21 +99,25 @@ def main() -> int:
         if args.fresh:
             forget(store, plan, args.quick)
         measure(store, plan, args, settings)
-    import report
-
     results = store.read()
     page = RESULTS / "quick.md" if args.quick else ROOT / "docs" / "paper.md"
-    page.write_text(report.page(results, page.parent / "plots"))
-    if not args.quick:
-        import readme_table
-
-        readme_table.put_into(ROOT / "README.md", results)
+    render(results, page, None if args.quick else ROOT / "README.md")
     if not args.quiet:
         print(f"wrote {store.file.relative_to(ROOT)} and {page.relative_to(ROOT)}")
     failed = [f"{m}.{q}" for m in plan for q in plan[m] if "failed" in results["models"].get(m, {}).get(q, {})]
     if failed:
         print("failed: " + ", ".join(failed))
     return 1 if failed else 0
+
+
+def render(results: dict, page: Path, readme: Path | None) -> None:
+    """Writes the page, and README's block, from results that were measured before."""
+    import readme_table
+    import report
+
+    page.write_text(report.page(results, page.parent / "plots", readme_table.models_text(results)))
+    if readme:
+        readme_table.put_into(readme, results)
 
 
 def parts_of(name: str, asked: list[str], quick: bool) -> list[str]:

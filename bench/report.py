@@ -9,7 +9,8 @@ from pathlib import Path
 NOT_YET = "not measured"
 
 
-def page(results: dict, plots: Path) -> str:
+def page(results: dict, plots: Path, summary: str = "") -> str:
+    """The page; `summary` is put before the first research question."""
     models, m = results["models"], results["machine"]
     names = order(models)
     folder = plots.name
@@ -25,6 +26,8 @@ geometric mean over inputs that of a model; in brackets 95 % bounds (bootstrap).
 the machine disturbs least; two threads: wall-clock time. A/A is the oracle against a second session of itself: a difference
 smaller than its distance from 1 means nothing.
 """]
+    if summary:
+        parts.append(summary)
     parts.append(correctness_table(names, models))
     parts.append(compile_table(names, models))
     parts.append(speed_table(names, models, plots, folder))
@@ -113,9 +116,9 @@ def correctness_table(names: list[str], models: dict) -> str:
         ["model", "inputs", "paths", "traced: wrong", "ours: mismatches", "ours: flips", "log10 of the largest error",
          "arms taken + driven", "OpenVINO: mismatches, flips, log10 (inputs)"], rows)
     text += """
-Traced: `torch.onnx.export` of the path of one example. Mismatches: runs with eager's decisions forced, free runs that decide as eager
-does, and paths with one decision turned round, whose results differ from eager's by more than 10^-4.7 of the largest value.
-Flips: free runs that decide otherwise than eager; each is listed with eager's margin, the distance of the two sides of the comparison.
+Traced: `torch.onnx.export` of the path of one example. Mismatches: results that differ from eager's by more than 10^-4.7 of the largest value, in executions with
+eager's decisions forced, in free executions that decide as eager does, and on paths with one decision inverted.
+Flips: free executions that decide otherwise than eager; each is listed with eager's margin, the distance of the two sides of the comparison.
 """
     text += "\n" + correctness_sum(names, models) + "\n"
     return text + ("\n" + "\n".join(flips) + "\n" if flips else "") + roundings(names, models)
@@ -213,7 +216,7 @@ def speed_table(names: list[str], models: dict, plots: Path, folder: str) -> str
          "torch.compile / ours", "If/Loop in ONNX Runtime / ours"], rows)
     text += """
 The oracle: for each input the static graph of exactly the executed path, conditions kept, compiled whole by the best engine there is
-(of ONNX Runtime and OpenVINO the one that is faster on that input). It can't run another input; it is what no dynamic compiler can
+(of ONNX Runtime and OpenVINO the one that is faster on that input). It can't execute another input; it is what no dynamic compiler can
 beat by much. If/Loop: the same program as one ONNX file (`program.emit_onnx`) in plain ONNX Runtime.
 """
     if ratios:

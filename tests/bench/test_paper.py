@@ -122,3 +122,36 @@ def test_measuring_anew_forgets_the_inputs_too(tmp_path, monkeypatch):
         paper.Partial(folder, "correct_" + backend, "k").add(1, {})
     paper.forget(paper.Store(tmp_path / "r.json"), {"ranet": ["correct", "correct_openvino"]}, True)
     assert not list(folder.glob("*.jsonl"))
+
+
+def test_rendering_needs_no_measuring(tmp_path):
+    """README's block and the page come from stored results alone; what surrounds the block stays."""
+    import readme_table
+
+    results = json.loads((paper.RESULTS / "paper.json").read_text())
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{readme_table.BEGIN}\nold\n{readme_table.END}\nafter\n")
+    paper.render(results, tmp_path / "paper.md", readme)
+    text = readme.read_text()
+    assert text.startswith("before\n") and text.endswith("\nafter\n") and "\nold\n" not in text
+    assert all(f"| {title} |" in text for title in readme_table.CLASSES)
+    page = (tmp_path / "paper.md").read_text()
+    assert all(f"| {title} |" in page for title in readme_table.TITLES.values())
+    assert (paper.ROOT / "docs" / "paper.md").read_text() == page
+    assert text.partition(readme_table.BEGIN)[2].partition(readme_table.END)[0] in (paper.ROOT / "README.md").read_text()
+
+
+def test_every_model_of_the_zoo_is_in_one_class():
+    import readme_table
+    import zoo
+
+    classified = [name for names in readme_table.CLASSES.values() for name in names]
+    assert sorted(classified) == sorted(zoo.MODELS) == sorted(readme_table.TITLES)
+
+
+def test_a_class_gives_its_range():
+    import readme_table
+
+    models = {name: {"race1": {"ours": {"ratio": r}}} for name, r in (("skipnet_rnn", 0.9), ("skipnet_ff", 1.09))}
+    assert readme_table.class_row("skipped", list(models), models) == ["skipped", "0.90 to 1.09x", readme_table.NOT_YET, readme_table.NOT_YET]
+    assert readme_table.span([2.92, 2.94], 1) == "2.9x"
