@@ -13,11 +13,11 @@
 #include "backends/auto_paths.h"
 #include "backends/auto_search.h"
 #include "backends/auto_sweep.h"
-#include "backends/onnx/export.h"
 #include "backends/ort/evaluator.h"
 #include "backends/ort/layouts.h"
 #include "backends/ort/target.h"
 #include "backends/trial.h"
+#include "onnx/export.h"
 
 namespace dycl::backends {
 namespace {
@@ -201,7 +201,7 @@ void Measuring::find_classes() {
 void Measuring::find_structures() {
   std::map<std::string, std::size_t> known;
   for (std::size_t u = 0; u < units_.size(); ++u) {
-    const auto exported = export_sub_dnn(program_, *functions_[u], "weights");
+    const auto exported = onnx::export_sub_dnn(program_, *functions_[u], "weights");
     std::string model = exported ? onnx::write_model(exported->model) : functions_[u]->name;
     const PortLayouts layouts = layouts_of(blocked_.at(functions_[u]->name).artifacts.front());
     for (const auto* tags : {&layouts.inputs, &layouts.outputs})

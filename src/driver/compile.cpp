@@ -11,8 +11,8 @@
 #include "backends/auto.h"
 #include "backends/cache.h"
 #include "backends/mixed.h"
-#include "emit/package_writer.h"
 #include "ir/print.h"
+#include "package/package_writer.h"
 #include "passes/pipeline.h"
 #include "passes/split_sub_dnn.h"
 
@@ -269,7 +269,7 @@ Result<CompileReport> compile(ir::Program program, const CompileOptions& options
   DYCL_TRY(known->engine());
   DYCL_TRY(check_tuning(options, *known));
 
-  emit::PackageOptions package;
+  package::PackageOptions package;
   package.producer = "dycl " DYCL_VERSION;
   package.debug_info = options.debug_info;
   package.source_texts = options.source_texts;
@@ -299,7 +299,7 @@ Result<CompileReport> compile(ir::Program program, const CompileOptions& options
   for (const auto& [function, backend] : assignment) ++report.engines[backend];
   report.weights = program.weights.size();
 
-  DYCL_TRY(stages.run("package", [&] { return emit::write_package(program, artifacts, package, options.output); }));
+  DYCL_TRY(stages.run("package", [&] { return package::write_package(program, artifacts, package, options.output); }));
   std::error_code ignored;
   report.package_bytes = std::filesystem::file_size(options.output, ignored);
   return report;

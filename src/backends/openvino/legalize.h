@@ -8,7 +8,7 @@
 //   Softmax(x)       becomes  Softmax(x) + ReduceSum(Where(IsNaN(x), x, 0))
 #pragma once
 
-#include "import/onnx/proto.h"
+#include "onnx/format/proto.h"
 
 namespace dycl::backends::openvino {
 

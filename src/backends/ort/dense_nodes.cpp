@@ -5,7 +5,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "backends/ort/dense_op.h"
-#include "import/onnx/fields.h"
+#include "onnx/format/fields.h"
 #include "support/dtype.h"
 
 namespace dycl::backends::ort {

@@ -7,7 +7,7 @@
 
 #include "backends/ort/library.h"
 #include "backends/ort/selection_op.h"
-#include "import/onnx/proto.h"
+#include "onnx/format/proto.h"
 
 namespace dycl::backends::ort {
 

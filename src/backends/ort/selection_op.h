@@ -7,7 +7,7 @@
 //   values, indices = torch.Mode(x)         {axis}            the same
 //
 // `k` is an i64 tensor of one element. All take `elements`, the code of x's dtype, which they do not read: it is for
-// whoever writes the op by other ones (src/emit/onnx_selection.h). Models with such ops need the domain where they are
+// whoever writes the op by other ones (src/emit/onnx/selection.h). Models with such ops need the domain where they are
 // optimised, evaluated and run; other back ends do not take them.
 #pragma once
 

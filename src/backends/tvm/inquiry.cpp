@@ -6,8 +6,8 @@
 
 #include "backends/cache.h"
 #include "backends/cpu.h"
-#include "backends/onnx/export.h"
 #include "backends/tvm/plan.h"
+#include "onnx/export.h"
 
 namespace dycl::backends::tvm {
 namespace {
@@ -29,7 +29,7 @@ nlohmann::json blocks_of(const PortLayouts& layouts) {
 }  // namespace
 
 Result<Job> job_of(const ir::Program& program, const ir::Function& function, const PortLayouts& layouts) {
-  DYCL_ASSIGN(ExportedModel exported, export_sub_dnn(program, function, "weights"));
+  DYCL_ASSIGN(onnx::ExportedModel exported, onnx::export_sub_dnn(program, function, "weights"));
   exported.model.graph.value_infos.clear();
   std::vector<ir::Bytes> bytes;
   std::string structure;
