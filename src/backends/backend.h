@@ -17,7 +17,7 @@
 
 #include "backends/artifact.h"
 #include "backends/layout_tags.h"
-#include "backends/side_by_side.h"
+#include "backends/processes/parallel_tasks.h"
 #include "ir/program.h"
 #include "support/result.h"
 

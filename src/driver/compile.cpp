@@ -8,9 +8,9 @@
 #include <optional>
 #include <set>
 
-#include "backends/auto.h"
+#include "backends/assign.h"
 #include "backends/cache.h"
-#include "backends/mixed.h"
+#include "backends/choose/choose.h"
 #include "ir/print.h"
 #include "package/package_writer.h"
 #include "passes/pipeline.h"

@@ -6,9 +6,9 @@
 #include <map>
 #include <set>
 
+#include "backends/assign.h"
 #include "backends/backend.h"
 #include "backends/cache.h"
-#include "backends/mixed.h"
 #include "ir/parse.h"
 #include "ir/verify.h"
 #include "package/package_writer.h"

@@ -6,10 +6,10 @@
 #include "backends/cache.h"
 #include "backends/openvino/legalize.h"
 #include "backends/openvino/model.h"
-#include "backends/openvino/takes.h"
+#include "backends/openvino/supported_ops.h"
 #include "backends/openvino/target.h"
-#include "backends/side_by_side.h"
-#include "backends/worker.h"
+#include "backends/processes/parallel_tasks.h"
+#include "backends/processes/worker.h"
 #include "onnx/export.h"
 
 namespace dycl::backends::openvino {

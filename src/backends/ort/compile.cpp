@@ -8,12 +8,12 @@
 #include <optional>
 #include <set>
 
+#include "backends/kernels/small/format.h"
+#include "backends/kernels/small/lower.h"
 #include "backends/ort/anchors.h"
 #include "backends/ort/layouts.h"
 #include "backends/ort/optimize.h"
 #include "backends/ort/optimized_models.h"
-#include "backends/ort/small_format.h"
-#include "backends/ort/small_lower.h"
 #include "backends/ort/target.h"
 #include "backends/ort/weight_layouts.h"
 #include "backends/ort/weight_store.h"

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "backends/ort/library.h"
-#include "backends/ort/selection_op.h"
+#include "backends/ort/selection_ops.h"
 #include "onnx/export.h"
 
 namespace dycl::backends::ort {

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "onnx/import/block_importer.h"
+#include "onnx/format/files.h"
 
 namespace dycl::backends::ort {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backends/ort/library.h"
-#include "backends/ort/selection_op.h"
+#include "backends/ort/selection_ops.h"
 #include "onnx/format/proto.h"
 
 namespace dycl::backends::ort {

@@ -5,9 +5,9 @@
 #include <limits>
 #include <string>
 
-#include "backends/agreement.h"
+#include "backends/choose/compare.h"
+#include "backends/choose/trial.h"
 #include "backends/ort/evaluator.h"
-#include "backends/trial.h"
 
 namespace dycl::backends::tvm {
 namespace {

@@ -10,13 +10,13 @@
 #include <thread>
 
 #include "backends/cache.h"
-#include "backends/side_by_side.h"
+#include "backends/processes/parallel_tasks.h"
 #include "backends/tvm/check.h"
-#include "backends/tvm/crew.h"
+#include "backends/tvm/compiler_processes.h"
 #include "backends/tvm/library.h"
 #include "backends/tvm/new_weights.h"
-#include "backends/tvm/structures.h"
-#include "backends/tvm/takes.h"
+#include "backends/tvm/structure_cache.h"
+#include "backends/tvm/supported_ops.h"
 #include "backends/tvm/tuning.h"
 
 namespace dycl::backends::tvm {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ops of the domain "torch" (backends/ort/selection_op.h) by ONNX's own: sorted results of TopK, Sort and KthValue
+// The ops of the domain "torch" (backends/ort/selection_ops.h) by ONNX's own: sorted results of TopK, Sort and KthValue
 // with the first of equal elements first, where torch's own order of them has no ONNX form. What is nothing but such an
 // order (TopK without sorting) and Mode are refused.
 #pragma once
