@@ -3,10 +3,12 @@
 
 #include <set>
 
+#include "backends/default_engine.h"
+
 namespace dycl::backends {
 namespace {
 
-constexpr const char* kFallback = "ort";
+constexpr const char* kFallback = kDefaultEngine;
 
 bool has_fallback() {
   for (const std::string& name : backend_names())

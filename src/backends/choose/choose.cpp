@@ -14,9 +14,6 @@
 #include "backends/choose/race.h"
 #include "backends/choose/search.h"
 #include "backends/choose/trial.h"
-#include "backends/ort/evaluator.h"
-#include "backends/ort/layouts.h"
-#include "backends/ort/target.h"
 #include "onnx/export.h"
 
 namespace dycl::backends {
@@ -142,7 +139,7 @@ class Measuring {
 
 Result<void> Measuring::find_others() {
   for (const std::string& name : backend_names()) {
-    if (name == kOrt) continue;
+    if (name == kDefaultEngine) continue;
     DYCL_ASSIGN(const auto backend, find_backend(name));
     if (auto engine = backend->engine(); engine) {
       others_.push_back(name);
@@ -164,7 +161,7 @@ void Measuring::tell(const std::string& text) const {
 }
 
 Result<void> Measuring::compile_ort() {
-  DYCL_ASSIGN(const auto backend, find_backend(kOrt));
+  DYCL_ASSIGN(const auto backend, find_backend(kDefaultEngine));
   DYCL_ASSIGN(auto all, backend->compile_program(program_, options_));
   BackendOptions plain = options_;
   plain.layouts = false;
@@ -182,15 +179,15 @@ Result<void> Measuring::compile_ort() {
 void Measuring::find_classes() {
   std::map<std::string, std::size_t> unit_of;
   for (std::size_t u = 0; u < units_.size(); ++u) unit_of[functions_[u]->name] = u;
-  for (const ort::LayoutClass& ports : ort::blockable_classes(program_, ort::this_target("").block)) {
+  for (const LayoutClass& ports : (*find_backend(kDefaultEngine))->layout_classes(program_)) {
     bool is_blocked = true;
-    for (const ort::Port& port : ports) {
+    for (const Port& port : ports) {
       const Artifact& artifact = blocked_.at(program_.functions[port.function].name).artifacts.front();
       const auto& layouts = port.is_result ? artifact.output_layouts : artifact.input_layouts;
       is_blocked = is_blocked && !layouts.empty() && !layouts[port.index].empty();
     }
     if (!is_blocked) continue;
-    for (const ort::Port& port : ports)
+    for (const Port& port : ports)
       units_[unit_of.at(program_.functions[port.function].name)].classes.push_back(class_count_);
     ++class_count_;
   }
@@ -233,7 +230,7 @@ void Measuring::share(std::size_t place) {
 }
 
 Result<void> Measuring::time_ort() {
-  DYCL_ASSIGN(const auto trial, Trial::start(kOrt, limits_.threads, options_.plugin_folders));
+  DYCL_ASSIGN(const auto trial, Trial::start(kDefaultEngine, limits_.threads, options_.plugin_folders));
   for (std::size_t u = 0; u < units_.size(); ++u) {
     const ir::Function& function = *functions_[u];
     if (!has_known_shapes(function)) continue;
@@ -250,7 +247,7 @@ Result<void> Measuring::time_ort() {
     if (!time_by_turns(timed, 0.01)) continue;
     units_[u].blocked = timed.front().best;
     units_[u].plain = timed.back().best;
-    report_.sub_dnns[u].candidates.push_back({kOrt, units_[u].blocked * 1e6, units_[u].plain * 1e6, {}});
+    report_.sub_dnns[u].candidates.push_back({kDefaultEngine, units_[u].blocked * 1e6, units_[u].plain * 1e6, {}});
   }
   return {};
 }
@@ -299,7 +296,7 @@ Result<const std::vector<ir::Tensor>*> Measuring::reference_of(std::size_t place
   auto known = references_.find(place);
   if (known == references_.end()) {
     const ir::Function& function = *functions_[place];
-    DYCL_ASSIGN(const auto evaluator, ort::make_evaluator());
+    DYCL_ASSIGN(const auto evaluator, reference_evaluator());
     known =
         references_.emplace(place, reference(program_, function, random_operands(function, kSeed), *evaluator)).first;
   }
@@ -332,7 +329,7 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
   for (std::size_t i = 0; i < expected.size(); ++i)
     if (const std::string apart = difference((*results)[i], expected[i]); !apart.empty())
       return drop("differs from the reference: result " + std::to_string(i) + " has " + apart);
-  DYCL_ASSIGN(const auto ort, Trial::start(kOrt, limits_.threads, options_.plugin_folders));
+  DYCL_ASSIGN(const auto ort, Trial::start(kDefaultEngine, limits_.threads, options_.plugin_folders));
   std::vector<Timed> timed = {{engine.get(), *loaded}};
   DYCL_ASSIGN(const std::size_t own,
               ort->load(program_, function, blocked_.at(function.name).artifacts.front(), operands));
@@ -350,12 +347,12 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
 // The artifact that a sub-DNN would have, as far as it was compiled: in ONNX Runtime with blocked layouts only if all
 // its neighbours have them.
 const Artifact& Measuring::artifact_of(std::size_t u, const Search::Choice& choice) const {
-  if (choice[u] != kOrt) return artifacts_.at({u, choice[u]});
+  if (choice[u] != kDefaultEngine) return artifacts_.at({u, choice[u]});
   const std::string& name = functions_[u]->name;
   bool stays = true;
   for (std::size_t other = 0; other < units_.size(); ++other)
     for (const std::size_t c : units_[other].classes)
-      if (choice[other] != kOrt && !sharing_.count(choice[other]) &&
+      if (choice[other] != kDefaultEngine && !sharing_.count(choice[other]) &&
           std::count(units_[u].classes.begin(), units_[u].classes.end(), c))
         stays = false;
   const auto plain = plain_.find(name);
@@ -427,15 +424,15 @@ void Measuring::learn(const std::vector<Search::Choice>& choices, const std::vec
       CostedSubDnn& unit = units_[u];
       const double seconds = times[p][u];
       if (seconds <= 0) continue;  // on no way
-      if (choices[p][u] != kOrt) unit.others[choices[p][u]] = seconds;
-      if (choices[p][u] != kOrt || p > 0) continue;  // the first is all in ONNX Runtime
+      if (choices[p][u] != kDefaultEngine) unit.others[choices[p][u]] = seconds;
+      if (choices[p][u] != kDefaultEngine || p > 0) continue;  // the first is all in ONNX Runtime
       unit.plain += seconds - unit.blocked;
       unit.blocked = seconds;
     }
   for (std::size_t u = 0; u < units_.size(); ++u)
     for (Candidate& candidate : report_.sub_dnns[u].candidates) {
       const auto other = units_[u].others.find(candidate.backend);
-      if (candidate.backend == kOrt)
+      if (candidate.backend == kDefaultEngine)
         candidate.micros = units_[u].blocked * 1e6, candidate.plain_micros = units_[u].plain * 1e6;
       if (other != units_[u].others.end()) candidate.micros = candidate.plain_micros = other->second * 1e6;
     }
@@ -443,7 +440,7 @@ void Measuring::learn(const std::vector<Search::Choice>& choices, const std::vec
 
 // One engine for all sub-DNNs in which it takes at most `plausible` of ONNX Runtime's time.
 Search::Choice Measuring::all_in(const std::string& engine, double plausible) const {
-  Search::Choice choice(units_.size(), kOrt);
+  Search::Choice choice(units_.size(), kDefaultEngine);
   for (std::size_t u = 0; u < units_.size(); ++u) {
     const auto other = units_[u].others.find(engine);
     if (other != units_[u].others.end() && other->second < plausible * units_[u].blocked) choice[u] = engine;
@@ -459,9 +456,9 @@ Result<Assignment> Measuring::conclude() {
   constexpr double kMaybeFaster = 1.3, kTooSlow = 1.25;  // alone, a sub-DNN finds its caches full
   constexpr double kMuch = 0.05;                         // of what moves, where little may be noise
   constexpr double kForAnother = 0.005;                  // what a mixture must gain over one engine
-  std::vector<std::string> engines = {kOrt};
+  std::vector<std::string> engines = {kDefaultEngine};
   engines.insert(engines.end(), others_.begin(), others_.end());
-  const Search::Choice all_ort(units_.size(), kOrt);
+  const Search::Choice all_ort(units_.size(), kDefaultEngine);
   const auto add = [](std::vector<Search::Choice>& to, const Search::Choice& choice) {
     if (std::find(to.begin(), to.end(), choice) == to.end()) to.push_back(choice);
   };
@@ -515,7 +512,7 @@ std::string Measuring::described(const Search::Choice& choice, bool is_uniform) 
   for (const std::string& engine : choice) ++counts[engine];
   std::string names;
   for (const auto& [name, number] : counts)
-    if (!is_uniform || name != kOrt)
+    if (!is_uniform || name != kDefaultEngine)
       names += (names.empty() ? "" : " and ") + (is_uniform ? "all in " : std::to_string(number) + " in ") + name;
   return names;
 }
@@ -559,7 +556,7 @@ Result<Assignment> Measuring::run() {
     const auto weight = weights.find(function.name);
     functions_.push_back(&function);
     units_.push_back({weight == weights.end() ? 0 : weight->second, 0, 0, {}, {}});
-    report_.sub_dnns.push_back({function.name, kOrt, units_.back().weight, {}});
+    report_.sub_dnns.push_back({function.name, kDefaultEngine, units_.back().weight, {}});
   }
   if (!others_.empty()) {
     // What takes long to load is loaded meanwhile.

@@ -20,7 +20,7 @@ double Search::cost(const Choice& choice, const std::vector<bool>& kept, std::si
     const auto staying = std::count_if(unit.classes.begin(), unit.classes.end(), [&](auto c) { return kept[c]; });
     share = static_cast<double>(staying) / static_cast<double>(unit.classes.size());
   }
-  const double blocked = choice[u] == kOrt ? unit.blocked : unit.others.at(choice[u]);
+  const double blocked = choice[u] == kDefaultEngine ? unit.blocked : unit.others.at(choice[u]);
   return blocked + (unit.plain - unit.blocked) * (1 - share);
 }
 
@@ -34,7 +34,7 @@ double Search::total(const Choice& choice) const {
 }
 
 Search::Choice Search::best(const std::vector<std::string>& engines) const {
-  Choice winner(units_.size(), kOrt);
+  Choice winner(units_.size(), kDefaultEngine);
   for (const std::string& start : engines) {
     Choice choice = from(start, engines);
     if (total(choice) < total(winner)) winner = std::move(choice);
@@ -44,7 +44,7 @@ Search::Choice Search::best(const std::vector<std::string>& engines) const {
 
 Search::Choice Search::from(const std::string& start, const std::vector<std::string>& engines, double worth) const {
   constexpr int kMaxSweeps = 20;
-  Choice choice(units_.size(), kOrt);
+  Choice choice(units_.size(), kDefaultEngine);
   for (std::size_t u = 0; u < units_.size(); ++u)
     if (units_[u].others.count(start)) choice[u] = start;
   bool moved = true;
@@ -63,8 +63,8 @@ bool Search::try_move(Choice& choice, const std::set<std::size_t>& group, const 
   Choice changed = choice;
   double moved = 0;
   for (const std::size_t u : group) {
-    if (changed[u] == engine || (engine != kOrt && !units_[u].others.count(engine))) continue;
-    moved += units_[u].weight * (choice[u] == kOrt ? units_[u].blocked : units_[u].others.at(choice[u]));
+    if (changed[u] == engine || (engine != kDefaultEngine && !units_[u].others.count(engine))) continue;
+    moved += units_[u].weight * (choice[u] == kDefaultEngine ? units_[u].blocked : units_[u].others.at(choice[u]));
     changed[u] = engine;
   }
   if (changed == choice || total(changed) >= total(choice) - std::max(worth * moved, 1e-12)) return false;

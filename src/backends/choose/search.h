@@ -12,9 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "backends/default_engine.h"
+
 namespace dycl::backends {
 
-inline constexpr const char* kOrt = "ort";
 inline constexpr double kWorthAMove = 0.01;
 
 // One sub-DNN and what is known about it.
@@ -33,7 +34,7 @@ class Search {
 
   double total(const Choice& choice) const;
   // Whether an engine takes part in the blocked layout.
-  bool shares(const std::string& engine) const { return engine == kOrt || sharing_.count(engine) != 0; }
+  bool shares(const std::string& engine) const { return engine == kDefaultEngine || sharing_.count(engine) != 0; }
 
   // From every uniform start, by flips of one sub-DNN and of neighbours together, as long as the total falls.
   Choice best(const std::vector<std::string>& engines) const;

@@ -402,6 +402,10 @@ class OrtBackend final : public Backend {
  public:
   std::string_view name() const override { return "ort"; }
 
+  std::vector<LayoutClass> layout_classes(const ir::Program& outlined) const override {
+    return blockable_classes(outlined, this_target("").block);
+  }
+
   std::vector<Refusal> refuse(const ir::Program&, const ir::Function&) const override { return {}; }
 
   Result<std::string> engine() const override {

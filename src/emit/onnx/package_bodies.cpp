@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/artifact.h"
+#include "backends/default_engine.h"
 #include "ir/host_ops.h"
 
 namespace dycl::emit {
@@ -25,7 +26,7 @@ bool lacks_weights(const ir::Program& program, const ir::Function& function) {
 
 Result<OnnxBody> body_of(const package::PackageProgram& package, const runtime::PlanSubDnn& sub_dnn) {
   const auto portable = std::find_if(sub_dnn.artifacts.begin(), sub_dnn.artifacts.end(), [](const auto& a) {
-    return a.backend == "ort" && a.target == backends::kPortableTarget;
+    return a.backend == backends::kDefaultEngine && a.target == backends::kPortableTarget;
   });
   if (portable == sub_dnn.artifacts.end()) {
     return Error{ErrorKind::Missing,
