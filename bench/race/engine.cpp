@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "backends/onnx/export.h"
+#include "onnx/export.h"
 
 namespace dycl::bench {
 namespace {
@@ -15,7 +15,7 @@ using backends::ort::own;
 
 // Weights inside, like a file from an exporter: nothing is shared with anybody.
 Result<std::string> onnx_bytes(const ir::Program& path) {
-  DYCL_ASSIGN(backends::ExportedModel exported, backends::export_sub_dnn(path, path.main(), "weights"));
+  DYCL_ASSIGN(onnx::ExportedModel exported, onnx::export_sub_dnn(path, path.main(), "weights"));
   std::size_t next = 0;
   for (onnx::Tensor& tensor : exported.model.graph.initializers) {
     if (!tensor.external) continue;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/ort/library.h"
-#include "backends/ort/selection_op.h"
+#include "backends/ort/selection_ops.h"
 #include "ir/program.h"
 #include "ir/tensor.h"
 #include "support/result.h"

@@ -9,10 +9,10 @@
 
 #include "attributes.h"
 #include "errors.h"
-#include "import/onnx/import.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "onnx/import/import.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -263,7 +263,9 @@ void bind_function(nb::module_& module) {
       nb::arg("block"), nb::arg("span"));
   c.def(
       "set_exit_span",
-      [](FunctionBuilder& self, std::int64_t block, nb::object span) { self.block(block).exit_span = import_span(span); },
+      [](FunctionBuilder& self, std::int64_t block, nb::object span) {
+        self.block(block).exit_span = import_span(span);
+      },
       nb::arg("block"), nb::arg("span"), "Where the condition, return or raise at the end of the block is written.");
   c.def(
       "set_span", [](FunctionBuilder& self, nb::object span) { self.function().span = import_span(span); },

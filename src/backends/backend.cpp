@@ -3,6 +3,7 @@
 
 #ifdef DYCL_WITH_ORT
 #include "backends/ort/compile.h"
+#include "backends/ort/evaluator.h"
 #endif
 #ifdef DYCL_WITH_OPENVINO
 #include "backends/openvino/compile.h"
@@ -57,6 +58,14 @@ Result<std::unique_ptr<Backend>> find_backend(std::string_view name) {
                known.empty() ? "build with -DDYCL_WITH_ORT=ON" : "choose one of: " + known,
                {},
                {}};
+}
+
+Result<std::unique_ptr<ir::TensorEvaluator>> reference_evaluator() {
+#ifdef DYCL_WITH_ORT
+  return ort::make_evaluator();
+#else
+  return Error{ErrorKind::Missing, "this build has no evaluator of ops", "build with -DDYCL_WITH_ORT=ON", {}, {}};
+#endif
 }
 
 }  // namespace dycl::backends

@@ -17,8 +17,9 @@
 
 #include "backends/artifact.h"
 #include "backends/layout_tags.h"
-#include "backends/side_by_side.h"
+#include "backends/processes/parallel_tasks.h"
 #include "ir/program.h"
+#include "ir/tensor_evaluator.h"
 #include "support/result.h"
 
 namespace dycl::backends {
@@ -108,6 +109,9 @@ class Backend {
   // Whether it can make and take values in the blocked layout (layout_tags.h) that BackendOptions::agreed says.
   virtual bool shares_layouts() const { return false; }
 
+  // The values of an outlined program that may cross cuts in a blocked layout that this back end decides on.
+  virtual std::vector<LayoutClass> layout_classes(const ir::Program&) const { return {}; }
+
   // Compiles the sub-DNNs of an outlined program, in the program's order. All at
   // once, because layouts of values that cross cuts are agreed between them. May add
   // weights to the program (folded or reordered ones that artifacts name); changes
@@ -122,5 +126,8 @@ Result<std::unique_ptr<Backend>> find_backend(std::string_view name);
 
 // Every back end that this build has.
 std::vector<std::string> backend_names();
+
+// What engines are compared with, op by op: the default engine's evaluator. One thread at a time.
+Result<std::unique_ptr<ir::TensorEvaluator>> reference_evaluator();
 
 }  // namespace dycl::backends

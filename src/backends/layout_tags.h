@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,16 @@ struct PortLayouts {
   }
   bool operator==(const PortLayouts&) const = default;
 };
+
+// A parameter or result of a sub-DNN.
+struct Port {
+  std::size_t function = 0;  // index into Program::functions
+  bool is_result = false;
+  std::size_t index = 0;
+};
+
+// Ports whose values are connected and so have one layout.
+using LayoutClass = std::vector<Port>;
 
 // Channels in a block of the layout that a tag names; 0: it names none ("" among them).
 inline std::int64_t block_of(std::string_view tag) {

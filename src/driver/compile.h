@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/default_engine.h"
 #include "ir/program.h"
 #include "passes/pipeline.h"
 #include "support/result.h"
@@ -18,10 +19,10 @@
 namespace dycl::driver {
 
 struct CompileOptions {
-  std::string backend = "ort";           // or "auto": chosen per sub-DNN by measuring
-  int threads = 1;                       // of use, for what auto measures
-  double budget = 20;                    // seconds that auto may spend on candidates
-  double tune = 0;                       // seconds for better code, of engines that can be tuned
+  std::string backend = backends::kDefaultEngine;  // or "auto": chosen per sub-DNN by measuring
+  int threads = 1;                                 // of use, for what auto measures
+  double budget = 20;                              // seconds that auto may spend on candidates
+  double tune = 0;                                 // seconds for better code, of engines that can be tuned
   int jobs = 0;                          // processes that may compile at once; 0: as many as cores and memory allow
   std::filesystem::path output;          // the package
   std::vector<std::string> skip_passes;  // by name

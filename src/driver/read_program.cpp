@@ -8,10 +8,10 @@
 #include <sstream>
 
 #include "driver/weights_file.h"
-#include "import/onnx/import.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "onnx/import/import.h"
 
 namespace dycl::driver {
 namespace {

@@ -6,12 +6,12 @@
 #include <map>
 #include <set>
 
+#include "backends/assign.h"
 #include "backends/backend.h"
 #include "backends/cache.h"
-#include "backends/mixed.h"
-#include "emit/package_writer.h"
 #include "ir/parse.h"
 #include "ir/verify.h"
+#include "package/package_writer.h"
 #include "runtime/container.h"
 #include "runtime/plan.h"
 
@@ -209,13 +209,13 @@ Result<CompileReport> retarget(const std::filesystem::path& path, const CompileO
   for (const auto& [function, backend] : assignment) ++report.engines[backend];
   report.weights = program.weights.size();
 
-  emit::PackageOptions written;
+  package::PackageOptions written;
   written.producer = "dycl " DYCL_VERSION;
   written.debug_info = options.debug_info;
   written.ir_text = package.debug.ir_text;
   written.source_texts = source_texts(package.debug);
   if (options.progress) options.progress("package");
-  DYCL_TRY(emit::write_package(program, artifacts, written, options.output));
+  DYCL_TRY(package::write_package(program, artifacts, written, options.output));
   std::error_code ignored;
   report.package_bytes = std::filesystem::file_size(options.output, ignored);
   return report;

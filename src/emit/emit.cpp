@@ -3,14 +3,15 @@
 
 #include <algorithm>
 
-#include "emit/cpp_writer.h"
-#include "emit/package_program.h"
+#include "emit/cpp/writer.h"
+#include "emit/onnx/package_bodies.h"
+#include "package/read_program.h"
 #include "passes/pipeline.h"
 
 namespace dycl::emit {
 
 Result<OnnxReport> emit_onnx(const std::filesystem::path& package, const std::filesystem::path& model) {
-  DYCL_ASSIGN(const PackageProgram opened, read_package_program(package));
+  DYCL_ASSIGN(const package::PackageProgram opened, package::read_package_program(package));
   DYCL_ASSIGN(const OnnxOptions options, onnx_options(opened));
   DYCL_ASSIGN(OnnxReport report, write_onnx(opened.program, options, model));
   const bool own_ops = std::any_of(options.bodies.begin(), options.bodies.end(), [](const auto& entry) {

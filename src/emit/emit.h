@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "emit/onnx_writer.h"
+#include "emit/onnx/writer.h"
 #include "ir/program.h"
 #include "support/result.h"
 
@@ -18,7 +18,7 @@ Result<OnnxReport> emit_onnx(const std::filesystem::path& package, const std::fi
 // The same for a program that was not compiled yet: passes run first.
 Result<OnnxReport> emit_onnx(ir::Program program, const std::filesystem::path& model);
 
-// The package's host program as a C++ project in `folder`; see emit/cpp_writer.h. `name` may be empty: the
+// The package's host program as a C++ project in `folder`; see emit/cpp/writer.h. `name` may be empty: the
 // package's own.
 Result<void> emit_cpp(const std::filesystem::path& package, const std::string& name,
                       const std::filesystem::path& folder, bool watch = false);

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "runtime/dim_code.h"
-#include "runtime/run_parts.h"
+#include "runtime/run_state.h"
 
 namespace dycl::runtime {
 namespace {

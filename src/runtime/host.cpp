@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/list_parts.h"
-#include "runtime/run_parts.h"
+#include "runtime/list_ops.h"
+#include "runtime/run_state.h"
 #include "support/elements.h"
 #include "support/npy.h"
 #include "support/python_str.h"

@@ -4,8 +4,8 @@
 // An optional is a list of at most one.
 #include <algorithm>
 
-#include "runtime/list_parts.h"
-#include "runtime/run_parts.h"
+#include "runtime/list_ops.h"
+#include "runtime/run_state.h"
 
 namespace dycl::runtime {
 namespace {

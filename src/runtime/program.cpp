@@ -5,7 +5,7 @@
 #include <set>
 
 #include "runtime/code_view.h"
-#include "runtime/program_parts.h"
+#include "runtime/loaded_program.h"
 
 namespace dycl::runtime {
 namespace {

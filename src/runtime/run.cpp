@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <exception>
 
-#include "runtime/run_parts.h"
+#include "runtime/run_state.h"
 
 namespace dycl::runtime {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/run_parts.h"
+#include "runtime/run_state.h"
 #include "support/elements.h"
 
 namespace dycl::runtime {

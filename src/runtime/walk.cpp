@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "runtime/run_parts.h"
+#include "runtime/run_state.h"
 #include "support/python_str.h"
 
 namespace dycl::runtime {

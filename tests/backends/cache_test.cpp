@@ -11,8 +11,8 @@
 #include <fstream>
 #include <thread>
 
+#include "backends/assign.h"
 #include "backends/backend.h"
-#include "backends/mixed.h"
 #include "harness.h"
 
 namespace dycl::test {

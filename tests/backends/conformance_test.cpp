@@ -5,8 +5,8 @@
 
 #include <cmath>
 
+#include "backends/kernels/small/lower.h"
 #include "backends/ort/evaluator.h"
-#include "backends/ort/small_lower.h"
 #include "harness.h"
 #include "ir/host_value.h"
 #include "ir/tensor_evaluator.h"
@@ -24,7 +24,8 @@ struct Case {
 std::int64_t n(std::int64_t v) { return v; }
 
 std::vector<Case> cases() {
-  const Tensor a = random_f32({2, 3}, 1), b = random_f32({2, 3}, 2), row = random_f32({3}, 3), w = random_f32({3, 4}, 4);
+  const Tensor a = random_f32({2, 3}, 1), b = random_f32({2, 3}, 2), row = random_f32({3}, 3),
+               w = random_f32({3, 4}, 4);
   const Tensor ints = i64({2, 3}, {1, -2, 3, 40, 5, -6});
   const ir::Type f23 = shaped(DType::F32, {2, 3}), b23 = shaped(DType::Bool, {2, 3}), i23 = shaped(DType::I64, {2, 3});
   return {
@@ -150,8 +151,7 @@ TEST_P(Conformance, AllAgree) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, Conformance, testing::ValuesIn(cases()),
-                         [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(Ops, Conformance, testing::ValuesIn(cases()), [](const auto& one) { return one.param.name; });
 
 // One step of a recurrence, as gates have it: with and without states and bias.
 TEST(SmallPrograms, StepOfAnLstm) {
@@ -176,7 +176,7 @@ TEST(SmallPrograms, StepOfAnLstm) {
       std::vector<Tensor> inputs = {random_f32({1, 1, 3}, 4)};
       if (with_states) inputs.insert(inputs.end(), {random_f32({1, 1, 5}, 5), random_f32({1, 1, 5}, 6)});
       const ir::Program small = program();
-      EXPECT_TRUE(backends::ort::small::lower(small, small.functions.back(), {}, 16).has_value());
+      EXPECT_TRUE(backends::small::lower(small, small.functions.back(), {}, 16).has_value());
       backends::BackendOptions engine_only;
       engine_only.small_programs = false;
       const auto expected = compile_and_run(program(), "s0", inputs, engine_only);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dense kernels of every instruction set that this processor has, against the same in double precision.
-#include "backends/ort/dense.h"
+#include "backends/kernels/dense/kernels.h"
 
-#include "backends/ort/crew.h"
+#include "backends/kernels/dense/helper_threads.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace dycl::backends::ort::dense {
+namespace dycl::backends::dense {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -353,4 +353,4 @@ INSTANTIATE_TEST_SUITE_P(Sets, Dense, testing::ValuesIn(all_kernels()),
                          [](const auto& each) { return std::string(each.param->name); });
 
 }  // namespace
-}  // namespace dycl::backends::ort::dense
+}  // namespace dycl::backends::dense

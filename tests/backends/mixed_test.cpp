@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "backends/auto_paths.h"
-#include "backends/auto_search.h"
-#include "backends/auto_sweep.h"
+#include "backends/assign.h"
 #include "backends/backend.h"
-#include "backends/mixed.h"
+#include "backends/choose/call_paths.h"
+#include "backends/choose/race.h"
+#include "backends/choose/search.h"
 #include "backends/ort/target.h"
 #include "driver/compile.h"
 #include "dycl/runtime.h"

@@ -107,7 +107,7 @@ TEST(Ort, ResultOfAnotherShapeThanPromisedIsAnError) {
   EXPECT_FALSE(compile_and_run(program, "s0", {f32({2}, {1, 2})}).ok());
 }
 
-// Products with weights are computed by our kernels inside the engine's models (dense_op.h).
+// Products with weights are computed by our kernels inside the engine's models (dense_ops.h).
 Tensor product(const Tensor& a, const Tensor& b, bool transposed, const std::vector<float>& bias, std::int64_t bias_row,
                std::int64_t bias_column) {
   const std::vector<float> x = floats(a), w = floats(b);

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "harness.h"
-#include "import/onnx/proto.h"
+#include "onnx/format/proto.h"
 
 namespace dycl::test {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work that is shared out to processes: each task is done once, helpers come only where they pay, and a process that
 // dies is an error that says so.
-#include "backends/side_by_side.h"
+#include "backends/processes/parallel_tasks.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "backends/worker.h"
+#include "backends/processes/worker.h"
 
 namespace dycl::test {
 namespace {

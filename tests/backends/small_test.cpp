@@ -8,8 +8,8 @@
 #include <limits>
 #include <random>
 
-#include "backends/ort/small_format.h"
-#include "backends/ort/small_lower.h"
+#include "backends/kernels/small/format.h"
+#include "backends/kernels/small/lower.h"
 #include "harness.h"
 
 namespace dycl::test {
@@ -39,7 +39,7 @@ void expect_near(const Tensor& actual, const Tensor& expected) {
 }
 
 bool is_small(const ir::Program& program) {
-  return backends::ort::small::lower(program, program.functions.back(), {}, 16).has_value();
+  return backends::small::lower(program, program.functions.back(), {}, 16).has_value();
 }
 
 // The sub-DNN is a small program and computes what the engine computes.

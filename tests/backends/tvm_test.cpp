@@ -11,12 +11,12 @@
 #include <limits>
 #include <random>
 
-#include "backends/agreement.h"
-#include "backends/blocked.h"
 #include "backends/cache.h"
+#include "backends/choose/compare.h"
+#include "backends/choose/trial.h"
+#include "backends/layout_conversion.h"
 #include "backends/ort/evaluator.h"
-#include "backends/trial.h"
-#include "backends/tvm/guard.h"
+#include "backends/tvm/finite_check.h"
 #include "backends/tvm/library.h"
 #include "backends/tvm/plan.h"
 #include "harness.h"

@@ -9,10 +9,10 @@
 #include <atomic>
 
 #include "chains.h"
-#include "emit/package_writer.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "package/package_writer.h"
 #include "passes/pipeline.h"
 #include "scratch.h"
 
@@ -64,7 +64,7 @@ Cost compile(const std::string& text, int gates) {
   auto program = ir::parse(text, "chain.dyir", {.spans_from_text = true});
   EXPECT_TRUE(program.ok()) << program.error().message;
   give_bytes(*program);
-  emit::PackageOptions options;
+  package::PackageOptions options;
   options.ir_text = ir::print(*program);
   const auto ran = passes::run_pipeline(*program);
   EXPECT_TRUE(ran.ok()) << ran.error().message;
@@ -75,7 +75,7 @@ Cost compile(const std::string& text, int gates) {
     artifacts.push_back({function.name, {{"stub", backends::kPortableTarget, {0}, {}, {}, {}}}});
     ++cost.sub_dnns;
   }
-  const auto written = emit::write_package(*program, artifacts, options, scratch.folder / "chain.dycl");
+  const auto written = package::write_package(*program, artifacts, options, scratch.folder / "chain.dycl");
   EXPECT_TRUE(written.ok()) << written.error().message;
   cost.seconds = (thread_seconds() - start) / gates;
   cost.allocations = static_cast<double>(allocations - count) / gates;

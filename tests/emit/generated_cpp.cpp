@@ -7,10 +7,10 @@
 #include <fstream>
 
 #include "emit/emit.h"
-#include "emit/package_writer.h"
 #include "generate/eval_artifacts.h"
 #include "generate/generate.h"
 #include "ir/print.h"
+#include "package/package_writer.h"
 #include "passes/outline.h"
 #include "passes/pipeline.h"
 
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
     }
     const std::string name = "seed" + std::to_string(seed);
     const std::filesystem::path package = folder / (name + ".dycl");
-    if (auto written = emit::write_package(program, testing::eval_artifacts(program), {}, package); !written)
+    if (auto written = package::write_package(program, testing::eval_artifacts(program), {}, package); !written)
       return fail(seed, written.error());
     if (auto written = emit::emit_cpp(package, name, folder, true); !written) return fail(seed, written.error());
     includes += "#include \"" + name + ".cpp\"\n";

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "emit/onnx_writer.h"
+#include "emit/onnx/writer.h"
 #include "generate/generate.h"
 #include "ir/interpret.h"
 #include "passes/pipeline.h"

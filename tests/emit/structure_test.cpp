@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structure recovery: walking the tree meets the same blocks and edges as walking the graph, whatever
 // the decisions; nothing appears twice; reducible graphs need no dispatcher.
-#include "emit/structure.h"
+#include "emit/structure/structure.h"
 
 #include <gtest/gtest.h>
 

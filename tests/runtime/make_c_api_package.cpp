@@ -2,8 +2,8 @@
 // Writes the package that c_api_test.c runs.
 #include <iostream>
 
-#include "emit/package_writer.h"
 #include "ir/parse.h"
+#include "package/package_writer.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
@@ -33,7 +33,7 @@ subdnn @s0(%x: f32[3]) -> (f32[3]) {
   if (!program) return std::cerr << program.error().message << "\n", 1;
   const std::string text = "add 1 0 0 relu 2 1 out 2";
   dycl::backends::Artifact a{"stub", "portable", {text.begin(), text.end()}, {}, {}, {}};
-  const auto written = dycl::emit::write_package(*program, {{"s0", {a}}}, {}, argv[1]);
+  const auto written = dycl::package::write_package(*program, {{"s0", {a}}}, {}, argv[1]);
   if (!written) return std::cerr << written.error().message << "\n", 1;
   return 0;
 }

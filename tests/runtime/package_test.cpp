@@ -5,8 +5,8 @@
 
 #include <random>
 
-#include "emit/container_writer.h"
-#include "emit/plan_write.h"
+#include "package/container_writer.h"
+#include "package/plan_write.h"
 #include "runtime/container.h"
 #include "runtime/plan.h"
 #include "support.h"
@@ -98,9 +98,9 @@ void write_all(const std::filesystem::path& path, const std::string& bytes) {
 class Packages : public ::testing::Test {
  protected:
   void SetUp() override {
-    emit::PackageOptions options;
+    package::PackageOptions options;
     options.source_texts["test.dyir"] = kText;
-    auto written = emit::write_package(parsed(kText), artifacts(), options, scratch_ / "good.dycl");
+    auto written = package::write_package(parsed(kText), artifacts(), options, scratch_ / "good.dycl");
     ASSERT_TRUE(written) << written.error().message;
     good_ = read_all(scratch_ / "good.dycl");
     options_ = test_options();
@@ -143,12 +143,12 @@ class Packages : public ::testing::Test {
   // The file with one section's bytes replaced, all checksums right, nothing deflated.
   std::string with_section(std::string_view name, const std::vector<std::uint8_t>& bytes) {
     auto container = Container::open(scratch_ / "good.dycl");
-    std::vector<emit::SectionContent> sections;
+    std::vector<package::SectionContent> sections;
     for (const runtime::Section& s : container->sections()) {
       const std::uint32_t flags = s.flags & ~std::uint32_t{runtime::kDeflated};
       sections.push_back({s.name, flags, {s.name == name ? std::span<const std::uint8_t>(bytes) : s.bytes}});
     }
-    EXPECT_TRUE(emit::write_container(sections, scratch_ / "made.dycl", [](const auto&) { return Result<void>(); }));
+    EXPECT_TRUE(package::write_container(sections, scratch_ / "made.dycl", [](const auto&) { return Result<void>(); }));
     return read_all(scratch_ / "made.dycl");
   }
 
@@ -192,7 +192,7 @@ class Packages : public ::testing::Test {
     auto plan = runtime::read_plan(section_bytes("plan"));
     EXPECT_TRUE(plan);
     change(*plan);
-    return with_section("plan", emit::write_plan(*plan));
+    return with_section("plan", package::write_plan(*plan));
   }
 
   Scratch scratch_;
@@ -212,9 +212,9 @@ TEST_F(Packages, AGoodOneRuns) {
 }
 
 TEST_F(Packages, TheSameProgramGivesTheSameBytes) {
-  emit::PackageOptions options;
+  package::PackageOptions options;
   options.source_texts["test.dyir"] = kText;
-  ASSERT_TRUE(emit::write_package(parsed(kText), artifacts(), options, scratch_ / "again.dycl"));
+  ASSERT_TRUE(package::write_package(parsed(kText), artifacts(), options, scratch_ / "again.dycl"));
   EXPECT_EQ(read_all(scratch_ / "again.dycl"), good_);
 }
 
@@ -303,7 +303,7 @@ TEST_F(Packages, HostileCode) {
       bad.code[i] =
           random() % 2 ? random() % 64 : bad.code[i] ^ (random() % 3 == 0 ? runtime::kLastUse : 1U << (random() % 8));
       if (random() % 3 == 0) bad.code[random() % bad.code.size()] = random() % 32;
-      ran += survives(with_section("plan", emit::write_plan(bad)));
+      ran += survives(with_section("plan", package::write_plan(bad)));
     }
   }
   EXPECT_GT(ran, 10);
@@ -353,7 +353,7 @@ TEST_F(Packages, SharedBytesAreNotMultiplied) {
   runtime::DebugInfo info;
   info.ir_text = std::string(1 << 20, 'x');
   info.sources.assign(1 << 16, "s");
-  auto bytes = emit::write_debug_info(info);
+  auto bytes = package::write_debug_info(info);
   // Point every source at the long text. Its length word (2^20) is unique in the buffer.
   const auto find_word = [&](std::uint32_t word, std::size_t from) {
     for (std::size_t i = from / 4 * 4; i + 4 <= bytes.size(); i += 4) {
@@ -446,7 +446,7 @@ TEST_F(Packages, HostileStreamsAreRefused) {
 }
 
 TEST_F(Packages, Stripped) {
-  ASSERT_TRUE(emit::strip_package(scratch_ / "good.dycl", scratch_ / "small.dycl"));
+  ASSERT_TRUE(package::strip_package(scratch_ / "good.dycl", scratch_ / "small.dycl"));
   const std::string small = read_all(scratch_ / "small.dycl");
   EXPECT_LT(small.size(), good_.size());
   EXPECT_EQ(small.find("test.dyir"), std::string::npos);
@@ -464,10 +464,10 @@ TEST_F(Packages, WritingIsAllOrNothing) {
   write_all(target, "old");
   auto bad = artifacts();
   bad[0].artifacts[0].output_layouts = {"odd", ""};
-  EXPECT_FALSE(emit::write_package(parsed(kText), bad, {}, target));
+  EXPECT_FALSE(package::write_package(parsed(kText), bad, {}, target));
   EXPECT_EQ(read_all(target), "old");
-  EXPECT_FALSE(emit::write_package(parsed(kText), artifacts(), {}, scratch_ / "no" / "such" / "folder.dycl"));
-  ASSERT_TRUE(emit::write_package(parsed(kText), artifacts(), {}, target));
+  EXPECT_FALSE(package::write_package(parsed(kText), artifacts(), {}, scratch_ / "no" / "such" / "folder.dycl"));
+  ASSERT_TRUE(package::write_package(parsed(kText), artifacts(), {}, target));
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator((scratch_ / "x").parent_path())) {
     EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos);

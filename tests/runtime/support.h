@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "dycl/runtime.h"
-#include "emit/package_writer.h"
 #include "ir/parse.h"
 #include "ir/verify.h"
+#include "package/package_writer.h"
 
 namespace dycl::testing {
 
@@ -79,14 +79,14 @@ inline LoadOptions test_options() {
 
 inline Result<ProgramPtr> load_program(const ir::Program& program,
                                        const std::vector<backends::SubDnnArtifacts>& artifacts,
-                                       LoadOptions options = test_options(), emit::PackageOptions package = {}) {
+                                       LoadOptions options = test_options(), package::PackageOptions package = {}) {
   const Scratch scratch;
-  DYCL_TRY(emit::write_package(program, artifacts, package, scratch / "p.dycl"));
+  DYCL_TRY(package::write_package(program, artifacts, package, scratch / "p.dycl"));
   return Program::load(scratch / "p.dycl", std::move(options));  // the mapping outlives the file's name
 }
 
 inline ProgramPtr must_load(const std::string& text, const Stubs& stubs = {}, LoadOptions options = test_options()) {
-  emit::PackageOptions package;
+  package::PackageOptions package;
   package.source_texts["test.dyir"] = text;
   auto loaded = load_program(parsed(text), artifacts_of(stubs), std::move(options), package);
   EXPECT_TRUE(loaded) << loaded.error().message;

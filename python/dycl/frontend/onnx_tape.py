@@ -170,7 +170,7 @@ _schemas: dict[str, onnx.defs.OpSchema] = {}
 _FORBIDDEN = {"If", "Loop", "Scan"}
 
 
-TORCH = "torch."  # the domain of ops that order as torch's kernels do (src/backends/ort/selection_op.h)
+TORCH = "torch."  # the domain of ops that order as torch's kernels do (src/backends/ort/selection_ops.h)
 _SELECTIONS = {  # name: has it a second operand, k; its attributes
     "torch.TopK": (True, ("axis", "largest", "sorted", "elements")),
     "torch.Sort": (False, ("axis", "descending", "stable", "elements")),

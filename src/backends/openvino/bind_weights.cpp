@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "backends/openvino/model.h"
-#include "import/onnx/fields.h"
+#include "onnx/format/fields.h"
 
 namespace dycl::backends::openvino {
 namespace {

@@ -4,13 +4,13 @@
 #include <chrono>
 
 #include "backends/cache.h"
-#include "backends/onnx/export.h"
 #include "backends/openvino/legalize.h"
 #include "backends/openvino/model.h"
-#include "backends/openvino/takes.h"
+#include "backends/openvino/supported_ops.h"
 #include "backends/openvino/target.h"
-#include "backends/side_by_side.h"
-#include "backends/worker.h"
+#include "backends/processes/parallel_tasks.h"
+#include "backends/processes/worker.h"
+#include "onnx/export.h"
 
 namespace dycl::backends::openvino {
 namespace {
@@ -22,7 +22,7 @@ GivenWeight given(const ir::Weight& weight) {
 }
 
 Result<Artifact> portable(const ir::Program& program, const ir::Function& function) {
-  DYCL_ASSIGN(ExportedModel exported, export_sub_dnn(program, function, kMemoryLocation));
+  DYCL_ASSIGN(onnx::ExportedModel exported, onnx::export_sub_dnn(program, function, kMemoryLocation));
   for (onnx::Tensor& tensor : exported.model.graph.initializers)
     if (tensor.external) tensor.external->offset = kNoAddress;
   legalize(exported.model.graph);

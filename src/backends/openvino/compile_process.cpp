@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that compiles with OpenVINO for another one (backends/worker.h): the files `model` (the portable artifact)
-// and `weights` (all elements, one after the other) of a folder become `out` there.
+// A process that compiles with OpenVINO for another one (backends/processes/worker.h): the files `model` (the portable
+// artifact) and `weights` (all elements, one after the other) of a folder become `out` there.
 //
 //   {"folder": "...", "list": [{"bytes": 64, "dtype": 1, "shape": [16]}], "blob": true, "target": "openvino-..."}
 //   {"seconds": 0.04}   or   {"error": "..."}, or {"other_engine": true} if its engine is not the one that is meant
@@ -16,7 +16,7 @@
 
 #include "backends/openvino/model.h"
 #include "backends/openvino/target.h"
-#include "backends/worker.h"
+#include "backends/processes/worker.h"
 
 namespace dycl::backends::openvino {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes ops that OpenVINO computes differently when a NaN arrives in terms of ops that it
-// computes as the reference does. All operands are f32, or bool (takes.h). Needs the graph's value infos.
+// computes as the reference does. All operands are f32, or bool (supported_ops.h). Needs the graph's value infos.
 //
 //   Relu(x)          becomes  Max(0, x)          its maximum hands on a NaN on the right
 //   Greater(a, b)    becomes  Less(b, a)
@@ -8,7 +8,7 @@
 //   Softmax(x)       becomes  Softmax(x) + ReduceSum(Where(IsNaN(x), x, 0))
 #pragma once
 
-#include "import/onnx/proto.h"
+#include "onnx/format/proto.h"
 
 namespace dycl::backends::openvino {
 

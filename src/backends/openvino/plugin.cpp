@@ -16,7 +16,7 @@
 
 #include "backends/openvino/model.h"
 #include "backends/openvino/target.h"
-#include "backends/plugin_status.h"
+#include "backends/plugin_entry.h"
 #include "dycl/plugin.h"
 #include "support/dtype.h"
 
@@ -285,18 +285,6 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
   return guarded([&] { return run_session(*session, *context, inputs, outputs); });
 }
 
-const char* last_error() noexcept { return t_last_error.c_str(); }
-
 }  // namespace
 
-extern "C" DYCL_PLUGIN_EXPORT const dycl_plugin* dycl_plugin_entry(uint32_t host_abi) {
-  static std::string version = [] {
-    const auto library = openvino::library();
-    return library ? "openvino " + (*library)->version : std::string("openvino (not found)");
-  }();
-  static const dycl_plugin table = {sizeof(dycl_plugin), DYCL_PLUGIN_ABI, "openvino",      version.c_str(),
-                                    create_engine,       destroy_engine,  accepts_target,  load,
-                                    destroy_session,     create_context,  destroy_context, run,
-                                    last_error};
-  return host_abi == DYCL_PLUGIN_ABI ? &table : nullptr;
-}
+DYCL_PLUGIN_ENTRY("openvino", dycl::backends::version_text("openvino", openvino::library()))

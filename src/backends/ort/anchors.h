@@ -15,7 +15,7 @@
 
 #include <vector>
 
-#include "import/onnx/proto.h"
+#include "onnx/format/proto.h"
 #include "support/result.h"
 
 namespace dycl::backends::ort {

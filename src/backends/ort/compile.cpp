@@ -8,16 +8,16 @@
 #include <optional>
 #include <set>
 
-#include "backends/onnx/export.h"
+#include "backends/kernels/small/format.h"
+#include "backends/kernels/small/lower.h"
 #include "backends/ort/anchors.h"
 #include "backends/ort/layouts.h"
 #include "backends/ort/optimize.h"
 #include "backends/ort/optimized_models.h"
-#include "backends/ort/small_format.h"
-#include "backends/ort/small_lower.h"
 #include "backends/ort/target.h"
 #include "backends/ort/weight_layouts.h"
 #include "backends/ort/weight_store.h"
+#include "onnx/export.h"
 
 namespace dycl::backends::ort {
 namespace {
@@ -219,7 +219,7 @@ Result<Unit> Compilation::unit_of(std::size_t index) const {
     return given->bytes.size() >= sizeof magic && std::memcmp(given->bytes.data(), magic, sizeof magic) == 0;
   };
   if (!given || begins_with(small::kMagic)) {
-    DYCL_ASSIGN(ExportedModel exported, export_sub_dnn(program_, function, "w%"));
+    DYCL_ASSIGN(onnx::ExportedModel exported, onnx::export_sub_dnn(program_, function, "w%"));
     DYCL_ASSIGN(std::vector<ir::Bytes> weights, bytes_of(program_, exported.weights));
     const PortFlags none = PortFlags::none(exported.model.graph);
     return Unit{index, &function, std::move(exported.model), std::move(weights), none, none, {}};
@@ -274,7 +274,7 @@ SourceSpan Compilation::span_of_failure(const ir::Function& function) const {
     for (const ir::ValueId v : op.results)
       if (v.present()) alone.results.push_back({function.type_of(v), {}, {}});
     alone.blocks[0].exit = ir::Return{op.results};
-    const auto exported = export_sub_dnn(program_, alone, "w%");
+    const auto exported = onnx::export_sub_dnn(program_, alone, "w%");
     if (!exported || !optimizer_.optimize(exported->model, {}, Level::Extended)) return op.span;
   }
   return function.span;
@@ -401,6 +401,10 @@ Result<std::vector<SubDnnArtifacts>> Compilation::run() {
 class OrtBackend final : public Backend {
  public:
   std::string_view name() const override { return "ort"; }
+
+  std::vector<LayoutClass> layout_classes(const ir::Program& outlined) const override {
+    return blockable_classes(outlined, this_target("").block);
+  }
 
   std::vector<Refusal> refuse(const ir::Program&, const ir::Function&) const override { return {}; }
 

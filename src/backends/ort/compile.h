@@ -6,7 +6,7 @@
 //   a CPU's key   (target.h) the same optimised for this machine, with blocked layouts
 //                 across cuts (layouts.h), where that is of use
 //
-// or, if it does very little, a small program (small_format.h) in their place.
+// or, if it does very little, a small program (backends/kernels/small/format.h) in their place.
 // Other artifacts are ONNX bytes whose weights w0, w1, ... are external and handed over by
 // the runtime. The library is opened on the first use (library.h).
 #pragma once

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces nodes of a serialised model (dense_op.h). Everything else is copied byte by byte.
+// Replaces nodes of a serialised model (dense_ops.h). Everything else is copied byte by byte.
 #include <algorithm>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
-#include "backends/ort/dense_op.h"
-#include "import/onnx/fields.h"
+#include "backends/ort/dense_ops.h"
+#include "onnx/format/fields.h"
 #include "support/dtype.h"
 
 namespace dycl::backends::ort {

@@ -3,9 +3,9 @@
 
 #include <unordered_map>
 
-#include "backends/onnx/export.h"
 #include "backends/ort/library.h"
-#include "backends/ort/selection_op.h"
+#include "backends/ort/selection_ops.h"
+#include "onnx/export.h"
 
 namespace dycl::backends::ort {
 namespace {
@@ -41,7 +41,7 @@ Result<std::string> model_of(const ir::Op& op, std::span<const ir::Tensor* const
   }
   function.blocks[0].body.push_back(std::move(copy));
   function.blocks[0].exit = std::move(exit);
-  DYCL_ASSIGN(const ExportedModel exported, export_sub_dnn(program, function, ""));
+  DYCL_ASSIGN(const onnx::ExportedModel exported, onnx::export_sub_dnn(program, function, ""));
   return onnx::write_model(exported.model);
 }
 

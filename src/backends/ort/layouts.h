@@ -15,18 +15,10 @@
 #include <cstddef>
 #include <vector>
 
+#include "backends/layout_tags.h"
 #include "ir/program.h"
 
 namespace dycl::backends::ort {
-
-// A parameter or result of a sub-DNN.
-struct Port {
-  std::size_t function = 0;  // index into Program::functions
-  bool is_result = false;
-  std::size_t index = 0;
-};
-
-using LayoutClass = std::vector<Port>;
 
 // The blockable classes; each has a result and a parameter among its ports.
 std::vector<LayoutClass> blockable_classes(const ir::Program& outlined, int block);

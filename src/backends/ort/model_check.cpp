@@ -4,7 +4,7 @@
 #include <protozero/pbf_reader.hpp>
 #include <string>
 
-#include "import/onnx/fields.h"
+#include "onnx/format/fields.h"
 
 namespace dycl::backends::ort {
 namespace {

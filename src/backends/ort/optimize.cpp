@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "import/onnx/block_importer.h"
+#include "onnx/format/files.h"
 
 namespace dycl::backends::ort {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backends/ort/library.h"
-#include "backends/ort/selection_op.h"
-#include "import/onnx/proto.h"
+#include "backends/ort/selection_ops.h"
+#include "onnx/format/proto.h"
 
 namespace dycl::backends::ort {
 

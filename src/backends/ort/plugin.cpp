@@ -8,7 +8,7 @@
 // once per buffer and kept in the tensor's slot, so a call makes no wrapper and looks up no name
 // of ours.
 //
-// A sub-DNN that does very little comes as a small program (small_format.h) and is run
+// A sub-DNN that does very little comes as a small program (backends/kernels/small/format.h) and is run
 // here, without the engine.
 //
 // ONNX Runtime has one environment per process. The first engine decides its
@@ -26,18 +26,20 @@
 #include <thread>
 #include <vector>
 
-#include "backends/ort/dense_op.h"
+#include "backends/kernels/small/run.h"
+#include "backends/ort/dense_ops.h"
 #include "backends/ort/library.h"
 #include "backends/ort/model_check.h"
-#include "backends/ort/selection_op.h"
-#include "backends/ort/small_run.h"
+#include "backends/ort/selection_ops.h"
 #include "backends/ort/target.h"
 #include "backends/ort/weight_layouts.h"
-#include "backends/plugin_status.h"
+#include "backends/plugin_entry.h"
 #include "dycl/plugin.h"
 #include "support/dtype.h"
 
+namespace dense = dycl::backends::dense;
 namespace ort = dycl::backends::ort;
+namespace small = dycl::backends::small;
 using dycl::Error;
 using dycl::ErrorKind;
 using dycl::Result;
@@ -78,15 +80,15 @@ struct dycl_engine {
   Handle<OrtPrepackedWeightsContainer> packed;
   std::unique_ptr<ort::DenseOp> dense;
   std::unique_ptr<ort::SelectionOps> torch_ops;
-  std::unique_ptr<ort::Crew> crew;                      // if there is more than one thread
+  std::unique_ptr<dense::Crew> crew;                    // if there is more than one thread
   std::vector<std::unique_ptr<float, Free>> reordered;  // weights in blocked form
   std::map<std::pair<const void*, std::vector<std::int64_t>>, Handle<OrtValue>> weights;
 };
 
 // A sub-DNN that runs without ONNX Runtime.
 struct SmallSession {
-  ort::small::SmallProgram program;
-  ort::small::Sizes sizes;
+  small::SmallProgram program;
+  small::Sizes sizes;
   std::vector<const void*> weights;
   const dycl_plugin_port* outputs = nullptr;  // of the artifact
 };
@@ -175,7 +177,7 @@ Result<void> fill_engine(dycl_engine& engine, const dycl_engine_options& options
   const int threads = engine.threads > 0 ? engine.threads : static_cast<int>(std::thread::hardware_concurrency());
   DYCL_ASSIGN(engine.dense, ort::DenseOp::create(api, threads));
   DYCL_ASSIGN(engine.torch_ops, ort::SelectionOps::create(api, threads));
-  if (threads > 1) engine.crew = std::make_unique<ort::Crew>(threads, engine.spinning != 0);
+  if (threads > 1) engine.crew = std::make_unique<dense::Crew>(threads, engine.spinning != 0);
   ++g_environment_users;
   return {};
 }
@@ -401,7 +403,7 @@ Result<void> fill_small(dycl_session& session, const dycl_plugin_artifact& artif
     small.sizes.weights.push_back(artifact.weights[i].bytes);
     small.weights.push_back(artifact.weights[i].data);
   }
-  auto program = ort::small::SmallProgram::read(artifact.bytes, artifact.size, small.sizes);
+  auto program = small::SmallProgram::read(artifact.bytes, artifact.size, small.sizes);
   if (!program) return bad_artifact(artifact, program.error().message);
   small.program = std::move(*program);
   small.program.pack(session.engine->dense->store(), small.weights.data());
@@ -414,7 +416,7 @@ Result<void> fill_session(dycl_session& session, dycl_engine& engine, const dycl
   const OrtApi& api = *engine.api;
   session.engine = &engine;
   session.function = artifact.function;
-  if (ort::small::SmallProgram::is_small(artifact.bytes, artifact.size)) return fill_small(session, artifact);
+  if (small::SmallProgram::is_small(artifact.bytes, artifact.size)) return fill_small(session, artifact);
   DYCL_ASSIGN(Contents contents, contents_of(artifact));
   std::optional<std::string> replaced;
   DYCL_TRY(check_contents(artifact, contents, replaced));
@@ -579,21 +581,9 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
   });
 }
 
-const char* last_error() noexcept { return t_last_error.c_str(); }
-
 }  // namespace
 
-extern "C" DYCL_PLUGIN_EXPORT const dycl_plugin* dycl_plugin_entry(uint32_t host_abi) {
-  static std::string version = [] {
-    const auto library = ort::library();
-    return library ? "onnxruntime " + (*library)->version : std::string("onnxruntime (not found)");
-  }();
-  static const dycl_plugin table = {sizeof(dycl_plugin), DYCL_PLUGIN_ABI, "ort",           version.c_str(),
-                                    create_engine,       destroy_engine,  accepts_target,  load,
-                                    destroy_session,     create_context,  destroy_context, run,
-                                    last_error};
-  return host_abi == DYCL_PLUGIN_ABI ? &table : nullptr;
-}
+DYCL_PLUGIN_ENTRY("ort", dycl::backends::version_text("onnxruntime", ort::library()))
 
 // For ONNX Runtime itself, which looks for this name in a library of custom ops: models with ops of the domain "torch"
 // run in any of its sessions that registers the plug-in.

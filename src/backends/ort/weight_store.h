@@ -9,8 +9,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "import/onnx/proto.h"
 #include "ir/program.h"
+#include "onnx/format/proto.h"
 #include "support/result.h"
 
 namespace dycl::backends::ort {

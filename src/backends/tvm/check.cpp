@@ -5,9 +5,9 @@
 #include <limits>
 #include <string>
 
-#include "backends/agreement.h"
-#include "backends/ort/evaluator.h"
-#include "backends/trial.h"
+#include "backends/backend.h"
+#include "backends/choose/compare.h"
+#include "backends/choose/trial.h"
 
 namespace dycl::backends::tvm {
 namespace {
@@ -39,7 +39,7 @@ void add_specials(std::vector<ir::Tensor>& operands, bool with_nans) {
 
 Result<void> check(const ir::Program& program, const ir::Function& function, const Artifact& artifact,
                    const std::vector<std::filesystem::path>& plugin_folders) {
-  DYCL_ASSIGN(const auto evaluator, ort::make_evaluator());
+  DYCL_ASSIGN(const auto evaluator, reference_evaluator());
   for (const unsigned draw : {0U, 1U, 2U}) {
     auto operands = random_operands(function, draw + 11);
     if (draw == 2) add_specials(operands, !loses_nans(function));

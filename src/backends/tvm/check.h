@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Is TVM's code for a sub-DNN right? It is run on drawn numbers and on NaNs and infinities and compared with the
-// reference (backends/agreement.h) before anyone gets it.
+// reference (backends/choose/compare.h) before anyone gets it.
 #pragma once
 
 #include <filesystem>

@@ -10,19 +10,18 @@
 #include <thread>
 
 #include "backends/cache.h"
-#include "backends/side_by_side.h"
+#include "backends/default_engine.h"
+#include "backends/processes/parallel_tasks.h"
 #include "backends/tvm/check.h"
-#include "backends/tvm/crew.h"
+#include "backends/tvm/compiler_processes.h"
 #include "backends/tvm/library.h"
 #include "backends/tvm/new_weights.h"
-#include "backends/tvm/structures.h"
-#include "backends/tvm/takes.h"
+#include "backends/tvm/structure_cache.h"
+#include "backends/tvm/supported_ops.h"
 #include "backends/tvm/tuning.h"
 
 namespace dycl::backends::tvm {
 namespace {
-
-constexpr const char* kPortableBackend = "ort";
 
 // What became of a job in a process of the compiler, or in the cache.
 struct Outcome {
@@ -218,7 +217,7 @@ Result<std::map<std::string, SubDnnArtifacts>> portable_forms(ir::Program& progr
   own.portable_only = true;
   own.layouts = false;
   own.failed = nullptr;
-  DYCL_ASSIGN(const auto backend, find_backend(kPortableBackend));
+  DYCL_ASSIGN(const auto backend, find_backend(kDefaultEngine));
   DYCL_ASSIGN(auto all, backend->compile_program(program, own));
   std::map<std::string, SubDnnArtifacts> by_name;
   for (SubDnnArtifacts& one : all) by_name.emplace(one.function, std::move(one));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/cache.h"
-#include "backends/tvm/entry.h"
+#include "backends/tvm/compiled_entry.h"
 #include "ir/program.h"
 
 namespace dycl::backends::tvm {

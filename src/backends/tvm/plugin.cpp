@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "backends/layout_tags.h"
-#include "backends/plugin_status.h"
-#include "backends/tvm/guard.h"
+#include "backends/plugin_entry.h"
+#include "backends/tvm/finite_check.h"
 #include "backends/tvm/library.h"
 #include "backends/tvm/plan.h"
 #include "dycl/plugin.h"
@@ -398,18 +398,6 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
   return guarded([&] { return run_session(*session, *context, inputs, outputs); });
 }
 
-const char* last_error() noexcept { return t_last_error.c_str(); }
-
 }  // namespace
 
-extern "C" DYCL_PLUGIN_EXPORT const dycl_plugin* dycl_plugin_entry(uint32_t host_abi) {
-  static std::string version = [] {
-    const auto library = tvm::library();
-    return library ? "tvm " + (*library)->version : std::string("tvm (not found)");
-  }();
-  static const dycl_plugin table = {sizeof(dycl_plugin), DYCL_PLUGIN_ABI, "tvm",           version.c_str(),
-                                    create_engine,       destroy_engine,  accepts_target,  load,
-                                    destroy_session,     create_context,  destroy_context, run,
-                                    last_error};
-  return host_abi == DYCL_PLUGIN_ABI ? &table : nullptr;
-}
+DYCL_PLUGIN_ENTRY("tvm", dycl::backends::version_text("tvm", tvm::library()))

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "backends/tvm/crew.h"
+#include "backends/tvm/compiler_processes.h"
 
 namespace dycl::backends::tvm {
 namespace {

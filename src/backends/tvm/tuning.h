@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "backends/tvm/structures.h"
+#include "backends/tvm/structure_cache.h"
 
 namespace dycl::backends::tvm {
 

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "backends/worker.h"
+#include "backends/processes/worker.h"
 
 extern char** environ;
 

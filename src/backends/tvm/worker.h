@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TVM's compiler is Python and runs in processes of its own (backends/worker.h): `python <folder>/tvm_compiler`.
-// The interpreter is DYCL_TVM_PYTHON, else the one of the build, else python3.
+// TVM's compiler is Python and runs in processes of its own (backends/processes/worker.h): `python
+// <folder>/tvm_compiler`. The interpreter is DYCL_TVM_PYTHON, else the one of the build, else python3.
 #pragma once
 
 #include <string>

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every plug-in has at its C boundary: the table that its entry hands out, and how it reports failures over it: a
+// status, and a text that the calling thread may ask for until its next call. Included once per plug-in: the text is
+// its own.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "dycl/plugin.h"
+#include "support/result.h"
+
+namespace dycl::backends {
+
+inline thread_local std::string t_last_error;  // NOLINT
+
+inline dycl_plugin_status fail(dycl_plugin_status status, std::string message) {
+  t_last_error = std::move(message);
+  return status;
+}
+
+inline dycl_plugin_status status_of(const Error& error) {
+  const auto code = error.kind == ErrorKind::Missing          ? DYCL_PLUGIN_MISSING
+                    : error.kind == ErrorKind::Unsupported    ? DYCL_PLUGIN_UNSUPPORTED
+                    : error.kind == ErrorKind::InvalidPackage ? DYCL_PLUGIN_BAD_ARTIFACT
+                                                              : DYCL_PLUGIN_FAILED;
+  return fail(code, error.message + (error.help.empty() ? "" : "; " + error.help));
+}
+
+// Runs `body`, which returns Result<void>; nothing it throws gets out.
+template <typename Body>
+dycl_plugin_status guarded(Body body) noexcept {
+  try {
+    const Result<void> result = body();
+    return result ? DYCL_PLUGIN_OK : status_of(result.error());
+  } catch (const std::bad_alloc&) {
+    return fail(DYCL_PLUGIN_FAILED, "out of memory");
+  } catch (const std::exception& e) {
+    return fail(DYCL_PLUGIN_FAILED, e.what());
+  }
+}
+
+inline const char* last_error() noexcept { return t_last_error.c_str(); }
+
+// "engine 1.2", as a plug-in's table shows it; `library` is what opening the vendor's library gave.
+template <typename Library>
+std::string version_text(const std::string& engine, const Result<Library>& library) {
+  return engine + (library ? " " + (*library)->version : " (not found)");
+}
+
+}  // namespace dycl::backends
+
+// The entry of a plug-in, around functions of these names: create_engine, destroy_engine, accepts_target, load,
+// destroy_session, create_context, destroy_context, run. `version` is a std::string, made at the first call.
+#define DYCL_PLUGIN_ENTRY(name, version)                                                  \
+  extern "C" DYCL_PLUGIN_EXPORT const dycl_plugin* dycl_plugin_entry(uint32_t host_abi) { \
+    static const std::string text = version;                                              \
+    static const dycl_plugin table = {sizeof(dycl_plugin),                                \
+                                      DYCL_PLUGIN_ABI,                                    \
+                                      name,                                               \
+                                      text.c_str(),                                       \
+                                      create_engine,                                      \
+                                      destroy_engine,                                     \
+                                      accepts_target,                                     \
+                                      load,                                               \
+                                      destroy_session,                                    \
+                                      create_context,                                     \
+                                      destroy_context,                                    \
+                                      run,                                                \
+                                      dycl::backends::last_error};                        \
+    return host_abi == DYCL_PLUGIN_ABI ? &table : nullptr;                                \
+  }

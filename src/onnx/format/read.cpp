@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes -> structs. protozero checks every length against its buffer and throws;
+// the two public functions turn that into an Error. Sizes are checked before
+// anything is allocated for them, so a message can't ask for more than it holds.
+#include <cstring>
+#include <limits>
+#include <protozero/exception.hpp>
+
+// A field of the wrong wire type is bad input, not a mistake of ours: it must be found in every build.
+#undef protozero_assert
+#define protozero_assert(x) ((x) ? void() : throw protozero::unknown_pbf_wire_type_exception())
+#include <protozero/pbf_reader.hpp>
+
+#include "onnx/format/fields.h"
+#include "onnx/format/proto.h"
+
+namespace dycl::onnx {
+namespace {
+
+using protozero::pbf_reader;
+using protozero::pbf_wire_type;
+
+// Carries a refusal out of nested readers; caught in `guarded` below.
+struct Refusal {
+  ErrorKind kind;
+  std::string message;
+};
+
+[[noreturn]] void refuse(std::string message) { throw Refusal{ErrorKind::Unsupported, std::move(message)}; }
+[[noreturn]] void invalid(std::string message) { throw Refusal{ErrorKind::InvalidModel, std::move(message)}; }
+
+std::string text(pbf_reader& reader) {
+  const auto view = reader.get_view();
+  return {view.data(), view.size()};
+}
+
+// A repeated number may come packed or one by one, whatever the schema says.
+template <typename T, typename One, typename Packed>
+void repeated(pbf_reader& reader, std::vector<T>& out, pbf_wire_type single, One one, Packed packed) {
+  if (reader.wire_type() == single) {
+    out.push_back(static_cast<T>((reader.*one)()));
+  } else if (reader.wire_type() == pbf_wire_type::length_delimited) {
+    for (const auto value : (reader.*packed)()) out.push_back(static_cast<T>(value));
+  } else {
+    invalid("a repeated field has the wrong wire type");
+  }
+}
+
+void repeated_int64(pbf_reader& reader, std::vector<std::int64_t>& out) {
+  repeated(reader, out, pbf_wire_type::varint, &pbf_reader::get_int64, &pbf_reader::get_packed_int64);
+}
+
+// ---- tensors -------------------------------------------------------------------
+
+struct TypedData {
+  std::vector<float> floats;
+  std::vector<double> doubles;
+  std::vector<std::int64_t> ints;  // int32_data, int64_data and uint64_data (bit for bit)
+};
+
+std::size_t checked_count(const Tensor& tensor) {
+  std::size_t count = 1;
+  bool empty = false;
+  for (const std::int64_t dim : tensor.dims) {
+    if (dim < 0) invalid("tensor '" + tensor.name + "' has a negative dim");
+    if (dim == 0)
+      empty = true;
+    else if (count > std::numeric_limits<std::int64_t>::max() / 16 / static_cast<std::uint64_t>(dim))
+      invalid("tensor '" + tensor.name + "' is too large");
+    else
+      count *= static_cast<std::size_t>(dim);
+  }
+  return empty ? 0 : count;
+}
+
+template <typename To, typename From>
+void store(const std::vector<From>& from, std::string& to) {
+  to.reserve(from.size() * sizeof(To));
+  for (const From value : from) {
+    const To element = static_cast<To>(value);
+    to.append(reinterpret_cast<const char*>(&element), sizeof element);
+  }
+}
+
+std::string raw_of(const TypedData& data, DType dtype) {
+  std::string raw;
+  switch (dtype) {
+    case DType::F32:
+    case DType::C64: store<float>(data.floats, raw); break;
+    case DType::F64:
+    case DType::C128: store<double>(data.doubles, raw); break;
+    case DType::I64: store<std::int64_t>(data.ints, raw); break;
+    case DType::U64: store<std::uint64_t>(data.ints, raw); break;
+    case DType::U32: store<std::uint32_t>(data.ints, raw); break;
+    case DType::I32: store<std::int32_t>(data.ints, raw); break;
+    case DType::I16: store<std::int16_t>(data.ints, raw); break;
+    case DType::U16:
+    case DType::F16:
+    case DType::BF16: store<std::uint16_t>(data.ints, raw); break;
+    case DType::I8: store<std::int8_t>(data.ints, raw); break;
+    case DType::U8: store<std::uint8_t>(data.ints, raw); break;
+    case DType::Bool:
+      for (const auto value : data.ints) raw.push_back(value != 0 ? 1 : 0);
+      break;
+  }
+  return raw;
+}
+
+ExternalData to_external(const std::map<std::string, std::string>& entries, const std::string& name) {
+  ExternalData external;
+  auto number = [&](const char* key, std::int64_t fallback) {
+    const auto it = entries.find(key);
+    if (it == entries.end()) return fallback;
+    std::size_t used = 0;
+    std::int64_t value = -1;
+    try {
+      value = std::stoll(it->second, &used);
+    } catch (const std::exception&) {
+    }
+    if (value < 0 || used != it->second.size())
+      invalid("tensor '" + name + "' has a malformed external " + key + " '" + it->second + "'");
+    return value;
+  };
+  const auto location = entries.find("location");
+  if (location == entries.end() || location->second.empty())
+    invalid("tensor '" + name + "' is external but names no file");
+  external.location = location->second;
+  external.offset = number("offset", 0);
+  external.length = number("length", -1);
+  return external;
+}
+
+std::pair<std::string, std::string> read_entry(pbf_reader reader) {
+  std::pair<std::string, std::string> entry;
+  while (reader.next()) {
+    if (reader.tag() == field::entry::kKey)
+      entry.first = text(reader);
+    else if (reader.tag() == field::entry::kValue)
+      entry.second = text(reader);
+    else
+      reader.skip();
+  }
+  return entry;
+}
+
+class Reader {
+ public:
+  explicit Reader(const ir::Bytes& message) : message_(message) {}
+
+  Model model(pbf_reader reader);
+  Graph graph(pbf_reader reader, int depth);
+
+ private:
+  Tensor tensor(pbf_reader reader);
+  Attribute attribute(pbf_reader reader, int depth);
+  Node node(pbf_reader reader, int depth);
+  static ValueInfo value_info(pbf_reader reader);
+  static void tensor_type(pbf_reader reader, ValueInfo& info);
+  static void sequence_type(pbf_reader reader, ValueInfo& info);
+  static void opset_import(pbf_reader reader, std::map<std::string, std::int64_t>& opsets);
+  Function function(pbf_reader reader);
+
+  // Keeps the message alive where the caller gave an owner; copies otherwise.
+  ir::Bytes slice(const char* data, std::size_t size) const {
+    if (!message_.owner) return ir::Bytes::copy_of(data, size);
+    return {message_.owner, reinterpret_cast<const std::uint8_t*>(data), size};
+  }
+
+  const ir::Bytes& message_;
+};
+
+Tensor Reader::tensor(pbf_reader reader) {
+  Tensor tensor;
+  TypedData typed;
+  bool has_raw = false, is_external = false;
+  std::map<std::string, std::string> external;
+  int code = 0;
+  protozero::data_view raw;
+  while (reader.next()) {
+    switch (reader.tag()) {
+      case field::tensor::kName: tensor.name = text(reader); break;
+      case field::tensor::kDims: repeated_int64(reader, tensor.dims); break;
+      case field::tensor::kDataType: code = reader.get_int32(); break;
+      case field::tensor::kRawData:
+        raw = reader.get_view();
+        has_raw = true;
+        break;
+      case field::tensor::kFloatData:
+        repeated(reader, typed.floats, pbf_wire_type::fixed32, &pbf_reader::get_float, &pbf_reader::get_packed_float);
+        break;
+      case field::tensor::kDoubleData:
+        repeated(reader, typed.doubles, pbf_wire_type::fixed64, &pbf_reader::get_double,
+                 &pbf_reader::get_packed_double);
+        break;
+      case field::tensor::kInt32Data:
+      case field::tensor::kInt64Data: repeated_int64(reader, typed.ints); break;
+      case field::tensor::kUint64Data:
+        repeated(reader, typed.ints, pbf_wire_type::varint, &pbf_reader::get_uint64, &pbf_reader::get_packed_uint64);
+        break;
+      case field::tensor::kExternalData: external.insert(read_entry(reader.get_message())); break;
+      case field::tensor::kDataLocation: is_external = reader.get_int32() == 1; break;
+      case field::tensor::kStringData: refuse("tensor '" + tensor.name + "' holds strings");
+      case field::tensor::kSegment: refuse("tensor '" + tensor.name + "' is stored in segments");
+      default: reader.skip();
+    }
+  }
+  const auto dtype = dtype_of_code(code);
+  if (!dtype) refuse("tensor '" + tensor.name + "' has element type " + std::to_string(code) + ", which DyCL lacks");
+  tensor.dtype = *dtype;
+  const std::size_t size = checked_count(tensor) * size_of(*dtype);
+  if (is_external) {
+    tensor.external = to_external(external, tensor.name);
+    return tensor;
+  }
+  if (has_raw) {
+    tensor.bytes = slice(raw.data(), raw.size());
+  } else {
+    const std::string converted = raw_of(typed, *dtype);
+    tensor.bytes = ir::Bytes::copy_of(converted.data(), converted.size());
+  }
+  if (tensor.bytes.size != size)
+    invalid("tensor '" + tensor.name + "' holds " + std::to_string(tensor.bytes.size) +
+            " bytes where its shape needs " + std::to_string(size));
+  return tensor;
+}
+
+// ---- values, nodes, graphs -------------------------------------------------------
+
+void Reader::tensor_type(pbf_reader reader, ValueInfo& info) {
+  while (reader.next()) {
+    if (reader.tag() == field::type::kElemType) {
+      const int code = reader.get_int32();
+      info.dtype = dtype_of_code(code);
+      if (!info.dtype && code != 0)
+        refuse("'" + info.name + "' has element type " + std::to_string(code) + ", which DyCL lacks");
+    } else if (reader.tag() == field::type::kShape) {
+      info.shape.emplace();
+      pbf_reader dims = reader.get_message();
+      while (dims.next()) {
+        if (dims.tag() != field::shape::kDim) {
+          dims.skip();
+          continue;
+        }
+        Dimension dim;
+        pbf_reader one = dims.get_message();
+        while (one.next()) {
+          if (one.tag() == field::shape::kDimValue)
+            dim.value = one.get_int64();
+          else if (one.tag() == field::shape::kDimParam)
+            dim.param = text(one);
+          else
+            one.skip();
+        }
+        if (dim.value < 0) dim.value = -1;
+        info.shape->push_back(std::move(dim));
+      }
+    } else {
+      reader.skip();
+    }
+  }
+}
+
+// Of tensors; a sequence of anything else has no type that we know.
+void Reader::sequence_type(pbf_reader reader, ValueInfo& info) {
+  while (reader.next()) {
+    if (reader.tag() != field::type::kElement) {
+      reader.skip();
+      continue;
+    }
+    pbf_reader element = reader.get_message();
+    while (element.next()) {
+      if (element.tag() == field::type::kTensor)
+        tensor_type(element.get_message(), info);
+      else
+        element.skip();
+    }
+  }
+  info.sequence = true;
+}
+
+ValueInfo Reader::value_info(pbf_reader reader) {
+  ValueInfo info;
+  while (reader.next()) {
+    if (reader.tag() == field::value_info::kName) {
+      info.name = text(reader);
+    } else if (reader.tag() == field::value_info::kType) {
+      pbf_reader type = reader.get_message();
+      while (type.next()) {
+        if (type.tag() == field::type::kTensor)
+          tensor_type(type.get_message(), info);
+        else if (type.tag() == field::type::kSequence)
+          sequence_type(type.get_message(), info);
+        else
+          type.skip();  // maps, optionals: no tensor type, refused where used
+      }
+    } else {
+      reader.skip();
+    }
+  }
+  return info;
+}
+
+Attribute Reader::attribute(pbf_reader reader, int depth) {
+  Attribute a;
+  int kind = 0;
+  while (reader.next()) {
+    switch (reader.tag()) {
+      case field::attribute::kName: a.name = text(reader); break;
+      case field::attribute::kType: kind = reader.get_int32(); break;
+      case field::attribute::kF: a.f = reader.get_float(); break;
+      case field::attribute::kI: a.i = reader.get_int64(); break;
+      case field::attribute::kS: a.s = text(reader); break;
+      case field::attribute::kT: a.tensor.push_back(tensor(reader.get_message())); break;
+      case field::attribute::kG: a.graph.push_back(graph(reader.get_message(), depth + 1)); break;
+      case field::attribute::kFloats:
+        repeated(reader, a.floats, pbf_wire_type::fixed32, &pbf_reader::get_float, &pbf_reader::get_packed_float);
+        break;
+      case field::attribute::kInts: repeated_int64(reader, a.ints); break;
+      case field::attribute::kStrings: a.strings.push_back(text(reader)); break;
+      case field::attribute::kRefAttrName: a.refers_to = text(reader); break;
+      case field::attribute::kTensors:
+      case field::attribute::kGraphs:
+      case field::attribute::kTypeProto:
+      case field::attribute::kTypeProtos:
+      case field::attribute::kSparseTensor:
+      case field::attribute::kSparseTensors:
+        refuse("attribute '" + a.name + "' is of a kind that DyCL lacks (sparse tensors, types, lists of tensors)");
+      default: reader.skip();
+    }
+  }
+  if (kind < 1 || kind > 8) refuse("attribute '" + a.name + "' is of kind " + std::to_string(kind));
+  a.kind = static_cast<Attribute::Kind>(kind);
+  if (!a.refers_to.empty()) return a;
+  if ((a.kind == Attribute::Kind::Tensor) != (a.tensor.size() == 1) || a.tensor.size() > 1 ||
+      (a.kind == Attribute::Kind::Graph) != (a.graph.size() == 1) || a.graph.size() > 1)
+    invalid("attribute '" + a.name + "' does not hold what its type says");
+  return a;
+}
+
+Node Reader::node(pbf_reader reader, int depth) {
+  Node node;
+  while (reader.next()) {
+    switch (reader.tag()) {
+      case field::node::kInput: node.inputs.push_back(text(reader)); break;
+      case field::node::kOutput: node.outputs.push_back(text(reader)); break;
+      case field::node::kName: node.name = text(reader); break;
+      case field::node::kOpType: node.op_type = text(reader); break;
+      case field::node::kAttribute: node.attributes.push_back(attribute(reader.get_message(), depth)); break;
+      case field::node::kDomain: node.domain = text(reader); break;
+      case field::node::kMetadata: node.metadata.insert(read_entry(reader.get_message())); break;
+      case field::node::kOverload: node.overload = text(reader); break;
+      default: reader.skip();
+    }
+  }
+  if (node.domain == "ai.onnx") node.domain.clear();
+  return node;
+}
+
+Graph Reader::graph(pbf_reader reader, int depth) {
+  if (depth > kMaxNesting) refuse("graphs are nested deeper than " + std::to_string(kMaxNesting));
+  Graph graph;
+  while (reader.next()) {
+    switch (reader.tag()) {
+      case field::graph::kNode: graph.nodes.push_back(node(reader.get_message(), depth)); break;
+      case field::graph::kName: graph.name = text(reader); break;
+      case field::graph::kInitializer: graph.initializers.push_back(tensor(reader.get_message())); break;
+      case field::graph::kInput: graph.inputs.push_back(value_info(reader.get_message())); break;
+      case field::graph::kOutput: graph.outputs.push_back(value_info(reader.get_message())); break;
+      case field::graph::kValueInfo: graph.value_infos.push_back(value_info(reader.get_message())); break;
+      case field::graph::kSparseInitializer: refuse("the graph has sparse initializers");
+      default: reader.skip();
+    }
+  }
+  return graph;
+}
+
+void Reader::opset_import(pbf_reader reader, std::map<std::string, std::int64_t>& opsets) {
+  std::string domain;
+  std::int64_t version = 0;
+  while (reader.next()) {
+    if (reader.tag() == field::opset::kDomain)
+      domain = text(reader);
+    else if (reader.tag() == field::opset::kVersion)
+      version = reader.get_int64();
+    else
+      reader.skip();
+  }
+  opsets[domain == "ai.onnx" ? "" : domain] = version;
+}
+
+Function Reader::function(pbf_reader reader) {
+  Function f;
+  while (reader.next()) {
+    switch (reader.tag()) {
+      case field::function::kName: f.name = text(reader); break;
+      case field::function::kDomain: f.domain = text(reader); break;
+      case field::function::kOverload: f.overload = text(reader); break;
+      case field::function::kInput: f.inputs.push_back(text(reader)); break;
+      case field::function::kOutput: f.outputs.push_back(text(reader)); break;
+      case field::function::kNode: f.body.nodes.push_back(node(reader.get_message(), 0)); break;
+      case field::function::kValueInfo: f.body.value_infos.push_back(value_info(reader.get_message())); break;
+      case field::function::kAttributeDefault: f.defaults.push_back(attribute(reader.get_message(), 0)); break;
+      case field::function::kOpsetImport: opset_import(reader.get_message(), f.opsets); break;
+      default: reader.skip();
+    }
+  }
+  if (f.domain == "ai.onnx") f.domain.clear();
+  f.body.name = f.name;
+  return f;
+}
+
+Model Reader::model(pbf_reader reader) {
+  Model model;
+  model.ir_version = 0;
+  bool has_graph = false;
+  while (reader.next()) {
+    switch (reader.tag()) {
+      case field::model::kIrVersion: model.ir_version = reader.get_int64(); break;
+      case field::model::kProducerName: model.producer_name = text(reader); break;
+      case field::model::kProducerVersion: model.producer_version = text(reader); break;
+      case field::model::kFunctions: model.functions.push_back(function(reader.get_message())); break;
+      case field::model::kGraph:
+        if (has_graph) invalid("the model has two graphs");
+        has_graph = true;
+        model.graph = graph(reader.get_message(), 0);
+        break;
+      case field::model::kOpsetImport: opset_import(reader.get_message(), model.opsets); break;
+      default: reader.skip();
+    }
+  }
+  if (!has_graph) invalid("the file holds no ONNX graph");
+  return model;
+}
+
+template <typename T, typename Read>
+Result<T> guarded(const ir::Bytes& message, Read read) {
+  try {
+    return read(pbf_reader{reinterpret_cast<const char*>(message.data), message.size});
+  } catch (const Refusal& refusal) {
+    return Error{refusal.kind, "ONNX: " + refusal.message, {}, {}, {}};
+  } catch (const protozero::exception& e) {
+    return Error{ErrorKind::InvalidModel,
+                 std::string("not a well-formed ONNX message (") + e.what() + ")",
+                 "the file is truncated or not ONNX",
+                 {},
+                 {}};
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorKind::InvalidModel, "an ONNX message needs more memory than there is", {}, {}, {}};
+  }
+}
+
+}  // namespace
+
+std::size_t Tensor::element_count() const {
+  std::size_t count = 1;
+  for (const std::int64_t dim : dims) count *= static_cast<std::size_t>(dim);
+  return count;
+}
+
+const Attribute* Node::attribute(const std::string& key) const {
+  for (const Attribute& a : attributes)
+    if (a.name == key) return &a;
+  return nullptr;
+}
+
+Result<Model> read_model(const ir::Bytes& message) {
+  return guarded<Model>(message, [&](pbf_reader reader) { return Reader(message).model(reader); });
+}
+
+Result<Graph> read_graph(const ir::Bytes& message) {
+  return guarded<Graph>(message, [&](pbf_reader reader) { return Reader(message).graph(reader, 0); });
+}
+
+}  // namespace dycl::onnx

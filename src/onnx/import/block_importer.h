@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns ONNX nodes into ops, knowing values by their ONNX names. One importer per
+// graph; that of a body (of If, Loop, Scan) sees the names of the graph around it.
+// Ops go to the end of the current block; control flow makes new blocks and moves
+// on to the one where it ends. Keeps references, so program, function and the
+// importer of the graph around must outlive it and stay where they are.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+
+#include "ir/program.h"
+#include "onnx/format/proto.h"
+#include "support/result.h"
+
+namespace dycl::onnx {
+
+class BlockImporter {
+ public:
+  BlockImporter(ir::Program& program, ir::Function& function, ir::BlockId block)
+      : program_(program), function_(function), block_(block) {}
+
+  // For a body that starts in `block`.
+  BlockImporter inner(ir::BlockId block) const {
+    BlockImporter importer(program_, function_, block);
+    importer.outer_ = this;
+    importer.takes_control_flow_ = takes_control_flow_;
+    return importer;
+  }
+
+  // Without this, nodes that hold graphs are refused.
+  void take_control_flow() { takes_control_flow_ = true; }
+
+  // Types stated by the graph, used for results.
+  void learn_types(const Graph& graph);
+
+  Result<void> bind(const std::string& name, ir::ValueId value);
+  Result<void> add_initializer(const Tensor& tensor, const std::filesystem::path& base_dir);
+  Result<void> add_node(const Node& node);
+  Result<ir::ValueId> value(const std::string& name) const;
+
+  ir::Type type_from(const ValueInfo& info, DType dtype) const;
+
+  // ---- for control flow (control_flow.cpp) ----
+  ir::Function& function() const { return function_; }
+  ir::BlockId block() const { return block_; }
+  void move_to(ir::BlockId block) { block_ = block; }
+  ir::BlockId new_block(const std::string& name);
+  void end_block(ir::Exit exit) { function_.block(block_).exit = std::move(exit); }
+  // Appends an op with one result.
+  ir::ValueId emit(const std::string& name, std::vector<ir::ValueId> operands, ir::Type type,
+                   std::map<std::string, ir::Attr> attrs = {}, SourceSpan span = {});
+  ir::ValueId constant(ir::Attr value, ir::Type type) {
+    return emit("const", {}, std::move(type), {{"value", std::move(value)}});
+  }
+  // The run fails with this exception where `condition` does not hold.
+  void check(ir::ValueId condition, std::string message, std::string exception);
+  // Everything of a body graph but its inputs.
+  Result<void> add_body(const Graph& graph);
+  // What the graph says about a value, if anything.
+  const ValueInfo* stated(const std::string& name) const;
+
+ private:
+  ir::Dim symbolic(const std::string& text) const;
+  Result<void> add_constant_node(const Node& node);
+  Result<bool> add_identity_of_sequence(const Node& node);
+  Result<ir::ValueId> add_tensor(const Tensor& tensor);
+  Result<std::vector<ir::ValueId>> operands_of(const Node& node) const;
+  Result<ir::Type> type_of_result(const Node& node, std::size_t index, const std::vector<ir::ValueId>& operands) const;
+  std::string weight_named(const Tensor& tensor, const ir::Type& type);
+
+  ir::Program& program_;
+  ir::Function& function_;
+  ir::BlockId block_;
+  std::map<std::string, ir::ValueId> values_;
+  std::map<std::string, ValueInfo> types_;
+  const BlockImporter* outer_ = nullptr;
+  bool takes_control_flow_ = false;
+};
+
+// "ONNX: Loop 'name' <what>"
+Error invalid_node(const Node& node, const std::string& what);
+
+// Nodes that hold graphs, as blocks. Defines the node's outputs in `importer`.
+bool is_control_flow(const Node& node);
+Result<void> add_control_flow(BlockImporter& importer, const Node& node);
+
+// Operators on sequences, as host ops on lists. Defines the node's output in `importer`.
+bool is_sequence_op(const Node& node);
+Result<void> add_sequence_op(BlockImporter& importer, const Node& node);
+
+// `name` with every character that the text form lacks replaced by '_'.
+std::string spellable(const std::string& name);
+
+}  // namespace dycl::onnx

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "onnx/import/import.h"
+
+#include <cctype>
+#include <set>
+
+#include "onnx/format/files.h"
+#include "onnx/import/block_importer.h"
+#include "onnx/import/functions.h"
+#include "onnx/import/upgrade.h"
+
+namespace dycl::onnx {
+namespace {
+
+Error invalid(std::string message) { return {ErrorKind::InvalidModel, "ONNX: " + std::move(message), {}, {}, {}}; }
+
+bool is_identifier(const std::string& text) {
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0]))) return false;
+  for (const char c : text)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') return false;
+  return true;
+}
+
+// Named dims of inputs are the program's symbols; names elsewhere refer to them.
+void declare_symbols(const Graph& graph, ir::Program& program) {
+  for (const ValueInfo& input : graph.inputs)
+    if (input.shape)
+      for (const Dimension& dim : *input.shape)
+        if (dim.value < 0 && is_identifier(dim.param)) program.symbols.try_emplace(dim.param);
+}
+
+Result<void> check_versions(const Model& model) {
+  if (!model.opsets.count("")) return invalid("the model does not say which opset it uses");
+  return {};
+}
+
+Result<void> import_graph(const Graph& graph, const std::filesystem::path& base_dir, ir::Program& program) {
+  ir::Function& main = program.main();
+  BlockImporter importer(program, main, ir::BlockId{0});
+  importer.take_control_flow();
+  importer.learn_types(graph);
+  std::set<std::string> constant;
+  for (const Tensor& t : graph.initializers) {
+    constant.insert(t.name);
+    DYCL_TRY(importer.add_initializer(t, base_dir));
+  }
+  for (const ValueInfo& input : graph.inputs) {
+    if (constant.count(input.name)) continue;  // a default value of an old-style file: taken as the value
+    if (!input.dtype || input.sequence) return invalid("input '" + input.name + "' is not a tensor");
+    const ir::ValueId value = main.add_value(importer.type_from(input, *input.dtype), spellable(input.name));
+    main.params.push_back({value, {}});
+    DYCL_TRY(importer.bind(input.name, value));
+  }
+  for (const Node& node : graph.nodes) DYCL_TRY(importer.add_node(node));
+  ir::Return exit;
+  for (const ValueInfo& output : graph.outputs) {
+    DYCL_ASSIGN(const ir::ValueId value, importer.value(output.name));
+    exit.values.push_back(value);
+    main.results.push_back({main.type_of(value), spellable(output.name), {}});
+  }
+  importer.end_block(std::move(exit));
+  return {};
+}
+
+}  // namespace
+
+Result<ir::Program> import_model(const ir::Bytes& message, const std::filesystem::path& base_dir) {
+  DYCL_ASSIGN(Model model, read_model(message));
+  DYCL_TRY(check_versions(model));
+  DYCL_TRY(upgrade(model.graph, model.opsets.at("")));
+  DYCL_TRY(inline_functions(model));
+  ir::Program program;
+  program.metadata["producer"] = model.producer_name + " " + model.producer_version;
+  program.functions.emplace_back();
+  program.main().name = "main";
+  program.main().blocks.emplace_back();
+  program.main().blocks[0].name = "entry";
+  declare_symbols(model.graph, program);
+  DYCL_TRY(import_graph(model.graph, base_dir, program));
+  return program;
+}
+
+Result<ir::Program> import_file(const std::filesystem::path& path) {
+  DYCL_ASSIGN(const ir::Bytes bytes, map_file(path));
+  return import_model(bytes, path.parent_path());
+}
+
+Result<std::map<std::string, ir::ValueId>> append_nodes(ir::Program& program, ir::Function& function, ir::BlockId block,
+                                                        const ir::Bytes& graph_message,
+                                                        const std::map<std::string, ir::ValueId>& inputs) {
+  DYCL_ASSIGN(const Graph graph, read_graph(graph_message));
+  if (block.index >= function.blocks.size()) return invalid("the function has no such block");
+  BlockImporter importer(program, function, block);
+  importer.learn_types(graph);
+  for (const Tensor& t : graph.initializers) DYCL_TRY(importer.add_initializer(t, {}));
+  for (const ValueInfo& input : graph.inputs) {
+    const auto it = inputs.find(input.name);
+    if (it == inputs.end()) return invalid("no value is given for input '" + input.name + "'");
+    if (it->second.index >= function.values.size())
+      return invalid("input '" + input.name + "' is no value of the function");
+    DYCL_TRY(importer.bind(input.name, it->second));
+  }
+  for (const Node& node : graph.nodes) DYCL_TRY(importer.add_node(node));
+  std::map<std::string, ir::ValueId> outputs;
+  for (const ValueInfo& output : graph.outputs) {
+    DYCL_ASSIGN(outputs[output.name], importer.value(output.name));
+  }
+  return outputs;
+}
+
+}  // namespace dycl::onnx

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "package/package_writer.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <unordered_map>
+
+#include "ir/print.h"
+#include "package/container_writer.h"
+#include "package/lower_to_plan.h"
+#include "package/plan_write.h"
+#include "runtime/container.h"
+
+namespace dycl::package {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+namespace section = runtime::section;
+
+Error invalid(std::string message) { return {ErrorKind::InvalidModel, std::move(message), {}, {}, {}}; }
+
+std::uint64_t aligned(std::uint64_t n) {
+  return (n + runtime::kAlignment - 1) / runtime::kAlignment * runtime::kAlignment;
+}
+
+// ---- weights and artifacts: bytes that are stored as they are --------------------------------
+
+Result<std::vector<runtime::PlanWeight>> place_weights(const ir::Program& program,
+                                                       const std::vector<std::string>& names, SectionContent& content) {
+  std::vector<runtime::PlanWeight> index;
+  std::uint64_t end = 0;
+  for (const std::string& name : names) {
+    const ir::Weight& weight = program.weights.at(name);
+    runtime::PlanWeight w;
+    w.name = name;
+    w.dtype = weight.type.dtype;
+    for (const ir::Dim& d : weight.type.shape ? *weight.type.shape : std::vector<ir::Dim>()) w.shape.push_back(d.value);
+    const auto bytes = runtime::tensor_bytes(w.dtype, w.shape);
+    if (!weight.type.is_tensor() || !weight.type.shape || !bytes)
+      return invalid("weight @" + name + " has no fixed shape");
+    if (weight.bytes.size != *bytes || (*bytes > 0 && !weight.bytes.data)) {
+      return invalid("weight @" + name + " has " + std::to_string(weight.bytes.size) + " bytes where its type needs " +
+                     std::to_string(*bytes));
+    }
+    const std::span<const std::uint8_t> piece(weight.bytes.data, weight.bytes.size);
+    w.offset = aligned(end);
+    w.size = *bytes;
+    w.checksum = runtime::checksum_of(piece);
+    end = w.offset + w.size;
+    content.pieces.push_back(piece);
+    index.push_back(std::move(w));
+  }
+  return index;
+}
+
+void place_artifacts(const std::vector<backends::SubDnnArtifacts>& artifacts, runtime::Plan& plan,
+                     SectionContent& content) {
+  std::unordered_map<std::string_view, const backends::SubDnnArtifacts*> by_name;
+  for (const backends::SubDnnArtifacts& a : artifacts) by_name.emplace(a.function, &a);
+  std::uint64_t end = 0;
+  for (runtime::PlanSubDnn& function : plan.sub_dnns) {
+    const backends::SubDnnArtifacts& made = *by_name.at(function.name);
+    for (std::size_t i = 0; i < function.artifacts.size(); ++i) {
+      const Bytes& bytes = made.artifacts[i].bytes;
+      runtime::PlanArtifact& a = function.artifacts[i];
+      a.offset = aligned(end);
+      a.size = bytes.size();
+      a.checksum = runtime::checksum_of(bytes);
+      end = a.offset + a.size;
+      content.pieces.emplace_back(bytes);
+    }
+  }
+}
+
+// ---- metadata and debug information ------------------------------------------------------------
+
+Result<std::string> metadata_json(const ir::Program& program, const PackageOptions& options) {
+  nlohmann::json json;
+  json["producer"] = options.producer;
+  json["metadata"] = program.metadata;
+  const auto add = [&](const char* key, const std::string& name, const ir::Type& type, const std::string& state) {
+    nlohmann::json port = {{"name", name}, {"type", ir::to_string(type)}};
+    if (!state.empty()) port["state"] = state;
+    json[key].push_back(std::move(port));
+  };
+  json["inputs"] = nlohmann::json::array();
+  json["outputs"] = nlohmann::json::array();
+  const ir::Function& main = program.main();
+  for (const ir::Param& p : main.params) add("inputs", main.values[p.value.index].hint, main.type_of(p.value), p.state);
+  for (const ir::Output& o : main.results) add("outputs", o.name, o.type, o.state);
+  try {
+    return json.dump();
+  } catch (const nlohmann::json::exception&) {
+    return invalid("the program's metadata is not UTF-8 text");
+  }
+}
+
+// The lines of a file that spans name.
+void add_lines(std::uint32_t file, const std::string& text, const std::set<std::uint32_t>& wanted,
+               runtime::DebugInfo& debug) {
+  std::uint32_t line = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (wanted.contains(line)) debug.lines.push_back({file, line, text.substr(begin, end - begin)});
+    begin = end + 1;
+  }
+}
+
+void add_texts(const ir::Program& program, const PackageOptions& options, runtime::DebugInfo& debug) {
+  debug.hcfg_text = ir::print(program, {.spans = true});
+  debug.ir_text = options.ir_text.empty() ? debug.hcfg_text : options.ir_text;
+  debug.sources = program.sources;
+  std::vector<std::set<std::uint32_t>> wanted(program.sources.size());
+  const auto want = [&](const SourceSpan& s) {
+    if (s.known() && s.file < wanted.size()) wanted[s.file].insert(s.line);
+  };
+  for (const runtime::PlanSpan& s : debug.spans) want(s.span);
+  for (const SourceSpan& s : debug.loop_spans) want(s);
+  for (const SourceSpan& s : debug.decision_spans) want(s);
+  for (std::uint32_t file = 0; file < program.sources.size(); ++file) {
+    const auto text = options.source_texts.find(program.sources[file]);
+    if (text != options.source_texts.end()) add_lines(file, text->second, wanted[file], debug);
+  }
+}
+
+// ---- the file ------------------------------------------------------------------------------------
+
+// Reads back what was written, as a runtime would.
+Result<void> check_written(const std::filesystem::path& path) {
+  DYCL_ASSIGN(const runtime::Container container, runtime::Container::open(path));
+  DYCL_ASSIGN(const runtime::ByteSpan index, container.checked(section::kWeightIndex));
+  DYCL_ASSIGN(const auto weights, runtime::read_weight_index(index));
+  DYCL_ASSIGN(const runtime::ByteSpan weight_bytes, container.checked(section::kWeights));
+  DYCL_TRY(runtime::check_weight_index(weights, weight_bytes.size()));
+  DYCL_ASSIGN(const runtime::ByteSpan plan_bytes, container.checked(section::kPlan));
+  DYCL_ASSIGN(runtime::Plan plan, runtime::read_plan(plan_bytes));
+  DYCL_ASSIGN(const runtime::ByteSpan artifacts, container.checked(section::kArtifacts));
+  DYCL_TRY(runtime::check_plan(plan, weights, artifacts.size()));
+  for (const std::string& target : runtime::targets_of(plan)) DYCL_TRY(runtime::check_layouts(plan, target));
+  const bool portable = std::all_of(plan.sub_dnns.begin(), plan.sub_dnns.end(), [](const runtime::PlanSubDnn& s) {
+    return runtime::artifact_for(s, backends::kPortableTarget) != nullptr;
+  });
+  if (portable) DYCL_TRY(runtime::check_layouts(plan, backends::kPortableTarget));
+  if (container.find(section::kDebug)) {
+    DYCL_ASSIGN(const runtime::ByteSpan debug, container.checked(section::kDebug));
+    DYCL_TRY(runtime::read_debug_info(debug));
+  }
+  return {};
+}
+
+// What the reader calls a damaged package is, for the writer, a program or artifacts that do not go together.
+Result<void> check_before_naming(const std::filesystem::path& path) {
+  auto checked = check_written(path);
+  if (checked) return {};
+  Error error = std::move(checked).error();
+  error.kind = ErrorKind::InvalidModel;
+  error.message = "the program cannot be packaged: " + error.message;
+  error.help.clear();
+  return error;
+}
+
+// What is inflated stays in memory as long as the program is loaded: artifacts of some size are rather mapped.
+std::uint32_t artifact_flags(const std::vector<backends::SubDnnArtifacts>& sub_dnns) {
+  constexpr std::uint64_t kMost = std::uint64_t{8} << 20;
+  std::uint64_t size = 0;
+  for (const backends::SubDnnArtifacts& sub_dnn : sub_dnns)
+    for (const backends::Artifact& artifact : sub_dnn.artifacts) size += artifact.bytes.size();
+  return runtime::kLazyChecksum | (size <= kMost ? std::uint32_t{runtime::kDeflated} : 0);
+}
+
+std::span<const std::uint8_t> as_bytes(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+Result<void> write_package(const ir::Program& outlined, const std::vector<backends::SubDnnArtifacts>& artifacts,
+                           const PackageOptions& options, const std::filesystem::path& path) {
+  DYCL_ASSIGN(Lowered lowered, lower(outlined, artifacts));
+  lowered.plan.producer = options.producer;
+  SectionContent weights{std::string(section::kWeights), runtime::kLazyChecksum, {}};
+  SectionContent artifact_bytes{std::string(section::kArtifacts), artifact_flags(artifacts), {}};
+  DYCL_ASSIGN(const auto weight_list, place_weights(outlined, lowered.weights, weights));
+  place_artifacts(artifacts, lowered.plan, artifact_bytes);
+
+  const Bytes plan = write_plan(lowered.plan);
+  const Bytes index = write_weight_index(weight_list);
+  DYCL_ASSIGN(const std::string metadata, metadata_json(outlined, options));
+  std::vector<SectionContent> sections = {
+      {std::string(section::kPlan), runtime::kDeflated, {plan}},
+      {std::string(section::kWeightIndex), runtime::kDeflated, {index}},
+      {std::string(section::kMetadata), runtime::kDeflated, {as_bytes(metadata)}},
+  };
+  Bytes debug;
+  if (options.debug_info) {
+    add_texts(outlined, options, lowered.debug);
+    debug = write_debug_info(lowered.debug);
+    sections.push_back(
+        {std::string(section::kDebug), runtime::kOptionalSection | runtime::kStrippable | runtime::kDeflated, {debug}});
+  }
+  sections.push_back(std::move(artifact_bytes));
+  sections.push_back(std::move(weights));
+  return write_container(sections, path, check_before_naming);
+}
+
+Result<void> strip_package(const std::filesystem::path& from, const std::filesystem::path& to) {
+  DYCL_ASSIGN(const runtime::Container container, runtime::Container::open(from));
+  std::vector<SectionContent> sections;
+  for (const runtime::Section& s : container.sections()) {
+    if (s.flags & runtime::kStrippable) continue;
+    DYCL_TRY(container.checked(s.name));
+    sections.push_back({s.name, s.flags, {s.bytes}});
+  }
+  return write_container(sections, to, [](const std::filesystem::path& path) { return check_written(path); });
+}
+
+}  // namespace dycl::package

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folders of src/ include what their layer allows (scripts/check_includes.py), and the script would say if not."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def check(src):
+    done = subprocess.run([sys.executable, ROOT / "scripts/check_includes.py", src], capture_output=True, text=True)
+    return done.returncode, done.stdout
+
+
+def plant(src, files):
+    for path, text in files.items():
+        (src / path).parent.mkdir(parents=True, exist_ok=True)
+        (src / path).write_text(text)
+
+
+def test_the_tree_keeps_its_layers():
+    assert check(ROOT / "src") == (0, "")
+
+
+@pytest.mark.parametrize("path, text, said", [
+    ("ir/guilty.cpp", '#include "passes/cse.h"\n', "ir/guilty.cpp includes passes/cse.h, which ir/ may not"),
+    ("runtime/guilty.h", '#include "ir/guilty.h"\n', "runtime/guilty.h includes ir/guilty.h, which runtime/ may not"),
+    ("new_folder/guilty.h", "", "new_folder/guilty.h: its folder is not in LAYERS"),
+    ("driver/guilty.cpp", 'const char* engine = "tvm";\n', 'driver/guilty.cpp names an engine that is not its own: "tvm"'),
+    ("backends/tvm/guilty.cpp", '#include "backends/ort/target.h"\n', "names an engine that is not its own: backends/ort/target.h"),
+    ("ir/guilty.h", '#include "ir/other.h"\n', "headers include each other: ir/guilty.h -> ir/other.h -> ir/guilty.h"),
+])
+def test_a_planted_violation_is_named(tmp_path, path, text, said):
+    plant(tmp_path, {"passes/cse.h": "", "ir/guilty.h": "", "backends/ort/target.h": "", "ir/other.h": '#include "ir/guilty.h"\n'})
+    assert check(tmp_path) == (0, "")
+    plant(tmp_path, {path: text})
+    code, output = check(tmp_path)
+    assert code == 1 and said in output
+
+
+def test_the_table_of_back_ends_names_engines(tmp_path):
+    plant(tmp_path, {"backends/ort/compile.h": "", "backends/backend.cpp": '#include "backends/ort/compile.h"\nauto n = "ort";\n',
+                     "backends/ort/compile.cpp": 'auto n = "ort";\n', "backends/backend.h": '// "ort", say\n'})
+    assert check(tmp_path) == (0, "")
