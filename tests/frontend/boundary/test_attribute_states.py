@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults found by generated programs and real models, in attributes kept from call to call."""
+"""Attributes kept from call to call: what they hold, and what is written to them on some paths."""
 
 import pytest
 import torch
@@ -228,3 +228,39 @@ class ReplacesWhatItAppendedTo(torch.nn.Module):
 
 def test_a_list_appended_to_and_replaced():
     check(ReplacesWhatItAppendedTo, [(T(1, 2),), (T(-3, -2),), (T(3, 4),), (T(-5, -6),), (T(-5, -7),)])
+
+
+def positive(x):
+    return x.sum() > 0
+
+
+class Adds(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(2))
+        self.steps = 0
+
+    def forward(self, x):
+        self.total.add_(x)
+        self.steps += 1
+        return self.total * self.steps if positive(x) else x
+
+
+def test_a_buffer_that_was_replaced_between_calls():
+    eager, subject = Adds(), Adds()
+    program = dycl.compile(subject, (T(1, 2),))
+    for new in (None, T(7, 7), None, T(5, 5)):
+        for model in (eager, subject) if new is not None else ():
+            model.total = new.clone()
+        assert torch.equal(eager(T(1, 2)), program(T(1, 2))) and torch.equal(eager.total, subject.total)
+    subject.double()
+    with pytest.raises(RuntimeError, match="f64"):
+        program(T(1, 2))
+
+
+def test_a_counter_beyond_64_bits():
+    subject = Adds()
+    program = dycl.compile(subject, (T(1, 2),))
+    subject.steps = 2**70
+    with pytest.raises(OverflowError):
+        program(T(1, 2))

@@ -9,6 +9,9 @@ from torch import nn
 
 import dycl
 from tests.frontend.support.compare import differences
+from tests.frontend.support.harness import T, check
+
+V = [(T(1, 2, 3),), (T(-1, 2, -3),), (T(0, 0, 0),), (T(5, -7, 2),), (T(-4, -5, -6),), (T(2.5, -0.5, 1.5),)]
 
 
 class Counters(nn.Module):
@@ -133,7 +136,8 @@ def test_others_entries_of_a_dict_stay():
     program = dycl.compile(model, (torch.ones(2),))
     model.notes["of another"] = 7
     program(torch.ones(2))
-    assert model.notes["of another"] == 7 and model.notes["calls"] == 1 and torch.equal(model.notes["last"], torch.ones(2))
+    assert (model.notes["of another"] == 7 and model.notes["calls"] == 1
+            and torch.equal(model.notes["last"], torch.ones(2)))
 
 
 def count_positive(x):
@@ -174,3 +178,50 @@ def test_a_dict_that_is_cleared_is_refused_or_cleared():
     model.cache["old"] = 1
     program(torch.ones(2))
     assert list(model.cache) == ["x"]
+
+
+def _remembering(initial, body):
+    class Remembering(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kept = initial()
+
+        def forward(self, x):
+            result = body(self.kept, x)
+            return x * 2 + result if x.sum() > 0 else x - result
+
+    return Remembering
+
+
+def _then(result, change):
+    change()
+    return result
+
+
+READS = {
+    "truth of a dict": (dict, lambda c, x: _then(0 if c else 1, lambda: c.update(k=1))),
+    "sum": (lambda: [0], lambda c, x: _then(sum(c), lambda: c.append(1))),
+    "concatenation": (lambda: [0], lambda c, x: _then(len(c + [1]), lambda: c.append(1))),
+    "pop": (lambda: list(range(9)), lambda c, x: c.pop()),
+    "insert": (list, lambda c, x: _then(1, lambda: c.insert(0, 1))),
+    "an iterator": (lambda: iter([1, 2, 3, 4]), lambda c, x: next(c)),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_containers_read_and_changed(name):
+    if isinstance(READS[name][0](), list):
+        check(_remembering(*READS[name]), V + V)
+        return
+    with pytest.raises(dycl.CompileError) as caught:
+        dycl.compile(_remembering(*READS[name])().eval(), V[0])
+    assert caught.value.kind in ("state.type", "iterator")
+
+
+def test_an_element_of_a_list_compared_and_changed():
+    check(_remembering(lambda: [0], lambda c, x: _then(1 if c == [0] else 2,
+                                                       lambda: c.__setitem__(0, 5 if x[0] > 0 else 0))), V)
+
+
+def test_containers_that_are_only_added_to():
+    check(_remembering(list, lambda c, x: _then(1, lambda: c.append(x) if x[0] > 0 else c.extend([x, 1]))), V)

@@ -86,5 +86,31 @@ def test_the_same_contents():
     nan, tensor = math.nan, T(1, math.nan)
     assert same([1, {"a": (nan, tensor)}], [1, {"a": (float("nan"), tensor.clone())}])
     assert same(Held(nan), Held(nan)) and not same(Held(1), Held(2))
-    for a, b in ((0.0, -0.0), (1, True), (1, 1.0), (T(1), T(1).double()), ({"a": 1, "b": 2}, {"b": 2, "a": 1}), (nn.ReLU(), nn.ReLU())):
+    for a, b in ((0.0, -0.0), (1, True), (1, 1.0), (T(1), T(1).double()), ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+                 (nn.ReLU(), nn.ReLU())):
         assert not same(a, b)
+
+
+class Plain:
+    def __init__(self, **attributes):
+        self.__dict__.update(attributes)
+
+
+def positive(x):
+    return x.sum() > 0
+
+
+def test_containers_among_the_arguments_are_given_back_themselves():
+    def model(x, rows, o):
+        o.rows = rows
+        if positive(x):
+            rows.append(x * 2)
+            return o
+        return {"rows": rows, "again": [rows, o]}
+
+    program = dycl.compile(model, (T(1, 2), [T(0, 0)], Plain(x=T(1, 1))))
+    rows, o = [T(5, 5)], Plain(x=T(1, 1))
+    assert program(T(1, 2), rows, o) is o and o.rows is rows and len(rows) == 2
+    rows, o = [T(5, 5)], Plain(x=T(1, 1))
+    found = program(T(-1, -2), rows, o)
+    assert found["rows"] is rows and found["again"][0] is rows and found["again"][1] is o and len(rows) == 1

@@ -79,7 +79,8 @@ def described(value):
         found.append(described(value.args))
     found += [getattr(value, name, None) for name in ("maxlen", "default_factory")]
     found += [(k, described(x)) for k, x in getattr(value, "__dict__", {}).items()]
-    found += [(k, described(getattr(value, k))) for base in type(value).__mro__ for k in getattr(base, "__slots__", ()) if hasattr(value, k)]
+    found += [(k, described(getattr(value, k))) for base in type(value).__mro__
+              for k in getattr(base, "__slots__", ()) if hasattr(value, k)]
     return found
 
 
@@ -138,7 +139,8 @@ def test_deepcopy_of_containers_of_the_standard_library():
         third.append(3)
         if x[0] > 0:
             first["a"][0] = x * 2
-        return first["a"][0], second["a"][0], sorted(second), list(third), copy.deepcopy(collections.OrderedDict(b=1, a=2)), copy.deepcopy({1, 2})
+        return (first["a"][0], second["a"][0], sorted(second), list(third),
+                copy.deepcopy(collections.OrderedDict(b=1, a=2)), copy.deepcopy({1, 2}))
 
     check(program, [UP, DOWN])
 
@@ -306,3 +308,13 @@ def test_attributes_of_texts_are_not_lost():
 
     with pytest.raises(dycl.CompileError, match="a Label with attributes"):
         dycl.compile(program, (UP,))
+
+
+def positive(x):
+    return x.sum() > 0
+
+
+def test_equal_keys_of_different_types_in_results():
+    program = dycl.compile(lambda x: {1: x} if positive(x) else {True: x}, (T(1, 2),))
+    assert [*program(T(1, 2))] == [1] and type([*program(T(1, 2))][0]) is int
+    assert type([*program(T(-1, -2))][0]) is bool

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). Calls: functions, closures, defaults, decorators, classes, properties, recursion, nested modules, hooks."""
+"""Calls: functions, closures, defaults, decorators, classes, properties, recursion, nested modules, hooks.
+
+PYTEST_DONT_REWRITE (the machine reads these programs as they are written).
+"""
 
 import functools
 import operator
@@ -12,6 +15,7 @@ from tests.frontend.support.harness import Call, Cases, I, T, check, factory
 
 case = Cases()
 POS, NEG, MIX = T(1.0, 2.0, 3.0, 0.5), T(-1.0, -2.0, -3.0, -0.5), T(-4.0, 1.0, 2.0, -1.5)
+INPUTS = [T(1.0, 2.0, 3.0), T(-1.0, 2.0, -3.0), T(0.0, 0.0, 0.0), T(5.0, -7.0, 2.0), T(0.7, -0.5, 1.5)]
 
 
 def helper(t, scale=2.0, *, shift=0.0):
@@ -601,6 +605,19 @@ def apply_function_of_autograd():
 
 case(POS, NEG)(apply_function_of_autograd)
 
+def _take(x, y=0, z=0):
+    return x + y * z
+
+
+@case(*INPUTS)
+def arguments_twice(x):
+    extra = {"z": 1} if x[0] > 0 else {"y": 2}
+    try:
+        return _take(x, **{"z": 3}, **extra)
+    except TypeError as error:
+        return str(error)
+
+
 test_calls = case.test()
 
 
@@ -623,6 +640,7 @@ class CallsScripted(nn.Module):
 
 
 def test_scripted_functions_are_followed():
-    program = check(factory(CallsScripted), [(T([[1, 2, 3, 4], [0, 1, 1, 1]]),), (T([[-1, -2, -3, -4], [-1, 0, 0, 0]]),),
-                                             (T([[-1, 0, 0, 0]]),)], by_result=True, dynamic_dims={"x": {0: "n"}})
+    program = check(factory(CallsScripted),
+                    [(T([[1, 2, 3, 4], [0, 1, 1, 1]]),), (T([[-1, -2, -3, -4], [-1, 0, 0, 0]]),),
+                     (T([[-1, 0, 0, 0]]),)], by_result=True, dynamic_dims={"x": {0: "n"}})
     assert not program.report()["warnings"]

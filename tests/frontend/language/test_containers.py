@@ -5,14 +5,18 @@ PYTEST_DONT_REWRITE (the machine reads these programs as they are written).
 """
 
 import collections
+import copy
+import dataclasses
 from typing import NamedTuple
 
 import torch
 
-from tests.frontend.support.harness import Cases, I, T
+from tests.frontend.support.harness import Call, Cases, I, T
 
 case = Cases()
 POS, NEG, MIX = T(1.0, 2.0, 3.0, 0.5), T(-1.0, -2.0, -3.0, -0.5), T(-4.0, 1.0, 2.0, -1.5)
+V = [(T(1, 2, 3),), (T(-1, 2, -3),), (T(0, 0, 0),), (T(5, -7, 2),)]
+Pair = collections.namedtuple("Pair", "a b")
 
 
 # ------------------------------------------------------------------------------------------------ lists
@@ -344,6 +348,58 @@ def frozen_set_and_deque(x):
     if x.sum() > 0:
         q.appendleft(x + 2)
     return len(f), list(q), q[0]
+
+
+@dataclasses.dataclass
+class Data:
+    a: object
+    b: int = 3
+
+
+@case(*V)
+def structures(x):
+    if x[0] > 0:
+        return Pair(x, 1), {"b": 1, "a": x}, None, [x, x], x.shape
+    return Data(x, b=int(x[1])), {"a": x, "b": 1.0}, (x,), {1, 2}, torch.Size([int(x[0] > 0)])
+
+
+@case(*V)
+def containers(x):
+    shared = [1, 2]
+    pair = [shared] * 2
+    pair[0].append(3)
+    d = {"a": 1, "b": 2}
+    for k in list(d):
+        if x[0] > 0:
+            del d[k]
+    d.update(c=3)
+    return pair, d, copy.deepcopy([x, shared])
+
+
+@case(*V)
+def groups_by_sign(x):
+    groups = collections.defaultdict(list)
+    for i in range(3):
+        groups["p" if x[i] > 0 else "n"].append(i)
+    return dict(groups)
+
+
+@case(*V, values=True)
+def places_of_run_time(x):
+    queue = collections.deque([1, 2, 3], maxlen=2)
+    queue.append(int(x[0]))
+    numbers = list(range(5))
+    del numbers[int(abs(x[0])) % 5]
+    numbers[1:3] = [7]
+    return list(queue), numbers
+
+
+@case(Call({"a": T(1, 2), "b": [T(3), 5]}, k=T(2)), Call({"a": T(-1, 2), "b": [T(3), 5]}, k=T(2)))
+def arguments_that_are_containers(d, *, k):
+    if d["a"][0] > 0:
+        d["c"] = d["a"] * k
+        d["b"].append(d["b"][0])
+    return d["a"] + d["b"][0] * d["b"][1], len(d)
 
 
 test_containers = case.test()

@@ -5,6 +5,7 @@ PYTEST_DONT_REWRITE (the machine reads these programs as they are written).
 """
 
 import contextlib
+import math
 import warnings
 
 import torch
@@ -14,6 +15,7 @@ from tests.frontend.support.harness import Cases, I, T
 
 case = Cases()
 POS, NEG, MIX = T(1.0, 2.0, 3.0, 0.5), T(-1.0, -2.0, -3.0, -0.5), T(-4.0, 1.0, 2.0, -1.5)
+V = [(T(1, 2, 3),), (T(-1, 2, -3),), (T(0, 0, 0),), (T(5, -7, 2),)]
 
 
 class Found(Exception):
@@ -398,6 +400,58 @@ def variables_that_inner_functions_use(x):
     except UnboundLocalError:
         told.append("twice")
     return told
+
+
+@case(*V)
+def exceptions_as_control_flow(x):
+    r = []
+    try:
+        if x[0] > 0:
+            raise ValueError(int(x[0]))
+    except ValueError as e:
+        r.append(e.args[0] + 1)
+    else:
+        r.append(-1)
+    finally:
+        x = x + 1
+    for i in range(3):
+        try:
+            if x[i] < 0:
+                continue
+            if x[i] == 0:
+                break
+        finally:
+            r.append(i)
+    else:
+        r.append("else")
+    try:
+        r.append(10 // int(x[1]))
+        r.append([1, 2, 3][int(x[0])])
+        r.append({1: "a", 6: "b"}[int(x[0])])
+    except (ZeroDivisionError, LookupError) as e:
+        r.append(type(e).__name__)
+    return r, x
+
+
+@case(*V)
+def raises_by_path(x):
+    if x[0] < 0:
+        raise IndexError("negative")
+    if x[0] == 0:
+        raise NotImplementedError
+    assert x[1] > 0, "second"
+    return math.sqrt(x[0].item())
+
+
+@case(*V)
+def unbound(x):
+    for i in range(3):
+        if x[i] < 0:
+            w = i
+    try:
+        return w
+    except UnboundLocalError:
+        return -1
 
 
 test_exceptions = case.test()

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). Loops: while on tensors, for with break/continue/else, runtime bounds, what loops carry."""
+"""Loops: while on tensors, for with break/continue/else, run-time bounds, what loops carry.
+
+PYTEST_DONT_REWRITE (the machine reads these programs as they are written).
+"""
 
 import itertools
 
@@ -10,6 +13,7 @@ from tests.frontend.support.harness import Cases, I, T, check, factory
 
 case = Cases()
 POS, NEG, MIX = T(1.0, 2.0, 3.0, 0.5), T(-1.0, -2.0, -3.0, -0.5), T(-4.0, 1.0, 2.0, -1.5)
+V = [(T(1, 2, 3),), (T(-1, 2, -3),), (T(0, 0, 0),), (T(5, -7, 2),)]
 
 
 @case(T(1.0), T(7.0), T(100.0), T(0.01))
@@ -615,6 +619,25 @@ def loop_invariant_tensor_and_module_constant(x):
     while w.sum() < x:
         w = w + torch.ones(3)
     return w
+
+
+@case(*V)
+def loops_by_data(x):
+    n, s, out = int(x[0]), 0, []
+    for i in range(n):
+        s += i
+    a, b = 0, 1
+    while a < x.abs().sum():
+        a, b = b, a + b
+    k = abs(n)
+    while k > 0:
+        out.append(k)
+        k //= 2
+    best = None
+    for i, v in enumerate(x):
+        if best is None or v > best:
+            best, place = v, i
+    return s, a, b, out, best, place
 
 
 test_loops = case.test()

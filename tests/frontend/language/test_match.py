@@ -10,6 +10,7 @@ from tests.frontend.support.harness import Cases, I, T
 
 case = Cases()
 POS, NEG, MIX = T(1.0, 2.0, 3.0, 0.5), T(-1.0, -2.0, -3.0, -0.5), T(-4.0, 1.0, 2.0, -1.5)
+V = [(T(1, 2, 3),), (T(-1, 2, -3),), (T(0, 0, 0),), (T(5, -7, 2),)]
 
 
 @case(I(0), I(1), I(2), I(5), I(-3), paths=5)
@@ -61,6 +62,19 @@ def match_on_strings(x):
             return x * 2
         case "slow" | "slower":
             return x - 1
+
+
+@case(*V)
+def matched(x):
+    match (int(x[0]), "k"):
+        case (1, _):
+            return "one"
+        case (n, "k") if n < 0:
+            return n
+        case (0, k):
+            return k, x
+        case _:
+            return [x]
 
 
 test_match = case.test()

@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). Numbers read from tensors: item/int/float/bool/tolist/numpy, arithmetic on them, text made of them."""
+"""Numbers read from tensors: item/int/float/bool/tolist/numpy, arithmetic on them, strings made of them.
+
+PYTEST_DONT_REWRITE (the machine reads these programs as they are written).
+"""
 
 import math
 
 import numpy as np
 import torch
-from torch import nn
+import torch.nn.functional as F
 
-from tests.frontend.support.harness import Cases, I, T, refused
+from tests.frontend.support.harness import Cases, I, T, check
 
 case = Cases()
 POS, NEG, MIX = T(1.0, 2.0, 3.0, 0.5), T(-1.0, -2.0, -3.0, -0.5), T(-4.0, 1.0, 2.0, -1.5)
 INTS = [I(n) for n in (7, -7, 0, 3, -1)]
 PAIRS = [(I(a), I(b)) for a, b in ((7, 3), (-7, 3), (7, -3), (-7, -3), (6, 2))]
 FLOATS = [T(v) for v in (7.5, -7.5, 0.0, 2.5, -0.25)]
+Z = [(I(7, 3, -2),), (I(-7, 1, 2),), (I(0, 5, -5),), (I(2**31, 3, 2),)]
+BYTES = [(torch.tensor([250, 3, 255], dtype=torch.uint8),), (torch.tensor([0, 1, 2], dtype=torch.uint8),)]
+NAN, INF = float("nan"), float("inf")
+N = [(T(1, 2, 3),), (T(NAN, 2, -3),), (T(INF, 0, NAN),), (T(-INF, -0.0, 2),), (T(-0.0, 0.0, NAN),)]
+V = [(T(1, 2, 3),), (T(-1, 2, -3),), (T(0, 0, 0),), (T(5, -7, 2),)]
 
 
 @case(*INTS, values=True)
@@ -42,7 +50,8 @@ def int_division_and_modulo(a, b):
     return a // b, a % b, divmod(a, b), a / b, -a // b, a // 2, a % -4, 17 // b, 17 % b
 
 
-@case(*[(T(a), T(b)) for a, b in ((7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (-7.5, -2.0), (1.0, 0.25))], values=True, paths=5)
+@case(*[(T(a), T(b)) for a, b in ((7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (-7.5, -2.0), (1.0, 0.25))], values=True,
+      paths=5)
 def float_division_and_modulo(a, b):
     a, b = a.item(), b.item()
     return a // b, a % b, a / b, divmod(a, b), math.fmod(a, b), a // 1, -a % 3
@@ -239,7 +248,7 @@ def merged_scalars(x):
     if x.sum() > 0:
         k, f, b, s = 1, 0.5, True, "p"
     else:
-        k, f, b, s = 2, 1.5, False, "n"
+        k, f, b, s = 2, 1.5, False, "n"  # noqa: F841
     return k + 1, f * k, b, not b, k * x
 
 
@@ -328,4 +337,71 @@ def float_of_string_and_constants(x):
     return -x, limit
 
 
+@case(*Z, paths=1)
+def integers(x):
+    a, b = int(x[0]), int(x[1])
+    y = x.to(torch.int32)
+    return (x // 3, x % 3, x // -3, x % -3, torch.fmod(x, 3), torch.div(x, -3, rounding_mode="floor"), x << 2, x >> 1,
+            ~x, x & 5, a // b, a % b, -a // b, a % -b, divmod(a, -b), a / b, a >> 1, a & 3, ~a, y * 1000000,
+            y.to(torch.uint8), y.to(torch.int8), x.int() + 2147483647, x.char() + 100, x.sum(), x.cumsum(0), x / 2,
+            a == float(a))
+
+
+@case(*BYTES, paths=1)
+def bytes_(x):
+    return (x + 10, x - 5, x * 2, -x, x // 3, x % 7, ~x, x >> 1, x / 3, x.sum(), x.cumsum(0), x.max(), x + 1.5,
+            x + True, x * torch.tensor(300), torch.cat([x, x.int()]), x.to(torch.int8), torch.maximum(x, x.flip(0)),
+            x.clamp(5, 250))
+
+
+@case(*N, paths=1)
+def nan_and_zero(x):
+    a, b = x[0].item(), x[1].item()
+    return (x.max(), x.argmin(), x.sort()[0], torch.maximum(x, x.flip(0)), x.clamp(0, 1), x == x, torch.sign(x),
+            x.round(), x.trunc(), max(a, b), min(a, b), a < b, a != a, a * 0, (a > b) - (a < b), bool(x[0]), not a,
+            x.softmax(0), F.gelu(x.clamp(-9, 9)), torch.where(x > 0, x.log(), x / 0), x.nansum(), torch.nan_to_num(x),
+            x.any(), x.count_nonzero())
+
+
+@case((T(0.5, 1.5, 2.5),), (T(-0.5, -1.5, 3.5),), paths=1)
+def halves_to_even(x):
+    a, b, c = x.tolist()
+    return (x.round(), round(a), round(b), round(c), int(a), math.floor(b), math.ceil(c), a // 1, b % 1, divmod(c, 2),
+            -a // 2)
+
+
+@case(*V, paths=1)
+def promotion(x):
+    a = int(x[0])
+    return (x.long() / 2, x.long() * 2.5, x.bool() + 1, x.int() + x.long(), x.int() * x.half(),
+            torch.tensor(2.0, dtype=torch.float64) * x, a * torch.ones(2, dtype=torch.int32),
+            x[0].item() * torch.ones(2, dtype=torch.int64), (x[0] > 0).item() * x, a - x, torch.tensor([a, 1.5]),
+            torch.full((2,), a), torch.full((2,), bool(a)), torch.tensor(3) + x, x.half() + x.bfloat16())
+
+
+@case(*V)
+def chains_and_walrus(x):
+    log = []
+
+    def told(v):
+        log.append(v)
+        return v
+
+    r = told(0) < told(x[0].item()) < told(2)
+    first, *rest, last = x.unbind()
+    return (r, len(log), (y := x.sum()), y * 2, x[0].item() or "zero", x[0].item() and "some", len(rest), first + last,
+            0 < x[0] < 3)
+
+
 test_scalars = case.test()
+
+
+def rounded(x):
+    y = float(x)
+    return round(y, 2), round(y * 10, 1), round(y, 0), round(int(x), 1)
+
+
+def test_round_to_digits():
+    """Decimal rounding, as Python's: 0.15 is a little less than 3/20, 2.5 is a tie."""
+    values = [0.15, 2.675, 1.005, -0.004, 2.5, 0.125, -1e-9, 123456.785, 0.285, 1e6 + 0.045, 5e-324]
+    check(rounded, [(torch.tensor(v, dtype=torch.float64),) for v in values], paths=1)

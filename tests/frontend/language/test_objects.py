@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dataclasses and objects of the user's classes.
+"""Objects of the user's classes: attributes, properties, descriptors, special methods, state over several calls.
 
 PYTEST_DONT_REWRITE (the machine reads these programs as they are written).
 """
@@ -9,12 +9,17 @@ import dataclasses
 import enum
 from typing import Optional
 
+import pytest
 import torch
+from torch import nn
 
-from tests.frontend.support.harness import Cases, T
+import dycl
+from tests.frontend.support.harness import Cases, T, check
 
 case = Cases()
 POS, NEG, MIX = T(1.0, 2.0, 3.0, 0.5), T(-1.0, -2.0, -3.0, -0.5), T(-4.0, 1.0, 2.0, -1.5)
+V = [(T(1, 2, 3),), (T(-1, 2, -3),), (T(0, 0, 0),), (T(5, -7, 2),)]
+SIX = [(T(1, 2, 3),), (T(-1, 2, -3),), (T(0, 0, 0),), (T(5, -7, 2),), (T(-4, -5, -6),), (T(2.5, -0.5, 1.5),)]
 
 
 @dataclasses.dataclass
@@ -169,4 +174,219 @@ def attribute_deleted_in_one_arm(x):
     return hasattr(n, "next")
 
 
+class Vec:
+    def __init__(self, t):
+        self.t = t
+
+    def __add__(self, o):
+        return Vec(self.t + (o.t if isinstance(o, Vec) else o))
+
+    __radd__ = __add__
+
+    def __eq__(self, o):
+        return bool((self.t == o.t).all())
+
+    def __len__(self):
+        return int((self.t > 0).sum())
+
+    def __contains__(self, v):
+        return bool((self.t == v).any())
+
+    def __iter__(self):
+        return iter(self.t)
+
+    def __lt__(self, o):
+        return bool(self.t.sum() < o.t.sum())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.t = self.t * 0
+        return True
+
+
+@case(*V)
+def special_methods(x):
+    a, b = Vec(x), 3 + Vec(-x)
+    with Vec(x) as v:
+        if x[0] > 0:
+            raise ValueError
+        v.t = v.t + 1
+    return len(a), 2.0 in a, a == b, [e * 2 for e in a], min([a, b]).t, sorted([a, b])[0].t, v.t, [a].index(a), bool(a)
+
+
+@case(*V, *V)
+class Remembers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.zeros(3))
+        self.table = {"n": 0, "t": torch.zeros(3)}
+        self.mode, self.last, self.calls = "a", None, 0
+
+    def forward(self, x):
+        self.calls += 1
+        previous, self.last = self.last, x
+        self.b += x
+        if self.b.sum() > 3:
+            self.b.zero_()
+        if x[0] > 0:
+            self.table["n"] += 1
+            self.table["t"] = self.table["t"] + x
+            self.mode = {"a": "b", "b": "c", "c": "a"}[self.mode]
+        change = x if previous is None else x - previous
+        return self.b, self.table["t"] * self.table["n"], change * ord(self.mode), self.calls
+
+
+@case(*V)
+class Overrides(nn.Module):
+    factor = 3
+
+    def __init__(self):
+        super().__init__()
+        self.n, self._v = 0, 1.0
+
+    def __getattr__(self, name):
+        return 42 if name == "magic" else super().__getattr__(name)
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, int(value) if name == "n" else value)
+
+    @property
+    def v(self):
+        return self._v
+
+    @v.setter
+    def v(self, value):
+        self._v = value + 1
+
+    def forward(self, x):
+        if x[0] > 0:
+            self.n, self.v = self.n + 1.0, x[0].item()
+        else:
+            self.v = self.v * 2
+        return x * self.magic + self.n * self.factor, self.v
+
+
+@case(*V)
+class Hooked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(3))
+        self.layers[1].register_forward_hook(lambda m, i, o: o * 2 if o.sum() > 0 else None)
+        self.layers[1].register_forward_pre_hook(lambda m, i: (i[0] + 1,))
+
+    def forward(self, x):
+        return self.layers[int(x[0]) % 3](x), self.layers[1](x)
+
+
 test_objects = case.test()
+
+
+class Doubling:
+    def __set_name__(self, owner, name):
+        self.name = "_" + name
+
+    def __get__(self, instance, owner=None):
+        return getattr(instance, self.name)
+
+    def __set__(self, instance, value):
+        setattr(instance, self.name, value * 2)
+
+
+class Described(nn.Module):
+    value = Doubling()
+
+    def __init__(self):
+        super().__init__()
+        self._value = 0.5
+
+    def forward(self, x):
+        if x[0] > 0:
+            self.value = x[0].item()
+        elif x[0] < -2:
+            self.value = self.value + 1.0
+        return self.value * x
+
+
+def test_a_descriptor_in_python_that_sets():
+    check(Described, SIX)
+
+
+def deleted_property(x):
+    class Holder:
+        def __init__(self):
+            self.log = []
+
+        @property
+        def value(self):
+            return self.log[-1]
+
+        @value.deleter
+        def value(self):
+            self.log.append("deleted")
+
+    holder = Holder()
+    holder.log.append("made")
+    if x[0] > 0:
+        del holder.value
+    return holder.value, holder.log
+
+
+def test_a_property_that_is_deleted():
+    check(deleted_property, SIX)
+
+
+class Shared:
+    count = 0
+
+    @classmethod
+    def bump(cls):
+        cls.count += 1
+
+
+def class_written_in_a_call(x):
+    if x[2] > 0:
+        Shared.bump()
+    return Shared.count
+
+
+def test_a_class_that_a_call_changes():
+    with pytest.raises(dycl.CompileError) as caught:
+        dycl.compile(class_written_in_a_call, SIX[0])
+    assert caught.value.kind == "class-attribute"
+    assert Shared.count == 0
+
+
+class Table:
+    """A mapping that is no dict; its iteration gives pairs of letters, not of keys and values."""
+
+    def __init__(self, entries):
+        self.entries = entries
+
+    def keys(self):
+        return self.entries.keys()
+
+    def __getitem__(self, key):
+        return self.entries[key]
+
+    def __iter__(self):
+        return iter(self.entries)
+
+
+def doubled(ab, cd=0):
+    return ab * 2 + cd
+
+
+def mappings(x):
+    if x.sum() > 0:
+        table = Table({"ab": x})
+    else:
+        table = Table({"ab": -x})
+    updated = {"cd": x}
+    updated.update(table, ef=x + 1)
+    return dict(table)["ab"], dict(table, cd=x)["cd"], {**table}["ab"], doubled(**table), doubled(*(), **table), updated
+
+
+def test_mappings_that_are_no_dicts():
+    check(mappings, [(T(1, 2),), (T(-3, 1),)])

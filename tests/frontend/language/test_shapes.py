@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). Shapes that depend on data, runtime integers as index and bound, dimensions declared dynamic; engines' layers."""
+"""Shapes that depend on data, run-time integers as index and bound, dimensions declared dynamic; engines' layers.
+
+PYTEST_DONT_REWRITE (the machine reads these programs as they are written).
+"""
 
 import math
 
@@ -14,6 +17,7 @@ from tests.frontend.support.harness import Cases, I, T, factory
 case = Cases()
 POS, NEG, MIX = T(1.0, 2.0, 3.0, 0.5), T(-1.0, -2.0, -3.0, -0.5), T(-4.0, 1.0, 2.0, -1.5)
 GRID = torch.arange(12.0).view(3, 4) - 5
+V = [(T(1, 2, 3),), (T(-1, 2, -3),), (T(0, 0, 0),), (T(5, -7, 2),)]
 
 
 def rand(*shape, seed=0, scale=1.0):
@@ -309,15 +313,17 @@ layer("rms_norm", lambda: Gated(nn.RMSNorm(4)), *SEQ)
 layer("group_norm", lambda: Gated(nn.GroupNorm(1, 3)), *IMG)
 layer("batch_norm", lambda: Gated(nn.BatchNorm2d(3)), *IMG)
 layer("conv", lambda: Gated(nn.Conv2d(3, 4, 3, padding=1)), *IMG)
-layer("conv_stack", lambda: Gated(nn.Sequential(nn.Conv2d(3, 4, 3, stride=2), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
-                                                nn.AdaptiveAvgPool2d(1), nn.Flatten())), *IMG)
+layer("conv_stack",
+      lambda: Gated(nn.Sequential(nn.Conv2d(3, 4, 3, stride=2), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
+                                  nn.AdaptiveAvgPool2d(1), nn.Flatten())), *IMG)
 layer("conv_transpose", lambda: Gated(nn.ConvTranspose2d(3, 2, 2, stride=2)), *IMG)
 layer("gelu_silu", lambda: Gated(nn.Sequential(nn.GELU(), nn.SiLU(), nn.Hardswish())), *SEQ)
 layer("upsample", lambda: Gated(nn.Upsample(scale_factor=2, mode="bilinear")), *IMG)
 layer("dropout_in_eval", lambda: Gated(nn.Dropout(0.5)), *SEQ)
 layer("pixel_shuffle", lambda: Gated(nn.PixelUnshuffle(2)), *IMG)
 layer("embedding", lambda: Gated(nn.Embedding(9, 4), lambda y: y[0]), I(0, 3), I(8, 1), I(4, 4), I(2, 2))
-layer("embedding_bag", lambda: Gated(nn.EmbeddingBag(9, 4)), *[torch.tensor([[a, b]]) for a, b in ((0, 3), (8, 1), (4, 4), (2, 2))])
+layer("embedding_bag", lambda: Gated(nn.EmbeddingBag(9, 4)),
+      *[torch.tensor([[a, b]]) for a, b in ((0, 3), (8, 1), (4, 4), (2, 2))])
 
 
 class SelfAttention(nn.Module):
@@ -359,6 +365,41 @@ def sine_position_table(x):
     if x.sum() > 0:
         return x + table
     return x - table
+
+
+@case(*V)
+def shapes_by_data(x):
+    y, z = x[x > 0], x[x < 0]
+    if y.numel() == 0:
+        return x.sum(), z
+    out = torch.zeros(3)
+    at = (x > 0).nonzero(as_tuple=True)[0]
+    out[at] = x[at] * 2
+    while y.shape[0] > 1:
+        y = y[1:] + y[:-1]
+    return y, torch.cat([z, y]), out, len(at), y[:, None] * z[None, :]
+
+
+@case((torch.ones(4, 3),), (-torch.ones(6, 3),), (torch.ones(1, 3),), dynamic_dims={"x": {0: "N"}})
+def extents_of_run_time(x):
+    h, n = torch.zeros(3), x.shape[0] // 2
+    for row in x:
+        h = torch.tanh(h + row)
+    if n > 2:
+        return h, n
+    return h, x[:n].sum(0) - x[n:].sum(0), n / 3, -n // 3, tuple(x.shape), x.size()
+
+
+@case((torch.zeros(0, 3),), (torch.zeros(0, 3),), paths=1)
+def nothing(x):
+    return (x.sum(0), x.sum(1), x @ torch.ones(3, 2), x.softmax(1), x.amax(1), x.mean(), x.any(), x.all(),
+            torch.cat([x, x]))
+
+
+@case((T(3),), (T(-2),), paths=1)
+def without_dimensions(x):
+    return (x.item(), x.max(), x.argmax(), x[None], x.view(1), x.expand(2), x.sort()[0], x.cumsum(0), x.softmax(0),
+            x[...], x.flatten())
 
 
 test_shapes = case.test()

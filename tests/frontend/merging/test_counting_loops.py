@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`for _ in range(n)` with an exit that the run takes becomes a loop: nobody reads the numbers, so the iterations are alike."""
+"""`for _ in range(n)` with an exit decided at run time becomes a loop, as nobody reads the counter."""
 
 import torch
 from torch import nn
@@ -125,3 +125,16 @@ def test_loops_that_the_run_does_not_leave_stay_unrolled():
 
 def test_what_differs_from_iteration_to_iteration():
     check(layers_taken_in_turn, [(T(1, 2, 3),), (T(-3, 2, 0),), (T(90, -90, 1),), (T(0, 0, 0),)])
+
+
+def long_range(x):
+    for i in range(1000):
+        x = x * 0.9
+        if x.abs().max() < 0.1:
+            break
+    return x, i
+
+
+def test_a_long_range_becomes_a_loop():
+    program = check(long_range, [(T(1, 2),), (T(0.01, 0.02),)])
+    assert program.report()["blocks"] < 20

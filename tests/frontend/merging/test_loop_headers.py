@@ -11,7 +11,6 @@ from torch import nn
 import dycl
 from dycl.frontend.capture import capture
 from dycl.frontend.options import Options
-
 from tests.frontend.support.harness import T, check
 
 
@@ -296,7 +295,8 @@ def alternating(x):
 def test_states_of_several_kinds():
     """A loop whose variable is nothing until it is something: a header for each kind, no unrolled copies."""
     torch.manual_seed(0)
-    inputs = [torch.randn(150, 3), torch.rand(150, 3), -torch.rand(150, 3), torch.randn(150, 3), torch.rand(150, 3) * 0.4]
+    inputs = [torch.randn(150, 3), torch.rand(150, 3), -torch.rand(150, 3), torch.randn(150, 3),
+              torch.rand(150, 3) * 0.4]
     for f in (best_so_far, forgets, sometimes_bound):
         program = check(f, inputs)
         assert program.ir_text.count("loop") < 60, f.__name__
@@ -340,4 +340,21 @@ def test_a_loop_that_a_counter_ends_is_unrolled():
 
     check(f, [(T(1.0, 2.0),), (T(60.0, 2.0),), (T(300.0, 2.0),)])
     captured = capture(f, (T(1.0, 2.0),), {}, Options())
-    assert sum("mul" in str(n.target) for block in captured.graph.reachable_blocks() for n in block.nodes if hasattr(n, "target")) == 3
+    assert sum("mul" in str(n.target) for block in captured.graph.reachable_blocks()
+               for n in block.nodes if hasattr(n, "target")) == 3
+
+
+def test_two_ways_into_a_loop_that_begins_anew():
+    """An entry made in one arm: each way has its own loop, and one that starts again must not forget the other."""
+    def f(x):
+        found = {"a": x}
+        for _ in range(int(x.argmax())):
+            if x.sum() > -2.0:
+                found.setdefault("c", x)
+        return found
+
+    program = dycl.compile(f, (torch.randn(4),))
+    for x in (torch.tensor([0.0, 1.0, 0.0, 3.0]), torch.tensor([2.0, 0.0, 0.0, 0.0]),
+              torch.tensor([-9.0, 0.0, 1.0, 0.0]), torch.tensor([-1.0, -1.0, -0.5, -1.0])):
+        got, wanted = program(x), f(x)
+        assert list(got) == list(wanted) and all(torch.equal(got[k], wanted[k]) for k in wanted)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where paths meet again: states that could not be merged at one place wait for each other at the next."""
+"""Where paths merge: states that could not be merged at one place wait for each other at the next."""
 
 import collections
 
@@ -9,11 +9,12 @@ from torch.utils._pytree import tree_map
 
 import dycl
 from dycl.frontend.diagnostics import CaptureRefusal
-from tests.frontend.support.harness import check
+from tests.frontend.support.harness import T, check
 from tests.frontend.support.recording import new_recorder
 
 POS, NEG, BIG, MIXED = torch.ones(3), -3 * torch.ones(3), 5 * torch.ones(3), torch.tensor([-9.0, 4.0, 1.0])
 INPUTS = [(POS,), (NEG,), (BIG,), (MIXED,), (torch.tensor([-9.0, -4.0, -1.0]),), (50 * torch.ones(3),)]
+V = [(T(1, 2, 3),), (T(-1, 2, -3),), (T(0, 0, 0),), (T(5, -7, 2),), (T(-4, -5, -6),), (T(2.5, -0.5, 1.5),)]
 
 
 def test_paths_that_differed_for_a_while_meet_again():
@@ -131,3 +132,12 @@ def test_a_question_outside_of_a_call_does_not_reach_the_next():
     with pytest.raises(CaptureRefusal), recorder.unswallowed():
         raise CaptureRefusal("asked outside of a transaction", kind="test")
     assert recorder.transaction(lambda: 1) == 1
+
+
+def named_results(x):
+    picked = x.max(0) if x[0] > 0 else x.min(0)
+    return picked, picked.values, picked.indices
+
+
+def test_named_results_of_torch_meet():
+    check(named_results, V)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An object that is in a list, dict, tuple or object has that name too: where paths meet it is not taken for one of a single name."""
+"""Objects that a list, dict, tuple or object also holds keep that alias where paths merge."""
 
 import collections
 import functools
@@ -8,7 +8,7 @@ import types
 
 import torch
 
-from tests.frontend.support.harness import Cases, T
+from tests.frontend.support.harness import Cases, T, check
 
 case = Cases()
 V = [(T(1, 2, 1),), (T(3, -1, -1),), (T(-1, -1, -1),)]
@@ -169,3 +169,41 @@ def what_native_functions_give_back(x):
 
 
 test_program = case.test()
+
+
+def containers_in_containers(x):
+    found, row, table = [], [x], {"k": x}
+    for i in range(2):
+        found.append({"a": x * i, "b": x})
+    for k in range(2):
+        found[k]["a"] = found[k]["a"] + 1
+    found.insert(0, table)
+    table["k"] = x * 2
+    queue, ordered = collections.deque([row]), collections.OrderedDict()
+    queue.append(row)
+    ordered["r"] = row
+    ordered.setdefault("s", row)
+    row.append(x + 1)
+    if x.sum() > 0:
+        queue[1].append(x)
+        found.append(table)
+    return found, list(queue), ordered
+
+
+def test_a_container_put_into_another_stays_itself():
+    check(containers_in_containers, [(T(1, 2),), (T(-1, -2),)])
+
+
+def list_of_two_names(x):
+    first = [x + 2.5]
+    second = first if x.sum() > 0 else [x]
+    first.append(x)
+    for k in range(9):  # states enough to make lists of different lengths meet
+        if x[k % 2] > k:
+            x = x + torch.ones(k + 1).sum()
+            second = second + [x] if k % 3 == 0 else second
+    return first, second
+
+
+def test_a_list_with_two_names_in_some_paths():
+    check(list_of_two_names, [(T(1, 2),), (T(-1, -2),), (T(5, -2),), (T(30, 30),)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrices solved, inverted and factored at run time: taken apart into ops that engines have."""
+"""Matrices solved, inverted and factored at run time: decomposed into ops that engines have."""
 
 import pytest
 import torch
@@ -52,13 +52,14 @@ def test_same_as_eager(f):
 
 
 def test_single_precision():
-    check(lambda a: (torch.linalg.solve(a, a[:, 0]), torch.det(a)), [m + 2 * torch.eye(4) for m in matrices(4, 4)], paths=1,
-          rtol=1e-3, atol=1e-4)
+    check(lambda a: (torch.linalg.solve(a, a[:, 0]), torch.det(a)), [m + 2 * torch.eye(4) for m in matrices(4, 4)],
+          paths=1, rtol=1e-3, atol=1e-4)
 
 
 def test_exchanges_are_of_run_time():
     a = torch.tensor([[0.0, 1.0], [2.0, 0.0]])
-    check(lambda x: torch.linalg.solve(x, x.sum(0)), [a, torch.eye(2), a.T, torch.tensor([[1.0, 4.0], [3.0, 2.0]])], paths=1)
+    check(lambda x: torch.linalg.solve(x, x.sum(0)), [a, torch.eye(2), a.T, torch.tensor([[1.0, 4.0], [3.0, 2.0]])],
+          paths=1)
 
 
 def jitter(x):
@@ -73,7 +74,8 @@ def jitter(x):
 
 
 def test_decisions_on_info():
-    check(jitter, [torch.eye(3), -0.1 * torch.eye(3), -2 * torch.eye(3), -1e6 * torch.eye(3), torch.diag(torch.tensor([1.0, -4.0, 1.0]))])
+    check(jitter, [torch.eye(3), -0.1 * torch.eye(3), -2 * torch.eye(3), -1e6 * torch.eye(3),
+                   torch.diag(torch.tensor([1.0, -4.0, 1.0]))])
 
 
 @pytest.mark.parametrize("f", [torch.linalg.inv, torch.linalg.cholesky, lambda x: torch.linalg.solve(x, x)])
@@ -136,3 +138,13 @@ def test_how_results_lie_in_memory(name):
 def test_logspace_with_a_base():
     program = dycl.compile(lambda a: torch.logspace(a, 2, 5, 2.0) if a > 0 else a, (torch.tensor(1.0),))
     torch.testing.assert_close(program(torch.tensor(0.5)), torch.logspace(0.5, 2, 5, 2.0))
+
+
+def test_triangular_systems_of_chunks():
+    def f(A, B):
+        return torch.linalg.solve_triangular(A.tril(-1) * 0.1, B, upper=False, unitriangular=True) if A.sum() > 0 else B
+
+    program = dycl.compile(f, (torch.ones(2, 64, 64), torch.randn(2, 64, 3)))
+    for A in (torch.randn(2, 64, 64).abs(), -torch.ones(2, 64, 64)):
+        B = torch.randn(2, 64, 3)
+        torch.testing.assert_close(program(A, B), f(A, B))

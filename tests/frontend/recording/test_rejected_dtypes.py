@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dtypes that torch's kernels reject, those that they take while its rules for shapes do not, and those of what Python's numbers make."""
+"""Dtypes that torch's kernels reject, that only its shape functions reject, and that Python numbers get."""
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
+import dycl
 from tests.frontend.support.harness import Cases, T, check, refused
 
 FLOATS, DOUBLES = T([[1.5, -2, 3], [0, 5, -1]]), T([[1.5, -2, 3], [0, 5, -1]], dtype=torch.float64)
@@ -56,8 +57,9 @@ def batch_normed(x, y):
 
 
 @pytest.mark.parametrize("program, x, y", [
-    (copied, INTS, FLOATS), (added, INTS, FLOATS), (added, FLOATS, DOUBLES), (put, FLOATS, DOUBLES), (put, FLOATS, INTS), (filled, FLOATS, FLOATS),
-    (classified, FLOATS, INTS.abs() % 3), (likelihood, FLOATS, INTS.abs() % 3), (selected, FLOATS, BYTES), (varied, FLOATS, INTS),
+    (copied, INTS, FLOATS), (added, INTS, FLOATS), (added, FLOATS, DOUBLES), (put, FLOATS, DOUBLES),
+    (put, FLOATS, INTS), (filled, FLOATS, FLOATS), (classified, FLOATS, INTS.abs() % 3),
+    (likelihood, FLOATS, INTS.abs() % 3), (selected, FLOATS, BYTES), (varied, FLOATS, INTS),
     (normed, FLOATS, DOUBLES), (batch_normed, FLOATS, DOUBLES)])
 def test_dtypes_that_kernels_reject(program, x, y):
     """They answered."""
@@ -120,18 +122,32 @@ test_dtypes_that_kernels_take = case.test()
 
 def arrays_of_rows(x):
     found = [v for v in x.tolist() if v > 0]
-    return np.array(found), np.array([[v, v * 2] for v in found]), np.array([int(v) for v in found]), np.array([(int(v), 1) for v in found])
+    return (np.array(found), np.array([[v, v * 2] for v in found]), np.array([int(v) for v in found]),
+            np.array([(int(v), 1) for v in found]))
 
 
 def test_arrays_of_lists_of_run_time_length():
     """Rows were float32, nothing was int64."""
-    check(arrays_of_rows, [T(1, -2, 3), T([-1.0]), torch.zeros(0), T([2.5])], dynamic_dims={"x": {0: "n"}}, ranges={"n": (0, 100)})
+    check(arrays_of_rows, [T(1, -2, 3), T([-1.0]), torch.zeros(0), T([2.5])], dynamic_dims={"x": {0: "n"}},
+          ranges={"n": (0, 100)})
 
 
 def spaced(x):
-    return torch.arange(x[0].item(), x[0].item() + 2, 0.5), torch.arange(x[0].item(), x[1].item()), torch.arange(x[0].item(), 4.0)
+    return (torch.arange(x[0].item(), x[0].item() + 2, 0.5), torch.arange(x[0].item(), x[1].item()),
+            torch.arange(x[0].item(), 4.0))
 
 
 def test_ranges_from_a_float_of_the_run():
     """They were not compiled: a difference of floats was one of ints."""
     check(spaced, [T(1, 3), T(0.3, 3.7), T(-2.5, -1), T(0, -1)], paths=1)
+
+
+def positive(x):
+    return x.sum() > 0
+
+
+def test_complex_tensors_are_refused_with_a_place_or_a_name():
+    for model, args in [(lambda z, x: z if positive(x) else z, (torch.ones(2, dtype=torch.complex64), T(1, 2))),
+                        (lambda x: torch.zeros(2, dtype=torch.complex64) if positive(x) else x, (T(1, 2),))]:
+        with pytest.raises(dycl.CompileError, match="complex"):
+            dycl.compile(model, args)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators of containers make is new, and what they change in place is changed on that path alone."""
+"""What container operators make is new and no state between calls; what they change is changed on that path alone."""
 
 import array
 import collections
@@ -9,11 +9,9 @@ import pytest
 import torch
 
 import dycl
-from tests.frontend.support.harness import check
+from tests.frontend.support.harness import T, check
 
-
-def T(*values):
-    return torch.tensor(values, dtype=torch.float32)
+INPUTS = [(T(1, 2),), (T(-1, -1),), (T(3, 1),)]
 
 
 def repeated_from_the_left(x):
@@ -79,3 +77,43 @@ def cast_for_the_type_checker(x):
 
 def test_what_a_cast_is_given_is_what_it_gives():
     check(cast_for_the_type_checker, [(T(1, 2, 1),), (T(1, 1, 1),), (T(3, 2, 1),)], by_result=True)
+
+
+def test_a_number_times_a_list():
+    def pads(sizes):
+        out = 2 * len(sizes) * [0]
+        for i in range(len(sizes)):
+            out[2 * i] = sizes[i]
+        return out
+
+    def f(x):
+        some = 2 * [0.0]
+        some[0] = some[0] + x.sum().item()
+        around = pads([1])
+        if x.sum() > 0:
+            around = pads([4])
+            some[1] = 5.0
+        return torch.nn.functional.pad(x, around), pads([1, 2]), around, some
+
+    check(f, INPUTS)
+
+
+def test_keys_without_some():
+    def f(x):
+        left = {"a": 1, "b": 2}.keys() - {"a"}
+        if x.sum() > 0:
+            left.add("c")
+        return len(left), sorted(left)
+
+    check(f, INPUTS)
+
+
+def test_deques():
+    def f(x):
+        one, two = collections.deque([1]) + collections.deque([2]), 2 * collections.deque([1])
+        if x.sum() > 0:
+            one.append(7)
+            two.append(x.sum().item())
+        return list(one), list(two)
+
+    check(f, INPUTS)

@@ -339,7 +339,8 @@ def padded_rows(x):
     for row in x:
         found = row[row > 0].long().tolist()
         rows.append(found + (3 - len(found)) * [0])
-    return torch.LongTensor(rows), torch.tensor(rows), torch.tensor([rows[0], [1, 2, 3]], dtype=torch.float32), torch.tensor([rows[0], [0.5] * 3]), x.new_tensor(rows)
+    return (torch.LongTensor(rows), torch.tensor(rows), torch.tensor([rows[0], [1, 2, 3]], dtype=torch.float32),
+            torch.tensor([rows[0], [0.5] * 3]), x.new_tensor(rows))
 
 
 def ragged_rows(x):
@@ -362,12 +363,15 @@ def test_lists_in_lists_of_run_time_length():
     def columns(x):
         return x[:, :, x.sum((0, 1)) > 6].tolist()
 
-    inputs = [torch.tensor(x) for x in ([[[1, 2], [3, 4]], [[1, 2], [3, 4]], [[5, 0], [1, 1]]], [[[9, 2], [3, 1]], [[1, 0], [3, 1]], [[5, 0], [1, 1]]])]
+    inputs = [torch.tensor(x)
+              for x in ([[[1, 2], [3, 4]], [[1, 2], [3, 4]], [[5, 0], [1, 1]]],
+                        [[[9, 2], [3, 1]], [[1, 0], [3, 1]], [[5, 0], [1, 1]]])]
     check(rows, inputs, by_result=True)
     check(columns, inputs, by_result=True)
 
 
-BOUNDS = [(I(n), I(a), I(b)) for n, a, b in ((6, 1, 3), (5, -2, 9), (4, 3, 1), (7, -3, -1), (0, 0, 2), (3, -9, -9), (2, 9, 12), (6, 0, 6), (1, -1, 0))]
+BOUNDS = [(I(n), I(a), I(b)) for n, a, b in ((6, 1, 3), (5, -2, 9), (4, 3, 1), (7, -3, -1), (0, 0, 2), (3, -9, -9),
+                                             (2, 9, 12), (6, 0, 6), (1, -1, 0))]
 
 
 def test_slices_deleted():
@@ -429,7 +433,8 @@ def test_tuples_of_run_time_length_stay_as_they_are():
     check(f, [(I(3),), (I(0),), (I(12),)])
 
 
-MADE = {"FloatTensor": torch.FloatTensor, "tensor": torch.tensor, "as_tensor": lambda items: torch.as_tensor(items, dtype=torch.float64),
+MADE = {"FloatTensor": torch.FloatTensor, "tensor": torch.tensor,
+        "as_tensor": lambda items: torch.as_tensor(items, dtype=torch.float64),
         "Tensor": torch.Tensor, "new_tensor": lambda items: torch.zeros(1).new_tensor(items)}
 
 
@@ -444,7 +449,8 @@ def test_tensors_of_lists_of_numbers_without_dims(name, pairs):
                 found.append([kept[k, 0], kept[k, 1]] if pairs else kept[k, 1])
         return MADE[name](found)
 
-    check(f, [(T([1, 2], [3, 5], [-1, 0]),), (T([-1, 2], [-3, 5], [-1, 0]),), (T([2, 1], [3, 4], [6, 8]),), (T([2, 1], [3, 2], [6, 1]),)])
+    check(f, [(T([1, 2], [3, 5], [-1, 0]),), (T([-1, 2], [-3, 5], [-1, 0]),), (T([2, 1], [3, 4], [6, 8]),),
+              (T([2, 1], [3, 2], [6, 1]),)])
 
 
 @pytest.mark.parametrize("dtypes", [(torch.float32, torch.float64), (torch.int64, torch.float32)])
@@ -469,3 +475,16 @@ def test_an_element_is_replaced_by_one_of_other_extents():
         return rows, rows[1].shape[0]
 
     check(f, [(T(-1, 2), torch.tensor(2)), (T(1, 2), torch.tensor(3)), (T(2, 2), torch.tensor(2))])
+
+
+def slice_assigned(x):
+    found = []
+    while x.sum() > 0:
+        found.append(int(x.sum()))
+        x = x - 1
+    found[0:1] = [9, 9]
+    return found
+
+
+def test_a_slice_assigned_in_a_list_that_grew():
+    check(slice_assigned, [(T(2, 2),), (T(-1, -1),), (T(3, 1),), (T(4, 3),)])

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranges and sets of numbers known only at run time behave as Python's: their truth, length, elements, comparisons, changes in place."""
+"""Ranges and sets of numbers known only at run time: truth, length, elements, comparisons, and tensors made of them."""
 
-from tests.frontend.support.harness import Cases, I
+import pytest
+import torch
+
+import dycl
+from tests.frontend.support.harness import Cases, I, check
 
 case = Cases()
 NUMBERS = [I(k) for k in (3, 0, 1, 2, 5, -1, 17)]
@@ -28,7 +32,8 @@ def backwards(n):
 @case(*NUMBERS, values=True)
 def compared(n):
     r = range(int(n))
-    return r == range(3), range(0) != r, r == [0, 1, 2], range(0, int(n), 2) == range(0, 3, 2), isinstance(r, range), type(r) is range
+    return (r == range(3), range(0) != r, r == [0, 1, 2], range(0, int(n), 2) == range(0, 3, 2), isinstance(r, range),
+            type(r) is range)
 
 
 @case(*NUMBERS)
@@ -60,7 +65,8 @@ def sets_changed_in_place(x):
 @case(*TRIPLES, values=True)
 def sets_compared(x):
     s, t = set(x.tolist()), {1, 2, 9}
-    return s < t, s > {1}, s <= t, t >= s, s == frozenset({1, 2}), s != {3}, sorted(t - s), sorted(t ^ s), sorted(s.symmetric_difference([1, 4]))
+    return (s < t, s > {1}, s <= t, t >= s, s == frozenset({1, 2}), s != {3}, sorted(t - s), sorted(t ^ s),
+            sorted(s.symmetric_difference([1, 4])))
 
 
 @case(*TRIPLES, values=True)
@@ -85,4 +91,45 @@ def sets_and_what_is_none(x):
     return found
 
 
+@case((I(3, 1, 2),), (I(-3, 1, 2),), (I(0, 0, 5),), values=True)
+def sets_without_order(x):
+    s, few = {1, 2, 3}, set(x.tolist())
+    for v in x.tolist():
+        s.add(v)
+    return min(s), max(s), sum(few), any(few), all(few), len(s)
+
+
 test_ranges_and_sets = case.test()
+
+
+USES = {
+    "length": lambda n: (len(range(n)), len(range(2, n)), len(range(n, -1, -1)), len(range(0, n, 3)),
+                         len(range(n, 0, -2)), len(range(n, 9, 4))),
+    "tensor": lambda n: torch.tensor(range(n), dtype=torch.long) * 2,
+    "tensor of the default dtype": lambda n: torch.tensor(range(n)),
+    "as_tensor backwards": lambda n: torch.as_tensor(range(n, 0, -2), dtype=torch.float64),
+    "bools": lambda n: torch.tensor(range(n), dtype=torch.bool),
+    "old constructors": lambda n: (torch.LongTensor(range(1, n)), torch.FloatTensor(range(n)),
+                                   torch.Tensor(range(0, n, 2))),
+    "like another": lambda n: torch.zeros(2, dtype=torch.int32).new_tensor(range(n)),
+    "chosen among": lambda n: torch.tensor(range(n), dtype=torch.long)[torch.arange(n) % 2 == 0],
+}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_ranges(name):
+    use = USES[name]
+    check(lambda x: use(int(x.sum())), [(torch.tensor([k, 1]),) for k in (3, -1, 0, 1, 4, -5)], by_result=True)
+
+
+def stepped(n):
+    total = 0
+    for k in range(1, 10, int(n)):
+        total += k
+    return total
+
+
+def test_a_range_with_a_step_of_run_time():
+    check(stepped, [(I(2),), (I(3),), (I(-3),)])
+    with pytest.raises(ValueError):
+        dycl.compile(stepped, (I(2),))(I(0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers known only at run time in texts: printed, raised, returned and kept, with and without formats."""
+"""Numbers known only at run time in strings: printed, raised, returned and kept, with and without formats."""
 
 import logging
 import warnings
@@ -19,8 +19,9 @@ UP, DOWN, BOTH = T(1.0, 2.0, 3.0), T(-1.0, -2.0, -3.0), T(1.0, -2.25, 3.0)
 def returned(x):
     v, n = x[1].item(), int(x[2])
     first = f"v={v:.3f} n={n:>4d} {x[0].item()} {n}" if x[0] > 0 else f"neg {v:+.1e}"
-    return (first, {"k": [f"{n:05d}", "%.2f|%d|%5.1f%%|%-6d|" % (v, n, v, n)], "z": "{:8.2f} {{}} {}".format(v, n)}, str(n), str(v), repr(v),
-            f"{x[0]:.2f}", f"{v:.1%}", f"{v!r}", f"{bool(x[0] > 0)}", f"{x.shape}", first + "!", f"{v:g}", f"{v:.3}", f"{v:10}", f"{n:x}")
+    return (first, {"k": [f"{n:05d}", "%.2f|%d|%5.1f%%|%-6d|" % (v, n, v, n)], "z": "{:8.2f} {{}} {}".format(v, n)},
+            str(n), str(v), repr(v), f"{x[0]:.2f}", f"{v:.1%}", f"{v!r}", f"{bool(x[0] > 0)}", f"{x.shape}",
+            first + "!", f"{v:g}", f"{v:.3}", f"{v:10}", f"{n:x}")
 
 
 @case(UP, DOWN, BOTH)
@@ -153,3 +154,34 @@ def test_loaded(tmp_path):
 def test_every_path_prints():
     check(printed, [UP, DOWN, BOTH], paths=3)
     assert torch.equal(dycl.compile(printed, (UP,))(UP), UP)
+
+
+def shapes_in_texts(x):
+    kept = x[x > 0]
+    if list(kept.shape) == [0]:
+        raise AssertionError(f"{(kept.shape[0], 2)} but {kept.size()}")
+    print(f"{(kept.shape[0],)} {list(kept.shape)} {kept.shape}")
+    return kept
+
+
+def test_containers_of_numbers_in_texts():
+    check(shapes_in_texts, [(T(1, 2, 3),), (T(-1, 2, 3),), (T(-1, -2, -3),)])
+
+
+def failure_told_again(x):
+    n = int(x.sum())
+    try:
+        if n > 3:
+            raise ValueError(f"{n} is too much")
+        return x * n
+    except ValueError as error:
+        raise RuntimeError(f"for {n}: {error}; {str(error)}") from None
+
+
+def test_texts_of_exceptions_of_run_time():
+    check(failure_told_again, [(T(1, 2),), (T(3, 4),)])
+
+
+def test_nothing_between_printed_words():
+    check(lambda n: print("a", n.item(), "b", sep="") if n.item() > 3 else print("a", n.item(), sep=None),
+          [torch.tensor(3), torch.tensor(4)])

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import dycl
-from tests.frontend.support.harness import check
+from tests.frontend.support.harness import T, check
 
 FUNCTIONS = {
     "argsort": lambda a: np.argsort(-a)[:3],
@@ -15,19 +15,24 @@ FUNCTIONS = {
     "clip": lambda a: (np.clip(a, -0.5, 0.5), a.clip(0, 1)),
     "sums": lambda a: (np.cumsum(a), np.prod(a), a.reshape(3, 2).cumsum(axis=0)),
     "spread": lambda a: (np.std(a), np.var(a), a.std(ddof=1), a.reshape(2, 3).var(axis=1)),
-    "shapes": lambda a: (np.expand_dims(a, 0), np.squeeze(a.reshape(1, 6)), np.transpose(a.reshape(2, 3)), np.flip(a), np.ravel(a)),
+    "shapes": lambda a: (np.expand_dims(a, 0), np.squeeze(a.reshape(1, 6)), np.transpose(a.reshape(2, 3)), np.flip(a),
+                         np.ravel(a)),
     "products": lambda a: (np.dot(a, a), a.reshape(2, 3) @ a.reshape(3, 2), np.linalg.norm(a)),
     "counts": lambda a: (np.count_nonzero(a > 0), np.flatnonzero(a > 0), np.nonzero(a > 0)[0], np.argwhere(a > 0)),
     "likes": lambda a: (np.zeros_like(a), np.ones_like(a), np.unique(np.sign(a))),
     "logarithms and angles": lambda a: (np.logaddexp(a, 0.5), np.logaddexp(float(a[0]), float(a[1])),
-                                        np.hypot(a, a[::-1].copy()), np.exp2(a), np.sinh(a), np.cosh(a), np.arctan(a), np.fabs(a),
-                                        np.arcsin(np.tanh(a)), np.arccos(np.tanh(a)), np.logaddexp(a, -np.inf), np.hypot(3, int(np.argmax(a)))),
-    "rounded": lambda a: (np.round(a, 2), np.round(a.astype(np.float64), 3), np.around(a * 1000, -2), a.round(decimals=1), round(a[0], 2),
-                          round(a[1]), round(a.astype(np.float64)[2] * 100, 4), round(np.argmax(a), 1), round(np.argmax(a)),
-                          round(a[3], -1), type(round(a[0], 2)) is np.float32, type(round(a[0])) is int),
+                                        np.hypot(a, a[::-1].copy()), np.exp2(a), np.sinh(a), np.cosh(a), np.arctan(a),
+                                        np.fabs(a), np.arcsin(np.tanh(a)), np.arccos(np.tanh(a)),
+                                        np.logaddexp(a, -np.inf), np.hypot(3, int(np.argmax(a)))),
+    "rounded": lambda a: (np.round(a, 2), np.round(a.astype(np.float64), 3), np.around(a * 1000, -2),
+                          a.round(decimals=1), round(a[0], 2), round(a[1]), round(a.astype(np.float64)[2] * 100, 4),
+                          round(np.argmax(a), 1), round(np.argmax(a)), round(a[3], -1),
+                          type(round(a[0], 2)) is np.float32, type(round(a[0])) is int),
     "in a row": lambda a: (np.r_[a[:2], a[4:]], np.r_[a[:2], np.zeros(2, np.float32)], np.r_[np.argsort(a), a]),
-    "promotion": lambda a: (np.argsort(a) * a, np.argsort(a) + np.float32(0.5), (a > 0) + np.argsort(a), np.argsort(a) > a),
+    "promotion": lambda a: (np.argsort(a) * a, np.argsort(a) + np.float32(0.5), (a > 0) + np.argsort(a),
+                            np.argsort(a) > a),
 }
+V = [(T(1, 2, 3),), (T(-1, 2, -3),), (T(0, 0, 0),), (T(5, -7, 2),), (T(-4, -5, -6),), (T(2.5, -0.5, 1.5),)]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -97,7 +102,8 @@ def test_tensors_of_arrays():
             shared.mul_(3)
         return torch.where(a, b, -b), x
 
-    check(made, [(torch.arange(4.0), torch.tensor([1, 0, 1, 0])), (torch.arange(4.0), torch.zeros(4, dtype=torch.int64))])
+    check(made,
+          [(torch.arange(4.0), torch.tensor([1, 0, 1, 0])), (torch.arange(4.0), torch.zeros(4, dtype=torch.int64))])
 
 
 def test_argsort_of_equal_elements_fails():
@@ -133,3 +139,25 @@ def test_attributes_that_arrays_do_not_have():
     check(asked, [torch.tensor([1.0, 2.0]), torch.tensor([-1.0, 2.0])])
     with pytest.raises(dycl.CompileError, match="the attribute strides of a numpy array"):
         dycl.compile(lambda x: x.numpy().strides, (torch.ones(2),))
+
+
+def through_numpy(x):
+    array = x.numpy() * 2
+    back = torch.from_numpy(array)
+    return back * 2 if x.sum() > 0 else back
+
+
+def test_a_run_time_array_becomes_a_tensor():
+    check(through_numpy, V)
+
+
+def numpy_numbers(x):
+    b = np.log(x.abs().max().item())
+    n = int(np.ceil(b)) + 1
+    if np.maximum(b, 1) > 2:
+        return x * n, np.sqrt(x.long().numpy())
+    return x * n
+
+
+def test_numpy_functions_of_numbers():
+    check(numpy_numbers, [(T(1, 2),), (T(1, 20),), (T(0, 0.5),)])
