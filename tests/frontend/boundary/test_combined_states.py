@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts, enums, flags, numbers and None that flip between calls together with tensors: sequences in several orders, compiled and loaded."""
+"""Strings, enums, flags, numbers and None that change between calls together with tensors, compiled and loaded."""
 
 import enum
 

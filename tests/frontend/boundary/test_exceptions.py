@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions arrive as they were raised: class, arguments, attributes, text; also those whose classes share a name, and those
-that torch raises for memory that is read and written at once."""
+"""Exceptions arrive as they were raised: class, arguments, attributes, message; also those whose classes share a name,
+and those that torch raises for memory that is read and written at once."""
 
 import contextlib
 
@@ -175,9 +175,11 @@ def torch_in_its_own_words(x):
     """Torch's rules for shapes and dtypes, which run while recording, word errors otherwise than its kernels."""
     i = x.long()
     found = [_words(c) for c in (
-        lambda: i.add_(1.5), lambda: i.div_(2), lambda: (x > 0).add_(1), lambda: i.clamp_(min=1.5), lambda: torch.cat([x, x[None]]), lambda: x + torch.ones(2),
-        lambda: torch.stack([x, x[:2]]), lambda: x @ torch.ones(4), lambda: x.view(2, 2), lambda: x.clamp(), lambda: x.sum(3), lambda: x.expand(2, 4),
-        lambda: x.topk(9), lambda: x.narrow(0, 2, 5), lambda: x.masked_fill(x, 1), lambda: torch.nn.functional.linear(x, torch.ones(2, 5)))]
+        lambda: i.add_(1.5), lambda: i.div_(2), lambda: (x > 0).add_(1), lambda: i.clamp_(min=1.5),
+        lambda: torch.cat([x, x[None]]), lambda: x + torch.ones(2), lambda: torch.stack([x, x[:2]]),
+        lambda: x @ torch.ones(4), lambda: x.view(2, 2), lambda: x.clamp(), lambda: x.sum(3), lambda: x.expand(2, 4),
+        lambda: x.topk(9), lambda: x.narrow(0, 2, 5), lambda: x.masked_fill(x, 1),
+        lambda: torch.nn.functional.linear(x, torch.ones(2, 5)))]
     return found if x[0] > 0 else found[::-1]
 
 

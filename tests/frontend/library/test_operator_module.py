@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""operator.itemgetter, attrgetter and methodcaller with keys, items and objects of the run; operands that torch does not take; writes
-through windows (unfold) and strides (as_strided)."""
+"""operator.itemgetter, attrgetter and methodcaller with run-time keys, items and objects; operands that torch does not
+take; writes through windows (unfold) and strides (as_strided)."""
 
 import operator
 
@@ -11,7 +11,9 @@ import dycl
 from tests.frontend.support.harness import Cases, T
 
 case = Cases()
-V = [(T(*signs),) for signs in ((1.0, 2.0, 3.0, 4.0), (-1.0, 2.0, 3.0, 4.0), (1.0, -2.0, 3.0, 4.0), (1.0, 2.0, -3.0, 4.0), (-1.0, -2.0, -3.0, -4.0))]
+V = [(T(*signs),)
+     for signs in ((1.0, 2.0, 3.0, 4.0), (-1.0, 2.0, 3.0, 4.0), (1.0, -2.0, 3.0, 4.0), (1.0, 2.0, -3.0, 4.0),
+                   (-1.0, -2.0, -3.0, -4.0))]
 
 
 class Pair:

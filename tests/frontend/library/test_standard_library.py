@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of the standard library on values known only at run time: math, itertools, functools, enum, methods of numbers and texts;
-rows of tensors as lists; modules under torch.compile."""
+"""The standard library on values known only at run time: math, itertools, functools, enum, methods of numbers and
+strings; rows of tensors as lists; modules under torch.compile."""
 
 import enum
 import functools
@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.frontend.support.harness import I, T, Cases
+from tests.frontend.support.harness import Cases, I, T
 
 case = Cases()
 
@@ -55,8 +55,8 @@ def logarithms(x):
 @case(T(1, 1, 0, 2), T(0, 0, 0, 1), T(3, -3, 3, 3))
 def dropped(x):
     dynamic = x[x > 0].tolist()
-    return list(itertools.filterfalse(lambda v: v > 0, x.tolist())), list(itertools.filterfalse(lambda v: v > 1, dynamic)), list(
-        itertools.filterfalse(None, x.tolist()))
+    return (list(itertools.filterfalse(lambda v: v > 0, x.tolist())),
+            list(itertools.filterfalse(lambda v: v > 1, dynamic)), list(itertools.filterfalse(None, x.tolist())))
 
 
 @case(T(1, 1, 0, 2), T(0, 0, 0, 1), T(3, 3, 3, 3))
@@ -139,8 +139,8 @@ def forgiving(x, i):
 @case((T(1, 2), I(3)), (T(3, 1), I(7)))
 def texts(x, i):
     s = f"exit_{i.item()}.weight"
-    known = s.startswith("exit"), s.startswith("exit_x"), s.endswith(".weight"), s.endswith(("bias", "x.weight")), s.startswith(
-        ("a", "ex")), s.startswith(""), s.endswith("t")
+    known = (s.startswith("exit"), s.startswith("exit_x"), s.endswith(".weight"), s.endswith(("bias", "x.weight")),
+             s.startswith(("a", "ex")), s.startswith(""), s.endswith("t"))
     return x if s == "exit_3.weight" else x * 2, known
 
 
@@ -157,7 +157,8 @@ def texts_that_end_with_digits(x, i):
 @case(T(4, 2.0), T(9.5, 1), T(float("inf"), -3.0), T(float("nan"), 1.0), values=True)
 def padded(x):
     low = x.min().item()
-    return F.pad(x, (1, 2), value=low), F.pad(x.reshape(1, 2), (1, -1, 0, 1), value=low), F.pad(x, (1, 1), "constant", x[0].item())
+    return (F.pad(x, (1, 2), value=low), F.pad(x.reshape(1, 2), (1, -1, 0, 1), value=low),
+            F.pad(x, (1, 1), "constant", x[0].item()))
 
 
 @case(I(4, 2), I(-9, 1), values=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many states that meet: those of different kinds are told apart without being compared in full, those of one kind merge."""
+"""Many states that meet: those of different kinds are told apart without a full comparison, those of one kind merge."""
 
 import dataclasses
 import itertools

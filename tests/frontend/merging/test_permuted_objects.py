@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects that one arm puts in each other's places: swapped, rotated, sorted. Paths meet again where every name of theirs agrees, and
-stay apart where another name still tells which object is which."""
+"""Objects that one arm swaps, rotates or sorts: paths merge where every alias agrees, and only there."""
 
 import pytest
 import torch
@@ -165,9 +164,10 @@ def swapped_in_a_loop(x):
     return a, b
 
 
-PROGRAMS = [swapped, swapped_beside_another_name, swapped_in_a_holder_that_stays, swapped_with_a_holder_made_later, swapped_in_a_closure, rotated,
-            linked, one_way, keys, sorted_in_place, sorted_beside_their_first_order, sorted_twice, kept_in_an_attribute, swapped_elements,
-            swapped_while_iterated, swapped_in_a_loop]  # fmt: skip
+PROGRAMS = [swapped, swapped_beside_another_name, swapped_in_a_holder_that_stays, swapped_with_a_holder_made_later,
+            swapped_in_a_closure, rotated, linked, one_way, keys, sorted_in_place, sorted_beside_their_first_order,
+            sorted_twice, kept_in_an_attribute, swapped_elements, swapped_while_iterated,
+            swapped_in_a_loop]  # fmt: skip
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

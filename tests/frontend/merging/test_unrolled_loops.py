@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops over what is known while compiling are unrolled at once: paths that meet in them must not have been sent apart by attempts
-to find a header."""
+"""Loops over what is known while compiling are unrolled at once: attempts to find a header must not stop merges."""
 
 import pytest
 import torch
@@ -62,7 +61,8 @@ LOOPS = [over_tuple, over_enumerate, over_zip, over_map, over_dict]
 
 @pytest.mark.parametrize("loop", LOOPS, ids=lambda f: f.__name__)
 def test_loops_over_known_sequences(loop):
-    check(loop, [(torch.tensor(v),) for v in ([1.0, 1.0, 1.0], [30.0, 20.0, 10.0], [0.1, 0.2, -4.0], [2.5, 1.0, 5.0], [5.5, 0.0, 0.0])])
+    check(loop, [(torch.tensor(v),) for v in ([1.0, 1.0, 1.0], [30.0, 20.0, 10.0], [0.1, 0.2, -4.0], [2.5, 1.0, 5.0],
+                                              [5.5, 0.0, 0.0])])
 
 
 @pytest.mark.parametrize("loop", LOOPS, ids=lambda f: f.__name__)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans of native calls: a call that goes straight to its op records what torch's dispatcher would."""
+"""Cached native calls: a call that goes straight to its op records what torch's dispatcher would."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from dycl.frontend.graph import AtenNode
-
 from tests.frontend.support.recording import new_recorder
 
 T = torch.Tensor
@@ -15,7 +14,8 @@ T = torch.Tensor
 
 def _texts(recorder) -> list:
     names: dict = {}
-    show = lambda v: names.setdefault(v, len(names)) if hasattr(v, "type") else [show(x) for x in v] if isinstance(v, (list, tuple)) \
+    show = lambda v: names.setdefault(v, len(names)) if hasattr(v, "type") \
+        else [show(x) for x in v] if isinstance(v, (list, tuple)) \
         else {k: show(x) for k, x in v.items()} if isinstance(v, dict) else repr(v)
     return [(str(n.target), show(n.args), show(n.kwargs), [(show(o), o.type) for o in n.outputs])
             for n in recorder.block.nodes if isinstance(n, AtenNode)]

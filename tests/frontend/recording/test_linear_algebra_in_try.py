@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Factorisations that fail at run time end the run: refused where the program would catch that, whatever it calls the error."""
+"""Factorisations that fail at run time end the execution: refused where the program would catch the error."""
 
 import pytest
 import torch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forms of results: what is remembered, and what rules say, is what torch says."""
+"""Shape metadata of results: what the cache and the rules answer is what torch answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from dycl.frontend.form_rules import contiguous_strides, result_shape
 from dycl.frontend.tensors import Recorder
-
 from tests.frontend.support.recording import new_recorder
 
 aten = torch.ops.aten
@@ -31,7 +30,8 @@ def _calls():
         yield aten.sigmoid.default, (x,)
         yield aten.tanh.default, (x,)
         for dim in range(-len(shape), len(shape)):
-            yield aten.cat.default, ([x, x, torch.randn(*shape[:dim % len(shape)], 3, *shape[dim % len(shape) + 1:])], dim)
+            yield aten.cat.default, ([x, x, torch.randn(*shape[:dim % len(shape)], 3, *shape[dim % len(shape) + 1:])],
+                                     dim)
         if len(shape) == 4:
             yield aten.upsample_bilinear2d.vec, (x, [7, 9], True, None)
             yield aten.upsample_bilinear2d.vec, (x, None, False, [2.0, 1.7])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Integer tensors without dimension as the sizes that padding and resizing take, and numpy's questions about a tensor's form."""
+"""Integer tensors without dimension as sizes for padding and resizing, and numpy's queries of a tensor's shape."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,8 @@ POSITIONS = torch.arange(16.0).reshape(1, 1, 4, 4)
 SIZES = [(I(3, 4),), (I(1, 2),), (I(4, 4),), (I(2, 1),)]
 
 
-@pytest.mark.parametrize("options", [dict(mode="bilinear", align_corners=True), dict(mode="nearest"), dict(mode="nearest-exact")],
+@pytest.mark.parametrize("options",
+                         [dict(mode="bilinear", align_corners=True), dict(mode="nearest"), dict(mode="nearest-exact")],
                          ids=["bilinear", "nearest", "exact"])
 def test_resized_and_padded_back(options):
     def resized(n):

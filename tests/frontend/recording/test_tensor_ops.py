@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults found by generated programs and real models, in operations on tensors."""
+"""Operations on tensors: indexing, reductions, distinct elements, strided views, writes through `out=`."""
 
 import collections
 
@@ -30,7 +30,8 @@ def running_extrema(x):
 
 def test_running_extrema_and_products():
     nan = float("nan")
-    check(running_extrema, [(T([1, 3, 2, 3], [0, -1, 5, 5]),), (T([-1, 3, 2, 3], [0, -1, -5, 5]),), (T([1, nan, 2, nan], [0, 1, 2, 2]),)])
+    check(running_extrema, [(T([1, 3, 2, 3], [0, -1, 5, 5]),), (T([-1, 3, 2, 3], [0, -1, -5, 5]),),
+                            (T([1, nan, 2, nan], [0, 1, 2, 2]),)])
 
 
 def scattered(i, x):
@@ -58,9 +59,11 @@ def test_fill_diagonal():
 def distinct(x):
     u, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
     if counts.max() > 1:
-        return u, inverse, counts, torch.unique_consecutive(x, return_inverse=True, return_counts=True), torch.unique_consecutive(x > 1)
+        return (u, inverse, counts, torch.unique_consecutive(x, return_inverse=True, return_counts=True),
+                torch.unique_consecutive(x > 1))
     rows = torch.stack([x, x.flip(0), x], 0)
-    return torch.unique(rows, dim=0, return_inverse=True, return_counts=True), torch.unique_consecutive(x[x > 90]), x.mode()
+    return (torch.unique(rows, dim=0, return_inverse=True, return_counts=True), torch.unique_consecutive(x[x > 90]),
+            x.mode())
 
 
 def test_distinct_elements():
@@ -265,9 +268,11 @@ def test_one_matrix_by_a_batch_of_none():
 def test_new_tensors_written_to_out():
     """torch.eye and kin with out= (nn.init.eye_) take its dtype."""
     def f(x):
-        a, b, c, d = torch.empty(2, 3), torch.empty(4, dtype=torch.float64), torch.empty(3), torch.empty(2, 2, dtype=torch.int64)
+        a, b, c, d = (torch.empty(2, 3), torch.empty(4, dtype=torch.float64), torch.empty(3),
+                      torch.empty(2, 2, dtype=torch.int64))
         torch.eye(2, 3, out=a), torch.arange(4, out=b), torch.linspace(0, 1, 3, out=c), torch.ones(2, 2, out=d)
-        return (a * x[0], b, c, d) if x.sum() > 0 else (a, b * 2, torch.full((3,), 2.0, out=c), torch.zeros(2, 2, out=d))
+        return (a * x[0], b, c, d) if x.sum() > 0 else (a, b * 2, torch.full((3,), 2.0, out=c),
+                                                        torch.zeros(2, 2, out=d))
 
     check(f, [torch.tensor([2.0, 3.0]), torch.tensor([-2.0, -3.0])])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dicts and sets whose keys are known only at run time: ints of any range, tuples and texts with such in them."""
+"""Dicts and sets whose keys are known only at run time: ints of any range, tuples and strings that hold them."""
 
 import collections
 import dataclasses
@@ -100,7 +100,8 @@ def counters(x):
     top, times = counted.most_common(1)[0]
     del counted[54321]
     plain = dict(counted)
-    return counted, plain.get(54321), 54321 in plain, top, times, counted[12345], len(counted), counted.total(), counted.__class__ is collections.Counter
+    return (counted, plain.get(54321), 54321 in plain, top, times, counted[12345], len(counted), counted.total(),
+            counted.__class__ is collections.Counter)
 
 
 def in_order(x):
@@ -118,8 +119,9 @@ def questions(x):
     other[int(x[1])] = 1
     known = {int(x[0]), int(x[1])}
     more = set(x.tolist())
-    return (table == other, table != other, bool(table), not {}, known == more, known <= more, len(more - known), len(known & {3, 5}),
-            isinstance(table, dict) and type(table) is dict, 3 in table and table[3] == 1, len({**table, **other}))
+    return (table == other, table != other, bool(table), not {}, known == more, known <= more, len(more - known),
+            len(known & {3, 5}), isinstance(table, dict) and type(table) is dict,
+            3 in table and table[3] == 1, len({**table, **other}))
 
 
 def nested(x):
@@ -133,7 +135,8 @@ def nested(x):
     return total
 
 
-@pytest.mark.parametrize("f", [counts, pairs, texts, seen, comprehension, removed, missing, cells, nested, returned, counters, in_order, questions])
+@pytest.mark.parametrize("f", [counts, pairs, texts, seen, comprehension, removed, missing, cells, nested, returned,
+                               counters, in_order, questions])
 def test_same_as_eager(f):
     check(f, INPUTS, by_result=True)
 
@@ -184,7 +187,8 @@ def test_run_time_loops(f):
 
 def lookup(x):
     table = {(1, 2): 5, (3, 3): 7, "3-5": 1}
-    return table.get((int(x[0]), int(x[1])), 0), table[f"{int(x[0])}-{int(x[2])}"] if x[2] == 5 else 0, (int(x[0]), 2) in table
+    return (table.get((int(x[0]), int(x[1])), 0), table[f"{int(x[0])}-{int(x[2])}"] if x[2] == 5 else 0,
+            (int(x[0]), 2) in table)
 
 
 def test_static_dict_by_tuple():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists of dataclasses, named tuples and lists of fixed length, as long as only a run knows: spans, boxes, detections."""
+"""Lists of dataclasses, named tuples and fixed-length lists, of a length known only at run time: spans, boxes."""
 
 import collections
 import dataclasses

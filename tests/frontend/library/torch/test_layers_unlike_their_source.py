@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers of torch.nn whose eager form does something that their Python source does not show."""
+"""Layers of torch.nn whose eager kernel does something that their Python source does not show."""
 
 import torch
 from torch import nn

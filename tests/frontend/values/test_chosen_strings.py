@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts that a run chooses: labels of classes, tokens of ids, tags; in lists, joined, compared, changed, counted."""
+"""Strings chosen at run time (labels, tokens, tags): in lists, joined, compared, changed, counted."""
 
 import dataclasses
 
@@ -131,8 +131,9 @@ def shown(x):
     return found
 
 
-@pytest.mark.parametrize("f", [shown, some, all_of_them, in_a_dict, in_objects, joined, letters, from_behind, skipped, tags_of_paths, spans, counted, lengths,
-                               out_of_range, kept_in_steps, with_numbers], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [shown, some, all_of_them, in_a_dict, in_objects, joined, letters, from_behind, skipped,
+                               tags_of_paths, spans, counted, lengths, out_of_range, kept_in_steps,
+                               with_numbers], ids=lambda f: f.__name__)
 def test_against_eager(f):
     check(f, rows(), by_result=True)
 
@@ -193,7 +194,8 @@ def test_new_tensors_of_lengths():
 @pytest.mark.parametrize("kind", [int, float, bool])
 def test_many_numbers(kind):
     """More than there may be paths for one index."""
-    table = [kind((i * 37) % 5) if kind is bool else kind(i * 37 % 1000) / 8 if kind is float else i * 37 % 1000 for i in range(300)]
+    table = [kind((i * 37) % 5) if kind is bool else kind(i * 37 % 1000) / 8 if kind is float else i * 37 % 1000
+             for i in range(300)]
 
     def f(x):
         found = [table[i] for i in (x * 100).long().tolist()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of texts with integers of the run in them: taken apart, changed, counted, read back."""
+"""Methods of strings that hold run-time integers: split, changed, counted, parsed back."""
 
 import pytest
 import torch
@@ -23,7 +23,8 @@ def taken_apart_and_read_back(x):
 def changed(x):
     a = int(x[0])
     text = f"  Row {a}, col {int(x[1])}  "
-    return text.strip(), text.upper(), text.lower().strip(), text.replace(",", ";"), text.strip().removeprefix("Row "), text.rsplit(" ", 3)
+    return (text.strip(), text.upper(), text.lower().strip(), text.replace(",", ";"), text.strip().removeprefix("Row "),
+            text.rsplit(" ", 3))
 
 
 @case(*V, values=True)
