@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """RQ1: does the compiled program answer as eager does? And a model traced along one path?
 
-For each input the captured graph is run op by op with torch (`dycl.frontend.reference`: eager's own arithmetic), which tells
+For each input the captured graph is run op by op with torch (`dycl.frontend.graph.interpret`: eager's own arithmetic), which tells
 eager's decisions. Then
 
  (a) forced: our program takes exactly these decisions, and all results are compared; each arm of each decision that no input
@@ -74,33 +74,34 @@ class Decision:
 
 def run_reference(graph: Any, inputs: list, choose: Callable[[int, int], int] | None = None) -> tuple[list, list[Decision]]:
     """Results and decisions; choose(number, arm) may overrule an arm. Arms as the runtime counts them."""
-    from dycl.frontend import reference as r
+    from dycl.frontend.graph import interpret
+    from dycl.frontend.graph.program import Branch, Goto, Raise, Return
 
     env = dict(zip(graph.inputs + [v for _, v in graph.states], inputs))
-    symbols = r.symbols_of(graph.inputs, inputs)
+    symbols = interpret.symbols_of(graph.inputs, inputs)
     block, taken = graph.entry, []
     while True:
-        r.run_block(block, env, symbols)
+        interpret.run_block(block, env, symbols)
         exit = block.exit
-        if isinstance(exit, r.Return):
-            return [r.look(env, v) for v in exit.values], taken
-        if isinstance(exit, r.Raise):
-            raise r.ProgramRaised(exit.type, exit.message)
-        if isinstance(exit, r.Goto):
+        if isinstance(exit, Return):
+            return [interpret.look(env, v) for v in exit.values], taken
+        if isinstance(exit, Raise):
+            raise interpret.ProgramRaised(exit.type, exit.message)
+        if isinstance(exit, Goto):
             edge = exit.edge
         else:
-            if isinstance(exit, r.Branch):
+            if isinstance(exit, Branch):
                 edges = [exit.if_false, exit.if_true]
-                arm = int(bool(r.look(env, exit.condition)))
+                arm = int(bool(interpret.look(env, exit.condition)))
             else:
                 edges = [*exit.targets, exit.otherwise]
-                selector = r.look(env, exit.selector)
+                selector = interpret.look(env, exit.selector)
                 arm = exit.cases.index(selector) if selector in exit.cases else len(exit.cases)
             if choose is not None:
                 arm = choose(len(taken), arm)
             taken.append(Decision(block, arm, len(edges), env))
             edge = edges[arm]
-        values = [r.look(env, v) for v in edge.args]
+        values = [interpret.look(env, v) for v in edge.args]
         env = dict(env)
         env.update(zip(edge.target.params, values))
         block = edge.target
@@ -202,7 +203,8 @@ _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
 
 def margin(decision: Decision) -> float | None:
     """How far eager was from deciding otherwise: the distance of the two sides of the comparison."""
-    from dycl.frontend import reference as r
+    from dycl.frontend.graph import interpret
+    from dycl.frontend.graph.program import Branch, HostNode, Value
 
     makers: dict = {}
     block = decision.block
@@ -212,35 +214,35 @@ def margin(decision: Decision) -> float | None:
                 makers.setdefault(output, node)
         block = block.idom
     exit = decision.block.exit
-    pending, seen, found = [exit.condition if isinstance(exit, r.Branch) else exit.selector], set(), []
+    pending, seen, found = [exit.condition if isinstance(exit, Branch) else exit.selector], set(), []
     while pending:
         value = pending.pop()
         if value in seen or value not in makers:
             continue
         seen.add(value)
         node = makers[value]
-        name = node.op.split(".")[-1] if isinstance(node, r.HostNode) else node.target._schema.name.split("::")[-1]
-        sides = list(node.operands) if isinstance(node, r.HostNode) else [a for a in node.args]
+        name = node.op.split(".")[-1] if isinstance(node, HostNode) else node.target._schema.name.split("::")[-1]
+        sides = list(node.operands) if isinstance(node, HostNode) else [a for a in node.args]
         if name in _COMPARISONS and len(sides) >= 2:
-            a, b = (r.look(decision.env, s) for s in sides[:2])
+            a, b = (interpret.look(decision.env, s) for s in sides[:2])
             distance = abs(torch.as_tensor(a, dtype=torch.float64) - torch.as_tensor(b, dtype=torch.float64))
             found.append(float(distance.min()))
             continue
         if name == "argmax":
-            x = r.look(decision.env, sides[0]).flatten().double()
+            x = interpret.look(decision.env, sides[0]).flatten().double()
             if x.numel() > 1:
                 top = torch.topk(x, 2).values
                 found.append(float(top[0] - top[1]))
             continue
         if len(seen) < 200:
-            pending += [s for s in sides if isinstance(s, r.Value)]
+            pending += [s for s in sides if isinstance(s, Value)]
     return min(found) if found else None
 
 
 def check(model: Any, program: Any, inputs: Callable[[int], tuple], seeds, traced: Callable | None,
           tick: Callable[[int], None] = lambda n: None, drives: int = 2000, partial: Any = None) -> dict:
     """The table row of one model. `partial` keeps what is known per seed (`rows`, `add`), and what it has is not done again."""
-    from dycl.drive import drive
+    from dycl.verification.drive import drive
 
     engine, interface = program._engine, program._interface
     run, graph = engine.run_, program._graph

@@ -62,11 +62,11 @@ def save_inputs(program: Any, args: tuple, file: Path) -> None:
 def captured(model: Any, args: tuple) -> tuple[Any, Any, dict]:
     """(interface, builder, seconds per stage): the program before the passes."""
     from dycl import _native
-    from dycl.engines import _weight_names
+    from dycl.build import _weight_names
+    from dycl.calling.interface import Interface
     from dycl.frontend.capture import capture
-    from dycl.frontend.lower import lower_graph
+    from dycl.frontend.lowering.lower import lower_graph
     from dycl.frontend.options import Options
-    from dycl.interface import Interface
 
     start = time.perf_counter()
     graph = capture(model, args, {}, Options())

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 HEAD = """# Which torch ops are lowered
 
-Written by `scripts/supported_ops.py` from the registries of `python/dycl/frontend/onnx_*.py`; a test says if it is out of date.
+Written by `scripts/supported_ops.py` from the registries of `python/dycl/frontend/lowering/`; a test says if it is out of date.
 Capture records ATen ops, so what a model calls is often another name: `torch.nn.Linear` is `addmm`, `linear` or `mm`, and most of
 `torch.nn.functional` is made of the ops below. In-place forms (`add_`) and views are taken back to these ops before lowering.
 An op that is not here, or a use of one that is named under "refused", is a `CompileError` of kind `lowering` that names the op and
@@ -37,18 +37,19 @@ def main() -> int:
 
 
 def page() -> str:
-    from dycl.frontend import onnx_lowering, onnx_torchlib, onnx_vision  # noqa: F401
-    from dycl.frontend.onnx_decompose import NEEDS_DECOMPOSITION
-    from dycl.frontend.onnx_table import CONVERSIONS, INDEX_ERRORS
+    from dycl.frontend.lowering import torchlib
+    from dycl.frontend.lowering.conversions import torchvision
+    from dycl.frontend.lowering.registry import CONVERSIONS, INDEX_ERRORS
+    from dycl.frontend.recording.decompositions import NEEDS_DECOMPOSITION
 
     parts = [HEAD, "## Lowered by DyCL itself\n"]
     for title, rows in by_module(CONVERSIONS, INDEX_ERRORS):
         parts.append(f"### {title}\n\n| op | overloads | refused |\n|---|---|---|\n" + "\n".join(rows) + "\n")
-    parts.append("## Taken apart first\n\nBy torch's own decompositions; linear algebra step by step (`linalg.py`: matrices of known size up to 32 x 32):\n\n" + names(map(name_of, NEEDS_DECOMPOSITION)))
-    parts.append("## Of torchvision\n\n" + names(sorted(onnx_vision.BY_NAME)))
+    parts.append("## Taken apart first\n\nBy torch's own decompositions; linear algebra step by step (`recording/linear_algebra.py`: matrices of known size up to 32 x 32):\n\n" + names(map(name_of, NEEDS_DECOMPOSITION)))
+    parts.append("## Of torchvision\n\n" + names(sorted(torchvision.BY_NAME)))
     known = {f"aten::{name_of(t)}" for t in (*CONVERSIONS, *NEEDS_DECOMPOSITION)}
-    library = [n.removeprefix("aten::") for n in registry_names(onnx_torchlib) if n.startswith("aten::") and n not in known
-               and n.removeprefix("aten::") not in onnx_torchlib._WRONG and in_torch(n.removeprefix("aten::"))]
+    library = [n.removeprefix("aten::") for n in registry_names(torchlib) if n.startswith("aten::") and n not in known
+               and n.removeprefix("aten::") not in torchlib._WRONG and in_torch(n.removeprefix("aten::"))]
     parts.append("## By onnxscript's torchlib\n\nReal numbers only; an argument that its function does not take is refused:\n\n"
                  + names(library))
     return "\n".join(parts)
@@ -61,7 +62,8 @@ def registry_names(torchlib) -> list[str]:
 def in_torch(name: str) -> bool:
     """An op of this torch on real numbers that is no random one (those are drawn by the runtime)."""
     import torch
-    from dycl.frontend.onnx_table import overload
+
+    from dycl.frontend.graph.aten import overload
 
     target = overload(name)
     return target is not None and torch.Tag.nondeterministic_seeded not in target.tags and not any(
@@ -82,14 +84,14 @@ def by_module(conversions: dict, index_errors: dict):
     groups: dict[str, dict] = {}
     for target, function in conversions.items():
         name = target._schema.name.removeprefix("aten::")
-        rows = groups.setdefault(function.__module__.rpartition(".")[2], {})
+        rows = groups.setdefault(function.__module__, {})
         overloads, limits = rows.setdefault(name, ([], []))
         overloads.append(target._schema.overload_name or "default")
         if target in index_errors:
             limits.append(f"a number that torch rejects: {index_errors[target]} in the run")
         limits += limits_of(function)
     for module, rows in sorted(groups.items()):
-        title = (sys.modules[f"dycl.frontend.{module}"].__doc__ or module).splitlines()[0].rstrip(".")
+        title = (sys.modules[module].__doc__ or module).splitlines()[0].rstrip(".")
         yield title, [f"| `{name}` | {', '.join(sorted(set(overloads)))} | {'; '.join(dict.fromkeys(limits))} |"
                       for name, (overloads, limits) in sorted(rows.items())]
 

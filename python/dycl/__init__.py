@@ -6,29 +6,38 @@
     program.save("model.dycl")                   # runs without Python: dycl-run model.dycl --input x.npy
 """
 
+from __future__ import annotations
+
+import importlib as _importlib
 import sys as _sys
+from typing import TYPE_CHECKING
 
 if not (3, 11) <= _sys.version_info[:2] <= (3, 12):
     raise ImportError("dycl needs Python 3.11 or 3.12, whose bytecode capture reads; this is Python "
                       + ".".join(map(str, _sys.version_info[:2])))
 
-from .api import CompiledProgram, compile, load
-from .frontend.diagnostics import CompileError, CompileWarning
-from .frontend.inputs import InputError
-from .host_functions import host_function
+if TYPE_CHECKING:
+    from .api import compile
+    from .calling.host_functions import host_function
+    from .calling.program import CompiledProgram, load
+    from .errors import CompileError, CompileWarning, InputError
 
 __all__ = ["CompileError", "CompileWarning", "CompiledProgram", "InputError", "compile", "host_function", "load"]
 __version__ = "0.1.0"
 
+# Where each name is. Loaded when it is first asked for: who loads a program needs no compiler, who runs one with numpy no torch.
+_HOMES = {"CompileError": "errors", "CompileWarning": "errors", "InputError": "errors", "CompiledProgram": "calling.program",
+          "load": "calling.program", "host_function": "calling.host_functions", "compile": "api"}
 
-def __getattr__(name):
-    """`_native` is loaded when it is first needed; without it, the error says what to do."""
-    if name != "_native":
+
+def __getattr__(name: str):
+    if name == "_native":
+        return _importlib.import_module("dycl.native").native()
+    if name not in _HOMES:
         raise AttributeError(f"module 'dycl' has no attribute '{name}'")
-    import importlib
+    found = globals()[name] = getattr(_importlib.import_module(f"dycl.{_HOMES[name]}"), name)
+    return found
 
-    try:
-        return importlib.import_module("dycl._native")
-    except ModuleNotFoundError as error:
-        version = ".".join(map(str, _sys.version_info[:2]))
-        raise ImportError(f"dycl's native module is not built for Python {version}: PYTHON={_sys.executable} make setup builds it") from error
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -19,8 +19,9 @@ import torch
 
 import dycl
 
-_DTYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64,
-           "i32": torch.int32, "bool": torch.bool, "u8": torch.uint8}
+from . import dtypes
+
+_DTYPES = {name: dtypes.BY_NAME[name] for name in ("f32", "f64", "f16", "bf16", "i64", "i32", "bool", "u8")}
 
 EXAMPLES = """examples:
   dycl compile model.py:make_model --input 1,3,32,32 -o model.dycl

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs `dycl` and `dycl-run` of an installed wheel: they become the binaries that the wheel carries."""
 
+from __future__ import annotations
+
 import os
 import sys
 from pathlib import Path

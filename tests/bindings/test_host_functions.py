@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import dycl
-from dycl import host_functions
+from dycl.calling import host_functions
 
 BIN = Path(os.environ.get("DYCL_BIN", Path(__file__).resolve().parents[2] / ".venv" / "bin"))
 

@@ -5,7 +5,7 @@ import pytest
 
 import dycl
 import zoo
-from dycl.frontend.graph import successors
+from dycl.frontend.graph.program import successors
 
 BLOCKS = {"tree_lstm": 150, "adaptive_computation_time": 60, "skipnet_ff": 100}  # measured: 93, 35, 60
 

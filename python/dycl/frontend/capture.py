@@ -14,15 +14,18 @@ from typing import Any
 
 import torch
 
-from . import first_call, keys, late_states, text_choices
-from .decisions import Decisions
-from .diagnostics import CaptureRefusal, CompileError, Restart, report
-from .graph import Graph
-from .inputs import Inputs
-from .machine import Machine, user_stack
+from ..errors import CompileError
+from .boundary import first_call, late_states
+from .boundary.ends import Outputs
+from .boundary.inputs import Inputs
+from .diagnostics import CaptureRefusal, Restart, report
+from .graph.program import Graph
+from .machine.machine import Machine, user_stack
 from .options import Options
-from .outputs import Outputs
-from .tensors import Recorder
+from .recording import symbolic_shapes
+from .recording.recorder import Recorder
+from .semantics import chosen_text, keys
+from .state.assumptions import Assumptions
 
 
 @dataclass
@@ -36,7 +39,7 @@ class Captured:
 
 
 def capture(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
-    with _collector_spared():
+    with _collector_spared(), symbolic_shapes.heard():
         return _captured(fn, args, kwargs, options)
 
 
@@ -64,17 +67,17 @@ def _captured(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
 
 
 def _settle(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
-    decisions = Decisions()
+    assumptions = Assumptions()
     for _ in range(options.max_restarts):
         try:
-            return _attempt(fn, args, kwargs, options, decisions)
+            return _attempt(fn, args, kwargs, options, assumptions)
         except Restart:
-            decisions.restarts += 1
+            assumptions.restarts += 1
     raise CompileError(f"capture did not settle after {options.max_restarts} attempts", kind="restarts")
 
 
-def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, decisions: Decisions) -> Captured:
-    machine = Machine(Recorder, options, decisions)
+def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, assumptions: Assumptions) -> Captured:
+    machine = Machine(Recorder, options, assumptions)
     try:
         with torch.no_grad():
             inputs = Inputs(machine, fn, args, kwargs)
@@ -93,16 +96,16 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, decisions: De
         keys.without_guessed_tables(machine)
         stack = user_stack(machine.current) if machine.current is not None and machine.current.frames else []
         error = report(refusal, stack)
-        text_choices.without(machine, error)
-        raise (decisions.texts.refusal or error if refusal.kind == "blow-up" else error) from None
+        chosen_text.without(machine, error)
+        raise (assumptions.texts.refusal or error if refusal.kind == "blow-up" else error) from None
     finally:
         machine.heap.activate(None)
 
 
 def _unroll_counting(machine: Machine) -> None:
     """A loop that became a back edge without need may be the reason why something is not known while compiling."""
-    if not machine.counting <= machine.decisions.unroll_loops:
-        machine.decisions.unroll_loops |= machine.counting
+    if not machine.counting <= machine.assumptions.unroll_loops:
+        machine.assumptions.unroll_loops |= machine.counting
         raise Restart("unrolling loops that only count")
 
 
@@ -112,9 +115,9 @@ def _check_ends(machine: Machine) -> None:
     lost = next((block for block in machine.graph.reachable_blocks() if block.exit is None), None)
     if lost is None:
         return
-    if machine.loops.begun_anew <= machine.decisions.never_begun_anew:
+    if machine.loops.begun_anew <= machine.assumptions.never_begun_anew:
         raise CaptureRefusal("the paths of this loop cannot be followed to their ends", span=lost.span, kind="internal")
-    machine.decisions.never_begun_anew |= machine.loops.begun_anew
+    machine.assumptions.never_begun_anew |= machine.loops.begun_anew
     raise Restart("unrolling loops that were begun anew")
 
 
@@ -123,10 +126,10 @@ def _check_layout(machine: Machine) -> None:
     layout = machine.recorder.layout
     if not (layout.matters or layout.offset_matters) or not layout.lost:
         return
-    if machine.decisions.keep_layout:
+    if machine.assumptions.keep_layout:
         raise CaptureRefusal("the model asks how a tensor lies in memory (stride, is_contiguous), or writes to what reshape gave, and only "
                              "the run knows", "call contiguous() or clone() before", span=machine.left, kind="tensor.layout")
-    machine.decisions.keep_layout = True
+    machine.assumptions.keep_layout = True
     raise Restart("keeping tensors apart that lie in memory differently")
 
 

@@ -10,22 +10,8 @@ from __future__ import annotations
 
 import linecache
 
-from .graph import Span
-
-
-class CompileWarning(UserWarning):
-    """The program is right as far as it goes, but not for every input: a loop or a recursion was unrolled so many times."""
-
-
-class CompileError(Exception):
-    """The model cannot be compiled; the text says where, what, why and what to do."""
-
-    def __init__(self, text: str, *, message: str = "", help: str = "", span: Span | None = None, kind: str = ""):
-        super().__init__(text)
-        self.message = message or text
-        self.help = help
-        self.span = span
-        self.kind = kind  # a stable name of the refusal's class, e.g. "escape.hash"
+from ..errors import CompileError
+from .source import Span
 
 
 class CaptureRefusal(BaseException):

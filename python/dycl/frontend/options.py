@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits and switches of capture, in one place."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 

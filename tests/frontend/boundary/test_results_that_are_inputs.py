@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import dycl
-from dycl.frontend.sameness import same
+from dycl.calling.same_contents import same
 from tests.frontend.support.harness import T, check
 
 

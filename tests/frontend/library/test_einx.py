@@ -4,7 +4,7 @@
 import pytest
 import torch
 
-from dycl.frontend import named_axes
+from dycl.frontend.library import einx
 
 
 def test_named_axes_written_out():
@@ -13,7 +13,7 @@ def test_named_axes_written_out():
 
     def call(name, *given):
         function = type("F", (), {"__module__": "einx.ops", "__name__": name})()
-        return named_axes.written_out(function, given, {})
+        return einx.written_out(function, given, {})
 
     assert torch.equal(call("multiply", "b n d, b n", x, y)(), x * y[..., None])
     assert torch.equal(call("add", "b n, d -> d b n", y, torch.arange(4))(), torch.arange(4)[:, None, None] + y)

@@ -205,7 +205,7 @@ def test_a_range_with_a_run_time_bound_as_an_index():
 
 
 def test_a_stand_in_that_torch_does_not_take_is_no_exception_of_the_model(monkeypatch):
-    from dycl.frontend import subscripts
+    from dycl.frontend.semantics import subscripts
 
     monkeypatch.setattr(subscripts, "slice_bounds", lambda m, key: key)
     with pytest.raises(dycl.CompileError):
@@ -213,7 +213,7 @@ def test_a_stand_in_that_torch_does_not_take_is_no_exception_of_the_model(monkey
 
 
 def test_names_that_the_compiler_lacks_are_no_exception_of_the_model(monkeypatch):
-    from dycl.frontend import subscripts
+    from dycl.frontend.semantics import subscripts
 
     def f(x):
         try:

@@ -8,7 +8,7 @@ import time
 import pytest
 import torch
 
-from dycl.frontend.graph import (
+from dycl.frontend.graph.program import (
     BOOL,
     FLOAT,
     INT,
@@ -21,14 +21,15 @@ from dycl.frontend.graph import (
     HostNode,
     Raise,
     Return,
-    Span,
     Switch,
     TensorType,
     Value,
 )
-from dycl.frontend.lower import graph_to_text, lower_graph
-from dycl.frontend.onnx_lowering import LoweringRefusal
-from dycl.frontend.onnx_text import TextBuilder
+from dycl.frontend.graph.text import graph_to_text
+from dycl.frontend.lowering.convert import LoweringRefusal
+from dycl.frontend.lowering.lower import lower_graph
+from dycl.frontend.lowering.text_builder import TextBuilder
+from dycl.frontend.source import Span
 from tests.frontend.support.lowering_harness import check, record
 
 aten = torch.ops.aten

@@ -7,6 +7,7 @@ import math
 
 import pytest
 import torch
+
 from tests.frontend.support.lowering_harness import check
 
 F = torch.nn.functional
@@ -243,7 +244,7 @@ def test_the_largest_of_nothing_is_an_error():
 
 def check_program(function, data):
     """The program recorded on `data`, to be run on other data: extents after a mask are known only at run time."""
-    from dycl.frontend.onnx_lowering import nodes_to_onnx
+    from dycl.frontend.lowering.onnx_model import nodes_to_onnx
     from tests.frontend.support.lowering_harness import record, run_onnx
 
     recorder, results = record(function, data, symbolic=True)

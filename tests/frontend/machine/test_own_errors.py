@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import dycl
-from dycl.frontend.scalars import Scalars
+from dycl.frontend.semantics.numbers import Scalars
 
 
 def test_running_out_of_stack_while_compiling_is_no_exception_of_the_model(monkeypatch):

@@ -18,9 +18,10 @@ import torch
 from torch import nn
 
 import dycl
-from dycl.frontend import bytecode, opcodes
 from dycl.frontend.capture import capture
+from dycl.frontend.machine import opcode_table, opcodes_calls
 from dycl.frontend.options import Options
+from dycl.frontend.state.code import CodeInfo
 from tests.frontend.support.harness import Cases, I, T, check, refused
 
 case = Cases()
@@ -32,14 +33,14 @@ since_312 = pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of Pyt
 
 
 def test_every_instruction_is_taken_refused_or_never_seen():
-    known = set(opcodes.HANDLERS) | set(opcodes.REFUSED) | opcodes.UNSEEN
+    known = set(opcode_table.HANDLERS) | set(opcode_table.REFUSED) | opcode_table.UNSEEN
     assert [name for name in dis.opmap if name not in known and not name.startswith("INSTRUMENTED_")] == []
-    assert not set(opcodes.HANDLERS) & set(opcodes.REFUSED)
-    assert not (set(opcodes.HANDLERS) | set(opcodes.REFUSED)) & opcodes.UNSEEN
+    assert not set(opcode_table.HANDLERS) & set(opcode_table.REFUSED)
+    assert not (set(opcode_table.HANDLERS) | set(opcode_table.REFUSED)) & opcode_table.UNSEEN
 
 
 def test_every_intrinsic_has_its_place():
-    for ours, theirs in ((opcodes.INTRINSICS_1, "_intrinsic_1_descs"), (opcodes.INTRINSICS_2, "_intrinsic_2_descs")):
+    for ours, theirs in ((opcodes_calls.INTRINSICS_1, "_intrinsic_1_descs"), (opcodes_calls.INTRINSICS_2, "_intrinsic_2_descs")):
         names = getattr(opcode, theirs, None)  # from 3.12 on
         assert names is None or [name.removeprefix("INTRINSIC_") for name in names[1:]] == list(ours[1:])
 
@@ -60,10 +61,10 @@ def test_the_instructions_of_whole_modules_are_decoded(module):
         top = compile(file.read(), loaded.__file__, "exec")
     seen = set()
     for code in _codes(top):
-        info = bytecode.CodeInfo(code)
+        info = CodeInfo(code)
         seen |= {ins.op for ins in info.instrs}
         assert all(ins.op != "FOR_ITER" or info.instrs[ins.target].op != "END_FOR" for ins in info.instrs)
-    assert "LOAD_CONST" in seen and seen <= set(opcodes.HANDLERS) | set(opcodes.REFUSED)
+    assert "LOAD_CONST" in seen and seen <= set(opcode_table.HANDLERS) | set(opcode_table.REFUSED)
 
 
 def watched(x):
@@ -76,7 +77,7 @@ def watched(x):
 
 def test_a_watched_function_is_read_as_it_was_compiled():
     """Tracers and debuggers put instructions of their own in place of the compiler's."""
-    before = [(i.op, i.arg) for i in bytecode.CodeInfo(watched.__code__).instrs]
+    before = [(i.op, i.arg) for i in CodeInfo(watched.__code__).instrs]
     during = []
 
     def trace(frame, event, arg):
@@ -87,7 +88,7 @@ def test_a_watched_function_is_read_as_it_was_compiled():
     sys.settrace(trace)
     try:
         watched(POS)
-        during += [(i.op, i.arg) for i in bytecode.CodeInfo(watched.__code__).instrs]
+        during += [(i.op, i.arg) for i in CodeInfo(watched.__code__).instrs]
     finally:
         sys.settrace(previous)
     assert during == before
@@ -225,7 +226,7 @@ def test_a_dead_variable_does_not_keep_states_apart_over_a_comprehension():
     inputs = [(torch.randn(4),) for _ in range(8)]
     for program, dead in ((saved_and_dead, ["block", "k"]), (saved_and_read, []), (saved_and_read_after_an_exception, [])):
         check(lambda x: program(x, blocks), inputs)  # noqa: B023
-        info = bytecode.CodeInfo(program.__code__)
+        info = CodeInfo(program.__code__)
         assert [info.instrs[i].value for i in sorted(info.dead_saves)] == (dead if sys.version_info >= (3, 12) else [])
     graph = capture(lambda x: saved_and_dead(x, blocks), inputs[0], {}, Options()).graph
     assert sum("linear" in str(getattr(node, "target", "")) for block in graph.reachable_blocks() for node in block.nodes) == 9

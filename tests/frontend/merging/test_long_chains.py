@@ -7,7 +7,9 @@ import pytest
 import torch
 
 import dycl
-from dycl.frontend import heap, machine, merge
+from dycl.frontend.machine import machine
+from dycl.frontend.merging import merge
+from dycl.frontend.state import heap
 
 GATES = 60
 

@@ -196,7 +196,7 @@ def picked_from_generator(x):
 
 
 def test_a_decision_inside_a_generators_call_does_not_end_the_loop_over_it(monkeypatch):
-    from dycl.frontend.loops import Loops
+    from dycl.frontend.merging.loops import Loops
 
     made = []
     generalise = Loops._generalise

@@ -6,7 +6,7 @@ import itertools
 
 import torch
 
-from dycl.frontend.merge import Merger
+from dycl.frontend.merging.merge import Merger
 from dycl.frontend.options import Options
 from tests.frontend.support.harness import T, check, refused
 
@@ -104,7 +104,7 @@ class _Node:
 
 def test_objects_from_before_capture_are_told_apart_at_once(monkeypatch):
     """Each path has walked to another node of a tree: no two of them are compared in full."""
-    from dycl.frontend.merge import Merger
+    from dycl.frontend.merging.merge import Merger
 
     compared = []
     union = Merger._union

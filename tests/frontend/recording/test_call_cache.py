@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dycl.frontend.graph import AtenNode
+from dycl.frontend.graph.program import AtenNode
 from tests.frontend.support.recording import new_recorder
 
 T = torch.Tensor

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from dycl.frontend.diagnostics import CaptureRefusal
-from dycl.frontend.reference import ProgramRaised
+from dycl.frontend.graph.interpret import ProgramRaised
 from tests.frontend.support.recording import Recorded, same
 
 PROGRAMS_PER_SEED = 25

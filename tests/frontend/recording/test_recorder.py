@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from dycl.frontend.diagnostics import CaptureRefusal
-from dycl.frontend.graph import AtenNode, HostNode
+from dycl.frontend.graph.program import AtenNode, HostNode
 from tests.frontend.support.recording import Recorded, check, same
 
 torch.manual_seed(0)

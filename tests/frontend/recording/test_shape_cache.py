@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from dycl.frontend.form_rules import contiguous_strides, result_shape
-from dycl.frontend.tensors import Recorder
+from dycl.frontend.recording.recorder import Recorder
+from dycl.frontend.recording.shape_rules import contiguous_strides, result_shape
 from tests.frontend.support.recording import new_recorder
 
 aten = torch.ops.aten

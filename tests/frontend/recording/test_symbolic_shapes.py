@@ -9,9 +9,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from dycl.frontend.graph import Block
-from dycl.frontend.values import RtInt
-from dycl.frontend.reference import ProgramRaised, look, run_block
+from dycl.frontend.graph.interpret import ProgramRaised, look, run_block
+from dycl.frontend.graph.program import Block
+from dycl.frontend.values.scalar import RtInt
 from tests.frontend.support.recording import Recorded, check, new_recorder, same
 
 torch.manual_seed(0)

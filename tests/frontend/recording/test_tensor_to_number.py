@@ -12,9 +12,10 @@ import torch
 import torch.nn.functional as F
 
 from dycl.frontend.diagnostics import CaptureRefusal
-from dycl.frontend.graph import Block, TensorType, Value
-from dycl.frontend.values import NeedDecision, RtBool, RtFloat, RtInt
-from dycl.frontend.reference import ProgramRaised, look, run_block
+from dycl.frontend.graph.interpret import ProgramRaised, look, run_block
+from dycl.frontend.graph.program import Block, TensorType, Value
+from dycl.frontend.values.escape import NeedDecision
+from dycl.frontend.values.scalar import RtBool, RtFloat, RtInt
 from tests.frontend.support.recording import Recorded, check, new_recorder, same
 
 torch.manual_seed(0)
@@ -180,12 +181,8 @@ def test_native_truth_asks_for_a_decision():
     entry = recorder.block
     for answer in (True, False):
         recorder.block = Block(entry)
-        recorder.decisions = [answer]
+        recorder.decide = lambda expression, answer=answer: answer
         assert recorder.call(torch.sum, (x, 0), {"keepdim": keep}).dim() == (2 if answer else 1)
-    recorder.block = entry
-    recorder.decisions = ()
-    recorder.known = {keep.value.id: True}
-    assert recorder.call(torch.sum, (x, 0), {"keepdim": keep}).dim() == 2
 
 
 def test_decision_inside_native_code_keeps_the_condition():
@@ -343,7 +340,7 @@ def test_decisions_survive_torchscript():
     x, _ = recorder.input_tensor(X, "x")
     with pytest.raises(NeedDecision):
         recorder.call(scripted, (x,))
-    recorder.decisions = [True]
+    recorder.decide = lambda expression: True
     assert "mul" in str(recorder.call(scripted, (x,)) is not x and recorder.block.nodes[-1].target)
 
 

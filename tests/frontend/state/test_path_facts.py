@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import dycl
-from dycl.frontend import facts
+from dycl.frontend.state import path_facts
 
 
 def power(x, n):
@@ -104,9 +104,9 @@ RANGES = [(None, None), (None, 2), (-1, None), (-1, 2), (1, 1)]
 def test_truths_and_narrower_ranges_hold_for_every_number(op, found):
     inside = [n for n in range(-9, 10) if (found[0] is None or n >= found[0]) and (found[1] is None or n <= found[1])]
     for bound in range(-4, 5):
-        holds = [facts._HOLDS[op](n, bound) for n in inside]
-        truth = facts._truth(op, found, bound)
+        holds = [path_facts._HOLDS[op](n, bound) for n in inside]
+        truth = path_facts._truth(op, found, bound)
         assert truth is None or holds == [truth] * len(inside)
-        low, high = facts._narrowed(op, found, bound)
+        low, high = path_facts._narrowed(op, found, bound)
         for n, held in zip(inside, holds):
             assert not held or (low is None or low <= n) and (high is None or n <= high)

@@ -12,8 +12,9 @@ import onnxruntime
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dycl.frontend.graph import BOOL, FLOAT, INT, AtenNode, TensorType, Value
-from dycl.frontend.onnx_lowering import NEEDS_DECOMPOSITION, nodes_to_onnx
+from dycl.frontend.graph.program import BOOL, FLOAT, INT, AtenNode, TensorType, Value
+from dycl.frontend.lowering.onnx_model import nodes_to_onnx
+from dycl.frontend.recording.decompositions import NEEDS_DECOMPOSITION
 
 onnxruntime.set_default_logger_severity(4)
 

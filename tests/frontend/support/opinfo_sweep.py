@@ -24,7 +24,9 @@ import warnings
 import torch
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from dycl.frontend.onnx_lowering import LoweringRefusal, nodes_to_onnx, op_name
+from dycl.frontend.graph.text import op_name
+from dycl.frontend.lowering.convert import LoweringRefusal
+from dycl.frontend.lowering.onnx_model import nodes_to_onnx
 from tests.frontend.support.lowering_harness import Unsuitable, compare, record, run_onnx
 
 DTYPES = {

@@ -15,13 +15,12 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_map_only
 
-from dycl.frontend.graph import Block, Value
-from dycl.frontend.heap import Heap, Overlay
-from dycl.frontend.shims_torch import RtSize
-from dycl.frontend.tensors import Recorder
-from dycl.frontend.values import RtScalar
-
-from dycl.frontend.reference import look, run_block, symbols_of
+from dycl.frontend.graph.interpret import look, run_block, symbols_of
+from dycl.frontend.graph.program import Block, Value
+from dycl.frontend.polyfills.torch import RtSize
+from dycl.frontend.recording.recorder import Recorder
+from dycl.frontend.state.heap import Heap, Overlay
+from dycl.frontend.values.scalar import RtScalar
 
 
 def new_recorder() -> Recorder:

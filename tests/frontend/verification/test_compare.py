@@ -4,7 +4,7 @@
 import torch
 
 import dycl
-from dycl.verify import differences
+from dycl.verification.compare import differences
 
 
 class Holder:

@@ -1,0 +1,495 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Between Python objects and the flat values of a program.
+
+Collects the tensors of a call in the order of the program's inputs, checking that everything else is
+what it was at compile time; makes the result objects from the outputs; reads and writes back the
+states (buffers, attributes) of the live module, and inputs that the program changes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import threading
+from typing import Any
+
+import torch
+
+from ..errors import InputError
+from . import list_states, places
+from .arguments import match, sharing
+from .exceptions import Raised
+from .memory_layout import fits
+from .same_contents import same
+from .state_values import ABSENT, OPEN, filled, open_leaves, taken
+from .state_values import fits as is_one_of
+from .template_json import from_json, imported, key_to_json, to_json, whole_to_json
+from .templates import Made, rebuild
+
+
+@dataclasses.dataclass
+class Interface:
+    arguments: list  # templates of positional arguments
+    keywords: dict  # name -> template
+    variants: list  # templates of results: (body, writes)
+    slots: list  # per variant: the output number of each leaf
+    written_inputs: list  # numbers of the inputs that are written
+    states: list  # (name, kind, owner, key)
+    exceptions: dict
+    symbols: dict
+    names: list  # of inputs, for messages
+    argument_names: list
+    guards: list
+    random: bool = False
+    initials: dict = dataclasses.field(default_factory=dict)
+    index_errors: dict = dataclasses.field(default_factory=dict)  # ONNX op -> what torch raises where an index is out of range
+    themselves: list = dataclasses.field(default_factory=list)  # per variant: (place, "input", "state", "held" or "own", number) of what is given back itself
+    appearing: list = dataclasses.field(default_factory=list)  # (owner, name) of attributes that are not there at first, in their order
+    own: list = dataclasses.field(default_factory=list)  # tensors of the model that are given back as they are
+    layouts: list = dataclasses.field(default_factory=list)  # how each input must lie in memory, where that matters (recording/memory_layout.py)
+    kept: bool = False  # loaded from a file
+    orders: list = dataclasses.field(default_factory=list)  # per variant: the same, where they are not in one order on all paths
+    failures: list = dataclasses.field(default_factory=list)  # (writes, origins, lists, order) that a call may leave which raises
+    origins: list = dataclasses.field(default_factory=list)  # per variant: (state, state) of attributes whose tensor is one from before, written in place
+    lists: list = dataclasses.field(default_factory=list)  # per variant: (id of owner, key) of lists of run-time length that are changed in place
+    list_states: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> what is known of such a list
+    own_containers: dict = dataclasses.field(default_factory=dict)  # name -> a list or dict of the model that is given back as it is
+    replaced: list = dataclasses.field(default_factory=list)  # numbers of the states whose tensors a call may write and then replace
+    at_risk: list = dataclasses.field(default_factory=list)  # numbers of the states whose tensors calls write in place
+    apart: list = dataclasses.field(default_factory=list)  # pairs of tensors of which the model asks whether they are one
+    gradients: list = dataclasses.field(default_factory=list)  # requires_grad of the example's tensors, if the model asks
+    parameters: list = dataclasses.field(default_factory=list)  # (number, whether it is an nn.Parameter) of the tensors of which the model asks
+    held: list = dataclasses.field(default_factory=list)  # per variant: (state, input) of attributes that are left with an argument itself
+    constants: set = dataclasses.field(default_factory=set)  # where the model's tensors lie that the program has taken as they were
+    sharing: list | None = None  # which lists, dicts and objects among the arguments are one
+    extra_keywords: list = dataclasses.field(default_factory=list)  # keywords that go into **kwargs, which keeps their order
+    interchangeable: list = dataclasses.field(default_factory=list)  # the first parameters, if they may be given by place or by name
+    kept_inputs: dict = dataclasses.field(default_factory=dict)  # name -> number of an input that such a call may have written
+    containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
+    choices: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> the values an attribute may have
+    homes: list = dataclasses.field(default_factory=list)  # (holder, key, container): where lists and dicts that hold states were
+    tensor_homes: list = dataclasses.field(default_factory=list)  # (table, key, id of the tensor): where buffers that are states are
+    combinations: list = dataclasses.field(default_factory=list)  # of numbers of values that such attributes have together
+    _numbers: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> which value an attribute has as the call begins
+    _parts: list = dataclasses.field(default_factory=list)  # of the state that is being put back
+    _chosen: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> which value the present call leaves
+    _call: Any = dataclasses.field(default_factory=threading.local)  # .given: path -> the container of this thread's call
+
+    def watch(self, model: Any) -> None:
+        """Remembers where the model keeps the lists and dicts that hold states or are written to."""
+        owners = [owner for _, _, owner, _ in self.states] + [owner.obj for _, writes in self.variants for owner, _, _ in writes]
+        self.homes = places.holders(getattr(model, "__self__", model), {id(x) for x in owners if type(x) in (list, dict)})
+        buffers = {id(owner) for _, kind, owner, _ in self.states if kind == "tensor"}
+        self.tensor_homes = [(table, key, id(tensor)) for table, key, tensor in places.tensor_homes(getattr(model, "__self__", model), buffers)]
+
+    def _follow_buffers(self) -> None:
+        """A buffer that was replaced since (`model.count = torch.zeros(2)`, `model.double()`) is the new one."""
+        now: dict[int, dict] = {}
+        for table, key, before in self.tensor_homes:
+            found = places.read(table, key)
+            now.setdefault(before, {})[id(found)] = found
+        new = {before: [*found.values()] for before, found in now.items() if found.keys() != {before}}
+        if not new:
+            return
+        for found in new.values():
+            if len(found) > 1 or not isinstance(found[0], torch.Tensor):
+                raise InputError("a buffer that the program writes was replaced in some of the places that held it; copy_ into it instead, or compile again")
+        self.states = [(name, kind, new[id(owner)][0] if kind == "tensor" and id(owner) in new else owner, key) for name, kind, owner, key in self.states]
+        self.tensor_homes = [(table, key, id(new[before][0]) if before in new else before) for table, key, before in self.tensor_homes]
+
+    def _check_homes(self) -> None:
+        for holder, key, container in self.homes:
+            if places.read(holder, key) is not container:
+                raise InputError(f"{places.label(holder, key)} is another {type(container).__name__} than while compiling: the program "
+                                 "changes the one that was there; put it back or change it in place, or compile again")
+
+    # ---- a call ------------------------------------------------------------------------------
+
+    def collect(self, args: tuple, kwargs: dict) -> tuple[list, list]:
+        """(tensors in the program's order, the caller's own tensors)."""
+        if len(args) != len(self.arguments) or kwargs.keys() != self.keywords.keys():
+            args, kwargs = self._as_compiled(args, kwargs)
+        if self.extra_keywords and [k for k in kwargs if k in self.extra_keywords] != self.extra_keywords:
+            raise InputError(f"the keywords {self.extra_keywords} in another order than at compile time, which **kwargs keeps")
+        if not self.kept:
+            self._follow_buffers()
+        found: list = []
+        given = self._call.given = {}
+        for value, template, name in zip(args, self.arguments, self.argument_names):
+            match(value, template, name, found, given)
+        for name, template in self.keywords.items():
+            match(kwargs[name], template, name, found, given)
+        self._check_apart(found)
+        if self.sharing is not None and sharing(list(given.values())) != self.sharing:
+            raise InputError("lists, dicts or objects among the arguments are one where they were two at compile time, or the "
+                             "other way round; compile again for these")
+        given.update(self.own_containers)
+        for k, wanted in enumerate(self.gradients):
+            if found[k].requires_grad != wanted:
+                raise InputError(f"{self.names[k]}: requires_grad is {found[k].requires_grad}, was {wanted} at compile time, and the model asks")
+        for k, wanted in self.parameters:
+            if isinstance(found[k], torch.nn.Parameter) != wanted:
+                raise InputError(f"{self.names[k]}: was {'an' if wanted else 'no'} nn.Parameter at compile time, and the model asks")
+        for k, wanted in enumerate(self.layouts):
+            if not fits(found[k], wanted):
+                raise InputError(f"{self.names[k]}: lies in memory in another way than the example did, and the model depends on that; "
+                                 "pass a copy that does (contiguous() for most), or compile with one like it")
+        return [x.detach() for x in found], found
+
+    def _as_compiled(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        """The arguments by place and by name as the example had them."""
+        names = self.interchangeable
+        given = dict(zip(names, args))
+        places = names[:len(self.arguments)]
+        if (len(args) > len(names) or len(places) < len(self.arguments) or given.keys() & kwargs.keys()
+                or given.keys() | kwargs.keys() != {*places, *self.keywords}):
+            raise InputError(f"the program takes {len(self.arguments)} positional arguments and the keywords "
+                             f"{sorted(self.keywords)}; given {len(args)} and {sorted(kwargs)}; compile it with these")
+        given |= kwargs
+        return tuple(given[name] for name in places), {name: value for name, value in given.items() if name not in places}
+
+    def _check_apart(self, found: list) -> None:
+        """An input that the program writes must not share memory with another: eager would write both."""
+        for k in {*self.written_inputs, *self.kept_inputs.values()}:
+            place = found[k].untyped_storage().data_ptr()
+            if any(j != k and x.numel() and x.untyped_storage().data_ptr() == place for j, x in enumerate(found)):
+                raise InputError("an argument that the program writes in place shares memory with another; pass a clone")
+        self._check_states(found)
+        if any(found[k] is found[j] for k, j in self.apart if k != j):
+            raise InputError("one tensor is passed twice, and the model asks whether its tensors are one; compile it with such an example")
+
+    def _check_states(self, found: list) -> None:
+        """Nor with what the model keeps, of which one or the other is written."""
+        if self.kept:
+            return
+        kept = {memory_of(owner) for _, kind, owner, _ in self.states if kind == "tensor"}
+        if kept and any(x.numel() and memory_of(x) in kept for x in found):
+            raise InputError("an argument shares memory with a buffer that the program writes in place; pass a clone")
+        written = [found[k] for k in {*self.written_inputs, *self.kept_inputs.values()}]
+        if not written and not self.at_risk:
+            return
+        self.recognise()
+        held = {k: memory_of(x) for k in range(len(self.states)) if (x := self.held_tensor(k)) is not None}
+        self._check_written_states(found, kept, held)
+        if written:
+            kept = self.constants | {*held.values()}
+            if any(x.numel() and memory_of(x) in kept for x in written):
+                raise InputError("an argument that the program writes in place shares memory with a tensor of the model; pass a clone")
+
+    def _check_written_states(self, found: list, buffers: set, held: dict) -> None:
+        """Tensors that attributes hold and calls write in place have no second name that the program knows."""
+        for k in self.at_risk:
+            if k not in held:
+                continue
+            if any(x.numel() and memory_of(x) == held[k] for x in found):
+                raise InputError(f"an argument shares memory with {self.states[k][0]}, which the program writes in place; pass a clone")
+            others = self.constants | buffers | {memory for j, memory in held.items() if j != k}
+            if held[k] in others and self.held_tensor(k).numel():
+                raise InputError(f"{self.states[k][0]}, which the program writes in place, shares memory with another tensor of the model; give it a clone")
+
+    def held_tensor(self, number: int) -> torch.Tensor | None:
+        """The tensor that a state stands for in the live module, if it is one that an attribute holds."""
+        _, kind, owner, key = self.states[number]
+        if kind not in ("attribute-tensor", "slot"):
+            return None
+        value = places.read(owner, key[0] if kind == "slot" else key)
+        if kind == "slot":
+            known = self.choices[id(owner), key[0]][key[1]]
+            value = taken(known, value)[key[2]] if self._numbers.get((id(owner), key[0])) == key[1] else None
+        return value if isinstance(value, torch.Tensor) else None
+
+    def read_states(self) -> list | None:
+        """The states' present values in the live module; None: the runtime keeps them."""
+        if self.kept:
+            return None
+        self._check_homes()
+        self.recognise()
+        return [self._state(kind, owner, key) for _, kind, owner, key in self.states]
+
+    def recognise(self) -> None:
+        """Which of its few values each attribute has: together one of the combinations that calls leave, if they are one."""
+        self._numbers = {}
+        places_of = [(owner, key) for _, kind, owner, key in self.states if kind == "choice"]
+        if not places_of:
+            return
+        fitting = [[is_one_of(known, places.read(owner, key), _same) for known in self.choices[id(owner), key]] for owner, key in places_of]
+        for combination in self.combinations:
+            if all(fits[number] for fits, number in zip(fitting, combination)):
+                self._numbers = {(id(owner), key): number for (owner, key), number in zip(places_of, combination)}
+                return
+
+    def initial_states(self) -> dict:
+        return self.initials
+
+    def _state(self, kind: str, owner: Any, key: Any) -> Any:
+        if kind == "tensor":
+            return owner.detach()
+        if kind == "kept":
+            return self.initials[key]
+        if kind == "list":
+            found = list_states.column(self.list_states[id(owner), key[0]], places.read(owner, key[0]), key[1])
+            if found is None:
+                raise InputError(f"{places.label(owner, key[0])}: another kind of list than while compiling; compile again")
+            return found
+        name = key[0] if kind == "slot" else key
+        value = places.read(owner, name)
+        if value is ABSENT and kind not in ("slot", "choice"):  # a number of the class, until the first call
+            value = getattr(owner, name)
+        if kind == "slot":
+            known = self.choices[id(owner), key[0]][key[1]]
+            value = taken(known, value)[key[2]] if is_one_of(known, value, _same) else open_leaves(known)[key[2]].empty()
+            return value.detach() if isinstance(value, torch.Tensor) else value
+        if kind == "choice" and (id(owner), key) in self._numbers:
+            return self._numbers[id(owner), key]
+        if kind == "choice":
+            return _number_of(value, self.choices[id(owner), key], f"{type(owner).__name__}.{key}")
+        if type(value) is int and not -(2**63) <= value < 2**63:
+            raise OverflowError(f"{type(owner).__name__}.{key}: {value} does not fit in 64 bits")
+        return value.detach() if isinstance(value, torch.Tensor) else value
+
+    def give_back(self, outputs: list, new_states: list, originals: list) -> Any:
+        many = len(self.variants) > 1
+        number = int(outputs[0]) if many else 0
+        rest = outputs[1:] if many else outputs
+        count, replaced = len(self.written_inputs), rest[len(rest) - len(self.replaced):]
+        rest = rest[:len(rest) - len(self.replaced)]
+        slots, written = (rest[:len(rest) - count], rest[len(rest) - count:]) if count else (rest, [])
+        body, writes = self.variants[number]
+        if self.at_risk:
+            self._own_memory(new_states, [*outputs, *originals])
+            self._write_tensors(self.origins[number], new_states, dict(zip(self.replaced, replaced)))
+        values = [slots[k] for k in self.slots[number]]
+        for place, kind, which in self.themselves[number]:
+            values[place] = originals[which] if kind == "input" else new_states[which] if kind == "held" else self.own[which] if kind == "own" \
+                else self.states[which][2]
+        leaves = iter(values)
+        made = Made(self._call.given)
+        leaves = _numpy_leaves(leaves, self.variants[number])
+        result = rebuild(body, leaves, made)
+        for position, value in zip(self.written_inputs, written):
+            with torch.no_grad():
+                originals[position].copy_(value)
+        for state, argument in self.held[number] if self.held else ():
+            new_states[state] = originals[argument]
+        self._write_back(new_states, writes, leaves, made, self.lists[number] if self.lists else (), self.orders[number] if self.orders else ())
+        return result
+
+    def leave(self, kept: dict, new_states: list | None, originals: list) -> None:
+        """Puts back what a program had written when it raised. new_states: None where the runtime keeps them."""
+        for name, position in self.kept_inputs.items():
+            if name in kept:
+                with torch.no_grad():
+                    originals[position].copy_(kept[name])
+        writes, origins, lists, order = self.failures[kept["case"]] if "case" in kept and self.failures else ((), (), (), ())
+        if new_states and self.at_risk:
+            self._own_memory(new_states, [*kept.values(), *originals])
+            self._write_tensors(origins, new_states, {k: kept[f"replaced{k}"] for k in self.replaced if f"replaced{k}" in kept})
+        values = itertools.takewhile(lambda v: v is not ABSENT, (kept.get(f"write{k}", ABSENT) for k in itertools.count()))
+        self._write_back(new_states or [], writes, _numpy_leaves(values, (("static", "NoneType", None), writes)), Made(self._call.given), lists, order)
+
+    def _own_memory(self, new_states: list, others: list) -> None:
+        """A tensor that later calls write in place is in nobody else's memory: an engine may give one tensor for two equal values."""
+        for k in self.at_risk:
+            beside = [x for j, x in enumerate(new_states) if j != k] + others
+            if any(isinstance(x, torch.Tensor) and memory_of(x) == memory_of(new_states[k]) for x in beside):
+                new_states[k] = new_states[k].clone()
+
+    def _write_tensors(self, origins: Any, new_states: list, replaced: dict) -> None:
+        """Attributes that hold a tensor from before the call hold that one, with what the call wrote; others may hold one that was replaced."""
+        left = {origin for _, origin in origins}
+        found = [(self.held_tensor(k), value) for k, value in replaced.items() if k not in left]
+        found = [(tensor, value) for tensor, value in found if tensor is not None]
+        for k, origin in origins:
+            tensor = self.held_tensor(origin)
+            found.append((tensor, new_states[k]))
+            new_states[k] = tensor
+        places_of = [memory_of(tensor) for tensor, _ in found]
+        apart = [value.clone() if len(found) > 1 and memory_of(value) in places_of else value for _, value in found]
+        for (tensor, _), value in zip(found, apart):
+            with torch.no_grad():
+                tensor.copy_(value)
+
+    def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: list, lists: Any = (), order: Any = ()) -> None:
+        own = [(owner.obj, name) for owner, name in order if id(owner.obj) not in self.containers] if order else self.appearing
+        fresh = [(vars(owner), name) for owner, name in own if name not in vars(owner)]
+        self._write_lists(new_states, lists)
+        self._write_all(new_states, writes, leaves, made)
+        for table, name in fresh:  # states come first, and not where the model put them
+            if name in table:
+                table[name] = table.pop(name)
+
+    def _write_all(self, new_states: list, writes: tuple, leaves: Any, made: list) -> None:
+        for (name, kind, owner, key), value in zip(self.states, new_states):
+            self._write_state(kind, owner, key, value)
+        state_keys = {(id(owner), key) for _, kind, owner, key in self.states if kind != "tensor"}
+        for owner, name, template in writes:
+            value = rebuild(template, leaves, made)
+            if isinstance(owner, _Place):
+                if owner.path is not None:
+                    _write(self._call.given[owner.path], name, value)
+            elif (id(owner.obj), name) not in state_keys:
+                path = self.containers.get(id(owner.obj))
+                _write(owner.obj if path is None else self._call.given[path], name, value)
+
+    def _write_lists(self, new_states: list, in_place: Any) -> None:
+        found: dict = {}
+        for (_, kind, owner, key), value in zip(self.states, new_states):
+            if kind == "list":
+                found.setdefault((id(owner), key[0]), (owner, key[0], []))[2].append(value)
+        for place, (owner, key, columns) in found.items():
+            made = list_states.items(self.list_states[place], columns)
+            if place in in_place:
+                places.read(owner, key)[:] = made
+            else:
+                places.write(owner, key, made)
+
+    def _write_state(self, kind: str, owner: Any, key: Any, value: Any) -> None:
+        if kind == "tensor":
+            with torch.no_grad():
+                owner.copy_(value)
+        elif kind == "list":
+            pass  # _write_lists
+        elif kind == "kept":
+            self.initials[key] = value
+        elif kind == "choice":
+            chosen = self.choices[id(owner), key][int(value)]
+            self._chosen[id(owner), key] = int(value)
+            if not isinstance(chosen, OPEN) and not same(places.read(owner, key), chosen):
+                places.write(owner, key, chosen)
+        elif kind == "slot":
+            if self._chosen[id(owner), key[0]] == key[1]:
+                known = self.choices[id(owner), key[0]][key[1]]
+                parts = self._parts = [value] if key[2] == 0 else [*self._parts, value]
+                if len(parts) == len(open_leaves(known)):
+                    places.write(owner, key[0], filled(known, iter(parts)))
+        elif places.read(owner, key) is not ABSENT or not same(getattr(owner, key, ABSENT), value):  # its class has it already
+            places.write(owner, key, value)
+
+    # ---- in a file ----------------------------------------------------------------------------
+
+    def _writes_to_json(self, writes: tuple) -> list:
+        """Those into arguments; what goes into the model's own objects has no place in a loaded program, but values among the outputs."""
+        paths = [self.containers.get(id(owner.obj)) for owner, _, _ in writes]
+        if not any(paths):
+            return []
+        return [[path, key_to_json(name), whole_to_json(t)] for path, (_, name, t) in zip(paths, writes)]
+
+    def to_json(self) -> dict:
+        return {
+            "arguments": [to_json(t) for t in self.arguments],
+            "keywords": {k: to_json(t) for k, t in self.keywords.items()},
+            "variants": [whole_to_json(body) for body, _ in self.variants],
+            "writes": [self._writes_to_json(writes) for _, writes in self.variants],
+            "failures": [self._writes_to_json(writes) for writes, *_ in self.failures],
+            "slots": self.slots, "written_inputs": self.written_inputs, "replaced": self.replaced, "names": self.names,
+            "argument_names": self.argument_names,
+            "states": [name for name, *_ in self.states],
+            "exceptions": {n: f"{c.__module__}:{c.__qualname__}" for n, c in self.exceptions.items()},
+            "raised": self.exceptions.looks_to_json(), "random": self.random, "index_errors": self.index_errors, "kept_inputs": self.kept_inputs,
+            "apart": self.apart, "gradients": self.gradients, "parameters": self.parameters, "sharing": self.sharing, "extra_keywords": self.extra_keywords,
+            "interchangeable": self.interchangeable,
+            "layouts": self.layouts, "themselves": [[t for t in found if t[1] == "input"] for found in self.themselves],
+        }
+
+    @classmethod
+    def from_json(cls, data: dict) -> "Interface":
+        """The interface of a loaded package: the runtime keeps the states, nothing is written back."""
+        if not data:
+            raise InputError("this package was not made from a Python model; run it with dycl-run")
+        if "unsaved" in data:
+            raise InputError(f"this program can't be called from a file in Python ({data['unsaved']}); run it with dycl-run, or compile it where it is called")
+        exceptions = Raised()
+        exceptions.take_looks(data.get("raised", []))
+        for name, where in data["exceptions"].items():
+            try:
+                exceptions[name] = imported(where)
+            except (ImportError, AttributeError):
+                pass
+        loaded = cls([from_json(t) for t in data["arguments"]], {k: from_json(t) for k, t in data["keywords"].items()},
+                     [(from_json(t), _writes_from_json(w)) for t, w in itertools.zip_longest(data["variants"], data.get("writes", ()), fillvalue=())],
+                     data["slots"], data["written_inputs"], [],
+                     exceptions, {}, data["names"], data["argument_names"], [], data["random"])
+        loaded.failures = [(_writes_from_json(w), (), (), ()) for w in data.get("failures", [])]
+        loaded.index_errors = data.get("index_errors", {})
+        loaded.replaced = data.get("replaced", [])
+        loaded.kept_inputs = data.get("kept_inputs", {})
+        loaded.themselves = data.get("themselves") or [[] for _ in loaded.variants]
+        loaded.layouts = data.get("layouts", [])
+        loaded.apart, loaded.gradients = data.get("apart", []), data.get("gradients", [])
+        loaded.parameters = data.get("parameters", [])
+        loaded.sharing, loaded.extra_keywords = data.get("sharing"), data.get("extra_keywords", [])
+        loaded.interchangeable = data.get("interchangeable", [])
+        loaded.kept = True
+        return loaded
+
+
+def memory_of(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+@dataclasses.dataclass
+class _Place:
+    """In a loaded program: where among the arguments a write goes; None: nowhere."""
+
+    path: str | None
+
+
+def _writes_from_json(writes: list) -> tuple:
+    return tuple((_Place(path), name, from_json(t)) for path, name, t in writes)
+
+
+def _same(known: Any, value: Any) -> bool:
+    return same(value, known)
+
+
+def _number_of(value: Any, values: list, what: str) -> int:
+    for k, known in enumerate(values):
+        if is_one_of(known, value, _same):
+            return k
+    raise InputError(f"{what}: has another value than while compiling; compile again")
+
+
+def _numpy_leaves(leaves: Any, templates: tuple) -> Any:
+    """Outputs that were numpy arrays in the user's code become arrays again."""
+    kinds: list = []
+
+    def walk(t: tuple) -> None:
+        if t[0] in ("tensor", "array", "int", "float", "bool", "numbers"):
+            kinds.append(t[0])
+        elif t[0] == "argument":
+            walk(t[2])
+        elif t[0] == "rows":
+            before = len(kinds)
+            walk(t[2])
+            kinds[before:] = [f"list of {kind}" for kind in kinds[before:]]
+        elif t[0] in ("tuple", "list", "set", "table", "text"):
+            for u in (*t[2], *(u for part in t[3:4] for _, u in part)):
+                walk(u)
+        elif t[0] in ("dict", "object", "exception"):
+            for part in t[2:4]:
+                for _, u in part:
+                    walk(u)
+
+    walk(templates[0])
+    for _, _, t in templates[1]:
+        walk(t)
+    for kind, value in zip(kinds, leaves):
+        yield _from_tensor(value) if kind == "array" else [_from_tensor(x) for x in value] if kind == "list of array" else value
+
+
+def _from_tensor(value: torch.Tensor) -> Any:
+    array = value.numpy()
+    return array[()] if array.ndim == 0 else array
+
+
+def _write(owner: Any, name: Any, value: Any) -> None:
+    if name == "+":
+        owner.extend(value)
+    elif name == "*":
+        if isinstance(owner, list):
+            owner[:] = value
+        else:
+            owner.clear()
+            owner.update(value)
+    else:
+        places.write(owner, name, value)

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A package, loaded by the C++ runtime; its errors as the classes that users know."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.util
+import json
+import linecache
+import os
+import re
+import shutil
+import sys
+import tempfile
+import threading
+import weakref
+from typing import Any, Callable
+
+import torch
+
+from ..errors import CompileError
+from ..native import native
+from . import host_functions
+from .exceptions import Raised
+
+
+def _lend_interpreter() -> None:
+    """TVM's compiler is Python: this one, if it has TVM and nobody named another."""
+    if sys.executable and "DYCL_TVM_PYTHON" not in os.environ and importlib.util.find_spec("tvm") is not None:
+        os.environ["DYCL_TVM_PYTHON"] = sys.executable
+
+
+class NativeEngine:
+    """A package, loaded by the C++ runtime."""
+
+    def __init__(self, path: str, program: Any, folder: str | None):
+        self.path, self.program = path, program
+        self._local = threading.local()  # a Run per thread, unless the Run keeps the program's states
+        self._first = self._new_run()
+        self._busy = threading.Lock()
+        self.builder: Any = None  # the program before the passes, if it was compiled here
+        self.order: list[int] = []  # the program's states, by their position among the interface's
+        self.back: list[int] = []
+        self.index_errors: dict[str, list[str]] = {}  # see lower_graph
+        if folder is not None:
+            weakref.finalize(self, shutil.rmtree, folder, True)
+
+    def _new_run(self) -> Any:
+        run = self._local.run = native().Run(self.program)
+        run.set_print(_print)
+        return run
+
+    @property
+    def run_(self) -> Any:
+        """This thread's Run."""
+        return getattr(self._local, "run", None) or self._new_run()
+
+    @classmethod
+    def compile(cls, builder: Any, backend: str, threads: int, say: Callable,
+                **choices: Any) -> tuple["NativeEngine", dict]:
+        if backend not in ("ort", "openvino"):  # the others may ask TVM
+            _lend_interpreter()
+        folder = tempfile.mkdtemp(prefix="dycl-")
+        path = os.path.join(folder, "program.dycl")
+        try:
+            report = native().compile_program(builder, path, backend=backend, progress=say, threads=threads,
+                                             source_texts=_source_texts(builder), **choices)
+            engine = cls(path, native().Program.load(path, threads=threads, host_functions=host_functions.table()), folder)
+            engine.builder = builder
+            return engine, dict(report)
+        except BaseException as error:
+            shutil.rmtree(folder, True)
+            if isinstance(error, native().CompileError):
+                raise _as_compile_error(error, kind="engine") from None
+            raise
+
+    @classmethod
+    def load(cls, path: str, threads: int, functions: dict | None = None) -> "NativeEngine":
+        table = host_functions.table(functions)
+        try:
+            return cls(path, native().Program.load(path, threads=threads, host_functions=table), None)
+        except native().CompileError as error:
+            raise _as_compile_error(error, kind="package") from None
+
+    def run(self, inputs: list, states: list, exceptions: dict, leave: Callable = lambda *_: None) -> tuple[list, list]:
+        """`leave(kept, new states)` is told what the program had written when it raised, before the exception goes out."""
+        try:
+            if states is None and self.program.states:
+                with self._busy:  # one Run keeps the states: its callers take turns
+                    return self._first.run(inputs), []
+            if states is None:
+                return self.run_.run(inputs), []
+            outputs, after = self.run_.run(inputs, [states[k] for k in self.order])
+            return outputs, [after[k] for k in self.back]
+        except native().RunError as error:
+            if getattr(error, "kept", None):
+                leave(error.kept, None if error.states is None else [error.states[k] for k in self.back])
+            found = _user_exception(error, exceptions, self.index_errors)
+            raise found from (error if found is not error and not error.type else None)
+
+    def save(self, path: str) -> None:
+        temporary = f"{path}.{os.getpid()}.tmp"
+        shutil.copyfile(self.path, temporary)
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+
+    def emit(self, folder: str, name: str) -> None:
+        try:
+            native().package_to_cpp(self.path, folder, name)
+        except native().CompileError as error:
+            raise CompileError(str(error), kind="emit") from None
+
+    def emit_onnx(self, path: str) -> list[str]:
+        try:
+            if self.builder is not None:
+                return list(native().program_to_onnx(self.builder, path))
+            return list(native().package_to_onnx(self.path, path))
+        except native().CompileError as error:
+            raise CompileError(str(error), kind="emit") from None
+
+    def metadata(self) -> dict:
+        return json.loads(json.loads(self.program.metadata).get("metadata", {}).get("python", "{}"))
+
+    def ir_text(self) -> str:
+        return self.program.ir_text
+
+    def hcfg(self) -> str:
+        """The program after the passes: host ops and calls of sub-DNNs, then the sub-DNNs."""
+        if self.builder is None:
+            return self.program.ir_text
+        if not hasattr(self, "_hcfg"):
+            native().run_passes(self.builder)
+            self._hcfg = self.builder.print()
+        return self._hcfg
+
+
+def _source_texts(builder: Any) -> dict[str, str]:
+    """The files that spans name; the package keeps the lines they mention, for errors and emitted source."""
+    return {name: "".join(linecache.getlines(name)) for name in builder.sources}
+
+
+def _as_compile_error(error: Any, kind: str) -> CompileError:
+    """An error of the C++ side as the class that callers of dycl know."""
+    return CompileError(str(error), message=getattr(error, "message", ""), help=getattr(error, "help", ""), kind=kind)
+
+
+def _print(text: str) -> None:
+    print(text, end="", flush=False)
+
+
+_OF_TORCH = {"_LinAlgError": torch.linalg.LinAlgError}
+
+
+def class_named(name: str, exceptions: dict) -> Any:
+    """The exception's class: the user's, torch's or Python's; None if there is none of that name."""
+    return exceptions.get(name) or _OF_TORCH.get(name) or getattr(builtins, name, None)
+
+
+def exception_of(cls: type, name: str, message: str, exceptions: dict) -> BaseException:
+    return exceptions.exception(cls, name, message) if isinstance(exceptions, Raised) else cls(message)
+
+
+class RunIndexError(IndexError, RuntimeError):
+    """An index out of range, in a part of the program where torch raises the one here and the other there."""
+
+
+_BY_INDEX = re.compile(r"running (\w+) node\..*(out of data bounds|invalid ind|out of bounds|GatherElements op)", re.DOTALL)
+
+
+def _index_error(error: Any, index_errors: dict) -> BaseException | None:
+    """What torch raises where an engine refuses an index."""
+    failed = _BY_INDEX.search(error.message)
+    if failed is None or not index_errors.get(failed[1]):
+        return None
+    names = index_errors[failed[1]]
+    kind = RunIndexError if len(names) > 1 else IndexError if names[0] == "IndexError" else RuntimeError
+    file, line, column = error.span[:3] if error.span else ("", 0, 0)
+    what = "an index or another number is out of range"
+    return kind(f"{file}:{line}:{column}: {what}" if line else what)
+
+
+def _user_exception(error: Any, exceptions: dict, index_errors: dict) -> BaseException:
+    """An exception of the user's program, as its own class."""
+    name = getattr(error, "type", "") or ""
+    if not name:
+        return _index_error(error, index_errors) or error
+    cls = class_named(name, exceptions)
+    if isinstance(cls, type) and issubclass(cls, Exception):
+        try:
+            return exception_of(cls, name, getattr(error, "message", str(error)), exceptions)
+        except Exception:
+            return error
+    return error

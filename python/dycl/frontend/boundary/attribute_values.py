@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a call leaves in an attribute, looked at where the program ends: the same as before, the same in every call, or computed."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import torch
+
+from ...calling.same_contents import same
+from ...calling.state_values import Compound, Number, Slot
+from ...objects import plain_object
+from ..graph.program import Value, successors
+from ..values.scalar import RtScalar
+
+UNKNOWN = object()
+_DEEPEST = 16  # containers in containers
+
+
+class LeftValues:
+    """Asks about the values of the state that the machine has active."""
+
+    def __init__(self, machine):
+        self.m = machine
+
+    def is_kept(self, owner: Any, name: Any, before: Any, after: Any) -> bool:
+        """Whether an attribute is left as it was."""
+        recorder = self.m.recorder
+        state = recorder.attribute_handles.get((id(owner), name))
+        if state is not None and after is state:
+            return True
+        if isinstance(after, torch.Tensor) and any(after is handle for handle in recorder.attribute_handles.values()):
+            return False  # what another attribute holds: the same tensor as the example's now, another one in later calls
+        return self.unchanged(before, after)
+
+    def unchanged(self, before: Any, after: Any) -> bool:
+        """The same object, or known to have the same contents in every call."""
+        if before is after:
+            return True
+        if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):
+            recorder = self.m.recorder
+            if after is recorder.handle_of(before) or any(r.handle is after and r.real is before for r in recorder.roots):
+                return True
+            held = recorder.handle_of(before)
+            if held is not None and any(root.cell is held._dycl.cell for root in recorder.written()):
+                return False  # written in place meanwhile: another tensor that equals it now
+            known = [self._static(t) for t in (before, after)]
+            if any(t is None for t in known):  # asked first: the shape of what a run computes may be one of run time
+                return False
+            if before.dtype != after.dtype or tuple(before.shape) != tuple(after.shape):
+                return False
+            with recorder.without_modes():
+                return torch.equal(*known)
+        if isinstance(before, types.MethodType) and isinstance(after, types.MethodType):
+            return same(before, after)
+        if type(before) is not type(after) or self._is_written(before):
+            return False
+        if isinstance(before, (list, tuple)):
+            return len(before) == len(after) and all(map(self.unchanged, before, after))
+        if type(before) is dict:
+            return list(before) == list(after) and all(self.unchanged(before[k], after[k]) for k in before)
+        if plain_object(before):
+            return self.unchanged(vars(before), vars(after))
+        return isinstance(before, (bool, int, float, str, torch.dtype, torch.device)) and before == after
+
+    def _is_written(self, obj: Any) -> bool:
+        """Whether the present path has changed a list, dict or object from outside: its contents are not those it began with."""
+        heap, key = self.m.heap, id(obj)
+        contents = self.m.current.overlay.contents.get(key) if heap.objects.get(key) is obj else None
+        return contents is not None and not self.m.is_born(obj) and contents is not heap.pristine[key]
+
+    def alternative(self, value: Any, depth: int = 0) -> Any:
+        """A value that an attribute may have: known, or a stand-in for those that calls compute; or UNKNOWN."""
+        known = self.known(value)
+        if known is not UNKNOWN:
+            return known
+        if isinstance(value, torch.Tensor):
+            return Slot(value.dtype, tuple(d if type(d) is int else None for d in value.shape))
+        if isinstance(value, RtScalar):
+            return Number(value.kind)
+        found = Compound.split(value) if depth < _DEEPEST and (isinstance(value, tuple) or self.m.is_born(value)) else None
+        if found is None or type(value) is dict and not all(isinstance(k, (str, int)) for k in value):
+            return UNKNOWN
+        parts = tuple(Number(type(x).__name__) if type(x) in (bool, int, float) else self.alternative(x, depth + 1) for x in found[1])
+        return UNKNOWN if any(x is UNKNOWN for x in parts) else Compound(type(value), found[0], parts)
+
+    def known(self, value: Any, depth: int = 0) -> Any:
+        """A value that is the same in every call, with real tensors; or UNKNOWN."""
+        if depth > _DEEPEST:
+            return UNKNOWN
+        if isinstance(value, torch.Tensor):
+            real = self._static(value)
+            return UNKNOWN if real is None else real.detach().clone()
+        if value is None or isinstance(value, (bool, int, float, str, torch.dtype, torch.device)):
+            return value
+        if type(value) in (list, tuple):
+            items = [self.known(x, depth + 1) for x in value]
+            return UNKNOWN if any(x is UNKNOWN for x in items) else type(value)(items)
+        if type(value) is dict and all(isinstance(k, (str, int)) for k in value):
+            items = {k: self.known(x, depth + 1) for k, x in value.items()}
+            return UNKNOWN if any(x is UNKNOWN for x in items.values()) else items
+        if self.m.is_born(value) and plain_object(value):
+            known = {k: self.known(x, depth + 1) for k, x in vars(value).items()}
+            if any(x is UNKNOWN for x in known.values()):
+                return UNKNOWN
+            made = object.__new__(type(value))
+            made.__dict__.update(known)
+            return made
+        return UNKNOWN if self.m.is_born(value) or self.m.has_runtime(value) else value
+
+    def _static(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """The contents of a tensor if they are known, be it that equal ones met at a join."""
+        recorder, seen, found = self.m.recorder, set(), None
+        if recorder.is_state_alone(tensor):
+            return tensor  # not taken for a second name of what the attribute holds
+        work = [recorder.value_of(tensor)]
+        while work:
+            value = work.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            real = recorder.static_value(value)
+            if real is None:
+                if value.block is None or value not in value.block.params:
+                    return None
+                work += self._incoming(value)
+                continue
+            with recorder.without_modes():
+                if found is not None and not (found.dtype == real.dtype and found.shape == real.shape and torch.equal(found, real)):
+                    return None
+            found = real
+        return found
+
+    def _incoming(self, param: Value) -> list[Value]:
+        k = param.block.params.index(param)
+        return [edge.args[k] for block in self.m.graph.reachable_blocks() for edge in successors(block) if edge.target is param.block]

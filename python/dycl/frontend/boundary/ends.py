@@ -1,0 +1,741 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ends of a captured program: results, exceptions, and what was written to the outside.
+
+Every end state gives a template of its result (calling/templates.py) and the values at its leaves. Ends of one
+structure share it; where structures differ by path, the program returns which one it is (`variant`)
+and every structure's leaves have result slots, unused ones filled with zeros.
+Writes to buffers, attributes and input tensors are results too, put back by the caller. An end that raises has no
+result; what it wrote is kept by name (`keep`, docs/ir.md) beside the error.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from operator import is_
+from typing import Any, Callable
+
+import torch
+
+from ...calling import places
+from ...calling.exceptions import Raised
+from ...calling.state_values import ABSENT, OPEN, Compound, Number, Slot, alike, fits, opened, taken, tensors_of
+from ...calling.templates import types_of_keys
+from ...objects import plain_object
+from ..diagnostics import CaptureRefusal, Restart
+from ..graph.program import INT, HostNode, Raise, Return, ScalarType, TensorType, Value
+from ..library import lru_cache
+from ..machine.exceptions import cleans_up
+from ..polyfills.keyed_tables import RtView
+from ..recording import parameters
+from ..recording.recorder import is_handle
+from ..semantics import callbacks, chosen_text, interpretation, lookup
+from ..source import Span
+from ..state.contents import Cell, ContextCell
+from ..state.iterators import MGenerator
+from ..state.state import State
+from ..values.array import RtArray
+from ..values.list import RtList
+from ..values.scalar import RtScalar
+from ..values.text import Joined, RtText
+from . import exceptions, late_states, list_states, shared_arrays
+from .attribute_values import UNKNOWN, LeftValues
+from .changes import changes
+from .flatten import Flattener, row_template
+from .ownership import owned
+from .path_numbers import share_structures
+from .result_slots import Slots, kind_of_type
+from .tensor_states import HeldTensors
+
+
+class End:
+    """One end state: its result's template, the values at its leaves, its writes."""
+
+    def __init__(self, state: State):
+        self.state = state
+        self.template: tuple = ()
+        self.values: list[Value] = []
+        self.names: list[str] = []  # of the last values: the attributes that they go into
+        self.writes: dict = {}  # key -> (owner, name, template)
+        self.roots: dict[int, Value] = {}
+        self.themselves: dict[int, tuple] = {}  # id of a value that is an argument or a buffer given back as itself -> which
+        self.containers: set[int] = set()  # ids of lists, dicts and objects in the result and the writes
+        self.held: dict[int, int] = {}  # number of a state that is left with an argument itself -> which
+        self.left: set[int] = set()  # ids of values left in attributes that are buffers written in place, or views of them
+        self.others: list = []  # tensors and lists in the result and in what is written, but for states
+        self.tensors: dict[int, Any] = {}  # number of a state -> the tensor that an attribute is left with
+        self.choice_tensors: list = []  # all tensors in attributes that hold one of a few values, known ones too
+        self.state_values: list[Value] = []
+        self.list_cells: set[int] = set()  # ids of the storages whose values list states hold
+        self.lists: set[tuple] = set()  # (id of the owner, key) of list states that are left in the list that was there
+        self.origins: dict[int, int] = {}  # number of a state that is written in place -> the state whose tensor it is left with
+        self.appearing: tuple = ()  # (owner, name) of attributes that are not there at first, in their order
+
+
+class Outputs:
+    def __init__(self, machine, inputs):
+        self.m = machine
+        self.inputs = inputs
+        self.left_values = LeftValues(machine)
+        self.exceptions = Raised()
+        self.ends: list[End] = []
+        self.raising: list[End] = []
+        self.failures: list[tuple] = []  # (writes, origins, lists, order of attributes) of ends that raise, where they differ
+        self.kept_inputs: dict[str, Any] = {}  # name under which a raise keeps an input -> its root
+        self.appearing: list[tuple[Any, str]] = []  # (owner, name) of attributes that are not there at first, in the order in which they come
+        self.own: list[torch.Tensor] = []  # of the model, given back as they are
+        self.changed: set = set()  # (id of the owner, name) of what some path leaves different
+        self.written_containers: dict[int, set] = {}  # id of an object from outside -> the names or keys that some path leaves different
+        self.own_containers: dict[str, Any] = {}  # name -> a list or dict of the model that is given back
+        self.owned: set | None = None  # ids of what belongs to the model
+        self.place: Span | None = None  # the user's line that wrote what is looked at
+        self.buffers = {id(machine.recorder.handle_of(owner)._dycl.cell) for _, kind, owner, _ in inputs.states if kind == "tensor"}
+        self.again = ""  # why capture begins anew, once all ends were looked at
+        try:
+            self._collect(machine)
+        except CaptureRefusal as refusal:
+            refusal.span = refusal.span or self.place or machine.left
+            raise
+
+    def _collect(self, machine) -> None:
+        heap = machine.heap
+        heap.save()
+        self.resized = {key for state in machine.finished for key, contents in state.overlay.contents.items()
+                        if isinstance(heap.objects[key], list) and isinstance(contents, tuple) and len(contents) != len(heap.pristine[key])}
+        for state in machine.finished:
+            machine.activate(state)
+            for owner, name, value, initial in self._written_attributes(state):
+                if name == "+" or (id(owner), "*") in state.stored or not self.left_values.is_kept(owner, name, initial, value):
+                    self.changed.add((id(owner), name))
+                    self.written_containers.setdefault(id(owner), set()).add(name)
+        for state in machine.finished:
+            machine.activate(state)
+            self._note_given(state)
+        for state in machine.finished:
+            machine.activate(state)
+            self._refuse_abandoned(state)
+            kind, payload = state.finished
+            if kind == "raise":
+                self._raise(state, payload)
+                self.raising.append(self._end(state, None, raises=True))
+            else:
+                self.ends.append(self._end(state, payload))
+        self._begin_anew()
+        self.roots = [r for r in machine.recorder.roots if any(id(r) in e.roots for e in (*self.ends, *self.raising))]
+        shared_arrays.refuse_shared(machine, self.roots)
+        if machine.remembers:
+            lru_cache.refuse_changing(machine, self.roots, self.changed)
+        self._states()
+        for end in (*self.ends, *self.raising):
+            machine.activate(end.state)
+            end.state_values = self._state_values(end)
+        self._begin_anew()
+        self.held_tensors = HeldTensors(machine, self.inputs, [*self.ends, *self.raising])
+        self.orders_differ = self._orders_differ()
+        self._assemble()
+        for end in self.raising:
+            self._keep(end)
+        self._begin_anew()
+
+    def _note_given(self, state: State) -> None:
+        """A list or dict of the model that is returned, or left under another name, is read: what this path does not write there is that of earlier calls."""
+        kind, payload = state.finished
+        given = [value for _, name, value, _ in self._written_attributes(state) if name not in ("*", "+")]
+        for x in _containers_in([*given, payload] if kind == "return" else given):
+            for name in self.written_containers.get(id(x), ()) if not self.m.is_born(x) and id(x) not in self.inputs.objects else ():
+                whole = isinstance(x, list) or name in ("*", "+")
+                if whole or (id(x), name) not in state.stored:
+                    self.m.loaded.setdefault((id(x), "*" if whole else name), x)
+
+    def _begin_anew(self) -> None:
+        if self.again:
+            raise Restart(self.again)
+
+    # ---- exceptions --------------------------------------------------------------------------
+
+    def _raise(self, state: State, error: BaseException) -> None:
+        name, text, values = exceptions.add(self.exceptions, error)
+        state.block.exit = Raise(name, text, [v.value for v in values])
+
+    def _keep(self, end: End) -> None:
+        """Before the raise: what this end wrote, by name."""
+        m = self.m
+        m.activate(end.state)
+        kept = {self._input_name(root): end.roots[id(root)]
+                for root in self.roots if root.kind == "input" and id(root) in end.roots}
+        for (name, initial), value in zip(m.graph.states, end.state_values):
+            if value is not initial:
+                kept[f"@{name}"] = value
+        kept.update((f"replaced{k}", end.roots[id(root)]) for k in self.held_tensors.replaced if id(root := self.inputs.state_roots[k]) in end.roots)
+        left = (end.template[1], tuple(sorted(end.origins.items())), frozenset(end.lists), end.appearing if self.orders_differ else ())
+        if any(left):  # beside the states
+            if left not in self.failures:
+                self.failures.append(left)
+            kept["case"] = m.scalars.value(self.failures.index(left))
+            kept.update((f"write{k}", value) for k, value in enumerate(end.values))
+        if kept:
+            m.recorder.append(HostNode("keep", list(kept.values()), [], {"names": list(kept)}, end.state.block.exit_span))
+
+    def _input_name(self, root: Any) -> str:
+        for name, known in self.kept_inputs.items():
+            if known is root:
+                return name
+        name, k = f"{root.name}_after", 1
+        while name in self.kept_inputs:
+            name, k = f"{root.name}_after.{k}", k + 1
+        self.kept_inputs[name] = root
+        return name
+
+    def _refuse_abandoned(self, state: State) -> None:
+        """A generator left suspended inside try or with is closed by Python, which runs what stands there."""
+        for key, generator in self.m.guarded.items():
+            if key in state.overlay.contents and generator.frame is not None and cleans_up(generator.frame):
+                raise CaptureRefusal(f"the generator {generator.frame.info.code.co_name} is left suspended inside try or with: "
+                                     "Python runs its clean-up when it goes", "exhaust it, or move the clean-up out of it",
+                                     span=generator.frame.instr.span, kind="generator.close")
+
+    # ---- one end -------------------------------------------------------------------------------
+
+    def _end(self, state: State, result: Any, raises: bool = False) -> End:
+        end = End(state)
+        m = self.m
+        flattener = Flattener(self._leaf, self._refuse, lambda obj: m.is_born(obj) or id(obj) in m.heap.objects
+                              or id(obj) in self.inputs.objects or hasattr(type(obj), "dycl_contents"), self._argument, self._text)
+        body = flattener.flatten(result, "result")
+        of_result = len(flattener.leaves)
+        named = [""] * of_result
+        recorder = self.m.recorder
+        for root in recorder.written():
+            end.roots[id(root)] = recorder.value_of_info(root.info)
+        writes, appearing, states = [], [], set()
+        for owner, name, value, initial in self._written_attributes(state):
+            if initial is ABSENT and isinstance(name, str) and isinstance(getattr(owner, "__dict__", None), dict):
+                appearing.append((owner, name))
+            if (id(owner), name) not in self.changed:
+                continue  # computed anew with the same contents: `self.scales = [s.to(x) for s in self.scales]`
+            if isinstance(initial, torch.Tensor) and isinstance(value, torch.Tensor) and any(
+                    value is handle for handle in (recorder.handle_of(initial), recorder.attribute_handles.get((id(owner), name)))):
+                continue  # the same tensor assigned back, as `self.total += x` does
+            if isinstance(owner, type):
+                raise CaptureRefusal(f"the class attribute {owner.__name__}.{name} is left changed by the model",
+                                     "make it an attribute of the module", kind="class-attribute")
+            if ("choice", id(owner), name) in m.assumptions.states or ("list", id(owner), name) in m.assumptions.states:
+                continue
+            if raises and self._of_a_library(owner):
+                continue
+            self._refuse_written_choice(owner)
+            self._check_state(owner, name, initial, value)
+            if raises and ("attribute", id(owner), name) in m.assumptions.states:
+                continue
+            before = len(flattener.leaves)
+            writes.append((owner, name, flattener.flatten(value, str(name))))
+            if ("attribute", id(owner), name) in m.assumptions.states:
+                states |= {*range(before, len(flattener.leaves))}
+            named += [str(name)] * (len(flattener.leaves) - len(named))
+        self._note_appearing(appearing)
+        end.appearing = tuple((_Owner(owner), name) for owner, name in appearing)
+        end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
+        end.template = (body, tuple((_Owner(owner), name, t) for owner, name, t in writes))
+        leaves = [self._values(leaf) for leaf in flattener.leaves]
+        end.values = [v for values in leaves for v in values]
+        end.containers = {id(x) for x in flattener.keep if not isinstance(x, torch.Tensor)}
+        end.names = [name for name, values in zip(named, leaves) for _ in values if name]
+        end.themselves = self._themselves(flattener.leaves)
+        end.others = [self._looked_at(leaf) for k, leaf in enumerate(flattener.leaves) if k not in states]
+        end.left = {self._value(leaf).id for leaf in flattener.leaves[of_result:] if self._is_buffer(leaf)}
+        return end
+
+    def _note_appearing(self, found: list[tuple[Any, str]]) -> None:
+        """Puts what this end has and others had not before what comes next here."""
+        place = len(self.appearing)
+        for owner, name in reversed(found):
+            known = next((k for k, (o, n) in enumerate(self.appearing) if o is owner and n == name), None)
+            if known is None:
+                self.appearing.insert(place, (owner, name))
+            else:
+                place = known
+
+    def _orders_differ(self) -> bool:
+        """Whether no order of the attributes that calls make is that of all ends: calls before may have made some of them."""
+        place = {(id(owner), name): k for k, (owner, name) in enumerate(self.appearing)}
+        orders = ([place[id(owner.obj), name] for owner, name in end.appearing] for end in (*self.ends, *self.raising))
+        return any(order != sorted(order) for order in orders)
+
+    def _argument(self, obj: Any) -> str | None:
+        """The path of a list, dict or object among the arguments; a name for a list or dict of the model that calls change: these are given back themselves."""
+        if type(obj) in (list, dict) and id(obj) in self.written_containers and id(obj) not in self.inputs.objects and not self.m.is_born(obj):
+            known = next((name for name, x in self.own_containers.items() if x is obj), f"@{len(self.own_containers)}")
+            self.own_containers[known] = obj
+            return known
+        return self.inputs.objects.get(id(obj), (None, None))[1]
+
+    def _themselves(self, leaves: list) -> dict[int, tuple]:
+        """Which results are arguments, buffers or what an attribute holds from now on, not copies of them: the caller gets these tensors."""
+        recorder = self.m.recorder
+        known = {id(handle): ("input", k) for k, handle in enumerate(self.inputs.handles)}
+        known |= {id(places.read(owner, key)): ("held", k) for k, (_, kind, owner, key) in enumerate(self.inputs.states)
+                  if kind == "attribute-tensor" and id(places.read(owner, key)) not in known}
+        known |= {id(recorder.handle_of(owner)): ("state", k) for k, (_, kind, owner, _) in enumerate(self.inputs.states)
+                  if kind == "tensor"}
+        found: dict[int, set] = {}
+        for leaf in leaves:
+            if isinstance(leaf, torch.Tensor):
+                found.setdefault(self._value(leaf).id, set()).add(known.get(id(self._handle(leaf))) or self._own(leaf))
+        return {value: which.pop() for value, which in found.items() if len(which) == 1 and None not in which}
+
+    def _own(self, tensor: torch.Tensor) -> tuple | None:
+        """A parameter, buffer or constant of the model's that no path writes."""
+        if is_handle(tensor):
+            return None
+        if not any(known is tensor for known in self.own):
+            self.own.append(tensor)
+        return ("own", next(k for k, known in enumerate(self.own) if known is tensor))
+
+    def _handle(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor if is_handle(tensor) else self.m.recorder.lift(tensor)
+
+    def _looked_at(self, leaf: Any) -> Any:
+        leaf = leaf.tensor if isinstance(leaf, RtArray) else leaf
+        return self._handle(leaf) if isinstance(leaf, torch.Tensor) else leaf
+
+    def _is_buffer(self, leaf: Any) -> bool:
+        """Whether a tensor shares the memory of a buffer that is written in place, in this call or in later ones."""
+        if not isinstance(leaf, torch.Tensor):
+            return False
+        cell = self._handle(leaf)._dycl.cell
+        if self.buffers & getattr(cell.note, "roots", frozenset()):
+            cell.note()  # in some paths only: they stay apart
+        return id(cell) in self.buffers
+
+    def _of_a_library(self, owner: Any) -> bool:
+        """Filled by an installed package for itself, on the way to an exception: outside the model and its arguments."""
+        if not isinstance(owner, dict) or self.place is None or interpretation.is_user_file(self.place.file):
+            return False
+        if self.owned is None:
+            self.owned = owned([self.inputs.callable, self.inputs.args, self.inputs.kwargs])
+        return id(owner) not in self.owned
+
+    def _values(self, leaf: Any) -> list[Value]:
+        return list(leaf.values) if isinstance(leaf, RtList) else [self._value(leaf)]
+
+    def _leaf(self, obj: Any) -> str | tuple | None:
+        if isinstance(obj, torch.Tensor):
+            parameters.refuse_made(obj, "result")
+            return "tensor"
+        if isinstance(obj, RtList):
+            return ("rows", tuple if obj.frozen else list, row_template(self.m, obj.kind))
+        if isinstance(obj, RtScalar):
+            return obj.kind
+        if isinstance(obj, RtArray):
+            return "array"
+        if isinstance(obj, (MGenerator, RtText, RtView)):
+            self._refuse(obj, "result")
+        return None
+
+    def _text(self, text: RtText, flattened: Callable[[Any], tuple]) -> tuple:
+        def leaf(x: Any) -> tuple:
+            return flattened(RtList(x.values, x.kind, frozenset(), None, frozen=True) if isinstance(x, Joined) else x)
+
+        return chosen_text.template(self.m, text, leaf)
+
+    def _refuse(self, obj: Any, path: str) -> None:
+        if isinstance(obj, (str, bytes, int, float, complex)):
+            raise CaptureRefusal(f"the program returns or keeps a {type(obj).__name__} with attributes ({path})", "return them beside it", kind="output")
+        what = {"MGenerator": "a generator", "RtText": "text with a tensor, or an unusual format of a number, known only at run time"}.get(
+            type(obj).__name__, f"an object that only exists while compiling ({type(obj).__name__})")
+        raise CaptureRefusal(f"the program returns or keeps {what} ({path})", "return tensors and numbers", kind="output")
+
+    def _value(self, leaf: Any) -> Value:
+        if isinstance(leaf, RtArray):
+            leaf = leaf.tensor
+        return leaf.value if isinstance(leaf, RtScalar) else self.m.recorder.value_of(leaf)
+
+    # ---- writes to the outside ------------------------------------------------------------------
+
+    def _written_attributes(self, state: State):
+        """(owner, name, new value, old value) of attributes and entries of objects from outside."""
+        heap = self.m.heap
+        heap.save()
+        for key, contents in state.overlay.contents.items():
+            obj = heap.objects[key]
+            before = heap.pristine[key]
+            if isinstance(obj, Cell) or self.m.is_born(obj) or before is contents and (key, "*") not in state.stored:
+                continue
+            self.place = heap.written_at.get(key)
+            if isinstance(obj, types.CellType):
+                raise CaptureRefusal("a variable of an enclosing function (nonlocal, closure) outside the compiled code "
+                                     "is changed", "make it an attribute of the module", kind="state.closure")
+            if isinstance(obj, ContextCell) and not (len(before) == len(contents) and all(map(is_, before, contents))):
+                raise CaptureRefusal("a context variable is left changed when the program ends",
+                                     "reset it, or use `with`", kind="state.context")
+            if hasattr(type(obj), "dycl_contents"):
+                continue
+            stored = {name for owner, name in state.stored if owner == key}
+            yield from changes(obj, before, contents, stored, (key, "*") in self.m.loaded, key in self.resized)
+        self.place = None
+
+    def _check_state(self, owner: Any, name: Any, initial: Any, value: Any) -> None:
+        """An attribute that is read and written must be a state."""
+        m = self.m
+        if id(owner) in self.inputs.objects:
+            return
+        if name == "+":
+            name = "*"
+        if (id(owner), name) not in m.loaded and (id(owner), "*") not in m.loaded and not (
+                name == "*" and any(k[0] == id(owner) for k in m.loaded)):
+            late_states.note(self.left_values, owner, name, initial, value)
+            return
+        key = ("attribute", id(owner), name)
+        if key in m.assumptions.states:
+            return
+        if initial is ABSENT:
+            shared = lookup.mro_lookup(type(owner), name)
+            if isinstance(shared, functools.cached_property) and self.left_values.known(value) is not UNKNOWN:
+                if not self._begin_choice(owner, name, initial, value) and callbacks.writes(shared.func.__code__):
+                    raise CaptureRefusal(f"the cached property {name}, whose function writes to objects", "compute it in __init__", kind="state.type")
+                return  # a choice between absent and there, or the same in every call
+            initial = shared if type(shared) in (bool, int, float) else initial
+        if type(initial) in (bool, int, float) or isinstance(initial, torch.Tensor) and type(initial) is not type(None):
+            label = places.unique_label(owner, name, m.assumptions.states)
+            m.assumptions.states[key] = (label, owner, initial)
+            self._note_first(owner, name, initial)
+            self.again = f"{label} is a state"
+            return
+        if isinstance(owner, dict) and _is_library_cache(owner):
+            return
+        if self._begin_choice(owner, name, initial, value):
+            return
+        if list_states.declare(self, owner, list(owner)) if name == "*" and type(owner) is list else list_states.declare(self, initial, value):
+            return
+        held = "absent at first" if initial is ABSENT else f"a {type(initial).__name__}"
+        raise CaptureRefusal(
+            f"the attribute {type(owner).__name__}.{name} ({held}) is read and changed by the model: "
+            "a state between calls that is neither a number nor a tensor", "keep one tensor, and torch.cat what is new to it" if name == "*" and isinstance(
+                owner, list) else "pass it in and return it, or keep a tensor", kind="state.type")
+
+    def _begin_choice(self, owner: Any, name: Any, initial: Any, value: Any) -> bool:
+        """Begins anew with the attribute as one of a few values, if both are known or tensors."""
+        if name == "*" or not isinstance(name, str) and not isinstance(owner, list):
+            return False
+        values = [self.left_values.alternative(initial), self.left_values.alternative(value)]
+        if any(v is UNKNOWN for v in values):
+            return False
+        states = self.m.assumptions.states
+        inside = _containers(initial)
+        if any(id(x) == held for kind, held, _ in states if kind == "attribute" for x in inside):
+            if list_states.declare(self, initial, value):
+                return True
+            raise _replaced_and_written(places.label(owner, name))
+        states.pop(("attribute", id(owner), name), None)
+        self._note_first(owner, name, initial)
+        label = places.unique_label(owner, name, states)
+        states[("choice", id(owner), name)] = (label, owner, values)
+        self.m.assumptions.combinations = []
+        self.again = f"{label} is one of a few values"
+        return True
+
+    def _note_first(self, owner: Any, name: Any, initial: Any) -> None:
+        """A tensor that was taken for a buffer, written in place alone, is what the attribute holds at first."""
+        self.m.assumptions.first.setdefault((id(owner), name), initial)
+        self.m.assumptions.states.pop(("tensor", id(initial), None), None)
+
+    def _refuse_written_choice(self, owner: Any) -> None:
+        """A list, dict or object that an attribute holds in some calls and not in others is not changed in place."""
+        for (kind, *_), (label, _, values) in self.m.assumptions.states.items():
+            if kind == "choice" and any(x is owner for value in values for x in _containers(value)):
+                raise _replaced_and_written(label)
+
+    def _choice(self, name: str, owner: Any, key: Any, values: list, current: Any) -> int:
+        """The number of the value that an attribute holds at an end of the program."""
+        for k, value in enumerate(values):
+            if fits(value, current, self.left_values.unchanged):
+                return k
+        known = self.left_values.alternative(current)
+        self._widen_slot(name, values, known)
+        self._widen_numbers(name, values, known)
+        if (known is UNKNOWN or len(values) == _MOST_CHOICES) and list_states.declare(self, self.m.assumptions.first.get((id(owner), key)), current):
+            self._begin_anew()
+        if known is UNKNOWN or len(values) == _MOST_CHOICES:
+            raise CaptureRefusal(f"the attribute {name} is read and changed by the model: a state between calls that is neither "
+                                 "a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
+        values.append(known)
+        raise Restart(f"{name} has one more value")
+
+    def _refuse_shared(self, end: End, name: str, value: Any, held: set) -> None:
+        """A list, dict or object in a state is made anew by each call: nobody else may hold it."""
+        found = Compound.split(value)
+        if found is None or isinstance(value, torch.Tensor):
+            return
+        if not isinstance(value, tuple):
+            if id(value) in held or id(value) in end.containers:
+                raise CaptureRefusal(f"the {type(value).__name__} in the attribute {name} is left in two places, or returned: later calls "
+                                     "change what both hold", "return or keep a copy of it", kind="state.alias")
+            held.add(id(value))
+        for part in found[1]:
+            self._refuse_shared(end, name, part, held)
+
+    def _widen_slot(self, name: str, values: list, new: Any) -> None:
+        """A tensor that differs from an earlier alternative in extents: one slot for both (a cache that grows with every call)."""
+        if not isinstance(new, (Slot, Compound)):
+            return
+        for k, value in enumerate(values):
+            if isinstance(value, Compound):
+                wider = value.joined(new, self.left_values.unchanged)
+                wider = wider if wider is not None and wider.shapes() != value.shapes() else None
+            else:
+                wider = value.joined(new) if isinstance(value, Slot) and isinstance(new, Slot) else None
+            if wider is not None and (isinstance(wider, Compound) or wider.open_axes):
+                values[k] = wider
+                raise Restart(f"{name} changes its shape")
+
+    def _widen_numbers(self, name: str, values: list, new: Any) -> None:
+        """A number beside two others, or one that calls compute: any number of this kind."""
+        kind = new.kind if isinstance(new, Number) else type(new).__name__
+        known = [k for k, value in enumerate(values) if type(value).__name__ == kind]
+        if kind not in ("int", "float", "bool") or not known or len(known) < 2 and not isinstance(new, Number):
+            return
+        values[:] = [Number(kind) if k == 0 and k in known else value for k, value in enumerate(values) if k == 0 or k not in known]
+        if not isinstance(values[0], Number):
+            values.append(Number(kind))
+        self.m.assumptions.combinations = []
+        raise Restart(f"{name} is any number")
+
+    def _open_axes(self, key: tuple, name: str, initial: TensorType, value: Any) -> None:
+        """Begins anew with a tensor attribute whose extents may change from call to call."""
+        axes = self.m.assumptions.open_axes.get(key, frozenset())
+        if value.dtype != initial.dtype or value.dim() != len(initial.shape) or all(type(d) is int for d in value.shape):
+            return
+        more = frozenset(k for k, (a, b) in enumerate(zip(initial.shape, value.shape)) if type(b) is not int or a != b)
+        if more - axes:
+            self.m.assumptions.open_axes[key] = axes | more
+            raise Restart(f"{name} changes its shape")
+
+    def _states(self) -> None:
+        """Buffers written in place must be states: begin anew if they were taken as constants."""
+        assumptions = self.m.assumptions
+        again = False
+        for root in self.roots:
+            if root.kind == "constant":
+                self._open_choice(root.real)
+                name = places.unique(root.name or "buffer", assumptions.states)
+                assumptions.states[("tensor", id(root.real), None)] = (name, root.real, None)
+                again = True
+        if again:
+            raise Restart("a buffer is a state")
+
+    def _open_choice(self, real: torch.Tensor) -> None:
+        """A known tensor that an attribute may hold, and that is written in place: any tensor of this kind."""
+        for (kind, *_), (label, _, values) in self.m.assumptions.states.items():
+            for k, value in enumerate(values) if kind == "choice" else ():
+                if any(x is real for x in tensors_of(value)):
+                    wider = opened(value)
+                    values[:] = [wider if j == k else x for j, x in enumerate(values) if j == k or not alike(x, wider)]
+                    self.m.assumptions.combinations = []
+                    raise Restart(f"{label} is written in place")
+
+    # ---- the results of the program ------------------------------------------------------------------
+
+    def _assemble(self) -> None:
+        m = self.m
+        self.written_inputs = [root for root in self.roots
+                               if root.kind == "input" and any(id(root) in e.roots for e in self.ends)]
+        share_structures(self.ends, self._constant)
+        self.variants: list[tuple] = []
+        seen: list[tuple] = []
+        numbers: list[int] = []
+        for end in self.ends:
+            key = (end.template, types_of_keys(end.template), tuple(kind_of_type(v.type) for v in end.values), self.held_tensors.exact_origins(end), frozenset(end.lists),
+                   end.appearing if self.orders_differ else (), tuple(end.themselves.get(v.id) for v in end.values if v.id in end.left))
+            if key not in seen:
+                seen.append(key)
+                self.variants.append(end.template)
+            numbers.append(seen.index(key))
+        plan = Slots()
+        self.slots_of: list[list[int]] = [[] for _ in self.variants]
+        for end, number in zip(self.ends, numbers):
+            self.slots_of[number] = plan.place(end.values, self.slots_of[number])
+        self.themselves = [_common([[end.themselves.get(v.id) for v in end.values] for end, n in zip(self.ends, numbers) if n == number])
+                           for number in range(len(self.variants))]
+        if any(end.left - end.themselves.keys() for end in self.ends):
+            raise _second_name()
+        state_names = [name for name, _ in m.graph.states]
+        replaced = [self.inputs.state_roots[k] for k in sorted(self.held_tensors.replaced)]
+        for end, number in zip(self.ends, numbers):
+            m.activate(end.state)
+            values: list[Value] = []
+            if len(self.variants) > 1:
+                values.append(m.recorder.host("const", [], INT, value=number))
+            filled = dict(zip(self.slots_of[number], end.values))
+            values += [filled[k] if k in filled else plan.filler(m, k) for k in range(len(plan.types))]
+            values += [self._root_value(end, root) for root in self.written_inputs]
+            values += [self._root_value(end, root) for root in replaced]
+            values += end.state_values
+            end.state.block.exit = Return(values)
+        self.held = [sorted(set.intersection(*(set(end.held.items()) for end, n in zip(self.ends, numbers) if n == number)))
+                     for number in range(len(self.variants))]
+        self.origins = [sorted(set.intersection(*(set(end.origins.items()) for end, n in zip(self.ends, numbers) if n == number)))
+                        for number in range(len(self.variants))]
+        self.orders = [next(end.appearing for end, n in zip(self.ends, numbers) if n == number) for number in range(len(self.variants)) if self.orders_differ]
+        self.lists = [next(end.lists for end, n in zip(self.ends, numbers) if n == number) for number in range(len(self.variants))]
+        m.graph.output_names = (["variant"] if len(self.variants) > 1 else []) + self._names(numbers, len(plan.types)) + [
+            f"{root.name}_after" for root in self.written_inputs] + [f"{root.name}_before" for root in replaced]
+        m.graph.output_states = state_names
+        self.slot_types = plan.types
+
+    def _names(self, numbers: list[int], count: int) -> list[str]:
+        """What goes into an attribute has its name where nothing else is in its slot."""
+        taken = {"variant", *self.m.graph.input_names, *(name for name, _ in self.m.graph.states)}
+        found: list[set] = [set() for _ in range(count)]
+        for end, number in zip(self.ends, numbers):
+            for k, name in zip(self.slots_of[number], [""] * (len(end.values) - len(end.names)) + end.names):
+                usual = name.startswith("out") or name.endswith("_after")
+                found[k].add(name if name.isidentifier() and not usual and name not in taken else "")
+        names: list[str] = []
+        for k, candidates in enumerate(found):
+            name = candidates.pop() if len(candidates) == 1 else ""
+            same = [name, *(f"{name}_{n}" for n in range(1, k + 2 + len(taken)))]
+            names.append(next(n for n in same if n not in names and n not in taken) if name else f"out{k}")
+        return names
+
+    def _constant(self, end: End, number: Any) -> Value:
+        self.m.activate(end.state)
+        return self.m.scalars.value(number)
+
+    def _root_value(self, end: End, root: Any) -> Value:
+        return end.roots.get(id(root)) or self.m.recorder.value_of_info(root.info)
+
+    def _state_values(self, end: End) -> list[Value]:
+        """The new value of each declared state, in order."""
+        m, values = self.m, []
+        chosen: dict = {}
+        held: set = set()  # ids of lists, dicts and objects in states
+        arguments = {id(handle): k for k, handle in enumerate(self.inputs.handles)}
+        for (name, kind, owner, key), (_, initial) in zip(self.inputs.states, m.graph.states):
+            if kind == "tensor":
+                root = next(r for r in m.recorder.roots if r.real is owner)
+                values.append(m.recorder.value_of_info(root.info))
+                continue
+            self.place = m.heap.written_at.get(id(owner))
+            if kind == "list":
+                values.append(list_states.left(self, end, owner, *key))
+                continue
+            attribute = key[0] if kind == "slot" else key
+            current = places.read(owner, attribute)
+            if kind == "choice":
+                chosen[id(owner), key] = number = self._choice(name, owner, key, self.inputs.choices[name], current)
+                values.append(m.scalars.value(number))
+                end.choice_tensors += [self._handle(t) for t in tensors_of(current)]
+                continue
+            if kind == "slot":
+                if chosen[id(owner), attribute] != key[1]:
+                    values.append(initial)
+                    continue
+                known = m.assumptions.states[("choice", id(owner), attribute)][2][key[1]]
+                if key[2] == 0:
+                    self._refuse_shared(end, name, current, held)
+                current = taken(known, current)[key[2]]
+            if self._is_buffer(current):
+                raise _second_name()
+            if isinstance(current, torch.Tensor):
+                end.tensors[len(values)] = self._handle(current)
+            if isinstance(current, torch.Tensor) and id(current) in arguments:
+                end.held[len(values)] = arguments[id(current)]
+            if kind == "slot":
+                values.append(m.scalars.value(current, initial.type.kind) if isinstance(initial.type, ScalarType) else self._value(current))
+                continue
+            if isinstance(current, RtScalar) and current.kind == initial.type.kind if isinstance(
+                    initial.type, ScalarType) else isinstance(current, torch.Tensor):
+                values.append(self._value(current))
+                if isinstance(initial.type, TensorType) and not _fits(values[-1].type, initial.type):
+                    self._open_axes(("attribute", id(owner), key), name, initial.type, current)
+                    if self._begin_choice(owner, key, m.assumptions.states[("attribute", id(owner), key)][2], current):
+                        self._begin_anew()
+                    raise CaptureRefusal(f"the tensor attribute {name} changes its shape or dtype from call to call",
+                                         "keep its shape, or pass it in and return it", kind="state.type")
+            elif isinstance(initial.type, ScalarType) and type(current).__name__ == initial.type.kind:
+                values.append(m.scalars.value(current))
+            else:
+                if self._begin_choice(owner, key, m.assumptions.states[("attribute", id(owner), key)][2], current):
+                    self._begin_anew()
+                raise CaptureRefusal(f"the attribute {name} changes its type from call to call",
+                                     "keep its type, or make it an argument and a result", kind="state.type")
+        if chosen and tuple(chosen.values()) not in m.assumptions.combinations:
+            m.assumptions.combinations.append(tuple(chosen.values()))
+            self.again = "attributes hold another combination of values"
+        return values
+
+
+def _fits(type: TensorType, declared: TensorType) -> bool:
+    return type.dtype == declared.dtype and len(type.shape) == len(declared.shape) and all(
+        mine is None or mine == given for mine, given in zip(declared.shape, type.shape))
+
+
+_MOST_CHOICES = 6
+
+
+def _is_library_cache(table: dict) -> bool:
+    """A dict that an installed package keeps in its own module: filled on first use, not a state of the model."""
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None) or ""
+        if not path or interpretation.is_user_file(path):
+            continue
+        if any(value is table for value in list(vars(module).values())):
+            return True
+    return False
+
+
+class _Owner:
+    """An object by identity, for comparing templates."""
+
+    __slots__ = ("obj",)
+
+    def __init__(self, obj: Any):
+        self.obj = obj
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, _Owner) and other.obj is self.obj
+
+    def __hash__(self) -> int:
+        return id(self.obj)
+
+
+def _containers_in(values: list) -> list:
+    """The lists and dicts in values, and in what they hold."""
+    found: dict[int, Any] = {}
+    work = list(values)
+    while work:
+        x = work.pop()
+        if id(x) in found or not (isinstance(x, (list, dict, tuple)) or plain_object(x)):
+            continue
+        found[id(x)] = x
+        work += dict.values(x) if isinstance(x, dict) else tuple(x) if isinstance(x, (list, tuple)) else vars(x).values()
+    return [x for x in found.values() if isinstance(x, (list, dict))]
+
+
+def _containers(value: Any) -> list:
+    """A list, dict or plain object and those inside it."""
+    found: dict[int, Any] = {}
+    work = [value]
+    while work:
+        x = work.pop()
+        parts = Compound.split(x) if id(x) not in found and not isinstance(x, (torch.Tensor, *OPEN)) else None
+        if parts is not None:
+            found[id(x)] = x
+            work += parts[1]
+    return [x for x in found.values() if not isinstance(x, tuple)]
+
+
+def _replaced_and_written(label: str) -> CaptureRefusal:
+    return CaptureRefusal(f"the contents of the attribute {label} are replaced in some calls and changed in place in others",
+                          "begin with None, or always replace them", kind="state.type")
+
+
+def _second_name() -> CaptureRefusal:
+    return CaptureRefusal("a buffer that is written in place, or a view of it, is left in an attribute: later calls change what the "
+                          "attribute holds", "assign a clone() of it", kind="state.alias")
+
+
+def _common(ends: list[list]) -> list[tuple]:
+    """(place, "input" or "state", its number) of results that are the same argument or buffer at all ends of one structure."""
+    return [(place, *column[0]) for place, column in enumerate(zip(*ends)) if column[0] is not None and len(set(column)) == 1]

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of a captured call: which leaves are inputs, which are fixed and checked at each call.
+
+Tensors anywhere in the arguments (nested containers, dataclasses, plain objects) become inputs; every
+other leaf is specialised on its example value, and a call with another value is an error.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import copy
+import enum
+import math
+import types
+from typing import Any
+
+import torch
+
+from ...calling import places
+from ...calling.state_values import Compound, Slot, filled, open_leaves
+from ...objects import all_in_attributes, attributes_of
+from ..diagnostics import CaptureRefusal
+from ..graph.program import BOOL, FLOAT, INT, ScalarType, Value
+from ..polyfills import builtins as polyfills
+from ..recording import parameters
+from ..state.heap import Overlay
+from . import list_states
+
+_STATIC = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device, torch.Size, type(Ellipsis), range,
+           slice)
+
+
+class Inputs:
+    """Walks the example arguments once; afterwards `collect` walks a call's arguments the same way."""
+
+    def __init__(self, machine, fn: Any, args: tuple, kwargs: dict):
+        self.m = machine
+        self.callable = self.model = fn
+        self.leaves: list[tuple[str, str]] = []  # (path, kind) in the order of the graph's inputs
+        self.examples: list[torch.Tensor] = []
+        self.handles: list = []
+        self.statics: list[tuple[str, Any]] = []
+        self.objects: dict[int, tuple[Any, Any]] = {}  # id(copy) -> (copy, original): containers of the caller
+        self._seen: dict[int, Any] = {}
+        names = _argument_names(fn, len(args))
+        self.argument_names = names
+        self.args = tuple(self._enter(a, names[k]) for k, a in enumerate(args))
+        self.kwargs = {k: self._enter(v, k) for k, v in kwargs.items()}
+        self.arity = len(args), tuple(kwargs)
+        self.given = self.args, self.kwargs
+        self._declare_states()
+
+    def _enter(self, x: Any, path: str) -> Any:
+        if isinstance(x, torch.Tensor):
+            return self._tensor(x, path)
+        if isinstance(x, _STATIC):
+            self.statics.append((path, x))
+            return x
+        if id(x) in self._seen:
+            return self._seen[id(x)]
+        return self._container(x, path)
+
+    def _container(self, x: Any, path: str) -> Any:
+        if isinstance(x, tuple):
+            items = [self._enter(y, f"{path}[{k}]") for k, y in enumerate(x)]
+            made = tuple.__new__(type(x), items) if type(x) is not tuple else tuple(items)
+            if hasattr(x, "__dict__"):
+                made.__dict__.update((name, self._enter(value, f"{path}.{name}")) for name, value in vars(x).items())
+            return made
+        if isinstance(x, (torch.nn.Module, type, enum.Enum, types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
+            self.statics.append((path, x))
+            return x
+        if isinstance(x, collections.abc.Iterator) and not all_in_attributes(type(x)):
+            raise CaptureRefusal(f"{path} is an iterator ({type(x).__name__}): compiling would use it up", "pass a list", kind="argument")
+        try:
+            made = copy.copy(x)
+        except Exception:  # it is what it is
+            self.statics.append((path, x))
+            return x
+        self._seen[id(x)] = made
+        self.objects[id(made)] = (made, path)
+        if isinstance(x, list):
+            list.__setitem__(made, slice(None), [self._enter(y, f"{path}[{k}]") for k, y in enumerate(list.__iter__(x))])
+            self._attributes(made, path)
+        elif isinstance(x, collections.deque):
+            items = [self._enter(y, f"{path}[{k}]") for k, y in enumerate(collections.deque.__iter__(x))]
+            collections.deque.clear(made)
+            collections.deque.extend(made, items)
+            self._attributes(made, path)
+        elif isinstance(x, dict):
+            for key in list(dict.keys(x)):
+                dict.__setitem__(made, key, self._enter(dict.__getitem__(x, key), f"{path}[{key!r}]"))
+            self._attributes(made, path)
+        elif isinstance(x, (set, frozenset)):
+            self.statics.append((path, x))
+        elif attributes_of(x) is not None:
+            self._attributes(made, path)
+        else:
+            self.statics.append((path, x))
+            return x
+        return made
+
+    def _attributes(self, made: Any, path: str) -> None:
+        own = getattr(made, "__dict__", {})
+        for name, value in (attributes_of(made) or {}).items():
+            entered = self._enter(value, f"{path}.{name}")
+            if name in own:
+                own[name] = entered
+            else:
+                object.__setattr__(made, name, entered)
+
+    def _tensor(self, x: torch.Tensor, path: str) -> Any:
+        known = self._seen.get(id(x))
+        if known is not None:  # one input, and a call must pass one tensor in both places
+            return known
+        if x.is_complex():
+            raise CaptureRefusal(f"the argument {path} is a tensor of complex numbers", "pass torch.view_as_real of it", kind="dtype.complex")
+        dynamic = self._dynamic(path)
+        handle, value = self.m.recorder.input_tensor(x, _clean(path), dynamic, self.m.options.ranges)
+        parameters.note_argument(handle, x)
+        self.m.graph.inputs.append(value)
+        self.m.graph.input_names.append(path)
+        self.leaves.append((path, "tensor"))
+        self.examples.append(x)
+        self.handles.append(handle)
+        self._seen[id(x)] = handle
+        return handle
+
+    def _dynamic(self, path: str) -> dict[int, str]:
+        declared = self.m.options.dynamic_dims
+        wanted = declared.get(path)
+        if wanted is None and path in self.argument_names:
+            wanted = declared.get(self.argument_names.index(path))
+        if wanted is None:
+            return {}
+        if isinstance(wanted, (list, tuple, set)):
+            return {axis: f"{_clean(path)}_{axis}" for axis in wanted}
+        return dict(wanted)
+
+    # ---- states ---------------------------------------------------------------------------
+
+    def _declare_states(self) -> None:
+        """What earlier attempts found to be read and written: a runtime value from the start."""
+        m = self.m
+        self.states: list[tuple[str, str, Any, Any]] = []  # (name, kind, owner, key)
+        self.state_roots: dict[int, Any] = {}  # number of a state -> the storage of the tensor that an attribute holds at first
+        choices: list = []  # (number, owner, key, values)
+        self.lists: dict[tuple, tuple] = {}  # (id of the owner, key) -> (the list as the program finds it, its state, the owner)
+        self.choices: dict[str, list] = {}  # name -> the values that a choice stands for
+        for (kind, _, key), (name, owner, example) in m.assumptions.states.items():
+            if kind == "tensor":
+                _, value = m.recorder.declare_state(owner, name)
+                self.states.append((name, "tensor", owner, None))
+            elif kind == "list":
+                list_states.enter(self, name, owner, key, example)
+                continue
+            elif kind == "choice":
+                value = Value(INT, None, name)
+                self.choices[name] = example
+                self.states.append((name, "choice", owner, key))
+                m.graph.states.append((name, value))
+                choices.append((m.scalars.wrap(value), owner, key, [self._slot(name, k, x, owner, key) for k, x in enumerate(example)]))
+                continue
+            elif isinstance(example, torch.Tensor):
+                axes = m.assumptions.open_axes.get(("attribute", id(owner), key), frozenset())
+                handle, value = m.recorder.input_tensor(example, name, None, open_axes=axes)
+                self.state_roots[len(self.states)] = m.recorder.roots[-1]
+                m.recorder.register_attribute((id(owner), key), m.recorder.roots[-1])
+                self.put(owner, key, handle)
+                self.states.append((name, "attribute-tensor", owner, key))
+            else:
+                scalar = {bool: BOOL, int: INT, float: FLOAT}[type(example)]
+                value = Value(scalar, None, name)
+                runtime = m.scalars.wrap(value)
+                self.put(owner, key, runtime)
+                self.states.append((name, scalar.kind, owner, key))
+            m.graph.states.append((name, value))
+        if choices:
+            combinations = m.assumptions.combinations = m.assumptions.combinations or [(0,) * len(choices)]
+            complete = len(combinations) == math.prod(len(values) for *_, values in choices)
+            self.callable, self.args, self.kwargs, self.given = polyfills.call_with_choices, (
+                self.callable, self.args, self.kwargs, choices, list(combinations), complete), {}, (self.args, self.kwargs)
+
+    def _slot(self, name: str, number: int, x: Any, owner: Any, key: Any) -> Any:
+        """What the attribute is if it holds alternative `number`: a known value, or the tensors and numbers of states."""
+        m, made = self.m, []
+        for place, leaf in enumerate(open_leaves(x)):
+            label = f"{name}_value{number}_{place}" if isinstance(x, Compound) else f"{name}_value{number}"
+            if isinstance(leaf, Slot):
+                handle, value = m.recorder.input_tensor(leaf.empty(), label, None, open_axes=leaf.open_axes)
+                self.state_roots[len(self.states)] = m.recorder.roots[-1]
+                m.recorder.register_attribute(None, m.recorder.roots[-1])
+            else:
+                value = Value(ScalarType(leaf.kind), None, label)
+                handle = m.scalars.wrap(value)
+            self.states.append((label, "slot", owner, (key, number, place)))
+            m.graph.states.append((label, value))
+            made.append(handle)
+        return filled(x, iter(made), m.new)
+
+    def put(self, owner: Any, key: Any, value: Any) -> None:
+        """Writes the runtime value where the program will read it, in every state of the capture."""
+        heap = self.m.heap
+        if heap.active is None:
+            heap.active = self.m.initial_overlay = Overlay()
+        heap.touch(owner)
+        places.write(owner, key, value)
+
+
+def _argument_names(fn: Any, count: int) -> list[str]:
+    target = fn.forward if isinstance(fn, torch.nn.Module) else fn
+    code = getattr(getattr(target, "__func__", target), "__code__", None)
+    names: list[str] = []
+    if code is not None:
+        names = list(code.co_varnames[:code.co_argcount])
+        if names and (isinstance(target, types.MethodType) or names[0] == "self"):
+            names = names[1:]
+    return [names[k] if k < len(names) else f"arg{k}" for k in range(count)]
+
+
+def _clean(path: str) -> str:
+    text = "".join(c if c.isalnum() or c == "_" else "_" for c in path).strip("_")
+    return text if text and not text[0].isdigit() else f"x{text}"

@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods of native objects: tensors, lists, dicts, sets, strings."""
+
+from __future__ import annotations
+
+import collections
+import contextvars
+import string
+import threading
+import types
+from typing import Any
+
+import torch
+
+from ..diagnostics import CaptureRefusal
+from ..polyfills import builtins as polyfills
+from ..polyfills import keyed_tables
+from ..semantics import (
+    attributes,
+    calls,
+    chosen_text,
+    iteration,
+    keys,
+    lookup,
+    native_calls,
+    operators,
+    registry,
+    subscripts,
+    text_formatting,
+)
+from ..state import iterators, numpy_memory, signals
+from ..state.contents import ContextCell
+from ..state.interpreter import Interpreter
+from ..state.state import State
+from ..values.array import RtArray
+from ..values.list import RtList
+from ..values.scalar import RtFloat, RtScalar, kind_of
+from ..values.text import RtText
+
+_MUTABLE = (list, dict, set, collections.deque, bytearray)
+_READERS = {
+    "__getitem__", "__len__", "__contains__", "__iter__", "get", "keys", "values", "items", "copy", "index", "count",
+    "__eq__", "__ne__", "union", "intersection", "difference", "issubset", "issuperset", "isdisjoint", "__repr__",
+    "__str__", "__reversed__", "__hash__", "__sizeof__", "__add__", "__mul__", "__or__", "__and__", "__sub__",
+    "symmetric_difference", "__getattribute__",
+}
+
+
+@registry.calls(types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType, types.WrapperDescriptorType,
+                types.ClassMethodDescriptorType)
+def call_native(m: Interpreter, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """A builtin function, bound builtin method, slot wrapper or method descriptor."""
+    if isinstance(fn, (types.MethodDescriptorType, types.WrapperDescriptorType)) and args:
+        owner, rest = args[0], args[1:]
+        if isinstance(owner, torch.Tensor) and issubclass(torch.Tensor, fn.__objclass__):
+            return tensor_method(m, s, owner, fn.__name__, rest, kwargs, fn)
+        return object_method(m, s, owner, fn.__name__, rest, kwargs, fn, args)
+    owner = getattr(fn, "__self__", None)
+    if owner is None or isinstance(owner, (types.ModuleType, type)):
+        if fn.__name__ == "__new__" and isinstance(owner, type):
+            return _new(m, s, owner, fn, args, kwargs)
+        if fn.__name__ == "fromkeys" and owner is dict and args and not kwargs:
+            items = iteration.materialise(m, args[0])
+            if items is None or keys.wanted(m) or any(map(keys.at_run_time, items)):
+                given = args[0] if items is None else tuple(items)
+                return m.call(s, keyed_tables.from_keys, (given, *args[1:], None)[:2], {})
+        return native_calls.native(m, s, fn, args, kwargs)
+    if isinstance(owner, torch.Tensor):
+        return tensor_method(m, s, owner, fn.__name__, args, kwargs, fn)
+    return object_method(m, s, owner, fn.__name__, args, kwargs, fn, args)
+
+
+def _new(m, s, owner, fn, args, kwargs):
+    """cls.__new__ called by name: object.__new__(cls), tuple.__new__(cls, items)."""
+    if owner is object:
+        return m.new(object.__new__(args[0]))
+    if owner is tuple and len(args) == 2:
+        items = iteration.materialise(m, args[1])
+        if items is None:
+            return m.call(s, polyfills.tuple_subclass, (fn, args[0], args[1]), {})
+        return calls.adopt_instance(m, args[0], tuple.__new__(args[0], items))
+    return calls.adopt_instance(m, args[0], fn(*args, **kwargs))
+
+
+# ---- tensors ---------------------------------------------------------------------------------
+
+
+def tensor_method(m: Interpreter, s: State, t: torch.Tensor, name: str, args: tuple, kwargs: dict, fn: Any) -> Any:
+    if name == "tolist":
+        return m.tolist(t)
+    if name == "numpy":
+        return _numpy(m, t)
+    if name == "__len__":
+        return m.call(s, len, (t,), {})
+    if name == "__iter__":
+        return iteration.tensor_iter(m, t)
+    if name == "__contains__":
+        return operators.contains(m, s, t, args[0], negate=False)
+    if name in ("requires_grad_", "retain_grad"):
+        if args[:1] != (False,) and kwargs.get("requires_grad") is not False or t.requires_grad:
+            m.want_gradients(t)
+        return t
+    if name == "register_hook":
+        return None
+    if name in ("backward",):
+        raise CaptureRefusal("backward() inside the model", kind="autograd")
+    if name == "__format__" or name in ("__repr__", "__str__"):
+        raise CaptureRefusal("the text of a tensor", "use tensor.item()", kind="escape.str")
+    if name in ("dim", "ndimension") and not args:
+        return t.dim()
+    if name == "__hash__":
+        return id(t)
+    if name in ("__reduce_ex__", "__deepcopy__"):
+        return m.recorder.call(torch.clone, (t,), {})
+    m.note_deep(*args, *kwargs.values())
+    if name == "new" and len(args) == 1 and type(args[0]) is list and m.has_runtime(args) and all(kind_of(x) == "int" for x in args[0]):
+        name, fn = "new_tensor", torch.Tensor.new_tensor  # of integers, not of a size
+    if name == "new_tensor":
+        made = registry.find(torch.Tensor.new_tensor)(m, s, (t, *args), kwargs)
+        if made is not NotImplemented:
+            return made
+    method = getattr(torch.Tensor, name, None) or fn
+    return m.adopt_lists(m.recorder.call(method, (t, *args), kwargs))
+
+
+def _numpy(m: Interpreter, t: torch.Tensor) -> Any:
+    real = m.recorder.static(t)
+    return RtArray(t) if real is None or numpy_memory.is_lifted(m) else numpy_memory.of_tensor(m, t, real)
+
+
+# ---- containers and text ---------------------------------------------------------------------------
+
+
+def object_method(m: Interpreter, s: State, owner: Any, name: str, args: tuple, kwargs: dict, fn: Any, full: tuple) -> Any:
+    if isinstance(owner, str):
+        return _str_method(m, s, owner, name, args, kwargs, fn, full)
+    if name in ("__reduce_ex__", "__reduce__", "__getstate__", "__dir__", "__repr__", "__str__", "__format__"):
+        m.note_objects(owner)
+    if isinstance(owner, contextvars.ContextVar) and name in ("get", "set", "reset"):
+        return _context_method(m, owner, name, args)
+    if isinstance(owner, _LOCKS) and name in ("acquire", "release", "__enter__", "__exit__"):
+        return name in ("acquire", "__enter__") or None  # one run is one thread: nobody to wait for
+    if isinstance(owner, list) and name in ("insert", "pop", "sort", "reverse", "remove", "copy", "index", "count"):
+        m.note_load(owner, "*")
+    if isinstance(owner, list) and name == "clear":
+        m.note_store(owner, "*")
+    if isinstance(owner, list):
+        special = _LIST.get(name)
+        if special is not None:
+            result = special(m, s, owner, args, kwargs)
+            if result is not NotImplemented:
+                return result
+    if isinstance(owner, set) and args and name in ("add", "discard", "remove", "__contains__") and keys.at_run_time(args[0]):
+        m.note_load(owner, "*")
+        if name == "__contains__":
+            return operators.contains(m, s, owner, args[0], negate=False)
+        args = (keys.any_key(m, args[0], owner),)
+        full = (*full[:-1], *args)
+    if isinstance(owner, dict):
+        special = _DICT.get(name)
+        if special is not None:
+            result = special(m, s, owner, args, kwargs)
+            if result is not NotImplemented:
+                return result
+    if isinstance(owner, _MUTABLE) and (name not in _BLIND or name == "clear" and isinstance(owner, dict)):
+        m.note_load(owner, "*")
+    if isinstance(owner, set) and name == "update" and args:
+        items = iteration.materialise(m, args[0])
+        if items is None or any(map(keys.at_run_time, items)):
+            return m.call_then(s, polyfills.extend_set, (owner, args[0] if items is None else tuple(items)), {}, signals.push_none)
+        args = (items,)
+        m.heap.touch(owner)
+        set.update(owner, items)
+        return None
+    if name == "__setattr__":
+        return signals.as_call(s, attributes.store_default(m, s, owner, *args))
+    if name == "__getattribute__":
+        return attributes.default_attr(m, s, owner, *args, fallback=False)
+    if name == "__init__" and isinstance(owner, BaseException):
+        owner.args = args
+        return None
+    if isinstance(owner, _MUTABLE) and name not in _READERS:
+        m.heap.touch(owner)
+    elif name == "__init__" and not isinstance(owner, _MUTABLE):
+        if type(owner).__init__ is object.__init__ or not args and not kwargs:
+            return None
+        if hasattr(owner, "__dict__"):
+            m.heap.touch(owner)
+        return fn(*full, **kwargs)
+    elif name == "__delattr__":
+        attributes.touch_attributes(m, owner)
+    if isinstance(owner, iterators.OURS):
+        raise CaptureRefusal(f"the iterator method {name}", kind="iterator")
+    if isinstance(owner, collections.deque) and name == "rotate" and args and (isinstance(args[0], RtScalar) or m.is_tensor(args[0])):
+        full = (*full[:-1], _turns(m, owner, args[0]))
+    if isinstance(owner, collections.deque) and name in ("extend", "extendleft") and args:
+        items = iteration.materialise(m, args[0])
+        if items is None:
+            raise CaptureRefusal(f"deque.{name} by a generator", "make a list of it first", kind="iterator")
+        full = (*full[:-1], items)
+    if isinstance(owner, _MUTABLE) and name in _CARRIERS:  # what is put in must stay the object it is
+        result = fn(*full, **kwargs)
+    else:
+        result = native_calls.native(m, s, fn, full, kwargs)
+    if name == "copy" and type(result) in (dict, set):
+        return keys.made(m, result)
+    return m.new_if_mutable(result) if name in ("copy", "split", "fromkeys") else result
+
+
+def _turns(m: Interpreter, ring: collections.deque, count: Any) -> int:
+    """By how many places a deque is rotated: one arm for each."""
+    count = m.tensor_index(count) if m.is_tensor(count) else count
+    if isinstance(count, RtFloat):
+        raise TypeError("'float' object cannot be interpreted as an integer")
+    if not isinstance(count, RtScalar) or len(ring) < 2:
+        return count if isinstance(count, int) else 0
+    return m.decide_value(m.scalars.binary("mod", m.scalars.to_int(count), len(ring)), range(len(ring)), "a number of places")
+
+
+_BLIND = {"append", "appendleft", "extend", "extendleft", "insert", "clear", "update", "add", "discard", "__setitem__",
+          "__getitem__", "__init__"}  # they look at nothing, or at one entry, which is noted where it is read
+_CARRIERS = {"append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "clear", "copy", "update",
+             "setdefault", "__setitem__", "__delitem__", "reverse", "rotate", "add", "discard", "keys", "values", "items", "get",
+             "__getitem__", "__len__", "__iter__", "move_to_end", "__init__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__",
+             "__ixor__"}
+
+
+_LOCKS = (type(threading.Lock()), type(threading.RLock()))
+
+
+class ContextToken:
+    """What ContextVar.set gives: the value before. Immutable."""
+
+    __slots__ = ("var", "before")
+
+    def __init__(self, var: contextvars.ContextVar, before: tuple):
+        self.var, self.before = var, before
+
+
+def _context_method(m: Interpreter, var: contextvars.ContextVar, name: str, args: tuple) -> Any:
+    """A context variable's value is per state, like any other contents."""
+    cell = m.contexts.get(id(var))
+    if cell is None:
+        found = var.get(m)  # the machine itself: never a value
+        cell = m.contexts[id(var)] = ContextCell(() if found is m else (found,), var)
+    now = cell.value
+    if name == "get":
+        return now[0] if now else args[0] if args else var.get()
+    m.heap.touch(cell)
+    cell.value = args[0].before if name == "reset" else (args[0],)
+    return None if name == "reset" else ContextToken(var, now)
+
+
+def _str_method(m, s, text, name, args, kwargs, fn, full):
+    if name == "join":
+        items = iteration.materialise(m, args[0])
+        if isinstance(args[0], RtList) and (made := chosen_text.joined(text, args[0])) is not None:
+            return made
+        if items is None:
+            return m.call(s, polyfills.join_text, (text, args[0]), {})
+        if any(isinstance(x, RtText) for x in items):
+            pieces = []
+            for k, x in enumerate(items):
+                pieces += [text, x] if k else [x]
+            return RtText.join(pieces)
+        return text.join(items)
+    m.note_deep(*args, *kwargs.values())
+    m.note_objects(*args, *kwargs.values())
+    if m.has_runtime(args) or m.has_runtime(kwargs):
+        if name == "format":
+            return _format(m, s, text, args, kwargs)
+        raise CaptureRefusal(f"str.{name} with a value known only at run time", kind="escape.str")
+    return m.new_if_mutable(fn(*full, **kwargs))
+
+
+def _format(m, s, text, args, kwargs):
+    pieces: list = []
+    auto = 0
+    for literal, field, spec, conversion in string.Formatter().parse(text):
+        pieces.append(literal)
+        if field is None:
+            continue
+        if field == "":
+            value, auto = args[auto], auto + 1
+        elif field.isdigit():
+            value = args[int(field)]
+        elif field in kwargs:
+            value = kwargs[field]
+        else:
+            raise CaptureRefusal(f"the format field {{{field}}} with a value known only at run time", kind="escape.format")
+        pieces.append(text_formatting.format_value(m, s, value, spec or "", {None: 0, "s": 1, "r": 2, "a": 3}[conversion]))
+    return RtText.join(pieces)
+
+
+def _list_extend(m, s, target, args, kwargs):
+    items = iteration.materialise(m, args[0])
+    if items is None:
+        return m.call_then(s, polyfills.extend_list, (target, args[0]), {}, signals.push_none)
+    m.heap.touch(target)
+    list.extend(target, items)  # not what a class of the user's makes of it: that has been run
+    return None
+
+
+def _list_init(m, s, target, args, kwargs):
+    if kwargs or len(args) > 1:
+        return NotImplemented
+    m.heap.touch(target)
+    list.clear(target)
+    return _list_extend(m, s, target, args, kwargs) if args else None
+
+
+def _list_pop(m, s, target, args, kwargs):
+    index = subscripts.static_index(m, args[0], subscripts.length(target), "pop index") if args and subscripts.length(target) else -1
+    m.heap.touch(target)
+    return list.pop(target, index)
+
+
+def _list_insert(m, s, target, args, kwargs):
+    index = args[0]
+    if isinstance(index, RtScalar) or m.is_tensor(index):
+        index = subscripts.static_bound(m, index, subscripts.length(target), -subscripts.length(target))
+    m.heap.touch(target)
+    list.insert(target, index, args[1])
+    return None
+
+
+def _needs_equality(m, target, args):
+    return m.has_runtime(target) or m.has_runtime(args) or lookup.python_method(args[0], "__eq__") is not None
+
+
+def _by_shim(shim):
+    def call(m, s, target, args, kwargs):
+        if not _needs_equality(m, target, args):
+            return NotImplemented
+        return m.call(s, shim, (target, *args), {})
+
+    return call
+
+
+def _list_sort(m, s, target, args, kwargs):
+    if kwargs.get("key") is None and not m.has_runtime(target) and all(
+            type(x) in (int, float, str, bool, tuple) for x in list.__iter__(target)):
+        return NotImplemented
+    return m.call(s, polyfills.sort_list, (target,), kwargs)
+
+
+_LIST = {
+    "__init__": _list_init, "extend": _list_extend, "pop": _list_pop, "insert": _list_insert, "sort": _list_sort,
+    "index": _by_shim(polyfills.list_index), "count": _by_shim(polyfills.list_count), "remove": _by_shim(polyfills.list_remove),
+    "__getitem__": lambda m, s, t, args, kwargs: subscripts.get_item(m, s, t, args[0]) if type(t) is list else NotImplemented,
+    "__setitem__": lambda m, s, t, args, kwargs: signals.as_call(s, subscripts.set_item(m, s, t, *args)) if type(t) is list else NotImplemented,
+    "__contains__": lambda m, s, t, args, kwargs: operators.contains(m, s, t if type(t) is list else tuple(list.__iter__(t)), args[0], False),
+}
+
+
+def _dict_get(m, s, table, args, kwargs):
+    key = args[0]
+    if keys.at_run_time(key):
+        m.note_load(table, "*")
+        try:
+            return table[keys.present_key(m, key, table, KeyError())]
+        except KeyError:
+            return args[1] if len(args) > 1 else None
+    m.note_load(table, key)
+    return dict.get(table, *args)
+
+
+def _dict_update(m, s, table, args, kwargs):
+    m.note_read(*args)
+    if args and not isinstance(args[0], dict) and lookup.python_method(args[0], "keys") is not None:
+        return m.call_then(s, polyfills.update_mapping, (table, args[0], kwargs), {}, signals.push_none)
+    if args and not isinstance(args[0], dict) and not hasattr(args[0], "keys"):
+        items = iteration.materialise(m, args[0])
+        if items is None or any(map(_at_run_time, items)):
+            return m.call_then(s, polyfills.update_dict, (table, args[0] if items is None else tuple(items)), {}, signals.push_none)
+        args = (items,)
+    m.heap.touch(table)
+    dict.update(table, *args, **kwargs) if lookup.python_method(table, "__setitem__") is None else None
+    if lookup.python_method(table, "__setitem__") is not None:
+        return NotImplemented
+    return None
+
+
+def _at_run_time(item: Any) -> bool:
+    return isinstance(item, (tuple, list)) and len(item) > 0 and keys.at_run_time(item[0])
+
+
+def _dict_setdefault(m, s, table, args, kwargs):
+    own = any(lookup.python_method(table, n) is not None for n in ("__contains__", "__getitem__", "__setitem__"))
+    raw = own and not isinstance(table, collections.OrderedDict)
+    return m.call(s, polyfills.setdefault_raw if raw else polyfills.setdefault, (table, *args), kwargs)
+
+
+def _dict_pop(m, s, table, args, kwargs):
+    if not keys.at_run_time(args[0]):
+        return NotImplemented
+    m.note_load(table, "*")
+    try:
+        key = keys.present_key(m, args[0], table, KeyError(args[0]))
+    except KeyError:
+        if len(args) > 1:
+            return args[1]
+        raise
+    m.heap.touch(table)
+    m.note_store(table, key)
+    return dict.pop(table, key)
+
+
+_DICT = {"get": _dict_get, "pop": _dict_pop, "update": _dict_update, "setdefault": _dict_setdefault}

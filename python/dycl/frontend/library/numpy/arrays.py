@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: Apache-2.0
+"""numpy arrays known only at run time: a tensor in numpy's clothes.
+
+What is done to them maps to the torch operation with the same meaning; anything else is refused. Views are views and copies
+are copies as in numpy: an array may be written (library/numpy/indexing.py), and so may the tensor whose memory it is.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import warnings
+import weakref
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...diagnostics import CaptureRefusal
+from ...graph.program import ScalarType
+from ...semantics import registry, subscripts
+from ...semantics.list_kinds import leaf_types
+from ...state import numpy_memory
+from ...values.array import NARROW, RtArray, floating, promoted, torch_dtype
+from ...values.list import RtList
+from ...values.scalar import RtScalar, kind_of
+from . import algebra, functions, indexing
+
+_FUNCTIONS = {
+    "argmax": torch.argmax, "argmin": torch.argmin, "max": torch.amax, "amax": torch.amax, "min": torch.amin,
+    "amin": torch.amin, "sum": torch.sum, "abs": torch.abs, "absolute": torch.abs, "exp": torch.exp, "sqrt": torch.sqrt,
+    "log": torch.log, "tanh": torch.tanh, "any": torch.any, "all": torch.all, "isnan": torch.isnan,
+    "isinf": torch.isinf, "isfinite": torch.isfinite, "maximum": torch.maximum, "minimum": torch.minimum,
+    "where": torch.where, "floor": torch.floor, "ceil": torch.ceil, "sign": torch.sign, "log2": torch.log2,
+    "log10": torch.log10, "log1p": torch.log1p, "expm1": torch.expm1, "sin": torch.sin, "cos": torch.cos, "tan": torch.tan,
+    "square": torch.square, "rint": torch.round, "logical_and": torch.logical_and, "logical_or": torch.logical_or,
+    "logical_not": torch.logical_not, "arctan2": torch.atan2, "trunc": torch.trunc, "logaddexp": torch.logaddexp,
+    "hypot": torch.hypot, "exp2": torch.exp2, "sinh": torch.sinh, "cosh": torch.cosh, "arcsin": torch.asin, "arccos": torch.acos,
+    "arctan": torch.atan, "fabs": torch.abs, "logical_xor": torch.logical_xor, "arcsinh": torch.asinh, "arccosh": torch.acosh,
+    "arctanh": torch.atanh, "fmax": torch.fmax, "fmin": torch.fmin, "copysign": torch.copysign, "deg2rad": torch.deg2rad, "rad2deg": torch.rad2deg,
+    "expit": torch.sigmoid, "erf": torch.erf, "gammaln": torch.lgamma, "logit": torch.logit, "xlogy": torch.xlogy,  # of scipy.special
+}
+_FLOATING = {"exp", "sqrt", "log", "tanh", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "arctan2", "logaddexp", "hypot", "exp2",
+             "sinh", "cosh", "arcsin", "arccos", "arctan", "fabs", "arcsinh", "arccosh", "arctanh", "copysign", "deg2rad", "rad2deg", "expit", "erf",
+             "gammaln", "logit", "xlogy"}
+
+
+class Arrays:
+    def __init__(self, machine):
+        self.m = machine
+        self.subscripts = subscripts
+
+    # -- conversions ----------------------------------------------------------------
+
+    def tensor(self, x: Any) -> Any:
+        """A tensor (or plain number) for an operand."""
+        if isinstance(x, RtArray):
+            return x.tensor
+        if isinstance(x, torch.Tensor) or isinstance(x, (bool, int, float, RtScalar)) and not isinstance(x, np.generic):
+            return x
+        if isinstance(x, (np.ndarray, np.generic)):
+            return self.m.recorder.call(torch.from_numpy, (np.array(x, order="C"),), {})
+        if isinstance(x, RtList):
+            return self._of_list(x)
+        if isinstance(x, (list, tuple)):
+            self.m.note_read(x)
+            return self.stack(x)
+        raise CaptureRefusal(f"numpy with a {type(x).__name__} among values known only at run time", kind="numpy")
+
+    def _of_list(self, x: RtList) -> torch.Tensor:
+        """Python's floats have 64 bits, and so has an array of nothing."""
+        lists = self.m.lists
+        kinds = {t.kind for t in leaf_types(x.kind) if isinstance(t, ScalarType)}
+        dtype = {"int": torch.int64, "bool": torch.bool}.get(*kinds) if len(kinds) == 1 and "float" not in kinds else torch.float64 if kinds else None
+        if dtype not in (None, torch.float64) and not lists.has_some(x) and not self.m.truth(lists.length(x)):
+            dtype = torch.float64
+        return lists.numbers(x, dtype)
+
+    def stack(self, items: Any) -> torch.Tensor:
+        """np.array([...]) of runtime parts."""
+        parts = []
+        for item in items:
+            part = self.tensor(item)
+            if not isinstance(part, torch.Tensor):
+                dtype = {"bool": torch.bool, "int": torch.int64, "float": torch.float64}[
+                    part.kind if isinstance(part, RtScalar) else type(part).__name__]
+                part = self.m.scalar_tensor(part, dtype)
+            parts.append(part)
+        kinds = {p.dtype for p in parts}
+        if len(kinds) > 1:
+            common = parts[0].dtype
+            for p in parts[1:]:
+                common = promoted(common, p.dtype)
+            parts = [self.m.recorder.call(torch.Tensor.to, (p, common), {}) for p in parts]
+        return self.m.recorder.call(torch.stack, (parts,), {})
+
+    def wrap(self, x: Any) -> Any:
+        if isinstance(x, torch.Tensor):
+            return RtArray(x, scalar=x.dim() == 0)
+        return tuple(map(self.wrap, x)) if type(x) is tuple else x  # numpy.where of one array
+
+    def number(self, t: torch.Tensor) -> RtArray:
+        """A numpy scalar, which does not change when the array is written that it was taken from."""
+        return RtArray(self.m.recorder.call(torch.clone, (t,), {}), scalar=True)
+
+    def view(self, of: Any, t: torch.Tensor) -> RtArray:
+        """An array that looks at the memory of another."""
+        source = of.source if isinstance(of, RtArray) else None
+        return RtArray(t) if source is None else self.guarded(t, source)
+
+    def guarded(self, t: torch.Tensor, source: Any) -> RtArray:
+        made = RtArray(t, source=source)
+        cell = source()
+        if cell is not None:
+            cell.arrays = (*cell.arrays, weakref.ref(made))
+        return made
+
+    # -- numpy functions -----------------------------------------------------------------
+
+    def function(self, fn: Any, args: tuple, kwargs: dict) -> Any:
+        name = algebra.name_of(fn)
+        wanted = _dtype_of(fn, args, kwargs)
+        if name == "where" and len(args) == 3 and wanted is not None:
+            args = (args[0], *(RtArray(self._in(x, wanted) if isinstance(x, torch.Tensor) else self.m.scalar_tensor(x, wanted))
+                               for x in map(self.tensor, args[1:])))
+        return self._as_numpy_has_it(self._function(name, args, kwargs), wanted, name)
+
+    def _function(self, name: str, args: tuple, kwargs: dict) -> Any:
+        if name == "mean" and set(kwargs) <= {"axis", "keepdims"} and len(args) < 3:
+            return self._mean(*args, **kwargs)
+        if name in ("argmax", "argmin") and set(kwargs) <= {"axis"} and len(args) < 3:
+            x = self.tensor(args[0])
+            axis = kwargs.get("axis", args[1] if len(args) > 1 else None)
+            return self.wrap(self.m.recorder.call(_FUNCTIONS[name], (x, axis) if axis is not None else (x,), {}))
+        if name in ("max", "amax", "min", "amin", "sum", "any", "all") and set(kwargs) <= {"axis", "keepdims"} and len(args) < 3:
+            return self._reduce(name, *args, **kwargs)
+        if name in _FUNCTIONS and not kwargs:
+            self._check_numbers(tuple(map(self.tensor, args)))
+            operands = self._matched(tuple(self._operand(a, name in _FLOATING) for a in args), name)
+            if any(isinstance(o, torch.Tensor) for o in operands):
+                return self.wrap(self.m.recorder.call(_FUNCTIONS[name], operands, {}))
+        special = functions.TABLE.get(name)
+        if special is not None:
+            try:
+                inspect.signature(special).bind(self, *args, **kwargs)
+            except TypeError:
+                functions.refuse(name, "with such arguments, of arrays")
+            return special(self, *args, **kwargs)
+        raise CaptureRefusal(f"numpy.{name} of values known only at run time",
+                             "use the torch function of the same meaning", kind="numpy")
+
+    def _matched(self, operands: tuple, name: str) -> tuple:
+        """A Python number beside an array takes the array's dtype if that can hold its kind."""
+        arrays = [x for x in operands if isinstance(x, torch.Tensor)]
+        if name in ("floor", "ceil", "trunc", "rint") and arrays and not arrays[0].dtype.is_floating_point:
+            raise CaptureRefusal(f"numpy.{name} of integers known only at run time", "leave it out", kind="numpy")
+        if len(operands) < 2 or len(arrays) in (0, len(operands)) or name == "where":
+            return operands
+        dtype = arrays[0].dtype
+        if not dtype.is_floating_point and any(isinstance(x, float) for x in operands):
+            dtype = torch.float64
+        return tuple(x if isinstance(x, torch.Tensor) else self.m.scalar_tensor(x, dtype) for x in operands)
+
+    def _operand(self, x: Any, floating: bool) -> Any:
+        """numpy computes with 64 bits what is a Python number or, in functions that give floats, an integer."""
+        x = self.tensor(x)
+        if isinstance(x, (RtScalar, bool, int, float)):
+            kind = x.kind if isinstance(x, RtScalar) else type(x).__name__
+            x = self.m.scalar_tensor(x, {"bool": torch.bool, "int": torch.int64, "float": torch.float64}[kind]) if isinstance(
+                x, RtScalar) or floating else x
+        if floating and isinstance(x, torch.Tensor) and not x.dtype.is_floating_point:
+            x = self.m.recorder.call(torch.Tensor.to, (x, torch.float64), {})
+        return x
+
+    def _mean(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        x = self.tensor(x)
+        if not x.dtype.is_floating_point:
+            x = self.m.recorder.call(torch.Tensor.to, (x, torch.float64), {})
+        return self._reduced(torch.mean, x, axis, keepdims)
+
+    def _reduce(self, name: str, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        x = self.tensor(x)
+        if name in ("max", "amax", "min", "amin") and axis is None and not keepdims:
+            fn = torch.max if name.endswith("max") else torch.min
+            return self.wrap(self.m.recorder.call(fn, (x,), {}))
+        if name in ("any", "all") and x.dtype != torch.bool:
+            x = self.m.recorder.call(torch.ne, (x, 0), {})
+        return self._reduced(_FUNCTIONS[name], x, axis, keepdims)
+
+    def _reduced(self, fn: Any, x: torch.Tensor, axis: Any, keepdims: bool) -> Any:
+        if axis is None and not keepdims:
+            return self.wrap(self.m.recorder.call(fn, (x,), {}))
+        axis = tuple(range(x.dim())) if axis is None else axis
+        return self.wrap(self.m.recorder.call(fn, (x, axis), {"keepdim": bool(keepdims)}))
+
+    # -- methods and attributes ----------------------------------------------------------------
+
+    def attribute(self, array: RtArray, name: str) -> Any:
+        t = array.tensor
+        if name in ("shape", "ndim"):
+            found = self.m.recorder.attribute(t, name)
+            return tuple(found) if name == "shape" else found
+        if name == "dtype":
+            return np.dtype(str(t.dtype).removeprefix("torch."))
+        if name == "size":
+            return self.m.recorder.call(torch.Tensor.numel, (t,), {})
+        if name == "T":
+            return self.view(array, self.m.recorder.call(torch.permute, (t, tuple(reversed(range(t.dim())))), {}))
+        if name == "itemsize":
+            return t.element_size()
+        if name == "device" and hasattr(np.ndarray, name):
+            return "cpu"
+        cls = self.type_of(array)
+        if not callable(getattr(cls, name)):  # raises where numpy's arrays have no such attribute
+            raise CaptureRefusal(f"the attribute {name} of a numpy array known only at run time", "use the torch tensor before .numpy()", kind="numpy")
+        return BoundArrayMethod(array, name)
+
+    def method(self, bound: "BoundArrayMethod", args: tuple, kwargs: dict) -> Any:
+        array, name = bound.array, bound.name
+        if name == "item" and not args:
+            return self.m.tensor_item(array.tensor)
+        if name == "tolist":
+            return self.m.tolist(array.tensor)
+        if name == "item" and all(type(a) is int or isinstance(a, RtScalar) for a in args):
+            source = self.m.recorder.call(torch.flatten, (array.tensor,), {}) if len(args) == 1 else array.tensor
+            return self.m.tensor_item(self.subscripts.get_item(self.m, self.m.current, source, args))
+        if name in ("copy", "flatten") and not args and not kwargs:
+            copied = self.m.recorder.call(torch.clone, (array.tensor,), {})
+            return RtArray(copied, array.scalar) if name == "copy" else RtArray(self.m.recorder.call(torch.flatten, (copied,), {}))
+        if name in _METHODS:
+            return self.function(getattr(np, name), (array, *args), kwargs)
+        if name in ("reshape", "transpose"):
+            shape = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+            return self.function(getattr(np, name), (array, shape) if shape or name == "reshape" else (array,), kwargs)
+        if name == "astype" and args and not set(kwargs) - {"copy"}:
+            return self.converted(array, args[0], kwargs.get("copy", True))
+        if name == "fill" and len(args) == 1 and not kwargs:
+            return self.set_item(array, Ellipsis, args[0])
+        if name == "sort" and not array.scalar:
+            return self.set_item(array, Ellipsis, self.function(np.sort, (array, *args), kwargs))
+        raise CaptureRefusal(f"the numpy method {name} on an array known only at run time",
+                             "use the torch method before .numpy()", kind="numpy")
+
+    # -- operators ------------------------------------------------------------------------------
+
+    @staticmethod
+    def concern(a: Any, b: Any) -> bool:
+        """Whether an operator between the two is numpy's, of values known only at run time."""
+        return isinstance(a, RtArray) or isinstance(b, RtArray) or isinstance(a, RtScalar) and isinstance(b, (np.ndarray, np.generic)) or (
+            isinstance(b, RtScalar) and isinstance(a, (np.ndarray, np.generic)))
+
+    def _with_tensor(self, fn: Any, a: Any, b: Any) -> Any:
+        """Beside a tensor a numpy scalar counts as a number; an array is refused or not, by the operator."""
+        if any(isinstance(x, np.ndarray) or isinstance(x, RtArray) and not x.scalar for x in (a, b)):
+            raise CaptureRefusal("an operator between a tensor and a numpy array known only at run time", "convert one of them", kind="numpy")
+        a, b = (self.m.tensor_item(x.tensor) if isinstance(x, RtArray) else x for x in (a, b))
+        return self.m.recorder.call(fn, (a, b), {})
+
+    def binary(self, op: str, a: Any, b: Any, inplace: bool) -> Any:
+        if inplace and isinstance(a, np.ndarray):
+            numpy_memory.at_run_time(self.m, a)
+        if inplace and isinstance(a, RtArray) and not a.scalar:
+            return self._inplace(op, a, b)
+        fn = getattr(operator, {"and": "and_", "or": "or_"}.get(op, op))
+        if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+            return self._with_tensor(getattr(operator, f"i{op}") if inplace and isinstance(a, torch.Tensor) else fn, a, b)
+        wanted = _dtype_of(fn, (a, b), {})
+        x, y = self._alike(self.tensor(a), self.tensor(b))
+        self._check_numbers((x, y))
+        x, y = self._in(x, wanted), self._in(y, wanted)
+        if op in ("pow", "floordiv", "mod") and not floating(x, y) and not (op != "pow" and type(y) is int and y > 0):
+            raise CaptureRefusal(f"numpy {op} of integers known only at run time", "use torch", kind="numpy")
+        return self._as_numpy_has_it(self.wrap(self.m.recorder.call(fn, (x, y), {})), wanted, op)
+
+    def _inplace(self, op: str, a: RtArray, b: Any) -> RtArray:
+        """The array itself, with the result written to it: numpy demands that the result's kind fits."""
+        indexing.check_writable(a)
+        result = self.binary(op, a, b, False)
+        kinds = [np.dtype(str(t.dtype).removeprefix("torch.")) for t in (result.tensor, a.tensor)]
+        if not np.can_cast(*kinds, "same_kind") or tuple(result.tensor.shape) != tuple(a.tensor.shape):
+            raise CaptureRefusal(f"an in-place operation that numpy refuses: {kinds[0]} into {kinds[1]}, or a result of another shape",
+                                 "use arrays of one dtype and shape", kind="numpy")
+        self.m.recorder.call(torch.Tensor.copy_, (a.tensor, indexing.assigned(self, a.tensor, result)), {})
+        return a
+
+    def converted(self, array: Any, dtype: Any, copied: bool = True) -> Any:
+        """astype: a copy, unless told otherwise."""
+        wanted = torch_dtype(dtype)
+        if array.tensor.dtype == wanted and not copied:
+            return array
+        return RtArray(self.m.recorder.call(torch.Tensor.to, (array.tensor, wanted), {"copy": True}), array.scalar)
+
+    def _check_numbers(self, operands: tuple) -> None:
+        """Python's integers beside an array must fit its dtype."""
+        for dtype in (x.dtype for x in operands if isinstance(x, torch.Tensor) and x.dtype in NARROW):
+            for x in operands:
+                self.check_number(x, dtype)
+
+    def check_number(self, x: Any, dtype: torch.dtype) -> None:
+        if dtype not in NARROW or kind_of(x) != "int":
+            return
+        limits = torch.iinfo(dtype)
+        if not isinstance(x, RtScalar):
+            if not limits.min <= x <= limits.max:
+                raise OverflowError(f"Python integer {x} out of bounds for {str(dtype).removeprefix('torch.')}")
+            return
+        for op, limit in (("ge", limits.min), ("le", limits.max)):
+            fits = self.m.scalars.compare(op, x, limit)
+            if isinstance(fits, RtScalar):
+                self.m.recorder.check(fits.value, f"Python integer out of bounds for {str(dtype).removeprefix('torch.')}", "OverflowError")
+
+    def _in(self, x: Any, dtype: torch.dtype | None) -> Any:
+        if dtype is None or not dtype.is_floating_point or not isinstance(x, torch.Tensor) or x.dtype == dtype:
+            return x
+        return self.m.recorder.call(torch.Tensor.to, (x, dtype), {})
+
+    def _as_numpy_has_it(self, result: Any, wanted: torch.dtype | None, name: str) -> Any:
+        """The result, whose dtype must be the one that numpy gives."""
+        if wanted is not None and isinstance(result, RtArray) and result.tensor.dtype != wanted:
+            raise CaptureRefusal(f"numpy {name} of such operands, which gives {str(wanted).removeprefix('torch.')}",
+                                 "use arrays of one dtype, or torch", kind="numpy")
+        return result
+
+    def _alike(self, x: Any, y: Any) -> tuple:
+        """Arrays of several dtypes in the one that numpy computes in: int64 beside float32 is float64."""
+        if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor) and x.dtype != y.dtype:
+            common = promoted(x.dtype, y.dtype)
+            return tuple(t if t.dtype == common else self.m.recorder.call(torch.Tensor.to, (t, common), {}) for t in (x, y))
+        return x, y
+
+    def unary(self, op: str, x: RtArray) -> Any:
+        if op == "neg" and x.tensor.dtype == torch.bool:
+            raise TypeError("The numpy boolean negative, the `-` operator, is not supported, use the `~` operator or the logical_not function instead.")
+        return self.wrap(self.m.recorder.call(getattr(operator, op), (x.tensor,), {}))
+
+    def compare(self, op: str, a: Any, b: Any) -> Any:
+        if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+            return self._with_tensor(getattr(operator, op), a, b)
+        if a is None or b is None or isinstance(a, str) or isinstance(b, str):
+            raise CaptureRefusal("a comparison of a numpy array known only at run time with None or text", "use `is`", kind="numpy")
+        x, y = self._alike(self.tensor(a), self.tensor(b))
+        if any(isinstance(t, torch.Tensor) and not t.dtype.is_floating_point for t in (x, y)):
+            x, y = (self.m.scalar_tensor(v, torch.float64) if isinstance(v, float) or isinstance(v, RtScalar) and v.kind == "float" else v
+                    for v in (x, y))
+            x, y = self._alike(x, y)
+        if any(kind_of(v) == "int" for v in (x, y)):  # any integer may be compared with one of few bits
+            x, y = (self.m.recorder.call(torch.Tensor.to, (v, torch.int64), {}) if isinstance(v, torch.Tensor) and v.dtype in NARROW else v for v in (x, y))
+        return self.wrap(self.m.recorder.call(getattr(operator, op), (x, y), {}))
+
+    def get_item(self, array: RtArray, key: Any) -> Any:
+        return indexing.get(self, array, key)
+
+    def get_known(self, array: np.ndarray, key: Any) -> Any:
+        """An array known while compiling, at a place that is not. What looks at its memory must see what is written there later."""
+        found = self.get_item(RtArray(self.m.recorder.call(torch.from_numpy, (array,), {})), key)
+        if not found.scalar and indexing.gives_view(self, key):
+            numpy_memory.at_run_time(self.m, array)
+        return RtArray(self.m.recorder.call(torch.clone, (found.tensor,), {}), found.scalar)
+
+    def rows(self, array: RtArray) -> tuple:
+        """What iteration gives; a number among them is still a view, see `row`."""
+        return tuple(RtArray(row, scalar=row.dim() == 0, source=array.source)
+                     for row in self.m.recorder.call(torch.unbind, (array.tensor, 0), {}))
+
+    def row(self, row: RtArray) -> RtArray:
+        """One of `rows`, at the moment when it is asked for."""
+        return self.number(row.tensor) if row.scalar else self.view(row, row.tensor)
+
+    def set_item(self, array: RtArray, key: Any, value: Any) -> None:
+        indexing.put(self, array, key, value)
+
+    def is_instance(self, array: RtArray, kinds: Any) -> bool:
+        example = np.zeros((), dtype=str(array.tensor.dtype).removeprefix("torch."))
+        return isinstance(example[()] if array.scalar else example, kinds)
+
+    def type_of(self, array: RtArray) -> type:
+        return np.dtype(str(array.tensor.dtype).removeprefix("torch.")).type if array.scalar else np.ndarray
+
+
+class BoundArrayMethod:
+    __slots__ = ("array", "name")
+
+    def __init__(self, array: RtArray, name: str):
+        self.array, self.name = array, name
+
+
+@registry.finds(BoundArrayMethod)
+def _find_method(fn: BoundArrayMethod) -> Any:
+    return lambda m, s, args, kwargs: m.arrays.method(fn, args, kwargs)
+
+
+def _dtype_of(fn: Any, args: tuple, kwargs: dict) -> torch.dtype | None:
+    """The dtype of numpy's result for such arguments, by small ones of the same kinds; None where that cannot be told."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = fn(*map(_example, args), **{k: _example(v) for k, v in kwargs.items()})
+    except Exception:
+        return None
+    return getattr(torch, found.dtype.name, None) if isinstance(found, (np.ndarray, np.generic)) else None
+
+
+def _example(x: Any) -> Any:
+    if isinstance(x, RtArray):
+        dtype = str(x.tensor.dtype).removeprefix("torch.")
+        made = np.ones([d if type(d) is int and d < 2 else 2 for d in x.tensor.shape], dtype)
+        return made[()] if x.scalar else made
+    if isinstance(x, np.ndarray):
+        return np.ones([min(d, 2) for d in x.shape], x.dtype)
+    if isinstance(x, RtScalar):
+        return {"int": 1, "float": 1.0, "bool": True}[x.kind]
+    if isinstance(x, torch.Tensor):
+        raise TypeError("a tensor among arrays")
+    return type(x)(map(_example, x)) if type(x) in (list, tuple) else x
+
+
+_METHODS = frozenset(("argmax", "argmin", "max", "min", "sum", "mean", "any", "all", "argsort", "clip", "cumsum", "prod", "std", "var",
+                      "squeeze", "nonzero", "dot", "ravel", "round", "repeat", "take", "swapaxes", "searchsorted", "diagonal", "trace",
+                      "cumprod"))

@@ -1,0 +1,559 @@
+# SPDX-License-Identifier: Apache-2.0
+"""numpy functions over arrays known only at run time that are more than one torch function of the same arguments.
+
+Each takes `arrays` (library/numpy/arrays.py), then the caller's arguments; a signature that does not fit is a refusal. Where numpy and torch
+differ (NaN, ties, dtypes, what is a plain int) the result is numpy's, or the call is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+import torch
+
+from ...diagnostics import CaptureRefusal
+from ...values.array import RtArray, promoted, torch_dtype
+from ...values.list import RtList
+from ...values.scalar import RtScalar
+from . import indexing
+
+_SMALL = (torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
+TABLE: dict[str, Callable] = {}
+
+
+def _named(*names: str) -> Callable:
+    def add(fn: Callable) -> Callable:
+        TABLE.update(dict.fromkeys(names, fn))
+        return fn
+
+    return add
+
+
+def refuse(name: str, why: str) -> None:
+    raise CaptureRefusal(f"numpy.{name} {why} known only at run time", "use torch", kind="numpy")
+
+
+def _along(arrays, x: Any, axis: Any) -> tuple[torch.Tensor, int]:
+    """The tensor and the dim; without an axis all elements in a row."""
+    t = arrays.tensor(x)
+    if axis is None:
+        return arrays.m.recorder.call(torch.flatten, (t,), {}), 0
+    return t, axis
+
+
+def _floats(arrays, name: str, x: Any) -> torch.Tensor:
+    t = arrays.tensor(x)
+    if not isinstance(t, torch.Tensor) or not t.dtype.is_floating_point:
+        refuse(name, "of integers")
+    return t
+
+
+@_named("argsort")
+def argsort(arrays, x, axis=-1, kind=None):
+    t, dim = _along(arrays, x, axis)
+    values, places = arrays.m.recorder.call(torch.sort, (t,), {"dim": dim, "stable": True})
+    if kind not in ("stable", "mergesort"):
+        _refuse_ties(arrays, values, dim)
+    return arrays.wrap(places)
+
+
+def _refuse_ties(arrays, ordered: torch.Tensor, dim: int) -> None:
+    """In which order numpy's other sorts leave equal elements depends on the machine: the run fails where there are some."""
+    call = arrays.m.recorder.call
+    if ordered.dim() == 0:
+        return
+    front = (slice(None),) * (dim % ordered.dim())
+    before, after = (call(torch.Tensor.__getitem__, (ordered, (*front, part)), {}) for part in (slice(None, -1), slice(1, None)))
+    alike = call(torch.eq, (before, after), {})
+    if ordered.dtype.is_floating_point:
+        alike = call(torch.logical_or, (alike, call(torch.isnan, (before,), {})), {})
+    apart = arrays.m.tensor_item(call(torch.logical_not, (call(torch.any, (alike,), {}),), {}))
+    arrays.m.recorder.check(apart.value, "numpy.argsort of equal elements: their order depends on the machine; pass kind=\"stable\"", "RuntimeError")
+
+
+@_named("sort")
+def sort(arrays, x, axis=-1, kind=None):
+    t, dim = _along(arrays, x, axis)
+    return arrays.wrap(arrays.m.recorder.call(torch.sort, (t,), {"dim": dim, "stable": True})[0])
+
+
+@_named("clip")
+def clip(arrays, x, a_min=None, a_max=None):
+    t = arrays.tensor(x)
+    for bound in (a_min, a_max):
+        if not (bound is None or type(bound) is int or type(bound) is float and t.dtype.is_floating_point):
+            refuse("clip", "of or between other numbers")
+    return arrays.wrap(arrays.m.recorder.call(torch.clamp, (t, a_min, a_max), {}))
+
+
+@_named("cumsum")
+def cumsum(arrays, x, axis=None):
+    t, dim = _along(arrays, x, axis)
+    if t.dtype in _SMALL:
+        refuse("cumsum", "of small integers")
+    return arrays.wrap(arrays.m.recorder.call(torch.cumsum, (t, dim), {}))
+
+
+@_named("prod")
+def prod(arrays, x, axis=None):
+    t, dim = _along(arrays, x, axis)
+    if t.dtype in _SMALL:
+        refuse("prod", "of small integers")
+    return arrays.wrap(arrays.m.recorder.call(torch.prod, (t, dim), {}))
+
+
+@_named("std")
+def std(arrays, x, axis=None, ddof=0):
+    t = _floats(arrays, "std", x)
+    return arrays.wrap(arrays.m.recorder.call(torch.std, (t, axis), {"correction": ddof}))
+
+
+@_named("var")
+def var(arrays, x, axis=None, ddof=0):
+    t = _floats(arrays, "var", x)
+    return arrays.wrap(arrays.m.recorder.call(torch.var, (t, axis), {"correction": ddof}))
+
+
+@_named("expand_dims")
+def expand_dims(arrays, x, axis):
+    if type(axis) is not int:
+        refuse("expand_dims", "of several axes of arrays")
+    return arrays.view(x, arrays.m.recorder.call(torch.unsqueeze, (arrays.tensor(x), axis), {}))
+
+
+@_named("squeeze")
+def squeeze(arrays, x, axis=None):
+    t = arrays.tensor(x)
+    if axis is not None and (type(axis) is not int or t.shape[axis] != 1):
+        refuse("squeeze", "of such axes of arrays")
+    return arrays.view(x, arrays.m.recorder.call(torch.squeeze, (t,) if axis is None else (t, axis), {}))
+
+
+@_named("reshape")
+def reshape(arrays, x, shape):
+    shape = tuple(_extent(arrays, n) for n in (shape if isinstance(shape, (list, tuple)) else (shape,)))
+    return arrays.view(x, arrays.m.recorder.call(torch.reshape, (arrays.tensor(x), shape), {}))
+
+
+@_named("ravel")
+def ravel(arrays, x):
+    t = arrays.m.recorder.call(torch.Tensor.contiguous, (arrays.tensor(x),), {})
+    return arrays.view(x, arrays.m.recorder.call(torch.flatten, (t,), {}))
+
+
+@_named("transpose")
+def transpose(arrays, x, axes=None):
+    t = arrays.tensor(x)
+    return arrays.view(x, arrays.m.recorder.call(torch.permute, (t, tuple(axes) if axes else tuple(reversed(range(t.dim())))), {}))
+
+
+@_named("flip")
+def flip(arrays, x, axis=None):
+    t = arrays.tensor(x)
+    dims = tuple(range(t.dim())) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    flipped = arrays.m.recorder.call(torch.flip, (t, dims), {})
+    return indexing.backwards(arrays, x, flipped) if arrays.m.is_array(x) else arrays.wrap(flipped)
+
+
+@_named("dot", "matmul")
+def dot(arrays, a, b):
+    x, y = arrays.tensor(a), arrays.tensor(b)
+    if not (isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor)) or x.dtype != y.dtype or not (
+            1 <= x.dim() <= 2 and 1 <= y.dim() <= 2):
+        refuse("dot", "of such arrays")
+    return arrays.wrap(arrays.m.recorder.call(torch.matmul, (x, y), {}))
+
+
+@_named("count_nonzero")
+def count_nonzero(arrays, x, axis=None):
+    return arrays.wrap(arrays.m.recorder.call(torch.count_nonzero, (arrays.tensor(x), axis), {}))
+
+
+@_named("nonzero")
+def nonzero(arrays, x):
+    return tuple(arrays.wrap(t) for t in arrays.m.recorder.call(torch.nonzero, (arrays.tensor(x),), {"as_tuple": True}))
+
+
+@_named("flatnonzero")
+def flatnonzero(arrays, x):
+    t = arrays.m.recorder.call(torch.flatten, (arrays.tensor(x),), {})
+    return arrays.wrap(arrays.m.recorder.call(torch.nonzero, (t,), {"as_tuple": True})[0])
+
+
+@_named("argwhere")
+def argwhere(arrays, x):
+    return arrays.wrap(arrays.m.recorder.call(torch.argwhere, (arrays.tensor(x),), {}))
+
+
+def _extent(arrays, n: Any) -> Any:
+    """A size as torch takes it."""
+    if arrays.m.is_array(n):
+        return arrays.m.tensor_item(n.tensor)
+    return arrays.m.tensor_item(n) if isinstance(n, torch.Tensor) else int(n) if isinstance(n, np.integer) else n
+
+
+def _dtype(dtype: Any) -> torch.dtype:
+    return torch_dtype(dtype)
+
+
+def _filled(arrays, shape: Any, value: Any, dtype: torch.dtype) -> Any:
+    shape = tuple(_extent(arrays, n) for n in (shape if isinstance(shape, (list, tuple)) else (shape,)))
+    made = arrays.m.recorder.call(torch.zeros, (shape,), {"dtype": dtype})
+    if value is not None:
+        arrays.m.recorder.call(torch.Tensor.copy_, (made, arrays.m.recorder.call(torch.Tensor.expand_as, (value, made), {})), {})
+    return RtArray(made)
+
+
+@_named("zeros", "empty")
+def zeros(arrays, shape, dtype=float, order="C"):
+    return _filled(arrays, shape, None, _dtype(dtype))
+
+
+@_named("ones")
+def ones(arrays, shape, dtype=float, order="C"):
+    return _filled(arrays, shape, arrays.m.scalar_tensor(1, _dtype(dtype)), _dtype(dtype))
+
+
+@_named("full")
+def full(arrays, shape, fill_value, dtype=None):
+    value = _value(arrays, fill_value)
+    dtype = value.dtype if dtype is None else _dtype(dtype)
+    _check_numbers(arrays, fill_value, dtype)
+    return _filled(arrays, shape, _to(arrays, value, dtype), dtype)
+
+
+def _value(arrays, x: Any) -> torch.Tensor:
+    """A number as numpy would have it in an array."""
+    x = arrays.tensor(x)
+    if isinstance(x, torch.Tensor):
+        return x
+    kind = x.kind if isinstance(x, RtScalar) else type(x).__name__
+    return arrays.m.scalar_tensor(x, {"bool": torch.bool, "int": torch.int64, "float": torch.float64}[kind])
+
+
+def _check_numbers(arrays, x: Any, dtype: torch.dtype) -> None:
+    """Python's integers in an array must fit its dtype."""
+    for item in x if isinstance(x, (list, tuple)) else ():
+        _check_numbers(arrays, item, dtype)
+    arrays.check_number(x, dtype)
+
+
+def _to(arrays, t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    return t if t.dtype == dtype else arrays.m.recorder.call(torch.Tensor.to, (t, dtype), {})
+
+
+@_named("zeros_like", "empty_like")
+def zeros_like(arrays, x, dtype=None):
+    t = arrays.tensor(x)
+    return RtArray(arrays.m.recorder.call(torch.zeros_like, (t,), {"dtype": t.dtype if dtype is None else _dtype(dtype)}))
+
+
+@_named("ones_like")
+def ones_like(arrays, x, dtype=None):
+    t = arrays.tensor(x)
+    return RtArray(arrays.m.recorder.call(torch.ones_like, (t,), {"dtype": t.dtype if dtype is None else _dtype(dtype)}))
+
+
+@_named("full_like")
+def full_like(arrays, x, fill_value, dtype=None):
+    made = zeros_like(arrays, x, dtype)
+    arrays.set_item(made, Ellipsis, fill_value)
+    return made
+
+
+@_named("arange")
+def arange(arrays, start, stop=None, step=1, dtype=None):
+    start, stop = (0, start) if stop is None else (start, stop)
+    parts = [arrays.m.tensor_item(arrays.tensor(n)) if arrays.m.is_array(n) or isinstance(n, torch.Tensor) else n for n in (start, stop, step)]
+    parts = [n.item() if isinstance(n, np.generic) else n for n in parts]
+    kinds = {n.kind if isinstance(n, RtScalar) else type(n).__name__ for n in parts}
+    if "float" in kinds and kinds <= {"int", "float"} and dtype in (None, float, np.float64):
+        return _floats_between(arrays, *parts)
+    if kinds != {"int"} or type(parts[2]) is not int or dtype not in (None, int, np.int64):
+        refuse("arange", "of such numbers, or with a step that is")
+    return _range(arrays, parts)
+
+
+def _floats_between(arrays, start: Any, stop: Any, step: Any) -> Any:
+    """numpy's rule: the count is rounded up, and each number is computed from the first and the difference to the second."""
+    call, double = arrays.m.recorder.call, torch.float64
+    start, stop, step = (arrays.m.scalar_tensor(n, double) for n in (start, stop, step))
+    count = call(torch.ceil, (call(torch.div, (call(torch.sub, (stop, start), {}), step), {}),), {})
+    places = arrays.m.tensor_item(call(torch.Tensor.to, (call(torch.clamp, (count,), {"min": 0}), torch.int64), {}))
+    apart = call(torch.sub, (call(torch.add, (start, step), {}), start), {})
+    steps = call(torch.arange, (places,), {"dtype": double})
+    return RtArray(call(torch.add, (start, call(torch.mul, (steps, apart), {})), {}))
+
+
+def _range(arrays, parts: list) -> Any:
+    """The numbers of a range, of which torch demands that it does not run the wrong way."""
+    start, stop, step = parts
+    ends = arrays.m.scalars.compare("le" if step > 0 else "ge", stop, start)
+    if ends if isinstance(ends, bool) else arrays.m.decide(ends):
+        return RtArray(arrays.m.recorder.call(torch.zeros, (0,), {"dtype": torch.int64}))
+    return RtArray(arrays.m.recorder.call(torch.arange, (start, stop, step), {"dtype": torch.int64}))
+
+
+@_named("array")
+def array(arrays, x, dtype=None, copy=True):
+    if arrays.m.is_array(x):
+        made = RtArray(arrays.m.recorder.call(torch.clone, (x.tensor,), {}))
+    elif isinstance(x, torch.Tensor):
+        made = RtArray(arrays.m.recorder.call(torch.clone, (x,), {}))
+    else:
+        made = RtArray(_value(arrays, x))
+        if dtype is not None:
+            _check_numbers(arrays, x, _dtype(dtype))
+    return made if dtype is None else arrays.converted(made, dtype, False)
+
+
+@_named("asarray", "asanyarray")
+def asarray(arrays, x, dtype=None):
+    if isinstance(x, torch.Tensor):
+        x = RtArray(x)
+    if not arrays.m.is_array(x) or x.scalar:
+        return array(arrays, x, dtype)
+    return x if dtype is None else arrays.converted(x, dtype, False)
+
+
+@_named("ascontiguousarray")
+def ascontiguousarray(arrays, x, dtype=None):
+    made = asarray(arrays, x, dtype)
+    t = arrays.m.recorder.call(torch.Tensor.contiguous, (made.tensor,), {})
+    if made.source is not None:  # a view that runs backwards is not contiguous
+        return array(arrays, made)
+    return made if t is made.tensor else RtArray(t)
+
+
+@_named("copy")
+def copied(arrays, x):
+    return array(arrays, x)
+
+
+def _parts(arrays, items: Any) -> list[torch.Tensor]:
+    """Arrays that go into one, in the dtype that numpy gives it."""
+    if isinstance(items, RtList):
+        refuse("stack", "of a list of a length")
+    parts = [_value(arrays, x) for x in items]
+    common = parts[0].dtype
+    for p in parts[1:]:
+        common = promoted(common, p.dtype)
+    return [_to(arrays, p, common) for p in parts]
+
+
+@_named("concatenate")
+def concatenate(arrays, items, axis=0):
+    if arrays.m.is_array(items):
+        items = arrays.rows(items)
+    parts = [arrays.m.recorder.call(torch.flatten, (p,), {}) for p in _parts(arrays, items)] if axis is None else _parts(arrays, items)
+    return RtArray(arrays.m.recorder.call(torch.cat, (parts, axis or 0), {}))
+
+
+@_named("stack")
+def stack(arrays, items, axis=0):
+    if arrays.m.is_array(items):
+        items = arrays.rows(items)
+    return RtArray(arrays.m.recorder.call(torch.stack, (_parts(arrays, items), axis), {}))
+
+
+@_named("vstack")
+def vertically(arrays, items):
+    return RtArray(arrays.m.recorder.call(torch.vstack, (_parts(arrays, items),), {}))
+
+
+@_named("hstack")
+def horizontally(arrays, items):
+    return RtArray(arrays.m.recorder.call(torch.hstack, (_parts(arrays, items),), {}))
+
+
+@_named("append")
+def append(arrays, x, values, axis=None):
+    parts = [arrays.m.recorder.call(torch.flatten, (p,), {}) if axis is None else p for p in _parts(arrays, [x, values])]
+    return RtArray(arrays.m.recorder.call(torch.cat, (parts, axis or 0), {}))
+
+
+@_named("round", "around")
+def rounded(arrays, x, decimals=0):
+    t, call = _floats(arrays, "round", x), arrays.m.recorder.call
+    if decimals == 0:
+        return arrays.wrap(call(torch.round, (t,), {}))
+    if type(decimals) is not int or abs(decimals) > 22 or t.dtype not in (torch.float32, torch.float64):
+        refuse("round", "to these decimals, of numbers")
+    there, back = (torch.mul, torch.div) if decimals > 0 else (torch.div, torch.mul)  # as numpy does it, in the numbers' own precision
+    unit = 10.0 ** abs(decimals)
+    return arrays.wrap(call(back, (call(torch.round, (call(there, (t, unit), {}),), {}), unit), {}))
+
+
+@_named("repeat")
+def repeat(arrays, x, repeats, axis=None):
+    t, dim = _along(arrays, x, axis)
+    repeats = _as_counts(arrays, repeats)
+    return RtArray(arrays.m.recorder.call(torch.repeat_interleave, (t, repeats, dim), {}))
+
+
+def _as_counts(arrays, x: Any) -> Any:
+    x = arrays.tensor(x)
+    return _to(arrays, x, torch.int64) if isinstance(x, torch.Tensor) else x
+
+
+@_named("tile")
+def tile(arrays, x, reps):
+    return RtArray(arrays.m.recorder.call(torch.tile, (_value(arrays, x), tuple(reps) if isinstance(reps, (list, tuple)) else (reps,)), {}))
+
+
+@_named("swapaxes")
+def swapaxes(arrays, x, axis1, axis2):
+    return arrays.view(x, arrays.m.recorder.call(torch.transpose, (arrays.tensor(x), axis1, axis2), {}))
+
+
+@_named("moveaxis")
+def moveaxis(arrays, x, source, destination):
+    return arrays.view(x, arrays.m.recorder.call(torch.movedim, (arrays.tensor(x), source, destination), {}))
+
+
+@_named("take")
+def take(arrays, x, indices, axis=None):
+    t, dim = _along(arrays, x, axis)
+    chosen = (slice(None),) * (dim % t.dim()) + (indices,)
+    return arrays.get_item(RtArray(t), chosen)
+
+
+@_named("roll")
+def roll(arrays, x, shift, axis=None):
+    if type(shift) is not int:
+        refuse("roll", "by a number")
+    return RtArray(arrays.m.recorder.call(torch.roll, (arrays.tensor(x), shift) if axis is None else (arrays.tensor(x), shift, axis), {}))
+
+
+@_named("diff")
+def diff(arrays, x, n=1, axis=-1):
+    t = arrays.tensor(x)
+    if t.dtype == torch.bool or type(n) is not int:
+        refuse("diff", "of truth values")
+    return RtArray(arrays.m.recorder.call(torch.diff, (t,), {"n": n, "dim": axis}))
+
+
+@_named("outer")
+def outer(arrays, a, b):
+    x, y = _parts(arrays, [a, b])
+    x, y = (arrays.m.recorder.call(torch.flatten, (t,), {}) for t in (x, y))
+    return RtArray(arrays.m.recorder.call(torch.outer, (x, y), {}))
+
+
+@_named("searchsorted")
+def searchsorted(arrays, a, v, side="left"):
+    x, y = _parts(arrays, [a, v])
+    return arrays.wrap(arrays.m.recorder.call(torch.searchsorted, (x, y), {"side": side}))
+
+
+@_named("bincount")
+def bincount(arrays, x, minlength=0):
+    return RtArray(arrays.m.recorder.call(torch.bincount, (_to(arrays, arrays.tensor(x), torch.int64),), {"minlength": minlength}))
+
+
+@_named("triu")
+def triu(arrays, x, k=0):
+    return RtArray(arrays.m.recorder.call(torch.triu, (arrays.tensor(x), k), {}))
+
+
+@_named("tril")
+def tril(arrays, x, k=0):
+    return RtArray(arrays.m.recorder.call(torch.tril, (arrays.tensor(x), k), {}))
+
+
+@_named("pad")
+def pad(arrays, x, pad_width, mode="constant", constant_values=0):
+    t = arrays.tensor(x)
+    if isinstance(pad_width, int):
+        pad_width = (pad_width, pad_width)
+    pairs = [tuple(p) if isinstance(p, (list, tuple)) else p for p in pad_width] if isinstance(pad_width, (list, tuple)) else []
+    if len(pairs) == 2 and all(type(p) is int for p in pairs):
+        pairs = [tuple(pairs)] * t.dim()
+    pairs = pairs * t.dim() if len(pairs) == 1 else pairs
+    if mode != "constant" or len(pairs) != t.dim() or not all(isinstance(p, tuple) and len(p) == 2 and all(type(n) is int for n in p) for p in pairs) \
+            or type(constant_values) not in (int, float) or isinstance(constant_values, float) and not t.dtype.is_floating_point:
+        refuse("pad", "of such arguments, of arrays")
+    widths = [n for p in reversed(pairs) for n in p]
+    return RtArray(arrays.m.recorder.call(torch.nn.functional.pad, (t, widths), {"value": constant_values}))
+
+
+@_named("fill_diagonal")
+def fill_diagonal(arrays, x, val):
+    if not arrays.m.is_array(x) or x.tensor.dim() != 2 or x.tensor.shape[0] != x.tensor.shape[1] or type(x.tensor.shape[0]) is not int:
+        refuse("fill_diagonal", "of arrays whose extents are")
+    places = list(range(x.tensor.shape[0]))
+    arrays.set_item(x, (places, places), val)
+
+
+@_named("insert")
+def insert(arrays, x, obj, values):
+    t = arrays.tensor(x)
+    if not isinstance(t, torch.Tensor) or t.dim() != 1 or type(obj) is not int or obj < 0 or not isinstance(values, (bool, int, float)):
+        refuse("insert", "of such arguments, into arrays")
+    value = arrays.m.recorder.call(torch.reshape, (_to(arrays, _value(arrays, values), t.dtype), (1,)), {})
+    first, last = (arrays.subscripts.get_item(arrays.m, arrays.m.current, t, k) for k in (slice(None, obj), slice(obj, None)))
+    return RtArray(arrays.m.recorder.call(torch.cat, ([first, value, last],), {}))
+
+
+@_named("isin", "in1d")
+def isin(arrays, element, test_elements, invert=False):
+    x, y = _parts(arrays, [element, test_elements])
+    return arrays.wrap(arrays.m.recorder.call(torch.isin, (x, y), {"invert": bool(invert)}))
+
+
+def _operation(op: str) -> Callable:
+    def operation(arrays, a, b):
+        return arrays.binary(op, a, b, False)
+
+    return operation
+
+
+def _comparison(op: str) -> Callable:
+    def comparison(arrays, a, b):
+        return arrays.compare(op, a, b)
+
+    return comparison
+
+
+TABLE.update({name: _operation(op) for name, op in {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "true_divide": "truediv", "power": "pow", "mod": "mod",
+    "remainder": "mod", "floor_divide": "floordiv", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}.items()})
+TABLE.update({name: _comparison(op) for name, op in {
+    "equal": "eq", "not_equal": "ne", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le"}.items()})
+
+
+@_named("negative")
+def negative(arrays, x):
+    return arrays.unary("neg", x) if arrays.m.is_array(x) else refuse("negative", "of such values")
+
+
+@_named("array_equal")
+def array_equal(arrays, a, b):
+    x, y = arrays.tensor(a), arrays.tensor(b)
+    if not (isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor)) or tuple(x.shape) != tuple(y.shape):
+        refuse("array_equal", "of arrays whose extents are")
+    same = arrays.m.recorder.call(torch.all, (arrays.compare("eq", a, b).tensor,), {})
+    return arrays.m.tensor_item(same)
+
+
+@_named("shape")
+def shape(arrays, x):
+    if arrays.m.is_array(x):
+        return arrays.attribute(x, "shape")
+    t = arrays.tensor(x)
+    return arrays.m.recorder.attribute(t, "shape") if isinstance(t, torch.Tensor) else ()
+
+
+@_named("ndim")
+def ndim(arrays, x):
+    t = arrays.tensor(x)
+    return t.dim() if isinstance(t, torch.Tensor) else 0
+
+
+@_named("norm")
+def norm(arrays, x, ord=None, axis=None, keepdims=False):
+    t = _floats(arrays, "linalg.norm", x)
+    if ord not in (None, 1, 2) or ord is not None and axis is None and t.dim() != 1 or axis is not None and type(axis) is not int:
+        refuse("linalg.norm", "of such an order, of arrays")
+    return arrays.wrap(arrays.m.recorder.call(torch.linalg.vector_norm, (t, ord or 2, axis, keepdims), {}))

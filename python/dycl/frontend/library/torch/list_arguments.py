@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Torch functions that take a list whose length is known only at run time, and tensors made of lists."""
+
+from __future__ import annotations
+
+import functools
+import random
+
+import numpy as np
+import torch
+
+from ... import torch_internals
+from ...diagnostics import CaptureRefusal
+from ...graph.program import ScalarType
+from ...polyfills import builtins as polyfills
+from ...polyfills import numbers as number_polyfills
+from ...polyfills import torch as torch_polyfills
+from ...polyfills.range import RtRange
+from ...semantics import iteration, operators, registry, subscripts
+from ...semantics.list_kinds import leaf_types
+from ...semantics.registry import handles
+from ...state import signals
+from ...values.list import ListMethod, RtList
+from ...values.scalar import RtInt, RtScalar
+
+_CHANGING = (polyfills.list_remove, polyfills.reverse_growing, polyfills.sort_growing)
+_SHIMS = {"index": polyfills.list_index, "count": polyfills.list_count, "remove": polyfills.list_remove, "reverse": polyfills.reverse_growing,
+          "sort": polyfills.sort_growing}
+
+
+@registry.finds(ListMethod)
+def find_list_method(method):
+    return functools.partial(list_method, method)
+
+
+def list_method(method, m, s, args, kwargs):
+    shim = _SHIMS.get(method.name)
+    if shim is not None and not (method.target.frozen and shim in _CHANGING):
+        return m.call(s, shim, (method.target, *args), kwargs)
+    if method.name == "__iter__":
+        return iteration.get_iter(m, s, method.target)
+    if method.name == "__contains__":
+        return operators.contains(m, s, method.target, args[0], False)
+    result = m.lists.call(method, args, kwargs)
+    if result is NotImplemented:
+        return m.call_then(s, polyfills.extend_list, (method.target, *args), {}, signals.push_none)
+    return result
+
+
+def _join_tensors(how):
+    def call(m, s, args, kwargs):
+        source = args[0] if args else kwargs.get("tensors")
+        if not isinstance(source, RtList):
+            return NotImplemented
+        axis = args[1] if len(args) > 1 else kwargs.get("dim", kwargs.get("axis", 0))
+        if isinstance(axis, RtScalar) or kwargs.get("out") is not None:
+            raise CaptureRefusal(f"torch.{how} of a list whose length is known only at run time with this argument",
+                                 kind="list.stack")
+        return m.lists.tensor(source, how, axis)
+
+    return call
+
+
+handles(torch.cat, torch.concat, torch.concatenate)(_join_tensors("cat"))
+handles(torch.stack)(_join_tensors("stack"))
+
+
+@handles(torch.tensor, torch.as_tensor)
+def _tensor_of_list(m, s, args, kwargs):
+    return _of_numbers(m, args[0], kwargs.get("dtype", args[1] if len(args) > 1 else None)) if args else NotImplemented
+
+
+def _of_numbers(m, data, dtype):
+    """The tensor of a list of run-time length, or of a list of such; another list is for torch itself."""
+    if _has_rows(data):
+        return m.lists.rows(data, dtype)
+    if isinstance(data, RtRange):
+        made = subscripts.range_tensor(m, data, torch.get_default_dtype())  # torch's own rule for no numbers at all
+        return made if dtype in (None, made.dtype) else m.recorder.call(torch.Tensor.to, (made, dtype), {})
+    return m.lists.numbers(data, dtype) if isinstance(data, RtList) else NotImplemented
+
+
+def _has_rows(data):
+    return type(data) in (list, tuple) and any(isinstance(row, RtList) for row in data)
+
+
+def _legacy_tensor(dtype):
+    def call(m, s, args, kwargs):
+        exact = dtype() if dtype().is_floating_point else None  # for integers it is asked first whether they were floats
+        if len(args) == 1 and _has_rows(args[0]):
+            floats = any(t.kind == "float" for row in args[0] if isinstance(row, RtList) for t in leaf_types(row.kind) if isinstance(t, ScalarType))
+            made = m.lists.rows(args[0], exact if floats else dtype())
+        elif len(args) == 1 and type(args[0]) in (list, tuple) and m.has_runtime(args[0]):
+            made = m.recorder.call(torch.tensor, (args[0],), {"dtype": exact})
+        elif len(args) == 1 and isinstance(args[0], RtRange):
+            made = subscripts.range_tensor(m, args[0])
+        elif len(args) == 1 and isinstance(args[0], RtList):
+            whole = all(isinstance(t, ScalarType) and t.kind != "float" for t in leaf_types(args[0].kind))
+            made = m.lists.numbers(args[0], dtype() if whole else exact)
+        elif len(args) == 1 and m.is_array(args[0]) and not args[0].scalar:  # its memory, or a copy in another dtype
+            return m.recorder.call(torch.as_tensor, (args[0],), {"dtype": dtype()})
+        else:
+            return NotImplemented
+        if made.dtype.is_floating_point and not dtype().is_floating_point:
+            raise CaptureRefusal("integers made of floats known only at run time", "round them first", kind="build.data")
+        return made if made.dtype == dtype() else m.recorder.call(torch.Tensor.to, (made, dtype()), {})
+
+    return call
+
+
+handles(torch.Tensor)(_legacy_tensor(torch.get_default_dtype))
+for _class, _dtype in ((torch.FloatTensor, torch.float32), (torch.DoubleTensor, torch.float64), (torch.LongTensor, torch.int64),
+                       (torch.IntTensor, torch.int32), (torch.BoolTensor, torch.bool)):
+    handles(_class)(_legacy_tensor(lambda dtype=_dtype: dtype))
+
+
+@handles(torch.Tensor.new_tensor)
+def _new_tensor_of_list(m, s, args, kwargs):
+    return _of_numbers(m, args[1], kwargs.get("dtype") or args[0].dtype) if len(args) > 1 else NotImplemented
+
+
+def _draws(shim):
+    def call(m, s, args, kwargs):
+        if m.has_runtime(args) or kwargs or not all(type(x) in (int, float) for x in args):
+            return NotImplemented
+        return m.call(s, shim, args, {})
+
+    return call
+
+
+handles(np.random.uniform, random.uniform)(_draws(number_polyfills.drawn_between))
+handles(random.random)(_draws(number_polyfills.drawn))
+
+
+def _resize_antialiased(cubic):
+    def call(m, s, args, kwargs):
+        x, size = args[0], args[1] if len(args) > 1 else kwargs.get("output_size")
+        factors = args[3:] or [v for k, v in kwargs.items() if k.startswith("scale")]
+        if kwargs.keys() & {"input"} or size is None or any(f is not None for f in factors) or x.dtype not in (torch.float32, torch.float64):
+            return NotImplemented
+        corners = args[2] if len(args) > 2 else kwargs.get("align_corners", False)
+        return m.call(s, torch_polyfills.resize_antialiased, (x, size, cubic, corners), {})
+
+    return call
+
+
+handles(torch_internals.upsample_bicubic_antialiased)(_resize_antialiased(True))
+handles(torch_internals.upsample_bilinear_antialiased)(_resize_antialiased(False))
+
+
+@handles(torch_internals.native_pad)
+def _pad(m, s, args, kwargs):
+    """With a number known only at run time around it."""
+    given = dict(zip(("input", "pad", "mode", "value"), args), **kwargs)
+    x, value = given.get("input"), given.get("value")
+    if not isinstance(value, RtScalar) or given.get("mode", "constant") != "constant" or not m.is_tensor(x):
+        return NotImplemented
+    if not (x.dtype.is_floating_point or x.dtype == torch.int64 and isinstance(value, RtInt)):
+        raise CaptureRefusal("padding of integers with a number known only at run time that is none", "convert it", kind="native.number",
+                             because=value)
+    call = m.recorder.call
+    inside, filled = (call(torch_internals.native_pad, (t, given["pad"], "constant", 0), {}) for t in (call(torch.ones_like, (x,), {}), x))
+    return call(torch.where, (call(torch.ne, (inside, 0), {}), filled, m.scalar_tensor(value, x.dtype)), {})
+
+
+@handles(torch_internals.native_pad_sequence)
+def _pad_sequence(m, s, args, kwargs):
+    if not args or not isinstance(args[0], RtList):
+        return NotImplemented
+    return m.call(s, torch_polyfills.pad_list, args, kwargs)
+
+
+@handles(torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)
+def _split(m, s, args, kwargs):
+    sizes = args[1] if len(args) > 1 else kwargs.get("split_size_or_sections", kwargs.get("split_size"))
+    if not isinstance(sizes, RtList):
+        return NotImplemented
+    dim = args[2] if len(args) > 2 else kwargs.get("dim", 0)
+    return m.call(s, torch_polyfills.split_by, (args[0], sizes, dim), {})

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What any state can still reach: storages and objects, from its variables, operands and what was there before capture.
+
+machine/live_objects.py follows real references, which are those of the active state; here objects are followed by their contents as a state's overlay has them,
+so that states which meet can be asked one beside the other.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import gc
+import itertools
+import types
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..semantics import opaque_objects
+from ..state.contents import Cell, Items
+from ..state.iterators import MGenerator, NativeIter, RtRangeIter, RtTensorIter, SeqIter
+from ..state.state import Frame, State
+from ..torch_internals import FakeTensor
+from ..values.array import RtArray
+from ..values.equality import LEAVES
+from ..values.list import RtList, RtListIter
+from ..values.scalar import RtScalar
+
+ITERATORS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator, RtListIter)
+_PLAIN = LEAVES | {type}
+_WITH_ITEMS = (list, set, collections.deque, bytearray, types.CellType)
+
+
+def reachable(m, state: State) -> tuple[set[int], set[int]]:
+    """The storages and the objects (by id) that the state can still reach."""
+    found, objects = _reached_from(m, state, _roots(m, state))
+    return found, objects.keys()
+
+
+def _roots(m, state: State) -> list:
+    work: list = []
+    for frame in state.frames:
+        for k, value in enumerate(frame.locals):
+            if frame.info.is_live(frame.pc, k):
+                work.append(value)
+        work.extend(frame.stack)
+        work.extend(frame.result or ())
+    work += (obj for key in state.overlay.contents if not isinstance(obj := m.heap.objects[key], Cell) and not m.is_born(obj))
+    return work
+
+
+def held_as_they_are(m, state: State) -> set[int]:
+    """Objects that are compared and not unified, and what they hold: keys, elements of sets, what native code has."""
+    found: list = []
+    for obj in _reached_from(m, state, _roots(m, state))[1].values():
+        if isinstance(obj, dict):
+            found += (key for key, _ in m.heap.contents_in(state.overlay, obj)[0])
+        elif isinstance(obj, frozenset):
+            found += obj
+        elif isinstance(obj, functools.partial) or opaque_objects.hides(type(obj)) and m.is_born(obj):
+            found += gc.get_referents(obj)
+        elif isinstance(obj, (set, np.ndarray, BaseException)) or isinstance(obj, ITERATORS) and not isinstance(obj, (SeqIter, MGenerator)):
+            found += obj.args if isinstance(obj, BaseException) else ()
+            add_contents(found, set(), m.born, m.heap.contents_in(state.overlay, obj), obj)
+    return set(_reached_from(m, state, found)[1])
+
+
+def _reached_from(m, state: State, work: list) -> tuple[set[int], dict[int, Any]]:
+    """The storages and the objects (by id) that are reached from these."""
+    found: set[int] = set()
+    seen: dict[int, Any] = {}
+    heap = m.heap
+    while work:
+        x = work.pop()
+        if isinstance(x, torch.Tensor):
+            info = getattr(x, "_dycl", None)
+            if info is not None:
+                found.add(id(info.cell))
+            continue
+        if x is None or isinstance(x, (str, int, float, bool, type, types.ModuleType, RtScalar)) or id(x) in seen:
+            continue
+        seen[id(x)] = x
+        if id(x) in heap.owner_of_dict:  # an object's own __dict__
+            work.append(heap.owner_of_dict[id(x)])
+        elif isinstance(x, (tuple, frozenset)):
+            add_items(work, found, m.born, x)
+        elif isinstance(x, RtArray):
+            work.append(x.tensor)
+        elif isinstance(x, RtList):
+            found.update(id(cell) for cell in heap.contents_in(state.overlay, x)[2])
+        elif isinstance(x, types.MethodType):
+            work.append(x.__self__)
+        elif isinstance(x, types.FunctionType):
+            work.extend(x.__closure__ or ())
+            work.extend(x.__defaults__ or ())
+            work.extend((x.__kwdefaults__ or {}).values())
+        elif isinstance(x, types.BuiltinMethodType):
+            work.append(x.__self__)
+        elif isinstance(x, BaseException):
+            work.extend(x.args)
+            add_contents(work, found, m.born, heap.contents_in(state.overlay, x), x)
+        elif isinstance(x, Frame):
+            work.extend(x.locals)
+            work.extend(x.stack)
+        elif opaque_objects.hides(type(x)) and id(x) not in heap.objects:
+            work.extend(gc.get_referents(x) if m.is_born(x) else ())
+        elif (m.is_born(x) or id(x) in heap.objects or may_hold(x)) and not heap.is_inert(x):
+            cells: set[int] = set()
+            before = len(work)
+            add_contents(work, cells, m.born, heap.contents_in(state.overlay, x), x)
+            found |= cells
+            if len(work) == before and not cells and not m.is_born(x):
+                heap.note_inert(x)
+    return found, seen
+
+
+def may_hold(obj: Any) -> bool:
+    """An object of unknown birth that may refer to objects made during capture."""
+    if isinstance(obj, (list, dict, set, collections.deque)):
+        return True
+    return hasattr(obj, "__dict__") and not callable(obj) and not isinstance(obj, (
+        torch.nn.Module, torch.Tensor, types.FunctionType))
+
+
+def add_items(work: list, found: set[int], born: dict, items: Any, inner: bool = False) -> None:
+    """The items of a container. Of handles, which may be many, only the storages; numbers and texts hold nothing; modules from
+    before capture hold nothing new unless they were touched, and those are looked at anyway. Tuples are looked into at once."""
+    kinds = set(map(type, items)) - _PLAIN
+    if FakeTensor in kinds:
+        kinds.remove(FakeTensor)
+        handles = (getattr(x, "_dycl", None) for x in items if type(x) is FakeTensor)
+        found.update(id(handle.cell) for handle in handles if handle is not None)
+    modules = {kind for kind in kinds if issubclass(kind, torch.nn.Module)}
+    if modules:
+        work.extend(x for x in items if type(x) in modules and id(x) in born)
+        kinds -= modules
+    if tuple in kinds and not inner:
+        kinds.remove(tuple)
+        add_items(work, found, born, tuple(itertools.chain.from_iterable(x for x in items if type(x) is tuple)), inner=True)
+    if kinds:
+        work.extend(x for x in items if type(x) in kinds)
+
+
+def add_contents(work: list, found: set[int], born: dict, contents: Any, obj: Any) -> None:
+    """What an object with these contents refers to. A dict among its items is an object like others: what it holds is its state's business."""
+    if isinstance(obj, dict):
+        entries, extra = contents
+        if not _PLAIN.issuperset(map(type, itertools.chain.from_iterable(entries))):
+            add_items(work, found, born, tuple(itertools.chain.from_iterable(entries)))
+        add_items(work, found, born, (extra or {}).values())
+    elif not isinstance(contents, tuple):
+        work.append(contents)
+    elif not isinstance(obj, _WITH_ITEMS) and not hasattr(type(obj), "dycl_contents"):  # attributes: in __dict__ if there is one, and in slots
+        for held in contents:
+            add_items(work, found, born, (held or {}).values())
+    else:
+        add_items(work, found, born, contents)
+        if type(contents) is Items:
+            add_items(work, found, born, contents.attributes.values())

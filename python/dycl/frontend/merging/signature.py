@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What any two states that merge have in common, per frame of a state as one small number.
+
+Comparing states in full (merging/merge.py) costs milliseconds, and of many states that meet most pairs are of different kinds: a variable is None
+in one, lists have other lengths. Two states with different marks are sure to stay apart; those with equal ones may, for
+reasons that are not looked at here: values of numbers, extents, attributes, aliases.
+
+A mark says of every live variable and operand: unbound, None, the kind of a number, a tensor's dtype and rank, a text itself, and of
+lists, tuples, dicts and iterators their lengths, keys, places and what is in them, a few levels deep; of an object from before capture which one it is.
+Where a list of run-time length is among them (or lists may become such ones), lists count as lists and no more: they may merge whatever
+is in them, unless what is in them cannot be in such a list.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from bisect import insort
+from typing import Any
+
+import torch
+
+from ..polyfills.range import RtRange
+from ..semantics.chosen_text import is_one
+from ..state.iterators import MGenerator, SeqIter
+from ..state.state import NULL, UNBOUND, Frame, State
+from ..values.array import RtArray
+from ..values.equality import IMMUTABLE
+from ..values.list import RtList
+from ..values.scalar import kind_of
+from ..values.text import RtText
+
+_DEEPEST, _LONGEST = 3, 32
+_SELF = {str, bytes, torch.dtype}  # equal or not: nothing between
+_BY_PARTS = (*IMMUTABLE, tuple, RtArray, RtText, RtRange, slice, types.MethodType, types.BuiltinMethodType, BaseException,
+             functools.partial)  # two of them may be one where they merge, whoever made them
+
+
+class Likeness:
+    """The marks of the states that meet at one place."""
+
+    def __init__(self, machine: Any, widen: bool):
+        self.heap, self.born = machine.heap, machine.born
+        self.coarse = widen
+        self.texts_merge = machine.assumptions.texts.wanted
+        self._numbers: dict[tuple, int] = {}
+        self._marks: dict[int, tuple[State, tuple[int, ...]]] = {}
+        self._frames: list[tuple] = []  # by number: what it says of a frame
+
+    def of(self, state: State) -> tuple[int, ...]:
+        """The marks of its frames. They hold until `coarse` changes, which it does once at most."""
+        coarse = self.coarse
+        found = self._of(state)
+        if coarse != self.coarse:  # a list of run-time length came up: what was said of lists does not hold
+            self._marks.clear()
+            found = self._of(state)
+        return found
+
+    def differing_frame(self, a: State, b: State) -> int | None:
+        """The outermost frame that is sure to keep two states apart."""
+        return next((k for k, (p, q) in enumerate(zip(self.of(a), self.of(b))) if p != q), None)
+
+    def blame(self, a: State, b: State) -> str:
+        """The variable that is sure to keep two states of different marks apart."""
+        depth = self.differing_frame(a, b)
+        if depth is None:
+            return "call stack: different depths"
+        frame = a.frames[depth]
+        x, y = (self._frames[self._of(state)[depth]][2:] for state in (a, b))
+        place = next((k for k, (p, q) in enumerate(zip(x, y)) if p != q), None)
+        live = [name for k, name in enumerate(frame.info.local_names) if frame.info.is_live(frame.pc, k)]
+        name = "<operands>" if place is None else live[place] if place < len(live) else f"<operand {place - len(live)}>"
+        return f"{frame.info.code.co_name}.{name}: of different kinds"
+
+    def _of(self, state: State) -> tuple[int, ...]:
+        known = self._marks.get(id(state))
+        if known is None:
+            known = self._marks[id(state)] = (state, tuple(self._number(self._frame(f, state)) for f in state.frames))
+        return known[1]
+
+    def _number(self, frame: tuple) -> int:
+        number = self._numbers.setdefault(frame, len(self._frames))
+        if number == len(self._frames):
+            self._frames.append(frame)
+        return number
+
+    def _frame(self, frame: Frame, state: State, depth: int = 0) -> tuple:
+        live = [value for k, value in enumerate(frame.locals) if frame.info.is_live(frame.pc, k)]
+        return (id(frame.info), frame.pc, *(self._mark(x, state, depth) for x in (*live, *frame.stack)))
+
+    def _mark(self, x: Any, state: State, depth: int) -> Any:
+        if x is None or x is UNBOUND or x is NULL:
+            return id(x)
+        kind = kind_of(x)
+        if kind is not None:
+            return kind
+        cls = type(x)
+        if isinstance(x, torch.Tensor):
+            return torch.Tensor, x.dtype, x.dim()
+        if self.texts_merge and is_one(x):
+            return str
+        if cls in _SELF:
+            return cls, x
+        if isinstance(x, RtList):
+            self.coarse = True
+            return list
+        if isinstance(x, _BY_PARTS):
+            return self._sequence(x, x, state, depth) if cls is tuple else cls
+        if id(x) not in self.born:
+            return cls, id(x)  # from before capture: it merges with itself alone
+        if cls is list:
+            return self._sequence(x, self._contents(x, state), state, depth)
+        if cls is dict:
+            entries = self._contents(x, state)[0]
+            keys = tuple(key for key, _ in entries)
+            if not all(type(key) is str for key in keys):
+                return dict, len(keys)
+            return dict, keys, self._items(dict, [value for _, value in entries], state, depth)
+        if depth >= _DEEPEST:
+            return cls
+        if cls is SeqIter:
+            sequence, place = self._contents(x, state)
+            return cls, place, self._mark(sequence, state, depth + 1)
+        if cls is MGenerator:
+            frame, done = self._contents(x, state)
+            return cls, done, self._frame(frame, state, depth + 1) if frame is not None else None
+        return cls
+
+    def _sequence(self, x: Any, items: Any, state: State, depth: int) -> Any:
+        return list if self.coarse and self._may_grow(items) else self._items(type(x), items, state, depth)
+
+    def _may_grow(self, items: Any) -> bool:
+        """Whether a list of run-time length might hold these elements. If not, a list that merges with this one has its length, and elements
+        of the same kinds at the same places: it cannot be one of run time either."""
+        kinds = set()
+        for x in items:
+            kind = kind_of(x)
+            if kind is not None:
+                kinds.add(kind)
+            elif isinstance(x, torch.Tensor):
+                kinds.add((x.dtype, x.dim()))
+            elif self.texts_merge and is_one(x):
+                kinds.add(str)
+            elif x is None or type(x) is str or not isinstance(x, (RtList, *_BY_PARTS)) and id(x) not in self.born:
+                return False
+        return len(kinds) < 2
+
+    def _items(self, cls: type, items: Any, state: State, depth: int) -> tuple:
+        if depth >= _DEEPEST or len(items) > _LONGEST:
+            return cls, len(items)
+        return (cls, len(items), *(self._mark(item, state, depth + 1) for item in items))
+
+    def _contents(self, x: Any, state: State) -> Any:
+        return self.heap.contents_in(state.overlay, x)
+
+
+class Alike:
+    """Groups of states by their marks: a state is compared with those only that it may merge with."""
+
+    def __init__(self, likeness: Likeness, groups: list[State]):
+        self.likeness, self.groups = likeness, groups
+        self.coarse = likeness.coarse
+        self._marks: list[tuple[int, ...]] = []  # of each group
+        self._places: dict[tuple[int, ...], list[int]] = {}
+
+    def places(self, state: State) -> list[int]:
+        """Where in `groups` they are."""
+        marks = self.likeness.of(state)
+        self._renew()
+        return self._places.get(marks, [])
+
+    def note(self, place: int) -> None:
+        """A group was added, or another state stands for it."""
+        marks = self.likeness.of(self.groups[place])
+        self._renew()
+        if place < len(self._marks):
+            if self._marks[place] == marks:
+                return
+            self._places[self._marks[place]].remove(place)
+            self._marks[place] = marks
+        else:
+            self._marks.append(marks)
+        insort(self._places.setdefault(marks, []), place)
+
+    def _renew(self) -> None:
+        """What was noted before marks became coarse does not hold."""
+        if self.likeness.coarse != self.coarse:
+            self.coarse = self.likeness.coarse
+            self._marks = [self.likeness.of(group) for group in self.groups]
+            self._places.clear()
+            for place, marks in enumerate(self._marks):
+                self._places.setdefault(marks, []).append(place)

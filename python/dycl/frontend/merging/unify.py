@@ -1,0 +1,448 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One state for two: value by value, live ones only.
+
+Equal static values stay static; tensors of one dtype and shape, and numbers of one kind, become block parameters; containers
+and objects made during capture are compared element by element and keep their identity and aliasing (merging/unify_objects.py, merging/unify_lists.py,
+merging/unify_aliases.py). Anything else keeps the states apart.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import types
+from typing import Any
+
+import torch
+
+from ..graph.program import Block, ScalarType, TensorType, Value, dominates
+from ..polyfills.range import RtRange
+from ..recording import parameters
+from ..recording.memory_layout import Order, is_plain, lie_alike, order_of
+from ..recording.symbolic_shapes import Extent
+from ..semantics.chosen_text import is_one, unified
+from ..semantics.list_kinds import graph_lists
+from ..state.contents import DEAD, LONG, Cell
+from ..state.state import NULL, UNBOUND, Frame, State
+from ..torch_internals import FakeTensor
+from ..values.array import RtArray
+from ..values.equality import IMMUTABLE, LEAVES, same_key, same_number
+from ..values.list import RtList
+from ..values.scalar import BY_KIND, RtScalar, kind_of
+from ..values.text import RtText
+from .reachable import add_contents, add_items, reachable
+from .unify_aliases import AliasUnifier, strict
+from .unify_lists import ListLeaf, ListUnifier
+from .unify_objects import ObjectUnifier
+from .unmergeable import Apart
+
+_ABSENT = object()
+
+
+class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
+    """One attempt to unify state `a` with state `b` into `block`."""
+
+    def __init__(self, machine, a: State, b: State, block: Block, widen: bool, ints: bool = True,
+                 bounds: bool = True, trial: bool = False, permuted: bool = False):
+        self.m = machine
+        self.permuted = permuted  # objects of one state may be the partners of others that it has as well, if every name of theirs agrees
+        self.kept: set[int] = set()  # objects that are the same under some name in both
+        self.trial = trial  # the merged state is never run
+        self.bounds = bounds  # keep the least value of integers and extents
+        self.ints = ints  # static integers that differ may become a runtime one
+        self.a, self.b, self.block, self.widen = a, b, block, widen
+        self.requests: list[tuple[Any, Any, Value]] = []  # (in a, in b, parameter)
+        self.memo: dict[tuple[int, int], Any] = {}
+        self.keep: list = []  # objects whose ids are in memo
+        self.partner_a: dict[int, int] = {}
+        self.partner_b: dict[int, int] = {}
+        self.contents: dict[int, Any] = {}
+        self.touched: dict[int, Any] = {}
+        self.merged_cells: list[tuple] = []  # (cell in a, handle in a, cell in b, handle in b, merged handle)
+        self.replaced: dict[int, Any] = {}  # lists that became RtLists, by id
+        self.same_lists: set[int] = set()  # those of them that are one list in both states
+        self.path: list[str] = []
+        self.depth = 0  # the frame being compared
+        self.strict = False  # a write has shown that storages must not be separated here
+        self.lost = False  # how tensors lie in memory is not kept
+        self.target: dict[int, int] = {}  # id of a storage -> id of the one it was merged with
+        self._differing()
+
+    def _differing(self) -> None:
+        heap, ca, cb = self.m.heap, self.a.overlay.contents, self.b.overlay.contents
+        pristine = heap.pristine
+        self.diff: set[int] = set()
+        for key, contents in ca.items():
+            other = cb.get(key, _ABSENT)
+            if (pristine[key] if other is _ABSENT else other) is not contents:
+                self.diff.add(key)
+        for key, contents in cb.items():
+            if key not in ca and pristine[key] is not contents:
+                self.diff.add(key)
+        common = self.block.idom
+        self.old: list[int] = []  # objects from before capture that differ
+        self.diff_cells: set[int] = set()  # storages that differ
+        deep = False
+        for key in self.diff:
+            obj = heap.objects[key]
+            if isinstance(obj, Cell):
+                self.diff_cells.add(key)
+                value = pristine[key]
+                if isinstance(value, Value) and common is not None and not dominates(value.block, common):
+                    continue
+                deep = True
+            elif self.m.is_born(obj):
+                deep = True
+            else:
+                self.old.append(key)
+        self.deep = deep = deep or self.permuted
+        if deep:  # through an object from outside that is the same in both, nobody might come to them
+            born = self.m.born
+            self.old += [key for key in ca if key not in born and key not in self.diff and self._leads_to_differing(key, ca[key])]
+        roots = self.m.recorder.root_cells
+        self.root_cells = [roots[key] for key in self.diff if key in roots]
+
+    def _leads_to_differing(self, key: int, contents: Any) -> bool:
+        """An object from before capture that holds tensors or objects which were made or written since."""
+        if contents is DEAD or isinstance(self.m.heap.objects[key], Cell):
+            return False
+        held: list = []
+        cells: set[int] = set()
+        add_contents(held, cells, self.m.born, contents, self.m.heap.objects[key])
+        while held and cells.isdisjoint(self.diff):
+            x = held.pop()
+            if id(x) in self.m.born or id(x) in self.diff or isinstance(x, (RtArray, RtList, functools.partial)):
+                return True
+            if isinstance(x, torch.Tensor) and hasattr(x, "_dycl"):
+                cells.add(id(x._dycl.cell))
+            elif isinstance(x, types.MethodType):
+                held.append(x.__self__)
+            elif isinstance(x, (tuple, frozenset)):
+                add_items(held, cells, self.m.born, x)
+        return not cells.isdisjoint(self.diff)
+
+    def state(self) -> State:
+        a, b = self.a, self.b
+        if len(a.frames) != len(b.frames):
+            raise Apart("call stack", "different depths")
+        self.strict = strict(self.m, self._alias_key())
+        frames = [self.frame(fa, fb, k) for k, (fa, fb) in enumerate(zip(a.frames, b.frames))]
+        self.depth = len(a.frames) - 1  # what follows is not a matter of frames
+        for cell in self.root_cells:
+            self.path = ["a tensor of the module"]
+            self.cell(cell)
+        for key in self.old:
+            obj = self.m.heap.objects[key]
+            self.path = [f"{type(obj).__name__} object"]
+            self.same_object(obj)
+        for key, name in a.stored ^ b.stored:  # written in one state only: what was there before matters
+            owner = self.m.heap.objects.get(key)
+            if owner is not None:
+                self.m.loaded.setdefault((key, name), owner)
+        merged = State(frames, a.overlay.fork(), self.block)
+        heap = self.m.heap
+        for key, obj in self.touched.items():
+            if key not in heap.objects:
+                heap.pristine[key] = heap.contents_in(a.overlay, obj)
+                heap.objects[key] = obj
+        merged.overlay.contents.update(self.contents)
+        self.block.params = [p for _, _, p in self.requests]
+        merged.lineage = a.lineage
+        self._check_aliases(merged)
+        self._check_objects()
+        if self.replaced and not self.replaced.keys().isdisjoint(reachable(self.m, merged)[1]):
+            raise Apart("a list of different lengths", "it is referred to from a place that cannot be followed")
+        return merged
+
+    def arguments(self, state: State, side: int) -> list[Value]:
+        """The values that `state` passes to the block, one per parameter."""
+        self.m.activate(state)
+        self.m.recorder.span = self.m.span_of(state)
+        return [self._value(request[side], request[2]) for request in self.requests]
+
+    def _value(self, x: Any, param: Value) -> Value:
+        if isinstance(x, Value):
+            return x
+        if isinstance(x, ListLeaf):
+            return graph_lists(self.m, x.source, x.kind)[x.index]
+        if isinstance(x, torch.Tensor):
+            return self.m.recorder.value_of(x)
+        return self.m.scalars.value(x, param.type.kind)
+
+    def frame(self, fa: Frame, fb: Frame, depth: int) -> Frame:
+        if depth >= 0:
+            self.depth = depth
+        if fa.info is not fb.info or fa.pc != fb.pc or len(fa.stack) != len(fb.stack):
+            raise Apart("call stack", "different positions")
+        if fa.on_return is not fb.on_return or fa.generator is not fb.generator:
+            raise Apart("call stack", "different callers")
+        if (fa.result is None) != (fb.result is None):
+            raise Apart("call stack", "different callers")
+        new = fa.copy()
+        info, pc = fa.info, fa.pc
+        name = info.code.co_name
+        self.point = (info.code.co_filename, info.code.co_firstlineno, pc)
+        for k, local in enumerate(info.local_names):
+            if not info.is_live(pc, k):
+                new.locals[k] = UNBOUND
+                continue
+            self.path = [f"{name}.{local}"]
+            new.locals[k] = self.unify(fa.locals[k], fb.locals[k])
+        for k in range(len(fa.stack)):
+            self.path = [f"{name}.<operand {k}>"]
+            new.stack[k] = self.unify(fa.stack[k], fb.stack[k])
+        if fa.result is not None:
+            self.path = [f"{name}.<new object>"]
+            new.result = (self.unify(fa.result[0], fb.result[0]),)
+        if len(fa.handled) != len(fb.handled):
+            raise Apart(name, "different exceptions are being handled")
+        new.handled = [self.unify(x, y) for x, y in zip(fa.handled, fb.handled)]
+        # States of different entries into a loop: the merged one enters it anew at its next arrival.
+        new.loops = {h: e for h, e in fa.loops.items() if h in info.loops_of[pc] and fb.loops.get(h, (None,))[0] is e[0]}
+        return new
+
+    def unify(self, a: Any, b: Any) -> Any:
+        if a is b:
+            return self.same_object(a) if self.deep else a
+        if a is UNBOUND or b is UNBOUND or a is NULL or b is NULL:
+            self.apart("defined in one state only")
+        if a is None or b is None:
+            self.apart("None in one state, a value in the other")
+        ka, kb = kind_of(a), kind_of(b)
+        if ka is not None or kb is not None:
+            return self.scalars(a, b, ka, kb)
+        key = (id(a), id(b))
+        if key in self.memo:
+            return self.memo[key]
+        self.keep.append((a, b))
+        result = self._different(a, b)
+        self.memo[key] = result
+        return result
+
+    def _different(self, a: Any, b: Any) -> Any:
+        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+            return self.tensors(a, b)
+        if isinstance(a, RtList) or isinstance(b, RtList):
+            return self.run_time_list(a, b)
+        if self.m.assumptions.texts.wanted and is_one(a) and is_one(b) and not (type(a) is type(b) is str and a == b):
+            return unified(self, a, b)
+        if type(a) is not type(b):
+            self.apart(f"a {type(a).__name__} in one state, a {type(b).__name__} in the other")
+        if isinstance(a, (*IMMUTABLE, tuple)) and getattr(a, "__dict__", None) is not None and any(
+                self.m.heap.contents_in(state.overlay, x)[0] for state, x in ((self.a, a), (self.b, b))):
+            self.apart(f"{type(a).__name__} objects with attributes")
+        if isinstance(a, IMMUTABLE):
+            if not same_key(a, b):
+                self.apart("different " + type(a).__name__ + "s", of_strings=type(a).__name__ == "str")
+            return a
+        if isinstance(a, tuple):
+            return self.tuples(a, b)
+        if isinstance(a, RtArray):
+            if a.scalar != b.scalar:
+                self.apart("a numpy array in one state, a number in the other")
+            if a.source is not b.source and (a.source is None or b.source is None or a.is_copy() or b.is_copy()):
+                self.apart("views of arrays, with a negative step in one state")
+            if a.is_copy() and a.tensor is not b.tensor:
+                self.apart("views of arrays with a negative step")
+            return RtArray(self.unify(a.tensor, b.tensor), a.scalar, a.source)
+        if isinstance(a, RtText):
+            return unified(self, a, b)
+        if isinstance(a, RtRange):
+            return RtRange(self.unify(a.start, b.start), self.unify(a.stop, b.stop), self.unify(a.step, b.step))
+        if isinstance(a, slice):
+            return slice(self.unify(a.start, b.start), self.unify(a.stop, b.stop), self.unify(a.step, b.step))
+        if isinstance(a, types.MethodType):
+            if a.__func__ is not b.__func__:
+                self.apart("different methods")
+            return types.MethodType(a.__func__, self.unify(a.__self__, b.__self__))
+        if isinstance(a, BaseException):
+            if self.tuples(a.args, b.args) is not a.args or self._reasons_differ(a, b):
+                self.apart("different exceptions")
+            if self.m.is_born(a) and self.m.is_born(b):
+                return self.born_objects(a, b)
+            if vars(a) or vars(b):
+                self.apart("different exceptions")
+            return a
+        if isinstance(a, types.BuiltinMethodType):
+            if a.__name__ != b.__name__:
+                self.apart("different methods")
+            owner = self.unify(a.__self__, b.__self__)
+            if isinstance(owner, RtList):
+                self.apart("a method of a list of different lengths")
+            return a if owner is a.__self__ else getattr(owner, a.__name__)
+        if isinstance(a, functools.partial):
+            if list(a.keywords) != list(b.keywords) or type(a) is not functools.partial:
+                self.apart("partials with different keywords")
+            return functools.partial(self.unify(a.func, b.func), *self.tuples(a.args, b.args),
+                                     **{k: self.unify(v, b.keywords[k]) for k, v in a.keywords.items()})
+        return self.born_objects(a, b)
+
+    def _reasons_differ(self, a: BaseException, b: BaseException) -> bool:
+        return a.__suppress_context__ != b.__suppress_context__ or any(x is not y and (x is None or y is None or self.unify(x, y) is not x)
+                   for x, y in ((a.__cause__, b.__cause__), (a.__context__, b.__context__)))
+
+    def apart(self, why: str, of_strings: bool = False) -> None:
+        raise Apart("".join(self.path), why, of_strings)
+
+    def scalars(self, a: Any, b: Any, ka: str | None, kb: str | None) -> Any:
+        if ka != kb:
+            self.apart(f"{_name(a)} in one state, {_name(b)} in the other")
+        runtime = isinstance(a, RtScalar) or isinstance(b, RtScalar)
+        if not runtime and same_number(a, b):
+            return a
+        if not runtime and ka == "int" and not self.ints:
+            self.apart("different static integers")
+        if isinstance(a, RtScalar) and isinstance(b, RtScalar) and a.value is b.value:
+            return a
+        origin = self.m.recorder.span
+        if _merge_born(a) and _merge_born(b):
+            origin = ("merge", *self.point, "".join(self.path))
+            if origin in self.m.assumptions.forbidden_merges:
+                self.apart("numbers that must stay static")
+        else:
+            origin = next((x.origin for x in (a, b) if isinstance(x, RtScalar) and not _merge_born(x)), None)
+        param = Value(ScalarType(ka), self.block)
+        if ka == "int" and self.bounds:
+            low = [self.m.recorder.symbols.least(x) for x in (a, b)]
+            self.m.recorder.symbols.assume_least(param, None if None in low else min(low))
+        if isinstance(origin, tuple):
+            self.m.scalars.merged[param.id] = origin
+        self.requests.append((a, b, param))
+        return BY_KIND[ka](param, origin)
+
+    def tuples(self, a: tuple, b: tuple) -> tuple:
+        if len(a) != len(b):
+            if self.widen and type(a) is tuple and type(b) is tuple:
+                return self.run_time_list(a, b)
+            self.apart("tuples of different lengths")
+        items = self.each(a, b)
+        if all(x is y for x, y in zip(items, a)):
+            return a
+        return type(a)(items) if hasattr(type(a), "n_sequence_fields") else tuple.__new__(type(a), items)
+
+    def each(self, a: Any, b: Any) -> list:
+        start = self._alike(a, b)
+        items = list(a[:start])
+        for k, (x, y) in enumerate(zip(a[start:], b[start:]), start):
+            self.path.append(f"[{k}]")
+            items.append(self.unify(x, y))
+            self.path.pop()
+        return items
+
+    def _alike(self, a: tuple, b: tuple) -> int:
+        """How many of the first elements are the same in both and hold nothing that differs: most of a long list that grows."""
+        if len(a) < LONG:
+            return 0
+        alike = [*map(operator.is_, a, b), False]
+        same = alike.index(False)
+        return same if not self.deep or _holds_none(a[:same], self.diff_cells) else 0
+
+    def tensors(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        recorder = self.m.recorder
+        ha, hb = recorder.lift(a) if not hasattr(a, "_dycl") else a, recorder.lift(b) if not hasattr(b, "_dycl") else b
+        if ha is hb:
+            return a
+        if ha.dtype != hb.dtype or ha.dim() != hb.dim() or ha.device != hb.device:
+            self.apart("tensors of different dtypes or ranks")
+        dims = self.dims(ha.shape, hb.shape)
+        ia, ib = ha._dycl, hb._dycl
+        if ia.parent is None and ib.parent is None and ia.cell is not ib.cell:
+            known = self.memo.get(("cell", id(ia.cell), id(ib.cell)))
+            if known is not None:
+                return known
+        if self.strict:
+            self._refuse_separation(ia.cell, ib.cell)
+        type_ = TensorType(ha.dtype, tuple(None if isinstance(d, Extent) else recorder.symbols.dim_type(d) for d in dims))
+        param = Value(type_, self.block, ia.cell.value.hint if ia.parent is None else "")
+        self.requests.append((ha, hb, param))
+        strides = None if is_plain(ha) and is_plain(hb) else self._strides(ha, hb, dims)
+        saved = recorder.block
+        recorder.block = self.block
+        if isinstance(strides, Order) and not self.trial:
+            dims = tuple(map(recorder.size, dims))
+            strides = strides.of(dims)
+        merged = recorder.stand_in(ha, param) if self.trial else recorder.new_handle(ha.dtype, dims, param, ha.device, strides)
+        recorder.block = saved
+        parameters.note_merged(merged, a, b)
+        if ia.parent is None and ib.parent is None:
+            self.memo[("cell", id(ia.cell), id(ib.cell))] = merged
+        self.merged_cells.append((ia.cell, ha, ib.cell, hb, merged))
+        return merged
+
+    def _strides(self, a: torch.Tensor, b: torch.Tensor, dims: tuple) -> tuple | Order | None:
+        """Of tensors that are not both contiguous. They count only where the program asks (recording/memory_layout.py): then states are kept apart."""
+        if self.m.assumptions.keep_layout:
+            order = order_of(a)
+            if order is not None and order == order_of(b):
+                return order
+            if not lie_alike(a, b):
+                self.apart("tensors that lie in memory differently")
+            if all(type(d) is int for d in dims):
+                return tuple(a.stride())
+        self.lost = True
+        self.m.recorder.layout.lost = self.m.recorder.layout.lost or not self.trial
+        return None
+
+    def dims(self, a, b) -> tuple:
+        dims = []
+        for x, y in zip(a, b):
+            if type(x) is int and type(y) is int:
+                if x != y and not self.widen:
+                    self.apart(f"tensors of different shapes {_shape(a)} and {_shape(b)}")
+                dims.append(x if x == y else self._extent(x, y))
+            elif type(x) is not int and type(y) is not int and x.node.expr == y.node.expr and self._outer(x):
+                dims.append(x)
+            else:
+                dims.append(self._extent(x, y))
+        return tuple(dims)
+
+    def _extent(self, x: Any, y: Any) -> Extent:
+        least = self.m.recorder.symbols.least
+        return Extent(max(0, min(least(x) or 0, least(y) or 0)) if self.bounds else 0)
+
+    def _outer(self, size: Any) -> bool:
+        """A symbolic size that means the same in both states: over declared symbols alone."""
+        return self.m.recorder.symbols.dim_type(size) is not None
+
+    def cell(self, cell: Cell) -> None:
+        """A storage known to both states whose contents may differ."""
+        key = id(cell)
+        if key not in self.diff or key in self.contents:
+            return
+        va = self.m.heap.contents_in(self.a.overlay, cell)
+        vb = self.m.heap.contents_in(self.b.overlay, cell)
+        if va is vb:
+            return
+        shape = tuple(x if x == y else None for x, y in zip(va.type.shape, vb.type.shape))
+        param = Value(TensorType(va.type.dtype, shape), self.block, va.hint)
+        self.requests.append((va, vb, param))
+        self.contents[key] = param
+        self.touched[key] = cell
+
+
+def _merge_born(x: Any) -> bool:
+    return not isinstance(x, RtScalar) or isinstance(x.origin, tuple) and x.origin[:1] == ("merge",)
+
+
+def _name(x: Any) -> str:
+    return "None" if x is None else f"a {x.kind if isinstance(x, RtScalar) else type(x).__name__}"
+
+
+def _shape(sizes) -> str:
+    return "[" + ",".join(str(s) for s in sizes) + "]"
+
+
+def _holds_none(items: tuple, cells: set[int]) -> bool:
+    """Only numbers, texts, tensors and tuples of such, and no tensor has one of these storages. False too if it would take long to tell."""
+    limit = 16 * len(items)  # tuples in tuples may be many more than there are objects
+    while items:
+        if len(items) > limit:
+            return False
+        kinds = set(map(type, items)) - LEAVES
+        if not kinds <= {FakeTensor, tuple}:
+            return False
+        if cells and FakeTensor in kinds and any(type(x) is FakeTensor and hasattr(x, "_dycl") and id(x._dycl.cell) in cells for x in items):
+            return False
+        items = tuple(itertools.chain.from_iterable(x for x in items if type(x) is tuple)) if tuple in kinds else ()
+    return True

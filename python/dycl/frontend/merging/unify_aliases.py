@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of one thing in states that meet: what has two names in one state must have them in the other.
+
+A merged tensor gets a storage of its own; where that separates names, the storage gets a guard, and a write to it starts capture anew with
+the states kept apart. Objects that would be two in one state and one in the other keep the states apart at once.
+"""
+
+from __future__ import annotations
+
+from ..diagnostics import CaptureRefusal, Restart
+from ..recording.memory_layout import overlaps_itself
+from ..recording.real_tensors import shares_array
+from ..state.contents import Cell
+from ..state.state import State
+from .reachable import held_as_they_are, reachable
+from .unmergeable import Apart, Permuted
+
+_FEW_PLACES = 3  # in one function; then all its places: each would cost another attempt
+
+
+class AliasUnifier:
+    """The part of `Unifier` that names of one object or storage are about."""
+
+    def _check_objects(self) -> None:
+        """Two objects were merged into one. If either is also known to the other state under another
+        name, identities differ between the states: they must stay apart."""
+        if not self.partner_a:
+            return
+        why = ("an object", "it has two names in one state and one in the other")
+        known: set[int] = set()
+        for state, others, own in ((self.a, self.partner_b, self.partner_a), (self.b, self.partner_a, self.partner_b)):
+            seen = others.keys() & reachable(self.m, state)[1]
+            if not seen <= own.keys():
+                raise Apart(*why)
+            known |= seen
+        if known and not self.permuted:
+            raise Permuted(*why)
+        if known and not all(known.isdisjoint(kept) for kept in (self.kept, held_as_they_are(self.m, self.a), held_as_they_are(self.m, self.b))):
+            raise Apart(*why)
+
+    def _check_aliases(self, merged_state: State) -> None:
+        """A merged tensor got a storage of its own. If the old storage stays visible under another name, or several elements of the old
+        tensor were one place of it, a later write would be lost there: such storages are marked."""
+        if not self.merged_cells:
+            return
+        roots = self.m.recorder.root_cells
+        live = reachable(self.m, merged_state)[0]
+        targets: dict[int, set[int]] = {}
+        for entry in self.merged_cells:
+            for side in (0, 1):
+                targets.setdefault(id(entry[2 * side]), set()).add(id(entry[4]))
+        for side in (0, 1):
+            for entry in self.merged_cells:
+                cell, handle, merged = entry[2 * side], entry[2 * side + 1], entry[4]
+                if id(cell) in roots or id(cell) in live or len(targets[id(cell)]) > 1 or callable(cell.note) or shares_array(cell) \
+                        or overlaps_itself(handle):
+                    key = ("merge", *self.point, "alias")
+                    if strict(self.m, key):
+                        raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
+                    known = {id(cell)} if id(cell) in roots else set()
+                    known.update(*(getattr(note, "roots", ()) for note in (cell.note, merged._dycl.cell.note)))
+                    before = tuple(note for note in (cell.note, merged._dycl.cell.note) if isinstance(note, AliasGuard))
+                    guard = AliasGuard(self.m, key, frozenset(known), (cell, entry[2 - 2 * side]), before)
+                    merged._dycl.cell.note = guard
+                    if cell.note is None:
+                        cell.note = guard
+
+    def _refuse_separation(self, *cells: Cell) -> None:
+        """The part of _check_aliases that can be told before anything is made: most pairs that must stay apart end here."""
+        roots = self.m.recorder.root_cells
+        for cell, other in (cells, cells[::-1]):
+            if id(cell) in roots or callable(cell.note) or self.target.setdefault(id(cell), id(other)) != id(other):
+                self.depth = len(self.a.frames) - 1  # a matter of this place, not of the frame
+                raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
+
+    def _alias_key(self) -> tuple:
+        frame = self.a.frames[-1]
+        return ("merge", frame.info.code.co_filename, frame.info.code.co_firstlineno, frame.pc, "alias")
+
+
+def strict(m, key: tuple) -> bool:
+    forbidden = m.assumptions.forbidden_merges
+    return key in forbidden or key[:3] in forbidden
+
+
+class AliasGuard:
+    """The note of a storage whose aliases a merge has separated: writing to it starts capture anew.
+
+    `roots`: ids of the cells of outside storages that it is in some paths; `cells`: the storages that met.
+    """
+
+    def __init__(self, machine, key: tuple, roots: frozenset = frozenset(), met: tuple = (), before: tuple = ()):
+        self.m, self.key, self.roots = machine, key, roots
+        self._met, self._before = met, before  # the storages of earlier meetings are not copied: long chains would be quadratic
+
+    @property
+    def cells(self) -> tuple:
+        found, seen, work = {}, {id(self)}, [self]
+        while work:
+            guard = work.pop()
+            found.update((id(cell), cell) for cell in guard._met)
+            for other in guard._before:
+                if id(other) not in seen:
+                    seen.add(id(other))
+                    work.append(other)
+        return tuple(found.values())
+
+    def __call__(self) -> None:
+        if self.key in self.m.assumptions.forbidden_merges:
+            raise CaptureRefusal("a tensor is written in place that shares memory with another one in some paths only",
+                                 "write x = x + y instead of x += y here, or clone() the tensor in the branch",
+                                 kind="alias")
+        forbidden = self.m.assumptions.forbidden_merges
+        forbidden.add(self.key)
+        code = self.key[:3]
+        if sum(key[:3] == code and key[-1] == "alias" for key in forbidden) > _FEW_PLACES:
+            forbidden.add(code)
+        raise Restart("aliases differ between merged states")

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lists of different lengths where states meet: one whose length is known at run time (semantics/list_kinds.py)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..graph.program import ListType, Value
+from ..semantics.list_kinds import (
+    cells_of,
+    holds_text,
+    is_stored_as,
+    join,
+    keep_as_is,
+    kind_of_items,
+    leaf_types,
+    with_rows,
+)
+from ..values.list import EMPTY, RtList
+from .unify_aliases import AliasGuard
+
+
+class ListUnifier:
+    """The part of `Unifier` that lists of different lengths are about."""
+
+    def _lengths_differ(self, a: Any, b: Any) -> bool:
+        """Two lists made during capture that may become one of a length known at run time."""
+        if not (self.widen and type(a) is list and type(b) is list and self.m.is_born(a) and self.m.is_born(b)):
+            return False
+        heap = self.m.heap
+        return len(heap.contents_in(self.a.overlay, a)) != len(heap.contents_in(self.b.overlay, b))
+
+    def run_time_list(self, a: Any, b: Any) -> RtList:
+        """Lists of different lengths, or one whose length is known at run time already."""
+        key = ("merge", *self.point, "".join(self.path), "list")
+        frozen = any(type(x) is tuple or isinstance(x, RtList) and x.frozen for x in (a, b))
+        if key in self.m.assumptions.forbidden_merges:
+            self.apart("lists of different lengths")
+        self._pair_lists(a, b)
+        sides = [self._list_side(x, overlay, frozen) for x, overlay in ((a, self.a.overlay), (b, self.b.overlay))]
+        kind = join(sides[0][1], sides[1][1])
+        if kind is None or any(side[1] is None for side in sides):
+            self.m.texts_apart = self.m.texts_apart or any(holds_text(side[1]) for side in sides)
+            self.apart("lists of different lengths whose elements are of different kinds")
+        kind = with_rows(kind) if key in self.m.assumptions.rows else kind
+        for x, side in ((a, sides[0]), (b, sides[1])):
+            if isinstance(x, RtList) and not is_stored_as(side[1], kind):
+                self._want_rows(x)
+        params = []
+        for k, type_ in enumerate(leaf_types(kind) if kind != EMPTY else []):
+            param = Value(ListType(type_), self.block)
+            self.requests.append((ListLeaf(a, k, kind), ListLeaf(b, k, kind), param))
+            params.append(param)
+        contents = (tuple(params), kind, sides[0][2] | sides[1][2])
+        if a is b and isinstance(a, RtList):
+            self.contents[id(a)] = contents
+            self.touched[id(a)] = a
+            return a
+        guard = next((x.guard for x in (a, b) if isinstance(x, RtList) and x.guard is not None), None)
+        merged = self.m.new(RtList(*contents, guard or AliasGuard(self.m, key), frozen))
+        for cell in contents[2]:
+            if cell.note is None:
+                cell.note = merged.guard
+        for x, overlay in ((a, self.a.overlay), (b, self.b.overlay)):
+            if not isinstance(x, RtList):
+                items = self.m.heap.contents_in(overlay, x) if type(x) is list else x
+                keep_as_is(self.m, tuple(items), merged.guard, lambda d, o=overlay: self.m.heap.contents_in(o, d))
+        for x in (a, b):
+            if id(x) in self.m.heap.fragile and not frozen:
+                self.m.heap.fragile.setdefault(id(merged), (merged, self.m.heap.fragile[id(x)][1]))
+            if type(x) is not tuple and self.replaced.setdefault(id(x), (x, merged))[1] is not merged:
+                self.apart("lists shared differently")
+        return merged
+
+    def _want_rows(self, x: RtList) -> None:
+        key = getattr(x.guard, "key", None)
+        if self.trial or key is None or key in self.m.assumptions.rows:
+            self.apart("lists of different lengths whose elements are stored differently")
+        self.m.lists.want_rows(x)
+
+    def _pair_lists(self, a: Any, b: Any) -> None:
+        """Each list has one partner, as other objects have; tuples have no identity."""
+        if type(a) is tuple or type(b) is tuple:
+            return
+        if a is b:
+            if id(a) in self.partner_a or id(a) in self.partner_b:
+                self.apart("objects shared differently")
+            self.same_lists.add(id(a))
+            return
+        if id(a) in self.same_lists or id(b) in self.same_lists or self.partner_a.setdefault(
+                id(a), id(b)) != id(b) or self.partner_b.setdefault(id(b), id(a)) != id(a):
+            self.apart("objects shared differently")
+
+    def _list_side(self, x: Any, overlay: Any, frozen: bool) -> tuple:
+        """(values, kind of the elements, storages of the elements) of a list in one state."""
+        if isinstance(x, RtList):
+            if x.frozen != frozen:
+                self.apart("a list in one state, a tuple in the other")
+            return self.m.heap.contents_in(overlay, x)
+        if type(x) is not (tuple if frozen else list) or type(x) is list and not self.m.is_born(x):
+            self.apart(f"a list in one state, a {type(x).__name__} in the other")
+        items = self.m.heap.contents_in(overlay, x) if type(x) is list else x
+        def look(x: Any) -> Any:
+            return self.m.heap.contents_in(overlay, x)
+
+        return (), kind_of_items(self.m, items, look), frozenset(cells_of(self.m, tuple(items), look))
+
+
+class ListLeaf:
+    """Leaf number `index` of the elements of a list, as a graph list."""
+
+    __slots__ = ("source", "index", "kind")
+
+    def __init__(self, source: Any, index: int, kind: tuple):
+        self.source, self.index, self.kind = source, index, kind

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects where states meet: those that both know are compared by contents, those made since are taken for each other."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import gc
+import operator
+import types
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..semantics import opaque_objects
+from ..state.contents import Cell, ContextCell, Items
+from ..state.iterators import LiveIter, MGenerator, NativeIter, SeqIter, view_of
+from ..values.array import RtArray
+from ..values.equality import same_key, same_keys
+from ..values.list import RtList
+from ..values.scalar import RtScalar
+from .reachable import ITERATORS, may_hold
+
+_KEY, _VALUE = operator.itemgetter(0), operator.itemgetter(1)
+
+
+class ObjectUnifier:
+    """The part of `Unifier` that objects and their contents are about."""
+
+    def same_object(self, obj: Any) -> Any:
+        """An object that both states know: its contents may differ."""
+        self.kept.add(id(obj))
+        if isinstance(obj, torch.Tensor):
+            if hasattr(obj, "_dycl"):
+                self.cell(obj._dycl.cell)
+            return obj
+        if id(obj) in self.diff and isinstance(obj, (tuple, str, bytes, int, float, frozenset)):
+            if id(obj) not in self.touched:  # attributes of an instance of a subclass
+                self._merge_contents(obj, *(self.m.heap.contents_in(state.overlay, obj) for state in (self.a, self.b)))
+            return obj
+        if isinstance(obj, tuple):
+            if ("tuple", id(obj)) not in self.memo:  # tuples in tuples: more ways to them than there are of them
+                items = self.each(obj, obj)
+                self.memo["tuple", id(obj)] = obj if all(x is y for x, y in zip(items, obj)) else tuple.__new__(type(obj), items)
+            return self.memo["tuple", id(obj)]
+        if isinstance(obj, types.MethodType):
+            self.same_object(obj.__self__)
+            return obj
+        if isinstance(obj, types.BuiltinFunctionType) and not isinstance(obj.__self__, types.ModuleType):
+            self._behind(obj.__self__)
+            return obj
+        behind = view_of(obj)
+        if behind is not None:
+            self._behind(behind[0])
+            return obj
+        if isinstance(obj, functools.partial):
+            for part in (obj.func, *obj.args, *obj.keywords.values()):
+                if self.same_object(part) is not part:
+                    self.apart("a partial with different arguments")
+            return obj
+        if isinstance(obj, RtArray):
+            self.same_object(obj.tensor)
+            return obj
+        if isinstance(obj, BaseException) and ("arguments", id(obj)) not in self.memo:
+            self.memo[("arguments", id(obj))] = obj
+            if any(self.unify(part, part) is not part for part in obj.args):
+                self.apart("an exception with different arguments")
+        key = id(obj)
+        if key in self.replaced:
+            if key not in self.same_lists:
+                self.apart("objects shared differently")
+            return self.replaced[key][1]
+        heap = self.m.heap
+        if key in heap.owner_of_dict:  # what it holds is its object's contents
+            self._behind(heap.owner_of_dict[key])
+            return obj
+        if isinstance(obj, (type, types.ModuleType)) and key in self.diff:
+            ca, cb = (heap.contents_in(state.overlay, obj)[0] for state in (self.a, self.b))
+            if ca.keys() != cb.keys() or any(ca[name] is not cb[name] for name in ca):
+                self.apart(f"{obj.__name__} has different attributes")
+        if isinstance(obj, (type, types.ModuleType, str, int, float, RtScalar)) or obj is None:
+            return obj
+        if isinstance(obj, RtList):
+            return self.run_time_list(obj, obj) if key in self.diff and key not in self.contents else obj
+        if key in self.diff and self._lengths_differ(obj, obj):
+            return self.run_time_list(obj, obj)
+        if heap.is_inert(obj) or not (self.m.is_born(obj) or key in heap.objects or may_hold(obj)):
+            return obj
+        if opaque_objects.hides(type(obj)) and key not in heap.objects:
+            for held in gc.get_referents(obj):
+                self._behind(held)
+            return obj
+        if key in self.touched or ("visited", key) in self.memo:
+            return obj
+        self.memo[("visited", key)] = obj
+        ca, cb = heap.contents_in(self.a.overlay, obj), heap.contents_in(self.b.overlay, obj)
+        if isinstance(obj, types.FunctionType):
+            for c in (*(obj.__closure__ or ()), *(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()):
+                self.same_object(c)
+            if key in self.diff:
+                self._merge_contents(obj, ca, cb)
+            return obj
+        self._merge_contents(obj, ca, cb)
+        return obj
+
+    def _behind(self, obj: Any) -> None:
+        """An object that native code holds: it must stay the one it is."""
+        if (self.m.is_born(obj) or id(obj) in self.m.heap.objects) and self.same_object(obj) is not obj:
+            self.apart(f"a {type(obj).__name__} that native code holds")
+
+    def born_objects(self, a: Any, b: Any) -> Any:
+        m = self.m
+        if not (m.is_born(a) and m.is_born(b)) or opaque_objects.hides(type(a)) or {id(a), id(b)} & m.heap.owner_of_dict.keys():
+            self.apart(f"different {type(a).__name__} objects")
+        if self._lengths_differ(a, b):
+            return self.run_time_list(a, b)
+        if self.partner_a.setdefault(id(a), id(b)) != id(b) or self.partner_b.setdefault(id(b), id(a)) != id(a):
+            self.apart("objects shared differently")
+        if isinstance(a, collections.deque) and a.maxlen != b.maxlen:
+            self.apart("deques of different greatest lengths")
+        if isinstance(a, collections.defaultdict) and self.unify(a.default_factory, b.default_factory) is not a.default_factory:
+            self.apart("defaultdicts with different factories")
+        self.memo[(id(a), id(b))] = a
+        fragile = m.heap.fragile
+        if id(b) in fragile:
+            fragile.setdefault(id(a), (a, fragile[id(b)][1]))
+        if isinstance(a, types.FunctionType):
+            if a.__code__ is not b.__code__:
+                self.apart("different functions")
+            for x, y in zip(a.__closure__ or (), b.__closure__ or ()):
+                self.unify(x, y)
+            for x, y in ((a.__defaults__ or (), b.__defaults__ or ()),
+                         (tuple((a.__kwdefaults__ or {}).values()), tuple((b.__kwdefaults__ or {}).values()))):
+                if self.tuples(x, y) is not x:
+                    self.apart("functions with different defaults")
+            ca, cb = m.heap.contents_in(self.a.overlay, a), m.heap.contents_in(self.b.overlay, b)
+            if ca[0] or cb[0]:
+                self._merge_contents(a, ca, cb)
+            return a
+        heap = m.heap
+        self._merge_contents(a, heap.contents_in(self.a.overlay, a), heap.contents_in(self.b.overlay, b))
+        return a
+
+    def _merge_contents(self, obj: Any, ca: Any, cb: Any) -> None:
+        merged = self._contents(obj, ca, cb)
+        if merged is not ca:
+            self.contents[id(obj)] = merged
+            self.touched[id(obj)] = obj
+
+    def _contents(self, obj: Any, ca: Any, cb: Any) -> Any:
+        if isinstance(obj, (list, collections.deque)):
+            if len(ca) != len(cb):
+                self.apart(f"lists of {len(ca)} and {len(cb)} elements")
+            items = tuple(self.each(ca, cb))
+            return self._with_attributes(ca if all(x is y for x, y in zip(items, ca)) else items, ca, cb)
+        if isinstance(obj, dict):
+            (da, xa), (db, xb) = ca, cb
+            items = self._entries(da, db)
+            extra = self._attributes(xa, xb)
+            return ca if items is da and extra is xa else (items, extra)
+        if isinstance(obj, set):
+            if not same_keys(ca, cb):  # in another order they are other sets to a loop
+                self.apart("different sets")
+            return self._with_attributes(ca, ca, cb)
+        if isinstance(obj, np.ndarray):
+            if ca != cb:
+                self.apart("numpy arrays with different contents")
+            return ca
+        if isinstance(obj, (types.CellType, ContextCell)):
+            if len(ca) != len(cb):
+                self.apart("a variable defined in one state only")
+            items = tuple(self.each(ca, cb))
+            return ca if all(x is y for x, y in zip(items, ca)) else items
+        if isinstance(obj, ITERATORS):
+            return self._iterator(obj, ca, cb)
+        if isinstance(obj, Cell):
+            self.cell(obj)
+            return ca
+        if isinstance(ca, tuple) and len(ca) == 2 and isinstance(ca[1], dict):
+            values, held = self._attributes(ca[0], cb[0]), self._attributes(ca[1], cb[1])
+            return ca if values is ca[0] and held is ca[1] else (values, held)
+        self.apart(f"{type(obj).__name__} objects with different contents")
+
+    def _with_attributes(self, items: tuple, a: tuple, b: tuple) -> tuple:
+        """Items of a list, deque or set, with the attributes of an instance of a subclass."""
+        if type(a) is not Items:
+            return items
+        attributes = self._attributes(a.attributes, b.attributes)
+        return a if items is a and attributes is a.attributes else Items(items, attributes)
+
+    def _entries(self, a: tuple, b: tuple) -> tuple:
+        if len(a) != len(b):
+            self.apart("dicts with different keys")
+        start = self._alike(tuple(map(_VALUE, a)), tuple(map(_VALUE, b)))
+        if not all(map(operator.is_, map(_KEY, a[:start]), map(_KEY, b))):
+            start = 0
+        out, same = list(a[:start]), True
+        for (ka, va), (kb, vb) in zip(a[start:], b[start:]):
+            if not same_key(ka, kb):
+                self.apart("dicts with different keys")
+            self.path.append(f"[{ka!r}]")
+            merged = self.unify(va, vb)
+            self.path.pop()
+            same = same and merged is va
+            out.append((ka, merged))
+        return a if same else tuple(out)
+
+    def _attributes(self, a: dict | None, b: dict | None) -> dict | None:
+        if a is None or b is None or a is b and not self.deep:
+            return a
+        if a.keys() != b.keys():
+            self.apart(f"objects with different attributes ({', '.join(sorted(map(str, a.keys() ^ b.keys())))})")
+        if list(a) != list(b):
+            self.apart("objects that got their attributes in another order")
+        out, same = {}, True
+        for name, value in a.items():
+            self.path.append(f".{name}")
+            out[name] = self.unify(value, b[name])
+            self.path.pop()
+            same = same and out[name] is value
+        return a if same else out
+
+    def _iterator(self, obj: Any, ca: Any, cb: Any) -> Any:
+        if isinstance(obj, NativeIter):
+            if ca != cb:
+                self.apart("iterators at different places")
+            return ca
+        if isinstance(obj, LiveIter):
+            if ca[1] != cb[1] or ca[3] != cb[3] or ca[0] != cb[0]:
+                self.apart("iterators at different places")
+            if ca[2] is cb[2]:
+                self._behind(ca[2])
+            elif self.unify(ca[2], cb[2]) is not ca[2]:
+                self.apart("iterators over different containers")
+            return ca
+        if isinstance(obj, SeqIter):
+            if ca[1] != cb[1]:
+                self.apart("iterators at different places")
+            sequence = self.unify(ca[0], cb[0])
+            if isinstance(sequence, RtList):
+                self.apart("an iterator over a list of different lengths")
+            return ca if sequence is ca[0] else (sequence, ca[1])
+        if isinstance(obj, MGenerator):
+            (fa, da), (fb, db) = ca, cb
+            if da != db or (fa is None) != (fb is None):
+                self.apart("generators at different places")
+            if fa is None:
+                return ca
+            if fa.pc == fb.pc and fa.in_another_loop(fb):
+                self.apart("generators that came into their loop on different paths")
+            path, point = self.path, self.point
+            frame = self.frame(fa, fb, -1)
+            self.path, self.point = path, point
+            return (frame, da)
+        items = tuple(self.each(ca, cb))
+        return ca if all(x is y for x, y in zip(items, ca)) else items

@@ -1,0 +1,510 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dicts and sets whose keys are known only at run time, written in Python and interpreted by the machine (as polyfills/builtins.py is).
+
+A dict that gets such a key is made as a table instead: capture begins anew, and the place in the program that made the dict
+makes an `RtDict` (see semantics/keys.py). Its keys and values are two lists in the order of insertion; a look-up compares with one key
+after the other, so each comparison may split the state, and a table that grows in a loop decided at run time becomes two lists
+of run-time length that a loop walks over. Keys of one table are different from each other on every path. A set has one list;
+the order in which Python would give its elements depends on their hashes, so that only what does not ask for the order is taken.
+"""
+
+from __future__ import annotations
+
+from ..values.escape import Escape
+
+
+def same_key(a, b):
+    """Answered by the machine: whether a dict takes the two for one key."""
+    raise NotImplementedError
+
+
+def check_key(key):
+    """Answered by the machine: fails for what cannot be a key."""
+    raise NotImplementedError
+
+
+def new_table(like):
+    """Answered by the machine: an empty table of the same kind."""
+    raise NotImplementedError
+
+
+def elements(source):
+    """Answered by the machine: what may stand in a `for`; a set's elements, in any order."""
+    raise NotImplementedError
+
+
+def refuse(what):
+    """Answered by the machine; native code that calls a method here is refused as well."""
+    raise Escape(None, "str")
+
+
+def fill(table, keys, values):
+    for i in range(len(keys)):
+        table[keys[i]] = values[i]
+    return table
+
+
+def fill_set(table, items):
+    for x in items:
+        table.add(x)
+    return table
+
+
+def copy_with(made, source, extra):
+    """`made`: an empty table."""
+    made.found_keys.extend(source.found_keys)
+    made.found_values.extend(source.found_values)
+    made.update(extra)
+    return made
+
+
+_MISSING = object()
+_KEYS_VIEW = type({}.keys())
+
+
+class RtDict:
+    """Attributes: kind (the class it stands for), factory (of a defaultdict), found_keys, found_values, removals."""
+
+    def __getitem__(self, key):
+        check_key(key)
+        for i in range(len(self.found_keys)):
+            if same_key(self.found_keys[i], key):
+                return self.found_values[i]
+        if self.factory is None:
+            raise KeyError(key)
+        value = self.factory()
+        self[key] = value
+        return value
+
+    def __setitem__(self, key, value):
+        check_key(key)
+        for i in range(len(self.found_keys)):
+            if same_key(self.found_keys[i], key):
+                self.found_values[i] = value
+                return
+        self.found_keys.append(key)
+        self.found_values.append(value)
+
+    def __delitem__(self, key):
+        self.pop(key)
+
+    def __contains__(self, key):
+        check_key(key)
+        for known in self.found_keys:
+            if same_key(known, key):
+                return True
+        return False
+
+    def __len__(self):
+        return len(self.found_keys)
+
+    def __iter__(self):
+        return walk(self, "keys")
+
+    def __reversed__(self):
+        return reversed(list(self.found_keys))
+
+    def keys(self):
+        return view(self, "keys")
+
+    def values(self):
+        return view(self, "values")
+
+    def items(self):
+        return view(self, "items")
+
+    def get(self, key, default=None):
+        check_key(key)
+        for i in range(len(self.found_keys)):
+            if same_key(self.found_keys[i], key):
+                return self.found_values[i]
+        return default
+
+    def setdefault(self, key, default=None):
+        check_key(key)
+        for i in range(len(self.found_keys)):
+            if same_key(self.found_keys[i], key):
+                return self.found_values[i]
+        self.found_keys.append(key)
+        self.found_values.append(default)
+        return default
+
+    def pop(self, key, default=_MISSING):
+        check_key(key)
+        for i in range(len(self.found_keys)):
+            if same_key(self.found_keys[i], key):
+                self.removals = self.removals + 1
+                self.found_keys.pop(i)
+                return self.found_values.pop(i)
+        if default is _MISSING:
+            raise KeyError(key)
+        return default
+
+    def popitem(self):
+        if len(self.found_keys) == 0:
+            raise KeyError("popitem(): dictionary is empty")
+        self.removals = self.removals + 1
+        return (self.found_keys.pop(), self.found_values.pop())
+
+    def update(self, other=(), **extra):
+        if isinstance(other, dict) or hasattr(other, "keys"):
+            for key in other.keys():
+                self[key] = other[key]
+        else:
+            for key, value in other:
+                self[key] = value
+        for key in extra:
+            self[key] = extra[key]
+
+    def clear(self):
+        self.removals = self.removals + 1
+        self.found_keys.clear()
+        self.found_values.clear()
+
+    def copy(self):
+        made = new_table(self)
+        made.found_keys.extend(self.found_keys)
+        made.found_values.extend(self.found_values)
+        return made
+
+    __copy__ = copy
+
+    def __or__(self, other):
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+    def __eq__(self, other):
+        if not isinstance(other, dict):
+            return NotImplemented
+        if len(self) != len(other):
+            return False
+        for i in range(len(self.found_keys)):
+            key = self.found_keys[i]
+            if key not in other or self.found_values[i] != other[key]:
+                return False
+        return True
+
+    __hash__ = None
+
+    def __repr__(self):
+        return refuse("the text of a dict with keys known only at run time")
+
+    __str__ = __repr__
+
+
+class RtCounter(RtDict):
+    """A collections.Counter."""
+
+    def __getitem__(self, key):
+        return self.get(key, 0)
+
+    def update(self, other=(), **extra):
+        if isinstance(other, dict) or hasattr(other, "keys"):
+            for key in other.keys():
+                self[key] = self[key] + other[key]
+        else:
+            for key in other:
+                self[key] = self[key] + 1
+        for key in extra:
+            self[key] = self[key] + extra[key]
+
+    def most_common(self, n=None):
+        ranked = sorted(self.items(), key=second, reverse=True)
+        return ranked if n is None else ranked[:max(n, 0)]
+
+    def __delitem__(self, key):
+        self.pop(key, None)
+
+    def __eq__(self, other):
+        return refuse("a comparison of a Counter with keys known only at run time")
+
+    __hash__ = None
+
+    def total(self):
+        return sum(self.found_values)
+
+    def elements(self):
+        for i in range(len(self.found_keys)):
+            for _ in range(self.found_values[i]):
+                yield self.found_keys[i]
+
+    def subtract(self, *others, **extra):
+        refuse("subtract() of a Counter with keys known only at run time")
+
+    def __or__(self, other):
+        refuse("| of a Counter with keys known only at run time")
+
+    __ior__ = __or__
+
+
+def second(pair):
+    return pair[1]
+
+
+def from_keys(items, value):
+    found = {}
+    for key in items:
+        found[key] = value
+    return found
+
+
+def count(counter, items, extra):
+    counter.update(() if items is None else items)
+    counter.update(extra)
+    return counter
+
+
+def view(table, what):
+    """Answered by the machine: a new RtView."""
+    raise NotImplementedError
+
+
+def walk(table, what):
+    keys, values = table.found_keys, table.found_values
+    n, removals = len(keys), table.removals
+    for i in range(n):
+        if what == "keys":
+            yield keys[i]
+        elif what == "values":
+            yield values[i]
+        else:
+            yield keys[i], values[i]
+        if len(keys) != n:
+            raise RuntimeError("dictionary changed size during iteration")
+        if table.removals != removals:
+            refuse("a dict whose entries are taken out and put back while it is iterated")
+
+
+class RtView:
+    """keys(), values() or items(). Attributes: table, what."""
+
+    def __iter__(self):
+        return walk(self.table, self.what)
+
+    def __len__(self):
+        return len(self.table.found_keys)
+
+    def __contains__(self, item):
+        if self.what == "keys":
+            return item in self.table
+        if self.what == "values":
+            return item in self.table.found_values
+        return refuse("`in` of the items of a dict with keys known only at run time")
+
+    def __reversed__(self):
+        return reversed(list(walk(self.table, self.what)))
+
+    def __eq__(self, other):
+        return refuse("a comparison of the keys or values of a dict with keys known only at run time")
+
+    __hash__ = None
+
+    def __repr__(self):
+        return refuse("the text of a dict with keys known only at run time")
+
+    __str__ = __repr__
+
+
+def is_set(x):
+    return isinstance(x, (set, frozenset, _KEYS_VIEW))
+
+
+def distinct(table, items):
+    """The items, each once, as a set like `table`."""
+    made = new_table(table)
+    for x in elements(items):
+        made.add(x)
+    return made
+
+
+def common(table, items):
+    made = new_table(table)
+    for x in elements(items):
+        if x in table:
+            made.add(x)
+    return made
+
+
+class RtSet:
+    """Attribute: found."""
+
+    def add(self, item):
+        if item not in self:
+            self.found.append(item)
+
+    def __contains__(self, item):
+        check_key(item)
+        for known in self.found:
+            if same_key(known, item):
+                return True
+        return False
+
+    def __len__(self):
+        return len(self.found)
+
+    def __iter__(self):
+        return refuse("the order of a set's elements known only at run time")
+
+    def discard(self, item):
+        check_key(item)
+        for i in range(len(self.found)):
+            if same_key(self.found[i], item):
+                self.found.pop(i)
+                return
+
+    def remove(self, item):
+        n = len(self.found)
+        self.discard(item)
+        if len(self.found) == n:
+            raise KeyError(item)
+
+    def clear(self):
+        self.found.clear()
+
+    def copy(self):
+        made = new_table(self)
+        made.found.extend(self.found)
+        return made
+
+    __copy__ = copy
+
+    def update(self, *others):
+        for other in others:
+            for x in elements(other):
+                self.add(x)
+
+    def union(self, *others):
+        made = self.copy()
+        made.update(*others)
+        return made
+
+    def intersection(self, *others):
+        made = self
+        for other in others:
+            made = common(made, other)
+        return made.copy() if made is self else made
+
+    def difference(self, *others):
+        made = self.copy()
+        for other in others:
+            for x in elements(other):
+                made.discard(x)
+        return made
+
+    def symmetric_difference(self, other):
+        made = self.copy()
+        for x in distinct(self, other).found:
+            if x in self:
+                made.discard(x)
+            else:
+                made.add(x)
+        return made
+
+    def intersection_update(self, *others):
+        self._become(self.intersection(*others))
+
+    def difference_update(self, *others):
+        self._become(self.difference(*others))
+
+    def symmetric_difference_update(self, other):
+        self._become(self.symmetric_difference(other))
+
+    def _become(self, other):
+        self.found.clear()
+        self.found.extend(other.found)
+
+    def pop(self):
+        if len(self.found) == 0:
+            raise KeyError("pop from an empty set")
+        if len(self.found) > 1:
+            refuse("which of a set's elements known only at run time pop() takes")
+        return self.found.pop()
+
+    def issubset(self, other):
+        for x in self.found:
+            if x not in other:
+                return False
+        return True
+
+    def issuperset(self, other):
+        for x in elements(other):
+            if x not in self:
+                return False
+        return True
+
+    def isdisjoint(self, other):
+        for x in elements(other):
+            if x in self:
+                return False
+        return True
+
+    def __or__(self, other):
+        return self.union(other) if is_set(other) else NotImplemented
+
+    __ror__ = __or__
+
+    def __ior__(self, other):
+        if not is_set(other):
+            return NotImplemented
+        self.update(other)
+        return self
+
+    def __and__(self, other):
+        return self.intersection(other) if is_set(other) else NotImplemented
+
+    __rand__ = __and__
+
+    def __iand__(self, other):
+        if not is_set(other):
+            return NotImplemented
+        self.intersection_update(other)
+        return self
+
+    def __sub__(self, other):
+        return self.difference(other) if is_set(other) else NotImplemented
+
+    def __isub__(self, other):
+        if not is_set(other):
+            return NotImplemented
+        self.difference_update(other)
+        return self
+
+    def __xor__(self, other):
+        return self.symmetric_difference(other) if is_set(other) else NotImplemented
+
+    __rxor__ = __xor__
+
+    def __ixor__(self, other):
+        if not is_set(other):
+            return NotImplemented
+        self.symmetric_difference_update(other)
+        return self
+
+    def __le__(self, other):
+        return self.issubset(other) if is_set(other) else NotImplemented
+
+    def __ge__(self, other):
+        return self.issuperset(other) if is_set(other) else NotImplemented
+
+    def __lt__(self, other):
+        return len(self) < len(other) and self.issubset(other) if is_set(other) else NotImplemented
+
+    def __gt__(self, other):
+        return len(self) > len(other) and self.issuperset(other) if is_set(other) else NotImplemented
+
+    def __eq__(self, other):
+        if not is_set(other):
+            return NotImplemented
+        return len(self) == len(other) and self.issubset(other)
+
+    __hash__ = None
+
+    def __repr__(self):
+        return refuse("the text of a set with elements known only at run time")
+
+    __str__ = __repr__

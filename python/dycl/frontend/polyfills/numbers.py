@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of numbers known only at run time, written in Python and interpreted by the machine (as polyfills/builtins.py is)."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import torch
+
+
+def drawn():
+    return torch.rand((), dtype=torch.float64).item()
+
+
+def drawn_between(low=0.0, high=1.0):
+    return low + (high - low) * torch.rand((), dtype=torch.float64).item()
+
+
+def number_at(place, kind):
+    """int(place) or float(place) of such an object."""
+    return kind(type(place).__index__(place))
+
+
+def round_to(x, digits):
+    """round(x, digits) of a float: decimal rounding, exact, with the error of the product taken into account."""
+    if math.isnan(x) or math.isinf(x):
+        return x
+    scale = 10.0**digits
+    product = x * scale
+    if abs(product) >= 4503599627370496.0:
+        raise OverflowError("round() to digits of so large a number is not supported in a compiled program")
+    wide = 134217729.0 * x
+    high = wide - (wide - x)
+    low = x - high
+    wide = 134217729.0 * scale
+    scale_high = wide - (wide - scale)
+    scale_low = scale - scale_high
+    error = ((high * scale_high - product) + high * scale_low + low * scale_high) + low * scale_low
+    whole = math.floor(product)
+    rest = product - whole
+    if rest > 0.5 or rest == 0.5 and (error > 0 or error == 0 and whole % 2 == 1):
+        whole = whole + 1
+    return math.copysign(whole / scale, x)
+
+
+def is_integer(x):
+    """Of a float; what is left of an infinity or a NaN is no zero."""
+    return x % 1.0 == 0.0
+
+
+def bit_length(x):
+    rest = abs(int(x))
+    count = 0
+    while rest > 0:
+        rest = rest >> 1
+        count = count + 1
+    return count
+
+
+def itself(x):
+    return x
+
+
+NUMBER_METHODS = {("float", "is_integer"): is_integer, ("int", "bit_length"): bit_length, ("float", "conjugate"): itself}
+
+
+def gcd(*numbers):
+    found = 0
+    for n in numbers:
+        a = found
+        b = abs(operator.index(n))
+        while b != 0:
+            a, b = b, a % b
+        found = a
+    return found
+
+
+def lcm(*numbers):
+    found = 1
+    for n in numbers:
+        b = abs(operator.index(n))
+        if found == 0 or b == 0:
+            found = 0
+        else:
+            found = found // gcd(found, b) * b
+    return found
+
+
+def prod(iterable, *, start=1):
+    total = start
+    for x in iterable:
+        total = total * x
+    return total
+
+
+def logarithm(x, base):
+    return math.log(x) / math.log(base)
+
+
+def radians(x):
+    return x * (math.pi / 180.0)
+
+
+def degrees(x):
+    return x * (180.0 / math.pi)
+
+
+def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
+    if a == b:
+        return True
+    if math.isinf(a) or math.isinf(b):
+        return False
+    difference = abs(b - a)
+    return difference <= abs(rel_tol * b) or difference <= abs(rel_tol * a) or difference <= abs_tol

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""range() with bounds known only at run time, written in Python and interpreted by the machine (as polyfills/builtins.py is)."""
+
+from __future__ import annotations
+
+from .keyed_tables import refuse
+
+
+class RtRange:
+    """Immutable. The step is known while compiling."""
+
+    __slots__ = ("start", "stop", "step")
+
+    def __init__(self, start, stop, step):
+        self.start, self.stop, self.step = start, stop, step
+
+    def __len__(self):
+        distance = self.stop - self.start if self.step > 0 else self.start - self.stop
+        return max(0, (distance + abs(self.step) - 1) // abs(self.step))
+
+    def __bool__(self):
+        return self.start < self.stop if self.step > 0 else self.start > self.stop
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return refuse("a slice of a range known only at run time")
+        n = len(self)
+        if index < 0:
+            index = index + n
+        if index < 0 or index >= n:
+            raise IndexError("range object index out of range")
+        return self.start + index * self.step
+
+    def __contains__(self, item):
+        if isinstance(item, int):
+            inside = self.start <= item < self.stop if self.step > 0 else self.stop < item <= self.start
+            return inside and (item - self.start) % self.step == 0
+        for x in self:
+            if x == item:
+                return True
+        return False
+
+    def __reversed__(self):
+        last = self.start + (len(self) - 1) * self.step
+        return iter(range(last, self.start - self.step, -self.step))
+
+    def __eq__(self, other):
+        if not isinstance(other, range):
+            return NotImplemented
+        n = len(self)
+        if n != len(other):
+            return False
+        return n == 0 or self.start == other.start and (n == 1 or self.step == other.step)
+
+    def __hash__(self):
+        return refuse("the hash of a range known only at run time")
+
+    def index(self, item):
+        if item not in self:
+            raise ValueError(f"{item} is not in range")
+        return (item - self.start) // self.step
+
+    def count(self, item):
+        return 1 if item in self else 0
+
+    def __repr__(self):
+        return refuse("the text of a range known only at run time")
+
+    __str__ = __repr__

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions and classes of torch written out in Python and interpreted by the machine (as polyfills/builtins.py is)."""
+
+from __future__ import annotations
+
+import torch
+
+from ..torch_internals import canonical_mask
+
+
+def make_size(iterable):
+    return torch.Size([x for x in iterable])
+
+
+def split_by(x, sizes, dim):
+    total = 0
+    for n in sizes:
+        total = total + n
+    if total != x.shape[dim]:
+        raise RuntimeError("split_with_sizes expects split_sizes to sum exactly to the extent of the dim")
+    found = []
+    start = 0
+    for n in sizes:
+        found.append(x.narrow(dim, start, n))
+        start = start + n
+    return tuple(found)
+
+
+def resize_antialiased(x, size, cubic, align_corners):
+    """The resizing that filters: rows and columns are sums with weights of their own, so two products of matrices."""
+    rows = antialiased_weights(x.shape[2], size[0], cubic, align_corners, x)
+    columns = antialiased_weights(x.shape[3], size[1], cubic, align_corners, x)
+    return torch.matmul(torch.matmul(rows, x), columns.transpose(0, 1))
+
+
+def antialiased_weights(extent, wanted, cubic, align_corners, like):
+    if wanted <= 0:
+        raise RuntimeError("Input and output sizes should be greater than 0")
+    if align_corners:
+        scale = (extent - 1) / (wanted - 1) if wanted > 1 else 0.0
+    else:
+        scale = extent / wanted
+    width = max(scale, 1.0)
+    centre = (torch.arange(wanted, device=like.device).to(like.dtype) + 0.5) * scale
+    place = torch.arange(extent, device=like.device).to(like.dtype) + 0.5
+    t = ((place.unsqueeze(0) - centre.unsqueeze(1)) / width).abs()
+    if cubic:
+        near = (1.5 * t - 2.5) * t * t + 1.0
+        far = ((-0.5 * t + 2.5) * t - 4.0) * t + 2.0
+        weights = torch.where(t < 1.0, near, torch.where(t < 2.0, far, torch.zeros_like(t)))
+    else:
+        weights = (1.0 - t).clamp(min=0.0)
+    return weights / weights.sum(1, keepdim=True)
+
+
+def pad_list(items, batch_first=False, padding_value=0.0, padding_side="right"):
+    longest = 0
+    for x in items:
+        if x.shape[0] > longest:
+            longest = x.shape[0]
+    rows = []
+    for x in items:
+        padding = torch.full((longest - x.shape[0], *x.shape[1:]), padding_value, dtype=x.dtype, device=x.device)
+        rows.append(torch.cat([x, padding] if padding_side == "right" else [padding, x]))
+    found = torch.stack(rows)
+    return found if batch_first else found.transpose(0, 1)
+
+
+def cond(pred, true_fn, false_fn, operands=()):
+    if pred:
+        return true_fn(*operands)
+    return false_fn(*operands)
+
+
+def while_loop(cond_fn, body_fn, carried_inputs):
+    state = tuple(carried_inputs)
+    while cond_fn(*state):
+        state = body_fn(*state)
+        if not isinstance(state, tuple):
+            state = (state,)
+    return state
+
+
+def map_over(f, xs, *args):
+    return torch.stack([f(x, *args) for x in xs])
+
+
+class RtSize(tuple):
+    """A torch.Size with extents known only at run time."""
+
+    def numel(self):
+        n = 1
+        for extent in self:
+            n = n * extent
+        return n
+
+
+def encode_padded(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
+    """nn.TransformerEncoder without gradients: eager computes what is not padded alone, as nested tensors, and gives 0 where it is,
+    if padding comes last in every sequence."""
+    hidden = canonical_mask(mask=src_key_padding_mask, mask_name="src_key_padding_mask", other_type=None,
+                                                 other_name="mask", target_type=src.dtype)
+    kept = hidden.logical_not()
+    output = src
+    for layer in self.layers:
+        output = layer(output, src_mask=None, is_causal=False, src_key_padding_mask=hidden)
+    places = torch.arange(kept.shape[1], device=kept.device)
+    aligned = (kept == (places < kept.sum(1, keepdim=True))).all()
+    output = output.masked_fill((aligned & kept.logical_not()).unsqueeze(2), 0.0)
+    return output if self.norm is None else self.norm(output)
+
+
+def renorm_rows(weight, indices, max_norm, norm_type):
+    """torch.embedding_renorm_: the rows asked for that are longer than max_norm are shortened, in place."""
+    asked = torch.zeros(weight.shape[0], dtype=torch.bool, device=weight.device).index_fill(0, indices.reshape(-1).long(), True)
+    norms = torch.linalg.vector_norm(weight, norm_type, dim=1)
+    scales = torch.where(asked & (norms > max_norm), max_norm / (norms + 1e-7), 1.0)
+    weight.mul_(scales.unsqueeze(1))
+    return weight
+
+
+class NullContext:
+    """What torch.no_grad() and its like mean to a program that never differentiates."""
+
+    def __init__(self, value=None):
+        self.value = value
+
+    def __enter__(self):
+        return self.value
+
+    def __exit__(self, *exc):
+        return False
+
+    def __call__(self, function):
+        return function
+
+    def clone(self):
+        return self

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What torch dispatches during a recorded call, one ATen op at a time.
+
+Each op is of one kind, read off its schema: a view extends a path, an op that writes goes to
+`inplace`, a random op to `randomness`, everything else becomes a node. Ops that the ONNX lowering
+cannot take whole are taken apart here with the decomposition it names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+import torch
+
+from ..diagnostics import CaptureRefusal
+from ..torch_internals import FakeTensor, TorchDispatchMode, tree_iter
+from . import inplace, known_results, linear_algebra, schema, value_checks
+from .decompositions import DECOMPOSED_BY_NAME, NEEDS_DECOMPOSITION
+from .random import run
+from .views import step_of
+
+aten = torch.ops.aten
+prim = torch.ops.prim
+
+_DROPPED = {"device", "layout", "pin_memory", "memory_format", "non_blocking", "generator"}
+_EMPTY = {aten.empty, aten.empty_like, aten.new_empty, aten.empty_strided, aten.new_empty_strided, aten.empty_permuted}
+_MEMOS = ("nonzero_memo", "item_memo", "unique_memo", "unique_consecutive_memo")
+
+
+class DispatchRecorder(TorchDispatchMode):
+    def __init__(self, recorder):
+        super().__init__()
+        self.recorder = recorder
+        self._kinds: dict[Any, str] = {}
+        self.log: list | None = None  # what is dispatched, ops within ops left out; see recording/call_cache.py
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # nothing here is ever compiled by Dynamo; the wrapper that guards against it costs time
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func.namespace == "prim":
+            if self.log is not None and func.overloadpacket not in (prim.device, prim.layout):
+                self.log.append(None)
+            return func(*args, **kwargs)
+        kind = self._kinds.get(func)
+        if kind is None:
+            kind = self._kinds[func] = _kind(func)
+        log, self.log = self.log, None
+        with self.recorder.unswallowed():
+            args, kwargs = _enter(self.recorder, args), _enter(self.recorder, kwargs)
+            result = self.run_kind(kind, func, args, kwargs)
+        if log is not None:
+            log.append((func, kind, args, kwargs, result))
+            self.log = log
+        return result
+
+    def run_kind(self, kind: str, func, args: tuple, kwargs: dict):
+        """Records an op of the kind; its tensors are handles."""
+        return getattr(self, "_" + kind)(func, args, kwargs)
+
+    def _computed(self, func, args, kwargs):
+        """The op's fake result."""
+        forms = self.recorder.forms
+        key = forms.key(func, args, kwargs)
+        result = forms.again(key, func, args, kwargs)
+        if result is not NotImplemented:
+            return result
+        self.recorder.choose_cache((args, kwargs))
+        self.recorder.symbols.expanding = func is aten.expand.default
+        return forms.keep(key, func, args, kwargs, func(*args, **kwargs))
+
+    # -- kinds ------------------------------------------------------------------------
+
+    def _pure(self, func, args, kwargs):
+        if torch.Tag.dynamic_output_shape in func.tags:
+            args = known_results.without_known_masks(self.recorder, func, args)
+            result = known_results.evaluated(self.recorder, func, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        _forget(args)
+        result = self._computed(func, args, kwargs)
+        if any(result is a for a in args):
+            return result
+        return record_results(self.recorder, func, args, kwargs, result)
+
+    def _view(self, func, args, kwargs):
+        try:
+            result = self._computed(func, args, kwargs)
+        except ValueError as error:
+            raise RuntimeError(f"view size is not compatible with input tensor's size and stride: {error}") from error
+        source = args[0]
+        if func.overloadpacket is aten.as_strided:
+            offset = args[3] if len(args) > 3 else kwargs.get("storage_offset")
+            if offset is not None and self._may_be_from_outside(source._dycl.cell):
+                raise CaptureRefusal("as_strided with an offset in the memory of an argument, which may be a part of a larger one in another call",
+                                     "leave the offset out, or use slices", kind="tensor.strides")
+            source = self._in_memory_order(source)
+        info = source._dycl
+        outputs = result if isinstance(result, (list, tuple)) else [result]
+        for index, output in enumerate(outputs):
+            if output is source:
+                continue
+            self.recorder.adopt_view(output, info, step_of(func, args, kwargs, index, output, info.sizes))
+        return result
+
+    def _may_be_from_outside(self, cell) -> bool:
+        """Whether it is the memory of an argument or a state, on some path at least."""
+        root = next((r for r in self.recorder.roots if r.cell is cell), None)
+        return root.kind != "constant" if root is not None else bool(getattr(cell.note, "roots", ()))
+
+    def _in_memory_order(self, source):
+        """The tensor with its dims as they lie in memory: what as_strided's strides are about."""
+        sizes, strides = source.shape, source.stride()
+        whole = not self.recorder.is_symbolic(source) and source.storage_offset() == 0 and (
+            source.untyped_storage().nbytes() == source.numel() * source.element_size())
+        order = sorted(range(source.dim()), key=lambda d: (-strides[d], sizes[d] == 1)) if whole else []
+        expected = 1
+        for d in reversed(order):
+            whole = whole and (sizes[d] == 1 or strides[d] == expected)
+            expected *= sizes[d]
+        if not whole:
+            raise CaptureRefusal("as_strided of a tensor that is not the whole of its memory", "use slices, unfold or indexing",
+                                 kind="tensor.strides")
+        return source if order == list(range(source.dim())) else self._view(aten.permute.default, (source, order), {})
+
+    def _squeeze(self, func, args, kwargs):
+        """A dim goes if its extent is 1; of an extent that depends on data that is a decision."""
+        source, sizes = args[0], args[0].shape
+        if not source._has_symbolic_sizes_strides:
+            return self._view(func, args, kwargs)
+        going = [d for d in _squeezed(func, args, kwargs, len(sizes)) if self._is_one(sizes[d])]
+        for d in reversed(going):
+            source = self._view(aten.select.int, (source, d, 0), {})
+        return source if going else self._view(aten.alias.default, (source,), {})
+
+    def _is_one(self, size) -> bool:
+        if not isinstance(size, torch.SymInt):
+            return size == 1
+        if size.node.expr.free_symbols <= set(self.recorder.symbols.names):  # the user's dims are not split by cases: 1 is ruled out
+            self.recorder.symbols.require_not_one(size.node.expr)
+            return False
+        return self.recorder.decide(sympy.Eq(size.node.expr, 1))
+
+    def _lift_fresh(self, func, args, kwargs):
+        return args[0]
+
+    def _decomposed(self, func, args, kwargs):
+        if func in linear_algebra.TAKEN_APART:
+            result = known_results.evaluated(self.recorder, func, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        known_form = func in linear_algebra.TAKEN_APART and not self.recorder.is_symbolic((args, kwargs))
+        wanted = linear_algebra.strides(self._computed(func, args, kwargs)) if known_form else []  # called for its errors, too
+        with self:
+            result = (NEEDS_DECOMPOSITION.get(func) or DECOMPOSED_BY_NAME[str(func)])(*args, **kwargs)
+            if wanted and result is not NotImplemented:
+                result = tuple(map(linear_algebra.laid_out, result, wanted)) if isinstance(result, tuple) else linear_algebra.laid_out(result, wanted[0])
+        return self._pure(func, args, kwargs) if result is NotImplemented else result
+
+    def _write(self, func, args, kwargs):
+        return inplace.run(self.recorder, func, args, kwargs)
+
+    def _random(self, func, args, kwargs):
+        return run(self.recorder, func, args, kwargs)
+
+    def _empty(self, func, args, kwargs):
+        """Uninitialised memory: zeros, so that the program is deterministic."""
+        self.recorder.choose_cache((args, kwargs))
+        fake = func(*args, **kwargs)
+        value = self.recorder.full(fake, 0)
+        return self.recorder.adopt(fake, value)
+
+    def _item(self, func, args, kwargs):
+        return self.recorder.symbolic_item(args[0])
+
+    def _equal(self, func, args, kwargs):
+        return self.recorder.native_truth(self.recorder.equal(args[0], args[1]))
+
+    def _allclose(self, func, args, kwargs):
+        return self.recorder.native_truth(self.recorder.allclose(*args, **kwargs))
+
+    def _nonzero_truth(self, func, args, kwargs):
+        return self.recorder.native_truth(self.recorder.truth(args[0]))
+
+    def _assertion(self, func, args, kwargs):
+        condition = self.recorder.truth(args[0])
+        message = args[1] if len(args) > 1 else "Expected Tensor with single nonzero value, but got zero"
+        self.recorder.assert_true(condition, message)
+
+    def _linalg_errors(self, func, args, kwargs):
+        info, name = args[0], args[1]
+        with self:
+            good = (info == 0).all()
+        self.recorder.assert_true(self.recorder.truth(good), f"{name}: a matrix is singular, or not positive definite",
+                                  torch.linalg.LinAlgError)
+
+    def _batch_norm(self, func, args, kwargs):
+        """Its schema hides that training writes the running statistics."""
+        arguments = schema.bind(func, args, kwargs)
+        if arguments["training"] and arguments["running_mean"] is not None:
+            raise CaptureRefusal("batch_norm, which updates its running statistics, in training mode",
+                                 "call model.eval() before compiling", kind="training")
+        return self._pure(func, args, kwargs)
+
+    def _nothing(self, func, args, kwargs):
+        return None
+
+    def _metadata(self, func, args, kwargs):
+        """What native code has just made, or an op since the last decision: no other state knows that tensor."""
+        target = args[0]
+        if func.overloadpacket in (aten.resize_as_, aten.resize_):
+            wanted = args[1].shape if isinstance(args[1], torch.Tensor) else args[1]
+            if not self.recorder.is_symbolic((target, args[1])) and tuple(wanted) == tuple(target.shape):
+                return target
+        functional = _RESHAPES.get(func)
+        info = target._dycl
+        known = info.born == self.recorder.serial or info.alone is self.recorder.block and _fixed_change(func, target, args[1:])
+        if functional is not None and known:
+            self.recorder.choose_cache(args)
+            func(*args, **kwargs)
+            self.recorder.adopt_view(target, info, step_of(functional, args, kwargs, 0, target, info.sizes))
+            return target
+        raise CaptureRefusal(f"{func.overloadpacket.__name__} changes a tensor's shape in place",
+                             "use the form without the underscore and assign its result", kind="inplace.metadata")
+
+
+def _fixed_change(func, target: torch.Tensor, given: tuple) -> bool:
+    """Which dims there are afterwards is known: `squeeze_` asks extents that are numbers."""
+    if any(isinstance(x, torch.SymInt) for x in given):
+        return False
+    if func.overloadpacket is not aten.squeeze_:
+        return True
+    dims = range(target.dim()) if not given else given[0] if isinstance(given[0], (list, tuple)) else (given[0],)
+    return all(type(target.shape[d]) is int for d in dims)
+
+
+_SPECIAL = {
+    aten._local_scalar_dense.default: "item",
+    aten.item.default: "item",
+    aten.equal.default: "equal",
+    aten.allclose.default: "allclose",
+    aten.is_nonzero.default: "nonzero_truth",
+    aten._assert_async.default: "assertion",
+    aten._assert_async.msg: "assertion",
+    aten.lift_fresh.default: "lift_fresh",
+    aten._assert_tensor_metadata.default: "nothing",
+    aten.sym_constrain_range.default: "nothing",
+    aten.sym_constrain_range_for_size.default: "nothing",
+    aten.detach_.default: "lift_fresh",
+    aten._linalg_check_errors.default: "linalg_errors",
+    aten.native_batch_norm.default: "batch_norm",
+    aten._native_batch_norm_legit.default: "batch_norm",
+    aten._native_batch_norm_legit_functional.default: "batch_norm",
+    aten.cudnn_batch_norm.default: "batch_norm",
+    aten.miopen_batch_norm.default: "batch_norm",
+}
+
+_RESHAPES = {
+    aten.squeeze_.default: aten.squeeze.default,
+    aten.squeeze_.dim: aten.squeeze.dim,
+    aten.squeeze_.dims: aten.squeeze.dims,
+    aten.unsqueeze_.default: aten.unsqueeze.default,
+    aten.transpose_.default: aten.transpose.int,
+    aten.t_.default: aten.t.default,
+}
+
+
+def _kind(func) -> str:
+    special = _SPECIAL.get(func)
+    if special is not None:
+        return special
+    if func in NEEDS_DECOMPOSITION or func.namespace == "torchvision" and func.overloadpacket.__name__ == "roi_align":
+        return "decomposed"
+    if func.overloadpacket in _EMPTY and not any(a.alias_info for a in func._schema.arguments):
+        return "empty"
+    if torch.Tag.inplace_view in func.tags:
+        return "metadata"
+    if any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments):
+        return "write"
+    if torch.Tag.nondeterministic_seeded in func.tags:
+        return "random"
+    if func.overloadpacket is aten.squeeze:
+        return "squeeze"
+    if any(r.alias_info is not None for r in func._schema.returns):
+        return "view"
+    return "pure"
+
+
+def _squeezed(func, args, kwargs, rank: int) -> list[int]:
+    given = args[1] if len(args) > 1 else kwargs.get("dim", list(range(rank)))
+    return sorted({d % rank for d in (given if isinstance(given, (list, tuple)) else [given])}) if rank else []
+
+
+def _enter(recorder, tree: Any) -> Any:
+    """Real tensors that native code made or holds become handles."""
+    if isinstance(tree, torch.Tensor):
+        if isinstance(tree, FakeTensor):
+            if not hasattr(tree, "_dycl"):
+                raise CaptureRefusal("a fake tensor that capture did not make", kind="tensor.fake")
+            return tree
+        found = recorder._lifted.get(id(tree))
+        return found[1] if found is not None else recorder.constant_handle(tree)
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(_enter(recorder, x) for x in tree)
+    if isinstance(tree, dict):
+        return {k: _enter(recorder, x) for k, x in tree.items()}
+    return tree
+
+
+def _forget(tree: Any) -> None:
+    """FakeTensors remember their nonzero count and item; contents change under them here."""
+    for x in tree:
+        if isinstance(x, FakeTensor):
+            for name in _MEMOS:
+                if getattr(x, "_" + name, None) is not None:
+                    setattr(x, name, None)
+        elif isinstance(x, (list, tuple)):
+            _forget(x)
+
+
+def record_results(recorder, func, args, kwargs, result) -> Any:
+    """Records `func` as one node with the fake `result`'s types; the result's tensors become handles."""
+    flat = [result] if isinstance(result, torch.Tensor) else [x for x in tree_iter(result) if isinstance(x, torch.Tensor)]
+    if not flat and func.overloadpacket in (aten.size, aten.stride, aten.storage_offset, aten.numel):
+        raise RuntimeError("a plain number was expected with symbolic sizes/strides")
+    if not flat:
+        raise CaptureRefusal(f"{func} gives no tensor: its result would be fixed when the program is compiled",
+                             kind="native.result")
+    if any(hasattr(fake, "_dycl") for fake in flat):
+        raise CaptureRefusal(f"{func} returns one of its arguments", kind="native.alias")
+    value_checks.of_truth_values(func, args)
+    value_checks.require_number(recorder, func, args, kwargs, flat[0].dtype)
+    args, kwargs = clean(func, args, kwargs, flat[0])
+    for fake, value in zip(flat, recorder.record(func, args, kwargs, [recorder.type_of(f) for f in flat])):
+        recorder.adopt(fake, value)._dycl.alone = recorder.block
+    return result
+
+
+def clean(func, args: tuple, kwargs: dict, output: torch.Tensor) -> tuple[tuple, dict]:
+    """Without arguments about memory; a factory's dtype is written out."""
+    kwargs = {k: v for k, v in kwargs.items() if k not in _DROPPED and v is not None}
+    if "dtype" not in kwargs and any(a.name == "dtype" and a.kwarg_only for a in func._schema.arguments):
+        if not any(isinstance(a, torch.Tensor) for a in args):
+            kwargs["dtype"] = output.dtype
+    return args, kwargs

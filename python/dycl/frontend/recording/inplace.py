@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ops that write to their arguments: the functional form is recorded, then its result is written.
+
+The functional form is found by schema: `add_.Tensor` is `add.Tensor`, `add.out` is `add.Tensor` without
+`out`. The op itself still runs on the fake tensors, so that what eager torch refuses is refused alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..diagnostics import CaptureRefusal
+from ..graph.program import TensorType, Value
+from . import value_checks
+from .random import run_inplace
+from .schema import bind, functional_form, is_out_variant
+
+aten = torch.ops.aten
+
+
+def run(recorder, func, args: tuple, kwargs: dict) -> Any:
+    arguments = bind(func, args, kwargs)
+    _check_overlap(func, arguments)
+    special = _SPECIAL.get(func.overloadpacket)
+    if special is not None and is_out_variant(func):
+        special = None
+    if special is not None:
+        _try(recorder, func, args, kwargs)
+        target = args[0]
+        recorder.write(target, special(recorder, target, arguments))
+        return target
+    if torch.Tag.nondeterministic_seeded in func.tags:
+        return run_inplace(recorder, func, args, kwargs)
+    return _by_functional_form(recorder, func, args, kwargs, arguments)
+
+
+_BY_INDEX = (aten.index_put_, aten.index_add_, aten.index_copy_, aten.index_fill_, aten.put_, aten.scatter_, aten.scatter_add_, aten.scatter_reduce_)
+
+
+def _check_overlap(func, arguments: dict) -> None:
+    """Torch refuses to write to memory of which it reads some elements under another index; ops that write by index, to any memory
+    that they read. Its own rule (MemoryOverlap.cpp): tensors with gaps are not looked at, nor is what has extents known only at run time.
+    Of other ops some fail and some read what they have just written."""
+    by_index = func.overloadpacket in _BY_INDEX
+    written = {a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write}
+    tensors = [(name, x) for name, given in arguments.items() for x in (given if isinstance(given, (list, tuple)) else (given,))
+               if isinstance(x, torch.Tensor) and hasattr(x, "_dycl") and not _taken_as_number(func, name, arguments)]
+    for name, target in tensors:
+        for other, read in tensors:
+            if name in written and other not in written and read._dycl.cell is target._dycl.cell and (read is not target or by_index) \
+                    and _overlap(target, read, also_alike=by_index):
+                if not (by_index or torch.Tag.pointwise in func.tags or func.overloadpacket is aten.copy_):
+                    raise CaptureRefusal(f"{func.overloadpacket.__name__} reads and writes overlapping parts of one tensor",
+                                         "clone() what it reads", kind="tensor.overlap")
+                raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                                   "single memory location. Please clone() the tensor before performing the operation.")
+
+
+def _taken_as_number(func, name: str, arguments: dict) -> bool:
+    """A value that the op reads before it writes."""
+    if func.overloadpacket in (aten.index_fill_, aten.fill_, aten.masked_fill_):
+        return name == "value"
+    if func.overloadpacket is not aten.index_put_ or name != "values" or arguments.get("accumulate"):
+        return False
+    masks = [i for i in arguments["indices"] if i is not None]
+    count = arguments["values"].numel()
+    return type(count) is int and count == 1 and len(masks) == 1 and masks[0].dtype in (torch.bool, torch.uint8)
+
+
+def _overlap(a: torch.Tensor, b: torch.Tensor, also_alike: bool) -> bool:
+    """Whether they share elements; tensors that lie alike, element by element, only if that is asked for."""
+    if any(isinstance(n, torch.SymInt) for x in (a, b) for n in (*x.shape, *x.stride(), x.storage_offset())):
+        return False
+    if a.untyped_storage()._cdata != b.untyped_storage()._cdata:  # handles of one storage that were made apart
+        return False
+    if not a.numel() or not b.numel() or a is not b and not all(map(_without_gaps, (a, b))):
+        return False
+    (a_first, a_end), (b_first, b_end) = ((x.storage_offset(), x.storage_offset() + x.numel()) for x in (a, b))
+    if (a_first, a_end) == (b_first, b_end):
+        return also_alike or a.stride() != b.stride()
+    return a_first < b_end and b_first < a_end
+
+
+def _without_gaps(x: torch.Tensor) -> bool:
+    expected = 1
+    for stride, size in sorted((stride, size) for size, stride in zip(x.shape, x.stride()) if size != 1):
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def _by_functional_form(recorder, func, args, kwargs, arguments) -> Any:
+    functional = functional_form(func)
+    written = [a for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+    outs = is_out_variant(func)
+    if not outs:
+        _try(recorder, func, args, kwargs)
+    given = {a.name: arguments[a.name] for a in func._schema.arguments if not (outs and a in written)}
+    positional = [given.pop(a.name) for a in functional._schema.arguments if not a.kwarg_only]
+    if outs and "dtype" not in given and any(a.name == "dtype" for a in functional._schema.arguments):
+        given["dtype"] = arguments[written[0].name].dtype
+    result = recorder.dispatched(functional, tuple(positional), given)
+    results = list(result) if isinstance(result, (list, tuple)) else [result]
+    targets = [arguments[a.name] for a in written]
+    if len(targets) == 1 and isinstance(targets[0], (list, tuple)):
+        targets = list(targets[0])
+    fresh = [r for r in func._schema.returns if r.alias_info is None]
+    if len(results) != len(fresh) + len(targets):  # the functional form gives results first, new contents last
+        raise CaptureRefusal(f"{func} writes in a way that is not supported", kind="inplace.op")
+    for target, new in zip(targets, results[len(fresh):]):
+        if target is not None:
+            recorder.write(target, fitted(recorder, func, target, new, outs))
+    return _returned(func, results[:len(fresh)], targets)
+
+
+def _try(recorder, func, args: tuple, kwargs: dict) -> None:
+    """For its errors."""
+    key = recorder.forms.key(func, args, kwargs)
+    if not recorder.forms.passed(key):
+        recorder.choose_cache((args, kwargs))
+        func(*args, **kwargs)
+        recorder.forms.passed(key, func)
+
+
+def _returned(func, results: list, targets: list) -> Any:
+    if not func._schema.returns:
+        return None
+    returned = results or targets
+    return returned[0] if len(func._schema.returns) == 1 and len(returned) == 1 else tuple(returned)
+
+
+def fitted(recorder, func, target: torch.Tensor, new: torch.Tensor, outs: bool) -> Value:
+    """The value of `new` in target's dtype; its shape must be target's."""
+    _check_shape(recorder, func, target, new, outs)
+    if new.dtype != target.dtype:
+        if not torch.can_cast(new.dtype, target.dtype):
+            raise RuntimeError(f"result type {_type_word(new.dtype)} can't be cast to the desired output type "
+                               f"{_type_word(target.dtype)}")
+        return recorder.record(aten._to_copy.default, (new,), {"dtype": target.dtype}, [target._dycl.type])[0]
+    return recorder.value_of(new)
+
+
+def _check_shape(recorder, func, target: torch.Tensor, new: torch.Tensor, outs: bool) -> None:
+    differ = len(new.shape) != len(target.shape)
+    for a, b in zip(new.shape, target.shape):
+        if isinstance(a, torch.SymInt) or isinstance(b, torch.SymInt):
+            if outs:  # an op in place has already made sure of it
+                recorder.symbols.require_equal(a, b)
+        else:
+            differ |= a != b
+    if differ and outs:
+        raise CaptureRefusal(f"out= of {func.overloadpacket.__name__} has another shape than the result",
+                             "allocate out with the result's shape", kind="inplace.out")
+    if differ:
+        raise CaptureRefusal(f"{func} would change the shape of the tensor it writes", kind="inplace.metadata")
+
+
+_WORDS = {torch.float32: "Float", torch.float64: "Double", torch.float16: "Half", torch.bfloat16: "BFloat16",
+          torch.int64: "Long", torch.int32: "Int", torch.int16: "Short", torch.int8: "Char", torch.uint8: "Byte",
+          torch.bool: "Bool", torch.complex64: "ComplexFloat", torch.complex128: "ComplexDouble"}
+
+
+def _type_word(dtype: torch.dtype) -> str:
+    return _WORDS.get(dtype, str(dtype))
+
+
+# -- ops with simpler parts than their functional form -----------------------------------------
+
+
+def _copy(recorder, target, arguments) -> Value:
+    return spread(recorder, arguments["src"], target)
+
+
+def _copy_to(recorder, target, arguments) -> Value:
+    return spread(recorder, arguments["b"], target)
+
+
+def _fill(recorder, target, arguments) -> Value:
+    value = arguments["value"]
+    if isinstance(value, torch.Tensor):
+        return spread(recorder, value, target)
+    value_checks.require_number(recorder, aten.fill.Scalar, (value,), {}, target.dtype)
+    return recorder.full(target, value)
+
+
+def _zero(recorder, target, arguments) -> Value:
+    return recorder.full(target, 0)
+
+
+def spread(recorder, source: torch.Tensor, target: torch.Tensor) -> Value:
+    """source's value in target's dtype and shape (broadcast)."""
+    value, sizes = recorder.value_of(source), tuple(source.shape)
+    if source.dtype != target.dtype:
+        converted = TensorType(target.dtype, value.type.shape)
+        value = recorder.record(aten._to_copy.default, (value,), {"dtype": target.dtype}, [converted])[0]
+    while len(sizes) > len(target.shape):  # leading ones of a source with more dims, as in x[0] = y[None]
+        sizes = sizes[1:]
+        squeezed = TensorType(target.dtype, value.type.shape[1:])
+        value = recorder.record(aten.squeeze.dim, (value, 0), {}, [squeezed])[0]
+    if not recorder.same_sizes(sizes, tuple(target.shape)):
+        value = recorder.record(aten.expand.default, (value, list(target.shape)), {}, [target._dycl.type])[0]
+    return value
+
+
+_SPECIAL = {aten.copy_: _copy, aten.fill_: _fill, aten.zero_: _zero,
+            torch.ops.prims.copy_to: _copy_to}

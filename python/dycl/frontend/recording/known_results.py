@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ops whose result's shape depends on contents that are known while capturing.
+
+nonzero of a constant mask, repeat_interleave by constant counts: evaluated at once, so that the shape
+is a plain one. What was looked at is noted like every static read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..graph.known_values import is_known
+from ..torch_internals import tree_iter, tree_map_only
+
+aten = torch.ops.aten
+
+
+def evaluated(recorder, func, args: tuple, kwargs: dict) -> Any:
+    """The result as constants, or NotImplemented if an operand is not known."""
+    tensors = [x for x in tree_iter((args, kwargs)) if isinstance(x, torch.Tensor)]
+    if recorder.is_symbolic((args, kwargs)) or not all(is_known(recorder.value_of(x)) for x in tensors):
+        return NotImplemented
+    real_args, real_kwargs = tree_map_only(torch.Tensor, recorder.static, (args, kwargs))
+    with torch.no_grad(), recorder.without_modes():
+        result = func(*real_args, **real_kwargs)
+    return tree_map_only(torch.Tensor, recorder.constant_handle, result)
+
+
+def without_known_masks(recorder, func, args: tuple) -> tuple:
+    """x[mask] with a known mask: the mask becomes the indices of its true elements."""
+    if func.overloadpacket is not aten.index:
+        return args
+    indices: list = []
+    for index in args[1]:
+        real = recorder.static(index) if _is_mask(index) and is_known(recorder.value_of(index)) else None
+        if real is None:
+            indices.append(index)
+            continue
+        with recorder.without_modes():
+            places = torch.nonzero(real, as_tuple=True)
+        indices += [recorder.constant_handle(p) for p in places]
+    return (args[0], indices, *args[2:])
+
+
+def _is_mask(index: Any) -> bool:
+    return isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a program depends on how its arguments lie in memory.
+
+Values don't. But a model may ask (`is_contiguous`, `stride`), and `contiguous`, `reshape` and their kin give a view of one layout and
+a copy of another: which of the two it was shows when one of both is written in place. Such a program takes only arguments that
+lie as the example's did.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..state.contents import Cell
+
+ASKS = {"is_contiguous", "stride", "is_non_overlapping_and_dense", "dim_order"}
+MAY_COPY = {"contiguous", "reshape", "flatten", "reshape_as", "ravel", "to"}  # a view if the layout allows
+
+
+class Layout:
+    def __init__(self) -> None:
+        self.matters = self.offset_matters = False
+        self.lost = False  # states met whose tensors lie in memory differently, or otherwise than the merged one
+        self._cells: set[Cell] = set()  # storages that are one in some layouts and two in others
+
+    def note(self, name: str, result: Any, source: Any) -> None:
+        """A native call with that name gave `result`."""
+        if name in ASKS and not isinstance(result, torch.Tensor):
+            self.matters = True
+        elif name == "storage_offset":
+            self.offset_matters = True
+        elif name in MAY_COPY and all(hasattr(x, "_dycl") for x in (result, source)):
+            self._cells |= {result._dycl.cell, source._dycl.cell}
+
+    def written(self, cell: Cell) -> None:
+        self.matters = self.matters or cell in self._cells
+
+    def of(self, handle: torch.Tensor) -> tuple:
+        """What an argument must be like: (strides or None: contiguous, begins its memory)."""
+        strides = [int(s) if isinstance(s, int) else None for s in (*handle.shape, *handle.stride())]
+        return (None if None in strides else strides[handle.dim():]) if self.matters else [], self.offset_matters
+
+
+def is_plain(tensor: torch.Tensor) -> bool:
+    """Contiguous, as far as its extents tell while compiling."""
+    expected: tuple = (1, 1)
+    for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride())):
+        if not (type(size) is int and size <= 1) and not _is_one_of(stride, expected):
+            return False
+        expected = _further(expected, size)
+    return True
+
+
+def _further(expected: tuple, size: Any) -> tuple:
+    """The stride of the next axis out, in two forms: torch writes 8*Max(1, n) for a new tensor, and 8*n where it multiplies extents. They
+    differ only for tensors without elements, which lie as any other."""
+    by_extents, by_torch = expected
+    return by_extents * size, by_torch * (max(size, 1) if type(size) is int else torch.sym_max(size, 1))
+
+
+def _is_one_of(stride: Any, expected: tuple) -> bool:
+    return any(_is_same(stride, one) for one in expected)
+
+
+def lie_alike(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return all(type(size) is int and size <= 1 or _is_same(x, y) for size, x, y in zip(a.shape, a.stride(), b.stride()))
+
+
+def overlaps_itself(tensor: torch.Tensor) -> bool:
+    """Whether several elements lie at one place, as in what expand and unfold give; extents known only at run time count as more than one."""
+    span = 1
+    counted = [(stride, size) for size, stride in zip(tensor.shape, tensor.stride()) if type(stride) is int and not (type(size) is int and size <= 1)]
+    for stride, size in sorted(counted, key=lambda pair: pair[0]):
+        if stride < span:
+            return True
+        span = span + stride * (size - 1) if type(size) is int else stride + 1
+    return False
+
+
+class Order(tuple):
+    """The axes of a tensor without gaps, from the innermost out."""
+
+    def of(self, sizes: tuple) -> tuple:
+        """The strides of a tensor with these extents whose axes lie in this order."""
+        strides: list = [1] * len(sizes)
+        for inner, axis in zip(self, self[1:]):
+            strides[axis] = strides[inner] * sizes[inner]
+        return tuple(strides)
+
+
+def order_of(tensor: torch.Tensor) -> Order | None:
+    """Of a tensor whose strides are those of its order and extents (a transposed one); None of others."""
+    left, order, expected = list(range(tensor.dim())), [], (1, 1)
+    while left:
+        fitting = [d for d in left if _is_one_of(tensor.stride(d), expected)]
+        if not fitting:
+            return None
+        order.append(max(fitting, key=lambda d: (type(tensor.shape[d]) is int and tensor.shape[d] == 1, d)))
+        left.remove(order[-1])
+        expected = _further(expected, tensor.shape[order[-1]])
+    return Order(order)
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    if type(a) is int or type(b) is int:
+        return type(a) is type(b) and a == b
+    return a.node.expr == b.node.expr

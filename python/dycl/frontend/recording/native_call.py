@@ -1,0 +1,385 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One native call: arguments in, special cases, results out.
+
+Going in, real tensors become handles and runtime scalars torch's symbolic numbers; coming out,
+symbolic numbers become runtime scalars. Functions that would end in a Python number (item, bool,
+tolist, equal), that build tensors from Python data, or that index with runtime integers are answered
+here; the rest runs under the recording modes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import re
+import types
+from typing import Any, Callable
+
+import torch
+
+from .. import torch_internals
+from ..diagnostics import CaptureRefusal
+from ..polyfills.torch import RtSize
+from ..state.contents import unfollowed
+from ..torch_internals import SHAPE_ERRORS, FakeTensor
+from ..values.escape import NeedDecision
+from ..values.list import RtList
+from ..values.scalar import RtScalar
+from . import (
+    composed_functions,
+    eager_errors,
+    indexing,
+    memory_layout,
+    packed_sequences,
+    tensor_construction,
+    whole_layers,
+)
+
+_OPERATORS = {operator.getitem: "__getitem__", operator.setitem: "__setitem__", operator.matmul: "__matmul__"}
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+_UNREADABLE = (  # native code looked at the memory, or at the plain sizes, of a symbolic tensor
+    "data is not allocated yet", "with symbolic sizes/strides", "dispatch_on_subclass called",
+    "for customized tensor", "tensor subclasses", "FakeTensor", "expected to contain only concrete integers")
+
+
+def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
+    """fn: a function, method or operator of torch, or one that only calls those."""
+    fn, args = _unbound(fn, args)
+    name = _OPERATORS.get(fn) or getattr(fn, "__name__", "")
+    native = name in ("__getitem__", "__setitem__", "__matmul__") or _is_native(fn)
+    if native and name in tensor_construction.BUILDERS:
+        return tensor_construction.BUILDERS[name](recorder, fn, args, kwargs)
+    entering = _Entering(recorder)
+    args, kwargs = entering(args), entering(kwargs)
+    if native and name in _BY_EXTENT:
+        _refuse_caught(recorder, name, args, kwargs)
+    with _as_refusals(fn, entering.symbolic, recorder):
+        try:
+            result = _perform(recorder, fn, name, native, args, kwargs)
+        except eager_errors.KINDS as error:
+            told = eager_errors.retold(recorder, fn, args, kwargs, error) if native or getattr(fn, "__module__", "") == "_operator" else error
+            if told is error:
+                raise
+            raise told from error
+        entering.refuse_changes()
+        return leave(recorder, result, entering.given)
+
+
+# Calls that fail by an index, and those that fail by an extent (nothing there, shapes that do not fit).
+_BY_INDEX = {"__getitem__", "__setitem__", "index_select", "gather", "take", "take_along_dim", "scatter", "scatter_",
+             "scatter_add", "scatter_add_", "index_add", "index_add_", "index_put", "index_put_", "index_copy", "index_copy_",
+             "index_fill", "index_fill_", "select", "narrow", "embedding", "embedding_bag", "one_hot", "bincount", "view", "reshape",
+             "scatter_reduce", "scatter_reduce_", "index_reduce", "index_reduce_", "repeat_interleave", "nll_loss", "nll_loss_nd",
+             "cross_entropy_loss", "put", "put_"}
+_BY_EXTENT = {"max", "min", "amax", "amin", "argmax", "argmin", "aminmax", "median", "item", "stack", "cat", "add", "sub",
+              "mul", "div", "__add__", "__sub__", "__mul__", "__truediv__", *_BY_INDEX}
+
+
+def _refuse_caught(recorder, name: str, args: tuple, kwargs: dict) -> None:
+    """Indices and extents of run time may be wrong in a run, which ends it: refused where the program would catch that."""
+    parts = [y for x in args for y in (x if isinstance(x, (list, tuple)) else (x,))]
+    extents = any(isinstance(d, torch.SymInt) for x in parts if isinstance(x, torch.Tensor) for d in x.shape)
+    if not extents and name in _BY_INDEX:
+        if name == "__getitem__" and isinstance(args[1], torch.SymInt):
+            return  # a branch already
+        first = name in ("one_hot", "bincount") or name == "repeat_interleave" and len(args) == 1
+        given = args[:1] if first else args[1:2] if name in _OPERATORS.values() else args[1:]
+        parts = [y for x in (*given, *kwargs.values()) for y in (x if isinstance(x, (list, tuple)) else (x,))]
+        extents = any(isinstance(x, torch.SymInt) or isinstance(x, torch.Tensor) and x.dtype in (torch.int64, torch.int32)
+                      and recorder.static_value(recorder.value_of(x)) is None for x in parts)
+    if extents:
+        recorder.refuse_caught(IndexError, RuntimeError)
+
+
+def _perform(recorder, fn: Callable, name: str, native: bool, args: tuple, kwargs: dict) -> Any:
+    if native or name == "run_backward":
+        _refuse_escapes(name, args)
+        whole_layers.refuse_training(name, args, kwargs)
+        args = _with_sizes(recorder, name, args)
+        answer = _answer(recorder, name, args, kwargs)
+        if answer is not NotImplemented:
+            return answer
+    try:
+        return recorder.transaction(lambda: _run(recorder, fn, args, kwargs))
+    except TypeError as error:
+        if "SymBool" not in str(error):
+            raise
+    return _run(recorder, fn, _decided(recorder, args), _decided(recorder, kwargs))
+
+
+_SIZED = {"zeros": 0, "ones": 0, "empty": 0, "full": 0, "view": 1, "reshape": 1, "expand": 1, "repeat": 1, "new_zeros": 1,
+          "new_ones": 1, "new_empty": 1, "new_full": 1, "pad": 1, "upsample_nearest1d": 1, "upsample_nearest2d": 1, "upsample_nearest3d": 1,
+          "_upsample_nearest_exact1d": 1, "_upsample_nearest_exact2d": 1, "_upsample_nearest_exact3d": 1, "upsample_linear1d": 1,
+          "upsample_bilinear2d": 1, "upsample_bicubic2d": 1, "upsample_trilinear3d": 1}  # from which argument on they are sizes
+_ONE_SIZE = ("full", "new_full", "pad")  # only one argument of theirs
+
+
+def _with_sizes(recorder, name: str, args: tuple) -> tuple:
+    """A tensor of one integer is a size wherever torch takes sizes."""
+    first = _SIZED.get(name)
+    if first is None or not any(isinstance(y, torch.Tensor) for x in args[first:] for y in (x if isinstance(x, (list, tuple)) else (x,))):
+        return args
+    last = first + 1 if name in _ONE_SIZE or name.lstrip("_").startswith("upsample") else len(args)
+
+    def size(x: Any) -> Any:
+        if isinstance(x, torch.Tensor) and x.dim() == 0 and x.dtype in (torch.int64, torch.int32):
+            number = recorder.item(x)
+            return recorder.symbols.to_symbolic(number) if isinstance(number, RtScalar) else number
+        return x
+
+    return (*args[:first], *(type(x)(map(size, x)) if type(x) in (list, tuple) else size(x) for x in args[first:last]), *args[last:])
+
+
+_SYMBOL = re.compile(r"\b[us]\d+\b")  # torch's name of a symbolic extent
+_SELECTED = re.compile(r"select\(\): index .* out of range for tensor of size ")
+
+
+@contextlib.contextmanager
+def _as_refusals(fn: Callable, symbolic: bool, recorder: Any):
+    """Errors that eager torch would not have raised must not look like the user's."""
+    try:
+        yield
+    except (*SHAPE_ERRORS, NotImplementedError) as error:
+        raise _refusal(fn, error) from error
+    except RuntimeError as error:
+        if any(text in str(error) for text in _UNREADABLE) or _SYMBOL.search(str(error)) and not recorder.symbols.answered:
+            raise _refusal(fn, error) from error  # not the answer to a question about extents: eager might go on
+        if "does not require grad" in str(error):
+            raise _no_gradients() from error
+        raise
+    except (TypeError, IndexError, ValueError) as error:
+        if type(error) is IndexError and _SELECTED.match(str(error)):  # what is known on this path says that no such element is there
+            raise IndexError(f"index is out of bounds for dimension {str(error).rpartition(' ')[2]}") from None
+        if symbolic or _SYMBOL.search(str(error)) and not recorder.symbols.answered:  # torch may just not take a symbolic number there
+            raise _refusal(fn, error) from error
+        raise
+
+
+_MEMORY = {"data_ptr", "untyped_storage", "storage", "_typed_storage", "numpy", "__array__", "__dlpack__", "const_data_ptr"}
+_TEXT = {"__repr__", "__str__", "__format__", "__reduce__", "__reduce_ex__"}
+_GRADIENTS = {"backward", "run_backward", "register_hook"}
+
+
+def _refuse_escapes(name: str, args: tuple) -> None:
+    """Calls that would look inside a symbolic tensor and bake what they see."""
+    if name in _MEMORY:
+        raise CaptureRefusal(f"{name} reads a tensor's memory while the program is compiled", kind="escape.memory")
+    if name in _TEXT:
+        raise CaptureRefusal("a tensor known only at run time as text", "use item() of single elements",
+                             kind="escape.text")
+    if name in _GRADIENTS:
+        raise _no_gradients()
+
+
+def _no_gradients() -> CaptureRefusal:
+    return CaptureRefusal("gradients inside the compiled program", "compile the forward computation only",
+                          kind="autograd")
+
+
+def attribute(recorder, tensor: torch.Tensor, name: str) -> Any:
+    handle = enter(recorder, tensor)
+    if name in ("shape", "dtype", "device", "ndim", "layout", "requires_grad", "is_cuda", "names"):
+        return leave(recorder, getattr(handle, name))
+    with _as_refusals(getattr, False, recorder):
+        return leave(recorder, recorder.native(getattr, (handle, name), {}))
+
+
+def _unbound(fn: Callable, args: tuple) -> tuple[Callable, tuple]:
+    """A method bound to a tensor as a plain function of it, so that a real tensor can be lifted."""
+    owner = getattr(fn, "__self__", None)
+    if isinstance(owner, torch.Tensor) and isinstance(fn, (types.BuiltinMethodType, types.MethodType,
+                                                           types.MethodWrapperType)):
+        return getattr(torch.Tensor, fn.__name__), (owner, *args)
+    return fn, args
+
+
+def _is_native(fn: Callable) -> bool:
+    """A function or method of torch itself, whose name means what it means in ATen."""
+    if isinstance(fn, (types.MethodDescriptorType, types.WrapperDescriptorType)):
+        return issubclass(torch.Tensor, fn.__objclass__)
+    if isinstance(fn, types.FunctionType):
+        return fn.__globals__.get("__name__") in (torch_internals.TENSOR_METHODS, "torch.functional")
+    if isinstance(fn, types.BuiltinFunctionType):
+        module = getattr(fn, "__module__", None) or ""
+        owner = getattr(fn, "__self__", None)
+        return module.startswith("torch") or "torch" in str(getattr(owner, "__name__", ""))
+    return False
+
+
+def _answer(recorder, name: str, args: tuple, kwargs: dict) -> Any:
+    """Calls that are answered without dispatch; NotImplemented for the others."""
+    exit = _EXITS.get(name)
+    if exit is not None and args and isinstance(args[0], torch.Tensor):
+        return exit(recorder, *args, **kwargs)
+    if name == "__getitem__" and isinstance(args[0], torch.Tensor):
+        batch = packed_sequences.first_batch_size(recorder, *args)
+        return indexing.get(recorder, *args) if batch is NotImplemented else batch
+    if name == "__setitem__" and isinstance(args[0], torch.Tensor):
+        return indexing.set(recorder, *args)
+    answer = composed_functions.compose(recorder, name, args, kwargs)
+    if answer is not NotImplemented:
+        return answer
+    if name in whole_layers.NAMES and "out" not in kwargs:
+        return whole_layers.record_whole(recorder, name, args, kwargs)
+    return NotImplemented
+
+
+def _item(recorder, tensor):
+    return recorder.item(tensor)
+
+
+def _number(kind: type) -> Callable:
+    def convert(recorder, tensor):
+        number = recorder.item(tensor)
+        if not isinstance(number, RtScalar):
+            return kind(number)
+        return recorder.convert_scalar(number, kind.__name__)
+
+    return convert
+
+
+def _tolist(recorder, tensor):
+    numbers = recorder.tolist(tensor)
+    if numbers is None:
+        raise CaptureRefusal("tolist() of a tensor whose extents are known only at run time", kind="tolist.extent")
+    return numbers
+
+
+_EXITS: dict[str, Callable] = {
+    "tolist": _tolist,
+    "item": _item,
+    "__bool__": lambda recorder, t: recorder.truth(t),
+    "is_nonzero": lambda recorder, t: recorder.truth(t),
+    "__int__": _number(int),
+    "__index__": _number(int),
+    "__float__": _number(float),
+    "equal": lambda recorder, a, b: recorder.equal(a, b),
+    "allclose": lambda recorder, *args, **kwargs: recorder.allclose(*args, **kwargs),
+}
+
+
+def _run(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
+    result = recorder.native(fn, args, kwargs)
+    name = getattr(fn, "__name__", "")
+    recorder.layout.note(name, result, args[0] if args else None)
+    sizes = recorder.symbols.assumed_not_one
+    if sizes and not isinstance(result, torch.Tensor) and name in memory_layout.ASKS:
+        for size in sizes:
+            recorder.symbols.require_not_one(size)
+    elif sizes and name in memory_layout.MAY_COPY and result._dycl.cell is not args[0]._dycl.cell:
+        recorder.may_share(result._dycl, args[0]._dycl, sizes)
+    return result
+
+
+def _decided(recorder, tree: Any) -> Any:
+    """A flag such as keepdim must be a plain bool: each runtime bool is a decision."""
+    if isinstance(tree, torch.SymBool):
+        return bool(recorder.symbols.evaluate(tree.node.expr, False, None))
+    if type(tree) in (list, tuple):
+        return type(tree)(_decided(recorder, x) for x in tree)
+    if isinstance(tree, dict):
+        return {k: _decided(recorder, x) for k, x in tree.items()}
+    return tree
+
+
+def _refusal(fn: Callable, error: BaseException) -> CaptureRefusal:
+    text = str(error).strip().split("\n")[0]
+    if "not allocated" in text:
+        text = "it reads the tensor's memory"
+    name = getattr(fn, "__name__", str(fn))
+    return CaptureRefusal(f"torch cannot run {name} symbolically: {text}", kind="native.symbolic")
+
+
+# -- arguments in, results out -------------------------------------------------------------
+
+
+class _Entering:
+    """Converts arguments; `symbolic` says whether a runtime scalar was among them."""
+
+    def __init__(self, recorder):
+        self.recorder = recorder
+        self.symbolic = False
+        self.given: dict[int, tuple] = {}  # id of a list or dict that was made -> (it, the argument that it stands for, its contents)
+
+    def __call__(self, tree: Any) -> Any:
+        made = self._convert(tree)
+        if isinstance(tree, (list, dict)) and made is not tree:
+            self.given[id(made)] = (made, tree, _contents(made))
+        return made
+
+    def refuse_changes(self) -> None:
+        """What native code has changed is not the argument that the program has."""
+        for made, tree, contents in self.given.values():
+            now = _contents(made)
+            if len(now) != len(contents) or not all(map(operator.is_, now, contents)):
+                raise unfollowed(tree)
+
+    def _convert(self, tree: Any) -> Any:
+        if isinstance(tree, torch.Tensor):
+            return enter(self.recorder, tree)
+        if isinstance(tree, RtScalar):
+            self.symbolic = True
+            return self.recorder.symbols.to_symbolic(tree)
+        kind = type(tree)
+        if kind is tuple or kind is list:
+            return kind([self(x) for x in tree])
+        if isinstance(tree, torch.Size):
+            return tree
+        if isinstance(tree, tuple):
+            items = [self(x) for x in tree]
+            return kind(*items) if hasattr(tree, "_fields") else tuple(items)
+        if isinstance(tree, list):
+            return [self(x) for x in tree]
+        if isinstance(tree, dict):
+            return {k: self(x) for k, x in tree.items()}
+        if isinstance(tree, slice):
+            return slice(self(tree.start), self(tree.stop), self(tree.step))
+        if isinstance(tree, RtList):
+            raise CaptureRefusal("a list whose length is known only at run time inside an argument of torch",
+                                 "use torch.stack, torch.cat or torch.tensor", kind="list.native")
+        if not issubclass(kind, torch.SymInt) and isinstance(getattr(kind, "__index__", None), types.FunctionType):
+            return self._number(tree)
+        return tree
+
+    def _number(self, tree: Any) -> Any:
+        """Of an object whose class says which it is: what it says must not depend on a run."""
+        try:
+            return self.recorder.transaction(lambda: self.recorder.native(operator.index, (tree,), {}))
+        except (NeedDecision, CaptureRefusal) as error:
+            raise CaptureRefusal(f"torch asks {type(tree).__name__}.__index__, which depends on values known only at run time",
+                                 "pass operator.index(...) of it", kind="escape.callback") from error
+
+
+def _contents(made: list | dict) -> list:
+    return list(made) if isinstance(made, list) else [*made, *made.values()]
+
+
+def enter(recorder, tensor: torch.Tensor) -> FakeTensor:
+    return tensor if isinstance(tensor, FakeTensor) and hasattr(tensor, "_dycl") else recorder.lift(tensor)
+
+
+def leave(recorder, tree: Any, given: dict | None = None) -> Any:
+    if isinstance(tree, _SYMBOLIC):
+        return recorder.symbols.from_symbolic(tree)
+    if isinstance(tree, torch.Tensor):
+        if not hasattr(tree, "_dycl"):
+            raise CaptureRefusal("a tensor that torch made without dispatching it", kind="native.tensor")
+        return tree
+    if isinstance(tree, torch.Size):
+        if not any(isinstance(s, torch.SymInt) for s in tree):
+            return tree
+        return RtSize(leave(recorder, s) for s in tree)
+    if isinstance(tree, tuple):
+        items = [leave(recorder, x, given) for x in tree]
+        if all(a is b for a, b in zip(items, tree)):
+            return tree
+        if hasattr(tree, "_fields"):
+            return type(tree)(*items)
+        return type(tree)(items)
+    if given and id(tree) in given:  # an argument, or a part of one, is given back
+        return given[id(tree)][1]
+    if isinstance(tree, list):
+        return [leave(recorder, x, given) for x in tree]
+    if isinstance(tree, dict):
+        return {k: leave(recorder, x, given) for k, x in tree.items()}
+    return tree

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sympy expression of torch's symbolic shapes as host ops of docs/ir.md."""
+
+from __future__ import annotations
+
+import sympy
+
+from ..diagnostics import CaptureRefusal
+from ..graph.program import BOOL, FLOAT, INT, Value
+from ..torch_internals import sympy_functions as F
+
+_COMPARE = {sympy.Eq: "eq", sympy.Ne: "ne", sympy.Lt: "lt", sympy.Le: "le", sympy.Gt: "gt", sympy.Ge: "ge"}
+_BINARY = {F.FloorDiv: "int.floordiv", F.CleanDiv: "int.floordiv", F.PythonMod: "int.mod", F.Mod: "int.mod"}
+_FROM_FLOAT = {F.TruncToInt: "float.to_int", F.FloorToInt: "float.floor", F.CeilToInt: "float.ceil",
+               F.RoundToInt: "float.round"}
+
+
+def lower_expression(symbols, expr: sympy.Basic) -> Value:
+    """`symbols.lower` is called for parts (it caches), `symbols.symbol_value` for leaves."""
+    host = symbols.recorder.host
+    if expr.is_Integer:
+        return host("const", [], INT, value=int(expr))
+    if expr in (sympy.true, sympy.false):
+        return host("const", [], BOOL, value=bool(expr))
+    if expr.is_Float:
+        return host("const", [], FLOAT, value=float(expr))
+    if isinstance(expr, sympy.Symbol):
+        value = symbols.symbol_value(expr)
+        return host("bool.to_int", [value], INT) if value.type == BOOL else value
+    if isinstance(expr, sympy.Add):
+        return _sum(symbols, expr)
+    if isinstance(expr, sympy.Mul):
+        return _fold(symbols, "mul", expr.args)
+    if isinstance(expr, (sympy.Pow, F.PowByNatural)):
+        return _power(symbols, expr)
+    for kind, op in _BINARY.items():
+        if isinstance(expr, kind):
+            return host(op, [symbols.lower(a) for a in expr.args], INT)
+    if isinstance(expr, (F.Max, F.Min, sympy.Max, sympy.Min)):
+        return _fold(symbols, "max" if isinstance(expr, (F.Max, sympy.Max)) else "min", expr.args)
+    return _lower_rest(symbols, expr)
+
+
+def _lower_rest(symbols, expr: sympy.Basic) -> Value:
+    host = symbols.recorder.host
+    for kind, op in _COMPARE.items():
+        if isinstance(expr, kind):
+            return _compare(symbols, op, *expr.args)
+    if isinstance(expr, sympy.Not):
+        return host("bool.not", [symbols.lower(expr.args[0])], BOOL)
+    if isinstance(expr, (sympy.And, sympy.Or)):
+        op = "bool.and" if isinstance(expr, sympy.And) else "bool.or"
+        value = symbols.lower(expr.args[0])
+        for part in expr.args[1:]:
+            value = host(op, [value, symbols.lower(part)], BOOL)
+        return value
+    for kind, op in _FROM_FLOAT.items():
+        if isinstance(expr, kind):
+            return host(op, [symbols.lower(expr.args[0])], INT)
+    if isinstance(expr, F.ToFloat):
+        return host("int.to_float", [symbols.lower(expr.args[0])], FLOAT)
+    if isinstance(expr, F.IntTrueDiv):
+        return host("int.truediv", [symbols.lower(a) for a in expr.args], FLOAT)
+    if isinstance(expr, F.FloatTrueDiv):
+        return host("float.truediv", [symbols.lower(a) for a in expr.args], FLOAT)
+    if isinstance(expr, sympy.Piecewise) and expr.args[-1][1] == sympy.true:
+        value = symbols.lower(expr.args[-1][0])
+        for part, condition in reversed(expr.args[:-1]):
+            value = host("select", [symbols.lower(condition), symbols.lower(part), value], value.type)
+        return value
+    if isinstance(expr, F.Where):
+        condition, a, b = (symbols.lower(part) for part in expr.args)
+        return host("select", [condition, a, b], a.type)
+    raise CaptureRefusal(f"arithmetic inside torch that has no host op: {expr}", kind="symbol.arithmetic")
+
+
+def _sum(symbols, expr: sympy.Add) -> Value:
+    """Positive terms first, so that a - b needs no multiplication by -1."""
+    plus = [t for t in expr.args if not _negative(t)]
+    minus = [-t for t in expr.args if _negative(t)]
+    host = symbols.recorder.host
+    value = _fold(symbols, "add", plus) if plus else symbols.lower(sympy.Integer(0))
+    for term in minus:
+        pair = [value, symbols.lower(term)]
+        kind = FLOAT if any(v.type == FLOAT for v in pair) else INT
+        value = host(f"{kind.kind}.sub", [v if v.type == kind else host("int.to_float", [v], FLOAT) for v in pair], kind)
+    return value
+
+
+def _negative(term: sympy.Basic) -> bool:
+    coefficient = term.as_coeff_Mul()[0]
+    return bool(coefficient.is_number and coefficient < 0)
+
+
+def _fold(symbols, op: str, parts) -> Value:
+    value = symbols.lower(parts[0])
+    for part in parts[1:]:
+        other = symbols.lower(part)
+        if value.type != other.type:
+            raise CaptureRefusal("arithmetic inside torch that mixes ints and floats", kind="symbol.arithmetic")
+        value = symbols.recorder.host(f"{value.type.kind}.{op}", [value, other], value.type)
+    return value
+
+
+def _power(symbols, expr: sympy.Basic) -> Value:
+    base, exponent = expr.args
+    if not (exponent.is_Integer and exponent >= 0):
+        raise CaptureRefusal(f"arithmetic inside torch that has no host op: {expr}", kind="symbol.arithmetic")
+    value = symbols.lower(base)
+    if value.type == FLOAT:
+        return symbols.recorder.host("float.pow", [value, symbols.lower(sympy.Float(float(exponent)))], FLOAT)
+    return symbols.recorder.host("int.pow", [value, symbols.lower(exponent)], INT)
+
+
+def _compare(symbols, op: str, a: sympy.Basic, b: sympy.Basic) -> Value:
+    host = symbols.recorder.host
+    if isinstance(a, sympy.Symbol) and b == 1 and op in ("eq", "ne"):
+        value = symbols.symbol_value(a)
+        if value.type == BOOL:  # torch writes a symbolic bool as Eq(u, 1)
+            return value if op == "eq" else host("bool.not", [value], BOOL)
+    left, right = symbols.lower(a), symbols.lower(b)
+    if left.type != right.type:
+        left, right = (host("int.to_float", [v], FLOAT) if v.type == INT else v for v in (left, right))
+    return host(f"{left.type.kind}.{op}", [left, right], BOOL)

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors built from Python data: torch.tensor, as_tensor and their kin.
+
+Known data becomes a constant. Where runtime scalars or symbolic tensors stand in the data, each becomes
+a 0-d tensor and the whole is stacked.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+import numpy as np
+import torch
+
+from ...objects import held
+from ..diagnostics import CaptureRefusal
+from ..graph.dtypes import dtype_name
+from ..graph.program import TensorType
+from ..state import numpy_memory
+from ..torch_internals import FakeTensor
+from ..values.array import RtArray
+from ..values.scalar import EXAMPLES, RtScalar
+
+aten = torch.ops.aten
+
+
+def _tensor(recorder, fn, args, kwargs):
+    data, options = _data_and_options(recorder, args, kwargs)
+    if isinstance(data, torch.Tensor):
+        return recorder.call(torch.clone, (_converted(recorder, data, options),))
+    return build(recorder, data, options.get("dtype"), fn)
+
+
+def _as_tensor(recorder, fn, args, kwargs):
+    data, options = _data_and_options(recorder, args, kwargs)
+    if isinstance(data, torch.Tensor):
+        return _converted(recorder, data, options)
+    made = build(recorder, data, options.get("dtype"), fn)
+    return _beside(recorder, made, data) if isinstance(data, np.ndarray) else made
+
+
+def _new_tensor(recorder, fn, args, kwargs):
+    own, rest = args[0], args[1:]
+    data, options = _data_and_options(recorder, rest, kwargs)
+    options.setdefault("dtype", own.dtype)
+    return _tensor(recorder, torch.tensor, (data,), options)
+
+
+def _data_and_options(recorder, args: tuple, kwargs: dict) -> tuple[Any, dict]:
+    options = dict(kwargs)
+    if args:
+        return _of_arrays(recorder, args[0], options | dict(zip(["dtype", "device"], args[1:])))
+    for name in ("data", "obj"):
+        if name in options:
+            return _of_arrays(recorder, options.pop(name), options)
+    raise TypeError("tensor() missing 1 required positional argument: 'data'")
+
+
+def _of_arrays(recorder, data: Any, options: dict) -> tuple[Any, dict]:
+    """Without numpy scalars of run time in its lists; they count for the dtype. Arrays of one form are one tensor."""
+    if not isinstance(data, (list, tuple)) or not _has_array(data):
+        return _of_array(data), options
+    items = list(held(data))
+    if all(isinstance(x, RtArray) and not x.scalar for x in items):
+        parts = [x.tensor for x in items]
+        if len({(t.dtype, tuple(t.shape)) for t in parts}) == 1 and all(type(d) is int for d in parts[0].shape):
+            return recorder.call(torch.stack, (parts,)), options
+    if options.get("dtype") is None:
+        options = options | {"dtype": torch.tensor(_example(data)).dtype}
+    return _numbers(data), options
+
+
+def _has_array(data: Any) -> bool:
+    return any(_has_array(x) if isinstance(x, (list, tuple)) else isinstance(x, RtArray) for x in held(data))
+
+
+def _example(data: Any) -> Any:
+    if isinstance(data, RtArray):
+        return np.zeros([], str(data.tensor.dtype).removeprefix("torch."))[()]
+    if isinstance(data, RtScalar):
+        return EXAMPLES[data.kind]
+    if isinstance(data, torch.Tensor):
+        raise CaptureRefusal("torch.tensor of tensors and numpy numbers known only at run time", "convert them with float()", kind="build.data")
+    return [_example(x) for x in data] if isinstance(data, (list, tuple)) else data
+
+
+def _numbers(data: Any) -> Any:
+    if isinstance(data, RtArray):
+        if not data.scalar:
+            raise CaptureRefusal("torch.tensor of a list of numpy arrays known only at run time", "use np.stack first", kind="build.data")
+        return data.tensor
+    return [_numbers(x) for x in data] if isinstance(data, (list, tuple)) else data
+
+
+def _of_array(data: Any) -> Any:
+    """An array known only at run time is a tensor in numpy's clothes; a numpy scalar has no memory to share."""
+    if not isinstance(data, RtArray) or data.scalar:
+        return data
+    if data.source is not None:
+        _refuse_negative()
+    return data.tensor
+
+
+def _refuse_negative() -> None:
+    raise CaptureRefusal("a tensor of a numpy array with a negative step, which torch does not take", "copy() the array first", kind="numpy")
+
+
+def _converted(recorder, tensor: torch.Tensor, options: dict) -> torch.Tensor:
+    kept = {k: v for k, v in options.items() if k in ("dtype", "device") and v is not None}
+    return recorder.call(torch.Tensor.to, (tensor,), kept) if kept else recorder.call(torch.Tensor.detach, (tensor,))
+
+
+def build(recorder, data: Any, dtype: torch.dtype | None, fn: Callable = torch.tensor) -> FakeTensor:
+    leaves: list = []
+    shape = _walk(data, leaves)
+    if shape is None or not any(isinstance(x, (RtScalar, FakeTensor)) for x in leaves):
+        with recorder.without_modes():
+            real = torch.tensor(data, dtype=dtype) if fn is not torch.from_numpy else fn(data)
+        return recorder.constant_handle(real)
+    dtype = dtype or _inferred(leaves)
+    parts = [_part(recorder, x, dtype) for x in leaves]
+    if not shape:
+        return recorder.new_handle(dtype, (), parts[0])
+    flat = recorder.record(aten.stack.default, (parts, 0), {}, [TensorType(dtype, (len(parts),))])[0]
+    if len(shape) > 1:
+        flat = recorder.record(aten.view.default, (flat, list(shape)), {}, [TensorType(dtype, tuple(shape))])[0]
+    return recorder.new_handle(dtype, tuple(shape), flat)
+
+
+def _walk(data: Any, leaves: list) -> list[int] | None:
+    """The shape of nested lists; None for data that is not lists and numbers (arrays, strings)."""
+    if not isinstance(data, (list, tuple)):
+        leaves.append(data)
+        return [] if isinstance(data, (int, float, complex, RtScalar, torch.Tensor)) else None
+    shapes = [_walk(x, leaves) for x in data]
+    if any(s is None for s in shapes):
+        return None
+    if any(s != shapes[0] for s in shapes):
+        raise ValueError("expected sequences of equal length")
+    return [len(data), *(shapes[0] if shapes else [])]
+
+
+def _inferred(leaves: list) -> torch.dtype:
+    """torch.tensor's rule: the dtype that all go into; a tensor without dims counts with its own, a number with that of its kind."""
+    by_kind = {"float": torch.get_default_dtype(), "int": torch.int64, "bool": torch.bool}
+    dtypes = []
+    for x in leaves:
+        kind = x.kind if isinstance(x, RtScalar) else type(x).__name__
+        if isinstance(x, torch.Tensor):
+            dtypes.append(x.dtype)
+        elif kind in by_kind:
+            dtypes.append(by_kind[kind])
+        else:
+            raise CaptureRefusal(f"torch.tensor of {kind}", kind="build.data")
+    return functools.reduce(torch.promote_types, dtypes, torch.bool)
+
+
+def _part(recorder, x: Any, dtype: torch.dtype):
+    """One element as the value of a 0-d tensor."""
+    kind = TensorType(dtype, ())
+    if isinstance(x, torch.Tensor):
+        if x.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        value = recorder.value_of(x)
+        if x.dim():
+            value = recorder.record(aten.view.default, (value, []), {}, [TensorType(x.dtype, ())])[0]
+        if x.dtype != dtype:
+            value = recorder.record(aten._to_copy.default, (value,), {"dtype": dtype}, [kind])[0]
+        return value
+    if isinstance(x, RtScalar):
+        return recorder.host("to_tensor", [recorder.scalar_as(x, dtype)], kind, dtype=dtype_name(dtype))
+    with recorder.without_modes():
+        real = torch.tensor(x, dtype=dtype)
+    return recorder.value_of(recorder.constant_handle(real))
+
+
+def _scalar_tensor(recorder, fn, args, kwargs):
+    options = dict(kwargs)
+    x = args[0] if args else options.pop("s")
+    return build(recorder, x, options.get("dtype") or torch.get_default_dtype())
+
+
+def _from_numpy(recorder, fn, args, kwargs):
+    if isinstance(args[0], RtArray):
+        if args[0].source is not None:
+            _refuse_negative()
+        return args[0].tensor  # one memory
+    with recorder.without_modes():
+        made = recorder.constant_handle(torch.from_numpy(args[0]).clone())
+    return _beside(recorder, made, args[0])
+
+
+def _beside(recorder, made: torch.Tensor, array: np.ndarray) -> torch.Tensor:
+    """The tensor shares its memory with the array: as long as somebody has that, it is not written."""
+    numpy_memory.share(recorder.heap, made._dycl.cell, array)
+    return made
+
+
+BUILDERS: dict[str, Callable] = {
+    "tensor": _tensor, "as_tensor": _as_tensor, "asarray": _as_tensor, "new_tensor": _new_tensor,
+    "scalar_tensor": _scalar_tensor, "from_numpy": _from_numpy,
+}

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where tensors become Python numbers: item, truth, tolist, equal, allclose.
+
+What is known while capturing gives a plain number; everything else an `item` in the current block and
+a runtime scalar.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..diagnostics import CaptureRefusal
+from ..graph import known_values
+from ..graph.element_ranges import element_range
+from ..graph.program import BOOL, FLOAT, INT, ScalarType, TensorType, Value, dominates
+from ..values.scalar import BY_KIND, RtBool, RtScalar
+
+aten = torch.ops.aten
+
+TOLIST_LIMIT = 4096
+
+
+def scalar_kind(dtype: torch.dtype) -> ScalarType:
+    if dtype == torch.bool:
+        return BOOL
+    if dtype.is_complex:
+        raise CaptureRefusal("a complex number read from a tensor", kind="dtype.complex")
+    return FLOAT if dtype.is_floating_point else INT
+
+
+class Exits:
+    """Mixed into the Recorder."""
+
+    # -- reading ------------------------------------------------------------------
+
+    def static(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """The real contents if they are known while capturing; the read is noted."""
+        return self.static_value(self.value_of(tensor))
+
+    static_tensor = static
+
+    def extent(self, tensor: torch.Tensor, axis: int) -> Any:
+        """The size of a dim: a plain int or an RtInt."""
+        size = (tensor if hasattr(tensor, "_dycl") else self.lift(tensor)).shape[axis]
+        return self.symbols.from_symbolic(size) if isinstance(size, torch.SymInt) else size
+
+    def static_value(self, value: Value) -> Any:
+        return known_values.known_tensor(value, self.note_static_read)
+
+    def item(self, tensor: torch.Tensor) -> Any:
+        """A plain number or a runtime scalar."""
+        sizes = tuple(tensor.shape)
+        if not any(isinstance(s, torch.SymInt) for s in sizes) and tensor.numel() != 1:
+            raise RuntimeError(f"a Tensor with {tensor.numel()} elements cannot be converted to Scalar")
+        value = self.value_of(tensor)
+        real = self.static_value(value)
+        if real is not None:
+            with self.without_modes():
+                return real.item()
+        return self.item_of_value(value)
+
+    def item_of_value(self, value: Value) -> RtScalar:
+        known = self._items.get(value)
+        if known is not None and dominates(known.value.block, self.block):
+            return known.again()
+        kind = scalar_kind(value.type.dtype)
+        scalar = BY_KIND[kind.kind](self.host("item", [value], kind), self.span)
+        if kind.kind == "int" and (known_range := element_range(value, self.producers)) is not None:
+            self.symbols.assume_between(scalar.value, *known_range)
+        self.remember(self._items, value, scalar)
+        return scalar
+
+    def truth(self, tensor: torch.Tensor) -> Any:
+        """bool(t): a plain bool or an RtBool."""
+        if not any(isinstance(s, torch.SymInt) for s in tensor.shape):
+            if tensor.numel() == 0:
+                raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+            if tensor.numel() > 1:
+                raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        number = self.item(tensor)
+        if not isinstance(number, RtScalar):
+            return bool(number)
+        if isinstance(number, RtBool):
+            return number
+        return RtBool(self.host(f"{number.kind}.to_bool", [number.value], BOOL), self.span)
+
+    def tolist(self, tensor: torch.Tensor) -> Any:
+        """Nested lists of numbers; None if the extents are known only at run time."""
+        real = self.static(tensor)
+        if real is not None:
+            with self.without_modes():
+                return real.tolist()
+        if any(isinstance(s, torch.SymInt) for s in tensor.shape):
+            return None
+        if tensor.dim() == 0:
+            return self.item(tensor)
+        if tensor.numel() > TOLIST_LIMIT:
+            raise CaptureRefusal(f"tolist() of {tensor.numel()} elements known only at run time",
+                                 f"at most {TOLIST_LIMIT} are supported; keep the computation in tensors",
+                                 kind="tolist.size")
+        flat = self.value_of(tensor)
+        if tensor.dim() > 1:
+            flat = self.record(aten.view.default, (flat, [tensor.numel()]), {},
+                               [TensorType(tensor.dtype, (tensor.numel(),))])[0]
+        numbers = [self._element(flat, i) for i in range(tensor.numel())]
+        return _nest(numbers, list(tensor.shape))
+
+    def _element(self, flat: Value, index: int) -> RtScalar:
+        one = self.record(aten.select.int, (flat, 0, index), {}, [TensorType(flat.type.dtype, ())])[0]
+        return self.item_of_value(one)
+
+    # -- comparisons that give Python bools ------------------------------------------
+
+    def equal(self, a: torch.Tensor, b: torch.Tensor) -> Any:
+        if a.dim() != b.dim():
+            return False
+        if not self.same_shape(a, b):
+            if any(isinstance(s, torch.SymInt) for s in (*a.shape, *b.shape)):
+                raise CaptureRefusal("torch.equal of tensors whose shapes are known only at run time",
+                                     "compare the shapes first", kind="exit.equal")
+            return False
+        return self.truth(self.native(lambda: (a == b).all(), (), {}))
+
+    def allclose(self, a, b, rtol=1e-05, atol=1e-08, equal_nan=False) -> Any:
+        return self.truth(self.native(lambda: torch.isclose(a, b, rtol, atol, equal_nan).all(), (), {}))
+
+    # -- for native code that wants a number now ------------------------------------------
+
+    def symbolic_item(self, tensor: torch.Tensor) -> Any:
+        number = self.item(tensor)
+        return self.symbols.to_symbolic(number) if isinstance(number, RtScalar) else number
+
+    def native_truth(self, truth: Any) -> bool:
+        """A bool for native code: known, or a decision."""
+        if not isinstance(truth, RtScalar):
+            return bool(truth)
+        return self.decide(self.symbols.to_symbolic(truth).node.expr)
+
+    def assert_true(self, truth: Any, message: str, error: type = RuntimeError) -> None:
+        if isinstance(truth, RtScalar):
+            self.check(truth.value, str(message), error.__name__)
+        elif not truth:
+            raise error(str(message))
+
+    # -- conversions between kinds of scalars ------------------------------------------------
+
+    def convert_scalar(self, x: RtScalar, kind: str) -> RtScalar:
+        """int(x), float(x) or bool(x) of a runtime scalar."""
+        if x.kind == kind:
+            return x
+        op = {"int": "to_int", "float": "to_float", "bool": "to_bool"}[kind]
+        return BY_KIND[kind](self.host(f"{x.kind}.{op}", [x.value], ScalarType(kind)), self.span)
+
+    def scalar_as(self, x: RtScalar, dtype: torch.dtype) -> Value:
+        """x as to_tensor of that dtype takes it."""
+        return self.convert_scalar(x, scalar_kind(dtype).kind).value
+
+    # -- small builders ---------------------------------------------------------------------
+
+    def int_value(self, number: Any) -> Value:
+        if isinstance(number, torch.SymInt):
+            number = self.symbols.value_of(number)
+        if isinstance(number, RtScalar):
+            number = number.value
+        return number if isinstance(number, Value) else self.host("const", [], INT, value=int(number))
+
+    def full(self, like: torch.Tensor, number: Any) -> Value:
+        """like's shape and dtype, filled with a number."""
+        return self.record(aten.full.default, (list(like.shape), number), {"dtype": like.dtype}, [self.type_of(like)])[0]
+
+    def same_shape(self, a: torch.Tensor, b: torch.Tensor) -> bool:
+        return self.same_sizes(tuple(a.shape), tuple(b.shape))
+
+    def same_sizes(self, a: tuple, b: tuple) -> bool:
+        """Known to be equal without deciding anything."""
+        if len(a) != len(b):
+            return False
+        return all(size_expression(x) == size_expression(y) for x, y in zip(a, b))
+
+
+def size_expression(size: Any) -> Any:
+    return size.node.expr if isinstance(size, torch.SymInt) else int(size)
+
+
+def _nest(flat: list, shape: list[int]) -> list:
+    if len(shape) <= 1:
+        return flat
+    step = len(flat) // shape[0] if shape[0] else 0
+    return [_nest(flat[i * step:(i + 1) * step], shape[1:]) for i in range(shape[0])]

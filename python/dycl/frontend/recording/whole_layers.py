@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers kept whole: one node for what torch would take apart before dispatch.
+
+Back ends fuse linear, attention, normalisation and recurrent layers only if they still see them. The
+table goes by the native function's name; a call that no overload fits, or whose result may share
+memory with an argument, is recorded part by part instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..diagnostics import CaptureRefusal
+from ..torch_internals import FakeTensor, tree_iter
+from .decompositions import NEEDS_DECOMPOSITION
+from .dispatch import record_results
+from .schema import bind
+from .whole_layer_shapes import symbolic_result
+
+aten = torch.ops.aten
+
+NAMES = {
+    "linear", "matmul", "__matmul__", "layer_norm", "group_norm", "batch_norm", "instance_norm", "rms_norm",
+    "scaled_dot_product_attention", "lstm", "gru", "rnn_tanh", "rnn_relu",
+    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+    "gelu", "embedding", "softmax", "log_softmax", "prelu", "silu", "mish",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
+    "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
+    "max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "pad",
+    "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_linear1d", "upsample_bilinear2d",
+    "upsample_bicubic2d", "upsample_trilinear3d", "pixel_shuffle", "cosine_similarity",
+}
+_PACKETS = {"__matmul__": "matmul"}
+_TRAINING = {"dropout", "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_",
+             "feature_alpha_dropout", "feature_alpha_dropout_", "native_dropout"}
+
+
+def refuse_training(name: str, args: tuple, kwargs: dict) -> None:
+    """Layers that behave at random, or change their own buffers, while training."""
+    if name in _TRAINING:
+        p = args[1] if len(args) > 1 else kwargs.get("p", 0.5)
+        train = args[2] if len(args) > 2 else kwargs.get("train", False)
+        if train and p > 0:
+            raise _training("dropout")
+    elif name == "scaled_dot_product_attention":
+        if (args[4] if len(args) > 4 else kwargs.get("dropout_p", 0.0)) > 0:
+            raise _training("attention dropout")
+    elif name in ("lstm", "gru", "rnn_tanh", "rnn_relu") and len(args) > 6:
+        dropout, train = (args[5], args[6]) if isinstance(args[3], bool) else (args[6], args[7])
+        if train and dropout > 0:
+            raise _training("dropout between recurrent layers")
+    elif name in ("batch_norm", "instance_norm"):
+        names = ["input", "weight", "bias", "running_mean", "running_var", "training"]
+        given = dict(zip(names, args)) | kwargs
+        train = given.get("training", given.get("use_input_stats", False))
+        if train and given.get("running_mean") is not None:
+            raise _training(f"{name}, which updates its running statistics,")
+    elif name in ("rrelu", "rrelu_") and (args[3] if len(args) > 3 else kwargs.get("training", False)):
+        raise _training("rrelu")
+
+
+def _training(what: str) -> CaptureRefusal:
+    return CaptureRefusal(f"{what} in training mode", "call model.eval() before compiling", kind="training")
+
+
+def record_whole(recorder, name: str, args: tuple, kwargs: dict) -> Any:
+    """The result of the call recorded as one node, or NotImplemented."""
+    args = tuple(recorder.decide(a.node.expr) if isinstance(a, torch.SymBool) else a for a in args)
+    kwargs = {k: recorder.decide(a.node.expr) if isinstance(a, torch.SymBool) else a for k, a in kwargs.items()}
+    found = recorder.plans.resolved(name, args, kwargs, _resolved)
+    if found is None:
+        return NotImplemented
+    op, positional, keywords = found
+    key = recorder.forms.key(op, positional, keywords)
+    result = recorder.forms.again(key, op, positional, keywords)
+    if result is NotImplemented and recorder.is_symbolic((positional, keywords)):
+        result = symbolic_result(recorder, op, positional, keywords)
+    if result is NotImplemented:
+        result = recorder.fake(op, positional, keywords)
+        if _shares_memory(result, (args, kwargs)):
+            return NotImplemented
+        recorder.forms.keep(key, op, positional, keywords, result)
+    return record_results(recorder, op, positional, keywords, result)
+
+
+def _resolved(name: str, args: tuple, kwargs: dict) -> tuple | None:
+    """The op that the call is, its positional and its keyword arguments."""
+    op = _resolve(getattr(aten, _PACKETS.get(name, name), None), args, kwargs)
+    if op is None or op in NEEDS_DECOMPOSITION:
+        return None
+    arguments = bind(op, args, _renamed(op, kwargs))
+    if name == "instance_norm" and arguments.get("running_mean") is not None and arguments.get("use_input_stats"):
+        return None
+    return op, *_canonical(op, arguments)
+
+
+def _resolve(packet, args: tuple, kwargs: dict) -> Any:
+    """The overload that takes these arguments; ints may stand for lists of ints."""
+    if packet is None:
+        return None
+    for overload in packet.overloads():
+        op = getattr(packet, overload)
+        if any(a.is_out for a in op._schema.arguments):
+            continue
+        if _fits(op, args, _renamed(op, kwargs)):
+            return op
+    return None
+
+
+def _renamed(op, kwargs: dict) -> dict:
+    """Python calls the first tensor `input` where the schema calls it `self`."""
+    if "input" in kwargs and op._schema.arguments[0].name == "self":
+        kwargs = dict(kwargs)
+        kwargs["self"] = kwargs.pop("input")
+    return kwargs
+
+
+def _fits(op, args: tuple, kwargs: dict) -> bool:
+    schema = op._schema.arguments
+    if len(args) > sum(not a.kwarg_only for a in schema):
+        return False
+    names = {a.name for a in schema}
+    if not kwargs.keys() <= names or kwargs.keys() & {a.name for a in schema[:len(args)]}:
+        return False
+    for index, a in enumerate(schema):
+        if index < len(args) and not a.kwarg_only:
+            value = args[index]
+        elif a.name in kwargs:
+            value = kwargs[a.name]
+        elif a.has_default_value():
+            continue
+        else:
+            return False
+        if not _takes(str(a.type), value):
+            return False
+    return True
+
+
+def _takes(kind: str, value: Any) -> bool:
+    if kind.startswith("Optional["):
+        return value is None or _takes(kind[len("Optional["):-1], value)
+    if kind == "Tensor":
+        return isinstance(value, torch.Tensor)
+    if kind.startswith("List["):
+        inner = kind[len("List["):-1]
+        if not isinstance(value, (list, tuple)):
+            return inner in ("int", "SymInt") and _takes(inner, value)
+        return all(_takes(inner, v) for v in value)
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind in ("int", "SymInt"):
+        if isinstance(value, torch.dtype):
+            return True
+        return isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool)
+    if kind in ("float", "number"):
+        return isinstance(value, (int, float, torch.SymInt, torch.SymFloat)) and not isinstance(value, bool)
+    if kind == "str":
+        return isinstance(value, str)
+    return not isinstance(value, (torch.Tensor, str, list, tuple))
+
+
+def _canonical(op, arguments: dict) -> tuple[tuple, dict]:
+    """Positional arguments without trailing defaults, lists where the schema has lists."""
+    positional, keywords = [], {}
+    for a in op._schema.arguments:
+        value = arguments[a.name]
+        kind = str(a.type).removeprefix("Optional[")
+        if kind.startswith("List[") and isinstance(value, (int, torch.SymInt)):
+            value = [value] * (a.N or 1)
+        elif isinstance(value, tuple):
+            value = list(value)
+        if a.kwarg_only:
+            if not a.has_default_value() or value != a.default_value:
+                keywords[a.name] = value
+        else:
+            positional.append(value)
+    last = len(positional)
+    for a in reversed([a for a in op._schema.arguments if not a.kwarg_only]):
+        if not a.has_default_value() or not _is_default(positional[last - 1], a.default_value):
+            break
+        last -= 1
+    return tuple(positional[:last]), keywords
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    if isinstance(value, (torch.Tensor, torch.SymInt, torch.SymFloat)):
+        return False
+    if isinstance(value, list) and any(isinstance(v, (torch.Tensor, torch.SymInt)) for v in value):
+        return False
+    return type(value) is type(default) and value == default
+
+
+def _shares_memory(result: Any, arguments: Any) -> bool:
+    storages = {x.untyped_storage()._cdata for x in tree_iter(arguments) if isinstance(x, FakeTensor)}
+    return any(x.untyped_storage()._cdata in storages for x in tree_iter(result) if isinstance(x, torch.Tensor))

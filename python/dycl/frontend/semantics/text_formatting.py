@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""str(), repr(), format() and % of values known only at run time."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..diagnostics import CaptureRefusal
+from ..polyfills.torch import RtSize
+from ..values.scalar import EXAMPLES, RtScalar
+from ..values.text import Formatted, Opaque, RtText
+from .chosen_text import is_chosen, lifted
+
+# What a run can format as Python does (src/support/python_str.h); not digits grouped behind zeros that fill up.
+_SPEC = re.compile(r"(?:[ -z|~]?[<>=^])?[+\- ]?0?\d{0,3}[,_]?(?:\.\d{1,2})?[bdeEfFgGoxX%]?")
+_ZEROS_IN_GROUPS = re.compile(r"(?:0[<>=^]|.?=|^[+\- ]?0\d|[<>=^][+\- ]?0\d).*[,_]|[,_].*[boxX]$")
+_PERCENT = re.compile(r"%([-+ 0]*)(\d{0,3})(\.\d{1,2})?([a-zA-Z%])")
+
+
+def text_method(text: RtText, name: str, args: tuple) -> bool:
+    """text.startswith(...), text.endswith(...), where what is asked for ends before a number begins."""
+    wanted = args[0] if len(args) == 1 and isinstance(args[0], (str, tuple)) else None
+    found = None if wanted is None else [_begins(text.parts, w, name) for w in ((wanted,) if isinstance(wanted, str) else wanted)]
+    if found is None or True not in found and None in found:
+        refuse_method(text, name)
+    return True in found
+
+
+def refuse_method(text: RtText, name: str) -> None:
+    raise CaptureRefusal(f"str.{name} of text that holds a number known only at run time", "compare the number itself", kind="escape.str", because=text)
+
+
+def _begins(parts: tuple, wanted: Any, name: str) -> bool | None:
+    """None: the number decides."""
+    if type(wanted) is not str:
+        return None
+    turned = name == "endswith"
+    for part in reversed(parts) if turned else parts:
+        if not wanted:
+            return True
+        if not isinstance(part, str):
+            first = wanted[-1] if turned else wanted[0]
+            return None if not isinstance(part, RtScalar) or part.kind != "int" or first.isdigit() or first == "-" else False
+        part = part[::-1] if turned else part
+        rest = wanted[::-1] if turned else wanted
+        size = min(len(part), len(rest))
+        if part[:size] != rest[:size]:
+            return False
+        wanted = rest[size:][::-1] if turned else rest[size:]
+    return not wanted
+
+
+def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
+    """f"{value!c:spec}"."""
+    machine.note_deep(value)
+    if isinstance(spec, RtText):  # `{x:{width}}`
+        return RtText((Opaque("a format known only at run time", spec.origin),))
+    if isinstance(value, BaseException) and not spec and conversion < 2 and is_text_of_argument(value):
+        value = value.args[0]
+    if isinstance(value, RtText) and value.chooses and (spec or conversion > 1):
+        return _of_chosen(machine, value, lambda text: format({2: repr, 3: ascii}.get(conversion, str)(text), spec))
+    if isinstance(value, RtText) and not spec:
+        return value if conversion < 2 else RtText(("'", *value.parts, "'"))
+    if isinstance(value, RtScalar):
+        return RtText((value,)) if spec == "" else RtText((formatted(value, spec) if not conversion else _opaque(value, spec),))
+    if machine.is_tensor(value):
+        static = machine.recorder.static(value)
+        if static is None and value.dim() == 0:
+            return format_value(machine, state, machine.tensor_item(value), spec, conversion)
+        if static is None and spec and not conversion:
+            raise TypeError("unsupported format string passed to Tensor.__format__")
+        if static is None:
+            return RtText((Opaque("tensor", machine.recorder.span),))
+        value = static
+    if machine.has_runtime(value) and not spec:
+        return RtText.join(_pieces(machine, value))
+    value = {0: lambda v: v, 1: str, 2: repr, 3: ascii}[conversion](value)
+    return format(value, spec)
+
+
+def _of_chosen(machine, value: RtText, fn: Any) -> RtText:
+    if not is_chosen(value):
+        value.refuse("quoted or filled up")
+    found = lifted(machine, value, fn)
+    return RtText((found,)) if isinstance(found, str) else found
+
+
+def _opaque(value: RtScalar, spec: Any) -> Opaque:
+    return Opaque(f"{value.kind}:{spec}" if isinstance(spec, str) else value.kind, value.origin)
+
+
+def formatted(value: RtScalar, spec: Any) -> Any:
+    """format(value, spec) as a part of a text. Raises what Python does where the spec is none for such numbers."""
+    if not isinstance(spec, str):
+        return _opaque(value, spec)
+    format(EXAMPLES[value.kind], spec)
+    return Formatted(value, spec) if _SPEC.fullmatch(spec) and not _ZEROS_IN_GROUPS.search(spec) else _opaque(value, spec)
+
+
+def percent(machine, text: str, values: tuple) -> "str | RtText":
+    """text % values."""
+    pieces, left, end = [], list(values), 0
+    for found in _PERCENT.finditer(text):
+        pieces.append(text[end:found.start()])
+        end = found.end()
+        if found[4] == "%":
+            pieces.append("%")
+            continue
+        if "%" in pieces[-1] or not left:
+            break
+        piece = _percent_piece(machine, left.pop(0), found)
+        if piece is None:
+            break
+        pieces.append(piece)
+    else:
+        if not left and "%" not in text[end:]:
+            return RtText.join([*pieces, text[end:]])
+    return RtText((text, Opaque("% values", next((v.origin for v in values if isinstance(v, RtScalar)), None))))
+
+
+def _percent_piece(machine, value: Any, found: re.Match) -> Any:
+    """One conversion; None if a run cannot write it."""
+    flags, width, precision, kind = found.groups()
+    if machine.is_tensor(value) and value.dim() == 0 and kind in "eEfFgG":
+        value = machine.tensor_item(value)
+    if isinstance(value, RtText):
+        return value if found[0] == "%s" else None
+    if not isinstance(value, RtScalar):
+        return None if machine.has_runtime(value) else found[0] % (value,)
+    if kind in "sr":
+        return RtText((value,)) if not (flags or width or precision) else None
+    whole = kind in "diuoxX"
+    if whole and (value.kind == "float" or precision) or not whole and kind not in "eEfFgG":
+        return None
+    sign = "+" if "+" in flags else " " if " " in flags else ""
+    spec = ("<" if "-" in flags else "") + sign + ("0" if "0" in flags and "-" not in flags else "") + width + (precision or "") + (
+        "d" if kind in "iu" else kind)
+    return RtText((formatted(value, spec),))
+
+
+_OF_ARGUMENTS = (BaseException.__str__, AttributeError.__str__, NameError.__str__)
+
+
+def is_text_of_argument(error: BaseException) -> bool:
+    """str(error) is the text of its one argument, which is known only at run time."""
+    return type(error).__str__ in _OF_ARGUMENTS and len(error.args) == 1 and isinstance(error.args[0], (RtText, RtScalar))
+
+
+def _pieces(machine, value: Any) -> list:
+    """repr(value) of a container that holds values of run time."""
+    if isinstance(value, RtText):
+        return list(_of_chosen(machine, value, repr).parts) if value.chooses else ["'", *value.parts, "'"]
+    if isinstance(value, RtScalar):
+        return [value]
+    if not machine.has_runtime(value):
+        return [repr(value)]
+    if isinstance(value, RtSize):
+        return ["torch.Size(", *_pieces(machine, list(value)), ")"]
+    if type(value) in (list, tuple):
+        opening, closing = ("[", "]") if type(value) is list else ("(", ",)" if len(value) == 1 else ")")
+        inside = [piece for k, x in enumerate(value) for piece in ([", "] if k else []) + _pieces(machine, x)]
+        return [opening, *inside, closing]
+    return [Opaque(type(value).__name__, machine.recorder.span)]

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Strings known only at run time: pieces of text and numbers, and strings chosen among a table's."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..diagnostics import CaptureRefusal
+from .escape import Escape
+from .scalar import RtScalar
+
+
+class Formatted(NamedTuple):
+    """A number as format(number, spec) shows it."""
+
+    number: RtScalar
+    spec: str
+
+
+class Chosen:
+    """One of the texts of the capture's table, by its number there (semantics/chosen_text.py)."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: Any):
+        self.number = number
+
+    @property
+    def origin(self) -> Any:
+        return getattr(self.number, "origin", None)
+
+
+class Joined:
+    """separator.join(...) of a list of run-time length: its graph lists and the kind of its elements."""
+
+    __slots__ = ("separator", "values", "kind", "origin")
+
+    def __init__(self, separator: str, values: tuple, kind: tuple):
+        self.separator, self.values, self.kind, self.origin = separator, values, kind, None
+
+
+class Changed:
+    """text.method(*arguments), computed where the text is rebuilt."""
+
+    __slots__ = ("text", "method", "arguments")
+
+    def __init__(self, text: "RtText", method: str, arguments: tuple):
+        self.text, self.method, self.arguments = text, method, arguments
+
+    @property
+    def origin(self) -> Any:
+        return self.text.origin
+
+
+LATE = (Chosen, Joined, Changed)  # what results and attributes alone can show
+
+
+class Texts:
+    """The texts that runs choose among; those of one capture, kept when it begins anew."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self.numbers: dict[str, int] = {}
+        self.wanted = False  # texts are chosen at run time
+        self.in_vain = False  # what that led to was refused
+        self.refusal: Exception | None = None  # with these words
+        self.late = 0  # how often texts came up when something had been computed of all
+        self._choice: tuple = ()
+
+    def choice(self) -> tuple:
+        """The table as results hold it."""
+        if len(self._choice) != len(self.all) + 1:
+            self._choice = ("choice", *self.all)
+        return self._choice
+
+
+class Opaque:
+    """A part of a text that cannot be written down while compiling: fit for an exception's message only."""
+
+    __slots__ = ("what", "origin")
+
+    def __init__(self, what: str, origin: Any = None):
+        self.what, self.origin = what, origin
+
+
+class RtText:
+    """parts: strings and runtime scalars in order. Immutable."""
+
+    __slots__ = ("parts", "origin")
+
+    def __init__(self, parts: tuple):
+        self.parts = parts
+        self.origin = next((p.number.origin if isinstance(p, Formatted) else p.origin for p in parts if not isinstance(p, str)), None)
+
+    @staticmethod
+    def join(pieces: list) -> "str | RtText":
+        if all(isinstance(p, str) for p in pieces):
+            return "".join(pieces)
+        parts: list = []
+        for p in pieces:
+            parts.extend(p.parts if isinstance(p, RtText) else (p,))
+        return RtText(tuple(parts))
+
+    @property
+    def exact(self) -> bool:
+        """Strings and numbers as str() shows them alone."""
+        return not any(isinstance(p, (Opaque, Formatted, *LATE)) for p in self.parts)
+
+    @property
+    def writable(self) -> bool:
+        """A run can write it down."""
+        return not any(isinstance(p, Opaque) for p in self.parts)
+
+    @property
+    def chooses(self) -> bool:
+        """There are texts in it that a run chooses: it may be returned or kept, not printed or raised."""
+        return any(isinstance(p, LATE) for p in self.parts)
+
+    def template(self, chosen: bool = False) -> tuple[str, list]:
+        """A format with `{}` or `{:spec}` for each runtime scalar (braces doubled), and the scalars; `chosen`: chosen texts among them."""
+        if self.chooses and not chosen:
+            self.refuse("printed or raised")
+        text, values = [], []
+        for part in self.parts:
+            if isinstance(part, (RtScalar, *LATE)):
+                text.append("{}")
+                values.append(part)
+            elif isinstance(part, Formatted):
+                text.append("{:" + part.spec + "}")
+                values.append(part.number)
+            elif isinstance(part, Opaque):
+                text.append(f"<{part.what}>")
+            else:
+                text.append(part.replace("{", "{{").replace("}", "}}"))
+        return "".join(text), values
+
+    def refuse(self, what: str) -> None:
+        raise CaptureRefusal(f"a text that a run chooses is {what}", "return it, or use the number it stands for", kind="escape.str", because=self)
+
+    def __str__(self) -> str:
+        raise Escape(self, "str")
+
+    def __hash__(self) -> int:
+        raise Escape(self, "hash")
+
+    def __eq__(self, other: Any) -> bool:
+        raise Escape(self, "comparison eq")
+
+    def __bool__(self) -> bool:
+        raise Escape(self, "truth")
+
+    __repr__ = __str__

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Python objects are made of: slots, attributes, closures, elements. Facts about the user's objects, for capture and calls alike."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import enum
+import functools
+import types
+from typing import Any
+
+import torch
+
+_KINDS = (list, tuple, set, frozenset, collections.deque)
+
+
+def held(container: Any) -> Any:
+    """Its elements or values, whatever iteration means in a class of the user's."""
+    if isinstance(container, dict):
+        return dict.values(container)
+    kind = type(container)
+    return container if kind in _KINDS else next(k for k in _KINDS if isinstance(container, k)).__iter__(container)
+
+
+_slots_cache: dict[type, tuple[str, ...]] = {}
+
+
+def closed_over(fn: Any) -> list:
+    """What its closure holds; a variable that is not bound yet holds nothing."""
+    found = []
+    for cell in getattr(fn, "__closure__", None) or ():
+        with contextlib.suppress(ValueError):
+            found.append(cell.cell_contents)
+    return found
+
+
+def slot_names(cls: type) -> tuple[str, ...]:
+    names = _slots_cache.get(cls)
+    if names is None:
+        found = []
+        for base in cls.__mro__:
+            if base is type:  # a metaclass: what `type` keeps of a class is no slot
+                continue
+            for name, attribute in vars(base).items():
+                if isinstance(attribute, types.MemberDescriptorType) and name not in ("__dict__", "__weakref__"):
+                    found.append(name)
+        if cls.__module__ == "builtins":
+            found = []
+        names = _slots_cache[cls] = tuple(found)
+    return names
+
+
+def is_slot(obj: Any, name: str) -> bool:
+    """Whether the attribute is one of those that an object's contents hold."""
+    return not isinstance(obj, (list, dict, set, collections.deque, bytearray)) and name in slot_names(type(obj))
+
+
+def has_slot(obj: Any, name: str) -> bool:
+    try:
+        object.__getattribute__(obj, name)
+        return True
+    except AttributeError:
+        return False
+
+
+def exotic(real: torch.Tensor) -> str:
+    """What is unusual about a tensor that no program can take; "" for plain ones."""
+    if type(real) is not torch.Tensor and type(real) is not torch.nn.Parameter:
+        return f"a tensor subclass ({type(real).__name__})"
+    if getattr(real, "is_nested", False):
+        return "a nested tensor"
+    if real.layout is not torch.strided:
+        return f"a tensor of layout {real.layout}"
+    if real.is_quantized:
+        return "a quantized tensor"
+    return "a tensor without data (device meta)" if real.is_meta else ""
+
+
+def attributes_of(x: Any) -> dict | None:
+    """All that an object holds, slots first; None of one that has no attributes of its own."""
+    slots = slot_names(type(x)) if all_in_attributes(type(x)) else ()
+    own = getattr(x, "__dict__", None)
+    if own is None and not slots:
+        return None
+    return {**{name: getattr_static(x, name) for name in slots if hasattr(x, name)}, **(own or {})}
+
+
+HEAP_TYPE = 1 << 9
+
+
+@functools.lru_cache(maxsize=None)
+def all_in_attributes(cls: type) -> bool:
+    """All there is to an instance is in its attributes: the class and its bases are written in Python."""
+    if issubclass(cls, (type, torch.nn.Module, enum.Enum)) or not all(b is object or b.__flags__ & HEAP_TYPE for b in cls.__mro__):
+        return cls is types.SimpleNamespace
+    try:
+        object.__new__(cls)
+    except TypeError:  # a class written in C
+        return False
+    return True
+
+
+def getattr_static(obj: Any, name: str) -> Any:
+    return object.__getattribute__(obj, name) if name not in getattr(obj, "__dict__", ()) else obj.__dict__[name]
+
+
+def new_instance(cls: type) -> Any:
+    """Without what a class of the user's does when one is made."""
+    return next(base for base in cls.__mro__ if isinstance(vars(base).get("__new__"), types.BuiltinFunctionType)).__new__(cls)
+
+
+def plain_object(x: Any) -> bool:
+    """An instance of a class written in Python whose attributes are all there is to it."""
+    cls = type(x)
+    return bool(cls.__flags__ & (1 << 9)) and hasattr(x, "__dict__") and object in cls.__bases__ and not isinstance(
+        x, (torch.nn.Module, type)) and not hasattr(cls, "__slots__")
