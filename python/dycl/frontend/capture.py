@@ -72,7 +72,7 @@ def _settle(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
         try:
             return _attempt(fn, args, kwargs, options, assumptions)
         except Restart:
-            assumptions.restarts += 1
+            continue
     raise CompileError(f"capture did not settle after {options.max_restarts} attempts", kind="restarts")
 
 

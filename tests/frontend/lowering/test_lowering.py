@@ -21,7 +21,6 @@ from dycl.frontend.graph.program import (
     HostNode,
     Raise,
     Return,
-    Switch,
     TensorType,
     Value,
 )
@@ -72,13 +71,14 @@ def skip_graph(gates: int):
         arm.exit = Goto(Edge(join, [h2]))
         block, h = join, merged
     block.exit = Return([h])
-    return Graph(entry, [x], ["x"], output_names=["y"], symbols={"N": (1, 64)}), weight, bias
+    return Graph(entry, [x], ["x"], output_names=["y"]), weight, bias
 
 
 def test_a_branching_graph_prints_as_ir():
     graph, weight, bias = skip_graph(1)
     assert "torch.linear" in graph_to_text(graph)
     builder = TextBuilder()
+    builder.add_symbol("N", 1, 64)
     lower_graph(graph, builder, names={id(weight): "fc.weight", id(bias): "fc.bias"})
     assert (
         builder.print()
@@ -148,15 +148,18 @@ def test_a_runtime_scalar_becomes_a_tensor():
     assert 'to_tensor %n {dtype="i64"}' in builder.print() and "Cast" in builder.print()
 
 
-def test_states_switches_and_raises():
+def test_states_and_raises():
     entry = Block(name="entry")
     x, count = tensor(2, hint="x"), Value(INT, None, "count")
-    arms = [Block(entry, name="zero"), Block(entry, name="other"), Block(entry, name="bad")]
-    one = constant(torch.ones(2))
-    entry.exit = Switch(count, [0, 1], [Edge(arms[0]), Edge(arms[1])], Edge(arms[2]))
-    arms[0].exit = Return([x, count])
-    arms[1].exit = Return([one, count])
-    arms[2].exit = Raise("ValueError", "too many: {}", [count])
+    more, other, bad = Block(entry, name="more"), Block(entry, name="other"), Block(entry, name="bad")
+    zero, one, first, second = (Value(kind, entry) for kind in (INT, INT, BOOL, BOOL))
+    entry.nodes = [HostNode("const", [], [zero], {"value": 0}), HostNode("const", [], [one], {"value": 1}),
+                   HostNode("int.eq", [count, zero], [first]), HostNode("int.eq", [count, one], [second])]
+    ones = constant(torch.ones(2))
+    entry.exit = Branch(first, Edge(other), Edge(more))
+    more.exit = Branch(second, Edge(other), Edge(bad))
+    other.exit = Return([ones, count])
+    bad.exit = Raise("ValueError", "too many: {}", [count])
     builder = TextBuilder()
     graph = Graph(entry, [x], ["x"], states=[("count", count)], output_names=["y"], output_states=["count"])
     lower_graph(graph, builder, initials={"count": 3})
@@ -165,7 +168,7 @@ def test_states_switches_and_raises():
         "state @count: int = 3" in text
         and "func @main(%x: f32[2], %count: int state @count) -> (%y: f32[2], int state @count)" in text
     )
-    assert "switch %count, [0: ^zero, 1: ^other], ^bad" in text and 'raise "ValueError" "too many: {}" %count' in text
+    assert ", ^other, ^bad" in text and 'raise "ValueError" "too many: {}" %count' in text
     assert text.count("const f32[2] [1.0,1.0]") == 1
 
 

@@ -581,7 +581,6 @@ class Outputs:
         m.graph.output_names = (["variant"] if len(self.variants) > 1 else []) + self._names(numbers, len(plan.types)) + [
             f"{root.name}_after" for root in self.written_inputs] + [f"{root.name}_before" for root in replaced]
         m.graph.output_states = state_names
-        self.slot_types = plan.types
 
     def _names(self, numbers: list[int], count: int) -> list[str]:
         """What goes into an attribute has its name where nothing else is in its slot."""

@@ -46,7 +46,6 @@ class Inputs:
         self.argument_names = names
         self.args = tuple(self._enter(a, names[k]) for k, a in enumerate(args))
         self.kwargs = {k: self._enter(v, k) for k, v in kwargs.items()}
-        self.arity = len(args), tuple(kwargs)
         self.given = self.args, self.kwargs
         self._declare_states()
 

@@ -24,7 +24,6 @@ from .program import (
     Raise,
     Return,
     ScalarType,
-    Switch,
     TensorType,
     Value,
 )
@@ -128,12 +127,9 @@ def run_graph(graph: Graph, inputs: list, steps: int = 100_000, decide: Any = No
 def _taken(block: Any, exit: Any, env: dict, decide: Any):
     if isinstance(exit, Goto):
         return exit.edge
-    if isinstance(exit, Branch):
-        truth = bool(look(env, exit.condition))
-        return exit.if_true if (truth if decide is None else decide(block, truth)) else exit.if_false
-    assert isinstance(exit, Switch)
-    chosen = dict(zip(exit.cases, exit.targets))
-    return chosen.get(look(env, exit.selector), exit.otherwise)
+    assert isinstance(exit, Branch)
+    truth = bool(look(env, exit.condition))
+    return exit.if_true if (truth if decide is None else decide(block, truth)) else exit.if_false
 
 
 _BINARY = {

@@ -36,12 +36,7 @@ class ListType:
     element: "Type"
 
 
-@dataclass(frozen=True)
-class OptionalType:
-    element: "Type"
-
-
-Type = TensorType | ScalarType | ListType | OptionalType
+Type = TensorType | ScalarType | ListType
 BOOL, INT, FLOAT = ScalarType("bool"), ScalarType("int"), ScalarType("float")
 
 _ids = itertools.count()
@@ -111,14 +106,6 @@ class Branch:
 
 
 @dataclass(eq=False)
-class Switch:
-    selector: Value
-    cases: list[int]
-    targets: list[Edge]
-    otherwise: Edge
-
-
-@dataclass(eq=False)
 class Return:
     values: list[Value]
 
@@ -137,7 +124,7 @@ class Block:
         self.id = next(_ids)
         self.params: list[Value] = []
         self.nodes: list[AtenNode | HostNode] = []
-        self.exit: Goto | Branch | Switch | Return | Raise | None = None
+        self.exit: Goto | Branch | Return | Raise | None = None
         self.exit_span: Span | None = None
         self.span = span
         self.loop_limit = 0
@@ -201,7 +188,6 @@ class Graph:
     states: list[tuple[str, Value]] = field(default_factory=list)  # (name, input value)
     output_names: list[str] = field(default_factory=list)
     output_states: list[str] = field(default_factory=list)  # state names of the trailing results
-    symbols: dict[str, tuple[int, int]] = field(default_factory=dict)  # name -> (min, max)
 
     def reachable_blocks(self) -> list[Block]:
         """In reverse postorder from the entry."""
@@ -225,8 +211,6 @@ def successors(block: Block) -> list[Edge]:
             return [edge]
         case Branch(_, a, b):
             return [a, b]
-        case Switch(_, _, targets, otherwise):
-            return [*targets, otherwise]
     return []
 
 

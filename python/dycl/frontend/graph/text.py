@@ -18,7 +18,6 @@ from .program import (
     Raise,
     Return,
     ScalarType,
-    Switch,
     TensorType,
     Type,
     Value,
@@ -31,8 +30,7 @@ def op_name(target: Any) -> str:
 
 def graph_to_text(graph: Graph) -> str:
     """The graph before lowering, for people."""
-    lines = [f"symbol {name} in [{low}, {high}]" for name, (low, high) in graph.symbols.items()]
-    lines.append(f"graph({', '.join(map(repr, graph.inputs))})")
+    lines = [f"graph({', '.join(map(repr, graph.inputs))})"]
     for block in graph.reachable_blocks():
         lines.append(f"{block!r}({', '.join(map(repr, block.params))}):")
         lines += [f"  {_node_text(node)}" for node in block.nodes]
@@ -81,9 +79,6 @@ def _exit_text(block: Block) -> str:
             return f"goto {edge(e)}"
         case Branch(condition, a, b):
             return f"branch {_brief(condition)}, {edge(a)}, {edge(b)}"
-        case Switch(selector, cases, targets, otherwise):
-            inner = ", ".join(f"{c}: {edge(e)}" for c, e in zip(cases, targets))
-            return f"switch {_brief(selector)}, [{inner}], {edge(otherwise)}"
         case Return(values):
             return f"return {', '.join(map(_brief, values))}"
         case Raise(kind, message, args):

@@ -18,7 +18,6 @@ from ..graph.program import (
     HostNode,
     Raise,
     Return,
-    Switch,
     TensorType,
     Value,
     inputs_of,
@@ -149,8 +148,6 @@ def drop_dead_nodes(graph: Graph) -> set[int]:
         match block.exit:
             case Branch(condition, _, _):
                 used.add(condition.id)
-            case Switch(selector, _, _, _):
-                used.add(selector.id)
             case Return(values):
                 used.update(v.id for v in values)
             case Raise(_, _, args):

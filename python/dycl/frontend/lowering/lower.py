@@ -26,11 +26,9 @@ from ..graph.program import (
     Graph,
     HostNode,
     ListType,
-    OptionalType,
     Raise,
     Return,
     ScalarType,
-    Switch,
     TensorType,
     Type,
     Value,
@@ -53,7 +51,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 
 
 def type_to_text(type: Type) -> str:
-    """As docs/ir.md writes types: f32[2,N,?], int, list<f32[3]>, optional<bool>."""
+    """As docs/ir.md writes types: f32[2,N,?], int, list<f32[3]>."""
     match type:
         case TensorType(dtype, shape):
             return type_text(dtype, shape)
@@ -61,8 +59,6 @@ def type_to_text(type: Type) -> str:
             return kind
         case ListType(element):
             return f"list<{type_to_text(element)}>"
-        case OptionalType(element):
-            return f"optional<{type_to_text(element)}>"
     raise TypeError(f"not a type of the graph: {type!r}")
 
 
@@ -105,8 +101,6 @@ class _Lowering:
         self.local: dict[Any, int] = {}  # constants and converted scalars already in it
 
     def run(self) -> None:
-        for name, (low, high) in self.graph.symbols.items():
-            self.builder.add_symbol(name, low, high)
         self.signature()
         blocks = self.graph.reachable_blocks()
         self.declare(blocks)
@@ -208,8 +202,6 @@ class _Lowering:
                 function.goto(b, *self.edge(edge))
             case Branch(condition, if_true, if_false):
                 function.branch(b, self.value(condition), *self.edge(if_true), *self.edge(if_false))
-            case Switch(selector, cases, targets, otherwise):
-                function.switch(b, self.value(selector), cases, [self.edge(e) for e in targets], self.edge(otherwise))
             case Return(values):
                 function.return_(b, [self.value(v) for v in values])
             case Raise(kind, message, args):
@@ -355,8 +347,6 @@ def join_types(a: Type, b: Type) -> Type:
             return TensorType(a.dtype, tuple(x if x == y else None for x, y in zip(a.shape, b.shape)))
         case ListType(), ListType():
             return ListType(join_types(a.element, b.element))
-        case OptionalType(), OptionalType():
-            return OptionalType(join_types(a.element, b.element))
     raise ValueError(f"results of types {type_to_text(a)} and {type_to_text(b)} in one place")
 
 

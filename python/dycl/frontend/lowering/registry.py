@@ -64,10 +64,6 @@ def dim_value(t: Tape, x: Sym, axis: int) -> int | Sym:
     return d if isinstance(d, int) else t.op("Shape", x, start=axis, end=axis + 1)
 
 
-def shape_of(t: Tape, x: Sym) -> Sym:
-    return t.op("Shape", x)
-
-
 def squeeze(t: Tape, x: Sym, axes: list[int]) -> Sym:
     return t.op("Squeeze", x, t.ints(axes)) if axes else x
 

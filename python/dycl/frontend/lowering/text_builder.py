@@ -140,10 +140,6 @@ class TextFunction:
             f"branch %{self.names[condition]}, {self._edge(if_true, true_args)}, {self._edge(if_false, false_args)}"
         )
 
-    def switch(self, block: int, selector: int, cases, targets, otherwise) -> None:
-        inner = ", ".join(f"{c}: {self._edge(*t)}" for c, t in zip(cases, targets))
-        self.blocks[block][2].append(f"switch %{self.names[selector]}, [{inner}], {self._edge(*otherwise)}")
-
     def return_(self, block: int, values) -> None:
         self.blocks[block][2].append(" ".join(["return", ", ".join(f"%{self.names[v]}" for v in values)]).strip())
 

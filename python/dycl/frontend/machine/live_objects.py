@@ -69,7 +69,7 @@ def _follow(m: Any, x: Any, work: list) -> None:
         work.extend(v for k, v in enumerate(x.locals) if x.info.is_live(x.pc, k))
         work.extend(x.stack)
         work.extend(x.handled)
-        work.extend((x.result, x.generator, x.on_return, x.yield_to, x.extra, x.function, x.kw_names))
+        work.extend((x.result, x.generator, x.on_return, x.extra, x.function, x.kw_names))
     elif isinstance(x, torch.Tensor):
         info = getattr(x, "_dycl", None)
         if info is not None:

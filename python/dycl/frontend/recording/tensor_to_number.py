@@ -39,8 +39,6 @@ class Exits:
         """The real contents if they are known while capturing; the read is noted."""
         return self.static_value(self.value_of(tensor))
 
-    static_tensor = static
-
     def extent(self, tensor: torch.Tensor, axis: int) -> Any:
         """The size of a dim: a plain int or an RtInt."""
         size = (tensor if hasattr(tensor, "_dycl") else self.lift(tensor)).shape[axis]

@@ -25,4 +25,3 @@ class Assumptions:
         self.keep_layout = False  # states whose tensors lie in memory differently stay apart: the program asks
         self.run_time_arrays: set = set()  # instructions whose numpy arrays get contents of run time (state/numpy_memory.py)
         self.open_axes: dict = {}  # key of a tensor state -> the axes whose extents change from call to call
-        self.restarts = 0

@@ -47,7 +47,7 @@ class Frame:
     """
 
     __slots__ = ("info", "pc", "locals", "stack", "globals", "builtins", "function", "on_return", "iterations",
-                 "handled", "kw_names", "result", "generator", "yield_to", "hidden", "loops", "extra", "decided")
+                 "handled", "kw_names", "result", "generator", "hidden", "loops", "extra", "decided")
 
     def __init__(self, info: CodeInfo, function: types.FunctionType, locals_: list):
         self.info = info
@@ -63,7 +63,6 @@ class Frame:
         self.kw_names: tuple = ()
         self.result: tuple | None = None  # (value,): what the call gives, whatever the frame returns (__init__)
         self.generator: Any = None  # the MGenerator this frame belongs to
-        self.yield_to: Callable | None = None  # where a yielded value goes; None: the caller's stack
         self.hidden = False  # a frame of our own shims: skipped in diagnostics
         self.loops: dict[int, Any] = {}  # header -> LoopEntry of the activation we are in
         self.extra: Any = None
@@ -117,7 +116,7 @@ _state_ids = itertools.count()
 
 
 class State:
-    __slots__ = ("id", "frames", "overlay", "block", "known", "prefix", "lineage", "finished", "decided", "fresh", "stored", "tag",
+    __slots__ = ("id", "frames", "overlay", "block", "known", "prefix", "lineage", "finished", "decided", "stored", "tag",
                  "since", "ranges")
 
     def __init__(self, frames: list[Frame], overlay: Overlay, block: Block):
@@ -134,7 +133,6 @@ class State:
         self.finished: Any = None  # (kind, payload) when the program ended here
         self.stored: frozenset = frozenset()  # (id, name) of attributes of outside objects written on this path
         self.decided = 0
-        self.fresh = True  # just merged: do not try to merge again before a step is made
 
     @property
     def frame(self) -> Frame:
