@@ -11,7 +11,7 @@ help:
 	@echo 'make test-emit      500 generated programs and the zoo: emitted C++ against the walker, emitted ONNX against the interpreter; goes on where it was stopped'
 	@echo 'make install        runtime, plug-ins, tools and headers into PREFIX (default /usr/local)'
 	@echo 'make wheel          a wheel with compiler and runtime in build/dist, tried in an environment of its own'
-	@echo 'make fuzz-capture   20,000 generated Python programs: eager against compiled'
+	@echo 'make fuzz-capture   20,000 generated Python programs: eager against compiled; goes on where it was stopped'
 	@echo 'make bench          the measurements of bench/'
 	@echo 'make paper          the evaluation of the paper on this machine: docs/paper.md; QUICK=1: within 5 minutes'
 	@echo 'make bench-backends ort, openvino, tvm and auto on the zoo: bench/results/backends.md; goes on where it was stopped'
@@ -44,7 +44,7 @@ wheel: setup
 	@.venv/bin/python scripts/wheel.py
 
 fuzz-capture: setup
-	@.venv/bin/python -m tests.frontend.generated --count 20000 --seed 1 --mixed --jobs $$(nproc)
+	@.venv/bin/python -m tests.frontend.generated --count 20000 --seed 1 --mixed --jobs $$(nproc) --log build/generated.jsonl
 
 paper: setup
 	@.venv/bin/python bench/paper.py $(if $(QUICK),--quick) $(ARGS)

@@ -4,15 +4,17 @@
 Runs programs `seed`, `seed+1`, ... in worker processes, prints failures as they come and a summary at
 the end. Exit status 1 if any program mismatched, crashed or was too slow. Refusals are counted by class and
 are not failures, nor are programs in which the last bit of a rounded number decides (rounding.py). With --log,
-results are appended to a file of JSON lines and a later run with the same log skips the seeds it holds. A worker that dies (a crash in native code) is a failure of the program it
-was running; the others go on.
+results are appended to a file of JSON lines, and a later run with the same log and the same code skips the seeds that
+it holds. A worker that dies (a crash in native code) is a failure of the program it was running; the others go on.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import dataclasses
+import hashlib
 import json
 import os
 import subprocess
@@ -30,17 +32,20 @@ def main(argv: list[str] | None = None) -> int:
         return worker(args)
     if args.show:
         return show(args)
-    done = read_log(args.log)
+    code = version()
+    done = read_log(args.log, code)
     wanted = seeds_of(args)
     seeds = [s for s in wanted if s not in done]
     results = [done[s] for s in wanted if s in done]
     start = time.time()
     failures = 0
+    if done:
+        print(f"{len(results)} programs were run before", flush=True)
     log = open(args.log, "a") if args.log else None
     for result in run_all(seeds, args):
         results.append(result)
         if log:
-            log.write(json.dumps(result) + "\n")
+            log.write(json.dumps(result | {"code": code}) + "\n")
             log.flush()
         if result["status"] in FAILURES:
             failures += 1
@@ -179,10 +184,25 @@ def run_all(seeds, args):
                     start()
 
 
-def read_log(path) -> dict[int, dict]:
+def version() -> str:
+    """Of the compiler and of the generator: a result counts as long as both are the same."""
+    text = hashlib.sha256()
+    for folder in ("python/dycl", "tests/frontend/generated"):
+        for file in sorted((root() / folder).rglob("*.py")) + sorted((root() / folder).glob("*.so")):
+            text.update(str(file.relative_to(root())).encode() + file.read_bytes())
+    return text.hexdigest()[:16]
+
+
+def read_log(path, code: str) -> dict[int, dict]:
     if not path or not path.exists():
         return {}
-    return {r["seed"]: r for r in map(json.loads, path.read_text().splitlines())}
+    found = {}
+    for line in path.read_text().splitlines():
+        with contextlib.suppress(ValueError):  # a line that was cut off as the run was stopped
+            result = json.loads(line)
+            if result.get("code") == code:
+                found[result["seed"]] = result
+    return found
 
 
 def counts(results) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.frontend.generated import __main__ as generated
 from tests.frontend.generated import rounding
 from tests.frontend.generated.execute import load
 
@@ -31,6 +32,15 @@ def test_generated_programs(tmp_path):
     assert not bad, done.stdout[-6000:]
     assert counts.get("equal", 0) >= 0.9 * COUNT, counts
     assert counts.get("slow", 0) <= 0.02 * COUNT, counts
+
+
+def test_a_log_counts_for_the_code_that_it_was_made_with(tmp_path):
+    log = tmp_path / "log.jsonl"
+    entry = {"seed": 7, "status": "equal", "kind": "", "detail": "", "paths": 1, "calls": 1, "seconds": {}}
+    log.write_text("".join(json.dumps(entry | {"seed": seed, "code": code}) + "\n" for seed, code in ((7, "this"), (8, "another"))) + '{"seed": 9, "code": "th')
+    assert generated.read_log(log, "this").keys() == {7}
+    assert generated.read_log(tmp_path / "none", "this") == {}
+    assert generated.version() == generated.version() != ""
 
 
 ROUNDED = ["torch.softmax(x, 0).sum() > 1.0", "(x / 3).sum() * 3 >= x.sum()", "torch.floor(x.exp().log()[0]) > 1"]
