@@ -8,6 +8,11 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
+from torch.fx.experimental.sym_node import SymNode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from dycl.frontend import torch_internals
 
 ROOT = Path(__file__).resolve().parents[2] / "python" / "dycl"
 
@@ -16,8 +21,8 @@ _VALUES = ("graph", "values", "polyfills", "source", "diagnostics", "torch_inter
 _SEMANTICS = (*_VALUES, "state", "recording", "semantics")
 LAYERS = {  # package or file -> what it may import
     **dict.fromkeys((*LEAVES, "source", "options", "torch_internals"), ()),
-    "calling": LEAVES,
-    "runtime": LEAVES,
+    "calling": (*LEAVES, "runtime"),
+    "runtime": ("errors", "native"),
     "diagnostics": ("source", "errors"),
     "graph": ("source", "diagnostics", "torch_internals", *LEAVES),
     "values": ("source", "diagnostics", "graph", *LEAVES),
@@ -169,17 +174,49 @@ def test_imports_stand_at_the_top():
     assert not wrong, "\n".join(wrong)
 
 
-_PRIVATE = re.compile(r"\btorch\.(?:\w+\.)*_[a-zA-Z]\w*|^from torch[\w.]* import .*\b_[a-z]\w*", re.MULTILINE)
+_PRIVATE = re.compile(r"\btorch\.(?:\w+\.)*_[a-zA-Z]\w*")
 
 
 def private_names(source: str) -> list[str]:
-    return _PRIVATE.findall(source)
+    imported = [f"{node.module}.{a.name}" for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom) and node.module
+                for a in node.names if node.module.split(".")[0] == "torch" and a.name.startswith("_")]
+    return _PRIVATE.findall(source) + imported
 
 
 def test_private_names_of_torch_are_in_one_file():
     wrong = [f"{p.relative_to(ROOT)}: {names}" for p in sorted(ROOT.rglob("*.py"))
              if (names := private_names(p.read_text())) and p.name != "torch_internals.py"]
     assert not wrong, "\n".join(wrong)
+
+
+def private_attributes() -> set[str]:
+    """Of the classes of torch whose objects the front end works on."""
+    of_classes = (torch.Tensor, torch.nn.Module, torch.SymInt, torch_internals.FakeTensor, torch_internals.FakeTensorMode,
+                  torch_internals.OpOverload, torch_internals.OpOverloadPacket, ShapeEnv, SymNode)
+    of_objects = (torch.nn.Module(), torch.ops.aten.add.Tensor, torch.zeros(1).untyped_storage())
+    found = {name for owner in of_classes for name in dir(owner)} | {name for x in of_objects for name in dir(x)}
+    return {name for name in found if re.match("_[a-z]", name)}
+
+
+def attributes_used(source: str, private: set[str]) -> set[str]:
+    """Private attributes that the code reads, sets or overrides; of modules also by a string, as keys of their __dict__."""
+    tree = ast.parse(source)
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+            and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))}
+    used |= {node.name for cls in ast.walk(tree) if isinstance(cls, ast.ClassDef) and cls.bases
+             for node in cls.body if isinstance(node, ast.FunctionDef) and node.name in vars(ShapeEnv)}
+    used |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value in vars(torch.nn.Module())}
+    return used & private
+
+
+def test_private_attributes_of_torch_are_listed():
+    private = private_attributes()
+    used = set().union(*(attributes_used(p.read_text(), private) for p in ROOT.rglob("*.py") if p.name != "torch_internals.py"))
+    by_name = {"_grad", "_typed_storage"}  # among names that are refused or answered
+    assert used - torch_internals.ATTRIBUTES.keys() == set(), "not in torch_internals.ATTRIBUTES"
+    assert torch_internals.ATTRIBUTES.keys() - used - by_name == set(), "in torch_internals.ATTRIBUTES, but not used"
+    assert torch_internals.ATTRIBUTES.keys() - private == set(), "this torch has it no more"
+    assert attributes_used("x._base\nself._modules\n'_buffers'", private) == {"_base", "_buffers"}
 
 
 def test_the_machine_is_imported_by_capture_alone():
@@ -201,5 +238,5 @@ def test_the_walk_finds_imports_out_of_place(source, in_function, below_code):
 
 def test_the_search_finds_cycles_and_private_names():
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
-    assert private_names("x = torch.fx._config\n") and private_names("from torch.utils import _pytree\n")
+    assert private_names("x = torch.fx._config\n") and private_names("from torch.utils import (\n    data,\n    _pytree,\n)\n")
     assert not private_names("torch.nn.functional.relu(torch_internals.check)\n")

@@ -71,6 +71,39 @@ without_dispatch = torch._C._DisableTorchDispatch  # an op on a fake tensor's ow
 make_subclass = torch.Tensor._make_subclass  # a fake tensor of a known shape, without running shape inference
 forbid_data_pointer = torch._C._set_throw_on_mutable_data_ptr  # as FakeTensor's own constructor does
 
+# Private attributes of torch's objects that the front end reads, sets or overrides, wherever it does. tests/frontend/test_layers.py
+# checks that these are all, and that this torch has them.
+ATTRIBUTES = {
+    # of tensors
+    "_base": "the tensor that a view looks into",
+    "_cdata": "the identity of a storage",
+    "_grad": "where a parameter's gradient is kept",
+    "_is_view": "whether it looks into another tensor",
+    "_typed_storage": "gives memory away: refused",
+    "_has_symbolic_sizes_strides": "of a fake tensor: whether an extent is known only at run time",
+    # of ops
+    "_schema": "names, kinds and aliasing of an op's arguments",
+    # of modules
+    "_backward_hooks": "a module with them does more than forward",
+    "_backward_pre_hooks": "likewise",
+    "_buffers": "where a module keeps its buffers",
+    "_forward_hooks": "run after forward",
+    "_forward_hooks_always_called": "likewise, exceptions or not",
+    "_forward_hooks_with_kwargs": "likewise",
+    "_forward_pre_hooks": "run before forward",
+    "_forward_pre_hooks_with_kwargs": "likewise",
+    "_modules": "where a module keeps its modules",
+    "_non_persistent_buffers_set": "a buffer that is assigned may leave it",
+    "_parameters": "where a module keeps its parameters",
+    # of a ShapeEnv, for extents known only at run time
+    "_constrain_range_for_size": "an extent is not negative",
+    "_get_stack_summary": "overridden: no stack for each guard",
+    "_log_create_unbacked_symbol": "overridden: no log",
+    "_maybe_evaluate_static": "what it knows of an expression",
+    "_maybe_guard_rel": "a fact that simplifies later expressions",
+    "_update_version_counter": "what it has cached is stale",
+}
+
 
 def global_forward_hooks() -> tuple[dict, dict]:
     """Hooks of all modules: before forward, after it."""
