@@ -161,11 +161,11 @@ std::filesystem::path module_folder() {
 }
 
 // Python functions for `host_call`: arguments as tensors of `framework`, results by their types.
-runtime::HostFunction import_host_function(nb::object function) {
-  return [function = share(std::move(function))](std::span<const runtime::Value> arguments,
+runtime::HostFunction import_host_function(nb::object function, const std::string& framework) {
+  return [function = share(std::move(function)), framework](std::span<const runtime::Value> arguments,
                                                  std::span<runtime::Value> results) -> Result<void> {
     nb::gil_scoped_acquire gil;
-    return call_host_function(*function, arguments, results);
+    return call_host_function(*function, arguments, results, framework);
   };
 }
 
@@ -173,7 +173,7 @@ std::shared_ptr<const runtime::Program> load(
     const std::filesystem::path& path, int threads, int spinning, bool verify_weights, bool portable_only,
     const std::vector<std::filesystem::path>& plugin_folders,
     const std::map<std::string, std::map<std::string, std::string>>& engine_options, nb::dict host_functions,
-    nb::object notice) {
+    const std::string& host_framework, nb::object notice) {
   runtime::LoadOptions options;
   options.threads = threads;
   options.spinning = spinning;
@@ -184,7 +184,7 @@ std::shared_ptr<const runtime::Program> load(
   options.engine_options = engine_options;
   for (auto [name, function] : host_functions) {
     const auto text = nb::cast<std::string>(name);
-    options.host_functions[text] = import_host_function(nb::borrow(function));
+    options.host_functions[text] = import_host_function(nb::borrow(function), host_framework);
   }
   if (!notice.is_none())
     options.notice = [notice = share(notice)](std::string_view text) {
@@ -205,7 +205,8 @@ void bind_program(nb::module_& module) {
                nb::arg("verify_weights") = false, nb::arg("portable_only") = false,
                nb::arg("plugin_folders") = std::vector<std::filesystem::path>(),
                nb::arg("engine_options") = std::map<std::string, std::map<std::string, std::string>>(),
-               nb::arg("host_functions") = nb::dict(), nb::arg("notice") = nb::none());
+               nb::arg("host_functions") = nb::dict(), nb::arg("host_framework") = "torch",
+               nb::arg("notice") = nb::none());
   c.def_prop_ro(
       "inputs", [](const Program& p) { return export_ports(p.inputs()); }, "[(name, type)]");
   c.def_prop_ro("outputs", [](const Program& p) { return export_ports(p.outputs()); });

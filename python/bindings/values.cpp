@@ -86,9 +86,9 @@ nb::list export_values(std::span<const runtime::Value> values, const std::string
 }
 
 Result<void> call_host_function(nb::handle function, std::span<const runtime::Value> arguments,
-                                std::span<runtime::Value> results) {
+                                std::span<runtime::Value> results, const std::string& framework) {
   try {
-    const nb::object returned = function(*nb::tuple(export_values(arguments, "torch")));
+    const nb::object returned = function(*nb::tuple(export_values(arguments, framework)));
     const bool several = PyTuple_Check(returned.ptr()) || PyList_Check(returned.ptr());
     nb::sequence items = several ? nb::cast<nb::sequence>(returned) : nb::cast<nb::sequence>(nb::make_tuple(returned));
     host_results = std::make_unique<ImportedValues>(items, std::vector<runtime::Port>{});

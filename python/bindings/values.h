@@ -45,6 +45,6 @@ nanobind::list export_values(std::span<const runtime::Value> values, const std::
 std::exception_ptr take_host_failure();
 
 Result<void> call_host_function(nanobind::handle function, std::span<const runtime::Value> arguments,
-                                std::span<runtime::Value> results);
+                                std::span<runtime::Value> results, const std::string& framework);
 
 }  // namespace dycl::bindings

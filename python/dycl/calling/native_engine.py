@@ -12,7 +12,6 @@ import re
 import shutil
 import sys
 import tempfile
-import threading
 import weakref
 from typing import Any, Callable
 
@@ -20,6 +19,7 @@ import torch
 
 from ..errors import CompileError
 from ..native import native
+from ..runtime import Runs, as_compile_error
 from . import host_functions
 from .exceptions import Raised
 
@@ -35,9 +35,7 @@ class NativeEngine:
 
     def __init__(self, path: str, program: Any, folder: str | None):
         self.path, self.program = path, program
-        self._local = threading.local()  # a Run per thread, unless the Run keeps the program's states
-        self._first = self._new_run()
-        self._busy = threading.Lock()
+        self._runs = Runs(program)
         self.builder: Any = None  # the program before the passes, if it was compiled here
         self.order: list[int] = []  # the program's states, by their position among the interface's
         self.back: list[int] = []
@@ -45,15 +43,10 @@ class NativeEngine:
         if folder is not None:
             weakref.finalize(self, shutil.rmtree, folder, True)
 
-    def _new_run(self) -> Any:
-        run = self._local.run = native().Run(self.program)
-        run.set_print(_print)
-        return run
-
     @property
     def run_(self) -> Any:
         """This thread's Run."""
-        return getattr(self._local, "run", None) or self._new_run()
+        return self._runs.own
 
     @classmethod
     def compile(cls, builder: Any, backend: str, threads: int, say: Callable,
@@ -71,7 +64,7 @@ class NativeEngine:
         except BaseException as error:
             shutil.rmtree(folder, True)
             if isinstance(error, native().CompileError):
-                raise _as_compile_error(error, kind="engine") from None
+                raise as_compile_error(error, kind="engine") from None
             raise
 
     @classmethod
@@ -80,16 +73,14 @@ class NativeEngine:
         try:
             return cls(path, native().Program.load(path, threads=threads, host_functions=table), None)
         except native().CompileError as error:
-            raise _as_compile_error(error, kind="package") from None
+            raise as_compile_error(error, kind="package") from None
 
     def run(self, inputs: list, states: list, exceptions: dict, leave: Callable = lambda *_: None) -> tuple[list, list]:
         """`leave(kept, new states)` is told what the program had written when it raised, before the exception goes out."""
         try:
-            if states is None and self.program.states:
-                with self._busy:  # one Run keeps the states: its callers take turns
-                    return self._first.run(inputs), []
             if states is None:
-                return self.run_.run(inputs), []
+                with self._runs.keeping_states() as run:
+                    return run.run(inputs), []
             outputs, after = self.run_.run(inputs, [states[k] for k in self.order])
             return outputs, [after[k] for k in self.back]
         except native().RunError as error:
@@ -138,15 +129,6 @@ class NativeEngine:
 def _source_texts(builder: Any) -> dict[str, str]:
     """The files that spans name; the package keeps the lines they mention, for errors and emitted source."""
     return {name: "".join(linecache.getlines(name)) for name in builder.sources}
-
-
-def _as_compile_error(error: Any, kind: str) -> CompileError:
-    """An error of the C++ side as the class that callers of dycl know."""
-    return CompileError(str(error), message=getattr(error, "message", ""), help=getattr(error, "help", ""), kind=kind)
-
-
-def _print(text: str) -> None:
-    print(text, end="", flush=False)
 
 
 _OF_TORCH = {"_LinAlgError": torch.linalg.LinAlgError}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packages run with numpy alone: neither torch nor the compiler is imported.
+
+    program = dycl.runtime.load("gate.dycl")
+    program(x)                              # {"out0": array(...), "out1": 4}
+
+Arguments are arrays and numbers, in the order of `program.inputs` or by their names. Results come by the names of `program.outputs`,
+flat: `dycl.load` gives the objects that the model would have returned.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import threading
+from typing import Any, Callable, Iterator
+
+import numpy as np
+
+from .errors import CompileError, InputError
+from .native import native
+
+RunError = native().RunError  # an execution that failed: the program raised, or an engine did
+
+_KINDS_OF_INPUTS = ("invalid_input",)
+
+
+def load(path: str | os.PathLike, *, threads: int = 0,
+         host_functions: dict[str, Callable[..., Any]] | None = None) -> "Program":
+    """A saved program. `host_functions`: by name, functions of numpy arrays and numbers that the program calls."""
+    try:
+        functions = {name: _of_numbers(function) for name, function in (host_functions or {}).items()}
+        loaded = native().Program.load(os.fspath(path), threads=threads, host_functions=functions, host_framework="numpy")
+    except native().CompileError as error:
+        raise as_compile_error(error, kind="package") from None
+    return Program(loaded)
+
+
+class Runs:
+    """Who executes a program. Each thread has a Run of its own; a program that keeps states between calls has one Run for all, who
+    take turns."""
+
+    def __init__(self, program: Any):
+        self._program = program
+        self._of_thread = threading.local()
+        self.first = self._new()  # keeps the states
+        self._busy = threading.Lock()
+
+    def _new(self) -> Any:
+        run = self._of_thread.run = native().Run(self._program)
+        run.set_print(_print)
+        return run
+
+    @property
+    def own(self) -> Any:
+        """This thread's Run."""
+        return getattr(self._of_thread, "run", None) or self._new()
+
+    @contextlib.contextmanager
+    def keeping_states(self) -> Iterator[Any]:
+        if not self._program.states:
+            yield self.own
+            return
+        with self._busy:
+            yield self.first
+
+
+class Program:
+    """A loaded package. Threads may call one at the same time; one that keeps states between calls answers them in turn."""
+
+    def __init__(self, loaded: Any):
+        self._program = loaded
+        self._runs = Runs(loaded)
+        self._names = [name for name, _ in loaded.inputs]
+
+    @property
+    def inputs(self) -> list[tuple[str, str]]:
+        """(name, type) of each, types as docs/ir.md writes them."""
+        return self._program.inputs
+
+    @property
+    def outputs(self) -> list[tuple[str, str]]:
+        return self._program.outputs
+
+    @property
+    def states(self) -> list[tuple[str, str]]:
+        """What the program keeps between calls."""
+        return self._program.states
+
+    def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        arguments = [_array(x) for x in self._in_order(args, kwargs)]
+        try:
+            with self._runs.keeping_states() as run:
+                results = run.run(arguments, framework="numpy")
+        except RunError as error:
+            if error.kind in _KINDS_OF_INPUTS:
+                raise InputError(str(error)) from None
+            raise
+        return dict(zip((name for name, _ in self.outputs), results))
+
+    def __repr__(self) -> str:
+        def ports(of: list) -> str:
+            return ", ".join(f"{name}: {kind}" for name, kind in of)
+        return f"Program({ports(self.inputs)}) -> ({ports(self.outputs)})"
+
+    def state(self, name: str) -> Any:
+        with self._runs.keeping_states() as run:
+            return run.state(name, framework="numpy")
+
+    def set_state(self, name: str, value: Any) -> None:
+        with self._runs.keeping_states() as run:
+            run.set_state(name, _array(value))
+
+    def reset_states(self) -> None:
+        """As they were when the model was compiled."""
+        with self._runs.keeping_states() as run:
+            run.reset_states()
+
+    def _in_order(self, args: tuple, kwargs: dict[str, Any]) -> list:
+        unknown = [name for name in kwargs if name not in self._names[len(args):]]
+        if unknown or len(args) + len(kwargs) != len(self._names):
+            raise InputError(f"the program takes {', '.join(self._names) or 'nothing'}; given {len(args)} by place"
+                             + (f" and {', '.join(kwargs)} by name" if kwargs else ""))
+        return [*args, *(kwargs[name] for name in self._names[len(args):])]
+
+
+def as_compile_error(error: Any, kind: str) -> CompileError:
+    """An error of the C++ side as the class that callers of dycl know."""
+    return CompileError(str(error), message=getattr(error, "message", ""), help=getattr(error, "help", ""), kind=kind)
+
+
+def _of_numbers(function: Callable) -> Callable:
+    """A host function whose numpy numbers are plain ones."""
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        returned = function(*args)
+        several = isinstance(returned, (tuple, list))
+        return () if returned is None else tuple(map(_array, returned)) if several else _array(returned)
+    return call
+
+
+def _array(x: Any) -> Any:
+    return x.item() if isinstance(x, np.generic) else x
+
+
+def _print(text: str) -> None:
+    print(text, end="", flush=False)
