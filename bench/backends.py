@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Back ends against each other on the zoo, and `auto` against the best of them: `make bench-backends`.
 
-    .venv/bin/python bench/backends.py [--models a,b] [--inputs N] [--seconds S] [--budget S] [--tune S] [--minutes M] [--fresh] [--report]
+    .venv/bin/python bench/backends.py [--models a,b] [--inputs N] [--seconds S] [--budget S] [--tune S] [--minutes M]
+        [--fresh] [--report]
 
-Each model is compiled by ort, openvino, tvm and auto (one thread; auto first, with an empty cache, so that its seconds are those of a
-first compilation). The packages then take turns on the same inputs in one process (bench/race), a copy of ort's among them: the
-A/A control. Ratios are paired within rounds, in processor time, with 95 % bounds over inputs and rounds. auto must not be slower than
-the best single back end by more than the control shows: the lower bound of auto/best must be below the upper bound of the control
-(at least 1.02). It is better where its upper bound is below all that the control shows.
+Each model is compiled by ort, openvino, tvm and auto (one thread; auto first, with an empty cache, so that its seconds
+are those of a first compilation). The packages then take turns on the same inputs in one process (bench/race), a copy
+of ort's among them: the A/A control. Ratios are paired within rounds, in processor time, with 95 % bounds over inputs
+and rounds. auto must not be slower than the best single back end by more than the control shows: the lower bound of
+auto/best must be below the upper bound of the control (at least 1.02).
+It is better where its upper bound is below all that the control shows.
 
-Nothing that was measured is lost: packages and inputs are kept in build/backends-work as soon as they are done, results in
-bench/results/backends.json and backends.md. The same command goes on where the last one was stopped; `--fresh` begins anew, all that is
-to be measured at once. After `--minutes` no further model is begun: the command names what is left and fails. Largest errors
-are those against ort's package; bench/backends_correct.py compares with eager.
+Nothing that was measured is lost: packages and inputs are kept in build/backends-work as soon as they are done, results
+in bench/results/backends.json and backends.md. The same command goes on where the last one was stopped; `--fresh`
+begins anew, all that is to be measured at once. After `--minutes` no further model is begun: the command names what is
+left and fails. Largest errors are those against ort's package; bench/backends_correct.py compares with eager.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ def main() -> int:
     p.add_argument("--budget", type=float, default=40.0, help="of auto")
     p.add_argument("--minutes", type=float, default=22.0, help="after which no further model is begun; 0: never")
     p.add_argument("--tune", type=float, default=0.0, help="seconds; then a package that TVM tuned races as well")
-    p.add_argument("--limit", type=float, default=120.0, help="seconds that one compilation may take; longer: not compiled")
+    p.add_argument("--limit", type=float, default=120.0,
+                   help="seconds that one compilation may take; longer: not compiled")
     p.add_argument("--fresh", action="store_true", help="forget earlier results")
     p.add_argument("--report", action="store_true", help="only write the table again")
     p.add_argument("--one", help=argparse.SUPPRESS)
@@ -71,13 +74,15 @@ def main() -> int:
         begun = time.time()
         for number, name in enumerate(names):
             if args.minutes and time.time() - begun > 60 * args.minutes:
-                print(f"[{number + 1}/{len(names)}] {name}: not begun, {args.minutes:g} minutes are over; the same command without --fresh goes on")
+                print(f"[{number + 1}/{len(names)}] {name}: not begun, {args.minutes:g} minutes are over; "
+                      "the same command without --fresh goes on")
                 continue
             run_one(store, name, f"[{number + 1}/{len(names)}]", args)
     (RESULTS / "backends.md").write_text(page(store.read()))
     known = store.read()["models"]
     failed = [n for n in names if "failed" in known.get(n, {"failed": "not measured"})]
-    print("wrote bench/results/backends.json and backends.md" + (f"; failed or not measured: {', '.join(failed)}" if failed else ""))
+    print("wrote bench/results/backends.json and backends.md"
+          + (f"; failed or not measured: {', '.join(failed)}" if failed else ""))
     print(judgement(known))
     return 1 if failed else 0
 
@@ -134,15 +139,19 @@ def measured(name: str, args: argparse.Namespace) -> dict:
     for seed in seeds:
         if seed not in partial.rows:
             order = ["ort", *[b for b in packages if b != "ort"]]
-            _, line = oracle.race(folder, [packages[b] for b in order], [folder / f"x{seed}.npz"], 1, args.seconds, oracle=False)
+            _, line = oracle.race(folder, [packages[b] for b in order], [folder / f"x{seed}.npz"], 1,
+                                  args.seconds, oracle=False)
             partial.add(seed, {"cpu": {r["name"]: r["cpu"] for r in line["racers"]}, "errors": line["errors"]})
     rows = [partial.rows[seed] for seed in seeds]
-    of = lambda a, b: stats.summary([stats.ratios(r["cpu"][str(packages[a])], r["cpu"][str(packages[b])]) for r in rows])
+    of = lambda a, b: stats.summary([stats.ratios(r["cpu"][str(packages[a])], r["cpu"][str(packages[b])])
+                                     for r in rows])
     ratios = {b: of(b, "ort") for b in packages if b not in ("ort", AGAIN)}
-    best = min(["ort", *[b for b in ratios if b not in ("auto", TUNED)]], key=lambda b: ratios[b]["ratio"] if b in ratios else 1.0)
+    best = min(["ort", *[b for b in ratios if b not in ("auto", TUNED)]],
+               key=lambda b: ratios[b]["ratio"] if b in ratios else 1.0)
     micros = {b: [sorted(r["cpu"][str(p)])[len(r["cpu"][str(p)]) // 2] for r in rows] for b, p in packages.items()}
     tuned = {"tuned": of(TUNED, "tvm")} if TUNED in packages and "tvm" in packages else {}
-    return {**tuned, "ratios": ratios, "best": best, "auto": of("auto", best), "control": of(AGAIN, "ort"), "compile": made, "micros": micros,
+    return {**tuned, "ratios": ratios, "best": best, "auto": of("auto", best), "control": of(AGAIN, "ort"),
+            "compile": made, "micros": micros,
             "largest_error": {b: max(r["errors"].get(str(p), 0) for r in rows) for b, p in packages.items()},
             "budget": args.budget, "measured_inputs": args.inputs}
 
@@ -164,8 +173,9 @@ def compiled(folder: Path, mark: list, args: argparse.Namespace) -> dict:
     for backend in order:  # tuned comes last: its records are in the cache then
         if backend in known:
             continue
-        command = [str(workload.BUILD / "bin" / "dycl"), "compile", str(folder / "program.dyir"), "--backend", "tvm" if backend == TUNED else backend, "--json",
-                   "-o", str(folder / f"{backend}.dycl"), "--threads", "1", "--budget", str(args.budget)]
+        command = [str(workload.BUILD / "bin" / "dycl"), "compile", str(folder / "program.dyir"), "--backend",
+                   "tvm" if backend == TUNED else backend, "--json", "-o", str(folder / f"{backend}.dycl"), "--threads",
+                   "1", "--budget", str(args.budget)]
         command += ["--tune", str(args.tune)] if backend == TUNED else []
         begun = time.perf_counter()
         try:
@@ -178,9 +188,11 @@ def compiled(folder: Path, mark: list, args: argparse.Namespace) -> dict:
             known[backend] = {"failed": failed}
         else:
             report = json.loads(done.stdout)
-            known[backend] = {"seconds": round(time.perf_counter() - begun, 2), "engines": report["engines"], "notices": report["notices"]}
+            known[backend] = {"seconds": round(time.perf_counter() - begun, 2), "engines": report["engines"],
+                              "notices": report["notices"]}
         file.write_text(json.dumps(known))
-        print(f"  {backend}: {known[backend].get('seconds', 'failed')} s, {known[backend].get('engines', known[backend].get('failed'))}", flush=True)
+        print(f"  {backend}: {known[backend].get('seconds', 'failed')} s, "
+              f"{known[backend].get('engines', known[backend].get('failed'))}", flush=True)
     if "failed" in known["ort"] or "failed" in known["auto"]:
         raise RuntimeError(json.dumps({b: known[b] for b in ("ort", "auto")}))
     return {b: known[b] for b in order}
@@ -199,13 +211,17 @@ def verdict(row: dict) -> str:
 
 def page(results: dict) -> str:
     machine = results["machine"]
-    told = lambda key: ", ".join(sorted({f"{row[key]:g}" for row in results["models"].values() if key in row}, key=float)) or "none"
+    told = lambda key: ", ".join(sorted({f"{row[key]:g}" for row in results["models"].values() if key in row},
+                                        key=float)) or "none"
     lines = ["# Back ends on the zoo", "",
-             f"`make bench-backends` on {machine['cpu']} ({machine['cores']} cores, load {machine['load']}), {machine['date']}. One thread,",
-             "processor time, interleaved; ratios with 95 % bounds. Best: the fastest single back end. A/A: ort's package against a copy of",
-             f"itself. `better` and `slower`: beyond the control. Inputs per model: {told('measured_inputs')}; seconds that auto might spend: "
-             f"{told('budget')}.", "",
-             "| model | openvino/ort | tvm/ort | best | auto/best | A/A | auto | auto's sub-DNNs | seconds to compile: ort, openvino, tvm, auto |",
+             f"`make bench-backends` on {machine['cpu']} ({machine['cores']} cores, load {machine['load']}), "
+             f"{machine['date']}. One thread,",
+             "processor time, interleaved; ratios with 95 % bounds. Best: the fastest single back end. A/A: "
+             "ort's package against a copy of",
+             f"itself. `better` and `slower`: beyond the control. Inputs per model: {told('measured_inputs')}; "
+             f"seconds that auto might spend: {told('budget')}.", "",
+             "| model | openvino/ort | tvm/ort | best | auto/best | A/A | auto | auto's sub-DNNs | seconds to compile: "
+             "ort, openvino, tvm, auto |",
              "|---|---|---|---|---|---|---|---|---|"]
     bounded = lambda s: f"{s['ratio']:.3f} [{s['low']:.3f}, {s['high']:.3f}]"
     for name, row in sorted(results["models"].items()):
@@ -216,8 +232,8 @@ def page(results: dict) -> str:
         cell = lambda b: bounded(row["ratios"][b]) if b in row["ratios"] else "not compiled"
         engines = ", ".join(f"{n} {b}" for b, n in sorted(made["auto"]["engines"].items()))
         seconds = ", ".join(str(made[b].get("seconds", "-")) for b in ("ort", "openvino", "tvm", "auto"))
-        lines.append(f"| `{name}` | {cell('openvino')} | {cell('tvm')} | {row['best']} | {bounded(row['auto'])} | {bounded(row['control'])} | "
-                     f"{judged} | {engines} | {seconds} |")
+        lines.append(f"| `{name}` | {cell('openvino')} | {cell('tvm')} | {row['best']} | {bounded(row['auto'])} | "
+                     f"{bounded(row['control'])} | {judged} | {engines} | {seconds} |")
     tuned = [f"`{n}` {bounded(row['tuned'])}" for n, row in sorted(results["models"].items()) if "tuned" in row]
     if tuned:
         lines += ["", "Tuned TVM (`--tune`) against its default schedules: " + ", ".join(tuned) + "."]
@@ -229,7 +245,8 @@ def judgement(models: dict) -> str:
     for name, row in sorted(models.items()):
         if "failed" not in row:
             by_verdict.setdefault(verdict(row), []).append(name)
-    told = "; ".join(f"{judged} on {len(names)}" + (f" ({', '.join(names)})" if judged != "equal" else "") for judged, names in sorted(by_verdict.items()))
+    told = "; ".join(f"{judged} on {len(names)}" + (f" ({', '.join(names)})" if judged != "equal" else "")
+                     for judged, names in sorted(by_verdict.items()))
     return f"auto against the best single back end: {told or 'not measured'}."
 
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are the answers eager's, on every back end? `make backends-correct`.
 
-    .venv/bin/python bench/backends_correct.py [--models a,b] [--backends ort,openvino,tvm,auto] [--inputs 100] [--drives 200] [--fresh]
+    .venv/bin/python bench/backends_correct.py [--models a,b] [--backends ort,openvino,tvm,auto] [--inputs 100]
+        [--drives 200] [--fresh]
 
-Every model of the zoo on every back end, as bench/correctness.py checks it: each input's decisions forced and free, and arms that no
-input takes driven. Each input is kept in build/backends-work as soon as it is done, each pair of model and back end in
-bench/results/backends_correct.json (and .md); the same command goes on where the last one was stopped. `--fresh` does what
-is named again. Where nothing was run, the table has what bench/paper.py found in the same way with more inputs (bench/results/paper.json).
+Every model of the zoo on every back end, as bench/correctness.py checks it: each input's decisions forced and free, and
+arms that no input takes driven. Each input is kept in build/backends-work as soon as it is done, each pair of model and
+back end in bench/results/backends_correct.json (and .md); the same command goes on where the last one was stopped.
+`--fresh` does what is named again. Where nothing was run, the table has what bench/paper.py found in the same way with
+more inputs (bench/results/paper.json).
 """
 
 from __future__ import annotations
@@ -76,13 +78,15 @@ def is_wrong(row: dict) -> bool:
 
 def run_one(name: str, backend: str, args: argparse.Namespace) -> dict:
     begun = time.time()
-    command = [sys.executable, str(Path(__file__).resolve()), "--one", name, "--backends", backend, "--inputs", str(args.inputs),
-               "--drives", str(args.drives), "--budget", str(args.budget)]
+    command = [sys.executable, str(Path(__file__).resolve()), "--one", name, "--backends", backend,
+               "--inputs", str(args.inputs), "--drives", str(args.drives), "--budget", str(args.budget)]
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, timeout=args.limit,
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              cwd=ROOT, timeout=args.limit,
                               env=dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore"))
         lines = done.stdout.splitlines()
-        row = next((json.loads(x[7:]) for x in lines if x.startswith("RESULT ")), {"failed": "\n".join(lines)[-1500:] or "no answer"})
+        row = next((json.loads(x[7:]) for x in lines if x.startswith("RESULT ")),
+                   {"failed": "\n".join(lines)[-1500:] or "no answer"})
     except subprocess.TimeoutExpired:
         row = {"failed": f"took more than {args.limit:.0f} s; the same command goes on"}
     return row | {"commit": commit(), "part_seconds": round(time.time() - begun, 1)}
@@ -101,7 +105,8 @@ def checked(name: str, backend: str, args: argparse.Namespace) -> dict:
     program = dycl.compile(model, work.inputs(0), backend=backend, threads=1, verify=False, budget=args.budget)
     key = [hashlib.sha256(program.ir_text.encode()).hexdigest()[:16], backend, commit()]
     partial = Partial(folder, "correct_" + backend, key)
-    row = correctness.check(model, program, work.inputs, range(1, args.inputs + 1), None, drives=args.drives, partial=partial)
+    row = correctness.check(model, program, work.inputs, range(1, args.inputs + 1), None,
+                            drives=args.drives, partial=partial)
     return {**row, "engines": program.report().get("engines", {})}
 
 
@@ -126,8 +131,9 @@ def from_paper() -> dict[tuple[str, str], dict]:
 def page(results: dict) -> str:
     machine, elsewhere = results["machine"], from_paper()
     lines = ["# Answers of all back ends against eager", "",
-             f"`make backends-correct` on {machine['cpu']}, {machine['date']}. Inputs, results beyond 10^-4.7 relative (wrong), free runs that "
-             "decided otherwise (flips), log10 of the largest error, and who has the sub-DNNs; paper: measured by `make paper`.", "",
+             f"`make backends-correct` on {machine['cpu']}, {machine['date']}. Inputs, "
+             "results beyond 10^-4.7 relative (wrong), free runs that decided otherwise (flips), "
+             "log10 of the largest error, and who has the sub-DNNs; paper: measured by `make paper`.", "",
              "| model | " + " | ".join(BACKENDS) + " |", "|---|" + "---|" * len(BACKENDS)]
     for name in sorted({*results["models"], *(name for name, _ in elsewhere)}):
         cells = []
@@ -140,7 +146,8 @@ def page(results: dict) -> str:
             else:
                 error = f"{one['log10_error']:.1f}" if one["log10_error"] is not None else "exact"
                 engines = " ".join(f"{b} {n}" for b, n in sorted(one.get("engines", {}).items())) or "paper"
-                cells.append(f"{one['inputs']}: {len(one['mismatches'])} wrong, {len(one['flips'])} flips, {error} ({engines})")
+                cells.append(f"{one['inputs']}: {len(one['mismatches'])} wrong, "
+                             f"{len(one['flips'])} flips, {error} ({engines})")
         lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 

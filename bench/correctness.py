@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """RQ1: does the compiled program answer as eager does? And a model traced along one path?
 
-For each input the captured graph is run op by op with torch (`dycl.frontend.graph.interpret`: eager's own arithmetic), which tells
-eager's decisions. Then
+For each input the captured graph is run op by op with torch (`dycl.frontend.graph.interpret`: eager's own arithmetic),
+which tells eager's decisions. Then
 
- (a) forced: our program takes exactly these decisions, and all results are compared; each arm of each decision that no input
-     took is driven once by turning that decision round in both (`dycl.drive`);
+ (a) forced: our program takes exactly these decisions, and all results are compared; each arm of each decision that no
+     input took is driven once by turning that decision round in both (`dycl.drive`);
  (b) free: our program decides for itself. A run that decides otherwise is a flip; it is listed with eager's margin, the
      distance of the two sides of the comparison that decided.
 
-What is known is not computed twice: a convolution of the captured graph whose operands are bit for bit those of the model's is
-the model's (`SameConvolutions`); where a free run took eager's decisions, forcing them would be the same run again and is tried
-on every tenth input only.
+What is known is not computed twice: a convolution of the captured graph whose operands are bit for bit those of the
+model's is the model's (`SameConvolutions`); where a free run took eager's decisions, forcing them would be the same run
+again and is tried on every tenth input only.
 
-Errors are relative: max|difference| / max|value|, per tensor. Where one is beyond the bound and eager itself is as far from the
-same model in float64 (`zoo.compare.rounding`), it is listed as rounding with both distances; the largest error counts it.
+Errors are relative: max|difference| / max|value|, per tensor. Where one is beyond the bound and eager itself is as far
+from the same model in float64 (`zoo.compare.rounding`), it is listed as rounding with both distances;
+the largest error counts it.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def error(ours: Any, theirs: Any) -> float:
         worst = (ours[good].double() - theirs[good].double()).abs().max().item() if good.any() else 0.0
         return worst / scale if scale > 0 else (0.0 if worst == 0 else FAR)
     if isinstance(theirs, float):
-        return 0.0 if ours == theirs or ours != ours and theirs != theirs else abs(ours - theirs) / max(abs(theirs), 1e-30)
+        return (0.0 if ours == theirs or ours != ours and theirs != theirs
+                else abs(ours - theirs) / max(abs(theirs), 1e-30))
     if isinstance(theirs, (list, tuple)):
         if type(ours) is not type(theirs) or len(ours) != len(theirs):
             return FAR
@@ -72,7 +74,8 @@ class Decision:
         self.place = (span.file, span.line, span.column) if span else None
 
 
-def run_reference(graph: Any, inputs: list, choose: Callable[[int, int], int] | None = None) -> tuple[list, list[Decision]]:
+def run_reference(graph: Any, inputs: list,
+                  choose: Callable[[int, int], int] | None = None) -> tuple[list, list[Decision]]:
     """Results and decisions; choose(number, arm) may overrule an arm. Arms as the runtime counts them."""
     from dycl.frontend.graph import interpret
     from dycl.frontend.graph.program import Branch, Goto, Raise, Return
@@ -241,7 +244,8 @@ def margin(decision: Decision) -> float | None:
 
 def check(model: Any, program: Any, inputs: Callable[[int], tuple], seeds, traced: Callable | None,
           tick: Callable[[int], None] = lambda n: None, drives: int = 2000, partial: Any = None) -> dict:
-    """The table row of one model. `partial` keeps what is known per seed (`rows`, `add`), and what it has is not done again."""
+    """The table row of one model. `partial` keeps what is known per seed (`rows`, `add`),
+    and what it has is not done again."""
     from dycl.verification.drive import drive
 
     engine, interface = program._engine, program._interface
@@ -257,15 +261,17 @@ def check(model: Any, program: Any, inputs: Callable[[int], tuple], seeds, trace
         tick(number + 1)
     found = [rows[seed] for seed in seeds]
     mismatches = [{"seed": seed, "kind": kind, "error": row[kind]} for seed, row in zip(seeds, found)
-                  for kind in ("free", "forced") if row[kind] is not None and not row[kind] < TOLERANCE and not row["rounding"]]
-    rounding = [{"seed": seed, "text": row["rounding"]} for seed, row in zip(seeds, found) if is_far(row) and row["rounding"]]
+                  for kind in ("free", "forced") if row[kind] is not None
+                  and not row[kind] < TOLERANCE and not row["rounding"]]
+    rounding = [{"seed": seed, "text": row["rounding"]}
+                for seed, row in zip(seeds, found) if is_far(row) and row["rounding"]]
     flips = [row["flip"] for row in found if row["flip"]]
     flat = [(interface.collect(inputs(seed), {})[0], interface.read_states() or []) for seed in list(seeds)[:20]]
     arms = drive(program, flat, TOLERANCE, 0.0, drives)
     mismatches += [{"seed": int(seeds[k]), "kind": text, "error": arms["error"]} for k, text in arms["mismatches"]]
     worst = max([row[kind] for row in found for kind in ("free", "forced") if row[kind] is not None], default=0.0)
-    return {"inputs": len(found), "paths": len({row["path"] for row in found}), "mismatches": mismatches, "rounding": rounding,
-            "flips": flips,
+    return {"inputs": len(found), "paths": len({row["path"] for row in found}),
+            "mismatches": mismatches, "rounding": rounding, "flips": flips,
             "log10_error": math.log10(worst) if worst > 0 else None, "arms": arms["total"], "arms_taken": arms["taken"],
             "arms_driven": arms["driven"], "arms_never": [text.removeprefix(str(ROOT) + "/") for text in arms["never"]],
             "traced_wrong": sum(row["traced_wrong"] for row in found) if traced else None}

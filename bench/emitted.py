@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Emitted host programs beside the runtime's walker on the paper's nine models: the time of both in turns, in processor time,
-and the share of a run that is the host's, what is not spent in sub-DNNs.
+"""Emitted host programs beside the runtime's walker on the paper's nine models: the time of both in turns, in processor
+time, and the share of a run that is the host's, what is not spent in sub-DNNs.
 
     bench/emitted.py [--seconds 1.5] [--processes 6] [--fresh] [MODEL ...]
 
-Prints a table; writes bench/results/emitted.json and emitted.md. Goes on where it was stopped: rows of this commit stay unless
---fresh is given. About ten minutes on two idle cores.
+Prints a table; writes bench/results/emitted.json and emitted.md. Goes on where it was stopped: rows of this commit stay
+unless --fresh is given. About ten minutes on two idle cores.
 
-The ratio is the median over pairs of runs; the control is the same ratio of a second walker to the first (A/A). Where memory
-happens to lie makes some per cent, and whether the order of loading adds to that is not known: each process draws anew and gives
-the emitted program another of the three places, and a row holds the median of the processes with the least and the largest. Exit status 1 where an emitted program is slower than the walker by more than the controls are
-apart, the host's share is 1 % or more, or a model failed.
+The ratio is the median over pairs of runs; the control is the same ratio of a second walker to the first (A/A). Where
+memory happens to lie makes some per cent, and whether the order of loading adds to that is not known: each process
+draws anew and gives the emitted program another of the three places, and a row holds the median of the processes with
+the least and the largest. Exit status 1 where an emitted program is slower than the walker by more than the controls
+are apart, the host's share is 1 % or more, or a model failed.
 """
 
 import argparse
@@ -41,7 +42,8 @@ def measure(name: str, seconds: float, processes: int) -> dict:
         files, _ = zoo_sweep.save_inputs(program, [entry.inputs(s) for s in range(5)], folder)
         del program
         for turn in range(processes):
-            done = subprocess.run([binary, package, "race", f"{seconds}:{turn % 3}", *files], capture_output=True, text=True,
+            done = subprocess.run([binary, package, "race", f"{seconds}:{turn % 3}", *files],
+                                  capture_output=True, text=True,
                                   env={**os.environ, "DYCL_PLUGIN_PATH": str(zoo_sweep.BUILD / "lib" / "dycl")})
             if done.returncode:
                 raise RuntimeError(f"status {done.returncode}: {done.stdout[-500:]}{done.stderr[-500:]}")
@@ -69,7 +71,8 @@ def cells(name: str, row: dict) -> list[str]:
         return [name, "failed: " + row["failed"].splitlines()[-1][:80]]
     spread = lambda key: "{:.4f} {:.4f}".format(*row[key + "_range"])  # noqa: E731
     return [name, f"{row['emitted_us']:.1f}", f"{row['walker_us']:.1f}", f"{row['ratio']:.4f}", spread("ratio"),
-            f"{row['control']:.4f}", spread("control"), f"{100 * row['host_emitted']:.2f} %", f"{100 * row['host_walker']:.2f} %"]
+            f"{row['control']:.4f}", spread("control"), f"{100 * row['host_emitted']:.2f} %",
+            f"{100 * row['host_walker']:.2f} %"]
 
 
 def line(words: list[str]) -> str:
@@ -81,16 +84,18 @@ def page(results: dict) -> str:
     rows = [cells(name, parts["emitted"]) for name, parts in results["models"].items() if "emitted" in parts]
     table = [HEADS, ["---"] + ["---:"] * (len(HEADS) - 1), *(r + [""] * (len(HEADS) - len(r)) for r in rows)]
     return ("# Emitted C++ and the walker\n\n"
-            f"`bench/emitted.py` on {machine['cpu']} ({machine['cores']} cores, load {machine['load']}), {machine['date']}. One thread; "
-            "processor time of a run, medians.\nRatio: emitted to walker; A/A: a second walker to the first; host: the share "
-            "of a run outside of sub-DNNs.\n\n" + "".join("| " + " | ".join(r) + " |\n" for r in table))
+            f"`bench/emitted.py` on {machine['cpu']} ({machine['cores']} cores, load {machine['load']}), "
+            f"{machine['date']}. One thread; processor time of a run, medians.\nRatio: emitted to walker; A/A: "
+            "a second walker to the first; host: the share of a run outside of sub-DNNs.\n\n"
+            + "".join("| " + " | ".join(r) + " |\n" for r in table))
 
 
 def main() -> int:
     import zoo
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=1.5, help="of each process, for the times and again for the shares")
+    parser.add_argument("--seconds", type=float, default=1.5,
+                        help="of each process, for the times and again for the shares")
     parser.add_argument("--processes", type=int, default=6)
     parser.add_argument("--fresh", action="store_true", help="measure again what this commit has measured")
     parser.add_argument("models", nargs="*")

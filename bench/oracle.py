@@ -3,8 +3,9 @@
 
     .venv/bin/python bench/oracle.py skipnet_ff [more models] [--inputs 5] [--seconds 3] [--threads 1] [--profile]
 
-Prints the paired ratio with 95 % bounds and, beside it, the A/A control: the oracle against a second session of itself. At one
-thread time is the process's processor time, which other work on the machine disturbs least; at more it is wall-clock time.
+Prints the paired ratio with 95 % bounds and, beside it, the A/A control: the oracle against a second session of itself.
+At one thread time is the process's processor time, which other work on the machine disturbs least;
+at more it is wall-clock time.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ import workload
 
 def race(folder: Path, packages: list[Path], inputs: list[Path], threads: int, seconds: float, profile: bool = False,
          rounds: int = 1000, oracle: bool = True) -> list[dict]:
-    """The lines of dycl-race: the header, then one per input. Without the oracle errors are those against the first package."""
+    """The lines of dycl-race: the header, then one per input.
+    Without the oracle errors are those against the first package."""
     command = [str(workload.BUILD / "bin" / "dycl-race"), "--program", str(folder / "program.dyir")]
     for package in packages:
         command += ["--package", str(package)]
@@ -45,7 +47,8 @@ def compare(lines: list[dict], ours: str, clock: str) -> dict:
         control.append(stats.ratios(times["control:ort"], times["oracle:ort"]))
         micros.append(sorted(times[best])[len(times[best]) // 2])
         engines.append(best.split(":")[1])
-    return {"best_oracle": engines, "ours": stats.summary(pairs), "control": stats.summary(control), "oracle_micros": micros}
+    return {"best_oracle": engines, "ours": stats.summary(pairs),
+            "control": stats.summary(control), "oracle_micros": micros}
 
 
 def against(lines: list[dict], a: str, b: str, clock: str) -> dict:
@@ -76,8 +79,9 @@ def main() -> int:
             workload.write(workload.find(name), folder, seeds)
         package = folder / f"{args.backend}.dycl"
         skips = [w for s in args.skip for w in ("--skip-passes", s)]
-        subprocess.run([str(workload.BUILD / "bin" / "dycl"), "compile", str(folder / "program.dyir"), "-o", str(package),
-                        "--backend", args.backend, "--quiet", *skips], check=True)
+        subprocess.run([str(workload.BUILD / "bin" / "dycl"), "compile",
+                        str(folder / "program.dyir"), "-o", str(package), "--backend", args.backend, "--quiet", *skips],
+                       check=True)
         lines = race(folder, [package], [folder / f"x{s}.npz" for s in seeds], args.threads, args.seconds, args.profile)
         report(name, lines, str(package), "cpu" if args.threads == 1 else "wall", args.profile)
     return 0
@@ -97,7 +101,8 @@ def report(name: str, lines: list[dict], ours: str, clock: str, profile: bool) -
             made = line["profiles"][ours]
             rows = sorted(made["sub_dnns"], key=lambda r: -r[2])
             inside = sum(r[2] for r in rows)
-            print(f"    {made['micros']:.1f} us with the profiler, {sum(r[1] for r in rows):.0f} calls, host {made['micros'] - inside:.1f} us")
+            print(f"    {made['micros']:.1f} us with the profiler, {sum(r[1] for r in rows):.0f} calls, "
+                  f"host {made['micros'] - inside:.1f} us")
             for sub, calls, micros in rows[:12]:
                 print(f"      {sub:20} {calls:6.1f} calls {micros:10.1f} us")
 

@@ -17,9 +17,9 @@ Each model is measured in parts, in a process of its own:
 Nothing that was measured is lost: each input of a part is kept in build/paper-work as soon as it is done, each part in
 bench/results/paper.json. A run that was stopped, or asked for more inputs, goes on where it was; a part that crashes is
 reported and tried again by the next run. Several runs may share the work (other models, other parts): they add to one
-file. `--fresh` measures anew. docs/paper.md and its plots are written from the file at the end (`--render`: only that). --quick
-measures two inputs of twelve models, at least one of each family, within five minutes (all parts of one, all but the
-last engines' of the others) and writes bench/results/quick.json and quick.md instead.
+file. `--fresh` measures anew. docs/paper.md and its plots are written from the file at the end (`--render`: only that).
+--quick measures two inputs of twelve models, at least one of each family, within five minutes (all parts of one, all
+but the last engines' of the others) and writes bench/results/quick.json and quick.md instead.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ RESULTS = ROOT / "bench" / "results"
 WORK = ROOT / "build" / "paper-work"
 PARTS = ["compile", "race1", "eager", "race2", "backends", "correct", "correct_openvino", "inductor"]
 GRAPH_OPTIMISATION = ["identity_outputs", "constant_outputs"]  # the paper's own two
-ALL_REWRITES = GRAPH_OPTIMISATION + ["fold_tensor_constants", "fold_identities", "fold_params", "fold_branches", "forward_gotos",
-                                     "merge_blocks", "cse", "sink", "fold_predicates", "copy_tails", "sum_products", "share_subdnns"]
+ALL_REWRITES = GRAPH_OPTIMISATION + ["fold_tensor_constants", "fold_identities", "fold_params",
+                                     "fold_branches", "forward_gotos", "merge_blocks", "cse", "sink", "fold_predicates",
+                                     "copy_tails", "sum_products", "share_subdnns"]
 
 FULL = {"inputs": 1000, "drives": 2000, "race_inputs": 8, "seconds": 5.0, "inductor_limit": 300.0, "budget": 20.0}
 QUICK = {"inputs": 2, "drives": 8, "race_inputs": 1, "seconds": 0.3, "inductor_limit": 60.0, "budget": 2.0}
@@ -56,9 +57,11 @@ QUICK_GUESS = {"compile": 6, "race1": 3, "correct": 3, "correct_openvino": 5, "e
                "inductor": 60}
 QUICK_SECONDS = 280
 QUICK_PARTS = ["compile", "race1", "eager", "correct", "race2"]
-# In a hurry: every family, of the largest its lightest (a VGG-16 at 256 x 256 alone takes a minute); and one with all parts.
-QUICK_MODELS = ["skipnet_rnn", "skipnet_ff", "blockdrop_110", "ranet", "blockdrop_32", "tree_lstm", "adaptive_computation_time",
-                "mixture_of_experts", "early_exit_decoder", "nmt", "sdn_mobilenet", "caption_googlenet"]
+# In a hurry: every family, of the largest its lightest (a VGG-16 at 256 x 256 alone takes a minute);
+# and one with all parts.
+QUICK_MODELS = ["skipnet_rnn", "skipnet_ff", "blockdrop_110", "ranet", "blockdrop_32", "tree_lstm",
+                "adaptive_computation_time", "mixture_of_experts", "early_exit_decoder", "nmt",
+                "sdn_mobilenet", "caption_googlenet"]
 QUICK_WHOLE = "skipnet_rnn"
 
 
@@ -73,7 +76,8 @@ def main() -> int:
     p.add_argument("--budget", type=float, help="seconds that the back end auto may measure")
     p.add_argument("--inductor-limit", type=float, help="seconds that torch.compile may take per model")
     p.add_argument("--fresh", action="store_true", help="forget earlier results")
-    p.add_argument("--render", "--report", dest="report", action="store_true", help="measure nothing: write docs/paper.md and README's figures again")
+    p.add_argument("--render", "--report", dest="report", action="store_true",
+                   help="measure nothing: write docs/paper.md and README's figures again")
     p.add_argument("--quiet", action="store_true", help="no progress; what failed is told")
     p.add_argument("--part", help=argparse.SUPPRESS)
     args = p.parse_args()
@@ -179,7 +183,8 @@ def measure(store: Store, plan: dict[str, list[str]], args: argparse.Namespace, 
         if group == ["inductor"]:
             limit = min(limit, 3 * settings["inductor_limit"] + 120)
         if limit < 5:
-            print(f"the time is up; {count - finished} of {count} parts are not measured; the same command goes on with them")
+            print(f"the time is up; {count - finished} of {count} parts are not measured; "
+                  "the same command goes on with them")
             break
         begin = [time.time()]
 
@@ -221,8 +226,8 @@ def launch(group: list[str], name: str, args: argparse.Namespace, settings: dict
         for option in ("inputs", "race_inputs", "seconds", "budget", "inductor_limit"):
             command += ["--" + option.replace("_", "-"), str(settings[option])]
         environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore", PYTHONUNBUFFERED="1")
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, env=environment,
-                                   start_new_session=True)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   cwd=ROOT, env=environment, start_new_session=True)
         stopped = threading.Timer(max(1.0, deadline - time.time()), lambda: os.killpg(process.pid, signal.SIGKILL))
         stopped.start()
         said, partial = [], None
@@ -266,17 +271,21 @@ def brief(part: str, row: dict) -> str:
         return f"ours/oracle {o['ratio']:.3f} [{o['low']:.3f}, {o['high']:.3f}], A/A {c['ratio']:.3f}"
     if part == "eager":
         other = row["ifloop"]
-        return f"eager/ours {1 / row['ours']['ratio']:.2f}, If/Loop/ours " + (f"{other['ratio']:.2f}" if "ratio" in other else "refused")
+        return (f"eager/ours {1 / row['ours']['ratio']:.2f}, If/Loop/ours "
+                + (f"{other['ratio']:.2f}" if "ratio" in other else "refused"))
     if part == "backends":
         return f"auto/best {row['auto']['ratio']:.3f}, openvino/ort {row['openvino']['ratio']:.3f}"
     if part == "inductor":
-        return f"inductor/ours {row['ratio']['ratio']:.2f}, {row['graphs']} graphs, {row['seconds']:.0f} s" if "ratio" in row else str(row)
-    return f"{row['inputs']} inputs, {len(row['mismatches'])} mismatches, {len(row['flips'])} flips, log10 error {row['log10_error']}"
+        return (f"inductor/ours {row['ratio']['ratio']:.2f}, {row['graphs']} graphs, {row['seconds']:.0f} s"
+                if "ratio" in row else str(row))
+    return (f"{row['inputs']} inputs, {len(row['mismatches'])} mismatches, {len(row['flips'])} flips, "
+            f"log10 error {row['log10_error']}")
 
 
 @functools.cache
 def commit() -> str:
-    return subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT).stdout.strip()
+    return subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True,
+                          text=True, cwd=ROOT).stdout.strip()
 
 
 def machine() -> dict:
@@ -284,8 +293,8 @@ def machine() -> dict:
     from importlib.metadata import version
 
     return {"cpu": cpu, "cores": os.cpu_count(), "system": platform.platform(terse=True), "torch": version("torch"),
-            "onnxruntime": version("onnxruntime"), "openvino": version("openvino"), "load": round(os.getloadavg()[1], 1),
-            "date": time.strftime("%Y-%m-%d")}
+            "onnxruntime": version("onnxruntime"), "openvino": version("openvino"),
+            "load": round(os.getloadavg()[1], 1), "date": time.strftime("%Y-%m-%d")}
 
 
 # ---- the parts, each in its own process ------------------------------------------------------
@@ -393,8 +402,9 @@ def input_files(work: workload.Workload, folder: Path, count: int) -> dict[int, 
 
 
 def compile_part(work: workload.Workload, folder: Path, settings: dict) -> dict:
-    import dycl
     import torch
+
+    import dycl
 
     dycl.compile(torch.nn.Linear(2, 2).eval(), (torch.zeros(1, 2),))  # libraries are loaded now
     model = built(work.name)
@@ -417,14 +427,15 @@ def compile_part(work: workload.Workload, folder: Path, settings: dict) -> dict:
             "decisions": len(program._engine.program.decisions)}
 
 
-def raced(work: workload.Workload, folder: Path, settings: dict, part: str, packages: list[Path], threads: int) -> list[dict]:
+def raced(work: workload.Workload, folder: Path, settings: dict, part: str, packages: list[Path],
+          threads: int) -> list[dict]:
     """Lines of dycl-race: a header, then one per input, those of earlier runs included."""
     import oracle
 
     key = [prepared(work, folder), settings["seconds"], [p.name for p in packages]]
     partial, files = Partial(folder, part, key), input_files(work, folder, settings["race_inputs"])
-    # A process for each input: where memory happens to lie makes a fifth of what a model costs that streams its weights,
-    # so every input draws anew, for all racers.
+    # A process for each input: where memory happens to lie makes a fifth of what a model costs that streams its
+    # weights, so every input draws anew, for all racers.
     for seed, file in files.items():
         if seed in partial.rows:
             continue
@@ -466,8 +477,8 @@ def backends_part(work: workload.Workload, folder: Path, settings: dict) -> dict
         made = folder / f"{backend}.made"
         if not made.exists() or made.read_text() != f"{mark} {settings['budget']}":
             seconds = time.perf_counter()
-            report = _native.compile_program(compiled(work.name)._engine.builder, packages[backend], backend=backend, threads=1,
-                                             budget=settings["budget"], use_cache=False)
+            report = _native.compile_program(compiled(work.name)._engine.builder, packages[backend],
+                                             backend=backend, threads=1, budget=settings["budget"], use_cache=False)
             notes[backend] = {"seconds": time.perf_counter() - seconds, "notices": list(report.get("notices", []))}
             made.write_text(f"{mark} {settings['budget']}")
     lines = raced(work, folder, settings, "backends", list(packages.values()), 1)
@@ -489,7 +500,8 @@ def eager_part(work: workload.Workload, folder: Path, settings: dict) -> dict:
     model, program = built(work.name), compiled(work.name)
     run_eager = torch.no_grad()(lambda args: model(*args))
     racers = {"eager": run_eager, "ours": lambda args: program(*args), "eager again": run_eager}
-    other, facts = peers.if_loop(program, folder / "ifloop.onnx", [work.inputs(seed) for seed in range(settings["race_inputs"])])
+    other, facts = peers.if_loop(program, folder / "ifloop.onnx",
+                                 [work.inputs(seed) for seed in range(settings["race_inputs"])])
     if other:
         racers["ifloop"] = other
     partial = Partial(folder, "eager", [mark, settings["seconds"], sorted(racers)])
@@ -502,7 +514,8 @@ def eager_part(work: workload.Workload, folder: Path, settings: dict) -> dict:
     if other:
         facts.update(of("ifloop", "ours"))
     return {"ours": of("ours", "eager"), "control": of("eager again", "eager"), "ifloop": facts,
-            "eager_micros": [peers.median(t["eager"]) for t in times], "ours_micros": [peers.median(t["ours"]) for t in times]}
+            "eager_micros": [peers.median(t["eager"]) for t in times],
+            "ours_micros": [peers.median(t["ours"]) for t in times]}
 
 
 def inductor_part(work: workload.Workload, folder: Path, settings: dict) -> dict:
@@ -518,7 +531,8 @@ def inductor_part(work: workload.Workload, folder: Path, settings: dict) -> dict
     if compiled_by_torch is None:
         return facts
     warmed = inputs[: max(1, facts["warmed_inputs"])]
-    racers = {"inductor": compiled_by_torch, "ours": lambda args: program(*args), "eager": torch.no_grad()(lambda args: model(*args))}
+    racers = {"inductor": compiled_by_torch, "ours": lambda args: program(*args),
+              "eager": torch.no_grad()(lambda args: model(*args))}
     times = peers.rounds(racers, warmed, settings["seconds"], "cpu")
     of = lambda a, b: stats.summary([stats.ratios(t[a], t[b]) for t in times])
     return {**facts, "ratio": of("inductor", "ours"), "over_eager": of("inductor", "eager")}

@@ -54,13 +54,16 @@ def traced(model: Any, args: tuple) -> Callable | None:
         leaves = torch.utils._pytree.tree_flatten(given)[0]
         feeds = {n: x.numpy() for n, x in zip([f"{n}" for n in names], leaves)}
         made = iter([torch.from_numpy(y) for y in session.run(None, feeds)])
-        return torch.utils._pytree.tree_unflatten([next(made) if isinstance(x, torch.Tensor) else x for x in example], shape)
+        return torch.utils._pytree.tree_unflatten(
+            [next(made) if isinstance(x, torch.Tensor) else x for x in example], shape
+        )
 
     def is_other(expected: Any) -> bool:
         """Is the answer wrong whatever the trace computes? A plain number in it is that of the traced call."""
         leaves = torch.utils._pytree.tree_flatten(expected)[0]
         plain = lambda x: isinstance(x, (bool, int, str, np.integer, type(None)))
-        return len(leaves) != len(example) or any((type(a), a) != (type(b), b) for a, b in zip(leaves, example) if plain(a) and plain(b))
+        return len(leaves) != len(example) or any((type(a), a) != (type(b), b)
+                                                  for a, b in zip(leaves, example) if plain(a) and plain(b))
 
     run.is_other = is_other
     return run
@@ -97,7 +100,8 @@ def rounds(racers: dict[str, Callable[[tuple], Any]], inputs: list[tuple], secon
 
 
 def if_loop(program: Any, file: Path, examples: list[tuple]) -> tuple[Callable | None, dict]:
-    """The whole program as one ONNX file with If and Loop in plain ONNX Runtime; (None, {"refused"}) where that is not to be had.
+    """The whole program as one ONNX file with If and Loop in plain ONNX Runtime;
+    (None, {"refused"}) where that is not to be had.
 
     Its tensors are compared with our program's on the examples: `error` is the largest relative difference.
     """
@@ -127,22 +131,26 @@ def if_loop(program: Any, file: Path, examples: list[tuple]) -> tuple[Callable |
     def plain(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             return [plain(v) for v in value]
-        return value if isinstance(value, torch.Tensor) else torch.as_tensor(numpy.asarray(value))  # a float is a double
+        # a float is a double
+        return value if isinstance(value, torch.Tensor) else torch.as_tensor(numpy.asarray(value))
 
     worst = 0.0
     try:
         for args in examples:
             ours = program._engine.run_.run(program._interface.collect(args, {})[0])
             theirs = run(args)
-            worst = max([worst, *(correctness.error(plain(b), plain(a)) for a, b in zip(ours, theirs) if a is not None)])
+            worst = max(
+                [worst, *(correctness.error(plain(b), plain(a)) for a, b in zip(ours, theirs) if a is not None)]
+            )
     except Exception as problem:
         return None, {**facts, "refused": " ".join(f"{type(problem).__name__}: {problem}".split())[:200]}
     return run, {**facts, "error": worst}
 
 
-def inductor(model: Any, inputs: list[tuple], limit: float, tell: Callable[[dict], None] = lambda facts: None) -> tuple[Callable | None, dict]:
-    """torch.compile with its defaults, warmed on the inputs; what Dynamo counted and how long it took. No further input is
-    warmed once `limit` seconds are spent; `tell` gets the facts after each."""
+def inductor(model: Any, inputs: list[tuple], limit: float,
+             tell: Callable[[dict], None] = lambda facts: None) -> tuple[Callable | None, dict]:
+    """torch.compile with its defaults, warmed on the inputs; what Dynamo counted and how long it took. No further input
+    is warmed once `limit` seconds are spent; `tell` gets the facts after each."""
     import torch._dynamo as dynamo
     from torch._dynamo.utils import counters
 
@@ -153,8 +161,10 @@ def inductor(model: Any, inputs: list[tuple], limit: float, tell: Callable[[dict
 
     def facts() -> dict:
         reasons = [(str(k), v) for k, v in counters["unimplemented"].items() if "limit" in str(k)]
-        return {"seconds": time.perf_counter() - start, "cpu_seconds": _processor_time() - cpu_start, "warmed_inputs": warmed,
-                "graphs": int(counters["stats"].get("unique_graphs", 0)), "breaks": int(sum(counters["graph_break"].values())),
+        return {"seconds": time.perf_counter() - start,
+                "cpu_seconds": _processor_time() - cpu_start, "warmed_inputs": warmed,
+                "graphs": int(counters["stats"].get("unique_graphs", 0)),
+                "breaks": int(sum(counters["graph_break"].values())),
                 "recompile_limit": int(sum(counters["recompile_limit"].values())) + int(sum(v for _, v in reasons))}
 
     try:

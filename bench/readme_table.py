@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""README's figures, one row per class of models, and the table of all models in docs/paper.md, from bench/results/paper.json."""
+"""README's figures, one row per class of models, and the table of all models in docs/paper.md, from
+bench/results/paper.json."""
 
 from __future__ import annotations
 
@@ -9,19 +10,21 @@ from report import NOT_YET, have, mean, order, table
 
 BEGIN, END = "<!-- written by make paper -->", "<!-- end of what make paper writes -->"
 TITLES = {
-    "skipnet_rnn": "SkipNet-38, recurrent gates", "skipnet_ff": "SkipNet-38, feed-forward gates", "blockdrop_110": "BlockDrop-110",
-    "sdn_mobilenet": "Shallow-Deep MobileNet", "sdn_vgg16": "Shallow-Deep VGG-16", "sdn_resnet56": "Shallow-Deep ResNet-56",
-    "sdn_wideresnet32_4": "Shallow-Deep WideResNet-32-4", "caption_resnext50": "captions, ResNeXt-50",
-    "caption_googlenet": "captions, GoogLeNet", "ranet": "RANet", "nmt": "translation (NMT)",
-    "adaptive_computation_time": "adaptive computation time", "early_exit_decoder": "early-exit decoder, KV cache",
-    "mixture_of_experts": "mixture of experts", "tree_lstm": "tree LSTM", "blockdrop_32": "BlockDrop-32",
+    "skipnet_rnn": "SkipNet-38, recurrent gates", "skipnet_ff": "SkipNet-38, feed-forward gates",
+    "blockdrop_110": "BlockDrop-110", "sdn_mobilenet": "Shallow-Deep MobileNet", "sdn_vgg16": "Shallow-Deep VGG-16",
+    "sdn_resnet56": "Shallow-Deep ResNet-56", "sdn_wideresnet32_4": "Shallow-Deep WideResNet-32-4",
+    "caption_resnext50": "captions, ResNeXt-50", "caption_googlenet": "captions, GoogLeNet", "ranet": "RANet",
+    "nmt": "translation (NMT)", "adaptive_computation_time": "adaptive computation time",
+    "early_exit_decoder": "early-exit decoder, KV cache", "mixture_of_experts": "mixture of experts",
+    "tree_lstm": "tree LSTM", "blockdrop_32": "BlockDrop-32",
 }
 OF_THE_PAPER = 11  # the first of them
 CLASSES = {
     "skipped layers (SkipNet, BlockDrop)": ["skipnet_rnn", "skipnet_ff", "blockdrop_110", "blockdrop_32"],
     "early exits (Shallow-Deep, RANet)": ["sdn_mobilenet", "sdn_vgg16", "sdn_resnet56", "sdn_wideresnet32_4", "ranet"],
     "decode loops, recurrence (NMT, captions, decoder, ACT, tree LSTM)":
-        ["nmt", "caption_resnext50", "caption_googlenet", "early_exit_decoder", "adaptive_computation_time", "tree_lstm"],
+        ["nmt", "caption_resnext50", "caption_googlenet", "early_exit_decoder",
+         "adaptive_computation_time", "tree_lstm"],
     "mixture of experts": ["mixture_of_experts"],
 }
 
@@ -40,7 +43,8 @@ def classes_text(results: dict) -> str:
     header = ["", "time against the executed path compiled whole", "faster than eager", "faster than torch.compile"]
     rows = [class_row(title, [n for n in names if n in models], models) for title, names in CLASSES.items()]
     return table(header, rows) + f"""
-fp32, batch 1, one thread, {m['cpu']}, ONNX Runtime {m['onnxruntime']}; smallest to largest ratio of processor time in the class.
+fp32, batch 1, one thread, {m['cpu']}, ONNX Runtime {m['onnxruntime']}; \
+smallest to largest ratio of processor time in the class.
 All models, bounds, versions and method: [docs/paper.md](docs/paper.md).
 """
 
@@ -63,13 +67,17 @@ def models_text(results: dict) -> str:
     """The summary of docs/paper.md: one row per model."""
     models = results["models"]
     names = [n for n in TITLES if n in order(models)]
-    paper = [row["ours"]["ratio"] for n in list(TITLES)[:OF_THE_PAPER] if n in names and (row := have(models, n, "race1"))]
-    average = f"Geometric mean against the oracle over the first {len(paper)} (the paper's nine, RANet and NMT): {mean(paper):.2f}x.\n" if paper else ""
-    return "## Summary\n\n" + table(
-        ["model", "time against the oracle", "(oracle against itself)", "faster than eager", "faster than If/Loop",
-         "faster than torch.compile (its warm-up)", "compiled in", "inputs compared"], [row_of(n, models) for n in names]) + f"""
-{average}One thread, processor time. Oracle: the executed path of each input, compiled whole by the better of ONNX Runtime and OpenVINO.
-If/Loop: the same program as one ONNX file in ONNX Runtime. torch.compile: its defaults; a warm-up of 0 s means it compiled nothing.
+    paper = [row["ours"]["ratio"] for n in list(TITLES)[:OF_THE_PAPER]
+             if n in names and (row := have(models, n, "race1"))]
+    average = (f"Geometric mean against the oracle over the first {len(paper)} (the paper's nine, "
+               f"RANet and NMT): {mean(paper):.2f}x.\n" if paper else "")
+    header = ["model", "time against the oracle", "(oracle against itself)", "faster than eager", "faster than If/Loop",
+              "faster than torch.compile (its warm-up)", "compiled in", "inputs compared"]
+    return "## Summary\n\n" + table(header, [row_of(n, models) for n in names]) + f"""
+{average}One thread, processor time. \
+Oracle: the executed path of each input, compiled whole by the better of ONNX Runtime and OpenVINO.
+If/Loop: the same program as one ONNX file in ONNX Runtime. \
+torch.compile: its defaults; a warm-up of 0 s means it compiled nothing.
 Inputs compared: with eager, with forced and with free decisions.
 """
 
@@ -78,7 +86,9 @@ def row_of(name: str, models: dict) -> list[str]:
     race, eager, inductor = (have(models, name, part) for part in ("race1", "eager", "inductor"))
     made, correct = have(models, name, "compile"), have(models, name, "correct")
     ifloop = (eager or {}).get("ifloop", {})
-    return [TITLES[name], f"{race['ours']['ratio']:.2f}x" if race else NOT_YET, f"{race['control']['ratio']:.2f}" if race else NOT_YET,
-            f"{1 / eager['ours']['ratio']:.1f}x" if eager else NOT_YET, f"{ifloop['ratio']:.2f}x" if "ratio" in ifloop else NOT_YET,
-            f"{inductor['ratio']['ratio']:.1f}x ({inductor['cpu_seconds']:.0f} s)" if inductor and "ratio" in inductor else NOT_YET,
+    return [TITLES[name], f"{race['ours']['ratio']:.2f}x" if race else NOT_YET,
+            f"{race['control']['ratio']:.2f}" if race else NOT_YET, f"{1 / eager['ours']['ratio']:.1f}x" if eager
+            else NOT_YET, f"{ifloop['ratio']:.2f}x" if "ratio" in ifloop else NOT_YET,
+            f"{inductor['ratio']['ratio']:.1f}x ({inductor['cpu_seconds']:.0f} s)"
+            if inductor and "ratio" in inductor else NOT_YET,
             f"{made['cpu_seconds']:.1f} s" if made else NOT_YET, f"{correct['inputs']:,}" if correct else NOT_YET]

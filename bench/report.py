@@ -17,13 +17,18 @@ def page(results: dict, plots: Path, summary: str = "") -> str:
     plots.mkdir(parents=True, exist_ok=True)
     parts = [f"""# The paper's evaluation, measured here
 
-Written by `make paper` (`bench/paper.py`) from `bench/results/`; no figure is typed in by hand. Machine: {m['cpu']}, {m['cores']}
-cores, {m['system']}; torch {m['torch']}, ONNX Runtime {m['onnxruntime']}, OpenVINO {m.get('openvino', '?')}; {commits(models)};
+Written by `make paper` (`bench/paper.py`) from `bench/results/`; no figure is typed in by hand. \
+Machine: {m['cpu']}, {m['cores']}
+cores, {m['system']}; torch {m['torch']}, ONNX Runtime {m['onnxruntime']}, OpenVINO {m.get('openvino', '?')}; \
+{commits(models)};
 {m['date']}, load of the machine at the end {m['load']}. Batch 1, f32. {counts(models)}
 
-Ratios are paired: racers take turns, a ratio is taken within each round, the median over rounds is the ratio of an input, the
-geometric mean over inputs that of a model; in brackets 95 % bounds (bootstrap). One thread: processor time, which other work on
-the machine disturbs least; two threads: wall-clock time. A/A is the oracle against a second session of itself: a difference
+Ratios are paired: racers take turns, a ratio is taken within each round, \
+the median over rounds is the ratio of an input, the
+geometric mean over inputs that of a model; in brackets 95 % bounds (bootstrap). \
+One thread: processor time, which other work on
+the machine disturbs least; two threads: wall-clock time. \
+A/A is the oracle against a second session of itself: a difference
 smaller than its distance from 1 means nothing.
 """]
     if summary:
@@ -42,7 +47,8 @@ def order(models: dict) -> list[str]:
         from zoo import MODELS
     except ImportError:
         return sorted(models)
-    return sorted(models, key=lambda n: (n not in MODELS or not MODELS[n].paper, list(MODELS).index(n) if n in MODELS else 0))
+    return sorted(models, key=lambda n: (n not in MODELS or not MODELS[n].paper,
+                                         list(MODELS).index(n) if n in MODELS else 0))
 
 
 def commits(models: dict) -> str:
@@ -53,12 +59,13 @@ def commits(models: dict) -> str:
 def counts(models: dict) -> str:
     """How many inputs stand behind the tables."""
     def span(part: str) -> str:
-        found = sorted({row[part].get("measured_inputs", row[part].get("inputs", 0)) for row in models.values() if part in row and
+        found = sorted({row[part].get("measured_inputs", row[part].get("inputs", 0))
+                        for row in models.values() if part in row and
                         "failed" not in row[part]})
         return "none" if not found else str(found[0]) if found[0] == found[-1] else f"{found[0]} to {found[-1]}"
 
-    return (f"Inputs per model: {span('correct')} for correctness ({span('correct_openvino')} with OpenVINO), {span('race1')} timed "
-            f"against the oracle, {span('eager')} against eager." + notes(models))
+    return (f"Inputs per model: {span('correct')} for correctness ({span('correct_openvino')} with OpenVINO), "
+            f"{span('race1')} timed against the oracle, {span('eager')} against eager." + notes(models))
 
 
 def notes(models: dict) -> str:
@@ -107,18 +114,22 @@ def correctness_table(names: list[str], models: dict) -> str:
             rows.append([name, *[NOT_YET] * 8])
             continue
         wrong = "cannot be exported" if row["traced_wrong"] is None else f"{row['traced_wrong']} of {row['inputs']}"
-        rows.append([name, str(row["inputs"]), str(row["paths"]), wrong, mismatches(row), str(len(row["flips"])), log(row),
-                     f"{row['arms_taken']} + {row['arms_driven']} of {row['arms']}",
-                     f"{mismatches(other)}, {len(other['flips'])}, {log(other)} ({other['inputs']})" if other else NOT_YET])
+        rows.append([name, str(row["inputs"]), str(row["paths"]), wrong, mismatches(row),
+                     str(len(row["flips"])), log(row), f"{row['arms_taken']} + {row['arms_driven']} of {row['arms']}",
+                     f"{mismatches(other)}, {len(other['flips'])}, {log(other)} ({other['inputs']})"
+                     if other else NOT_YET])
         for label, found in (("", row), (", OpenVINO", other)):
-            flips += [f"- {name}{label}, seed {f['seed']}: line {f['line']}, margin {f['margin']}" for f in (found or {"flips": []})["flips"]]
+            flips += [f"- {name}{label}, seed {f['seed']}: line {f['line']}, margin {f['margin']}"
+                      for f in (found or {"flips": []})["flips"]]
     text = "## RQ1: are the answers right?\n\n" + table(
         ["model", "inputs", "paths", "traced: wrong", "ours: mismatches", "ours: flips", "log10 of the largest error",
          "arms taken + driven", "OpenVINO: mismatches, flips, log10 (inputs)"], rows)
     text += """
-Traced: `torch.onnx.export` of the path of one example. Mismatches: results that differ from eager's by more than 10^-4.7 of the largest value, in executions with
+Traced: `torch.onnx.export` of the path of one example. Mismatches: results that differ from eager's \
+by more than 10^-4.7 of the largest value, in executions with
 eager's decisions forced, in free executions that decide as eager does, and on paths with one decision inverted.
-Flips: free executions that decide otherwise than eager; each is listed with eager's margin, the distance of the two sides of the comparison.
+Flips: free executions that decide otherwise than eager; each is listed with eager's margin, \
+the distance of the two sides of the comparison.
 """
     text += "\n" + correctness_sum(names, models) + "\n"
     return text + ("\n" + "\n".join(flips) + "\n" if flips else "") + roundings(names, models)
@@ -132,13 +143,15 @@ def correctness_sum(names: list[str], models: dict) -> str:
         if not rows:
             continue
         worst = max((row["log10_error"] for row in rows if row["log10_error"] is not None), default=None)
-        told.append(f"{label}, {len(rows)} models, {sum(row['inputs'] for row in rows)} inputs: {sum(len(row['mismatches']) for row in rows)} "
-                    f"mismatches, {sum(len(row['flips']) for row in rows)} flips, largest error "
+        told.append(f"{label}, {len(rows)} models, {sum(row['inputs'] for row in rows)} inputs: "
+                    f"{sum(len(row['mismatches']) for row in rows)} mismatches, "
+                    f"{sum(len(row['flips']) for row in rows)} flips, largest error "
                     + ("none" if worst is None else f"10^{worst:.2f}") + " (allowed: 10^-4.7).")
     traced = [row for name in names if (row := have(models, name, "correct")) and row["traced_wrong"] is not None]
     if traced:
         wrong, inputs = sum(row["traced_wrong"] for row in traced), sum(row["inputs"] for row in traced)
-        told.append(f"Tracing, {len(traced)} models that it exports: wrong on {100 * wrong / inputs:.1f} % of the inputs.")
+        told.append(f"Tracing, {len(traced)} models that it exports: wrong on "
+                    f"{100 * wrong / inputs:.1f} % of the inputs.")
     return "\n".join(told)
 
 
@@ -168,26 +181,32 @@ def compile_table(names: list[str], models: dict) -> str:
         elif torch_row:
             warm = f"over {torch_row['timed_out']}"
         rows.append([name, f"{row['cpu_seconds']:.2f}", f"{row['engine_cpu_seconds']:.2f}",
-                     f"{beyond:.2f} ({2 + 0.03 * row['sub_dnns']:.2f})", f"{row['cpu_seconds'] / max(row['engine_cpu_seconds'], 1e-9):.1f}",
-                     str(row["sub_dnns"]), f"{row['package_bytes'] / row['parameter_bytes']:.3f}", warm])
+                     f"{beyond:.2f} ({2 + 0.03 * row['sub_dnns']:.2f})",
+                     f"{row['cpu_seconds'] / max(row['engine_cpu_seconds'], 1e-9):.1f}", str(row["sub_dnns"]),
+                     f"{row['package_bytes'] / row['parameter_bytes']:.3f}", warm])
     return "\n## RQ2: how long does compiling take?\n\n" + table(
         ["model", "all, s", "the engine alone, s", "beyond the engine (allowed), s", "all / engine", "unique sub-DNNs",
          "package / state dict", "torch.compile's warm-up, s"], rows) + """
-Processor time of `dycl.compile` without its check of the example against eager, nothing taken from the cache. The engine alone: ONNX
-Runtime loading each unique sub-DNN once with all optimisations. Allowed: 2 s and 30 ms per unique sub-DNN. torch.compile's is that of
+Processor time of `dycl.compile` without its check of the example against eager, nothing taken from the cache. \
+The engine alone: ONNX
+Runtime loading each unique sub-DNN once with all optimisations. Allowed: 2 s and 30 ms per unique sub-DNN. \
+torch.compile's is that of
 its warm-up on the inputs of the race, the C++ compiler it calls included.
 """ + compile_sum(names, models)
 
 
 def compile_sum(names: list[str], models: dict) -> str:
-    beyond = [row["cpu_seconds"] - row["engine_cpu_seconds"] for name in names if (row := have(models, name, "compile"))]
-    return f"Beyond the engine, mean of {len(beyond)} models: {sum(beyond) / len(beyond):.2f} s (the paper's own: 9.67 s).\n" if beyond else ""
+    beyond = [row["cpu_seconds"] - row["engine_cpu_seconds"]
+              for name in names if (row := have(models, name, "compile"))]
+    return (f"Beyond the engine, mean of {len(beyond)} models: {sum(beyond) / len(beyond):.2f} s (the "
+            "paper's own: 9.67 s).\n" if beyond else "")
 
 
 def inductor_text(row: dict | None) -> str:
     if not row:
         return NOT_YET
-    facts = f"{row.get('graphs', '?')} graphs, {row.get('breaks', '?')} breaks, limit hit {row.get('recompile_limit', '?')} times"
+    facts = (f"{row.get('graphs', '?')} graphs, {row.get('breaks', '?')} breaks, "
+             f"limit hit {row.get('recompile_limit', '?')} times")
     if "raised" in row:
         return f"raises {row['raised'].split(':')[0]}; {facts}"
     if "ratio" not in row:
@@ -208,25 +227,32 @@ def speed_table(names: list[str], models: dict, plots: Path, folder: str) -> str
         onnx = (eager or {}).get("ifloop")
         engines = "/".join(sorted(set(one["best_oracle"]))) if one else ""
         spread = f"{min(one['oracle_micros']):.0f} to {max(one['oracle_micros']):.0f} ({engines})" if one else NOT_YET
-        rows.append([name, spread, ratio(one and one["ours"]), ratio(one and one["control"]), ratio(two and two["ours"]),
-                     ratio(two and two["control"]), ratio(eager and eager["ours"], inverse=True), inductor_text(inductor),
+        rows.append([name, spread, ratio(one and one["ours"]), ratio(one and one["control"]),
+                     ratio(two and two["ours"]), ratio(two and two["control"]),
+                     ratio(eager and eager["ours"], inverse=True), inductor_text(inductor),
                      NOT_YET if not onnx else ratio(onnx) if "ratio" in onnx else "refused: " + onnx["refused"][:80]])
     text = "\n## RQ3: how fast is it?\n\n" + table(
-        ["model", "oracle, us (best engine)", "ours / oracle, 1 thread", "A/A", "ours / oracle, 2 threads", "A/A", "eager / ours",
-         "torch.compile / ours", "If/Loop in ONNX Runtime / ours"], rows)
+        ["model", "oracle, us (best engine)", "ours / oracle, 1 thread", "A/A",
+         "ours / oracle, 2 threads", "A/A", "eager / ours", "torch.compile / ours", "If/Loop in ONNX Runtime / ours"],
+        rows)
     text += """
-The oracle: for each input the static graph of exactly the executed path, conditions kept, compiled whole by the best engine there is
-(of ONNX Runtime and OpenVINO the one that is faster on that input). It can't execute another input; it is what no dynamic compiler can
+The oracle: for each input the static graph of exactly the executed path, conditions kept, \
+compiled whole by the best engine there is
+(of ONNX Runtime and OpenVINO the one that is faster on that input). \
+It can't execute another input; it is what no dynamic compiler can
 beat by much. If/Loop: the same program as one ONNX file (`program.emit_onnx`) in plain ONNX Runtime.
 """
     if ratios:
-        text += f"\nGeometric mean of ours / oracle over {len(ratios)} models, 1 thread: **{mean(ratios):.3f}**; largest {max(ratios):.3f}."
-        text += f" 2 threads, {len(threaded)} models: {mean(threaded):.3f}; largest {max(threaded):.3f}.\n" if threaded else "\n"
+        text += (f"\nGeometric mean of ours / oracle over {len(ratios)} models, 1 thread: **{mean(ratios):.3f}**; "
+                 f"largest {max(ratios):.3f}.")
+        text += (f" 2 threads, {len(threaded)} models: {mean(threaded):.3f}; largest {max(threaded):.3f}.\n"
+                 if threaded else "\n")
         (plots / "oracle.svg").write_text(bar_chart("our time / oracle's time, 1 thread", bars))
         text += f"\n![our time over the oracle's]({folder}/oracle.svg)\n"
     speedups = [(n, have(models, n, "eager")) for n in names if have(models, n, "eager")]
     if speedups:
-        inverse = [(n, {"ratio": 1 / r["ours"]["ratio"], "low": 1 / r["ours"]["high"], "high": 1 / r["ours"]["low"]}, None)
+        inverse = [(n, {"ratio": 1 / r["ours"]["ratio"], "low": 1 / r["ours"]["high"],
+                        "high": 1 / r["ours"]["low"]}, None)
                    for n, r in speedups]
         (plots / "eager.svg").write_text(bar_chart("eager's time / our time, 1 thread", inverse))
         text += f"\n![eager's time over ours]({folder}/eager.svg)\n"
@@ -238,12 +264,13 @@ def backends_table(names: list[str], models: dict) -> str:
     for name in names:
         row = have(models, name, "backends")
         if row:
-            rows.append([name, ratio(row["oracle"]["ort"]), ratio(row["oracle"]["openvino"]), ratio(row["oracle"]["auto"]),
-                         f"{ratio(row['auto'])} ({row['best']})", ratio(row["control"])])
+            rows.append([name, ratio(row["oracle"]["ort"]), ratio(row["oracle"]["openvino"]),
+                         ratio(row["oracle"]["auto"]), f"{ratio(row['auto'])} ({row['best']})", ratio(row["control"])])
     if not rows:
         return ""
     return "\n## Back ends\n\n" + table(
-        ["model", "ort / oracle", "openvino / oracle", "auto / oracle", "auto / the best single one", "A/A"], rows) + """
+        ["model", "ort / oracle", "openvino / oracle", "auto / oracle", "auto / the best single one", "A/A"],
+        rows) + """
 One thread. `auto` measures each sub-DNN in each engine while compiling and minimises the program's total.
 """
 
@@ -255,7 +282,8 @@ def optimisation_table(names: list[str], models: dict) -> str:
         rows.append([name, ratio(row and row.get("plain")), ratio(row and row.get("bare"))])
     return "\n## RQ4: what does graph optimisation bring?\n\n" + table(
         ["model", "without identity and constant outputs / ours", "without any rewriting pass / ours"], rows) + """
-The first is the paper's own optimisation of sub-DNNs; the second leaves out every pass that rewrites (shape propagation, dead code
+The first is the paper's own optimisation of sub-DNNs; the second leaves out every pass that rewrites \
+(shape propagation, dead code
 and outlining stay).
 """
 
@@ -266,8 +294,9 @@ def bar_chart(title: str, bars: list[tuple[str, dict, dict | None]]) -> str:
     top = max(1.0, max(b[1]["high"] for b in bars)) * 1.08
     x = lambda v: left + width * v / top
     height = 50 + line * len(bars)
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 80}" height="{height}" font-family="sans-serif" '
-           f'font-size="12"><rect width="100%" height="100%" fill="white"/><text x="10" y="20" font-size="14">{title}</text>']
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 80}" height="{height}" '
+           'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/><text x="10" '
+           f'y="20" font-size="14">{title}</text>']
     for k, (name, s, control) in enumerate(bars):
         y = 36 + k * line
         out.append(f'<text x="{left - 8}" y="{y + 12}" text-anchor="end">{name}</text>'

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make bench`: the measurements that take minutes, one after the other. `make paper` has the comparison with other systems.
+"""`make bench`: the measurements that take minutes, one after the other.
+`make paper` has the comparison with other systems.
 
 Each exits with 1 if what it promises does not hold; so does this. Timings mean something on a quiet machine only.
 """
@@ -12,10 +13,14 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
 
 MEASUREMENTS = (
-    ("what a decision costs on the host, engine left out (at most 0.3 us)", [BUILD / "tests/runtime/decision_cost_test"]),
-    ("compile time per gate at 100 and 3,000 gates (at most 1.5x)", [sys.executable, ROOT / "bench/compile/gate_chain.py"]),
-    ("capture per gate at 100, 300 and 1,000 gates (at most 1.5x)", [sys.executable, ROOT / "bench/compile/capture_chain.py"]),
-    ("54 residual blocks cut at their gates against the executed path compiled whole", [BUILD / "tests/backends/ort_cuts"]),
+    ("what a decision costs on the host, engine left out (at most 0.3 us)",
+     [BUILD / "tests/runtime/decision_cost_test"]),
+    ("compile time per gate at 100 and 3,000 gates (at most 1.5x)",
+     [sys.executable, ROOT / "bench/compile/gate_chain.py"]),
+    ("capture per gate at 100, 300 and 1,000 gates (at most 1.5x)",
+     [sys.executable, ROOT / "bench/compile/capture_chain.py"]),
+    ("54 residual blocks cut at their gates against the executed path compiled whole",
+     [BUILD / "tests/backends/ort_cuts"]),
 )
 
 

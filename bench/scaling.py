@@ -3,12 +3,13 @@
 
     .venv/bin/python bench/scaling.py [--gates 1002] [--steps 1000] [--models a,b] [--inputs 5]
 
-Gates: a SkipNet of that many (depth 2 * gates + 2 rounded to 6n + 2) against the 38-layer one: processor time per executed gate,
-every other block run, interleaved, median of rounds; at most 1.1x is wanted. Steps: an LSTM cell in a loop that the input bounds; what the runtime spends
-outside the engine's calls, per step (wall-clock time, median of runs); under 1 us is wanted. Load: for each model, from the file to the first results and the
-peak of resident memory, of our package and of the largest executed path as a static model in plain ONNX Runtime, each in a
-process of its own, by turns, medians (at most 1.5x and 1.2x are wanted); the portable package over the state dict (1.03x).
-Results go to bench/results/scaling.json model by model; a later run replaces what it measures.
+Gates: a SkipNet of that many (depth 2 * gates + 2 rounded to 6n + 2) against the 38-layer one: processor time per
+executed gate, every other block run, interleaved, median of rounds; at most 1.1x is wanted. Steps: an LSTM cell in a
+loop that the input bounds; what the runtime spends outside the engine's calls, per step (wall-clock time, median of
+runs); under 1 us is wanted. Load: for each model, from the file to the first results and the peak of resident memory,
+of our package and of the largest executed path as a static model in plain ONNX Runtime, each in a process of its own,
+by turns, medians (at most 1.5x and 1.2x are wanted); the portable package over the state dict (1.03x). Results go to
+bench/results/scaling.json model by model; a later run replaces what it measures.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import workload  # noqa: E402  (also puts the package on the path)
 import torch  # noqa: E402
+
+import workload  # noqa: E402  (also puts the package on the path)
 
 
 class Decoder(torch.nn.Module):
@@ -109,7 +111,8 @@ def per_gate(gates: int) -> tuple[float, float]:
 
 
 def cold(file: Path, given: Path) -> dict:
-    """One process that loads a package or an ONNX model and runs it once: milliseconds, processor time, peak resident."""
+    """One process that loads a package or an ONNX model and runs it once:
+    milliseconds, processor time, peak resident."""
     command = [str(workload.BUILD / "bin" / "dycl-race"), "--cold", str(file), str(given)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     text = process.stdout.read()
@@ -123,8 +126,8 @@ def cold(file: Path, given: Path) -> dict:
 
 def largest_path(folder: Path, inputs: list[Path]) -> Path:
     """The input whose path has the most ops; the oracles of all lie beside them as .onnx."""
-    command = [str(workload.BUILD / "bin" / "dycl-race"), "--program", str(folder / "program.dyir"), "--seconds", "0", "--write",
-               str(folder), *map(str, inputs)]
+    command = [str(workload.BUILD / "bin" / "dycl-race"), "--program", str(folder / "program.dyir"),
+               "--seconds", "0", "--write", str(folder), *map(str, inputs)]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     ops = [json.loads(line)["path_ops"] for line in lines[1:]]
     return inputs[ops.index(max(ops))]
@@ -142,8 +145,9 @@ def load_and_memory(name: str, count: int, rounds: int = 5) -> dict:
         _native.write_program(program._engine.builder, folder / "program.dyir")
         program.save(folder / "ours.dycl")
         portable = folder / "portable.dycl"
-        subprocess.run([str(workload.BUILD / "bin" / "dycl"), "compile", str(folder / "program.dyir"), "-o", str(portable),
-                        "--portable", "--strip", "--quiet"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([str(workload.BUILD / "bin" / "dycl"), "compile",
+                        str(folder / "program.dyir"), "-o", str(portable), "--portable", "--strip", "--quiet"],
+                       check=True, stdout=subprocess.DEVNULL)
         inputs = [folder / f"x{seed}.npz" for seed in range(count)]
         for seed, file in enumerate(inputs):
             workload.save_inputs(program, work.inputs(seed), file)
@@ -186,18 +190,22 @@ def main() -> int:
         keep("steps", {"steps": args.steps, "micros_per_step_outside_calls": micros})
     if "gates" in parts:
         small, large = per_gate(args.gates)
-        print(f"SkipNet: {small:.1f} us per gate with 17, {large:.1f} us with about {args.gates}: {large / small:.3f}x", flush=True)
-        keep("gates", {"gates": args.gates, "micros_per_gate_of_17": small, "micros_per_gate": large, "ratio": large / small})
+        print(f"SkipNet: {small:.1f} us per gate with 17, {large:.1f} us with about {args.gates}: {large / small:.3f}x",
+              flush=True)
+        keep("gates", {"gates": args.gates, "micros_per_gate_of_17": small,
+                       "micros_per_gate": large, "ratio": large / small})
     if "load" in parts:
         workload.tool("dycl-race")
         import zoo
 
-        print(f"{'model':26} first results, ms (ours, oracle, ratio of processor time)  peak MiB (ours, oracle, ratio)  portable / state dict")
+        print(f"{'model':26} first results, ms (ours, oracle, ratio of processor time)  peak MiB (ours, oracle, ratio) "
+              " portable / state dict")
         for name in args.models.split(",") if args.models else list(zoo.MODELS):
             row = load_and_memory(name, args.inputs)
             keep("load." + name, row)
-            print(f"{name:26} {row['first_ms']:8.0f} {row['oracle_first_ms']:8.0f} {row['first_ratio']:6.2f}   {row['peak_mib']:7.0f} "
-                  f"{row['oracle_peak_mib']:7.0f} {row['peak_ratio']:6.2f}   {row['portable_ratio']:.3f}", flush=True)
+            print(f"{name:26} {row['first_ms']:8.0f} {row['oracle_first_ms']:8.0f} {row['first_ratio']:6.2f}   "
+                  f"{row['peak_mib']:7.0f} {row['oracle_peak_mib']:7.0f} {row['peak_ratio']:6.2f}   "
+                  f"{row['portable_ratio']:.3f}", flush=True)
     return 0
 
 

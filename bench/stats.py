@@ -2,8 +2,8 @@
 """Paired ratios with bounds.
 
 Racers take turns within a round, so a ratio is taken inside each round: what slows the machine down slows both. The
-ratio of one input is the median over its rounds; the ratio of a model the geometric mean over its inputs. Bounds are 95 %
-percentiles of a bootstrap over inputs and, within each, over rounds.
+ratio of one input is the median over its rounds; the ratio of a model the geometric mean over its inputs. Bounds are 95
+% percentiles of a bootstrap over inputs and, within each, over rounds.
 """
 
 from __future__ import annotations

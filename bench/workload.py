@@ -46,7 +46,8 @@ def find(name: str) -> Workload:
 def tool(target: str) -> Path:
     """A program of the build folder, built if it is not there or stale."""
     if "DYCL_BUILD" not in os.environ:  # a build folder that was named is taken as it is
-        subprocess.run(["cmake", "--build", str(BUILD), "--target", target, "-j2"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--build", str(BUILD), "--target", target, "-j2"], check=True,
+                       stdout=subprocess.DEVNULL)
     return BUILD / "bin" / target
 
 

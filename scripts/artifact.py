@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """make artifact DIR=...: the published artifact of the paper through DyCL, unmodified, against eager.
 
-DIR is a checkout of the artifact (github.com/SeekingDream/ISSTA23_DyCL). Its own `load_model` builds its nine models; here we
-only stand in for what it imports beside them (TVM, its own compiler, data sets, downloads of weights, a GPU), settle batch-norm
-statistics and move exits and gates so that random images take different paths. Each model runs in a process of its own:
-every forward it was published with and the one its authors wrote by hand for their compiler. The networks that lie in the artifact
-beside the nine follow, SkipNet's first recurrent one among them: the forward of the nine's was left behind by a change of
-its gate and raises in eager PyTorch.
-Nothing is written into DIR.
+DIR is a checkout of the artifact (github.com/SeekingDream/ISSTA23_DyCL). Its own `load_model` builds its nine models;
+here we only stand in for what it imports beside them (TVM, its own compiler, data sets, downloads of weights, a GPU),
+settle batch-norm statistics and move exits and gates so that random images take different paths. Each model runs in a
+process of its own: every forward it was published with and the one its authors wrote by hand for their compiler. The
+networks that lie in the artifact beside the nine follow, SkipNet's first recurrent one among them: the forward of the
+nine's was left behind by a change of its gate and raises in eager PyTorch. Nothing is written into DIR.
 """
 
 from __future__ import annotations
@@ -48,7 +47,8 @@ MODELS = {
 
 
 def main() -> int:
-    p = argparse.ArgumentParser(prog="make artifact", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(prog="make artifact", description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("dir", type=Path, help="a checkout of the artifact")
     p.add_argument("--only", type=int, action="append", help="a model's number")
     p.add_argument("--inputs", type=int, default=0, help="inputs per forward; default: 10, and 4 of 256 x 256")
@@ -83,8 +83,8 @@ def install_torchvision() -> None:
     if (folder / "torchvision").is_dir() and (folder / "PIL").is_dir() or find_spec("torchvision"):
         return
     print("installing torchvision into", os.path.relpath(folder), file=sys.stderr)
-    subprocess.run([sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-deps", "--target",
-                    str(folder), *PACKAGES], check=True)
+    subprocess.run([sys.executable, "-m", "pip", "install", "-qq",
+                    "--disable-pip-version-check", "--no-deps", "--target", str(folder), *PACKAGES], check=True)
 
 
 def line(r: dict) -> str:
@@ -116,9 +116,10 @@ def in_process(number: int, args):
     process.wait()
     for forward in forwards(number):
         if forward not in done:
-            why = "over the time limit" if time.time() > deadline else "".join(tail[-3:]).strip().replace("\n", " | ")[-200:]
-            yield {"model": name, "forward": forward, "kind": "", "result": "slow" if time.time() > deadline else "crash",
-                   "why": why}
+            why = ("over the time limit" if time.time() > deadline
+                   else "".join(tail[-3:]).strip().replace("\n", " | ")[-200:])
+            yield {"model": name, "forward": forward, "kind": "",
+                   "result": "slow" if time.time() > deadline else "crash", "why": why}
 
 
 # ---- in the process of one model ---------------------------------------------------------------------
@@ -213,6 +214,7 @@ def build(number: int):
 def tune(number: int, model, images) -> None:
     """Statistics of batch norm, and exits and gates that different images take differently."""
     import torch
+
     from zoo.calibrate import exit_constants
     from zoo.weights import set_exit_heads, settle
 
@@ -272,8 +274,8 @@ def set_end(model, images) -> None:
 
 
 def arguments(number: int, model, forward: str, seed: int, images):
-    """The arguments of one call; BlockDrop's published forwards take the policy, RANet's its thresholds, the transformer two
-    padded sentences, their lengths and a device."""
+    """The arguments of one call; BlockDrop's published forwards take the policy, RANet's its thresholds, the
+    transformer two padded sentences, their lengths and a device."""
     import torch
 
     if number >= 12:
@@ -281,7 +283,8 @@ def arguments(number: int, model, forward: str, seed: int, images):
         if number == 13:
             return (torch.rand(1, 10, generator=g),)
         words = [torch.randint(0, 1000, (2, n), generator=g) for n in (9, 7)]
-        return (*words, torch.randint(3, 10, (2,), generator=g), torch.randint(3, 8, (2,), generator=g), torch.device("cpu"))
+        return (*words, torch.randint(3, 10, (2,), generator=g),
+                torch.randint(3, 8, (2,), generator=g), torch.device("cpu"))
     x = images(seed)
     if number == 8 and forward != "adaptive_forward_compile":
         with torch.no_grad():
@@ -295,8 +298,9 @@ def arguments(number: int, model, forward: str, seed: int, images):
 def compare(call, calls: list, folder: str) -> dict:
     import copy
 
-    import dycl
     import torch
+
+    import dycl
     from zoo.compare import difference, error_of, floats, is_borderline, rounding
     from zoo.paths import path_of
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what the files of src/ include: each folder only those that LAYERS grants it, no cycle of headers, and no engine
-named outside its own folder but in the tables of back ends. `check_includes.py [src]` prints what is wrong and fails."""
+"""Checks what the files of src/ include: each folder only those that LAYERS grants it, no cycle of headers, and no
+engine named outside its own folder but in the tables of back ends.
+`check_includes.py [src]` prints what is wrong and fails."""
 
 import re
 import sys
@@ -63,7 +64,8 @@ def wrong_names(path, text, included):
         return []
     named = [(other, engine_of(other)) for other in included if engine_of(other)]
     named += [(f'"{engine}"', engine) for engine in ENGINE_NAME.findall(COMMENT.sub("", text))]
-    return [f"{path} names an engine that is not its own: {what}" for what, engine in named if engine != engine_of(path)]
+    return [f"{path} names an engine that is not its own: {what}"
+            for what, engine in named if engine != engine_of(path)]
 
 
 def cycle_in(graph):

@@ -17,11 +17,16 @@ sys.path.insert(0, str(ROOT / "python"))
 
 HEAD = """# Which torch ops are lowered
 
-Written by `scripts/supported_ops.py` from the registries of `python/dycl/frontend/lowering/`; a test says if it is out of date.
-Capture records ATen ops, so what a model calls is often another name: `torch.nn.Linear` is `addmm`, `linear` or `mm`, and most of
-`torch.nn.functional` is made of the ops below. In-place forms (`add_`) and views are taken back to these ops before lowering.
-An op that is not here, or a use of one that is named under "refused", is a `CompileError` of kind `lowering` that names the op and
-the line. Complex, quantised and sparse tensors are refused everywhere. An op that torch itself does not compute for bools
+Written by `scripts/supported_ops.py` from the registries of `python/dycl/frontend/lowering/`; \
+a test says if it is out of date.
+Capture records ATen ops, so what a model calls is often another name: `torch.nn.Linear` is `addmm`, `linear` or `mm`, \
+and most of
+`torch.nn.functional` is made of the ops below. In-place forms (`add_`) and views are taken back to these ops \
+before lowering.
+An op that is not here, or a use of one that is named under "refused", is a `CompileError` of kind `lowering` \
+that names the op and
+the line. Complex, quantised and sparse tensors are refused everywhere. \
+An op that torch itself does not compute for bools
 or integers (`argmax` of bools) is refused too, as eager would raise.
 """
 
@@ -30,7 +35,8 @@ def main() -> int:
     text = page()
     if "--check" in sys.argv:
         current = PAGE.exists() and PAGE.read_text() == text
-        print("docs/supported_ops.md is current" if current else "docs/supported_ops.md is out of date: run scripts/supported_ops.py")
+        print("docs/supported_ops.md is current" if current
+              else "docs/supported_ops.md is out of date: run scripts/supported_ops.py")
         return 0 if current else 1
     PAGE.write_text(text)
     return 0
@@ -45,12 +51,15 @@ def page() -> str:
     parts = [HEAD, "## Lowered by DyCL itself\n"]
     for title, rows in by_module(CONVERSIONS, INDEX_ERRORS):
         parts.append(f"### {title}\n\n| op | overloads | refused |\n|---|---|---|\n" + "\n".join(rows) + "\n")
-    parts.append("## Taken apart first\n\nBy torch's own decompositions; linear algebra step by step (`recording/linear_algebra.py`: matrices of known size up to 32 x 32):\n\n" + names(map(name_of, NEEDS_DECOMPOSITION)))
+    parts.append("## Taken apart first\n\nBy torch's own decompositions; linear algebra step by step "
+                 "(`recording/linear_algebra.py`: matrices of known size up to 32 x 32):\n\n"
+                 + names(map(name_of, NEEDS_DECOMPOSITION)))
     parts.append("## Of torchvision\n\n" + names(sorted(torchvision.BY_NAME)))
     known = {f"aten::{name_of(t)}" for t in (*CONVERSIONS, *NEEDS_DECOMPOSITION)}
     library = [n.removeprefix("aten::") for n in registry_names(torchlib) if n.startswith("aten::") and n not in known
                and n.removeprefix("aten::") not in torchlib._WRONG and in_torch(n.removeprefix("aten::"))]
-    parts.append("## By onnxscript's torchlib\n\nReal numbers only; an argument that its function does not take is refused:\n\n"
+    parts.append("## By onnxscript's torchlib\n\nReal numbers only; an argument that its function does "
+                 "not take is refused:\n\n"
                  + names(library))
     return "\n".join(parts)
 
@@ -91,7 +100,8 @@ def by_module(conversions: dict, index_errors: dict):
             limits.append(f"a number that torch rejects: {index_errors[target]} in the run")
         limits += limits_of(function)
     for module, rows in sorted(groups.items()):
-        title = (sys.modules[module].__doc__ or module).splitlines()[0].rstrip(".")
+        sentence, _, _ = (sys.modules[module].__doc__ or module).partition("\n\n")
+        title = " ".join(sentence.split()).rstrip(".")
         yield title, [f"| `{name}` | {', '.join(sorted(set(overloads)))} | {'; '.join(dict.fromkeys(limits))} |"
                       for name, (overloads, limits) in sorted(rows.items())]
 
@@ -104,7 +114,8 @@ def limits_of(function) -> list[str]:
         return []
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("ConversionError", "static"):
+        if (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+                and node.func.id in ("ConversionError", "static")):
             text = node.args[-1] if node.func.id == "static" else node.args[0] if node.args else None
             said = literal(text)
             if said:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tidy.py [FILE ...]: clang-tidy over the C++ sources, all back ends included, as build/release compiles them.
 
-A file that was clean stays so until it, a header of ours that it includes, or .clang-tidy changes: what was checked is kept in
-build/tidy, so the command goes on where it was stopped. Exit status 1 if anything was found.
+A file that was clean stays so until it, a header of ours that it includes, or .clang-tidy changes: what was checked is
+kept in build/tidy, so the command goes on where it was stopped. Exit status 1 if anything was found.
 """
 
 import hashlib
@@ -22,7 +22,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 
 
 def sources() -> list[Path]:
-    listed = subprocess.run(["git", "ls-files", "src/*.cpp", "tools/*.cpp"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(["git", "ls-files", "src/*.cpp", "tools/*.cpp"], cwd=ROOT,
+                            capture_output=True, text=True, check=True)
     return [ROOT / name for name in listed.stdout.split()]
 
 
@@ -66,7 +67,8 @@ def main() -> int:
         now = mark(file, version)
         if not done.exists() or done.read_text() != now:
             waiting.append((file, done, now))
-    print(f"{len(files) - len(left_out) - len(waiting)} files are as they were when they were found clean, {len(waiting)} to check", flush=True)
+    print(f"{len(files) - len(left_out) - len(waiting)} files are as they were when they were found clean, "
+          f"{len(waiting)} to check", flush=True)
 
     def check(job: tuple) -> bool:
         file, done, now = job

@@ -60,8 +60,8 @@ def try_out(wheel: Path) -> None:
         run(sys.executable, "-m", "venv", "--without-pip", venv)
         site = next((venv / "lib").glob("python3.*/site-packages"))
         (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-        run(sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", venv / "bin" / "python", "install", "-qq",
-            "--no-deps", wheel)
+        run(sys.executable, "-m", "pip", "--disable-pip-version-check", "--python",
+            venv / "bin" / "python", "install", "-qq", "--no-deps", wheel)
         env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "DYCL_PLUGIN_PATH")}
         run(venv / "bin" / "python", "-c", TRIAL, folder, env=env, cwd=folder)
         run(venv / "bin" / "dycl-run", "model.dycl", "x.npy", env=env, cwd=folder)
@@ -69,7 +69,8 @@ def try_out(wheel: Path) -> None:
         (Path(folder) / "written.py").write_text("def twice(x):\n    return x * 2 if x.sum() > 0 else x\n")
         run(venv / "bin" / "dycl", "compile", "written.py:twice", "--input", "3", "-q", env=env, cwd=folder)
         run(venv / "bin" / "dycl", "emit", "twice.dycl", "-o", "cpp", env=env, cwd=folder, stdout=subprocess.DEVNULL)
-        run("cmake", "-S", "cpp", "-B", "build", f"-DCMAKE_PREFIX_PATH={site / 'dycl'}", env=env, cwd=folder, stdout=subprocess.DEVNULL)
+        run("cmake", "-S", "cpp", "-B", "build", f"-DCMAKE_PREFIX_PATH={site / 'dycl'}", env=env, cwd=folder,
+            stdout=subprocess.DEVNULL)
         run("cmake", "--build", "build", env=env, cwd=folder, stdout=subprocess.DEVNULL)
         run("build/twice_example", "twice.dycl", "x.npy", env=env, cwd=folder)
 

@@ -29,12 +29,15 @@ def test_the_tree_keeps_its_layers():
     ("ir/guilty.cpp", '#include "passes/cse.h"\n', "ir/guilty.cpp includes passes/cse.h, which ir/ may not"),
     ("runtime/guilty.h", '#include "ir/guilty.h"\n', "runtime/guilty.h includes ir/guilty.h, which runtime/ may not"),
     ("new_folder/guilty.h", "", "new_folder/guilty.h: its folder is not in LAYERS"),
-    ("driver/guilty.cpp", 'const char* engine = "tvm";\n', 'driver/guilty.cpp names an engine that is not its own: "tvm"'),
-    ("backends/tvm/guilty.cpp", '#include "backends/ort/target.h"\n', "names an engine that is not its own: backends/ort/target.h"),
+    ("driver/guilty.cpp", 'const char* engine = "tvm";\n',
+     'driver/guilty.cpp names an engine that is not its own: "tvm"'),
+    ("backends/tvm/guilty.cpp", '#include "backends/ort/target.h"\n',
+     "names an engine that is not its own: backends/ort/target.h"),
     ("ir/guilty.h", '#include "ir/other.h"\n', "headers include each other: ir/guilty.h -> ir/other.h -> ir/guilty.h"),
 ])
 def test_a_planted_violation_is_named(tmp_path, path, text, said):
-    plant(tmp_path, {"passes/cse.h": "", "ir/guilty.h": "", "backends/ort/target.h": "", "ir/other.h": '#include "ir/guilty.h"\n'})
+    plant(tmp_path, {"passes/cse.h": "", "ir/guilty.h": "", "backends/ort/target.h": "",
+                     "ir/other.h": '#include "ir/guilty.h"\n'})
     assert check(tmp_path) == (0, "")
     plant(tmp_path, {path: text})
     code, output = check(tmp_path)
@@ -42,6 +45,7 @@ def test_a_planted_violation_is_named(tmp_path, path, text, said):
 
 
 def test_the_table_of_back_ends_names_engines(tmp_path):
-    plant(tmp_path, {"backends/ort/compile.h": "", "backends/backend.cpp": '#include "backends/ort/compile.h"\nauto n = "ort";\n',
+    plant(tmp_path, {"backends/ort/compile.h": "",
+                     "backends/backend.cpp": '#include "backends/ort/compile.h"\nauto n = "ort";\n',
                      "backends/ort/compile.cpp": 'auto n = "ort";\n', "backends/backend.h": '// "ort", say\n'})
     assert check(tmp_path) == (0, "")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adaptive computation time (Graves: "Adaptive Computation Time for Recurrent Neural Networks", 2016): at every step of a
-sequence the network ponders, i.e. applies its cell again and again until its halting units add up to one. The addition task's
-network: an LSTM of 512 units over five numbers of five digits, at most 20 ponderings a step.
+"""Adaptive computation time (Graves: "Adaptive Computation Time for Recurrent Neural Networks", 2016): at every step of
+a sequence the network ponders, i.e. applies its cell again and again until its halting units add up to one. The
+addition task's network: an LSTM of 512 units over five numbers of five digits, at most 20 ponderings a step.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Adder(nn.Module):
             nn.init.normal_(p, 0, 2.5 / math.sqrt(hidden_size))
 
     def forward(self, numbers):
-        """(scores of the digits of the sums, ponder cost, ponderings of each step); numbers: [steps, 1, digits * 10]."""
+        """(scores of the digits of the sums, ponder cost, ponderings of each step); numbers:
+        [steps, 1, digits * 10]."""
         self.act.steps = []
         state = (numbers.new_zeros(1, self.hidden_size), numbers.new_zeros(1, self.hidden_size))
         outputs, ponder_cost = [], 0.0

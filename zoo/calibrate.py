@@ -24,7 +24,8 @@ def exit_constants(inputs, seeds, run, heads, threshold: float) -> dict:
     just exit; a quantile of these scales lets the wanted share exit.
     """
     features: list[list[torch.Tensor]] = [[] for _ in heads]
-    hooks = [h.register_forward_pre_hook(lambda m, a, k=k: features[k].append(a[0].flatten(1))) for k, h in enumerate(heads)]
+    hooks = [h.register_forward_pre_hook(lambda m, a, k=k: features[k].append(a[0].flatten(1)))
+             for k, h in enumerate(heads)]
     with torch.no_grad():
         for seed in seeds:
             run(*inputs(seed))
@@ -100,7 +101,8 @@ def main(names: list[str]) -> int:
         _write(stored)
         model = MODELS[name].build()
         if hasattr(model, "exit_heads"):
-            found = exit_constants(MODELS[name].inputs, SEEDS, model.all_outputs, model.exit_heads(), model.confidence_threshold)
+            found = exit_constants(MODELS[name].inputs, SEEDS, model.all_outputs, model.exit_heads(),
+                                   model.confidence_threshold)
         elif hasattr(model, "exit_features"):
             found = {"scale": exit_scale(name, model)}
         elif hasattr(model, "end_margins"):

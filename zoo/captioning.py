@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Image captioning with attention (Xu et al.: "Show, Attend and Tell", ICML 2015) over a ResNeXt-50 (Xie et al., CVPR 2017)
-or GoogLeNet (Szegedy et al., CVPR 2015, with batch norm) encoder: an LSTM looks at parts of the image and writes words until
-it writes the end token, at most ten. Images of 256 x 256; a vocabulary of the size of Flickr8k's.
+"""Image captioning with attention (Xu et al.: "Show, Attend and Tell", ICML 2015) over a ResNeXt-50 (Xie et al., CVPR
+2017) or GoogLeNet (Szegedy et al., CVPR 2015, with batch norm) encoder: an LSTM looks at parts of the image and writes
+words until it writes the end token, at most ten. Images of 256 x 256; a vocabulary of the size of Flickr8k's.
 """
 
 from __future__ import annotations

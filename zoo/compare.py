@@ -98,7 +98,8 @@ def is_borderline(model, args, folder=None):
     path = path_of(model, args, folder)
     for seed in range(8):
         g = torch.Generator().manual_seed(seed)
-        near = [a * (1 + 1e-5 * torch.randn(a.shape, generator=g)) if torch.is_tensor(a) and a.is_floating_point() else a
+        near = [a * (1 + 1e-5 * torch.randn(a.shape, generator=g))
+                if torch.is_tensor(a) and a.is_floating_point() else a
                 for a in args]
         if path_of(model, tuple(near), folder) != path:
             return True

@@ -18,7 +18,8 @@ def picture(seed: int, size: int) -> torch.Tensor:
     """
     g = generator(seed)
     cells = int(torch.randint(2, 9, (1,), generator=g))
-    blobs = F.interpolate(torch.randn(1, 3, cells, cells, generator=g), (size, size), mode="bilinear", align_corners=False)
+    blobs = F.interpolate(torch.randn(1, 3, cells, cells, generator=g), (size, size),
+                          mode="bilinear", align_corners=False)
     texture = F.interpolate(torch.randn(1, 3, size // 4, size // 4, generator=g), (size, size))
     contrast = torch.exp(0.4 * torch.randn(1, generator=g))
     roughness = 0.5 * torch.rand(1, generator=g)

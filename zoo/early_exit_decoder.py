@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transformer decoder that leaves early (Schuster et al.: "Confident Adaptive Language Modeling", NeurIPS 2022): each token
-runs through layers until the softmax over the vocabulary is sure; the keys and values of the layers it skipped are made from
-the state it left with. A decoder of the width and depth of T5 small (8 layers, 512 wide), with a KV cache.
+"""A transformer decoder that leaves early (Schuster et al.: "Confident Adaptive Language Modeling", NeurIPS 2022): each
+token runs through layers until the softmax over the vocabulary is sure; the keys and values of the layers it skipped
+are made from the state it left with. A decoder of the width and depth of T5 small (8 layers, 512 wide),
+with a KV cache.
 """
 
 from __future__ import annotations

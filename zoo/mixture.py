@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sparsely gated mixture of experts (Shazeer et al.: "Outrageously Large Neural Networks", ICLR 2017), as the feed-forward
-layer of a small transformer encoder: each token goes to the best two of eight experts; an expert nobody chose does not run.
+"""A sparsely gated mixture of experts (Shazeer et al.: "Outrageously Large Neural Networks", ICLR 2017), as the
+feed-forward layer of a small transformer encoder: each token goes to the best two of eight experts;
+an expert nobody chose does not run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neural machine translation with attention (Luong, Pham, Manning: "Effective Approaches to Attention-based Neural Machine
-Translation", EMNLP 2015), at the sizes of the IWSLT English-Vietnamese system of Luong and Manning (2015): a bidirectional
-LSTM encoder, a two-layer LSTM decoder with input feeding, 512 units. Greedy decoding until the end of the sentence.
+"""Neural machine translation with attention (Luong, Pham, Manning: "Effective Approaches to Attention-based Neural
+Machine Translation", EMNLP 2015), at the sizes of the IWSLT English-Vietnamese system of Luong and Manning (2015): a
+bidirectional LSTM encoder, a two-layer LSTM decoder with input feeding, 512 units.
+Greedy decoding until the end of the sentence.
 """
 
 from __future__ import annotations

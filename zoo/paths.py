@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which path a model takes on an input: the sequence of lines of the zoo's own code, and of the modules that run them."""
+"""Which path a model takes on an input: the sequence of lines of the zoo's own code,
+and of the modules that run them."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ FOLDER = str(Path(__file__).parent)
 
 
 def path_of(call, args: tuple, folder: str | None = None) -> str:
-    """A digest of what eager executes of the code in a folder (the zoo's); equal for two inputs exactly if they take the
-    same path. `call` is a module or a method of one."""
+    """A digest of what eager executes of the code in a folder (the zoo's); equal for two inputs exactly if they take
+    the same path. `call` is a module or a method of one."""
     model = getattr(call, "__self__", call)
     names = {id(m): name for name, m in model.named_modules()} if isinstance(model, torch.nn.Module) else {}
     folder = folder or FOLDER

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RANet (Yang, Han, Chen, Song, Dai, Huang: "Resolution Adaptive Networks for Efficient Inference", CVPR 2020): sub-networks
-of rising resolution, each of dense blocks that also read the features of the sub-network before; classifiers along the way.
-Easy images exit at low resolution. The configuration for 32 x 32 images: four scales, two exits each.
+"""RANet (Yang, Han, Chen, Song, Dai, Huang: "Resolution Adaptive Networks for Efficient Inference", CVPR 2020):
+sub-networks of rising resolution, each of dense blocks that also read the features of the sub-network before;
+classifiers along the way. Easy images exit at low resolution. The configuration for 32 x 32 images:
+four scales, two exits each.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ def _fit(low, like):
 class Classifier(nn.Module):
     def __init__(self, nIn, num_classes, inter=128):
         super().__init__()
-        self.m = nn.Sequential(ConvBasic(nIn, inter, stride=2), ConvBasic(inter, inter, stride=2), nn.AdaptiveAvgPool2d(1))
+        self.m = nn.Sequential(ConvBasic(nIn, inter, stride=2),
+                               ConvBasic(inter, inter, stride=2), nn.AdaptiveAvgPool2d(1))
         self.linear = nn.Linear(inter, num_classes)
 
     def forward(self, x):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shallow-Deep networks (Kaya, Hong, Dumitras: "Shallow-Deep Networks: Understanding and Mitigating Network Overthinking",
-ICML 2019): internal classifiers at about 15, 30, ..., 90 % of the work; the first confident one answers, and if none is,
-the most confident one does. Four base networks, at 256 x 256.
+"""Shallow-Deep networks (Kaya, Hong, Dumitras: "Shallow-Deep Networks: Understanding and Mitigating Network
+Overthinking", ICML 2019): internal classifiers at about 15, 30, ..., 90 % of the work; the first confident one answers,
+and if none is, the most confident one does. Four base networks, at 256 x 256.
 """
 
 from __future__ import annotations
@@ -143,7 +143,8 @@ class Flatten(nn.Module):
 class DepthwiseSeparable(nn.Module):
     def __init__(self, in_channels, out_channels, stride):
         super().__init__()
-        self.depthwise = nn.Conv2d(in_channels, in_channels, 3, stride=stride, padding=1, groups=in_channels, bias=False)
+        self.depthwise = nn.Conv2d(in_channels, in_channels, 3, stride=stride, padding=1,
+                                   groups=in_channels, bias=False)
         self.bn1 = nn.BatchNorm2d(in_channels)
         self.pointwise = nn.Conv2d(in_channels, out_channels, 1, bias=False)
         self.bn2 = nn.BatchNorm2d(out_channels)
@@ -202,7 +203,8 @@ def _mobilenet(size=256, num_classes=10):
     for item, add_output in zip(plan, outputs):
         width, stride = item if isinstance(item, tuple) else (item, 1)
         size //= stride
-        blocks.append(BlockWithOutput(DepthwiseSeparable(channels, width, stride), add_output, size, width, num_classes))
+        blocks.append(BlockWithOutput(DepthwiseSeparable(channels, width, stride), add_output,
+                                      size, width, num_classes))
         channels = width
     end = nn.Sequential(nn.AdaptiveAvgPool2d(2), Flatten(), nn.Linear(channels * 4, num_classes))
     net = SDN(init_conv, blocks, end, num_classes)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """SkipNet (Wang, Yu, Dou, Darrell, Gonzalez: "SkipNet: Learning Dynamic Routing in Convolutional Networks", ECCV 2018):
-a gate after every block decides whether the next one runs or is skipped. ResNets of 6n+2 layers on 32 x 32 images, with one
-recurrent gate shared by all blocks (an LSTM that remembers the path) or a small convolutional gate per block.
+a gate after every block decides whether the next one runs or is skipped. ResNets of 6n+2 layers on 32 x 32 images, with
+one recurrent gate shared by all blocks (an LSTM that remembers the path) or a small convolutional gate per block.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import torch.nn as nn
 
 from zoo import data
 from zoo.registry import model
-from zoo.weights import constants, seeded, settle
+from zoo.weights import seeded, settle
 
 
 def conv3x3(in_planes, out_planes, stride=1):

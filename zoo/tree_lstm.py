@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A binary tree LSTM (Tai, Socher, Manning: "Improved Semantic Representations From Tree-Structured Long Short-Term Memory
-Networks", ACL 2015) for sentiment: recursion over a tree of nested tuples whose leaves are word numbers. Words are vectors of
-300, states of 150. Trees come padded to one nesting; a leaf of 0 is no word, and a subtree without words is not computed.
+"""A binary tree LSTM (Tai, Socher, Manning: "Improved Semantic Representations From Tree-Structured Long Short-Term
+Memory Networks", ACL 2015) for sentiment: recursion over a tree of nested tuples whose leaves are word numbers. Words
+are vectors of 300, states of 150. Trees come padded to one nesting; a leaf of 0 is no word,
+and a subtree without words is not computed.
 """
 
 from __future__ import annotations

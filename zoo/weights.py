@@ -3,9 +3,10 @@
 
 Nobody publishes weights with this zoo, and untrained networks decide the same for every input. So a model is built in
 three steps: seeded random weights; batch-norm statistics from a few random inputs, so that activations keep their size
-through any depth; and constants (biases of gates, scales of exits) that `python -m zoo.calibrate` found once over random
-inputs and that lie in calibration.json. Random layers lack one thing more that trained ones have: they blow up small
-differences, eager's own rounding among them. `keep_differences` and `smooth` are for networks in which that adds up.
+through any depth; and constants (biases of gates, scales of exits) that `python -m zoo.calibrate` found once over
+random inputs and that lie in calibration.json. Random layers lack one thing more that trained ones have: they blow up
+small differences, eager's own rounding among them. `keep_differences` and `smooth` are for networks in which that adds
+up.
 """
 
 from __future__ import annotations
@@ -28,16 +29,17 @@ def seeded(make: Callable[[], nn.Module], seed: int = 0) -> nn.Module:
 
 
 def keep_differences(model: nn.Module) -> None:
-    """For deep networks without residual sums, before their statistics are settled. Random layers of batch norm and ReLU double
-    small differences every few layers; around a positive mean, where ReLU cuts off little, they nearly keep them."""
+    """For deep networks without residual sums, before their statistics are settled. Random layers of batch norm and
+    ReLU double small differences every few layers; around a positive mean, where ReLU cuts off little,
+    they nearly keep them."""
     for m in model.modules():
         if isinstance(m, nn.modules.batchnorm._BatchNorm):
             m.bias.data.fill_(1.0)
 
 
 def smooth(model: nn.Module) -> None:
-    """Makes depthwise filters weigh their neighbourhood instead of differentiating it. One of random signs all but cancels the
-    one smooth channel it sees, and the batch norm behind it blows up what is left: grain and rounding."""
+    """Makes depthwise filters weigh their neighbourhood instead of differentiating it. One of random signs all but
+    cancels the one smooth channel it sees, and the batch norm behind it blows up what is left: grain and rounding."""
     for m in model.modules():
         if isinstance(m, nn.Conv2d) and m.groups == m.in_channels > 1:
             m.weight.data.abs_()

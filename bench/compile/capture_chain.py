@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does capture stay linear? Time of `dycl.compile` per gate of SkipNet-like modules with 100, 300 and 1,000 gates.
 
-    .venv/bin/python bench/compile/capture_chain.py [--sizes 100,300,1000] [--kinds plain,both] [--repeats 3] [--json out.json]
+    .venv/bin/python bench/compile/capture_chain.py [--sizes 100,300,1000] [--kinds plain,both] [--repeats 3]
+        [--json out.json]
 
-The kinds differ in what the arms do beside running or skipping a block: `plain` nothing, `tensors` both arms append a tensor to a
-list, `records` both append a tuple of a number and a tensor, `one` only the arm that runs appends, `dict` both put an entry into a dict under
-the gate's name, `object` both append to a list of an object's. Two times count, the best of the repeats, sizes by turns: what capture takes, and all of
-`dycl.compile` (without the check of the example, nothing from the cache) in processor time. Then results are compared with eager's. Exits with 1 if a
-gate's capture costs more than 1.5 times as much in a longer chain as in the shortest (2 times with `dict`: a dict's contents are kept as pairs), the
-longest takes more than 60 s, or a result differs.
+The kinds differ in what the arms do beside running or skipping a block: `plain` nothing, `tensors` both arms append a
+tensor to a list, `records` both append a tuple of a number and a tensor, `one` only the arm that runs appends, `dict`
+both put an entry into a dict under the gate's name, `object` both append to a list of an object's. Two times count, the
+best of the repeats, sizes by turns: what capture takes, and all of `dycl.compile` (without the check of the example,
+nothing from the cache) in processor time. Then results are compared with eager's. Exits with 1 if a gate's capture
+costs more than 1.5 times as much in a longer chain as in the shortest (2 times with `dict`: a dict's contents are kept
+as pairs), the longest takes more than 60 s, or a result differs.
 """
 
 from __future__ import annotations
@@ -156,8 +158,10 @@ def main() -> int:
         ratio = max(capture for capture, _ in each.values()) / each[sizes[0]][0]
         whole = best[sizes[-1]][1]
         failed = failed or ratio > BOUNDS.get(kind, BOUND) or whole > SECONDS
-        table[kind] = {"ms_per_gate": {n: {"capture": c, "all": w} for n, (c, w) in each.items()}, "ratio": ratio, "seconds": whole}
-        print(f"{kind:9}" + "".join(f"{each[n][0]:8.2f}{each[n][1]:8.2f}" for n in sizes) + f"{ratio:20.2f}{whole:9.1f}", flush=True)
+        table[kind] = {"ms_per_gate": {n: {"capture": c, "all": w} for n, (c, w) in each.items()},
+                       "ratio": ratio, "seconds": whole}
+        print(f"{kind:9}" + "".join(f"{each[n][0]:8.2f}{each[n][1]:8.2f}" for n in sizes)
+              + f"{ratio:20.2f}{whole:9.1f}", flush=True)
     if options.json:
         options.json.write_text(json.dumps(table, indent=1) + "\n")
     return 1 if failed else 0

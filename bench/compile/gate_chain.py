@@ -3,12 +3,12 @@
 
     .venv/bin/python bench/compile/gate_chain.py [--sizes 100,3000] [--kinds skip,exit] [--repeats 3]
 
-Four kinds of chain, generated: `skip` (run a block or skip it, own weights each), `exit` (leave early or go on), `decode`
-(identical steps over one weight, which must end as one sub-DNN) and `conv` (skip over convolutions, which the engine
-compiles). Counted is the time of `dycl compile` from reading the text to the written package without what the engine spends
-in its own library; the best of the repeats counts. Then the package's results are compared with the reference
-interpreter's (tensor ops by ONNX Runtime, optimisation off). Exits with 1 if a gate costs more than 1.5 times as much in the long chain, or
-a result differs.
+Four kinds of chain, generated: `skip` (run a block or skip it, own weights each), `exit` (leave early or go on),
+`decode` (identical steps over one weight, which must end as one sub-DNN) and `conv` (skip over convolutions, which the
+engine compiles). Counted is the time of `dycl compile` from reading the text to the written package without what the
+engine spends in its own library; the best of the repeats counts. Then the package's results are compared with the
+reference interpreter's (tensor ops by ONNX Runtime, optimisation off). Exits with 1 if a gate costs more than 1.5 times
+as much in the long chain, or a result differs.
 """
 
 import argparse
@@ -46,7 +46,11 @@ def skip(n):
     weights = {}
     for i in range(n):
         weights[f"w{i}"], weights[f"g{i}"] = normal((8, 8), 1e-3), normal((8, 1), 1)
-    return f"func @main(%x: f32[1,8]) -> (f32[1,8]) {{\n^entry:\n  goto ^j0(%x)\n{gates}^j{n}(%y: f32[1,8]):\n  return %y\n}}\n", weights
+    return (
+        "func @main(%x: f32[1,8]) -> (f32[1,8]) "
+        f"{{\n^entry:\n  goto ^j0(%x)\n{gates}^j{n}(%y: f32[1,8]):\n  return %y\n}}\n",
+        weights,
+    )
 
 
 def exit(n):
@@ -141,8 +145,8 @@ def compile(dycl, path, repeats=1):
     """The report of the fastest of several compilations, with our own seconds: without the engine's library."""
     best = None
     for _ in range(repeats):
-        done = subprocess.run([dycl, "compile", path, "-o", path.with_suffix(".dycl"), "--no-cache", "--json"], capture_output=True,
-                              text=True, check=True)
+        done = subprocess.run([dycl, "compile", path, "-o", path.with_suffix(".dycl"), "--no-cache", "--json"],
+                              capture_output=True, text=True, check=True)
         report = json.loads(done.stdout)
         report["ours"] = sum(s["seconds"] for s in report["stages"]) - report["engine_seconds"]
         if best is None or report["ours"] < best["ours"]:
@@ -180,7 +184,8 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     small, large = (int(s) for s in options.sizes.split(","))
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"],
+                            capture_output=True, text=True).stdout.strip()
     print(f"{platform.machine()}, commit {commit}; ours, in us per gate, without the engine's own")
     failed = False
     for kind in options.kinds.split(","):
@@ -192,7 +197,8 @@ def main():
         a, b = few["ours"] / small * 1e6, many["ours"] / large * 1e6
         stages = ", ".join(f"{s['name']} {s['seconds'] / large * 1e6:.0f}" for s in many["stages"])
         print(f"{kind:8}{small:>6} gates {a:8.1f}  {large:>6} gates {b:8.1f}  {b / a:.2f}x   ({stages}, engine "
-              f"{many['engine_seconds'] / large * 1e6:.0f}; {many['sub_dnns']} sub-DNNs; 3 inputs equal, {len(paths)} paths)", flush=True)
+              f"{many['engine_seconds'] / large * 1e6:.0f}; {many['sub_dnns']} sub-DNNs; "
+              f"3 inputs equal, {len(paths)} paths)", flush=True)
         failed = failed or b > BOUND * a
     return 1 if failed else 0
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small early-exit classifier in the style such models are published: confidences in a list, np.argmax, early return."""
+"""A small early-exit classifier in the style such models are published:
+confidences in a list, np.argmax, early return."""
 
 import numpy as np
 import torch

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["CompileError", "CompileWarning", "CompiledProgram", "InputError", "compile", "host_function", "load"]
 __version__ = "0.1.0"
 
-# Where each name is. Loaded when it is first asked for: who loads a program needs no compiler, who runs one with numpy no torch.
-_HOMES = {"CompileError": "errors", "CompileWarning": "errors", "InputError": "errors", "CompiledProgram": "calling.program",
-          "load": "calling.program", "host_function": "calling.host_functions", "compile": "api"}
+# Where each name is. Loaded when it is first asked for: who loads a program needs no compiler,
+# who runs one with numpy no torch.
+_HOMES = {"CompileError": "errors", "CompileWarning": "errors", "InputError": "errors",
+          "CompiledProgram": "calling.program", "load": "calling.program",
+          "host_function": "calling.host_functions", "compile": "api"}
 
 
 def __getattr__(name: str):

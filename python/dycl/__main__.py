@@ -102,9 +102,9 @@ def run(args: argparse.Namespace) -> int:
 
     warnings.simplefilter("ignore", dycl.CompileWarning)  # printed below
     program = dycl.compile(model, tuple(inputs), backend=args.backend, threads=args.threads, budget=args.budget,
-                           tune=args.tune, jobs=args.jobs, use_cache=not args.no_cache, dynamic_dims=dims, ranges=ranges,
-                           verify=not args.no_verify, progress=say, portable=args.portable, strip=args.strip, dump=args.dump,
-                           skip_passes=args.skip_passes)
+                           tune=args.tune, jobs=args.jobs, use_cache=not args.no_cache,
+                           dynamic_dims=dims, ranges=ranges, verify=not args.no_verify, progress=say,
+                           portable=args.portable, strip=args.strip, dump=args.dump, skip_passes=args.skip_passes)
     program.save(args.output)
     report = program.report()
     seconds = time.perf_counter() - started
@@ -112,7 +112,8 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"output": args.output, "seconds": seconds, **_plain(report)}))
     elif not args.quiet:
         size = os.path.getsize(args.output)
-        print(f"{args.output}: {report['blocks']} blocks, {report['sub_dnns']} sub-DNNs, {size:,} bytes, {seconds:.1f} s")
+        print(f"{args.output}: {report['blocks']} blocks, {report['sub_dnns']} sub-DNNs, "
+              f"{size:,} bytes, {seconds:.1f} s")
         for text in report["warnings"]:
             print(f"warning: {text}", file=sys.stderr)
         for text in report.get("notices", ()):
@@ -133,7 +134,8 @@ def check_inputs(model: Any, inputs: list) -> None:
     try:
         signature.bind(*inputs)
     except TypeError as error:
-        raise ValueError(f"{error}; the model takes {signature}, and {len(inputs)} inputs are given (--input 1,3,32,32)") from None
+        raise ValueError(f"{error}; the model takes {signature}, and {len(inputs)} inputs are "
+                         "given (--input 1,3,32,32)") from None
 
 
 def load_model(text: str) -> tuple[Any, Any]:

@@ -33,7 +33,8 @@ def build(captured: Any, interface: Any, model: Any, backend: str, threads: int,
         told = CaptureRefusal(f"{refusal.op} cannot be compiled: {refusal.why}", span=refusal.span, kind="lowering")
         raise diagnostics.report(told, []) from None
     except ConversionError as error:  # not of an op: of a result, a state, a value that goes round a loop
-        raise diagnostics.report(CaptureRefusal(f"among the program's results or states: {error}", kind="lowering"), []) from None
+        told = CaptureRefusal(f"among the program's results or states: {error}", kind="lowering")
+        raise diagnostics.report(told, []) from None
     for name, (low, high) in interface.symbols.items():
         builder.add_symbol(name, low, high)
     try:

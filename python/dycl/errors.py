@@ -7,7 +7,8 @@ from typing import Any
 
 
 class CompileWarning(UserWarning):
-    """The program is right as far as it goes, but not for every input: a loop or a recursion was unrolled so many times."""
+    """The program is right as far as it goes, but not for every input:
+    a loop or a recursion was unrolled so many times."""
 
 
 class CompileError(Exception):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Python objects are made of: slots, attributes, closures, elements. Facts about the user's objects, for capture and calls alike."""
+"""What Python objects are made of: slots, attributes, closures, elements.
+Facts about the user's objects, for capture and calls alike."""
 
 from __future__ import annotations
 
@@ -92,7 +93,8 @@ HEAP_TYPE = 1 << 9
 @functools.lru_cache(maxsize=None)
 def all_in_attributes(cls: type) -> bool:
     """All there is to an instance is in its attributes: the class and its bases are written in Python."""
-    if issubclass(cls, (type, torch.nn.Module, enum.Enum)) or not all(b is object or b.__flags__ & HEAP_TYPE for b in cls.__mro__):
+    if (issubclass(cls, (type, torch.nn.Module, enum.Enum))
+            or not all(b is object or b.__flags__ & HEAP_TYPE for b in cls.__mro__)):
         return cls is types.SimpleNamespace
     try:
         object.__new__(cls)
@@ -107,7 +109,8 @@ def getattr_static(obj: Any, name: str) -> Any:
 
 def new_instance(cls: type) -> Any:
     """Without what a class of the user's does when one is made."""
-    return next(base for base in cls.__mro__ if isinstance(vars(base).get("__new__"), types.BuiltinFunctionType)).__new__(cls)
+    native = next(base for base in cls.__mro__ if isinstance(vars(base).get("__new__"), types.BuiltinFunctionType))
+    return native.__new__(cls)
 
 
 def plain_object(x: Any) -> bool:

@@ -4,8 +4,8 @@
     program = dycl.runtime.load("gate.dycl")
     program(x)                              # {"out0": array(...), "out1": 4}
 
-Arguments are arrays and numbers, in the order of `program.inputs` or by their names. Results come by the names of `program.outputs`,
-flat: `dycl.load` gives the objects that the model would have returned.
+Arguments are arrays and numbers, in the order of `program.inputs` or by their names. Results come by the names of
+`program.outputs`, flat: `dycl.load` gives the objects that the model would have returned.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ def load(path: str | os.PathLike, *, threads: int = 0,
     """A saved program. `host_functions`: by name, functions of numpy arrays and numbers that the program calls."""
     try:
         functions = {name: _of_numbers(function) for name, function in (host_functions or {}).items()}
-        loaded = native().Program.load(os.fspath(path), threads=threads, host_functions=functions, host_framework="numpy")
+        loaded = native().Program.load(os.fspath(path), threads=threads, host_functions=functions,
+                                       host_framework="numpy")
     except native().CompileError as error:
         raise as_compile_error(error, kind="package") from None
     return Program(loaded)
 
 
 class Runs:
-    """Who executes a program. Each thread has a Run of its own; a program that keeps states between calls has one Run for all, who
-    take turns."""
+    """Who executes a program. Each thread has a Run of its own; a program that keeps states between calls has one Run
+    for all, who take turns."""
 
     def __init__(self, program: Any):
         self._program = program
@@ -67,7 +68,8 @@ class Runs:
 
 
 class Program:
-    """A loaded package. Threads may call one at the same time; one that keeps states between calls answers them in turn."""
+    """A loaded package. Threads may call one at the same time; one that keeps states between calls answers them in
+    turn."""
 
     def __init__(self, loaded: Any):
         self._program = loaded

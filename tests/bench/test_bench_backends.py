@@ -49,5 +49,6 @@ def test_wrong_answers_are_told():
     assert not backends_correct.is_wrong(good) and backends_correct.is_wrong(bad)
     assert backends_correct.is_wrong({"failed": "it crashed"})
     machine = {"cpu": "a CPU", "date": "today"}
-    page = backends_correct.page({"machine": machine, "models": {"m": {"ort": good, "tvm": bad, "auto": {"failed": "x"}}}})
+    page = backends_correct.page({"machine": machine,
+                                  "models": {"m": {"ort": good, "tvm": bad, "auto": {"failed": "x"}}}})
     assert "3: 0 wrong" in page and "3: 1 wrong" in page and "not run" in page and "failed: x" in page

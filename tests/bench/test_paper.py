@@ -52,21 +52,25 @@ def test_the_page_says_what_is_not_measured(tmp_path):
     import report
 
     bounds = {"ratio": 1.5, "low": 1.4, "high": 1.6}
-    rows = {"race1": {"ours": bounds, "control": bounds, "oracle_micros": [7.0], "best_oracle": ["ort"], "measured_inputs": 2},
+    rows = {"race1": {"ours": bounds, "control": bounds, "oracle_micros": [7.0],
+                      "best_oracle": ["ort"], "measured_inputs": 2},
             "inductor": {"timed_out": 90, "graphs": 3, "breaks": 2, "recompile_limit": 1}}
     machine = dict.fromkeys(("cpu", "cores", "system", "torch", "onnxruntime", "date", "load"), "?")
     text = report.page({"models": {"ranet": rows}, "machine": machine}, tmp_path)
     assert "1.500 [1.400, 1.600]" in text and report.NOT_YET in text
     assert "over 90 s of warm-up; 3 graphs, 2 breaks, limit hit 1 times" in text
     rows["race1"]["note"] = "timed with other weights"
-    assert "ranet: timed with other weights (race1)." in report.page({"models": {"ranet": rows}, "machine": machine}, tmp_path)
+    assert "ranet: timed with other weights (race1)." in report.page(
+        {"models": {"ranet": rows}, "machine": machine}, tmp_path
+    )
 
 
 def test_rounding_is_listed_apart():
     import correctness
     import report
 
-    assert correctness.is_far({"free": 1e-3, "forced": 1e-9}) and correctness.is_far({"free": None, "forced": float("inf")})
+    assert correctness.is_far({"free": 1e-3,
+                               "forced": 1e-9}) and correctness.is_far({"free": None, "forced": float("inf")})
     assert not correctness.is_far({"free": None, "forced": 1e-6})
     assert report.mismatches({"mismatches": [1, 2]}) == "2"
     assert report.mismatches({"mismatches": [], "rounding": [{"seed": 3}]}) == "0 (and 1 of eager's rounding)"
@@ -74,6 +78,7 @@ def test_rounding_is_listed_apart():
 
 def test_a_convolution_is_known_again_by_its_bits():
     import torch
+
     from correctness import SameConvolutions
 
     layer, x = torch.nn.Conv2d(2, 2, 1), torch.ones(1, 2, 3, 3)
@@ -90,8 +95,9 @@ def test_a_convolution_is_known_again_by_its_bits():
 
 
 def test_a_trace_is_wrong_where_its_numbers_are():
-    import peers
     import torch
+
+    import peers
 
     class Exit(torch.nn.Module):
         def forward(self, x):
@@ -138,7 +144,9 @@ def test_rendering_needs_no_measuring(tmp_path):
     page = (tmp_path / "paper.md").read_text()
     assert all(f"| {title} |" in page for title in readme_table.TITLES.values())
     assert (paper.ROOT / "docs" / "paper.md").read_text() == page
-    assert text.partition(readme_table.BEGIN)[2].partition(readme_table.END)[0] in (paper.ROOT / "README.md").read_text()
+    assert (
+        text.partition(readme_table.BEGIN)[2].partition(readme_table.END)[0] in (paper.ROOT / "README.md").read_text()
+    )
 
 
 def test_every_model_of_the_zoo_is_in_one_class():
@@ -153,5 +161,6 @@ def test_a_class_gives_its_range():
     import readme_table
 
     models = {name: {"race1": {"ours": {"ratio": r}}} for name, r in (("skipnet_rnn", 0.9), ("skipnet_ff", 1.09))}
-    assert readme_table.class_row("skipped", list(models), models) == ["skipped", "0.90 to 1.09x", readme_table.NOT_YET, readme_table.NOT_YET]
+    assert readme_table.class_row("skipped", list(models), models) == ["skipped", "0.90 to 1.09x",
+                                                                       readme_table.NOT_YET, readme_table.NOT_YET]
     assert readme_table.span([2.92, 2.94], 1) == "2.9x"

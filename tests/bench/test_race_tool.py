@@ -18,8 +18,8 @@ def test_the_oracle_takes_orderings_as_torch_has_them(tmp_path):
     if not race.exists():
         pytest.skip("dycl-race is not in the build folder that DYCL_BUILD names")
     workload.write(workload.find("mixture_of_experts"), tmp_path, range(1))
-    command = [str(race), "--program", str(tmp_path / "program.dyir"), "--threads", "1", "--seconds", "0.1", "--rounds", "3",
-               str(tmp_path / "x0.npz")]
+    command = [str(race), "--program", str(tmp_path / "program.dyir"), "--threads", "1",
+               "--seconds", "0.1", "--rounds", "3", str(tmp_path / "x0.npz")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     _, line = [json.loads(text) for text in done.stdout.splitlines()]

@@ -14,7 +14,6 @@ import pytest
 import torch
 
 import dycl
-
 from dycl import _native
 
 N = 1 << 18  # 1 MiB of f32

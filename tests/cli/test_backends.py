@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Back ends from the command line: compiling side by side, tuning, and an installed prefix that brings its own compilers."""
+"""Back ends from the command line: compiling side by side, tuning,
+and an installed prefix that brings its own compilers."""
 
 import importlib.util
 import json
@@ -67,12 +68,14 @@ def test_side_by_side_gives_the_same_package_each_time(source, tmp_path, backend
 
 
 def test_auto_measures_what_follows_the_convolutions_by_itself(tmp_path):
-    """A convolution and then a product, both of more work than a cut costs: two parts are timed, and one package has what won."""
+    """A convolution and then a product, both of more work than a cut costs:
+    two parts are timed, and one package has what won."""
     def weight(name, seed, *dims):
         values = numpy.random.default_rng(seed).normal(0, 0.1, int(numpy.prod(dims)))
         return f"weight @{name}: f32[{','.join(map(str, dims))}] = [{','.join(f'{v:.6f}' for v in values)}]\n"
 
-    text = weight("k", 0, 16, 16, 3, 3) + weight("w", 1, 64, 128) + """func @main(%x: f32[1,16,32,32]) -> (%y: f32[256,128]) {
+    text = weight("k", 0, 16, 16, 3, 3) + weight("w", 1, 64, 128) + """\
+func @main(%x: f32[1,16,32,32]) -> (%y: f32[256,128]) {
 ^entry:
   %k = weight @k
   %w = weight @w

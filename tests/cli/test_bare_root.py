@@ -65,7 +65,8 @@ def test_runs_without_python_torch_and_everything_else(tmp_path):
     names = [path.name for path in root.rglob("*") if path.is_file()]
     assert not [name for name in names if re.search(r"python|torch|protobuf", name)]
     assert len(names) < 20, names
-    done = subprocess.run([shutil.which("chroot", path="/usr/sbin:/sbin:/usr/bin"), root, "/bin/dycl-run", "/m.dycl", "/x.npy", "--threads", "1", "--json"],
+    done = subprocess.run([shutil.which("chroot", path="/usr/sbin:/sbin:/usr/bin"), root, "/bin/dycl-run", "/m.dycl",
+                           "/x.npy", "--threads", "1", "--json"],
                           capture_output=True, text=True, env={"DYCL_ORT_LIBRARY": "/lib/libonnxruntime.so.1"})
     assert done.returncode == 0, done.stderr
     outputs = json.loads(done.stdout)["outputs"]

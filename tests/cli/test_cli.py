@@ -71,8 +71,9 @@ def test_help_names_every_command_and_examples():
         assert "examples:" in dycl(command, "--help").stdout
 
 
-@pytest.mark.parametrize("words", [[], ["--nonsense"], ["compile"], ["run"], ["opt"], ["compile", "x.onnx", "--nonsense"],
-                                   ["compile", "x.onnx", "--input", "f32[1]"], ["walk"]])
+@pytest.mark.parametrize("words",
+                         [[], ["--nonsense"], ["compile"], ["run"], ["opt"], ["compile", "x.onnx", "--nonsense"],
+                          ["compile", "x.onnx", "--input", "f32[1]"], ["walk"]])
 def test_wrong_use_is_64(words):
     assert dycl(*words, code=64).stderr
 
@@ -215,7 +216,8 @@ def test_compiles_onnx(tmp_path):
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g",
                               [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])])
-    save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), tmp_path / "m.onnx")
+    save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10),
+               tmp_path / "m.onnx")
     dycl("compile", tmp_path / "m.onnx", "-o", tmp_path / "m.dycl")
     out = json.loads(dycl("run", tmp_path / "m.dycl", save(tmp_path / "x.npy", [-1, 2]), "--json").stdout)
     assert out["outputs"]["y"]["data"] == [0.0, 2.0]
@@ -232,13 +234,16 @@ def test_runner_needs_no_python_torch_or_protobuf(package, tmp_path):
 
 
 def test_a_python_model_takes_the_options_of_other_sources(tmp_path):
-    (tmp_path / "model.py").write_text("import torch\n\ndef net(x):\n    if x.sum() > 0:\n        return x * 2\n    return x - 1\n")
+    (tmp_path / "model.py").write_text(
+        "import torch\n\ndef net(x):\n    if x.sum() > 0:\n        return x * 2\n    return x - 1\n"
+    )
     command = [BIN / "dycl", "compile", f"{tmp_path}/model.py:net", "--input", "3", "-q", "--strip", "--portable",
                "--dump", tmp_path / "stages", "-o", tmp_path / "m.dycl"]
     done = subprocess.run([*map(str, command), "--skip-passes", "sink"], capture_output=True, text=True)
     assert done.returncode == 0 and not done.stdout and not done.stderr, done.stderr
     assert len(list((tmp_path / "stages").iterdir())) > 3
-    emitted = subprocess.run([BIN / "dycl", "emit", tmp_path / "m.dycl", "-o", tmp_path / "m"], capture_output=True, text=True)
+    emitted = subprocess.run([BIN / "dycl", "emit", tmp_path / "m.dycl", "-o", tmp_path / "m"],
+                             capture_output=True, text=True)
     assert emitted.returncode not in (0, 70) and "strip" in emitted.stderr, emitted.stderr
     unknown = subprocess.run([*map(str, command), "--skip-passes", "nonsense"], capture_output=True, text=True)
     assert unknown.returncode not in (0, 70) and "nonsense" in unknown.stderr and "Traceback" not in unknown.stderr

@@ -13,14 +13,16 @@ TOOL = Path(os.environ.get("DYCL_TEST_BUILD", ROOT / "build" / "release")) / "bi
 
 
 def run(folder, *arguments, **env):
-    return subprocess.run([str(a) for a in arguments], cwd=folder, capture_output=True, text=True, env={**os.environ, **env})
+    return subprocess.run([str(a) for a in arguments], cwd=folder, capture_output=True, text=True,
+                          env={**os.environ, **env})
 
 
 @pytest.mark.skipif(not TOOL.exists(), reason="the release build is not there")
 def test_an_interpreter_without_dycl(tmp_path):
     (tmp_path / "m.py").write_text("def model(x):\n    return x\n")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
-    done = run(tmp_path, TOOL, "compile", "m.py:model", "--input", "3", DYCL_PYTHON=str(tmp_path / "bare" / "bin" / "python"))
+    done = run(tmp_path, TOOL, "compile", "m.py:model", "--input", "3",
+               DYCL_PYTHON=str(tmp_path / "bare" / "bin" / "python"))
     assert done.returncode == 5 and "has no package dycl" in done.stderr and "DYCL_PYTHON" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
 
@@ -29,7 +31,8 @@ def test_a_forgotten_input(tmp_path):
     (tmp_path / "m.py").write_text("def model(x, y):\n    return x + y\n")
     for given in ([], ["--input", "3"], ["--input", "3"] * 3):
         done = run(tmp_path, sys.executable, "-m", "dycl", "compile", "m.py:model", *given)
-        assert done.returncode == 5 and "(x, y)" in done.stderr and f"{len(given) // 2} inputs are given" in done.stderr, done.stderr
+        assert (done.returncode == 5 and "(x, y)" in done.stderr
+                and f"{len(given) // 2} inputs are given" in done.stderr), done.stderr
         assert not (tmp_path / "model.dycl").exists()
     done = run(tmp_path, sys.executable, "-m", "dycl", "compile", "m.py:model", "--input", "3", "--input", "3")
     assert done.returncode == 0 and (tmp_path / "model.dycl").exists(), done.stderr

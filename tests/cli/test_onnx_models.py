@@ -147,7 +147,8 @@ def test_splits(tmp_path):
 
 
 def test_functions_of_the_model(tmp_path):
-    feeds = [{"x": np.linspace(low, high, 8, dtype=np.float32).reshape(2, 4)} for low, high in ((-1, 1), (1, 2), (-3, -1))]
+    feeds = [{"x": np.linspace(low, high, 8, dtype=np.float32).reshape(2, 4)}
+             for low, high in ((-1, 1), (1, 2), (-3, -1))]
     assert compare(written(FUNCTIONS, tmp_path), feeds, tmp_path) == ["equal"] * 3
 
 
@@ -170,7 +171,8 @@ def test_emitted_programs_come_back(tmp_path):
         names = [i.name for i in emitted.session(program["model"]).get_inputs()]
         states = {name for run in program["runs"] for name in run["states"]}
         names = [name for name in names if name not in states]
-        feeds = [dict(zip(names, map(emitted.value, run["arguments"]))) for run in program["runs"] if "error" not in run]
+        feeds = [dict(zip(names, map(emitted.value, run["arguments"])))
+                 for run in program["runs"] if "error" not in run]
         if feeds and not any(isinstance(v, list) for feed in feeds for v in feed.values()):
             equal += compare(program["model"], feeds, tmp_path).count("equal")
     assert equal > 30

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packages on another CPU than the one they were made on (qemu's user mode), and `dycl compile --retarget`.
 
-ONNX Runtime's blocked layouts depend on the CPU: artifacts made for AVX-512 give silently wrong numbers without it. So a
-package must notice, run its portable form, and say so.
+ONNX Runtime's blocked layouts depend on the CPU: artifacts made for AVX-512 give silently wrong numbers without it. So
+a package must notice, run its portable form, and say so.
 """
 
 import json
@@ -163,7 +163,8 @@ def test_a_package_of_several_engines_stays_with_them(tmp_path):
 
 
 def test_kernels_of_tvm_are_for_one_kind_of_machine(tmp_path):
-    """Elsewhere the package runs its portable form, which is ONNX Runtime's; retargeting keeps that engine and says so."""
+    """Elsewhere the package runs its portable form, which is ONNX Runtime's;
+    retargeting keeps that engine and says so."""
     pytest.importorskip("tvm", reason="TVM is not installed")
     torch.manual_seed(0)
     model = Sorted().eval()

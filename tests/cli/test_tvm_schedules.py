@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `--tune` may choose for Winograd's convolutions: every choice gives the kernel's own results, and only kernels that run are tuned."""
+"""What `--tune` may choose for Winograd's convolutions: every choice gives the kernel's own results,
+and only kernels that run are tuned."""
 
 import json
 import subprocess
@@ -58,7 +59,9 @@ def model(tmp_path):
     value = lambda name, channels: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, channels, 12, 12])
     graph = helper.make_graph(nodes, "m", [value("in0", 16)], [value("y", 32)], [tensor])
     (tmp_path / "m.weights").write_bytes(weight.tobytes())
-    (tmp_path / "m.onnx").write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]).SerializeToString())
+    (tmp_path / "m.onnx").write_bytes(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]).SerializeToString()
+    )
     return tmp_path / "m.onnx"
 
 
@@ -70,8 +73,10 @@ def test_every_schedule_of_winograd_gives_the_same(model):
 
 
 def test_kernels_that_run_only_where_a_guard_fails_are_not_tuned(model):
-    request = {"do": "describe", "model": str(model), "weights": str(model.with_suffix(".weights")), "features": FEATURES}
-    done = subprocess.run([sys.executable, str(COMPILER)], input=json.dumps(request) + "\n", capture_output=True, text=True)
+    request = {"do": "describe", "model": str(model),
+               "weights": str(model.with_suffix(".weights")), "features": FEATURES}
+    done = subprocess.run([sys.executable, str(COMPILER)], input=json.dumps(request) + "\n",
+                          capture_output=True, text=True)
     kernels = json.loads(done.stdout)["kernels"]
     sums = [k for k in kernels if k["work"] == 32 * 12 * 12 * 16 * 9]  # the second form's convolution
     fast = [k for k in kernels if k["work"] == 16 * 6 * 6 * 16 * 32]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make test-emit` has done already, so that it goes on where it was stopped: build/test-emit/done.json. A result counts as long as
-the programs, the sources of the front end, the zoo and these tests are the same."""
+"""What `make test-emit` has done already, so that it goes on where it was stopped: build/test-emit/done.json. A result
+counts as long as the programs, the sources of the front end, the zoo and these tests are the same."""
 
 import hashlib
 import json
@@ -37,9 +37,10 @@ class Done:
 
 def _mark():
     text = hashlib.sha256()
-    programs = [BUILD / "bin" / "dycl", BUILD / "tests" / "emit" / "generated_cpp", BUILD / "tests" / "emit" / "generated_onnx",
-                *sorted((BUILD / "lib" / "dycl").glob("*.so"))]
-    sources = [f for folder in ("python/dycl", "zoo", "tests/emit") for f in sorted((ROOT / folder).rglob("*.py")) + sorted(
+    programs = [BUILD / "bin" / "dycl", BUILD / "tests" / "emit" / "generated_cpp",
+                BUILD / "tests" / "emit" / "generated_onnx", *sorted((BUILD / "lib" / "dycl").glob("*.so"))]
+    sources = [f for folder in ("python/dycl", "zoo", "tests/emit")
+               for f in sorted((ROOT / folder).rglob("*.py")) + sorted(
         (ROOT / folder).rglob("*.h"))]
     for file in (*programs, *sources):
         if file.exists():

@@ -14,9 +14,11 @@ FLAGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{ROOT}/include", f"
 
 
 def builds(folder):
-    """The sources of an emitted folder, and its C header as C. With CMake's default dialect, which has macros of its own."""
+    """The sources of an emitted folder, and its C header as C. With CMake's default dialect,
+    which has macros of its own."""
     sources = "".join(f'#include "{source.name}"\n' for source in sorted(folder.glob("*.cpp")))
-    done = subprocess.run(["c++", "-std=gnu++20", *FLAGS, f"-I{folder}", "-x", "c++", "-"], input=sources, capture_output=True, text=True)
+    done = subprocess.run(["c++", "-std=gnu++20", *FLAGS, f"-I{folder}", "-x", "c++", "-"], input=sources,
+                          capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:3000]
     for header in folder.glob("*_c.h"):
         done = subprocess.run(["cc", "-std=c11", *FLAGS, "-x", "c", header], capture_output=True, text=True)
@@ -31,8 +33,9 @@ def program():
 @pytest.mark.parametrize("name, files", [
     ("Model", "Model"), ("ResNet50", "ResNet50"), ("my model-v2", "my_model_v2"),
     # would hide a file of the project's own, a header, a type, a keyword or a target of CMake's
-    ("main", "main_model"), ("string", "string_model"), ("tensor", "tensor_model"), ("class", "class_model"), ("test", "test_model"),
-    ("dycl", "dycl_model"), ("program", "program_model"), ("2nd", "x2nd")])
+    ("main", "main_model"), ("string", "string_model"), ("tensor", "tensor_model"),
+    ("class", "class_model"), ("test", "test_model"), ("dycl", "dycl_model"),
+    ("program", "program_model"), ("2nd", "x2nd")])
 def test_of_projects(program, tmp_path, name, files):
     program.emit(tmp_path, name=name)
     assert (tmp_path / f"{files}.h").exists() and "int main(" in (tmp_path / "main.cpp").read_text()

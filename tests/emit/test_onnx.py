@@ -61,7 +61,9 @@ def check_program(program):
     equal = failed = 0
     for run in program["runs"]:
         feed = dict(zip(names, (value(a) for a in run["arguments"])))
-        feed.update({k: value(v) for k, v in run["given"].items() if k in {i.name for i in runner.get_overridable_initializers()} | {i.name for i in runner.get_inputs()}})
+        feed.update({k: value(v) for k, v in run["given"].items()
+                     if k in {i.name for i in runner.get_overridable_initializers()}
+                     | {i.name for i in runner.get_inputs()}})
         if "error" in run:
             # Integers wrap; everything else that fails in DyCL fails here.
             if run["error"] == "OverflowError":

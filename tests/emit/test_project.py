@@ -69,7 +69,8 @@ def test_c(site):
     shown = run(folder / "build" / "one_image", folder / "early_exit.dycl", folder / "image.bin").splitlines()
     assert np.array_equal(np.array(shown[0].split(), np.float32), expected[0][2][0])
     assert shown[1] == f"exit {expected[0][1]}"
-    refused = subprocess.run([folder / "build" / "one_image", folder / "x.npy", folder / "image.bin"], capture_output=True)
+    refused = subprocess.run([folder / "build" / "one_image", folder / "x.npy", folder / "image.bin"],
+                             capture_output=True)
     assert refused.returncode == 4 and refused.stderr
 
 
@@ -104,7 +105,8 @@ def libraries(*files):
     """What these files need from the system, by ldd."""
     found = set()
     for file in files:
-        found.update(re.findall(r"(/\S+\.so\S*)", subprocess.run(["ldd", str(file)], capture_output=True, text=True).stdout))
+        found.update(re.findall(r"(/\S+\.so\S*)",
+                                subprocess.run(["ldd", str(file)], capture_output=True, text=True).stdout))
     return found
 
 
@@ -198,9 +200,10 @@ def test_host_function(tmp_path):
     (tmp_path / "main.cpp").write_text(HOST_MAIN.replace("NAME", names[0]))
     runtime = BUILD / "src" / "runtime"
     run("c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{tmp_path}/cpp", f"-I{ROOT}/include", f"-I{ROOT}/src",
-        tmp_path / "main.cpp", tmp_path / "cpp" / "model.cpp", f"-L{runtime}", f"-Wl,-rpath,{runtime}", "-ldycl_runtime",
-        "-o", tmp_path / "main")
+        tmp_path / "main.cpp", tmp_path / "cpp" / "model.cpp", f"-L{runtime}",
+        f"-Wl,-rpath,{runtime}", "-ldycl_runtime", "-o", tmp_path / "main")
     env = {**os.environ, "DYCL_PLUGIN_PATH": str(BUILD / "lib" / "dycl")}
-    assert run(tmp_path / "main", tmp_path / "model.dycl", "registered", env=env).split("\n")[:2] == ["2 4 6 7", "19 5 7 15"]
+    assert run(tmp_path / "main", tmp_path / "model.dycl", "registered",
+               env=env).split("\n")[:2] == ["2 4 6 7", "19 5 7 15"]
     missing = subprocess.run([tmp_path / "main", tmp_path / "model.dycl"], capture_output=True, text=True, env=env)
     assert missing.returncode == 1 and names[0] in missing.stdout

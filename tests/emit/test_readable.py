@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reviewer of emitted C++ would frown at: unrolled loops, variables without end, comments over and over, names nobody gave."""
+"""What a reviewer of emitted C++ would frown at: unrolled loops, variables without end,
+comments over and over, names nobody gave."""
 
 import os
 import re
@@ -12,7 +13,8 @@ from torch import nn
 
 import dycl
 
-TOOL = Path(os.environ.get("DYCL_TEST_BUILD", Path(__file__).resolve().parents[2] / "build" / "release")) / "bin" / "dycl"
+TOOL = Path(os.environ.get("DYCL_TEST_BUILD",
+                           Path(__file__).resolve().parents[2] / "build" / "release")) / "bin" / "dycl"
 
 
 class Decode(nn.Module):
@@ -64,11 +66,13 @@ def test_a_decode_loop(tmp_path):
 def test_returns_of_several_kinds(tmp_path):
     header, source = emitted(Gates(), tmp_path)
     struct = re.search(r"struct Outputs \{(.*?)\n  \};", header, re.S)[1]
-    assert re.search(r"// variant \d: \(\w+, \w+, True\)\n", struct) and re.search(r"// variant \d: \(\(\w+, \w+\), False\)\n", struct)
+    assert re.search(r"// variant \d: \(\w+, \w+, True\)\n",
+                     struct) and re.search(r"// variant \d: \(\(\w+, \w+\), False\)\n", struct)
     # one temporary for the gates, not one each
     assert len(set(re.findall(r"item<bool>\((\w+)\)", source))) <= 2
     lines = source.splitlines()
-    assert not any(a == b and a.strip().startswith("//") for a, b in zip(lines, lines[2:])), "a comment twice for one line"
+    assert not any(a == b and a.strip().startswith("//")
+                   for a, b in zip(lines, lines[2:])), "a comment twice for one line"
 
 
 @pytest.mark.parametrize("where, said", [("taken", "cannot make the folder"), ("/proc/none", "cannot make the folder")])

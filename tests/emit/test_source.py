@@ -70,7 +70,8 @@ def test_names_and_lines_are_the_models(tmp_path):
     for name, line in [("kLayers0To1", "hidden = self.layers[1](self.layers[0](x).relu())"),
                        ("kLayers2", "hidden = self.layers[2](hidden)"),
                        ("kGatherToNonZero", "found = torch.nonzero(hidden[0] > 0.25)")]:
-        assert re.search(r"// test_source\.py:\d+  " + re.escape(line) + r"\n[^\n]*call\w*(<\d+>)?\(" + name + r"\b", text), text
+        assert re.search(r"// test_source\.py:\d+  " + re.escape(line) + r"\n[^\n]*call\w*(<\d+>)?\(" + name + r"\b",
+                         text), text
     assert "if (!(" not in text
     assert "#include <limits>" not in text and "#include <utility>" in text
 
@@ -81,7 +82,8 @@ def test_compilers(source, compiler):
     if not found:
         pytest.skip(f"{compiler} is not installed")
     for name in ("skipnet.cpp", "skipnet_c.cpp", "main.cpp"):
-        done = subprocess.run([found, *FLAGS, f"-I{source}", "-fsyntax-only", source / name], capture_output=True, text=True)
+        done = subprocess.run([found, *FLAGS, f"-I{source}", "-fsyntax-only", source / name],
+                              capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[-3000:]
 
 

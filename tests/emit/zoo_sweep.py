@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zoo_sweep.py [MODEL ...]: models of the zoo as emitted C++ beside the walker, bit for bit, on real inputs and on forced paths;
-as ONNX and in the reference interpreter beside the walker, within tolerance. `make test-emit` takes all of them and goes on where it was stopped, tests/emit/test_emitted_zoo.py small ones."""
+"""zoo_sweep.py [MODEL ...]: models of the zoo as emitted C++ beside the walker, bit for bit, on real inputs and on
+forced paths; as ONNX and in the reference interpreter beside the walker, within tolerance. `make test-emit` takes all
+of them and
+goes on where it was stopped, tests/emit/test_emitted_zoo.py small ones."""
 
 import json
 import os
@@ -77,9 +79,11 @@ def check_compilers(package, folder):
     sources = "".join(f'#include "{source.name}"\n' for source in sorted(folder.glob("*.cpp")))
     for compiler in ("g++", "clang++-14"):
         if not shutil.which(compiler):
-            raise FileNotFoundError(f"{compiler} is missing: sudo apt-get install {compiler.replace('clang++', 'clang')}")
-        subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{folder}", f"-I{ROOT}/src",
-                        f"-I{ROOT}/include", "-x", "c++", "-"], check=True, input=sources, text=True)
+            raise FileNotFoundError(f"{compiler} is missing: sudo apt-get install "
+                                    f"{compiler.replace('clang++', 'clang')}")
+        subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                        f"-I{folder}", f"-I{ROOT}/src", f"-I{ROOT}/include", "-x", "c++", "-"],
+                       check=True, input=sources, text=True)
 
 
 def check_cpp(name, program, entry, folder):

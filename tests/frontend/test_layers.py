@@ -178,8 +178,9 @@ _PRIVATE = re.compile(r"\btorch\.(?:\w+\.)*_[a-zA-Z]\w*")
 
 
 def private_names(source: str) -> list[str]:
-    imported = [f"{node.module}.{a.name}" for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom) and node.module
-                for a in node.names if node.module.split(".")[0] == "torch" and a.name.startswith("_")]
+    imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom) and node.module]
+    imported = [f"{node.module}.{a.name}" for node in imports for a in node.names
+                if node.module.split(".")[0] == "torch" and a.name.startswith("_")]
     return _PRIVATE.findall(source) + imported
 
 
@@ -191,27 +192,30 @@ def test_private_names_of_torch_are_in_one_file():
 
 def private_attributes() -> set[str]:
     """Of the classes of torch whose objects the front end works on."""
-    of_classes = (torch.Tensor, torch.nn.Module, torch.SymInt, torch_internals.FakeTensor, torch_internals.FakeTensorMode,
-                  torch_internals.OpOverload, torch_internals.OpOverloadPacket, ShapeEnv, SymNode)
+    of_classes = (torch.Tensor, torch.nn.Module, torch.SymInt, torch_internals.FakeTensor,
+                  torch_internals.FakeTensorMode, torch_internals.OpOverload, torch_internals.OpOverloadPacket,
+                  ShapeEnv, SymNode)
     of_objects = (torch.nn.Module(), torch.ops.aten.add.Tensor, torch.zeros(1).untyped_storage())
     found = {name for owner in of_classes for name in dir(owner)} | {name for x in of_objects for name in dir(x)}
     return {name for name in found if re.match("_[a-z]", name)}
 
 
 def attributes_used(source: str, private: set[str]) -> set[str]:
-    """Private attributes that the code reads, sets or overrides; of modules also by a string, as keys of their __dict__."""
+    """Private attributes that the code reads, sets or overrides; of modules also as keys of their __dict__."""
     tree = ast.parse(source)
     used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)
             and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))}
     used |= {node.name for cls in ast.walk(tree) if isinstance(cls, ast.ClassDef) and cls.bases
              for node in cls.body if isinstance(node, ast.FunctionDef) and node.name in vars(ShapeEnv)}
-    used |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value in vars(torch.nn.Module())}
+    kept = vars(torch.nn.Module())
+    used |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value in kept}
     return used & private
 
 
 def test_private_attributes_of_torch_are_listed():
     private = private_attributes()
-    used = set().union(*(attributes_used(p.read_text(), private) for p in ROOT.rglob("*.py") if p.name != "torch_internals.py"))
+    files = [p for p in ROOT.rglob("*.py") if p.name != "torch_internals.py"]
+    used = set().union(*(attributes_used(p.read_text(), private) for p in files))
     by_name = {"_grad", "_typed_storage"}  # among names that are refused or answered
     assert used - torch_internals.ATTRIBUTES.keys() == set(), "not in torch_internals.ATTRIBUTES"
     assert torch_internals.ATTRIBUTES.keys() - used - by_name == set(), "in torch_internals.ATTRIBUTES, but not used"
@@ -238,5 +242,6 @@ def test_the_walk_finds_imports_out_of_place(source, in_function, below_code):
 
 def test_the_search_finds_cycles_and_private_names():
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
-    assert private_names("x = torch.fx._config\n") and private_names("from torch.utils import (\n    data,\n    _pytree,\n)\n")
+    assert private_names("x = torch.fx._config\n")
+    assert private_names("from torch.utils import (\n    data,\n    _pytree,\n)\n")
     assert not private_names("torch.nn.functional.relu(torch_internals.check)\n")

@@ -177,9 +177,8 @@ def count_paths(entry, calls) -> int:
 
 def compiled(entry, calls, timed: bool = False) -> dict:
     import dycl
-
-    from tests.frontend.support.compare import copy_value, differences, state_of
     from tests.frontend.generated.execute import crash_kind
+    from tests.frontend.support.compare import copy_value, differences, state_of
     from tests.frontend.support.harness import compare_outcomes, outcome
 
     eager, _ = build(entry)

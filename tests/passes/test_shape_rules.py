@@ -249,7 +249,8 @@ MAKERS = [binary, where, unary, matmul, gemm, conv, conv_transpose, pool, global
 
 def real_results(op, operands, attrs, count):
     names = [f"i{i}" if x is not None else "" for i, x in enumerate(operands)]
-    code = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64, np.dtype(np.bool_): TensorProto.BOOL}
+    code = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64,
+            np.dtype(np.bool_): TensorProto.BOOL}
     inputs = [helper.make_tensor_value_info(n, code[x.dtype], x.shape) for n, x in zip(names, operands) if n]
     outputs = [f"o{i}" for i in range(count)]
     graph = helper.make_graph([helper.make_node(op, names, outputs, **attrs)], "g", inputs,

@@ -31,13 +31,17 @@ def write(folder):
   branch %c{i}, ^end(%a{i}), ^j{i + 1}(%a{i})
 """ for i in range(8))
     (folder / "big.dyir").write_text(
-        f"weight @w: f32[{SIZE},{SIZE}]\nfunc @main(%x: f32[1,{SIZE}]) -> (f32[1,{SIZE}]) {{\n^entry:\n  goto ^j0(%x)\n{steps}"
-        f"^j8(%last: f32[1,{SIZE}]):\n  %n = Neg %last : f32[1,{SIZE}]\n  goto ^end(%n)\n^end(%y: f32[1,{SIZE}]):\n  return %y\n}}\n")
+        f"weight @w: f32[{SIZE},{SIZE}]\nfunc @main(%x: f32[1,{SIZE}]) -> (f32[1,{SIZE}]) {{\n"
+        f"^entry:\n  goto ^j0(%x)\n{steps}"
+        f"^j8(%last: f32[1,{SIZE}]):\n  %n = Neg %last : f32[1,{SIZE}]\n  goto ^end(%n)\n"
+        f"^end(%y: f32[1,{SIZE}]):\n  return %y\n}}\n")
     weight = (numpy.random.default_rng(0).standard_normal((SIZE, SIZE)) / 64).astype(numpy.float32)
     header = json.dumps({"w": {"dtype": "F32", "shape": [SIZE, SIZE], "data_offsets": [0, weight.nbytes]}}).encode()
     with open(folder / "big.safetensors", "wb") as file:
         file.write(struct.pack("<Q", len(header)) + header + weight.tobytes())
-    (folder / "small.dyir").write_text("func @main(%x: f32[4]) -> (f32[4]) {\n^entry:\n  %y = Erf %x : f32[4]\n  return %y\n}\n")
+    (folder / "small.dyir").write_text(
+        "func @main(%x: f32[4]) -> (f32[4]) {\n^entry:\n  %y = Erf %x : f32[4]\n  return %y\n}\n"
+    )
     return weight
 
 
@@ -45,8 +49,8 @@ def test_eight_sub_dnns_over_one_weight(tmp_path):
     tools = Path(os.environ.get("DYCL_BIN", Path(__file__).resolve().parents[2] / ".venv" / "bin"))
     weight = write(tmp_path)
     for name in ("big", "small"):
-        subprocess.run([tools / "dycl", "compile", tmp_path / f"{name}.dyir", "-o", tmp_path / f"{name}.dycl"], check=True,
-                       capture_output=True)
+        subprocess.run([tools / "dycl", "compile", tmp_path / f"{name}.dyir", "-o", tmp_path / f"{name}.dycl"],
+                       check=True, capture_output=True)
     assert (tmp_path / "big.dycl").stat().st_size < 1.05 * weight.nbytes
     program = _native.Program.load(tmp_path / "big.dycl", threads=1)
     assert len(program.sub_dnns) >= 8

@@ -45,5 +45,6 @@ def test_every_model_has_a_forward():
 
 
 def test_another_folder_is_told(tmp_path):
-    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "artifact.py"), str(tmp_path)], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "artifact.py"), str(tmp_path)],
+                          capture_output=True, text=True)
     assert done.returncode == 2 and "no checkout of the artifact" in done.stderr

@@ -59,8 +59,12 @@ def _is_still(value: Any, known: Any) -> bool:
 
 def _same_code(value: Any, known: Any) -> bool:
     """Two executions of one lambda or def that holds nothing."""
-    return isinstance(value, types.FunctionType) and isinstance(known, types.FunctionType) and value.__code__ is known.__code__ and not (
-        value.__closure__ or value.__defaults__ or value.__kwdefaults__)
+    return (
+        isinstance(value, types.FunctionType)
+        and isinstance(known, types.FunctionType)
+        and value.__code__ is known.__code__
+        and not (value.__closure__ or value.__defaults__ or value.__kwdefaults__)
+    )
 
 
 def _match_items(value: Any, template: tuple, path: str, found: list, given: dict) -> None:
@@ -100,7 +104,8 @@ def _match_object(value: Any, template: tuple, path: str, found: list, given: di
     asked = {name for name, _ in template[3]}
     more = [name for name in own if name not in known]
     if "*" in asked and list(own) != known or any(name in asked for name in more):
-        raise InputError(f"{path}: other attributes than at compile time ({known}), and the model asks for them; compile again for these")
+        raise InputError(f"{path}: other attributes than at compile time ({known}), and the model asks for them; "
+                         "compile again for these")
     for name, t in template[2]:
         if name not in own:
             raise InputError(f"{path}: has no attribute {name}, which it had at compile time")
@@ -120,7 +125,8 @@ def _match_tensor(value: Any, template: tuple, path: str) -> None:
         raise InputError(f"{path}: {value.dim()} dims, compiled for {len(template[2])}")
     for axis, (have, want) in enumerate(zip(value.shape, template[2])):
         if want is not None and have != want:
-            raise InputError(f"{path}: dim {axis} is {have}, compiled for {want}; declare it in dynamic_dims to vary it")
+            raise InputError(f"{path}: dim {axis} is {have}, compiled for {want}; "
+                             "declare it in dynamic_dims to vary it")
 
 
 def _match_static(value: Any, template: tuple, path: str) -> None:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions that a program raises: from a class's name and a message, which is all that the runtime gives, back to the object.
+"""Exceptions that a program raises: from a class's name and a message, which is all that the runtime gives,
+back to the object.
 
-`Raised` maps names to classes and remembers how each exception looked while compiling: the format of its message, its arguments and its
-attributes. One is found again by its message; where two look alike but differ, the message is the only argument.
+`Raised` maps names to classes and remembers how each exception looked while compiling: the format of its message, its
+arguments and its attributes. One is found again by its message; where two look alike but differ,
+the message is the only argument.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ _READ = {"int": int, "float": float, "bool": {"True": True, "False": False}.__ge
 
 
 class Raised(dict):
-    """name -> class; `looks`: (name, format, arguments, attributes) of each exception. An argument is ("static", value) or the
-    kind of a run-time value and its own format; an attribute is ["static", value], ["argument", which] or the kind and place of a
-    run-time value in the text."""
+    """name -> class; `looks`: (name, format, arguments, attributes) of each exception. An argument is ("static", value)
+    or the kind of a run-time value and its own format; an attribute is ["static", value], ["argument", which] or the
+    kind and place of a run-time value in the text."""
 
     def __init__(self, classes: dict | None = None, looks: list | None = None):
         super().__init__(classes or {})
@@ -46,12 +48,14 @@ class Raised(dict):
     # ---- in a file ----------------------------------------------------------------------------
 
     def looks_to_json(self) -> list:
-        return [[name, text, [[kind, _written(what)] for kind, what in arguments], {k: [kind, _written(what)] for k, (kind, what) in attributes.items()}]
+        return [[name, text, [[kind, _written(what)] for kind, what in arguments],
+                 {k: [kind, _written(what)] for k, (kind, what) in attributes.items()}]
                 for name, text, arguments, attributes in self.looks]
 
     def take_looks(self, data: list) -> None:
         self.looks = [(name, text, tuple((kind, _from_file(what)) for kind, what in arguments),
-                       {k: [kind, _from_file(what)] for k, (kind, what) in attributes.items()}) for name, text, arguments, attributes in data]
+                       {k: [kind, _from_file(what)] for k, (kind, what) in attributes.items()})
+                      for name, text, arguments, attributes in data]
 
 
 _TUPLE = "()"  # the one key of the dict that stands for a tuple in a file
@@ -91,16 +95,20 @@ def _read(look: tuple, message: str) -> tuple[tuple, dict] | None:
     """The arguments and attributes of an exception of that look whose text is `message`."""
     _, text, arguments, attributes = look
     if all(kind == "static" for kind, _ in arguments):
-        return (tuple(value for _, value in arguments), {k: what for k, (_, what) in attributes.items()}) if text.format() == message else None
+        if text.format() != message:
+            return None
+        return tuple(value for _, value in arguments), {k: what for k, (_, what) in attributes.items()}
     pieces = _plain(text).replace("{{", "\0").replace("}}", "\1").split("{}")
-    matched = re.fullmatch("(.*?)".join(re.escape(p.replace("\0", "{").replace("\1", "}")) for p in pieces), message, re.DOTALL)
+    matched = re.fullmatch("(.*?)".join(re.escape(p.replace("\0", "{").replace("\1", "}")) for p in pieces),
+                           message, re.DOTALL)
     if matched is None:
         return None
     values, made = iter(matched.groups()), []
     try:
         for kind, what in arguments:
             count = 0 if kind == "static" else len(PLACE.findall(what.replace("{{", "").replace("}}", "")))
-            made.append(what if kind == "static" else _READ[kind](_plain(what).format(*(next(values) for _ in range(count)))))
+            made.append(what if kind == "static"
+                        else _READ[kind](_plain(what).format(*(next(values) for _ in range(count)))))
         told = {k: what if kind == "static" else made[what] if kind == "argument" else _READ[kind](matched[what + 1])
                 for k, (kind, what) in attributes.items()}
     except (ValueError, KeyError):  # no number stands there: another exception's text

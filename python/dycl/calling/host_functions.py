@@ -4,13 +4,13 @@
     @dycl.host_function(results=("f32[?,4]", int))
     def suppress(boxes, scores): ...
 
-Capture does not look inside: it leaves a call by name. In Python the function itself is called; a deployed program calls the
-C++ function that is registered under the name (`LoadOptions::host_functions`), and does not load without one. It takes
-tensors and numbers and gives tensors and numbers; what it does to its arguments is not seen by the program.
+Capture does not look inside: it leaves a call by name. In Python the function itself is called; a deployed program
+calls the C++ function that is registered under the name (`LoadOptions::host_functions`), and does not load without one.
+It takes tensors and numbers and gives tensors and numbers; what it does to its arguments is not seen by the program.
 
-`results` says what it gives: types as docs/ir.md writes them ("f32[2,?]", "int"), or int, float, bool. Left out, the function
-is run once on example values while the model is compiled. Either way a result of another type ends the run with an
-error.
+`results` says what it gives: types as docs/ir.md writes them ("f32[2,?]", "int"), or int, float, bool. Left out, the
+function is run once on example values while the model is compiled.
+Either way a result of another type ends the run with an error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ registered: dict[str, "HostFunction"] = {}
 
 
 class HostFunction:
-    """A function of the user's that capture leaves alone. `results`: None, or one (dtype, dims) or number's name each."""
+    """A function of the user's that capture leaves alone. `results`: None, or one (dtype, dims)
+    or number's name each."""
 
     def __init__(self, function: Callable, name: str, results: Any):
         functools.update_wrapper(self, function)

@@ -42,45 +42,72 @@ class Interface:
     guards: list
     random: bool = False
     initials: dict = dataclasses.field(default_factory=dict)
-    index_errors: dict = dataclasses.field(default_factory=dict)  # ONNX op -> what torch raises where an index is out of range
-    themselves: list = dataclasses.field(default_factory=list)  # per variant: (place, "input", "state", "held" or "own", number) of what is given back itself
-    appearing: list = dataclasses.field(default_factory=list)  # (owner, name) of attributes that are not there at first, in their order
+    # ONNX op -> what torch raises where an index is out of range
+    index_errors: dict = dataclasses.field(default_factory=dict)
+    # per variant: (place, "input", "state", "held" or "own", number) of what is given back itself
+    themselves: list = dataclasses.field(default_factory=list)
+    # (owner, name) of attributes that are not there at first, in their order
+    appearing: list = dataclasses.field(default_factory=list)
     own: list = dataclasses.field(default_factory=list)  # tensors of the model that are given back as they are
-    layouts: list = dataclasses.field(default_factory=list)  # how each input must lie in memory, where that matters (recording/memory_layout.py)
+    # how each input must lie in memory, where that matters (recording/memory_layout.py)
+    layouts: list = dataclasses.field(default_factory=list)
     kept: bool = False  # loaded from a file
-    orders: list = dataclasses.field(default_factory=list)  # per variant: the same, where they are not in one order on all paths
-    failures: list = dataclasses.field(default_factory=list)  # (writes, origins, lists, order) that a call may leave which raises
-    origins: list = dataclasses.field(default_factory=list)  # per variant: (state, state) of attributes whose tensor is one from before, written in place
-    lists: list = dataclasses.field(default_factory=list)  # per variant: (id of owner, key) of lists of run-time length that are changed in place
+    # per variant: the same, where they are not in one order on all paths
+    orders: list = dataclasses.field(default_factory=list)
+    # (writes, origins, lists, order) that a call may leave which raises
+    failures: list = dataclasses.field(default_factory=list)
+    # per variant: (state, state) of attributes whose tensor is one from before, written in place
+    origins: list = dataclasses.field(default_factory=list)
+    # per variant: (id of owner, key) of lists of run-time length that are changed in place
+    lists: list = dataclasses.field(default_factory=list)
     list_states: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> what is known of such a list
-    own_containers: dict = dataclasses.field(default_factory=dict)  # name -> a list or dict of the model that is given back as it is
-    replaced: list = dataclasses.field(default_factory=list)  # numbers of the states whose tensors a call may write and then replace
+    # name -> a list or dict of the model that is given back as it is
+    own_containers: dict = dataclasses.field(default_factory=dict)
+    # numbers of the states whose tensors a call may write and then replace
+    replaced: list = dataclasses.field(default_factory=list)
     at_risk: list = dataclasses.field(default_factory=list)  # numbers of the states whose tensors calls write in place
-    apart: list = dataclasses.field(default_factory=list)  # pairs of tensors of which the model asks whether they are one
-    gradients: list = dataclasses.field(default_factory=list)  # requires_grad of the example's tensors, if the model asks
-    parameters: list = dataclasses.field(default_factory=list)  # (number, whether it is an nn.Parameter) of the tensors of which the model asks
-    held: list = dataclasses.field(default_factory=list)  # per variant: (state, input) of attributes that are left with an argument itself
-    constants: set = dataclasses.field(default_factory=set)  # where the model's tensors lie that the program has taken as they were
+    # pairs of tensors of which the model asks whether they are one
+    apart: list = dataclasses.field(default_factory=list)
+    # requires_grad of the example's tensors, if the model asks
+    gradients: list = dataclasses.field(default_factory=list)
+    # (number, whether it is an nn.Parameter) of the tensors of which the model asks
+    parameters: list = dataclasses.field(default_factory=list)
+    # per variant: (state, input) of attributes that are left with an argument itself
+    held: list = dataclasses.field(default_factory=list)
+    # where the model's tensors lie that the program has taken as they were
+    constants: set = dataclasses.field(default_factory=set)
     sharing: list | None = None  # which lists, dicts and objects among the arguments are one
-    extra_keywords: list = dataclasses.field(default_factory=list)  # keywords that go into **kwargs, which keeps their order
-    interchangeable: list = dataclasses.field(default_factory=list)  # the first parameters, if they may be given by place or by name
-    kept_inputs: dict = dataclasses.field(default_factory=dict)  # name -> number of an input that such a call may have written
+    # keywords that go into **kwargs, which keeps their order
+    extra_keywords: list = dataclasses.field(default_factory=list)
+    # the first parameters, if they may be given by place or by name
+    interchangeable: list = dataclasses.field(default_factory=list)
+    # name -> number of an input that such a call may have written
+    kept_inputs: dict = dataclasses.field(default_factory=dict)
     containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
     choices: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> the values an attribute may have
-    homes: list = dataclasses.field(default_factory=list)  # (holder, key, container): where lists and dicts that hold states were
-    tensor_homes: list = dataclasses.field(default_factory=list)  # (table, key, id of the tensor): where buffers that are states are
-    combinations: list = dataclasses.field(default_factory=list)  # of numbers of values that such attributes have together
-    _numbers: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> which value an attribute has as the call begins
+    # (holder, key, container): where lists and dicts that hold states were
+    homes: list = dataclasses.field(default_factory=list)
+    # (table, key, id of the tensor): where buffers that are states are
+    tensor_homes: list = dataclasses.field(default_factory=list)
+    # of numbers of values that such attributes have together
+    combinations: list = dataclasses.field(default_factory=list)
+    # (id of owner, key) -> which value an attribute has as the call begins
+    _numbers: dict = dataclasses.field(default_factory=dict)
     _parts: list = dataclasses.field(default_factory=list)  # of the state that is being put back
     _chosen: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> which value the present call leaves
-    _call: Any = dataclasses.field(default_factory=threading.local)  # .given: path -> the container of this thread's call
+    # .given: path -> the container of this thread's call
+    _call: Any = dataclasses.field(default_factory=threading.local)
 
     def watch(self, model: Any) -> None:
         """Remembers where the model keeps the lists and dicts that hold states or are written to."""
-        owners = [owner for _, _, owner, _ in self.states] + [owner.obj for _, writes in self.variants for owner, _, _ in writes]
-        self.homes = places.holders(getattr(model, "__self__", model), {id(x) for x in owners if type(x) in (list, dict)})
+        owners = [owner for _, _, owner, _ in self.states] + [
+            owner.obj for _, writes in self.variants for owner, _, _ in writes
+        ]
+        self.homes = places.holders(getattr(model, "__self__", model),
+                                    {id(x) for x in owners if type(x) in (list, dict)})
         buffers = {id(owner) for _, kind, owner, _ in self.states if kind == "tensor"}
-        self.tensor_homes = [(table, key, id(tensor)) for table, key, tensor in places.tensor_homes(getattr(model, "__self__", model), buffers)]
+        self.tensor_homes = [(table, key, id(tensor))
+                             for table, key, tensor in places.tensor_homes(getattr(model, "__self__", model), buffers)]
 
     def _follow_buffers(self) -> None:
         """A buffer that was replaced since (`model.count = torch.zeros(2)`, `model.double()`) is the new one."""
@@ -93,15 +120,19 @@ class Interface:
             return
         for found in new.values():
             if len(found) > 1 or not isinstance(found[0], torch.Tensor):
-                raise InputError("a buffer that the program writes was replaced in some of the places that held it; copy_ into it instead, or compile again")
-        self.states = [(name, kind, new[id(owner)][0] if kind == "tensor" and id(owner) in new else owner, key) for name, kind, owner, key in self.states]
-        self.tensor_homes = [(table, key, id(new[before][0]) if before in new else before) for table, key, before in self.tensor_homes]
+                raise InputError("a buffer that the program writes was replaced in some of the places that held it; "
+                                 "copy_ into it instead, or compile again")
+        self.states = [(name, kind, new[id(owner)][0] if kind == "tensor" and id(owner) in new else owner, key)
+                       for name, kind, owner, key in self.states]
+        self.tensor_homes = [(table, key, id(new[before][0]) if before in new else before)
+                             for table, key, before in self.tensor_homes]
 
     def _check_homes(self) -> None:
         for holder, key, container in self.homes:
             if places.read(holder, key) is not container:
-                raise InputError(f"{places.label(holder, key)} is another {type(container).__name__} than while compiling: the program "
-                                 "changes the one that was there; put it back or change it in place, or compile again")
+                raise InputError(f"{places.label(holder, key)} is another {type(container).__name__} than while "
+                                 "compiling: the program changes the one that was there; "
+                                 "put it back or change it in place, or compile again")
 
     # ---- a call ------------------------------------------------------------------------------
 
@@ -110,7 +141,8 @@ class Interface:
         if len(args) != len(self.arguments) or kwargs.keys() != self.keywords.keys():
             args, kwargs = self._as_compiled(args, kwargs)
         if self.extra_keywords and [k for k in kwargs if k in self.extra_keywords] != self.extra_keywords:
-            raise InputError(f"the keywords {self.extra_keywords} in another order than at compile time, which **kwargs keeps")
+            raise InputError(f"the keywords {self.extra_keywords} in another order than at compile "
+                             "time, which **kwargs keeps")
         if not self.kept:
             self._follow_buffers()
         found: list = []
@@ -121,19 +153,22 @@ class Interface:
             match(kwargs[name], template, name, found, given)
         self._check_apart(found)
         if self.sharing is not None and sharing(list(given.values())) != self.sharing:
-            raise InputError("lists, dicts or objects among the arguments are one where they were two at compile time, or the "
-                             "other way round; compile again for these")
+            raise InputError("lists, dicts or objects among the arguments are one where they were two "
+                             "at compile time, or the other way round; compile again for these")
         given.update(self.own_containers)
         for k, wanted in enumerate(self.gradients):
             if found[k].requires_grad != wanted:
-                raise InputError(f"{self.names[k]}: requires_grad is {found[k].requires_grad}, was {wanted} at compile time, and the model asks")
+                raise InputError(f"{self.names[k]}: requires_grad is {found[k].requires_grad}, "
+                                 f"was {wanted} at compile time, and the model asks")
         for k, wanted in self.parameters:
             if isinstance(found[k], torch.nn.Parameter) != wanted:
-                raise InputError(f"{self.names[k]}: was {'an' if wanted else 'no'} nn.Parameter at compile time, and the model asks")
+                raise InputError(f"{self.names[k]}: was {'an' if wanted else 'no'} nn.Parameter at compile "
+                                 "time, and the model asks")
         for k, wanted in enumerate(self.layouts):
             if not fits(found[k], wanted):
-                raise InputError(f"{self.names[k]}: lies in memory in another way than the example did, and the model depends on that; "
-                                 "pass a copy that does (contiguous() for most), or compile with one like it")
+                raise InputError(f"{self.names[k]}: lies in memory in another way than the example did, "
+                                 "and the model depends on that; pass a copy that does (contiguous() for most), "
+                                 "or compile with one like it")
         return [x.detach() for x in found], found
 
     def _as_compiled(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
@@ -146,17 +181,20 @@ class Interface:
             raise InputError(f"the program takes {len(self.arguments)} positional arguments and the keywords "
                              f"{sorted(self.keywords)}; given {len(args)} and {sorted(kwargs)}; compile it with these")
         given |= kwargs
-        return tuple(given[name] for name in places), {name: value for name, value in given.items() if name not in places}
+        by_place = tuple(given[name] for name in places)
+        return by_place, {name: value for name, value in given.items() if name not in places}
 
     def _check_apart(self, found: list) -> None:
         """An input that the program writes must not share memory with another: eager would write both."""
         for k in {*self.written_inputs, *self.kept_inputs.values()}:
             place = found[k].untyped_storage().data_ptr()
             if any(j != k and x.numel() and x.untyped_storage().data_ptr() == place for j, x in enumerate(found)):
-                raise InputError("an argument that the program writes in place shares memory with another; pass a clone")
+                raise InputError("an argument that the program writes in place shares memory "
+                                 "with another; pass a clone")
         self._check_states(found)
         if any(found[k] is found[j] for k, j in self.apart if k != j):
-            raise InputError("one tensor is passed twice, and the model asks whether its tensors are one; compile it with such an example")
+            raise InputError("one tensor is passed twice, and the model asks whether its tensors are one; "
+                             "compile it with such an example")
 
     def _check_states(self, found: list) -> None:
         """Nor with what the model keeps, of which one or the other is written."""
@@ -174,7 +212,8 @@ class Interface:
         if written:
             kept = self.constants | {*held.values()}
             if any(x.numel() and memory_of(x) in kept for x in written):
-                raise InputError("an argument that the program writes in place shares memory with a tensor of the model; pass a clone")
+                raise InputError("an argument that the program writes in place shares memory with a tensor of "
+                                 "the model; pass a clone")
 
     def _check_written_states(self, found: list, buffers: set, held: dict) -> None:
         """Tensors that attributes hold and calls write in place have no second name that the program knows."""
@@ -182,10 +221,12 @@ class Interface:
             if k not in held:
                 continue
             if any(x.numel() and memory_of(x) == held[k] for x in found):
-                raise InputError(f"an argument shares memory with {self.states[k][0]}, which the program writes in place; pass a clone")
+                raise InputError(f"an argument shares memory with {self.states[k][0]}, "
+                                 "which the program writes in place; pass a clone")
             others = self.constants | buffers | {memory for j, memory in held.items() if j != k}
             if held[k] in others and self.held_tensor(k).numel():
-                raise InputError(f"{self.states[k][0]}, which the program writes in place, shares memory with another tensor of the model; give it a clone")
+                raise InputError(f"{self.states[k][0]}, which the program writes in place, "
+                                 "shares memory with another tensor of the model; give it a clone")
 
     def held_tensor(self, number: int) -> torch.Tensor | None:
         """The tensor that a state stands for in the live module, if it is one that an attribute holds."""
@@ -207,12 +248,14 @@ class Interface:
         return [self._state(kind, owner, key) for _, kind, owner, key in self.states]
 
     def recognise(self) -> None:
-        """Which of its few values each attribute has: together one of the combinations that calls leave, if they are one."""
+        """Which of its few values each attribute has: together one of the combinations that calls leave,
+        if they are one."""
         self._numbers = {}
         places_of = [(owner, key) for _, kind, owner, key in self.states if kind == "choice"]
         if not places_of:
             return
-        fitting = [[is_one_of(known, places.read(owner, key), _same) for known in self.choices[id(owner), key]] for owner, key in places_of]
+        fitting = [[is_one_of(known, places.read(owner, key), _same) for known in self.choices[id(owner), key]]
+                   for owner, key in places_of]
         for combination in self.combinations:
             if all(fits[number] for fits, number in zip(fitting, combination)):
                 self._numbers = {(id(owner), key): number for (owner, key), number in zip(places_of, combination)}
@@ -229,7 +272,8 @@ class Interface:
         if kind == "list":
             found = list_states.column(self.list_states[id(owner), key[0]], places.read(owner, key[0]), key[1])
             if found is None:
-                raise InputError(f"{places.label(owner, key[0])}: another kind of list than while compiling; compile again")
+                raise InputError(f"{places.label(owner, key[0])}: another kind of list than while "
+                                 "compiling; compile again")
             return found
         name = key[0] if kind == "slot" else key
         value = places.read(owner, name)
@@ -237,7 +281,8 @@ class Interface:
             value = getattr(owner, name)
         if kind == "slot":
             known = self.choices[id(owner), key[0]][key[1]]
-            value = taken(known, value)[key[2]] if is_one_of(known, value, _same) else open_leaves(known)[key[2]].empty()
+            value = (taken(known, value)[key[2]] if is_one_of(known, value, _same)
+                     else open_leaves(known)[key[2]].empty())
             return value.detach() if isinstance(value, torch.Tensor) else value
         if kind == "choice" and (id(owner), key) in self._numbers:
             return self._numbers[id(owner), key]
@@ -260,8 +305,12 @@ class Interface:
             self._write_tensors(self.origins[number], new_states, dict(zip(self.replaced, replaced)))
         values = [slots[k] for k in self.slots[number]]
         for place, kind, which in self.themselves[number]:
-            values[place] = originals[which] if kind == "input" else new_states[which] if kind == "held" else self.own[which] if kind == "own" \
-                else self.states[which][2]
+            if kind == "input":
+                values[place] = originals[which]
+            elif kind == "held":
+                values[place] = new_states[which]
+            else:
+                values[place] = self.own[which] if kind == "own" else self.states[which][2]
         leaves = iter(values)
         made = Made(self._call.given)
         leaves = _numpy_leaves(leaves, self.variants[number])
@@ -271,7 +320,8 @@ class Interface:
                 originals[position].copy_(value)
         for state, argument in self.held[number] if self.held else ():
             new_states[state] = originals[argument]
-        self._write_back(new_states, writes, leaves, made, self.lists[number] if self.lists else (), self.orders[number] if self.orders else ())
+        self._write_back(new_states, writes, leaves, made, self.lists[number] if self.lists else (),
+                         self.orders[number] if self.orders else ())
         return result
 
     def leave(self, kept: dict, new_states: list | None, originals: list) -> None:
@@ -280,22 +330,28 @@ class Interface:
             if name in kept:
                 with torch.no_grad():
                     originals[position].copy_(kept[name])
-        writes, origins, lists, order = self.failures[kept["case"]] if "case" in kept and self.failures else ((), (), (), ())
+        writes, origins, lists, order = (self.failures[kept["case"]] if "case" in kept and self.failures
+                                         else ((), (), (), ()))
         if new_states and self.at_risk:
             self._own_memory(new_states, [*kept.values(), *originals])
-            self._write_tensors(origins, new_states, {k: kept[f"replaced{k}"] for k in self.replaced if f"replaced{k}" in kept})
-        values = itertools.takewhile(lambda v: v is not ABSENT, (kept.get(f"write{k}", ABSENT) for k in itertools.count()))
-        self._write_back(new_states or [], writes, _numpy_leaves(values, (("static", "NoneType", None), writes)), Made(self._call.given), lists, order)
+            self._write_tensors(origins, new_states,
+                                {k: kept[f"replaced{k}"] for k in self.replaced if f"replaced{k}" in kept})
+        values = itertools.takewhile(lambda v: v is not ABSENT,
+                                     (kept.get(f"write{k}", ABSENT) for k in itertools.count()))
+        self._write_back(new_states or [], writes, _numpy_leaves(values, (("static", "NoneType", None), writes)),
+                         Made(self._call.given), lists, order)
 
     def _own_memory(self, new_states: list, others: list) -> None:
-        """A tensor that later calls write in place is in nobody else's memory: an engine may give one tensor for two equal values."""
+        """A tensor that later calls write in place is in nobody else's memory:
+        an engine may give one tensor for two equal values."""
         for k in self.at_risk:
             beside = [x for j, x in enumerate(new_states) if j != k] + others
             if any(isinstance(x, torch.Tensor) and memory_of(x) == memory_of(new_states[k]) for x in beside):
                 new_states[k] = new_states[k].clone()
 
     def _write_tensors(self, origins: Any, new_states: list, replaced: dict) -> None:
-        """Attributes that hold a tensor from before the call hold that one, with what the call wrote; others may hold one that was replaced."""
+        """Attributes that hold a tensor from before the call hold that one, with what the call wrote; others may hold
+        one that was replaced."""
         left = {origin for _, origin in origins}
         found = [(self.held_tensor(k), value) for k, value in replaced.items() if k not in left]
         found = [(tensor, value) for tensor, value in found if tensor is not None]
@@ -309,8 +365,10 @@ class Interface:
             with torch.no_grad():
                 tensor.copy_(value)
 
-    def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: list, lists: Any = (), order: Any = ()) -> None:
-        own = [(owner.obj, name) for owner, name in order if id(owner.obj) not in self.containers] if order else self.appearing
+    def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: list,
+                    lists: Any = (), order: Any = ()) -> None:
+        own = ([(owner.obj, name) for owner, name in order if id(owner.obj) not in self.containers] if order
+               else self.appearing)
         fresh = [(vars(owner), name) for owner, name in own if name not in vars(owner)]
         self._write_lists(new_states, lists)
         self._write_all(new_states, writes, leaves, made)
@@ -362,13 +420,15 @@ class Interface:
                 parts = self._parts = [value] if key[2] == 0 else [*self._parts, value]
                 if len(parts) == len(open_leaves(known)):
                     places.write(owner, key[0], filled(known, iter(parts)))
-        elif places.read(owner, key) is not ABSENT or not same(getattr(owner, key, ABSENT), value):  # its class has it already
+        elif places.read(owner, key) is not ABSENT or not same(getattr(owner, key, ABSENT), value):
+            # its class has it already
             places.write(owner, key, value)
 
     # ---- in a file ----------------------------------------------------------------------------
 
     def _writes_to_json(self, writes: tuple) -> list:
-        """Those into arguments; what goes into the model's own objects has no place in a loaded program, but values among the outputs."""
+        """Those into arguments; what goes into the model's own objects has no place in a loaded program,
+        but values among the outputs."""
         paths = [self.containers.get(id(owner.obj)) for owner, _, _ in writes]
         if not any(paths):
             return []
@@ -385,8 +445,9 @@ class Interface:
             "argument_names": self.argument_names,
             "states": [name for name, *_ in self.states],
             "exceptions": {n: f"{c.__module__}:{c.__qualname__}" for n, c in self.exceptions.items()},
-            "raised": self.exceptions.looks_to_json(), "random": self.random, "index_errors": self.index_errors, "kept_inputs": self.kept_inputs,
-            "apart": self.apart, "gradients": self.gradients, "parameters": self.parameters, "sharing": self.sharing, "extra_keywords": self.extra_keywords,
+            "raised": self.exceptions.looks_to_json(), "random": self.random, "index_errors": self.index_errors,
+            "kept_inputs": self.kept_inputs, "apart": self.apart, "gradients": self.gradients,
+            "parameters": self.parameters, "sharing": self.sharing, "extra_keywords": self.extra_keywords,
             "interchangeable": self.interchangeable,
             "layouts": self.layouts, "themselves": [[t for t in found if t[1] == "input"] for found in self.themselves],
         }
@@ -397,7 +458,8 @@ class Interface:
         if not data:
             raise InputError("this package was not made from a Python model; run it with dycl-run")
         if "unsaved" in data:
-            raise InputError(f"this program can't be called from a file in Python ({data['unsaved']}); run it with dycl-run, or compile it where it is called")
+            raise InputError(f"this program can't be called from a file in Python ({data['unsaved']}); "
+                             "run it with dycl-run, or compile it where it is called")
         exceptions = Raised()
         exceptions.take_looks(data.get("raised", []))
         for name, where in data["exceptions"].items():
@@ -406,7 +468,8 @@ class Interface:
             except (ImportError, AttributeError):
                 pass
         loaded = cls([from_json(t) for t in data["arguments"]], {k: from_json(t) for k, t in data["keywords"].items()},
-                     [(from_json(t), _writes_from_json(w)) for t, w in itertools.zip_longest(data["variants"], data.get("writes", ()), fillvalue=())],
+                     [(from_json(t), _writes_from_json(w))
+                      for t, w in itertools.zip_longest(data["variants"], data.get("writes", ()), fillvalue=())],
                      data["slots"], data["written_inputs"], [],
                      exceptions, {}, data["names"], data["argument_names"], [], data["random"])
         loaded.failures = [(_writes_from_json(w), (), (), ()) for w in data.get("failures", [])]
@@ -474,7 +537,8 @@ def _numpy_leaves(leaves: Any, templates: tuple) -> Any:
     for _, _, t in templates[1]:
         walk(t)
     for kind, value in zip(kinds, leaves):
-        yield _from_tensor(value) if kind == "array" else [_from_tensor(x) for x in value] if kind == "list of array" else value
+        yield (_from_tensor(value) if kind == "array"
+               else [_from_tensor(x) for x in value] if kind == "list of array" else value)
 
 
 def _from_tensor(value: torch.Tensor) -> Any:

@@ -43,7 +43,8 @@ def _leaves(x: Any, kind: tuple) -> list | None:
 
 
 def _fits(x: torch.Tensor, type_: Any) -> bool:
-    return x.dtype == type_.dtype and x.dim() == len(type_.shape) and all(not isinstance(d, int) or d == n for d, n in zip(type_.shape, x.shape))
+    return (x.dtype == type_.dtype and x.dim() == len(type_.shape)
+            and all(not isinstance(d, int) or d == n for d, n in zip(type_.shape, x.shape)))
 
 
 def items(state: ListState, columns: list) -> list:

@@ -58,7 +58,8 @@ class NativeEngine:
         try:
             report = native().compile_program(builder, path, backend=backend, progress=say, threads=threads,
                                              source_texts=_source_texts(builder), **choices)
-            engine = cls(path, native().Program.load(path, threads=threads, host_functions=host_functions.table()), folder)
+            program = native().Program.load(path, threads=threads, host_functions=host_functions.table())
+            engine = cls(path, program, folder)
             engine.builder = builder
             return engine, dict(report)
         except BaseException as error:
@@ -76,7 +77,8 @@ class NativeEngine:
             raise as_compile_error(error, kind="package") from None
 
     def run(self, inputs: list, states: list, exceptions: dict, leave: Callable = lambda *_: None) -> tuple[list, list]:
-        """`leave(kept, new states)` is told what the program had written when it raised, before the exception goes out."""
+        """`leave(kept, new states)` is told what the program had written when it raised,
+        before the exception goes out."""
         try:
             if states is None:
                 with self._runs.keeping_states() as run:
@@ -147,7 +149,8 @@ class RunIndexError(IndexError, RuntimeError):
     """An index out of range, in a part of the program where torch raises the one here and the other there."""
 
 
-_BY_INDEX = re.compile(r"running (\w+) node\..*(out of data bounds|invalid ind|out of bounds|GatherElements op)", re.DOTALL)
+_BY_INDEX = re.compile(r"running (\w+) node\..*(out of data bounds|invalid ind|out of bounds|GatherElements op)",
+                       re.DOTALL)
 
 
 def _index_error(error: Any, index_errors: dict) -> BaseException | None:

@@ -51,20 +51,24 @@ def unique(name: str, states: dict) -> str:
 
 
 def holders(root: Any, wanted: set[int]) -> list[tuple[Any, Any, Any]]:
-    """(holder, key, container) for the lists and dicts whose ids are wanted, found in the model or one level inside it."""
+    """(holder, key, container) for the lists and dicts whose ids are wanted,
+    found in the model or one level inside it."""
     found: list = []
     if not wanted:
         return found
     for module in root.modules() if hasattr(root, "modules") else [root]:
         inside = [module, *(v for v in getattr(module, "__dict__", {}).values() if type(v) in (list, dict))]
         for holder in inside:
-            items = enumerate(holder) if type(holder) is list else getattr(holder, "__dict__", holder if type(holder) is dict else {}).items()
-            found += [(holder, key, value) for key, value in items if id(value) in wanted and type(value) in (list, dict)]
+            items = (enumerate(holder) if type(holder) is list
+                     else getattr(holder, "__dict__", holder if type(holder) is dict else {}).items())
+            found += [(holder, key, value) for key, value in items
+                      if id(value) in wanted and type(value) in (list, dict)]
     return found
 
 
 def tensor_homes(root: Any, wanted: set[int]) -> list[tuple[Any, Any, Any]]:
-    """(table, key, tensor) for the tensors whose ids are wanted: buffers, parameters and attributes of the model, or in a list or dict there."""
+    """(table, key, tensor) for the tensors whose ids are wanted: buffers,
+    parameters and attributes of the model, or in a list or dict there."""
     found: list = []
     for module in root.modules() if hasattr(root, "modules") and wanted else [root] if wanted else []:
         own = getattr(module, "__dict__", {})

@@ -20,7 +20,8 @@ def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | No
 
 
 class CompiledProgram:
-    """Called like the model it was compiled from. Threads may call one at the same time unless it keeps or writes states."""
+    """Called like the model it was compiled from. Threads may call one at the same time unless it keeps or writes
+    states."""
 
     def __init__(self, engine: Any, interface: Interface, model: Any, report: dict, verifier: Callable | None = None):
         self._engine, self._interface, self._model, self._report = engine, interface, model, report

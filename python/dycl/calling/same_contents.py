@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether two values hold the same: what a guard, a snapshot and a remembered choice ask.
 
-Contents are compared, with their types: NaN is the same as NaN, -0.0 is not 0.0, True is not 1. Modules and functions are the same
-only as themselves. Never fails: what cannot be compared is not the same.
+Contents are compared, with their types: NaN is the same as NaN, -0.0 is not 0.0, True is not 1. Modules and functions
+are the same only as themselves. Never fails: what cannot be compared is not the same.
 """
 
 from __future__ import annotations
@@ -53,4 +53,5 @@ def _same_tensors(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 def _of_attributes(cls: type) -> bool:
     """Instances are all that their attributes are: every class above is written in Python."""
-    return all(base is object or base.__flags__ & (1 << 9) and not base.__dict__.get("__slots__") for base in cls.__mro__)
+    return all(base is object or base.__flags__ & (1 << 9) and not base.__dict__.get("__slots__")
+               for base in cls.__mro__)

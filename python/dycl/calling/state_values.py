@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an attribute may hold from call to call: values known while compiling, and open ones (any tensor, any number, a structure of them)."""
+"""What an attribute may hold from call to call: values known while compiling, and open ones (any tensor,
+any number, a structure of them)."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ class Slot:
         """A slot for both, if dtype and rank agree."""
         if other.dtype != self.dtype or len(other.shape) != len(self.shape):
             return None
-        return Slot(self.dtype, tuple(a if type(b) is int and a == b else None for a, b in zip(self.shape, other.shape)))
+        return Slot(self.dtype,
+                    tuple(a if type(b) is int and a == b else None for a, b in zip(self.shape, other.shape)))
 
 
 _NUMBERS = {int: "int", float: "float", bool: "bool"}
@@ -60,7 +62,8 @@ class Number:
         self.kind = kind
 
     def fits(self, value: Any) -> bool:
-        return getattr(type(value), "dycl_number", _NUMBERS.get(type(value))) == self.kind  # what stands in for a number says which
+        # what stands in for a number says which
+        return getattr(type(value), "dycl_number", _NUMBERS.get(type(value))) == self.kind
 
     def empty(self) -> Any:
         return next(kind for kind, name in _NUMBERS.items() if name == self.kind)()
@@ -70,8 +73,9 @@ class Number:
 
 
 class Compound:
-    """Among the values that an attribute may have: a tuple, list, dict or plain object of one structure. `parts`: Slots, Numbers,
-    Compounds, and values known while compiling. A list, dict or object of a state is made anew by every call."""
+    """Among the values that an attribute may have: a tuple, list, dict or plain object of one structure. `parts`:
+    Slots, Numbers, Compounds, and values known while compiling. A list,
+    dict or object of a state is made anew by every call."""
 
     def __init__(self, cls: type, keys: tuple, parts: tuple):
         self.cls, self.keys, self.parts = cls, keys, parts
@@ -120,7 +124,8 @@ class Compound:
         parts = []
         for a, b in zip(self.parts, other.parts):
             if isinstance(a, OPEN) and isinstance(b, OPEN):
-                parts.append(a.joined(b, equal) if isinstance(a, Compound) else a.joined(b) if type(a) is type(b) else None)
+                parts.append(a.joined(b, equal) if isinstance(a, Compound)
+                             else a.joined(b) if type(a) is type(b) else None)
             else:
                 parts.append(a if not isinstance(a, OPEN) and not isinstance(b, OPEN) and equal(a, b) else None)
             if parts[-1] is None and not (a is None and b is None):
@@ -150,7 +155,8 @@ def taken(known: Any, value: Any) -> list:
 
 
 def filled(known: Any, leaves: Any, new: Any = lambda made: made) -> Any:
-    return known.filled(leaves, new) if isinstance(known, Compound) else next(leaves) if isinstance(known, OPEN) else known
+    return (known.filled(leaves, new) if isinstance(known, Compound)
+            else next(leaves) if isinstance(known, OPEN) else known)
 
 
 def opened(known: Any) -> Any:
@@ -160,7 +166,8 @@ def opened(known: Any) -> Any:
     found = Compound.split(known)
     if found is None or isinstance(known, OPEN):
         return known
-    return Compound(type(known), found[0], tuple(Number(type(x).__name__) if type(x) in (bool, int, float) else opened(x) for x in found[1]))
+    return Compound(type(known), found[0],
+                    tuple(Number(type(x).__name__) if type(x) in (bool, int, float) else opened(x) for x in found[1]))
 
 
 def alike(a: Any, b: Any) -> bool:
@@ -168,7 +175,8 @@ def alike(a: Any, b: Any) -> bool:
     if isinstance(a, Slot) and isinstance(b, Slot):
         return (a.dtype, a.shape) == (b.dtype, b.shape)
     return isinstance(a, Compound) and isinstance(b, Compound) and (a.cls, a.keys) == (b.cls, b.keys) and all(
-        alike(x, y) or isinstance(x, Number) and isinstance(y, Number) and x.kind == y.kind or x is y for x, y in zip(a.parts, b.parts))
+        alike(x, y) or isinstance(x, Number) and isinstance(y, Number) and x.kind == y.kind or x is y
+        for x, y in zip(a.parts, b.parts))
 
 
 def tensors_of(value: Any, depth: int = 8) -> Any:

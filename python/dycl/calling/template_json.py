@@ -34,7 +34,8 @@ def to_json(template: tuple) -> Any:
         return ["written", type(value).__name__, written(value)] if written is not None else ["lost", template[1]]
     if kind == "live":
         obj = template[1].obj
-        name = getattr(obj, "__qualname__", None) if not isinstance(obj, enum.Enum) else f"{type(obj).__qualname__}.{obj.name}"
+        name = (getattr(obj, "__qualname__", None) if not isinstance(obj, enum.Enum)
+                else f"{type(obj).__qualname__}.{obj.name}")
         if name and getattr(obj, "__module__", None):
             where = f"{obj.__module__}:{name}"
             try:
@@ -58,8 +59,8 @@ def to_json(template: tuple) -> Any:
         extra = [[[k, to_json(t)] for k, t in template[3]]] if len(template) > 3 else []
         return [kind, cls, [to_json(t) for t in template[2]], *extra, *map(to_json, template[4:])]
     if kind == "dict":
-        return [kind, cls, [[key_to_json(k), to_json(t)] for k, t in template[2]], [[k, to_json(t)] for k, t in template[3]],
-                *map(to_json, template[4:])]
+        return [kind, cls, [[key_to_json(k), to_json(t)] for k, t in template[2]],
+                [[k, to_json(t)] for k, t in template[3]], *map(to_json, template[4:])]
     return [kind, cls, *([[k, to_json(t)] for k, t in part] for part in template[2:])]
 
 
@@ -70,7 +71,8 @@ def whole_to_json(template: tuple) -> Any:
 
 
 def _refuse_lost(template: tuple) -> None:
-    if template and template[0] == "live" and isinstance(template[1], StaticObject) or len(template) == 3 and template[0] == "static":
+    if (template and template[0] == "live" and isinstance(template[1], StaticObject)
+            or len(template) == 3 and template[0] == "static"):
         written = to_json(template)
         if written[0] == "lost":
             raise NotSaved(f"it gives back a {written[1]} of the model's, which a file can't hold")
@@ -80,9 +82,10 @@ def _refuse_lost(template: tuple) -> None:
             _refuse_lost(part)
 
 
-_WRITTEN: dict = {bytes: lambda v: list(v), complex: lambda v: [repr(v.real), repr(v.imag)], torch.Size: lambda v: list(v),
-                  type(Ellipsis): lambda v: None}
-_READ: dict = {"bytes": bytes, "complex": lambda v: complex(float(v[0]), float(v[1])), "Size": torch.Size, "ellipsis": lambda v: Ellipsis}
+_WRITTEN: dict = {bytes: lambda v: list(v), complex: lambda v: [repr(v.real), repr(v.imag)],
+                  torch.Size: lambda v: list(v), type(Ellipsis): lambda v: None}
+_READ: dict = {"bytes": bytes, "complex": lambda v: complex(float(v[0]), float(v[1])), "Size": torch.Size,
+               "ellipsis": lambda v: Ellipsis}
 
 
 def key_to_json(key: Any) -> Any:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Templates of results: nested tuples with tensors and numbers at their leaves; `rebuild` makes the object again from computed leaves."""
+"""Templates of results: nested tuples with tensors and numbers at their leaves;
+`rebuild` makes the object again from computed leaves."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def rebuild(template: tuple, leaves: Any, made: list | None = None) -> Any:
         return template[1].obj
     if kind == "argument":
         slot = len(made)
-        copied = rebuild(template[2], leaves, made)  # takes its leaves; what the call wrote is put into the argument itself
+        # takes its leaves; what the call wrote is put into the argument itself
+        copied = rebuild(template[2], leaves, made)
         made[slot] = getattr(made, "given", {}).get(template[1], copied)
         return made[slot]
     if kind == "tuple":
@@ -155,8 +157,10 @@ def _put_extra(result: Any, template: tuple, leaves: Any, made: list) -> None:
 
 def types_of_keys(template: Any) -> tuple:
     """Of the dicts in templates: 1, 1.0 and True are equal and not the same."""
-    found = [type(k) for k, _ in template[2]] if isinstance(template, tuple) and len(template) > 2 and template[0] == "dict" else []
-    return (*found, *(t for part in template if isinstance(part, tuple) for t in types_of_keys(part))) if isinstance(template, tuple) else ()
+    if not isinstance(template, tuple):
+        return ()
+    found = [type(k) for k, _ in template[2]] if len(template) > 2 and template[0] == "dict" else []
+    return (*found, *(t for part in template if isinstance(part, tuple) for t in types_of_keys(part)))
 
 
 def count_leaves(template: tuple) -> int:

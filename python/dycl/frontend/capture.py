@@ -45,8 +45,8 @@ def capture(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
 
 @contextlib.contextmanager
 def _collector_spared():
-    """The garbage collector need not look through torch and the model while a capture makes objects; unless the process has
-    frozen some itself, since thawing takes no list."""
+    """The garbage collector need not look through torch and the model while a capture makes objects; unless the process
+    has frozen some itself, since thawing takes no list."""
     if gc.get_freeze_count():
         yield
         return
@@ -61,7 +61,8 @@ def _captured(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
     try:
         return _settle(fn, args, kwargs, options)
     except CompileError as error:
-        if error.kind != "state.type" or not first_call.install_hooks(fn, args, kwargs) and not first_call.warm(fn, args, kwargs):
+        if (error.kind != "state.type" or not first_call.install_hooks(fn, args, kwargs)
+                and not first_call.warm(fn, args, kwargs)):
             raise
     return _settle(fn, args, kwargs, options)
 
@@ -110,8 +111,8 @@ def _unroll_counting(machine: Machine) -> None:
 
 
 def _check_ends(machine: Machine) -> None:
-    """Every path must lead somewhere. A loop in a generator may be begun anew long after states that have left it met others that never
-    came through it, and those are forgotten with them."""
+    """Every path must lead somewhere. A loop in a generator may be begun anew long after states that have left it met
+    others that never came through it, and those are forgotten with them."""
     lost = next((block for block in machine.graph.reachable_blocks() if block.exit is None), None)
     if lost is None:
         return
@@ -127,8 +128,9 @@ def _check_layout(machine: Machine) -> None:
     if not (layout.matters or layout.offset_matters) or not layout.lost:
         return
     if machine.assumptions.keep_layout:
-        raise CaptureRefusal("the model asks how a tensor lies in memory (stride, is_contiguous), or writes to what reshape gave, and only "
-                             "the run knows", "call contiguous() or clone() before", span=machine.left, kind="tensor.layout")
+        raise CaptureRefusal("the model asks how a tensor lies in memory (stride, is_contiguous), "
+                             "or writes to what reshape gave, and only the run knows",
+                             "call contiguous() or clone() before", span=machine.left, kind="tensor.layout")
     machine.assumptions.keep_layout = True
     raise Restart("keeping tensors apart that lie in memory differently")
 

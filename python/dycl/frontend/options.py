@@ -13,7 +13,8 @@ class Options:
     allow_training: bool = False  # capture modules that are in training mode
     max_iterations: int = 0  # limit of each run-time loop; 0: the runtime's default
     max_unroll: int = 64  # iterations of a loop with a static bound before a back edge is tried
-    max_alike: int = 8  # the same if nobody reads the numbers of its range, or if a list or a None ends the loop on some paths
+    # the same if nobody reads the numbers of its range, or if a list or a None ends the loop on some paths
+    max_alike: int = 8
     max_unrolled_iterations: int = 100  # iterations of a loop that cannot have a back edge
     max_static_iterations: int = 100_000  # iterations of a loop that the input does not touch
     max_widenings: int = 12  # how often a loop's header may be generalised

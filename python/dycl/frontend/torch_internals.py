@@ -37,6 +37,18 @@ from torch.utils._sympy import functions as sympy_functions  # what expressions 
 from torch.utils._sympy.numbers import int_oo  # an extent without upper bound
 from torch.utils._sympy.value_ranges import ValueRanges  # the bounds of a symbol
 
+__all__ = [
+    "ALL_FAILED", "CHECKS", "CHECK_FAILED", "COMPILED_MODULES", "MUTATION_GUARD", "SHAPE_ERRORS", "SIZE_CHECKS",
+    "SIZE_FAILED", "TENSOR_METHODS", "BatchNorm", "ConstantSource", "Dropout", "FakeTensor", "FakeTensorMode",
+    "OpOverload", "OpOverloadPacket", "SLoc", "TorchDispatchMode", "ValueRanges", "active_modes", "assert_",
+    "canonical_mask", "check", "check_tensor_all", "check_tensor_all_with", "check_with", "enable_python_dispatcher",
+    "forbid_data_pointer", "get_decompositions", "get_tracing_state", "global_forward_hooks", "has_torch_function",
+    "has_torch_function_unary", "has_torch_function_variadic", "int_oo", "is_fake", "is_scripting",
+    "linalg_check_errors", "make_subclass", "module_call", "native_one_hot", "native_pad", "native_pad_sequence",
+    "patched", "shape_config", "sympy_functions", "tree_iter", "tree_map_only", "unsafe_view",
+    "upsample_bicubic_antialiased", "upsample_bilinear_antialiased", "while_loop", "without_dispatch", "without_modes",
+]
+
 # Why shape inference of a call fails where only a real tensor would tell.
 SHAPE_ERRORS = (_fake_tensor.UnsupportedFakeTensorException, _fake_tensor.DynamicOutputShapeException,
                 _fake_tensor.DataDependentOutputException, _fake_tensor.UnsupportedOperatorException,
@@ -49,12 +61,17 @@ CHECKS = {getattr(torch, name): error for name, error in {
     "_check_value": ValueError, "_check_index": IndexError, "_check_type": TypeError,
     "_check_not_implemented": NotImplementedError}.items() if hasattr(torch, name)}  # each with what it raises
 SIZE_CHECKS = tuple(getattr(torch, name) for name in ("_check_is_size",) if hasattr(torch, name))
-CHECK_FAILED, ALL_FAILED, SIZE_FAILED = (f"torch.{name} failed" for name in ("_check", "_check_tensor_all", "_check_is_size"))
+CHECK_FAILED, ALL_FAILED, SIZE_FAILED = (f"torch.{name} failed"
+                                         for name in ("_check", "_check_tensor_all", "_check_is_size"))
 get_tracing_state = torch._C._get_tracing_state
 has_torch_function, has_torch_function_unary, has_torch_function_variadic = (
-    torch._C._has_torch_function, torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)  # overrides by arguments
+    # overrides by arguments
+    torch._C._has_torch_function, torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)
 native_one_hot, native_pad, native_pad_sequence = torch._C._nn.one_hot, torch._C._nn.pad, torch._C._nn.pad_sequence
-upsample_bicubic_antialiased, upsample_bilinear_antialiased = torch._C._nn._upsample_bicubic2d_aa, torch._C._nn._upsample_bilinear2d_aa
+upsample_bicubic_antialiased, upsample_bilinear_antialiased = (
+    torch._C._nn._upsample_bicubic2d_aa,
+    torch._C._nn._upsample_bilinear2d_aa,
+)
 module_call = torch.nn.Module._call_impl  # nn.Module.__call__ with hooks, interpreted
 
 # Modules of torch, by name: where a function was written tells what it is.
@@ -71,8 +88,8 @@ without_dispatch = torch._C._DisableTorchDispatch  # an op on a fake tensor's ow
 make_subclass = torch.Tensor._make_subclass  # a fake tensor of a known shape, without running shape inference
 forbid_data_pointer = torch._C._set_throw_on_mutable_data_ptr  # as FakeTensor's own constructor does
 
-# Private attributes of torch's objects that the front end reads, sets or overrides, wherever it does. tests/frontend/test_layers.py
-# checks that these are all, and that this torch has them.
+# Private attributes of torch's objects that the front end reads, sets or overrides, wherever it does.
+# tests/frontend/test_layers.py checks that these are all, and that this torch has them.
 ATTRIBUTES = {
     # of tensors
     "_base": "the tensor that a view looks into",
@@ -119,8 +136,9 @@ _undo = contextlib.ExitStack()
 
 @contextlib.contextmanager
 def patched(guard_bool: Callable, static_answer: Callable) -> Iterator[None]:
-    """Within it torch's questions about symbolic numbers go through `guard_bool(torch's own)` and `static_answer(torch's own)`, and
-    shape inference that fails says so by its exception alone. Captures of several threads share the patches."""
+    """Within it torch's questions about symbolic numbers go through `guard_bool(torch's own)` and
+    `static_answer(torch's own)`, and shape inference that fails says so by its exception alone. Captures of several
+    threads share the patches."""
     global _captures
     with _lock:
         if not _captures:

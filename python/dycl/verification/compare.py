@@ -26,8 +26,8 @@ def _made_by_each_call(a: type, b: type) -> bool:
 
 
 def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list, above: tuple = ()) -> list[str]:
-    """Where two results differ; `worst[0]` collects the largest difference of floating values. `above`: the objects that hold
-    these, which they may hold in turn."""
+    """Where two results differ; `worst[0]` collects the largest difference of floating values. `above`: the objects
+    that hold these, which they may hold in turn."""
     if a is b:
         return []
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
@@ -37,11 +37,15 @@ def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list
             return []
         if not a.dtype.is_floating_point and not a.dtype.is_complex:
             return [] if torch.equal(a, b) else [f"{path}: integers differ"]
-        x, y = a.detach().double() if not a.dtype.is_complex else a, b.detach().double() if not b.dtype.is_complex else b
+        x, y = (
+            a.detach().double() if not a.dtype.is_complex else a,
+            b.detach().double() if not b.dtype.is_complex else b,
+        )
         finite = torch.isfinite(x) & torch.isfinite(y)
         worst[0] = max(worst[0], (x - y)[finite].abs().max().item() if finite.any() else 0.0)
         scale = x[finite].abs().max().item() if finite.any() else 0.0
-        rtol = max(rtol, 4 * torch.finfo(a.dtype).eps)  # a few roundings of half precision are more than the rest allows
+        # a few roundings of half precision are more than the rest allows
+        rtol = max(rtol, 4 * torch.finfo(a.dtype).eps)
         same = torch.isclose(x, y, rtol=rtol, atol=atol + rtol * scale, equal_nan=True)
         return [] if bool(same.all()) else [f"{path}: values differ by up to {worst[0]:.3g}"]
     if type(a) is not type(b) and not _made_by_each_call(type(a), type(b)):
@@ -69,7 +73,8 @@ def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list
         return differences((a.__name__, a.__self__), (b.__name__, b.__self__), path, rtol, atol, worst, above)
     names = slot_names(type(a)) if type(a).__flags__ & 1 << 9 else ()
     if names and type(a).__eq__ is object.__eq__:
-        return [d for n in names for d in differences(getattr(a, n, ABSENT), getattr(b, n, ABSENT), f"{path}.{n}", rtol, atol, worst, above)]
+        return [d for n in names for d in differences(getattr(a, n, ABSENT), getattr(b, n, ABSENT), f"{path}.{n}",
+                                                      rtol, atol, worst, above)]
     if hasattr(a, "shape") and hasattr(a, "dtype"):
         return differences(torch.from_numpy(np.array(a)), torch.from_numpy(np.array(b)), path, rtol, atol, worst)
     try:
@@ -88,7 +93,8 @@ def _outcome(call: Any, args: tuple, kwargs: dict) -> tuple[str, Any, str]:
         raise
     except Exception as error:
         name = type(error).__name__
-        return "raised", "RuntimeError" if name == "RunError" else name, out.getvalue()  # what an engine refuses, torch does
+        # what an engine refuses, torch does
+        return "raised", "RuntimeError" if name == "RunError" else name, out.getvalue()
 
 
 def compare(program: Any, model: Any, args: tuple, kwargs: dict, rtol: float, atol: float, worst: list) -> list[str]:
@@ -99,7 +105,8 @@ def compare(program: Any, model: Any, args: tuple, kwargs: dict, rtol: float, at
     try:
         eager_args, eager_kwargs = copy.deepcopy((args, kwargs), memo)
     except Exception as error:
-        raise CompileError(f"an argument can't be copied, so that model and program could be compared ({error}); verify=False leaves that out",
+        raise CompileError(f"an argument can't be copied, so that model and program could be compared ({error}); "
+                           "verify=False leaves that out",
                            kind="argument") from error
     expected = _outcome(model, eager_args, eager_kwargs)
     after_eager = before.contents()
@@ -117,7 +124,8 @@ def compare(program: Any, model: Any, args: tuple, kwargs: dict, rtol: float, at
 
 
 def _as_it_is_now(result: Any, args: tuple, kwargs: dict) -> Any:
-    """A copy: the result may be the model's own state, which is put back. Modules and arguments in it stay themselves."""
+    """A copy: the result may be the model's own state, which is put back.
+    Modules and arguments in it stay themselves."""
     own = [x for x in (*args, *kwargs.values()) if not isinstance(x, torch.Tensor)]
     try:
         return copy.deepcopy(result, {id(x): x for x in (*_modules(result), *own)})
@@ -209,5 +217,6 @@ def check_example(program: Any, model: Any, args: tuple, kwargs: dict) -> None:
     if found:
         raise CompileError(
             "verification failed on the example inputs: the program's answers differ from the model's\n  "
-            + "\n  ".join(found[:8]) + "\n  help: this is a defect of DyCL; please report the model. verify=False skips "
+            + "\n  ".join(found[:8])
+            + "\n  help: this is a defect of DyCL; please report the model. verify=False skips "
             "the check, at your own risk", kind="verify")

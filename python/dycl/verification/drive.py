@@ -29,7 +29,8 @@ class Arms:
         self.branches = [b for b in graph.reachable_blocks() if isinstance(b.exit, Branch)]
         self.places = {id(b): place_of(b.exit_span) for b in self.branches}
         # What the program decides too, and can be made to decide.
-        self.driveable = {id(b) for n, b in enumerate(self.branches) if self.places[id(b)] in in_package and n not in gone}
+        self.driveable = {id(b) for n, b in enumerate(self.branches)
+                          if self.places[id(b)] in in_package and n not in gone}
         self.taken: set = set()  # (block id, arm), free
         self.driven: set = set()
 
@@ -100,8 +101,9 @@ MOST_GUESSES = 64
 
 
 def _guesses(graph: Any, in_package: Any) -> list[frozenset]:
-    """Passes drop decisions that change nothing or are known. Where the graph has more decisions at a place of the source
-    than the program, which of them are gone? Numbers of branches, likely ones first: the last round of a loop."""
+    """Passes drop decisions that change nothing or are known. Where the graph has more decisions at a place of the
+    source than the program, which of them are gone? Numbers of branches, likely ones first:
+    the last round of a loop."""
     branches = [b for b in graph.reachable_blocks() if isinstance(b.exit, Branch)]
     at: dict = collections.defaultdict(list)
     for number, block in enumerate(branches):
@@ -118,7 +120,8 @@ class _Drives:
     """Runs of graph and program side by side under one guess of which decision is which."""
 
     def __init__(self, program: Any, inputs: list, rtol: float, atol: float, arms: Arms, native: list):
-        self.graph, self.engine, self.inputs, self.native, self.arms = program._graph, program._engine, inputs, native, arms
+        self.graph, self.engine, self.inputs = program._graph, program._engine, inputs
+        self.native, self.arms = native, arms
         self.rtol, self.atol = rtol, atol
         self.worst, self.mismatches = [0.0], []
         self.impossible = self.unmatched = self.runs = 0
@@ -157,7 +160,8 @@ class _Drives:
             return False
         actual, passed = _compiled(self.engine, self.native, tensors, states, course, self.swapped, bool(plan))
         worst = [0.0]
-        if expected[0] == actual[0] == "raised" and expected[2] is None:  # its text holds values of run time, or is torch's own
+        # its text holds values of run time, or is torch's own
+        if expected[0] == actual[0] == "raised" and expected[2] is None:
             expected, actual = expected[:2], actual[:2]
         found = differences(expected, actual, "result", self.rtol, self.atol, worst)
         only_graph = turn is not None and turn[0] not in self.arms.driveable

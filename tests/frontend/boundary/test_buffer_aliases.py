@@ -71,7 +71,8 @@ class Clone(Model):
         return x + 1
 
 
-CASES = [(cls, first) for cls in (SecondName, SecondNameAlways, View, ReadBack, OneOfTwo, InAList, Clone) for first in (None, torch.zeros(4))]
+CASES = [(cls, first) for cls in (SecondName, SecondNameAlways, View, ReadBack, OneOfTwo, InAList, Clone)
+         for first in (None, torch.zeros(4))]
 
 
 @pytest.mark.parametrize("cls, first", CASES, ids=lambda c: getattr(c, "__name__", "none" if c is None else "tensor"))

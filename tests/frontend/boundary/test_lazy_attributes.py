@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes that models fill in their first call: combinations of them that calls leave behind, not all there could be."""
+"""Attributes that models fill in their first call: combinations of them that calls leave behind,
+not all there could be."""
 
 import time
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists in attributes that grow and shrink from call to call: histories, windows, stacks; compiled, and loaded from a file."""
+"""Lists in attributes that grow and shrink from call to call: histories, windows, stacks;
+compiled, and loaded from a file."""
 
 import pytest
 import torch
@@ -361,8 +362,10 @@ class Queue(nn.Module):
         return torch.stack(list(self.kept)).mean(0)
 
 
-@pytest.mark.parametrize("cls, match", [(Returned, "returned or has a second name"), (SecondName, "state between calls"), (Written, "written in place"),
-                                        (WrittenBuffer, "written in place"), (WrittenAttribute, "written in place"), (TakenOutAndWritten, "written in place"),
-                                        (Mixed, "state between calls"), (Queue, "deque")], ids=lambda p: getattr(p, "__name__", ""))
+@pytest.mark.parametrize("cls, match", [(Returned, "returned or has a second name"),
+                                        (SecondName, "state between calls"), (Written, "written in place"),
+                                        (WrittenBuffer, "written in place"), (WrittenAttribute, "written in place"),
+                                        (TakenOutAndWritten, "written in place"), (Mixed, "state between calls"),
+                                        (Queue, "deque")], ids=lambda p: getattr(p, "__name__", ""))
 def test_refused(cls, match):
     refused(cls, CALLS, match)

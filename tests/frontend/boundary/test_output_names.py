@@ -45,5 +45,6 @@ def test_the_onnx_export_has_them_too(tmp_path):
     program.emit_onnx(tmp_path / "m.onnx")
     session = ort.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
     assert [i.name for i in session.get_inputs()] == ["x", "scale"]
-    given = dict(zip((o.name for o in session.get_outputs()), session.run(None, {"x": torch.ones(3).numpy(), "scale": torch.ones(3).numpy()})))
+    given = dict(zip((o.name for o in session.get_outputs()),
+                     session.run(None, {"x": torch.ones(3).numpy(), "scale": torch.ones(3).numpy()})))
     assert (given["hidden"] == 2).all() and (given["hidden_1"] == 4).all() and (given["last"] == 2).all()

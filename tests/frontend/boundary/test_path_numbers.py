@@ -72,8 +72,9 @@ def same(a, b):
     return repr(a) == repr(b)
 
 
-@pytest.mark.parametrize("variants, f", [(1, by_exit), (1, known_and_computed), (3, kinds_differ), (3, beyond), (2, in_sets),
-                                         (1, with_rows)])
+@pytest.mark.parametrize("variants, f",
+                         [(1, by_exit), (1, known_and_computed), (3, kinds_differ), (3, beyond), (2, in_sets),
+                          (1, with_rows)])
 def test_the_number_of_the_path_taken(f, variants, tmp_path):
     program = dycl.compile(f, (INPUTS[0],))
     assert all(same(program(x), f(x)) for x in INPUTS)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors that an attribute holds from call to call, and that another name holds in the example: the other name keeps what it has."""
+"""Tensors that an attribute holds from call to call, and that another name holds in the example:
+the other name keeps what it has."""
 
 import pytest
 import torch
@@ -98,7 +99,8 @@ class WrittenByTheOtherName(Two):
         return self.a * 2
 
 
-@pytest.mark.parametrize("model, match", [(IsItTheFirst, "`is` between"), (IsItTheLast, "`is` between"), (WrittenByTheOtherName, "another name holds")])
+@pytest.mark.parametrize("model, match", [(IsItTheFirst, "`is` between"), (IsItTheLast, "`is` between"),
+                                          (WrittenByTheOtherName, "another name holds")])
 def test_refused(model, match):
     refused(model, CALLS, match)
 
@@ -172,7 +174,14 @@ class WrittenParameter(nn.Module):
         if x.norm() > 3:
             self.rate *= 0.5
         r = self.p.add_(1)
-        return self.p * 1, self.rate, isinstance(q, nn.Parameter), type(r) is nn.Parameter, isinstance(q.detach(), nn.Parameter), r is self.p
+        return (
+            self.p * 1,
+            self.rate,
+            isinstance(q, nn.Parameter),
+            type(r) is nn.Parameter,
+            isinstance(q.detach(), nn.Parameter),
+            r is self.p,
+        )
 
 
 def test_parameters_written_in_place():
@@ -247,7 +256,8 @@ class OrderOfTwo(torch.nn.Module):
 @pytest.mark.parametrize("cls", [OrderOfTheCall, OrderOfTwo])
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (1, 0, 3, 2), (2, 1, 0, 3), (3, 2, 1, 0), (4, 0, 1, 2)])
 def test_attributes_in_the_order_of_each_call(cls, order):
-    calls = [torch.tensor([1.0, 1.0]), torch.tensor([5.0, 1.0]), torch.tensor([-4.0, 3.0]), torch.tensor([-1.0, -1.0]), torch.tensor([3.0, -5.0])]
+    calls = [torch.tensor([1.0, 1.0]), torch.tensor([5.0, 1.0]), torch.tensor([-4.0, 3.0]), torch.tensor([-1.0, -1.0]),
+             torch.tensor([3.0, -5.0])]
     model, eager = cls(), cls()
     program = dycl.compile(model, (calls[order[0]],), verify=False)
     for k in order:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes that hold tuples, lists, dicts and objects of tensors and numbers between calls: caches of keys and values, hidden states."""
+"""Attributes that hold tuples, lists, dicts and objects of tensors and numbers between calls: caches of keys and
+values, hidden states."""
 
 from collections import defaultdict, namedtuple
 from dataclasses import dataclass
@@ -151,7 +152,8 @@ class Statistics(nn.Module):
 @case(*CALLS)
 class Returned(Module):
     def forward(self, x):
-        self.cache = (x, 0) if self.cache is None else (self.cache[0] + x, self.cache[1] + 1) if x.sum() > 0 else self.cache
+        self.cache = ((x, 0) if self.cache is None
+                      else (self.cache[0] + x, self.cache[1] + 1) if x.sum() > 0 else self.cache)
         return self.cache
 
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes that are assigned in some calls and written in place in others: running averages, caches allocated when first used.
+"""Attributes that are assigned in some calls and written in place in others:
+running averages, caches allocated when first used.
 
-Every program runs sequences of calls in several orders beside eager, as it is compiled and loaded from a file. What earlier calls returned is compared
-after every call: a tensor that was given to the caller and is written in place later changes there, too.
+Every program runs sequences of calls in several orders beside eager, as it is compiled and loaded from a file. What
+earlier calls returned is compared after every call: a tensor that was given to the caller and is written in place later
+changes there, too.
 """
 
 import pytest
@@ -537,12 +539,18 @@ class Resized(Module):
         return self.h.sum()
 
 
-ARGUMENT, BOTH = "an argument, or a tensor that the model holds elsewhere", "is left with .* later writes would change both"
+ARGUMENT, BOTH = (
+    "an argument, or a tensor that the model holds elsewhere",
+    "is left with .* later writes would change both",
+)
 
 
-@pytest.mark.parametrize("cls, match", [(KeptArgument, ARGUMENT), (TwoNames, BOTH), (TwoNamesOfAKnownTensor, BOTH), (OneTensorTwice, BOTH), (ViewReturned, "another view, is returned"),
-                                        (NamedByAnother, "another name holds, too, at first"), (Parameter, "."), (Spread, "share memory"),
-                                        (Resized, "resize_ changes a tensor's shape")], ids=lambda p: getattr(p, "__name__", ""))
+@pytest.mark.parametrize("cls, match", [(KeptArgument, ARGUMENT), (TwoNames, BOTH), (TwoNamesOfAKnownTensor, BOTH),
+                                        (OneTensorTwice, BOTH), (ViewReturned, "another view, is returned"),
+                                        (NamedByAnother, "another name holds, too, at first"),
+                                        (Parameter, "."), (Spread, "share memory"),
+                                        (Resized, "resize_ changes a tensor's shape")],
+                         ids=lambda p: getattr(p, "__name__", ""))
 def test_refused(cls, match):
     refused(cls, CALLS, match)
 

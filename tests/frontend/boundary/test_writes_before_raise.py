@@ -356,7 +356,8 @@ def test_results_are_not_more_for_it():
 
 
 class LooksUp(nn.Module):
-    """A transducer's bookkeeping: attributes set, counted on, and taken away at the end; the look-up between may fail."""
+    """A transducer's bookkeeping: attributes set, counted on, and taken away at the end;
+    the look-up between may fail."""
 
     def __init__(self):
         super().__init__()

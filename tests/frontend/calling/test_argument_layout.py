@@ -40,7 +40,8 @@ def indifferent(x):
 
 def _ways():
     torch.manual_seed(0)
-    return [torch.randn(3, 4), torch.randn(4, 3).t(), torch.randn(3, 8)[:, ::2], torch.randn(4, 4)[1:], -torch.rand(4, 3).t()]
+    return [torch.randn(3, 4), torch.randn(4, 3).t(), torch.randn(3, 8)[:, ::2],
+            torch.randn(4, 4)[1:], -torch.rand(4, 3).t()]
 
 
 @pytest.mark.parametrize("example", [0, 1])

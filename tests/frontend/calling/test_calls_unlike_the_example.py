@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that differ from the example in what the model can see are refused; contents that native code reads are states."""
+"""Calls that differ from the example in what the model can see are refused;
+contents that native code reads are states."""
 
 import copy
 import inspect

@@ -37,7 +37,8 @@ def test_a_function(sign, tmp_path):
 
 def test_the_example_gave_names():
     program = compiled(mixed, x=X, y=Y, scale=2.0, deep=True)
-    for call in (lambda f: f(X, Y, 2.0, deep=True), lambda f: f(X, scale=2.0, y=Y, deep=True), lambda f: f(x=X, y=Y, scale=2.0, deep=True)):
+    for call in (lambda f: f(X, Y, 2.0, deep=True), lambda f: f(X, scale=2.0, y=Y, deep=True),
+                 lambda f: f(x=X, y=Y, scale=2.0, deep=True)):
         torch.testing.assert_close(call(program), call(mixed))
 
 

@@ -9,7 +9,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_page_is_current():
-    said = subprocess.run([sys.executable, ROOT / "scripts" / "supported_ops.py", "--check"], capture_output=True, text=True)
+    said = subprocess.run([sys.executable, ROOT / "scripts" / "supported_ops.py", "--check"],
+                          capture_output=True, text=True)
     assert said.returncode == 0, said.stdout + said.stderr
 
 

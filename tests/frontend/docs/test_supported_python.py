@@ -15,8 +15,11 @@ def kinds_in_sources() -> set[str]:
     found = set()
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.Call) or "Refusal" not in ast.unparse(node.func) and "compile_error" not in ast.unparse(
-                    node.func).lower().replace("compileerror", "compile_error"):
+            if (
+                not isinstance(node, ast.Call)
+                or "Refusal" not in ast.unparse(node.func)
+                and "compile_error" not in ast.unparse(node.func).lower().replace("compileerror", "compile_error")
+            ):
                 continue
             for keyword in node.keywords:
                 if keyword.arg != "kind":

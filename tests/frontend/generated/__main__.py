@@ -70,7 +70,8 @@ def parse(argv):
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--count", type=int, default=200)
     p.add_argument("--seed", type=int, default=1, help="the first seed")
-    p.add_argument("--mixed", action="store_true", help="a third each of plain programs, wilder ones (wild.py) and what models do (idioms.py)")
+    p.add_argument("--mixed", action="store_true",
+                   help="a third each of plain programs, wilder ones (wild.py) and what models do (idioms.py)")
     p.add_argument("--jobs", type=int, default=1)
     p.add_argument("--backend", default=None)
     p.add_argument("--verify", action="store_true", help="let dycl.compile verify each program as well")
@@ -219,8 +220,9 @@ def summary(results, seconds, args) -> int:
     used = [r for r in results if r["status"] == "equal"]
     if used:
         compiles = sorted(r["seconds"].get("compile", 0) for r in used)
-        print(f"equal: {sum(r['calls'] for r in used)} calls compared, {sum(r['paths'] > 1 for r in used)} programs with"
-              f" several paths, compile median {compiles[len(compiles) // 2] * 1e3:.0f} ms, worst {compiles[-1]:.1f} s")
+        print(f"equal: {sum(r['calls'] for r in used)} calls compared, "
+              f"{sum(r['paths'] > 1 for r in used)} programs with several paths, "
+              f"compile median {compiles[len(compiles) // 2] * 1e3:.0f} ms, worst {compiles[-1]:.1f} s")
     classes = {status: collections.Counter() for status in ("refused", "rounding") + FAILURES}
     example: dict = {}
     for r in results:
@@ -246,7 +248,6 @@ def shrink_failures(bad, args) -> None:
     """The smallest program found for the first failure of each kind."""
     from tests.frontend.generated.execute import run
     from tests.frontend.generated.generate import generate
-    from tests.frontend.generated.prelude import PRELUDE
     from tests.frontend.generated.shrink import shrink
 
     seen = set()
@@ -273,7 +274,8 @@ def show(args) -> int:
     for number, line in enumerate(source[len(PRELUDE):].splitlines(), first + 1):
         print(f"{number:4} {line}")
     report = run(args.seed, source, limit=args.limit, **options_of(args))
-    print(f"\n{report.status}: {report.kind}\n{report.detail}\npaths {report.paths}, calls {report.calls}, {report.seconds}")
+    print(f"\n{report.status}: {report.kind}\n{report.detail}\npaths {report.paths}, "
+          f"calls {report.calls}, {report.seconds}")
     return 1 if report.status in FAILURES else 0
 
 

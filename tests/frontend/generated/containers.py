@@ -179,7 +179,8 @@ class Containers(Expressions):
             self.emit(f"{name} = [e * j for e in {source} for j in (1, 2)]")
             self.scope.vars[name] = "lvec"
         elif form == "any":
-            self.emit(f"{name} = {self.pick(['any', 'all'])}({self.pick(['', 'bool'])}(e.sum() > {self.grid()}) for e in {source})")
+            self.emit(f"{name} = {self.pick(['any', 'all'])}({self.pick(['', 'bool'])}(e.sum() "
+                      f"> {self.grid()}) for e in {source})")
             self.scope.vars[name] = "bool"
         else:
             self.emit(f"{name} = sum(e.abs().clamp(max=2) for e in {source})")
@@ -219,7 +220,8 @@ class Containers(Expressions):
         source = self.pick(lists) if lists else f"[{self.vec(0)}, {self.vec(1)}, {self.vec(0)}]"
         form = self.pick(["min", "max", "sorted", "torch"])
         if form in ("min", "max"):
-            self.emit(f"{out} = {form}({source}, key=lambda e: {self.pick(['e.sum()', 'float(e[0])', 'e.max().item()'])})")
+            self.emit(f"{out} = {form}({source}, key=lambda e: "
+                      f"{self.pick(['e.sum()', 'float(e[0])', 'e.max().item()'])})")
             self.scope.vars[out] = "vec"
         elif form == "sorted":
             self.emit(f"{out} = sorted({source}, key=lambda e: e.sum().item(){self.pick(['', ', reverse=True'])})[0]")
@@ -262,7 +264,8 @@ class Containers(Expressions):
             self.emit(f"{out} = hasattr({self.pick(boxes) if boxes else self.vec(0)}, 'extra')")
             self.scope.vars[out] = "bool"
         elif form == "in":
-            self.emit(f"{out} = {self.int_(1)} {self.pick(['in', 'not in'])} {self.pick(['(1, 2, 5)', '[0, -1, 3]', '{2, 4}', 'range(3)'])}")
+            self.emit(f"{out} = {self.int_(1)} {self.pick(['in', 'not in'])} "
+                      f"{self.pick(['(1, 2, 5)', '[0, -1, 3]', '{2, 4}', 'range(3)'])}")
             self.scope.vars[out] = "bool"
         else:
             self.emit(f"{out} = sum([{self.int_(0)}, {self.int_(0)}, 2])")

@@ -20,8 +20,8 @@ from typing import Any, Callable
 
 import torch
 
-from tests.frontend.support.compare import copy_value, differences, state_of
 from tests.frontend.generated import rounding
+from tests.frontend.support.compare import copy_value, differences, state_of
 from tests.frontend.support.harness import executed_path, outcome
 
 DRAWS = 14  # inputs tried while looking for different paths
@@ -30,8 +30,8 @@ INPUTS = 6  # inputs compared, and as many calls of one compiled program
 
 @dataclass
 class Report:
-    """`status`: equal, refused, mismatch, rounding (the last bit decides what eager gives), crash (anything else raised), slow,
-    unusable (eager itself fails)."""
+    """`status`: equal, refused, mismatch, rounding (the last bit decides what eager gives), crash (anything else
+    raised), slow, unusable (eager itself fails)."""
 
     seed: int
     status: str

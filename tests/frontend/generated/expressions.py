@@ -15,9 +15,13 @@ class Expressions(Writer):
         for h in self.helpers:
             if h == "gate":
                 if me and self.scope.returns == "any":
-                    options.append(f"{me}.gate({self.vec(0)}{self.pick(['', ', 1.0', ', limit=-0.5', ', strict=True'])})")
+                    options.append(
+                        f"{me}.gate({self.vec(0)}{self.pick(['', ', 1.0', ', limit=-0.5', ', strict=True'])})"
+                    )
             elif self.scope.returns == "any":  # not from helpers: calls would nest without end
-                options.append(f"{h}({self.vec(0)}{self.pick(['', f', {self.int_(0)}', ', s=1.5', f', k={self.int_(0)}'])})")
+                options.append(
+                    f"{h}({self.vec(0)}{self.pick(['', f', {self.int_(0)}', ', s=1.5', f', k={self.int_(0)}'])})"
+                )
         if self.recursive and self.scope.returns == "any":
             options.append(f"rec({self.vec(0)}, {self.r.randint(1, 4)})")
         options += [f"{n}({self.vec(0)})" for n in self.scope.names("fn")]
@@ -39,7 +43,8 @@ class Expressions(Writer):
             lambda: f"({self.vec(d)} * {self.grid(-2, 2)})",
             lambda: f"({self.vec(d)} + {self.grid()})",
             lambda: f"({self.vec(d)} * {self.vec(d)}).clamp(-8, 8)",
-            lambda: f"({self.vec(d)}).{self.pick(['relu()', 'abs()', 'neg()', 'clamp(-2, 2)', 'floor()', 'sign()', 'flip(0)', 'clone()', 'roll(1)'])}",
+            lambda: f"({self.vec(d)})." + self.pick([
+                "relu()", "abs()", "neg()", "clamp(-2, 2)", "floor()", "sign()", "flip(0)", "clone()", "roll(1)"]),
             lambda: f"torch.{self.pick(['maximum', 'minimum'])}({self.vec(d)}, {self.vec(d)})",
             lambda: f"torch.where({self.mask(d)}, {self.vec(d)}, {self.vec(d)})",
         ]
@@ -68,7 +73,9 @@ class Expressions(Writer):
         if "helper" in self.has or scope.names("fn"):
             options.append(self.call)
         if "inexact" in self.has:
-            options.append(lambda: f"({self.vec(d)}).{self.pick(['sigmoid()', 'tanh()', 'softmax(0)', 'exp().clamp(max=8)'])}")
+            options.append(
+                lambda: f"({self.vec(d)}).{self.pick(['sigmoid()', 'tanh()', 'softmax(0)', 'exp().clamp(max=8)'])}"
+            )
             if scope.self_name:
                 options.append(lambda: f"{scope.self_name}.lin({self.vec(d)})")
         return self.pick(options)()
@@ -128,10 +135,11 @@ class Expressions(Writer):
         ]
         if "arith" in self.has:
             options += [
-                lambda: f"({self.int_(d)} // {self.pick([2, 3, -2, -3])})", lambda: f"({self.int_(d)} % {self.pick([3, 4, -3, 5])})",
+                lambda: f"({self.int_(d)} // {self.pick([2, 3, -2, -3])})",
+                lambda: f"({self.int_(d)} % {self.pick([3, 4, -3, 5])})",
                 lambda: f"(({self.int_(d)} % 7) * ({self.int_(d)} % 5))", lambda: f"abs({self.int_(d)})",
-                lambda: f"(({self.int_(d)} % 4) ** 2)", lambda: f"(2 ** ({self.int_(d)} % 4))", lambda: f"-{self.int_(d)}",
-                lambda: f"{self.pick(['min', 'max'])}({self.int_(d)}, {self.int_(d)})",
+                lambda: f"(({self.int_(d)} % 4) ** 2)", lambda: f"(2 ** ({self.int_(d)} % 4))",
+                lambda: f"-{self.int_(d)}", lambda: f"{self.pick(['min', 'max'])}({self.int_(d)}, {self.int_(d)})",
                 lambda: f"({self.int_(d)} & 3)", lambda: f"({self.int_(d)} >> 1)", lambda: f"(~{self.int_(d)})",
             ]
         if "ternary" in self.has:
@@ -173,16 +181,20 @@ class Expressions(Writer):
         if names and self.chance(0.3):
             return self.pick(names)
         return self.pick([
-            lambda: f"bool({self.cond(d - 1)})", lambda: f"({self.int_(d - 1)} {self.pick(['<', '>', '==', '!=', '>='])} {self.r.randint(-2, 4)})",
-            lambda: f"({self.float_(d - 1)} {self.pick(['<', '>', '<='])} {self.grid()})", lambda: f"not {self.cond(d - 1)}",
+            lambda: f"bool({self.cond(d - 1)})",
+            lambda: f"({self.int_(d - 1)} {self.pick(['<', '>', '==', '!=', '>='])} {self.r.randint(-2, 4)})",
+            lambda: f"({self.float_(d - 1)} {self.pick(['<', '>', '<='])} {self.grid()})",
+            lambda: f"not {self.cond(d - 1)}",
         ])()
 
     def cond(self, d: int) -> str:
         """Anything truthy; mostly decided by tensors."""
         options = [
             lambda: f"{self.vec(0)}.sum() {self.pick(['>', '<', '>='])} {self.grid()}",
-            lambda: f"{self.vec(max(0, d - 1))}.{self.pick(['max()', 'min()', 'sum()', 'mean()'])} {self.pick(['>', '<', '<='])} {self.grid()}" if d <= 0
-            else f"({self.vec(d - 1)}).{self.pick(['max()', 'min()', 'sum()', 'mean()'])} {self.pick(['>', '<', '<='])} {self.grid()}",
+            lambda: f"{self.vec(max(0, d - 1))}.{self.pick(['max()', 'min()', 'sum()', 'mean()'])} "
+                    f"{self.pick(['>', '<', '<='])} {self.grid()}" if d <= 0
+            else f"({self.vec(d - 1)}).{self.pick(['max()', 'min()', 'sum()', 'mean()'])} "
+                 f"{self.pick(['>', '<', '<='])} {self.grid()}",
             lambda: f"({self.vec(0)} > {self.grid()}).{self.pick(['any()', 'all()'])}",
             lambda: f"{self.vec(0)}[{self.r.randint(0, 3)}] > {self.vec(0)}[{self.r.randint(0, 3)}]",
         ]

@@ -46,7 +46,9 @@ class IdiomGenerator(DecodingIdioms):
                         {rows}.append({g}[{i}] * {self.grid()})
                     {self.pick(['else:', f'elif {g}[{i}, 0] < 0:'])}
                         {rows}.append({self.vec(0)})
-                {out} = {self.pick([f'torch.stack({rows}).sum(0)', f'sum({rows})', f'torch.cat({rows})[:4]'])}.clamp(-8, 8) if {rows} else {self.vec(0)}
+                {out} = {self.pick([
+                    f'torch.stack({rows}).sum(0)', f'sum({rows})', f'torch.cat({rows})[:4]'
+                ])}.clamp(-8, 8) if {rows} else {self.vec(0)}
             """)
             self.bind(nest=rows)
         elif form == "write":
@@ -88,7 +90,8 @@ class IdiomGenerator(DecodingIdioms):
         g, which, acc, e, out = self.matrix(), self.fresh("which"), self.fresh("g"), self.fresh("e"), self.fresh("t")
         sel = self.fresh("sel")
         form = self.pick(["where", "mask", "onehot", "topk", "hit"])
-        self.emit(f"{which} = {self.pick([f'{g}.argmax(1)', f'({g}.sum(1) > {self.grid()}).long()', f'{g}.abs().argmin(-1)'])}")
+        self.emit(f"{which} = "
+                  f"{self.pick([f'{g}.argmax(1)', f'({g}.sum(1) > {self.grid()}).long()', f'{g}.abs().argmin(-1)'])}")
         self.emit(f"{acc} = torch.zeros_like({g})")
         if form == "where":
             self.text(f"""
@@ -96,7 +99,9 @@ class IdiomGenerator(DecodingIdioms):
                     {sel} = torch.where({which} == {e})[0]
                     if {self.pick([f'{sel}.numel() == 0', f'len({sel}) == 0', f'{sel}.shape[0] == 0'])}:
                         continue
-                    {self.pick([f'{acc}[{sel}] += {g}[{sel}] * EMB[{e}]', f'{acc}.index_add_(0, {sel}, {g}[{sel}] + {e})', f'{acc}[{sel}] = {g}[{sel}] - EMB[{e}]'])}
+                    {self.pick([
+                        f'{acc}[{sel}] += {g}[{sel}] * EMB[{e}]', f'{acc}.index_add_(0, {sel}, {g}[{sel}] + {e})',
+                        f'{acc}[{sel}] = {g}[{sel}] - EMB[{e}]'])}
             """)
         elif form == "mask":
             self.text(f"""
@@ -121,7 +126,8 @@ class IdiomGenerator(DecodingIdioms):
             """)
         else:
             self.text(f"""
-                for {e} in {self.pick([f'{which}.unique().tolist()', f'sorted(set({which}.tolist()))', f'torch.unique({which})'])}:
+                for {e} in {self.pick([
+                    f'{which}.unique().tolist()', f'sorted(set({which}.tolist()))', f'torch.unique({which})'])}:
                     {sel} = ({which} == {e}).nonzero({self.pick(['', 'as_tuple=False'])}).flatten()
                     {acc}[{sel}] = {g}[{sel}] + EMB[{e}] * {sel}.numel()
             """)
@@ -165,7 +171,9 @@ class IdiomGenerator(DecodingIdioms):
                 for {i} in range(4):
                     if all(abs({s}[{i}].item() - {s}[k].item()) > {self.grid(0, 2)} for k in {keep}):
                         {keep}.append({i})
-                {out} = {s}{self.pick([f'[{keep}].sum() + {s}', f' + len({keep})', f'.index_select(0, torch.tensor({keep})).sum() + {s}'])}
+                {out} = {s}{self.pick([
+                    f'[{keep}].sum() + {s}', f' + len({keep})',
+                    f'.index_select(0, torch.tensor({keep})).sum() + {s}'])}
             """)
             self.bind(nest=keep)
         self.bind(vec=f"{s} {out}")
@@ -178,11 +186,15 @@ class IdiomGenerator(DecodingIdioms):
         self.text(f"""
             {out}, {c} = {self.vec(1)}, 0
             {p}, {n} = torch.zeros(4), torch.zeros(4)
-            while {self.pick([f'({p} < 1).any() and {c} < {limit}', f'{c} < {limit} and bool(({p} < 1).sum() > {self.r.randint(0, 2)})'])}:
+            while {self.pick([
+                f'({p} < 1).any() and {c} < {limit}',
+                f'{c} < {limit} and bool(({p} < 1).sum() > {self.r.randint(0, 2)})'])}:
                 {g} = ({p} < 1).float()
                 {p} {self.pick(['+=', f'= {p} +'])} ({out}.abs() * 0.25).clamp(0.25, 1) * {g}
                 {n} += {g}
-                {out} = {self.pick([f'torch.where({g} > 0, {out} - 1, {out})', f'({out} * (1 - {g}) + ({out} + 0.5) * {g})', f'{out}.masked_fill({p} > 1, 0.5)'])}
+                {out} = {self.pick([
+                    f'torch.where({g} > 0, {out} - 1, {out})', f'({out} * (1 - {g}) + ({out} + 0.5) * {g})',
+                    f'{out}.masked_fill({p} > 1, 0.5)'])}
                 {c} += 1
             {out} = ({out} + {n}).clamp(-8, 8)
         """)
@@ -219,7 +231,9 @@ class IdiomGenerator(DecodingIdioms):
         if form == "counter":
             self.text(f"""
                 {d} = collections.Counter({source})
-                {out} = {self.pick([f'{d}.most_common(1)[0][1]', f'{d}[1]', f'max({d}.values())', f'len({d})', f'max({d}, key={d}.get)'])}
+                {out} = {self.pick([
+                    f'{d}.most_common(1)[0][1]', f'{d}[1]', f'max({d}.values())', f'len({d})',
+                    f'max({d}, key={d}.get)'])}
             """)
         elif form == "default":
             self.text(f"""
@@ -303,31 +317,38 @@ class IdiomGenerator(DecodingIdioms):
         self.text(f"""
             {a}, {b} = Val({self.vec(1)}, 'a'), Val({self.vec(0)}, 'b')
             if {self.cond(1)}:
-                {self.pick([f'{a} = {a} + {b}', f'{a}, {b} = {b}, {a}', f'{a}.t = {b}.t', f'{b} = -{a}', f'{a} += 1', f'{b}.name = {a}.name'])}
+                {self.pick([
+                    f'{a} = {a} + {b}', f'{a}, {b} = {b}, {a}', f'{a}.t = {b}.t', f'{b} = -{a}', f'{a} += 1',
+                    f'{b}.name = {a}.name'])}
         """)
         self.emit(f"{out} = " + self.pick([
-            f"sum([{a}, {b}]).t.clamp(-8, 8)", f"max({a}, {b}).t", f"sorted([{a}, {b}, -{a}])[1].t", f"({a} + 1).t + len({b})",
-            f"{a}({b}.t)", f"{a}[1:3].sum() + {b}[0] + {self.vec(0)}", f"{self.vec(0)} + ({a} == {b}) + ({a} < {b})",
-            f"{self.vec(0)} + [{a}, {b}].index({b})", f"{self.vec(0)} + ({b} in [{a}])", f"functools.reduce(operator.add, [{a}, {b}, 2]).t",
+            f"sum([{a}, {b}]).t.clamp(-8, 8)", f"max({a}, {b}).t", f"sorted([{a}, {b}, -{a}])[1].t",
+            f"({a} + 1).t + len({b})", f"{a}({b}.t)", f"{a}[1:3].sum() + {b}[0] + {self.vec(0)}",
+            f"{self.vec(0)} + ({a} == {b}) + ({a} < {b})", f"{self.vec(0)} + [{a}, {b}].index({b})",
+            f"{self.vec(0)} + ({b} in [{a}])", f"functools.reduce(operator.add, [{a}, {b}, 2]).t",
             f"{{'a': {a}, 'b': {b}}}[max('ab', key=lambda n: {{'a': {a}, 'b': {b}}}[n].score())].t"]))
         self.bind(vec=out, nest=f"{a} {b}")
 
     # ------------------------------------------------------------------ memory
     def i_views2(self, budget: int) -> None:
         g, v, out = self.matrix(), self.fresh("v"), self.fresh("t")
-        view = self.pick([f"{g}.unbind(1)[{self.r.randint(0, 3)}]", f"{g}.split(2, dim=1)[1]", f"{g}.chunk(3)[0]", f"{g}[:, 1:].diagonal()",
-                          f"{g}.t()", f"{g}.T[1]", f"{g}.view(4, 3)", f"{g}.flatten()[2:9]", f"{g}.narrow(1, 1, 2)", f"{g}.select(0, -1)",
-                          f"{g}.permute(1, 0)[:2]", f"{g}[..., -1]", f"{g}.unsqueeze(0)[0, 1:]", f"{g}[1].unfold(0, 2, 2)",
-                          f"{g}.as_strided((2, 2), (4, 1), 1)", f"{g}.movedim(0, 1)[3]", f"{g}.swapaxes(0, 1)[0]", f"{g}.tensor_split(2)[1]",
-                          f"{g}.view(3, 2, 2)[:, 0]", f"{g}[{self.int_(0)} % 3]", f"{g}[:{self.int_(0)} % 3 + 1]", f"{g}.reshape(2, 6)[1]"])
+        view = self.pick([f"{g}.unbind(1)[{self.r.randint(0, 3)}]", f"{g}.split(2, dim=1)[1]",
+                          f"{g}.chunk(3)[0]", f"{g}[:, 1:].diagonal()", f"{g}.t()", f"{g}.T[1]", f"{g}.view(4, 3)",
+                          f"{g}.flatten()[2:9]", f"{g}.narrow(1, 1, 2)", f"{g}.select(0, -1)", f"{g}.permute(1, 0)[:2]",
+                          f"{g}[..., -1]", f"{g}.unsqueeze(0)[0, 1:]", f"{g}[1].unfold(0, 2, 2)",
+                          f"{g}.as_strided((2, 2), (4, 1), 1)", f"{g}.movedim(0, 1)[3]", f"{g}.swapaxes(0, 1)[0]",
+                          f"{g}.tensor_split(2)[1]", f"{g}.view(3, 2, 2)[:, 0]", f"{g}[{self.int_(0)} % 3]",
+                          f"{g}[:{self.int_(0)} % 3 + 1]", f"{g}.reshape(2, 6)[1]"])
         self.emit(f"{v} = {view}")
         if self.chance(0.4):
             self.emit(f"if {self.cond(1)}:")
             self.emit(f"    {v} = {self.pick([f'{v}.clone()', f'{v} * 1', f'{g}[0]', f'{v}[:1]'])}")
         pre = self.when()
-        self.emit(pre + self.pick([f"{v}.add_(1)", f"{v}.mul_(-0.5)", f"{v}.zero_()", f"{v}[0] = {self.grid()}", f"{v} += {v}",
-                                   f"{v}.copy_({v}.flip(0))", f"{v}[{v} > {self.grid()}] = 0.5", f"{v}.clamp_(max={self.grid()})", f"{v}[:] = 2.5",
-                                   f"{g}[1] = {g}[0]", f"{g}.fill_diagonal_({self.grid()})", f"torch.neg({v}, out={v})", f"{g}.neg_()"]))
+        self.emit(pre + self.pick([f"{v}.add_(1)", f"{v}.mul_(-0.5)", f"{v}.zero_()",
+                                   f"{v}[0] = {self.grid()}", f"{v} += {v}", f"{v}.copy_({v}.flip(0))",
+                                   f"{v}[{v} > {self.grid()}] = 0.5", f"{v}.clamp_(max={self.grid()})", f"{v}[:] = 2.5",
+                                   f"{g}[1] = {g}[0]", f"{g}.fill_diagonal_({self.grid()})",
+                                   f"torch.neg({v}, out={v})", f"{g}.neg_()"]))
         self.emit(f"{out} = {g}.sum(0).clamp(-8, 8) + {v}.sum()")
         self.bind(vec=out)
 
@@ -338,11 +359,13 @@ class IdiomGenerator(DecodingIdioms):
             {a} = {t}.{self.pick(['numpy()', 'detach().cpu().numpy()', 'numpy().copy()'])}
         """)
         pre = self.when()
-        self.emit(pre + self.pick([f"{a}[1] = {self.grid()}", f"{a} += 1", f"{a}[{a} > {self.grid()}] = 0.5", f"{t}.add_(1)", f"{a}[::2] *= 2", f"{a} = {a} * 2"]))
+        self.emit(pre + self.pick([f"{a}[1] = {self.grid()}", f"{a} += 1", f"{a}[{a} > {self.grid()}] = 0.5",
+                                   f"{t}.add_(1)", f"{a}[::2] *= 2", f"{a} = {a} * 2"]))
         self.emit(f"{out} = {self.vec(0)} + " + self.pick([
-            f"float({a}.sum())", f"int({a}.argmax())", f"float(np.clip({a}, -1, 1).max())", f"torch.from_numpy({a})", f"torch.as_tensor({a} * 0.5)",
-            f"int((np.where({a} > 0)[0]).size)", f"float({a}[{a} > 0].sum())", f"int(np.count_nonzero({a}))", f"torch.tensor(np.sort({a}))",
-            f"float(np.median({a}))", f"len(np.flatnonzero({a} > 1))"]))
+            f"float({a}.sum())", f"int({a}.argmax())", f"float(np.clip({a}, -1, 1).max())", f"torch.from_numpy({a})",
+            f"torch.as_tensor({a} * 0.5)", f"int((np.where({a} > 0)[0]).size)", f"float({a}[{a} > 0].sum())",
+            f"int(np.count_nonzero({a}))", f"torch.tensor(np.sort({a}))", f"float(np.median({a}))",
+            f"len(np.flatnonzero({a} > 1))"]))
         self.bind(vec=f"{t} {out}")
 
     def i_memory(self, budget: int) -> None:
@@ -363,7 +386,8 @@ class IdiomGenerator(DecodingIdioms):
         elif form == "ema":
             self.text(f"""
                 if {self.cond(1)}:
-                    {me}.buf.{self.pick([f'mul_(0.5).add_({self.vec(0)})', f'copy_({self.vec(0)})', f'lerp_({self.vec(0)}, 0.5)'])}
+                    {me}.buf.{self.pick([
+                        f'mul_(0.5).add_({self.vec(0)})', f'copy_({self.vec(0)})', f'lerp_({self.vec(0)}, 0.5)'])}
                 {out} = {me}.buf.clamp(-8, 8) - {self.vec(0)}
             """)
         elif form == "history":
@@ -429,7 +453,9 @@ class IdiomGenerator(DecodingIdioms):
             {v}, {c} = {self.vec(1)}, 0
             while {self.pick([f'{v}.numel() > 1', f'len({v}) > 1', f'{v}.shape[0] > 1'])} and {c} < 4:
                 {c} += 1
-                {v} = {self.pick([f'{v}[{v} > {v}.min()]', f'{v}[1:]', f'{v}[{v} >= {v}.mean()]', f'{v}[: {v}.shape[0] // 2]', f'{v}[({v} > 0).nonzero().squeeze(1)]', f'{v}.sort().values[1:]'])}
+                {v} = {self.pick([
+                    f'{v}[{v} > {v}.min()]', f'{v}[1:]', f'{v}[{v} >= {v}.mean()]', f'{v}[: {v}.shape[0] // 2]',
+                    f'{v}[({v} > 0).nonzero().squeeze(1)]', f'{v}.sort().values[1:]'])}
                 if {v}.numel() == 0{self.pick(['', f' or {v}.sum() > {self.grid(2, 5)}'])}:
                     {self.pick(['break', f'{v} = {self.vec(0)}', f'{v} = torch.zeros(1)'])}
             {out} = {self.vec(0)} + {v}.sum() + {v}.shape[0]
@@ -444,7 +470,8 @@ class IdiomGenerator(DecodingIdioms):
             self.emit(f"{s} = ['cat', 'bird', 'ox'][{k}]")
             self.emit(f"{out} = len({s}) + ('b' in {s}) * 10")
         elif form == "join":
-            self.emit(f"{s} = {self.pick([repr(''), repr('-')])}.join('xyzw'[i] for i in ({self.vec(0)}.clamp(0, 3).long()).tolist())")
+            self.emit(f"{s} = {self.pick([repr(''), repr('-')])}.join('xyzw'[i] for i in "
+                      f"({self.vec(0)}.clamp(0, 3).long()).tolist())")
             self.emit(f"{out} = {s}.count('x')" if self.chance(0.5) else f"{out} = len({s})")
         elif form == "enum":
             self.emit(f"{s} = Mode.WARM if {self.cond(0)} else Mode.COLD")
@@ -488,32 +515,39 @@ class IdiomGenerator(DecodingIdioms):
             f"sum(itertools.chain([{a}], (t for t in [{b}, {a}] if t.max() > {self.grid()}))).clamp(-8, 8)",
             f"{a} + len(list(itertools.takewhile(lambda v: v > {self.grid()}, {b}.tolist())))",
             f"sum(t * i for i, t in itertools.product((1, 2), [{a}, {b}])).clamp(-8, 8)",
-            f"[p if p.sum() > {self.grid()} else q for p, q in itertools.zip_longest([{a}, {b}], [{a}], fillvalue={b})][-1]",
+            f"[p if p.sum() > {self.grid()} else q for p, q in itertools.zip_longest([{a}, {b}], "
+            f"[{a}], fillvalue={b})][-1]",
             f"next(filter(lambda t: t.sum() > {self.grid()}, [{a}, {b}]), {a} * 2)",
             f"dict(zip('ab', [{a}, {b}]))['a' if {self.cond(0)} else 'b']",
             f"torch.stack([t for t in ({a}, {b}, {a}) if t.sum() > {self.grid()}] or [{a}]).amax(0)",
             f"{a} + sum(1 for _ in itertools.dropwhile(lambda v: v < 0, {b}.tolist()))",
-            f"(lambda *ts, k=1: sum(ts) * k)(*[t for t in ({a}, {b}) if t[0] > 0], {a}, k={self.r.randint(1, 2)}).clamp(-8, 8)",
+            f"(lambda *ts, k=1: sum(ts) * k)(*[t for t in ({a}, {b}) if t[0] > 0], {a}, "
+            f"k={self.r.randint(1, 2)}).clamp(-8, 8)",
             f"min(({a}, {b}), key=functools.cmp_to_key(lambda p, q: 1 if p.sum() > q.sum() else -1))",
-            f"operator.itemgetter({self.int_(0)} % 2)([{a}, {b}])", f"{a} + (any(v > 2 for v in {b}.tolist()) and not all(v > -1 for v in {a}.tolist()))",
+            f"operator.itemgetter({self.int_(0)} % 2)([{a}, {b}])",
+            f"{a} + (any(v > 2 for v in {b}.tolist()) and not all(v > -1 for v in {a}.tolist()))",
             f"max(enumerate([{a}, {b}]), key=lambda p: (p[1].sum().item(), -p[0]))[1]"]))
         self.bind(vec=out)
 
     def i_scatter(self, budget: int) -> None:
         out, iv = self.fresh("t"), self.fresh("iv")
         a, b = self.vec(1), self.vec(0)
-        self.emit(f"{iv} = {self.pick([f'{b}.clamp(0, 3).long()', f'{b}.argsort(stable=True)', f'({b} > 0).long()', f'torch.tensor([1, 1, 0, 3])'])}")
+        self.emit(f"{iv} = " + self.pick([
+            f"{b}.clamp(0, 3).long()", f"{b}.argsort(stable=True)", f"({b} > 0).long()", "torch.tensor([1, 1, 0, 3])"]))
         self.emit(f"{out} = " + self.pick([
             f"torch.zeros(4).scatter_add_(0, {iv}, {a})", f"torch.zeros(4).index_put_(({iv},), {a}, accumulate=True)",
-            f"({a}).scatter_reduce(0, {iv}, {b}, '{self.pick(['sum', 'amax', 'amin'])}', include_self={self.pick(['True', 'False'])})",
+            f"({a}).scatter_reduce(0, {iv}, {b}, '{self.pick(['sum', 'amax', 'amin'])}', "
+            f"include_self={self.pick(['True', 'False'])})",
             f"{b}.masked_scatter({self.mask(0)}, {a})", f"torch.bincount({iv}, minlength=4).float()",
             f"torch.searchsorted(torch.tensor([-1.0, 0.0, 1.0]), {a}{self.pick(['', ', right=True'])}).float()",
             f"torch.bucketize({a}, torch.tensor([-1.0, 0.5]){self.pick(['', ', right=True'])}).float()",
             f"torch.unique({iv}).float().sum() + {b}", f"torch.unique({iv}, return_counts=True)[1].max() + {b}",
-            f"({a}).take_along_dim({iv}, 0)", f"{b}.clone().index_copy_(0, {iv}[:1], {b}[:1] * 2)", f"{b}.clone().index_fill_(0, {iv}, 0.5)",
-            f"F.one_hot({iv}, 4).float().sum(0)", f"{b}.put(torch.tensor([0]), {b}[:1])", f"torch.cummax({a}, 0).values", f"({a}).kthvalue(2).values + {b}",
-            f"{b}.nonzero().numel() + {b}", f"torch.unique_consecutive({iv}).numel() + {b}", f"({a}).argmax() + {b}", f"torch.isin({iv}, torch.tensor([0, 3])).float()",
-            f"torch.multinomial(torch.tensor([0.0, 1.0]), 1) + {b}", f"torch.tensor_split({a}, 2)[0].repeat(2)", f"torch.median({a}) + {b}", f"({a}).diff(prepend={b}[:1])"]))
+            f"({a}).take_along_dim({iv}, 0)", f"{b}.clone().index_copy_(0, {iv}[:1], {b}[:1] * 2)",
+            f"{b}.clone().index_fill_(0, {iv}, 0.5)", f"F.one_hot({iv}, 4).float().sum(0)",
+            f"{b}.put(torch.tensor([0]), {b}[:1])", f"torch.cummax({a}, 0).values", f"({a}).kthvalue(2).values + {b}",
+            f"{b}.nonzero().numel() + {b}", f"torch.unique_consecutive({iv}).numel() + {b}", f"({a}).argmax() + {b}",
+            f"torch.isin({iv}, torch.tensor([0, 3])).float()", f"torch.multinomial(torch.tensor([0.0, 1.0]), 1) + {b}",
+            f"torch.tensor_split({a}, 2)[0].repeat(2)", f"torch.median({a}) + {b}", f"({a}).diff(prepend={b}[:1])"]))
         self.bind(vec=out, ivec=iv)
 
     def i_records(self, budget: int) -> None:
@@ -551,7 +585,9 @@ class IdiomGenerator(DecodingIdioms):
         st, op, out = self.fresh("st"), self.fresh("op"), self.fresh("t")
         self.text(f"""
             {st} = [{self.vec(0)}]
-            for {op} in {self.pick([f'{self.vec(0)}.sign().long().tolist()', f'({self.vec(0)} > {self.grid()}).tolist()', f'{self.vec(0)}'])}:
+            for {op} in {self.pick([
+                f'{self.vec(0)}.sign().long().tolist()', f'({self.vec(0)} > {self.grid()}).tolist()',
+                f'{self.vec(0)}'])}:
                 if {op} > 0{self.pick(['', f' or len({st}) < 2'])}:
                     {st}.append({self.pick([self.vec(0), f'{st}[-1] * 0.5', 'EMB[1]'])})
                 elif len({st}) > 1:
@@ -564,9 +600,12 @@ class IdiomGenerator(DecodingIdioms):
     def i_caught(self, budget: int) -> None:
         k, out, xs = self.fresh("i"), self.fresh("t"), self.fresh("xs")
         body, kind = self.pick([
-            (f"[{self.vec(0)}, {self.vec(1)}][{{k}}]", "IndexError"), (f"{{{{0: {self.vec(0)}, 2: {self.vec(0)}}}}}[{{k}}]", "KeyError"),
-            (f"{self.vec(0)} + 4 // {{k}}", "ZeroDivisionError"), (f"next(iter([{self.vec(0)}][:{{k}}]))", "StopIteration"),
-            (f"{self.vec(0)} + [3, 1].index({{k}})", "ValueError"), (f"{self.vec(0)} + (None if {{k}} else 1)", "TypeError"),
+            (f"[{self.vec(0)}, {self.vec(1)}][{{k}}]", "IndexError"),
+            (f"{{{{0: {self.vec(0)}, 2: {self.vec(0)}}}}}[{{k}}]", "KeyError"),
+            (f"{self.vec(0)} + 4 // {{k}}", "ZeroDivisionError"),
+            (f"next(iter([{self.vec(0)}][:{{k}}]))", "StopIteration"),
+            (f"{self.vec(0)} + [3, 1].index({{k}})", "ValueError"),
+            (f"{self.vec(0)} + (None if {{k}} else 1)", "TypeError"),
             (f"({self.vec(0)} if {{k}} else Mode).relu()", "AttributeError")])
         self.text(f"""
             {k} = {self.int_(1)} % 4
@@ -574,16 +613,19 @@ class IdiomGenerator(DecodingIdioms):
                 {xs} = 1
                 {out} = {body.format(k=k)}
                 {xs} += 1
-            except {self.pick([kind, f'({kind}, OverflowError)', 'Exception', 'LookupError' if kind in ('IndexError', 'KeyError') else kind])}:
+            except {self.pick([
+                kind, f'({kind}, OverflowError)', 'Exception',
+                'LookupError' if kind in ('IndexError', 'KeyError') else kind])}:
                 {out} = {self.vec(0)} - 0.5
-            {self.pick([f'finally:', 'else:'])}
+            {self.pick(['finally:', 'else:'])}
                 {xs} *= 3
         """)
         self.bind(vec=out, int=f"{k} {xs}")
 
     def i_padded(self, budget: int) -> None:
         rows, out, g, n = self.fresh("rows"), self.fresh("t"), self.fresh("g"), self.fresh("n")
-        self.emit(f"{rows} = [{self.vec(0)}[:{self.r.randint(1, 3)}], {self.vec(1)}[{self.mask(0)}], {self.vec(0)}[: {self.int_(0)} % 4]]")
+        self.emit(f"{rows} = [{self.vec(0)}[:{self.r.randint(1, 3)}], {self.vec(1)}[{self.mask(0)}], "
+                  f"{self.vec(0)}[: {self.int_(0)} % 4]]")
         form = self.pick(["fill", "pad_sequence", "lengths", "pad"])
         if form == "fill":
             self.text(f"""
@@ -593,7 +635,8 @@ class IdiomGenerator(DecodingIdioms):
                 {out} = {g}.sum(0).clamp(-8, 8)
             """)
         elif form == "pad_sequence":
-            self.emit(f"{out} = {self.vec(0)} + torch.nn.utils.rnn.pad_sequence({rows}, batch_first=True).sum().clamp(-8, 8)")
+            self.emit(f"{out} = {self.vec(0)} + torch.nn.utils.rnn.pad_sequence({rows}, "
+                      "batch_first=True).sum().clamp(-8, 8)")
         elif form == "lengths":
             self.text(f"""
                 {n} = torch.tensor([len(row) for row in {rows}])
@@ -601,9 +644,10 @@ class IdiomGenerator(DecodingIdioms):
                 {out} = {self.vec(0)} + {g}.sum(0)
             """)
         else:
+            padded = f"F.pad(row, (0, {n} - len(row)))"
             self.text(f"""
                 {n} = max(len(row) for row in {rows})
-                {out} = {self.vec(0)} + torch.stack([F.pad(row, (0, {n} - len(row))) for row in {rows}]).sum().clamp(-8, 8)
+                {out} = {self.vec(0)} + torch.stack([{padded} for row in {rows}]).sum().clamp(-8, 8)
             """)
         self.bind(vec=out)
 

@@ -45,7 +45,9 @@ class DecodingIdioms(WildGenerator):
                     {seq}.append({nxt})
                     if {nxt} == {eos}{self.pick(['', f' and {step} > 0', f' or {h}.sum() > {self.grid(2, 6)}'])}:
                         break
-                {out} = {self.pick([f'torch.tensor({seq}).float().sum() + {h}', f'{h} + len({seq})', f'{h} + {seq}[-1] - {seq}.count({eos})'])}
+                {out} = {self.pick([
+                    f'torch.tensor({seq}).float().sum() + {h}', f'{h} + len({seq})',
+                    f'{h} + {seq}[-1] - {seq}.count({eos})'])}
             """)
         elif form == "cat":
             self.text(f"""
@@ -56,7 +58,8 @@ class DecodingIdioms(WildGenerator):
                     {self.pick([f'if {nxt}.item() == {eos}:', f'if ({nxt} == {eos}).all():', f'if {eos} in {nxt}:'])}
                         break
                     {seq} = torch.cat([{seq}, {nxt}])
-                {out} = {h} + {self.pick([f'{seq}.shape[0]', f'len({seq})', f'{seq}.float().mean().floor()', f'{seq}[-1]'])}
+                {out} = {h} + {self.pick([
+                    f'{seq}.shape[0]', f'len({seq})', f'{seq}.float().mean().floor()', f'{seq}[-1]'])}
             """)
         elif form == "batch":
             g, live = self.matrix(), self.fresh("live")
@@ -79,7 +82,8 @@ class DecodingIdioms(WildGenerator):
                     {nxt} = {h}.argmax()
                     {h} = ({h} + EMB[{nxt}]).clamp(-4, 4).roll(1)
                     {seq}.append({self.pick([f'{nxt}', f'{nxt}.item()', f'{h}'])})
-                    {done} = {self.pick([f'bool({nxt} == {eos})', f'int({nxt}) == {eos}', f'({h} > {self.grid(1, 3)}).all()'])}
+                    {done} = {self.pick([
+                        f'bool({nxt} == {eos})', f'int({nxt}) == {eos}', f'({h} > {self.grid(1, 3)}).all()'])}
                 {out} = {h} + len({seq})
             """)
         else:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements over tensors and state: in-place ops, views, indices, masks, run-time shapes, numbers read from tensors."""
+"""Statements over tensors and state: in-place ops, views, indices, masks, run-time shapes,
+numbers read from tensors."""
 
 from __future__ import annotations
 
@@ -55,13 +56,17 @@ class Tensors(Expressions):
             m = self.fresh("g")
             self.emit(f"{m} = torch.stack([{self.vec(0)}, {self.vec(1)}, {self.vec(0)}])")
             self.scope.vars[m] = "mat"
-            self.emit(f"{m}{self.pick(['[1]', '[:, 0]', '[0, 2:]', '.t()[1]', '.view(-1)[3:5]', '[1:, 1:3]', '.view(12)'])}"
-                      f".{self.pick(['add_(1)', 'mul_(0.5)', 'zero_()', 'neg_()', 'fill_(1.5)'])}")
+            self.emit(
+                f"{m}{self.pick(['[1]', '[:, 0]', '[0, 2:]', '.t()[1]', '.view(-1)[3:5]', '[1:, 1:3]', '.view(12)'])}"
+                f".{self.pick(['add_(1)', 'mul_(0.5)', 'zero_()', 'neg_()', 'fill_(1.5)'])}"
+            )
             return
         name = self.writable()
         if name is None:
             return self.s_assign(budget)
-        self.emit(f"{v} = {name}{self.pick(['[1:3]', '[::2]', '[:2]', '.view(2, 2)', '.unsqueeze(0)', '[2:]', '.view(2, 2)[0]', '.view(2, 2).t()', '.detach()', '.flip(0)', '.reshape(2, 2)'])}")
+        self.emit(f"{v} = {name}" + self.pick([
+            "[1:3]", "[::2]", "[:2]", ".view(2, 2)", ".unsqueeze(0)", "[2:]", ".view(2, 2)[0]", ".view(2, 2).t()",
+            ".detach()", ".flip(0)", ".reshape(2, 2)"]))
         action = f"{v}.{self.pick(['add_(1)', 'mul_(2)', 'zero_()', 'neg_()', 'fill_(0.5)', 'clamp_(-1, 1)'])}"
         if self.chance(0.5):
             self.emit(f"if {self.cond(1)}:")
@@ -120,11 +125,13 @@ class Tensors(Expressions):
         self.scope.vars[name] = "vv"
         if self.chance(0.7):
             out = self.fresh("s")
-            self.emit(f"{out} = {self.pick([f'{name}.sum()', f'({name} * 2).relu().sum()', f'torch.cat([{name}, {self.vec(0)}]).max()'])}")
+            self.emit(f"{out} = " + self.pick([
+                f"{name}.sum()", f"({name} * 2).relu().sum()", f"torch.cat([{name}, {self.vec(0)}]).max()"]))
             self.scope.vars[out] = "sc"
         if self.chance(0.3):
             out = self.fresh("i")
-            self.emit(f"{out} = {self.pick([f'{name}.numel()', f'{name}.shape[0]', f'len({name})', f'{name}.size(0)'])}")
+            self.emit(f"{out} = "
+                      f"{self.pick([f'{name}.numel()', f'{name}.shape[0]', f'len({name})', f'{name}.size(0)'])}")
             self.scope.vars[out] = "int"
 
     def s_state(self, budget: int) -> None:

@@ -143,9 +143,10 @@ class WildGenerator(Generator):
     STATEMENTS = {
         **Generator.STATEMENTS,
         "w_nested": (5, "nested"), "w_graph": (5, "graph"), "w_carry": (6, "carry"), "w_through": (5, "through_calls"),
-        "w_cross": (4, "cross_raise"), "w_late": (4, "late_state"), "w_dtypes": (5, "dtypes"), "w_strings": (4, "strings"),
-        "w_torch": (6, "torch_ops"), "w_iter": (4, "iterators"), "w_machine": (4, "machine"), "w_higher": (4, "higher"),
-        "w_input_alias": (3, "input_alias"), "w_nonlocal": (4, "nonlocal"), "w_slices": (4, "slices"), "w_quiet": (3, "quiet"),
+        "w_cross": (4, "cross_raise"), "w_late": (4, "late_state"), "w_dtypes": (5, "dtypes"),
+        "w_strings": (4, "strings"), "w_torch": (6, "torch_ops"), "w_iter": (4, "iterators"),
+        "w_machine": (4, "machine"), "w_higher": (4, "higher"), "w_input_alias": (3, "input_alias"),
+        "w_nonlocal": (4, "nonlocal"), "w_slices": (4, "slices"), "w_quiet": (3, "quiet"),
         "w_acc": (4, "graph"), "w_keys": (6, "keys"),
     }
 
@@ -174,14 +175,16 @@ class WildGenerator(Generator):
         if form == "list_dict":
             self.emit(f"{name} = [{{'a': {self.vec(1)}}}, {{'a': {self.vec(0)}, 'n': 1}}]")
             pre = self.when()
-            self.emit(pre + self.pick([f"{name}[0]['b'] = {self.vec(0)}", f"{name}[1]['n'] += 1", f"{name}.append(dict({name}[0]))",
-                                       f"{name}[0] = {name}[1]", f"{name}[-1]['a'] = {name}[0]['a']"]))
+            self.emit(pre + self.pick([f"{name}[0]['b'] = {self.vec(0)}", f"{name}[1]['n'] += 1",
+                                       f"{name}.append(dict({name}[0]))", f"{name}[0] = {name}[1]",
+                                       f"{name}[-1]['a'] = {name}[0]['a']"]))
             self.emit(f"{name}[0]['a'] = {name}[0]['a'] + 1")
             self.emit(f"{out} = sum(d['a'] for d in {name})")
         elif form == "dict_list":
             self.emit(f"{name} = {{'p': [{self.vec(1)}], 'q': []}}")
             pre = self.when()
-            self.emit(pre + self.pick([f"{name}['q'].append({self.vec(0)})", f"{name}['q'] = {name}['p']", f"{name}['p'], {name}['q'] = {name}['q'] + [{self.vec(0)}], {name}['p']"]))
+            self.emit(pre + self.pick([f"{name}['q'].append({self.vec(0)})", f"{name}['q'] = {name}['p']",
+                                       f"{name}['p'], {name}['q'] = {name}['q'] + [{self.vec(0)}], {name}['p']"]))
             self.emit(f"{name}['q'].append({self.vec(0)})")
             self.emit(f"{out} = {name}['p'][-1] + len({name}['q'])")
         elif form == "shared_rows":
@@ -193,7 +196,8 @@ class WildGenerator(Generator):
         elif form == "tuple_list":
             self.emit(f"{name} = ([{self.vec(0)}], {{'k': {self.int_(1)}}}, {self.vec(1)})")
             pre = self.when()
-            self.emit(pre + self.pick([f"{name}[0].append({self.vec(0)})", f"{name}[1]['k'] = {self.int_(0)}", f"{name}[1].update(z=1.5)"]))
+            self.emit(pre + self.pick([f"{name}[0].append({self.vec(0)})", f"{name}[1]['k'] = {self.int_(0)}",
+                                       f"{name}[1].update(z=1.5)"]))
             self.emit(f"{out} = {name}[2] + len({name}[0]) + {name}[1]['k'] % 3")
         else:
             other = self.fresh("nest")
@@ -216,8 +220,10 @@ class WildGenerator(Generator):
         if form == "chain":
             self.emit(f"{name} = Node({self.vec(1)}, Node({self.vec(0)}))")
             pre = self.when()
-            self.emit(pre + self.pick([f"{name}.next = None", f"{name}.next.next = Node({self.vec(0)})", f"{name} = {name}.next",
-                                       f"{name}.next = Node({self.vec(0)}, {name}.next)", f"{name}.value = {self.vec(0)}"]))
+            self.emit(pre + self.pick([f"{name}.next = None",
+                                       f"{name}.next.next = Node({self.vec(0)})", f"{name} = {name}.next",
+                                       f"{name}.next = Node({self.vec(0)}, {name}.next)",
+                                       f"{name}.value = {self.vec(0)}"]))
             self.emit(f"{out} = sum({name}) + len({name})")
         elif form == "loop_chain":
             j = self.fresh("j")
@@ -248,7 +254,8 @@ class WildGenerator(Generator):
         self.emit(f"{name} = Acc()")
         for _ in range(self.r.randint(1, 3)):
             pre = self.when()
-            self.emit(f"{pre}{name}.add('{self.pick('ab')}', {self.vec(1)})" + self.pick(["", f".add('b', {self.vec(0)})"]))
+            self.emit(f"{pre}{name}.add('{self.pick('ab')}', {self.vec(1)})"
+                      + self.pick(["", f".add('b', {self.vec(0)})"]))
         if self.chance(0.3):
             self.emit(f"{name}.count = {self.int_(0)}")
         self.emit(f"{out} = {self.vec(0)} + {name}.count")
@@ -315,7 +322,8 @@ class WildGenerator(Generator):
             self.emit(f"{p}, {q} = {self.int_(1)}, 1")
             self.emit(head)
             self.emit(f"    {c} += 1")
-            self.emit(f"    {p}, {q} = ({q} + {p}) % 11, {self.pick([f'{p} // 2', f'-{p} % 7', f'{q} * 2 % 9', f'abs({p} - {q})'])}")
+            self.emit(f"    {p}, {q} = ({q} + {p}) % 11, "
+                      f"{self.pick([f'{p} // 2', f'-{p} % 7', f'{q} * 2 % 9', f'abs({p} - {q})'])}")
             self.emit(f"{out} = {self.vec(0)} + {p} - {q}")
             self.scope.vars.update({p: "int", q: "int"})
         elif form == "best":
@@ -485,35 +493,48 @@ class WildGenerator(Generator):
     # ------------------------------------------------------------------ dtypes and torch functions
     def w_dtypes(self, budget: int) -> None:
         iv, out = self.fresh("iv"), self.fresh("t")
-        self.emit(f"{iv} = {self.pick([f'{self.vec(0)}.long()', f'({self.vec(0)} > 0).int()', f'{self.vec(0)}.to(torch.int64)', f'torch.round({self.vec(0)}).to(torch.int32)'])}")
+        self.emit(f"{iv} = " + self.pick([
+            f"{self.vec(0)}.long()", f"({self.vec(0)} > 0).int()", f"{self.vec(0)}.to(torch.int64)",
+            f"torch.round({self.vec(0)}).to(torch.int32)"]))
         form = self.pick([
-            f"({iv} // {self.pick([2, -2, 3])}).float()", f"({iv} % {self.pick([3, -3])}).float()", f"({iv} / 2)", f"({iv} + 0.5)",
-            f"({iv} * {self.int_(0)}).float().clamp(-8, 8)", f"({iv} ** 2).float().clamp(-8, 8)", f"({iv}.bool() & ({self.vec(0)} > 0)).float()",
-            f"torch.where({iv} > 0, {self.vec(0)}, 0.0)", f"({iv} + {self.float_(0)}).clamp(-8, 8)", f"({iv} == {self.r.randint(-1, 2)}).to(torch.float32)",
-            f"(-{iv}).abs().float()", f"{iv}.double().float()", f"({iv} - {iv}.max()).float()", f"({iv} & 3).float()", f"({iv} << 1).float()",
-            f"{iv}.cumsum(0).float().clamp(-8, 8)", f"torch.clamp({iv}, 0, 2).float()", f"torch.bitwise_xor({iv}, 1).float()",
+            f"({iv} // {self.pick([2, -2, 3])}).float()", f"({iv} % {self.pick([3, -3])}).float()",
+            f"({iv} / 2)", f"({iv} + 0.5)", f"({iv} * {self.int_(0)}).float().clamp(-8, 8)",
+            f"({iv} ** 2).float().clamp(-8, 8)", f"({iv}.bool() & ({self.vec(0)} > 0)).float()",
+            f"torch.where({iv} > 0, {self.vec(0)}, 0.0)", f"({iv} + {self.float_(0)}).clamp(-8, 8)",
+            f"({iv} == {self.r.randint(-1, 2)}).to(torch.float32)", f"(-{iv}).abs().float()", f"{iv}.double().float()",
+            f"({iv} - {iv}.max()).float()", f"({iv} & 3).float()", f"({iv} << 1).float()",
+            f"{iv}.cumsum(0).float().clamp(-8, 8)", f"torch.clamp({iv}, 0, 2).float()",
+            f"torch.bitwise_xor({iv}, 1).float()",
         ])
         self.emit(f"{out} = {form}")
         self.scope.vars[out] = "vec"
         if self.chance(0.3):
             s = self.fresh("i")
-            self.emit(f"{s} = {self.pick([f'int({iv}.sum())', f'{iv}.max().item()', f'{iv}[0].item()', f'int({iv}.argmin())'])}")
+            self.emit(
+                f"{s} = "
+                f"{self.pick([f'int({iv}.sum())', f'{iv}.max().item()', f'{iv}[0].item()', f'int({iv}.argmin())'])}"
+            )
             self.scope.vars[s] = "int"
 
     def w_torch(self, budget: int) -> None:
         out = self.fresh("t")
         a, b = self.vec(1), self.vec(0)
         self.emit(f"{out} = " + self.pick([
-            f"torch.stack([{a}, {b}]).max(0).values", f"torch.cat([{b}[:2], {b}[2:].flip(0)])", f"torch.cumsum({a}, 0).clamp(-8, 8)",
-            f"({a}).sort(descending=True)[0]", f"torch.outer({b}, {b}).diagonal().clamp(-8, 8)", f"({a}).topk(4).values",
-            f"F.pad({b}[:3], (0, 1), value={self.grid()})", f"torch.where({self.mask(1)}, {b}, -{b})", f"({a}).masked_fill({self.mask(0)}, 0.5)",
-            f"torch.gather({b}, 0, torch.tensor([3, 0, 0, 1]))", f"{b}.index_select(0, torch.tensor([1, 1, 2, 3]))",
-            f"sum(({a}).split(2)).repeat(2)", f"torch.tensor([1.0, 2.0, 0.5, -1.0]) * {b}", f"({a}).reshape(2, 2).t().flatten()",
-            f"torch.zeros(4).index_add(0, torch.tensor([0, 0, 3, 2]), {b})", f"torch.full_like({b}, 0.5) + {b}", f"({a}).expand(3, 4).sum(0).clamp(-8, 8)",
-            f"({a}).unsqueeze(1).squeeze(-1)", f"torch.ones(4, 4).tril() @ {b}", f"torch.einsum('i,j->i', {b}, torch.ones(4)).clamp(-8, 8)",
-            f"({a}).roll(-1)", f"torch.clamp_min({a}, 0)", f"torch.lerp({b}, {b}.relu(), 0.5)", f"({a}).norm(p=1).expand(4)",
-            f"torch.amin(torch.stack([{a}, {b}]), 0)", f"({a} > {b}).float()", f"torch.addcmul({b}, {b}, {b}, value=0.5).clamp(-8, 8)",
-            f"({a}).view(2, 2).sum(-1).repeat_interleave(2).clamp(-8, 8)", f"{b}.new_tensor([1.0, 0.0, 2.0, -1.0])", f"torch.empty_like({b}).copy_({a})",
+            f"torch.stack([{a}, {b}]).max(0).values", f"torch.cat([{b}[:2], {b}[2:].flip(0)])",
+            f"torch.cumsum({a}, 0).clamp(-8, 8)", f"({a}).sort(descending=True)[0]",
+            f"torch.outer({b}, {b}).diagonal().clamp(-8, 8)", f"({a}).topk(4).values",
+            f"F.pad({b}[:3], (0, 1), value={self.grid()})", f"torch.where({self.mask(1)}, {b}, -{b})",
+            f"({a}).masked_fill({self.mask(0)}, 0.5)", f"torch.gather({b}, 0, torch.tensor([3, 0, 0, 1]))",
+            f"{b}.index_select(0, torch.tensor([1, 1, 2, 3]))", f"sum(({a}).split(2)).repeat(2)",
+            f"torch.tensor([1.0, 2.0, 0.5, -1.0]) * {b}", f"({a}).reshape(2, 2).t().flatten()",
+            f"torch.zeros(4).index_add(0, torch.tensor([0, 0, 3, 2]), {b})", f"torch.full_like({b}, 0.5) + {b}",
+            f"({a}).expand(3, 4).sum(0).clamp(-8, 8)", f"({a}).unsqueeze(1).squeeze(-1)",
+            f"torch.ones(4, 4).tril() @ {b}", f"torch.einsum('i,j->i', {b}, torch.ones(4)).clamp(-8, 8)",
+            f"({a}).roll(-1)", f"torch.clamp_min({a}, 0)", f"torch.lerp({b}, {b}.relu(), 0.5)",
+            f"({a}).norm(p=1).expand(4)", f"torch.amin(torch.stack([{a}, {b}]), 0)", f"({a} > {b}).float()",
+            f"torch.addcmul({b}, {b}, {b}, value=0.5).clamp(-8, 8)",
+            f"({a}).view(2, 2).sum(-1).repeat_interleave(2).clamp(-8, 8)", f"{b}.new_tensor([1.0, 0.0, 2.0, -1.0])",
+            f"torch.empty_like({b}).copy_({a})",
         ]))
         self.scope.vars[out] = "vec"
 
@@ -521,9 +542,11 @@ class WildGenerator(Generator):
         out = self.fresh("s")
         i, j = f"{self.int_(0)} % 4", f"{self.int_(1)} % 5"
         self.emit(f"{out} = " + self.pick([
-            f"{self.vec(0)}[{i}:].sum()", f"{self.vec(0)}[:{j}].sum()", f"{self.vec(0)}[-({i}) - 1]", f"{self.vec(0)}[{i}::2].sum()",
-            f"{self.vec(0)}[({i}) // 2:({j})].sum()", f"{self.vec(0)}.narrow(0, {i}, 1).sum()", f"torch.arange({j}).float().sum()",
-            f"torch.ones({j}).sum() + {self.vec(0)}[0]", f"{self.vec(0)}[{self.mask(0)}].sum()", f"{self.vec(0)}.flip(0)[:{j}].max() if {j} else {self.vec(0)}.min()",
+            f"{self.vec(0)}[{i}:].sum()", f"{self.vec(0)}[:{j}].sum()", f"{self.vec(0)}[-({i}) - 1]",
+            f"{self.vec(0)}[{i}::2].sum()", f"{self.vec(0)}[({i}) // 2:({j})].sum()",
+            f"{self.vec(0)}.narrow(0, {i}, 1).sum()", f"torch.arange({j}).float().sum()",
+            f"torch.ones({j}).sum() + {self.vec(0)}[0]", f"{self.vec(0)}[{self.mask(0)}].sum()",
+            f"{self.vec(0)}.flip(0)[:{j}].max() if {j} else {self.vec(0)}.min()",
         ]))
         self.scope.vars[out] = "sc"
 
@@ -534,9 +557,9 @@ class WildGenerator(Generator):
         self.emit(f"if {self.cond(1)}:")
         self.emit(f"    {name} = {self.pick(['{!r}'.format('high'), name + ' + ' + repr('er'), repr('mid')])}")
         self.emit(f"{out} = " + self.pick([
-            f"{{'low': {self.vec(0)}, 'high': {self.vec(0)}}}.get({name}, {self.vec(0)})", f"{self.vec(0)} * len({name})",
-            f"({self.vec(0)} if {name}.startswith('l') else {self.vec(0)})", f"({self.vec(0)} if {name} == 'low' else {self.vec(0)} + 1)",
-            f"{self.vec(0)} + ('h' in {name})",
+            f"{{'low': {self.vec(0)}, 'high': {self.vec(0)}}}.get({name}, {self.vec(0)})",
+            f"{self.vec(0)} * len({name})", f"({self.vec(0)} if {name}.startswith('l') else {self.vec(0)})",
+            f"({self.vec(0)} if {name} == 'low' else {self.vec(0)} + 1)", f"{self.vec(0)} + ('h' in {name})",
         ]))
         self.scope.vars[name] = "nest"
         self.scope.vars[out] = "vec"
@@ -605,14 +628,16 @@ class WildGenerator(Generator):
         elif form == "drift":
             self.emit(f"{out} = drift({self.vec(1)}, n={self.r.randint(1, 3)})")
         elif form == "table":
-            self.emit(f"{f} = {{'r': torch.relu, 'n': torch.neg, 'd': drift}}['d' if {self.cond(0)} else '{self.pick('rn')}']")
+            self.emit(f"{f} = {{'r': torch.relu, 'n': torch.neg, 'd': drift}}['d' if {self.cond(0)} "
+                      f"else '{self.pick('rn')}']")
             self.emit(f"{out} = {f}({self.vec(0)})")
         elif form == "partial":
-            self.emit(f"import functools")
+            self.emit("import functools")
             self.emit(f"{f} = functools.partial(torch.add, alpha={self.r.randint(1, 3)})")
             self.emit(f"{out} = {f}({self.vec(0)}, {self.vec(0)})")
         elif form == "map":
-            self.emit(f"{out} = sum(map(lambda t: t if t.sum() > {self.grid()} else -t, [{self.vec(0)}, {self.vec(1)}]))")
+            self.emit(f"{out} = sum(map(lambda t: t if t.sum() > {self.grid()} else -t, "
+                      f"[{self.vec(0)}, {self.vec(1)}]))")
         else:
             self.emit(f"{out} = sorted([({self.float_(1)}, 0), ({self.float_(0)}, 1)])[0][1] + {self.vec(0)}")
         self.scope.vars[out] = "vec"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). Branches: if/elif/else, ternaries, boolean operators, comparisons, early returns, arms that differ."""
+"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). Branches: if/elif/else, ternaries,
+boolean operators, comparisons, early returns, arms that differ."""
 
 import torch
 from torch import nn

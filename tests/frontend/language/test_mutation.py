@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). In-place ops, views and writes through them, out=, indexed and masked assignment, written inputs and modules."""
+"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). In-place ops, views and writes through
+them, out=, indexed and masked assignment, written inputs and modules."""
 
 import torch
 import torch.nn.functional as F

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). What must never be guessed: values known only at run time that would escape, and hidden sources of change.
+"""PYTEST_DONT_REWRITE (the machine reads these programs as they are written). What must never be guessed: values known
+only at run time that would escape, and hidden sources of change.
 
 Each program here either is refused, with a diagnostic that points at the guilty line and says why, or (the
 ones marked may_refuse) gives exactly what eager gives on inputs that differ from the example.

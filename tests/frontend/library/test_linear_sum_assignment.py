@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scipy.optimize.linear_sum_assignment of matrices known only at run time (matchers of detectors, permutation-free losses): a host function."""
+"""scipy.optimize.linear_sum_assignment of matrices known only at run time (matchers of detectors, permutation-free
+losses): a host function."""
 
 import itertools
 import types
@@ -31,7 +32,8 @@ def _solver():
         return np.array(rows, dtype=np.int64), np.array(best, dtype=np.int64)
 
     named = {**globals(), "__name__": "scipy.optimize._lsap"}
-    made = types.FunctionType(linear_sum_assignment.__code__, named, "linear_sum_assignment", (False,), linear_sum_assignment.__closure__)
+    made = types.FunctionType(linear_sum_assignment.__code__, named, "linear_sum_assignment", (False,),
+                              linear_sum_assignment.__closure__)
     linear_sum_assignment.__closure__[0].cell_contents = made
     return made
 
@@ -76,7 +78,8 @@ def test_as_detectors_use_it():
         loss = sum((boxes[i] - t[j]).abs().sum() for (i, j), t in zip(pairs, targets))
         return loss if loss > 3 else logits[source].sum()
 
-    check(f, [(torch.randn(5, 3, generator=torch.Generator().manual_seed(k)), points(5, s, k), [points(2, s, k + 1), points(3, s, k + 2)])
+    check(f, [(torch.randn(5, 3, generator=torch.Generator().manual_seed(k)), points(5, s, k),
+               [points(2, s, k + 1), points(3, s, k + 2)])
               for k, s in enumerate((1.0, 0.1, 2.0))])
 
 
@@ -116,5 +119,6 @@ def test_places_of_a_batch():
         others = torch.as_tensor([c.numpy().min(0) for c in cost], dtype=torch.float64)
         return (loss, places) if loss > 1 else (places, others)
 
-    check(f, [(torch.stack([points(3, s, k), points(3, s, k + 5)]), torch.stack([points(3, s, k + 9), points(3, s, k + 7)]))
+    check(f, [(torch.stack([points(3, s, k), points(3, s, k + 5)]),
+               torch.stack([points(3, s, k + 9), points(3, s, k + 7)]))
               for k, s in enumerate((1, 0.1, 2, 0.2))])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions under functools.lru_cache outside the model: computed anew in each call, or refused where eager would remember."""
+"""Functions under functools.lru_cache outside the model: computed anew in each call,
+or refused where eager would remember."""
 
 from __future__ import annotations
 
@@ -106,7 +107,8 @@ def _tensor_changed(x):
 
 
 @pytest.mark.parametrize("program", [
-    Counts, Writes, ReadsWhatChanges, ReadsTensor, _list_changed, _tensor_changed, lambda x: x * (printed(1) if x[0] > 0 else printed(2)),
-    lambda x: drawn(3) - drawn(3) + x, lambda x: (table(3) is table(3), -x), lambda x: (zeros(3) is zeros(3), -x)])
+    Counts, Writes, ReadsWhatChanges, ReadsTensor, _list_changed, _tensor_changed,
+    lambda x: x * (printed(1) if x[0] > 0 else printed(2)), lambda x: drawn(3) - drawn(3) + x,
+    lambda x: (table(3) is table(3), -x), lambda x: (zeros(3) is zeros(3), -x)])
 def test_what_eager_remembers(program):
     refused(program, INPUTS, "under functools.lru_cache")

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Containers changed by methods of their classes called by name, and by functions of operator and torch: the program's own are."""
+"""Containers changed by methods of their classes called by name, and by functions of operator and torch:
+the program's own are."""
 
 import collections
 import functools
 import operator
 import types
 
-import torch
-
-from tests.frontend.support.harness import T, Cases
+from tests.frontend.support.harness import Cases, T
 
 case = Cases()
 UP, DOWN = T(1.0, 2.0), T(-1.0, -2.0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PYTEST_DONT_REWRITE. Complex tensors inside a model: rotary embeddings, Fourier transforms, iterations; and rolls by run-time numbers."""
+"""PYTEST_DONT_REWRITE. Complex tensors inside a model: rotary embeddings, Fourier transforms, iterations;
+and rolls by run-time numbers."""
 
 import pytest
 import torch
@@ -10,7 +11,8 @@ from tests.frontend.support.compare import differences
 
 def rotary(x):
     length, half = x.shape[1], x.shape[3] // 2
-    turns = torch.polar(torch.ones(length, half), torch.outer(torch.arange(length).float(), 1 / 100 ** (torch.arange(half) / half)))
+    turns = torch.polar(torch.ones(length, half),
+                        torch.outer(torch.arange(length).float(), 1 / 100 ** (torch.arange(half) / half)))
     pairs = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
     y = torch.view_as_real(pairs * turns.view(1, length, 1, half)).flatten(3)
     if y.sum() > 0:
@@ -62,8 +64,9 @@ def spectrogram(x):
     return torch.view_as_real(z) if z.abs().mean() > 3 else z.abs() ** 2
 
 
-@pytest.mark.parametrize("function", [rotary, mixed_by_fourier, low_frequencies, period_by_autocorrelation, quotients, iterated,
-                                      spectrogram], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function",
+                         [rotary, mixed_by_fourier, low_frequencies, period_by_autocorrelation, quotients, iterated,
+                          spectrogram], ids=lambda f: f.__name__)
 def test_complex_inside(function):
     torch.manual_seed(0)
     shape = (2, 8, 2, 4) if function is not low_frequencies else (2, 8, 4)

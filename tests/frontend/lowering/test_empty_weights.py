@@ -9,8 +9,10 @@ import torch
 
 from tests.frontend.support.harness import check
 
-ENGINES = ["ort"] + [pytest.param(b, marks=pytest.mark.skipif(importlib.util.find_spec(b) is None, reason=f"{b} is not installed"))
-                     for b in ("openvino", "tvm")]
+ENGINES = ["ort"] + [
+    pytest.param(b, marks=pytest.mark.skipif(importlib.util.find_spec(b) is None, reason=f"{b} is not installed"))
+    for b in ("openvino", "tvm")
+]
 
 
 class NoWidth(torch.nn.Module):

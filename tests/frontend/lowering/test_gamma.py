@@ -8,8 +8,8 @@ from tests.frontend.support.harness import T, check
 from tests.frontend.support.lowering_harness import check_op
 
 aten = torch.ops.aten
-AROUND = [-3.5, -2.999, -1.0, -1e-20, 0.0, 1e-30, 0.25, 0.5, 0.999, 1.0, 1.0001, 1.5, 2.0, 2.0001, 3.0, 50.5, 1e10, 1e30, float("inf"), -float("inf"),
-          float("nan"), -0.5, -1e-3, -7.25]
+AROUND = [-3.5, -2.999, -1.0, -1e-20, 0.0, 1e-30, 0.25, 0.5, 0.999, 1.0, 1.0001, 1.5, 2.0, 2.0001, 3.0, 50.5, 1e10,
+          1e30, float("inf"), -float("inf"), float("nan"), -0.5, -1e-3, -7.25]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -24,7 +24,8 @@ def test_densities():
         law = torch.distributions.StudentT(x.abs().sum() + 2, x.mean(), 1.5)
         if law.log_prob(x).sum() > -6:
             return law.log_prob(x) * 2
-        return torch.distributions.Gamma(x.abs() + 0.5, 2.0).log_prob(x.abs() + 0.1) + torch.distributions.NegativeBinomial(3, 0.4).log_prob(x.abs().round())
+        return (torch.distributions.Gamma(x.abs() + 0.5, 2.0).log_prob(x.abs() + 0.1)
+                + torch.distributions.NegativeBinomial(3, 0.4).log_prob(x.abs().round()))
 
     check(program, [T(0.1, -0.2, 0.3), T(3, -4, 5), T(1, 1, 1), T(-6, 7, 0.5)])
 

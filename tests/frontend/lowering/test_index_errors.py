@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Indices that torch rejects are rejected by the program too, as the same kind of exception; indices that cannot be negative cost
-nothing."""
+"""Indices that torch rejects are rejected by the program too, as the same kind of exception; indices that cannot be
+negative cost nothing."""
 
 import re
 
@@ -200,7 +200,8 @@ def test_a_range_with_a_run_time_bound_as_an_index():
         y[0, range(n)] = 7.0
         return z, y, x[range(n)], x[range(n, 0, -1)], x[range(0, n, 2)]
 
-    check(f, [(T(1.0, -1.0, 1.0, -1.0, 2.0, -3.0),), (T(1.0, -1.0, -1.0, -1.0, -2.0, -3.0),), (T(-1.0, -1.0, -1.0, -1.0, -2.0, -3.0),)],
+    check(f, [(T(1.0, -1.0, 1.0, -1.0, 2.0, -3.0),), (T(1.0, -1.0, -1.0, -1.0, -2.0, -3.0),),
+              (T(-1.0, -1.0, -1.0, -1.0, -2.0, -3.0),)],
           by_result=True)
 
 

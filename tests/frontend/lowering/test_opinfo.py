@@ -14,9 +14,10 @@ from tests.frontend.support.opinfo_sweep import FAILURES, describe, run_sample  
 
 NAMES = """
 add sub mul div floor_divide remainder fmod pow clamp where masked_fill maximum minimum eq lt logical_and bitwise_and
-round floor sign abs exp log1p atan2 copysign sum mean prod var std_mean any all amax argmax max min median cumsum sort topk
-argsort unique cat stack split chunk unbind narrow slice_scatter select_scatter diagonal_scatter diag_embed flip roll tril
-repeat repeat_interleave unfold gather scatter scatter_add scatter_reduce index_select index_add index_copy index_fill
+round floor sign abs exp log1p atan2 copysign sum mean prod var std_mean any all amax argmax max min median cumsum sort
+topk argsort unique cat stack split chunk unbind narrow slice_scatter select_scatter diagonal_scatter diag_embed flip
+roll tril repeat
+repeat_interleave unfold gather scatter scatter_add scatter_reduce index_select index_add index_copy index_fill
 index_put masked_select masked_scatter nonzero take bincount einsum baddbmm addmm matmul linalg.vector_norm logsumexp
 searchsorted nn.functional.one_hot nn.functional.pad nn.functional.avg_pool2d nn.functional.max_pool2d
 nn.functional.interpolate nn.functional.conv2d nn.functional.group_norm nn.functional.unfold nn.functional.cross_entropy

@@ -11,7 +11,8 @@ import dycl
 def resized(x):
     pooled = F.adaptive_avg_pool2d(x, (3, 2)) if x.sum() > 0 else F.adaptive_max_pool2d(x, (3, 2))
     return (pooled, F.adaptive_avg_pool1d(x[0], 4), F.interpolate(x, scale_factor=3),
-            F.interpolate(x, scale_factor=2, mode="bilinear"), F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=True),
+            F.interpolate(x, scale_factor=2, mode="bilinear"),
+            F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=True),
             F.interpolate(x, scale_factor=(1, 2), mode="bicubic"))
 
 
@@ -27,4 +28,5 @@ def test_of_any_height_and_width():
 
 def test_by_a_fraction_is_refused():
     with pytest.raises(dycl.CompileError, match="resizing by a factor"):
-        dycl.compile(lambda x: F.interpolate(x, scale_factor=1.5), (torch.randn(1, 2, 6, 8),), dynamic_dims={"x": {2: "H"}})
+        dycl.compile(lambda x: F.interpolate(x, scale_factor=1.5), (torch.randn(1, 2, 6, 8),),
+                     dynamic_dims={"x": {2: "H"}})

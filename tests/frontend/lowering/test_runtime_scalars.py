@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+
 from tests.frontend.support.lowering_harness import Scalar, check_op
 
 aten = torch.ops.aten

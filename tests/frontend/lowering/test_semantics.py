@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where torch's meaning is easily missed: promotion, negative operands, NaN and infinity, empty and 0-d tensors, ties."""
+"""Where torch's meaning is easily missed: promotion, negative operands, NaN and infinity,
+empty and 0-d tensors, ties."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ LARGE_HALVES = torch.tensor([[300.0, -280.0, 450.0], [-310.0, 290.0, -400.0]], d
 MASK = torch.tensor([[True, False, True], [False, False, False], [True, True, True], [False, True, False]])
 
 CASES = {
-    "rows to where they begin": (lambda r: (torch._convert_indices_from_coo_to_csr(r, 5), torch._convert_indices_from_coo_to_csr(r, 4, out_int32=True)),
+    "rows to where they begin": (lambda r: (torch._convert_indices_from_coo_to_csr(r, 5),
+                                            torch._convert_indices_from_coo_to_csr(r, 4, out_int32=True)),
                                  torch.tensor([0, 0, 2, 3])),
     # integers
     "floor_divide": (lambda a, b: a // b, INTS, DIVISORS),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PYTEST_DONT_REWRITE (the machine reads these programs as they are written). What differs between the Pythons that
-are supported: every instruction of the running one is known, and constructs that 3.11 and 3.12 compile differently (comprehensions
-inline or as functions, `super()`, slices, `yield from`, loop ends, generics) mean the same."""
+are supported: every instruction of the running one is known, and constructs that 3.11 and 3.12 compile differently
+(comprehensions inline or as functions, `super()`, slices, `yield from`, loop ends, generics) mean the same."""
 
 import dis
 import functools
@@ -40,7 +40,8 @@ def test_every_instruction_is_taken_refused_or_never_seen():
 
 
 def test_every_intrinsic_has_its_place():
-    for ours, theirs in ((opcodes_calls.INTRINSICS_1, "_intrinsic_1_descs"), (opcodes_calls.INTRINSICS_2, "_intrinsic_2_descs")):
+    for ours, theirs in ((opcodes_calls.INTRINSICS_1, "_intrinsic_1_descs"),
+                         (opcodes_calls.INTRINSICS_2, "_intrinsic_2_descs")):
         names = getattr(opcode, theirs, None)  # from 3.12 on
         assert names is None or [name.removeprefix("INTRINSIC_") for name in names[1:]] == list(ours[1:])
 
@@ -52,7 +53,8 @@ def _codes(code):
             yield from _codes(constant)
 
 
-@pytest.mark.parametrize("module", ["contextlib", "dataclasses", "functools", "statistics", "typing", "asyncio.tasks", "torch.nn.functional"])
+@pytest.mark.parametrize("module", ["contextlib", "dataclasses", "functools", "statistics", "typing",
+                                    "asyncio.tasks", "torch.nn.functional"])
 def test_the_instructions_of_whole_modules_are_decoded(module):
     import importlib
 
@@ -101,7 +103,8 @@ def test_a_watched_function_is_read_as_it_was_compiled():
 def test_another_python_is_refused_when_dycl_is_imported(version):
     program = f"import sys; sys.version_info = {(*version, 0, 'final', 0)}; import dycl"
     path = next(p for p in dycl.__path__).rsplit("/", 1)[0]
-    run = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, env={"PYTHONPATH": path})
+    run = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True,
+                         text=True, env={"PYTHONPATH": path})
     assert run.returncode != 0
     last = run.stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: dycl needs Python 3.11 or 3.12") and f"{version[0]}.{version[1]}" in last
@@ -115,9 +118,11 @@ def test_a_module_built_for_another_python_is_named(tmp_path):
             (package / entry.name).symlink_to(entry)
     (package / "_native.cpython-300-x86_64-linux-gnu.so").touch()
     program = "import dycl; dycl.compile(lambda x: x, (__import__('torch').ones(1),))"
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={"PYTHONPATH": str(tmp_path)})
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                         env={"PYTHONPATH": str(tmp_path)})
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    assert run.stderr.strip().splitlines()[-1].startswith(f"ImportError: dycl's native module is not built for Python {version}: PYTHON=")
+    assert run.stderr.strip().splitlines()[-1].startswith("ImportError: dycl's native module is not built for "
+                                                          f"Python {version}: PYTHON=")
 
 
 # ---- comprehensions: 3.12 has them inline ------------------------------------------------------
@@ -224,12 +229,14 @@ def test_a_dead_variable_does_not_keep_states_apart_over_a_comprehension():
     torch.manual_seed(0)
     blocks = [nn.Linear(4, 4) for _ in range(3)]
     inputs = [(torch.randn(4),) for _ in range(8)]
-    for program, dead in ((saved_and_dead, ["block", "k"]), (saved_and_read, []), (saved_and_read_after_an_exception, [])):
+    for program, dead in ((saved_and_dead, ["block", "k"]), (saved_and_read, []),
+                          (saved_and_read_after_an_exception, [])):
         check(lambda x: program(x, blocks), inputs)  # noqa: B023
         info = CodeInfo(program.__code__)
         assert [info.instrs[i].value for i in sorted(info.dead_saves)] == (dead if sys.version_info >= (3, 12) else [])
     graph = capture(lambda x: saved_and_dead(x, blocks), inputs[0], {}, Options()).graph
-    assert sum("linear" in str(getattr(node, "target", "")) for block in graph.reachable_blocks() for node in block.nodes) == 9
+    assert sum("linear" in str(getattr(node, "target", "")) for block in graph.reachable_blocks()
+               for node in block.nodes) == 9
 
 
 @case(POS, NEG, MIX, T(0.5, 0.25, 0.0, 0.0), paths=1)
@@ -321,8 +328,8 @@ def unary_plus_and_spread(x):
 
 INF, NAN, D = float("inf"), float("nan"), torch.float64
 SUMMANDS = [T(*values, dtype=D) for values in (
-    (1e16, 1.0, -1e16), (0.1, 0.1, 0.1), (INF, 1.0, 2.0), (INF, -INF, 2.0), (NAN, 1.0, 2.0), (-0.0, -0.0, -0.0), (1e308, 1e308, -1e308),
-    (1e-320, 3.0, -3.0), (-1e16, -1.0, 1e16), (2.0**53, 1.0, 1.0))]
+    (1e16, 1.0, -1e16), (0.1, 0.1, 0.1), (INF, 1.0, 2.0), (INF, -INF, 2.0), (NAN, 1.0, 2.0),
+    (-0.0, -0.0, -0.0), (1e308, 1e308, -1e308), (1e-320, 3.0, -3.0), (-1e16, -1.0, 1e16), (2.0**53, 1.0, 1.0))]
 
 
 def sums(x):
@@ -330,7 +337,8 @@ def sums(x):
     items = [row.item() for row in x]
     negative = sum(items, -0.0)
     tensors = sum([items[0], items[1], x[2]])
-    return sum(items), sum(items, 0.5), sum([0.1, 0.2, *items]), sum([1, *items, 2, True]), math.copysign(1.0, negative), tensors
+    return (sum(items), sum(items, 0.5), sum([0.1, 0.2, *items]), sum([1, *items, 2, True]),
+            math.copysign(1.0, negative), tensors)
 
 
 def test_sums_of_floats_are_those_of_the_running_python():

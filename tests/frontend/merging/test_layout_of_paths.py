@@ -8,7 +8,8 @@ import torch
 from tests.frontend.support.harness import Cases, I, T, check
 
 case = Cases()
-M = [T([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), T([[-1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]]), T([[0.0, 0.5, 0.0], [0.0, 0.0, 1.0]])]
+M = [T([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), T([[-1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]]),
+     T([[0.0, 0.5, 0.0], [0.0, 0.0, 1.0]])]
 BOUNDS = [(I(a), I(b)) for a, b in ((1, 4), (-9, 3), (3, -9), (3, -6), (3, -7), (99, -99), (-1, 0), (-6, -7))]
 
 
@@ -99,7 +100,8 @@ test_layouts = case.test()
 
 
 def test_a_loop_whose_tensor_grows_is_a_loop_where_layouts_matter():
-    """torch writes the strides of a new tensor as 2*Max(1, n): it was taken for one that lies otherwise, and the loop was unrolled."""
+    """torch writes the strides of a new tensor as 2*Max(1, n): it was taken for one that lies otherwise,
+    and the loop was unrolled."""
 
     def f(x):
         kept = x[:, None, :1].expand(-1, 2, -1).contiguous()

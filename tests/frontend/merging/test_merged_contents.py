@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What states that meet hold, where it differs in ways that == does not tell: order, identity, reasons of exceptions."""
+"""What states that meet hold, where it differs in ways that == does not tell:
+order, identity, reasons of exceptions."""
 
 import dataclasses
 import math
 
-import dycl
 import pytest
-from tests.frontend.support.harness import T, Cases
+
+import dycl
+from tests.frontend.support.harness import Cases, T
 
 case = Cases()
 UP, DOWN = T(1.0, 2.0), T(-1.0, -2.0)

@@ -127,7 +127,8 @@ class Pending(torch.nn.Module):
 INPUTS = [(T(3, 1, 2),), (T(0, 0, 0.5),), (T(50, -5, 5),), (T(5e4, 0, 0.5),)]
 
 
-@pytest.mark.parametrize("function", [stack, queue, two_children, left_inside, next_or_none, objects, smallest_first, all_kept])
+@pytest.mark.parametrize("function",
+                         [stack, queue, two_children, left_inside, next_or_none, objects, smallest_first, all_kept])
 def test_work_until_nothing_is_left(function):
     program = check(function, INPUTS[:3] if function is two_children else INPUTS)
     assert not program.report()["warnings"]

@@ -20,8 +20,8 @@ COUNT = 2000
 
 def test_generated_programs(tmp_path):
     summary = tmp_path / "summary.json"
-    command = [sys.executable, "-m", "tests.frontend.generated", "--count", str(COUNT), "--seed", "1", "--mixed", "--limit", "120",
-               "--jobs", str(os.cpu_count() or 1), "--json", str(summary)]
+    command = [sys.executable, "-m", "tests.frontend.generated", "--count", str(COUNT), "--seed", "1",
+               "--mixed", "--limit", "120", "--jobs", str(os.cpu_count() or 1), "--json", str(summary)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     report = json.loads(summary.read_text())
     counts = report["status"]
@@ -37,7 +37,8 @@ def test_generated_programs(tmp_path):
 def test_a_log_counts_for_the_code_that_it_was_made_with(tmp_path):
     log = tmp_path / "log.jsonl"
     entry = {"seed": 7, "status": "equal", "kind": "", "detail": "", "paths": 1, "calls": 1, "seconds": {}}
-    log.write_text("".join(json.dumps(entry | {"seed": seed, "code": code}) + "\n" for seed, code in ((7, "this"), (8, "another"))) + '{"seed": 9, "code": "th')
+    lines = [json.dumps(entry | {"seed": seed, "code": code}) for seed, code in ((7, "this"), (8, "another"))]
+    log.write_text("\n".join([*lines, '{"seed": 9, "code": "th']))
     assert generated.read_log(log, "this").keys() == {7}
     assert generated.read_log(tmp_path / "none", "this") == {}
     assert generated.version() == generated.version() != ""

@@ -51,7 +51,8 @@ def _view(rng: random.Random, t: torch.Tensor, n) -> torch.Tensor:
 
 
 def _write(rng: random.Random, t: torch.Tensor) -> None:
-    kind = rng.choice(["add_", "mul_", "fill_", "clamp_", "setitem", "masked", "out", "masked_setitem", "cumsum_", "sums"])
+    kind = rng.choice(["add_", "mul_", "fill_", "clamp_", "setitem", "masked", "out",
+                       "masked_setitem", "cumsum_", "sums"])
     if kind == "fill_":
         t.fill_(1.25)
     elif kind == "clamp_":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first or last of a run-time number of elements beside all of them: by an index, or as a slice, which may be empty and is stretched
-where it is not."""
+"""The first or last of a run-time number of elements beside all of them: by an index, or as a slice, which may be empty
+and is stretched where it is not."""
 
 import pytest
 import torch

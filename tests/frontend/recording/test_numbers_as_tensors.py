@@ -18,8 +18,8 @@ def check(function, *inputs):
 def test_legacy_constructors_take_tensors_and_nested_lists():
     def model(x):
         low, high = x.min(), x.max()
-        return (torch.Tensor([low, high]), torch.FloatTensor([[low, high], [x.sum().item(), 1.0]]), torch.Tensor((low, 2)),
-                torch.LongTensor([x.argmax(), 1]))
+        return (torch.Tensor([low, high]), torch.FloatTensor([[low, high], [x.sum().item(), 1.0]]),
+                torch.Tensor((low, 2)), torch.LongTensor([x.argmax(), 1]))
 
     check(model, (torch.tensor([1.5, -2.0, 0.25]),), (torch.tensor([-1.0, 7.5, 3.0]),))
 
@@ -58,7 +58,8 @@ def test_a_tensor_is_no_stand_in():
         fake = torch._subclasses.FakeTensor
         stand_in = isinstance(mask, fake) or isinstance(mask, (list, (fake,))) or isinstance(mask, fake | dict)
         stand_in = stand_in or isinstance(mask.sum(), fake) or torch._subclasses.fake_tensor.is_fake(mask)
-        assert isinstance(mask, torch.Tensor) and isinstance(mask, (fake, torch.Tensor)) and isinstance(mask, torch.Tensor | int)
+        assert (isinstance(mask, torch.Tensor) and isinstance(mask, (fake, torch.Tensor))
+                and isinstance(mask, torch.Tensor | int))
         assert isinstance(mask, torch.BoolTensor) and not isinstance(mask, (torch.FloatTensor, torch.nn.Parameter))
         if not stand_in and mask.all():
             return mask.sum(), torch.ones(())
@@ -70,9 +71,10 @@ def test_a_tensor_is_no_stand_in():
 def test_the_dtype_of_tensors_without_dims_counts():
     def model(x):
         total, wide, half, place, short = x.sum(), x.double().sum(), x.half().max(), x.argmax(), x.argmin().int()
-        return (torch.tensor([wide]), torch.tensor([total, wide]), torch.tensor([[wide, total], [1, 2.0]]), torch.tensor([half, half]),
-                torch.tensor([half, 2.0]), torch.tensor([half, place]), torch.tensor([short]), torch.tensor([short, 2]),
-                torch.tensor([short, True]), torch.tensor([short, place]), torch.tensor([place, total]), torch.as_tensor([wide, place]),
+        return (torch.tensor([wide]), torch.tensor([total, wide]), torch.tensor([[wide, total], [1, 2.0]]),
+                torch.tensor([half, half]), torch.tensor([half, 2.0]), torch.tensor([half, place]),
+                torch.tensor([short]), torch.tensor([short, 2]), torch.tensor([short, True]),
+                torch.tensor([short, place]), torch.tensor([place, total]), torch.as_tensor([wide, place]),
                 torch.tensor([total > 0, True]), torch.tensor([total > 0, short]), torch.tensor([total.item(), wide]))
 
     check(model, (torch.tensor([1.5, -2.1, 0.25]),), (torch.tensor([-1.0, 7.3, 3.0]),))

@@ -30,8 +30,9 @@ def lengths_of(seed, least=1):
 
 
 @pytest.mark.parametrize("layer, options", [
-    (nn.LSTM, {}), (nn.LSTM, {"batch_first": True, "bidirectional": True, "num_layers": 2}), (nn.GRU, {"batch_first": True}),
-    (nn.GRU, {"bidirectional": True}), (nn.RNN, {"num_layers": 2}), (nn.RNN, {"nonlinearity": "relu", "bias": False}),
+    (nn.LSTM, {}), (nn.LSTM, {"batch_first": True, "bidirectional": True, "num_layers": 2}),
+    (nn.GRU, {"batch_first": True}), (nn.GRU, {"bidirectional": True}), (nn.RNN, {"num_layers": 2}),
+    (nn.RNN, {"nonlinearity": "relu", "bias": False}),
 ])
 def test_encoders(layer, options):
     torch.manual_seed(0)
@@ -155,4 +156,5 @@ def packed_by_hand(keys, lengths):
 
 
 def test_packed_sequences_made_by_hand_of_batches_of_run_time():
-    check(packed_by_hand, [(torch.randn(3, 4, 2), torch.tensor(n)) for n in ([4, 2, 1], [1, 0, 3], [0, 0, 0], [0, 4, 4], [2, 3, 3])])
+    check(packed_by_hand, [(torch.randn(3, 4, 2), torch.tensor(n))
+                           for n in ([4, 2, 1], [1, 0, 3], [0, 0, 0], [0, 4, 4], [2, 3, 3])])

@@ -29,7 +29,8 @@ def matching(x):
 
 @pytest.mark.parametrize("f", [windows, halves, matching])
 def test_one_arm_for_each(f):
-    check(f, [T(1, 2, 3, 4), T(4, 3, 2, 1), T(2, 1, 2, 1), T(0, 1, 0, 0), T(0, 3, 3, 3), T(-1, -1, -1, 2)], paths=1, by_result=True)
+    check(f, [T(1, 2, 3, 4), T(4, 3, 2, 1), T(2, 1, 2, 1), T(0, 1, 0, 0), T(0, 3, 3, 3), T(-1, -1, -1, 2)],
+          paths=1, by_result=True)
 
 
 def test_many_are_refused():

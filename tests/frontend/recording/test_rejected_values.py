@@ -40,20 +40,27 @@ def F(*values):
 nn = torch.nn.functional
 BYTES = torch.tensor([1, 2], dtype=torch.uint8)
 REJECTED = {  # the function, arguments that it takes, arguments that it rejects
-    "binary_cross_entropy": (nn.binary_cross_entropy, [(F(0.5, 1), F(0, 0.5))], [(F(0.5, 1.5), F(0, 1)), (F(math.nan, 1), F(0, 1)), (F(0.5, 1), F(0, 2))]),
-    "quantile": (torch.quantile, [(F(1, 2, 3), F(0.5, 1))], [(F(1, 2, 3), F(0.5, -0.1)), (F(1, 2, 3), F(0.5, 1.01)), (F(1, 2, 3), F(0.5, math.nan))]),
+    "binary_cross_entropy": (nn.binary_cross_entropy, [(F(0.5, 1), F(0, 0.5))],
+                             [(F(0.5, 1.5), F(0, 1)), (F(math.nan, 1), F(0, 1)), (F(0.5, 1), F(0, 2))]),
+    "quantile": (torch.quantile, [(F(1, 2, 3), F(0.5, 1))],
+                 [(F(1, 2, 3), F(0.5, -0.1)), (F(1, 2, 3), F(0.5, 1.01)), (F(1, 2, 3), F(0.5, math.nan))]),
     "nanquantile": (torch.nanquantile, [(F(1, 2, 3), F(0.5, 1))], [(F(1, 2, 3), F(0.5, -0.1))]),
     "histc": (lambda x: torch.histc(x, 4), [(F(1, 2, 3),)], [(F(1, math.nan, 3),), (F(1, math.inf, 3),)]),
-    "embedding_bag": (lambda w, i, o: nn.embedding_bag(i, w, o), [(torch.eye(4), I(0, 1, 2), I(0, 2)), (torch.eye(4), I(0, 1, 2), I(0, 3))],
+    "embedding_bag": (lambda w, i, o: nn.embedding_bag(i, w, o),
+                      [(torch.eye(4), I(0, 1, 2), I(0, 2)), (torch.eye(4), I(0, 1, 2), I(0, 3))],
                       [(torch.eye(4), I(0, 1, 2), I(1, 2)), (torch.eye(4), I(0, 1, 2), I(0, 4))]),
     "bernoulli": (lambda p: torch.bernoulli(p) * 0, [(F(0.5, 1),)], [(F(0.5, 1.5),), (F(-0.5, 1),), (F(math.nan, 1),)]),
     "normal": (lambda s: torch.normal(0.0, s) * 0, [(F(0.5, 0),)], [(F(0.5, -1),)]),
-    "max_unpool": (lambda x, i: nn.max_unpool1d(x[None, None], i[None, None], 2), [(F(1, 2), I(0, 3))], [(F(1, 2), I(0, -1)), (F(1, 2), I(0, 4))]),
-    "multilabel_margin_loss": (nn.multilabel_margin_loss, [(F(1, 2, 4), I(0, 2, 1)), (F(1, 2, 4), I(2, -1, 1)), (F(1, 2, 4), I(-1, 0, 1))],
+    "max_unpool": (lambda x, i: nn.max_unpool1d(x[None, None], i[None, None], 2), [(F(1, 2), I(0, 3))],
+                   [(F(1, 2), I(0, -1)), (F(1, 2), I(0, 4))]),
+    "multilabel_margin_loss": (nn.multilabel_margin_loss,
+                               [(F(1, 2, 4), I(0, 2, 1)), (F(1, 2, 4), I(2, -1, 1)), (F(1, 2, 4), I(-1, 0, 1))],
                                [(F(1, 2, 4), I(0, 2, 3)), (F(1, 2, 4), I(0, -2, 1))]),
     "cholesky_inverse": (torch.cholesky_inverse, [(torch.eye(3),)], [(torch.zeros(3, 3),)]),
-    "full of int": (lambda n: torch.full((2,), n.item(), dtype=torch.uint8), [(I(3)[0],), (I(255)[0],)], [(I(256)[0],), (I(-256)[0],)]),
-    "full of float": (lambda n: torch.full((2,), n.item(), dtype=torch.int64), [(F(3.5)[0],), (F(-1e9)[0],)], [(F(1e30)[0],), (F(math.nan)[0],), (F(math.inf)[0],)]),
+    "full of int": (lambda n: torch.full((2,), n.item(), dtype=torch.uint8), [(I(3)[0],), (I(255)[0],)],
+                    [(I(256)[0],), (I(-256)[0],)]),
+    "full of float": (lambda n: torch.full((2,), n.item(), dtype=torch.int64), [(F(3.5)[0],), (F(-1e9)[0],)],
+                      [(F(1e30)[0],), (F(math.nan)[0],), (F(math.inf)[0],)]),
     "masked_fill": (lambda n: BYTES.masked_fill(BYTES > 1, n.item()), [(I(3)[0],)], [(I(300)[0],)]),
     "fill": (lambda n: BYTES.clone().fill_(n.item()), [(I(3)[0],)], [(I(300)[0],)]),
     "setitem": (lambda n: assigned(BYTES.clone(), n.item()), [(I(3)[0],)], [(I(300)[0],)]),
@@ -86,7 +93,8 @@ def test_values_that_torch_rejects(name):
 
 def test_matrices_that_torch_rejects():
     x = torch.rand(3, 3)
-    for function, other in [(torch.linalg.solve, x.double()), (torch.cholesky_solve, torch.rand(4, 4)), (torch.linalg.inv, None)]:
+    for function, other in [(torch.linalg.solve, x.double()), (torch.cholesky_solve, torch.rand(4, 4)),
+                            (torch.linalg.inv, None)]:
         args = (x, other) if other is not None else (x[:2],)
         for call in (function, lambda *args: dycl.compile(function, args)(*args)):
             with pytest.raises(RuntimeError):
@@ -94,7 +102,8 @@ def test_matrices_that_torch_rejects():
     with pytest.raises(dycl.CompileError, match="without rows"):
         dycl.compile(lambda x: torch.linalg.inv(x) if x.sum() >= 0 else x, (torch.rand(0, 0),))
     with pytest.raises(dycl.CompileError, match="training"):
-        dycl.compile(lambda x, m, v: torch.ops.aten._native_batch_norm_legit(x, None, None, m, v, True, 0.1, 1e-5)[0], (x, x[0], x[1]))
+        dycl.compile(lambda x, m, v: torch.ops.aten._native_batch_norm_legit(x, None, None, m, v, True, 0.1, 1e-5)[0],
+                     (x, x[0], x[1]))
 
 
 def test_elements_among_others_with_nan():
@@ -105,7 +114,8 @@ def test_elements_among_others_with_nan():
 
 
 def test_steps_between_whole_numbers():
-    for function in (lambda a: torch.linspace(a, 4.7, 9, dtype=torch.int64), lambda a: torch.cdist(a.expand(2, 2), torch.ones(3, 2), 0.0)):
+    for function in (lambda a: torch.linspace(a, 4.7, 9, dtype=torch.int64),
+                     lambda a: torch.cdist(a.expand(2, 2), torch.ones(3, 2), 0.0)):
         program = dycl.compile(lambda flag, a: function(a) if flag > 0 else None, (torch.ones(()), torch.tensor(0.5)))
         for a in (0.5, 1.7, -1.7, 1.0):
             torch.testing.assert_close(program(torch.ones(()), torch.tensor(a)), function(torch.tensor(a)))
@@ -141,7 +151,8 @@ def test_a_keyword_of_accumulate():
 
 
 def test_parts_of_another_size():
-    program = dycl.compile(lambda x: torch.slice_scatter(x, x * 2, 0, 0, 5) if x.sum() > 0 else x, (torch.ones(5),), dynamic_dims={"x": {0: "n"}})
+    program = dycl.compile(lambda x: torch.slice_scatter(x, x * 2, 0, 0, 5) if x.sum() > 0 else x, (torch.ones(5),),
+                           dynamic_dims={"x": {0: "n"}})
     assert program(torch.ones(4)).tolist() == [2.0] * 4 and program(-torch.ones(6)).tolist() == [-1.0] * 6
     with pytest.raises((RuntimeError, ValueError)):
         program(torch.ones(6))

@@ -141,7 +141,8 @@ def test_runtime_ints_as_indices_and_sizes():
         call(torch.Tensor.__getitem__, (x, slice(None, i))), call(torch.zeros, (i, 3)), call(torch.arange, (i,)),
         call(torch.Tensor.__getitem__, (x, (Ellipsis, i))), call(torch.Tensor.narrow, (x, 0, i, 1)),
         call(torch.mul, (x, i)), call(torch.roll, (x, i, 0)), call(torch.Tensor.repeat, (x, i, 1)),
-        call(torch.linspace, (0, 1, i)), call(torch.linspace, (-1, f, i)), call(F.pad, (x, (0, i))), call(torch.Tensor.__getitem__, (x, (None, i, None))),
+        call(torch.linspace, (0, 1, i)), call(torch.linspace, (-1, f, i)), call(F.pad, (x, (0, i))),
+        call(torch.Tensor.__getitem__, (x, (None, i, None))),
     ])
 
 
@@ -231,7 +232,8 @@ def test_what_was_checked_is_known_below():
         recorder.call(torch.ones, (n,))
         recorder.block = Block(recorder.block)
         recorder.call(torch.zeros, (n,))
-        checks = [sum(getattr(node, "op", "") == "check" for node in b.nodes) for b in (recorder.block.idom, recorder.block)]
+        checks = [sum(getattr(node, "op", "") == "check" for node in b.nodes)
+                  for b in (recorder.block.idom, recorder.block)]
         assert checks == [1, 0]
 
 
@@ -314,7 +316,8 @@ RANDOM = {
     "multinomial_replacement": lambda x: torch.multinomial(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), 5, replacement=True),
     "permutation": lambda x: torch.randperm(7).sort()[0],
     "constant_normal": lambda x: torch.normal(torch.tensor([1.0, 2.0]), torch.zeros(2)),
-    "categorical": lambda x: torch.distributions.Categorical(probs=torch.tensor([0.0, 1.0]), validate_args=False).sample(),
+    "categorical": lambda x: torch.distributions.Categorical(probs=torch.tensor([0.0, 1.0]),
+                                                             validate_args=False).sample(),
 }
 
 

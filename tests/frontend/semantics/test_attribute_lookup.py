@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes of modules, found the short way, are those that Python finds; functions that ask for overrides are answered as torch does."""
+"""Attributes of modules, found the short way, are those that Python finds; functions that ask for overrides are
+answered as torch does."""
 
 import abc
 
@@ -113,7 +114,8 @@ class Replaced(Base):
         return result + self.other(x) * self.scale
 
 
-@pytest.mark.parametrize("kind", [Base, OwnAttribute, Property, DataDescriptor, Getattr, Getattribute, Abstract, WrittenInForward, Replaced])
+@pytest.mark.parametrize("kind", [Base, OwnAttribute, Property, DataDescriptor, Getattr, Getattribute, Abstract,
+                                  WrittenInForward, Replaced])
 def test_found_as_python_finds_it(kind):
     check(kind, [T(1, 2), T(-1, -2), T(6, 3), T(-4, 1), T(1, 2)])
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes under names that hold a run-time number, and views of dicts with run-time keys, asked for what they are."""
+"""Attributes under names that hold a run-time number, and views of dicts with run-time keys,
+asked for what they are."""
 
 import collections.abc
 
@@ -59,8 +60,8 @@ def views(x):
     found = {}
     for k in x.tolist():
         found[k] = 1
-    return (isinstance(found.keys(), collections.abc.KeysView), isinstance(found.items(), collections.abc.ItemsView), isinstance(found.keys(), list),
-            type(found.values()) is type({}.values()), sorted(found.keys()))
+    return (isinstance(found.keys(), collections.abc.KeysView), isinstance(found.items(), collections.abc.ItemsView),
+            isinstance(found.keys(), list), type(found.values()) is type({}.values()), sorted(found.keys()))
 
 
 test_by_text = case.test()

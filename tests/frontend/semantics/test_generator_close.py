@@ -3,8 +3,6 @@
 
 import collections
 
-import torch
-
 from tests.frontend.support.harness import Cases, T
 
 case = Cases()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which parameter, buffer or module was chosen, asked by `is`; classes with metaclasses that are changed for a while."""
+"""Which parameter, buffer or module was chosen, asked by `is`;
+classes with metaclasses that are changed for a while."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that say of themselves what others are (functools.wraps, a copied __module__): what counts is where they were written."""
+"""Functions that say of themselves what others are (functools.wraps, a copied __module__):
+what counts is where they were written."""
 
 import functools
 import logging

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dicts under keys of a small known range: chosen one by one while that leads to few paths, tables where it leads to many."""
+"""Dicts under keys of a small known range: chosen one by one while that leads to few paths,
+tables where it leads to many."""
 
 import collections
 

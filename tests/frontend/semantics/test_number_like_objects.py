@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run-time numbers beside things that are nearly numbers: members of an IntEnum, objects with operators of their own, floats as
-keys, integers that no float holds, NaN in lists; and functions of the standard library that remember or dispatch."""
+"""Run-time numbers beside things that are nearly numbers: members of an IntEnum, objects with operators of their own,
+floats as keys, integers that no float holds, NaN in lists;
+and functions of the standard library that remember or dispatch."""
 
 import enum
 import functools
@@ -28,7 +29,14 @@ class Code(enum.IntEnum):
 @case(*INTS)
 def members_of_an_enum(x):
     code, names = x.item(), {Code.STOP: "stop", Code.GO: "go", 7: "seven"}
-    found = names.get(code, "none"), code in names, code == Code.GO, Code.TURN > code, code + Code.TURN, code in (Code.STOP, Code.TURN)
+    found = (
+        names.get(code, "none"),
+        code in names,
+        code == Code.GO,
+        Code.TURN > code,
+        code + Code.TURN,
+        code in (Code.STOP, Code.TURN),
+    )
     match code:
         case Code.GO:
             return "go", found
@@ -77,7 +85,17 @@ class Fine(Money):
 @case(*FLOATS, paths=1)
 def objects_with_operators(x):
     v, money = x.item(), Money(2.5)
-    return v == money, money == v, v != money, money < v, v > money, v + money, v * money, money in [v], x == Money(x) if False else x + money
+    return (
+        v == money,
+        money == v,
+        v != money,
+        money < v,
+        v > money,
+        v + money,
+        v * money,
+        money in [v],
+        x == Money(x) if False else x + money,
+    )
 
 
 @case(*FLOATS, paths=1)
@@ -108,8 +126,8 @@ def floats_as_keys(x):
 @case(*LARGE, paths=1)
 def integers_that_no_float_holds(x):
     v = x.item()
-    return (v == float(2**53), v < 9007199254740993.0, v >= 2.0**63, 2.0**63 > v, v == -(2.0**63), 0.5 < v, v != 0.5, v <= 2.5,
-            v >= 2.5, v < 1e300, -1e300 > v, v < INF, v > NAN)
+    return (v == float(2**53), v < 9007199254740993.0, v >= 2.0**63, 2.0**63 > v, v == -(2.0**63),
+            0.5 < v, v != 0.5, v <= 2.5, v >= 2.5, v < 1e300, -1e300 > v, v < INF, v > NAN)
 
 
 @case(*NANS, values=True)

@@ -216,9 +216,10 @@ def same(a, b):
     return type(a) is type(b) and a == b
 
 
-FOLLOWED = [partial_keywords, deque_bound, default_factory, function_attribute, outside_function_attribute, list_attribute, set_attribute,
-            equal_elements_of_different_types, order_of_a_set, empty_ranges, count_moved, cycle_moved, product_moved, getters, references,
-            decimals, a_view_of_a_dict, a_dict_that_is_its_attributes, text_written_at_once]
+FOLLOWED = [partial_keywords, deque_bound, default_factory, function_attribute, outside_function_attribute,
+            list_attribute, set_attribute, equal_elements_of_different_types, order_of_a_set, empty_ranges, count_moved,
+            cycle_moved, product_moved, getters, references, decimals, a_view_of_a_dict,
+            a_dict_that_is_its_attributes, text_written_at_once]
 
 
 @pytest.mark.parametrize("f", FOLLOWED, ids=lambda f: f.__name__)
@@ -324,8 +325,9 @@ def shared_attributes(x):
     return y * b.v
 
 
-@pytest.mark.parametrize("f", [text_in_an_arm, queue_in_an_arm, digest_in_an_arm, cause_in_an_arm, note_in_an_arm, arguments_in_an_arm,
-                               class_in_an_arm, attributes_of_a_thread, shared_attributes], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [text_in_an_arm, queue_in_an_arm, digest_in_an_arm, cause_in_an_arm,
+                               note_in_an_arm, arguments_in_an_arm, class_in_an_arm, attributes_of_a_thread,
+                               shared_attributes], ids=lambda f: f.__name__)
 def test_what_cannot_be_followed_is_refused(f):
     with pytest.raises(dycl.CompileError, match="followed|share"):
         dycl.compile(f, (UP,), verify=False)
@@ -365,7 +367,8 @@ def slices_from_iterators(x):
 
 def what_iterators_have(x):
     g = (v for v in x.tolist())
-    return x, hasattr(g, "__len__"), hasattr(g, "keys"), hasattr(iter([1]), "index"), hasattr(x.numpy(), "keys"), next(g)
+    return (x, hasattr(g, "__len__"), hasattr(g, "keys"), hasattr(iter([1]), "index"), hasattr(x.numpy(), "keys"),
+            next(g))
 
 
 def counted(x):
@@ -378,8 +381,8 @@ def shape_of_an_array(x):
     return x * a.shape[0], a.shape
 
 
-@pytest.mark.parametrize("f", [attributes_of_values, rows_with_attributes, slices_from_iterators, what_iterators_have, counted,
-                               shape_of_an_array], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [attributes_of_values, rows_with_attributes, slices_from_iterators,
+                               what_iterators_have, counted, shape_of_an_array], ids=lambda f: f.__name__)
 def test_values_and_iterators(f):
     program = dycl.compile(f, (UP.clone(),), verify=False)
     for x in (UP, DOWN, UP):

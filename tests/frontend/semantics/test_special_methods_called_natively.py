@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Special methods of the user's classes that native code runs: what they write must not be written while compiling alone."""
+"""Special methods of the user's classes that native code runs:
+what they write must not be written while compiling alone."""
 
 import functools
 import math
@@ -139,7 +140,8 @@ READ = {
 
 @pytest.mark.parametrize("name", READ)
 def test_what_native_code_makes_the_users_methods_read(name):
-    """An attribute that only native code reads is a state all the same: not the value it had when the program was compiled."""
+    """An attribute that only native code reads is a state all the same:
+    not the value it had when the program was compiled."""
 
     class Model(torch.nn.Module):
         def __init__(self):

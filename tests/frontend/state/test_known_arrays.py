@@ -26,8 +26,9 @@ def _in_a_view(a):
 
 
 @pytest.mark.parametrize("write", [
-    _added, _set, _in_a_view, lambda a: a.fill(4), lambda a: a.sort(), lambda a: np.add(a, 1, out=a), lambda a: np.add(a, 1, a),
-    lambda a: np.put(a, [0], [9]), lambda a: np.copyto(a, 0), lambda a: np.add.at(a, [0, 0], 1)])
+    _added, _set, _in_a_view, lambda a: a.fill(4), lambda a: a.sort(), lambda a: np.add(a, 1, out=a),
+    lambda a: np.add(a, 1, a), lambda a: np.put(a, [0], [9]), lambda a: np.copyto(a, 0),
+    lambda a: np.add.at(a, [0, 0], 1)])
 def test_written_in_one_arm(write):
     def program(x):
         a = np.array([3, 1, 2], dtype=np.float32)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PYTEST_DONT_REWRITE. What a path says about run-time ints: recursions that end by it, arms that no input takes, states that meet."""
+"""PYTEST_DONT_REWRITE. What a path says about run-time ints: recursions that end by it,
+arms that no input takes, states that meet."""
 
 import pytest
 import torch

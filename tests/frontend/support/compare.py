@@ -64,7 +64,8 @@ def _walk(a: Any, b: Any, path: str, out: list[str], seen: set, rtol: float, ato
         return
     seen.add((id(a), id(b)))
     if isinstance(a, (list, tuple, collections.deque)):
-        a, b = ([*next(k for k in (list, tuple, collections.deque) if isinstance(x, k)).__iter__(x)] for x in (a, b))  # a subclass may refuse len()
+        # a subclass may refuse len()
+        a, b = ([*next(k for k in (list, tuple, collections.deque) if isinstance(x, k)).__iter__(x)] for x in (a, b))
         if len(a) != len(b):
             out.append(f"{path}: eager has {len(a)} elements, compiled has {len(b)}")
             return
@@ -145,7 +146,8 @@ def module_state(module: torch.nn.Module) -> dict[str, Any]:
     state.update({f"parameter {k}": v for k, v in module._parameters.items()})
     state.update({f"buffer {k}": v for k, v in module._buffers.items()})
     state.update({k: v for k, v in module.__dict__.items()
-                  if k not in _MODULE_FIELDS and not isinstance(v, (types.FunctionType, types.MethodType, torch.utils.hooks.RemovableHandle))})
+                  if k not in _MODULE_FIELDS and not isinstance(v, (types.FunctionType, types.MethodType,
+                                                                    torch.utils.hooks.RemovableHandle))})
     for name, child in module._modules.items():
         state[f"module {name}"] = None if child is None else module_state(child)
     return state

@@ -166,8 +166,8 @@ class Cases:
     factory; `test_x = case.test()` at the end of the file runs each through `check`, `refused` or `either`.
 
     An input that is not a tuple or Call is the only argument. `paths`: see check. `values`: the choice is
-    made in native code, so distinct results count instead of distinct paths. `refuse`: the front end must refuse, with a text
-    that matches. `may_refuse`: it may, with a text that matches; never a wrong result.
+    made in native code, so distinct results count instead of distinct paths. `refuse`: the front end must refuse, with
+    a text that matches. `may_refuse`: it may, with a text that matches; never a wrong result.
     """
 
     def __init__(self):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every sample of torch's OpInfo database through the lowering, against torch (slow; run by hand).
 
-    python -m tests.frontend.support.opinfo_sweep [--ops REGEX] [--dtypes f32,i64,bool] [--special] [--table docs/supported_ops.md]
+    python -m tests.frontend.support.opinfo_sweep [--ops REGEX] [--dtypes f32,i64,bool] [--special]
+        [--table docs/supported_ops.md]
 
 Each sample is recorded as ATen nodes, converted to ONNX, run by ONNX Runtime without and with
 optimisation, and compared. A sample ends as ok, refused (a LoweringRefusal: fine), or as a failure:
@@ -106,7 +107,8 @@ def with_special_values(sample, generator: torch.Generator):
         if x.is_floating_point():
             values = [float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 0.5, -2.5, 1000.0]
         elif first:
-            values = [0, 1, -1 % 256 if x.dtype == torch.uint8 else -1, torch.iinfo(x.dtype).max, torch.iinfo(x.dtype).min + 1]
+            values = [0, 1, -1 % 256 if x.dtype == torch.uint8 else -1, torch.iinfo(x.dtype).max,
+                      torch.iinfo(x.dtype).min + 1]
         else:
             return x
         x = x.detach().clone()
@@ -126,7 +128,8 @@ def describe(sample) -> str:
             return f"[{', '.join(map(brief, x))}]"
         return repr(x)
 
-    return f"({brief(sample.input)}, {brief(sample.args)}, {{{', '.join(f'{k}={brief(v)}' for k, v in sample.kwargs.items())}}})"
+    return (f"({brief(sample.input)}, {brief(sample.args)}, "
+            f"{{{', '.join(f'{k}={brief(v)}' for k, v in sample.kwargs.items())}}})")
 
 
 def run_op(op, dtype: torch.dtype, most: int, symbolic: bool, special: bool, report) -> None:
@@ -242,7 +245,8 @@ def main() -> int:
             everything |= json.load(file)
     for op in chosen if not options.merge else []:
         name = op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
-        results = everything[name] = in_child(op, dtypes, options.most, options.symbolic, options.limit, options.special)
+        results = everything[name] = in_child(op, dtypes, options.most, options.symbolic,
+                                              options.limit, options.special)
         if options.results:
             with open(options.results, "w") as out:
                 json.dump(everything, out)

@@ -24,7 +24,8 @@ averages, backward ops) are refused. So are convolutions and other layers in flo
 Where results may differ from eager:
 - the order of equal elements in `topk`, `kthvalue` and unstable `sort` (torch leaves it open); `argmax`, `max(dim)` and
   stable sorts give the first, as torch does;
-- a NaN and an infinity in the same row of a `sort` or `topk` may change places; `max_pool` skips NaN, as the engine does;
+- a NaN and an infinity in the same row of a `sort` or `topk` may change places; \
+`max_pool` skips NaN, as the engine does;
 - duplicate indices in `index_put` or `scatter` without accumulation (torch leaves it open);
 - rounding, within a few units in the last place per op.
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sequences of calls of a model with state beside eager: as it is compiled, and loaded from a file.
 
-What earlier calls returned is compared after every call: a tensor or list that was given to the caller and is changed later changes there, too.
+What earlier calls returned is compared after every call: a tensor or list that was given to the caller and is changed
+later changes there, too.
 """
 
 import copy

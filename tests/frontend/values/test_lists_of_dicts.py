@@ -16,7 +16,8 @@ def segments(x):
     found, last = [], 0
     for k in range(x.shape[0]):
         if x[k, 0] > 0.5:
-            found.append({"start": last, "score": x[k].sum(), "place": (k, float(x[k, 1])), "name": "row", "extra": None})
+            found.append({"start": last, "score": x[k].sum(), "place": (k, float(x[k, 1])),
+                          "name": "row", "extra": None})
             last = k
     return found
 
@@ -81,7 +82,8 @@ def written(x):
 
 @pytest.mark.parametrize("f", [changed_later, changed_inside, compared, written])
 def test_changes_are_seen_or_refused(f):
-    inputs = [T([1, 1], [-1, 1], [2, -1]), T([-1, 1], [-1, 1], [2, -1]), T([1, 1], [3, 1], [2, 5]), T([-1, 1], [-1, 1], [-2, -1])]
+    inputs = [T([1, 1], [-1, 1], [2, -1]), T([-1, 1], [-1, 1], [2, -1]), T([1, 1], [3, 1], [2, 5]),
+              T([-1, 1], [-1, 1], [-2, -1])]
     try:
         check(f, inputs)
     except dycl.CompileError:

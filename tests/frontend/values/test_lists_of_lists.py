@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists of what is finished: they grow on some paths only, and hold lists of different lengths (beam searches, spans, segments)."""
+"""Lists of what is finished: they grow on some paths only,
+and hold lists of different lengths (beam searches, spans, segments)."""
 
 import heapq
 
@@ -283,8 +284,8 @@ def test_a_place_in_a_list_of_tensors():
 def test_largest_and_smallest(n):
     def f(x):
         pairs = [(v.item(), k) for k, v in enumerate(x)]
-        return (heapq.nlargest(n, pairs), heapq.nsmallest(n, pairs, key=lambda p: -p[0]), heapq.nlargest(n, x.tolist(), abs),
-                heapq.nsmallest(n, [3, 1, 2]))
+        return (heapq.nlargest(n, pairs), heapq.nsmallest(n, pairs, key=lambda p: -p[0]),
+                heapq.nlargest(n, x.tolist(), abs), heapq.nsmallest(n, [3, 1, 2]))
 
     check(f, [(T(3, -1, 3, 2),), (T(0, 0, 0, 0),), (T(-5, 7, 7, 1),)], paths=1)
 
@@ -305,8 +306,9 @@ def test_columns_of_rows():
     check(f, [*SIGNS, (T(1, 2, 0, 0, 0, 0, 0, 200),), (T(9, 2, 0, 0, 0, 0, 0, 200),)])
 
 
-@pytest.mark.parametrize("where", [slice(1, None, 2), slice(None, None, -1), slice(None, None, -2), slice(-3, None, -1), slice(4, 1, -1), slice(-6, 6, 3),
-                                   slice(2, -9, -1), slice(None, -2, -1), slice(None, 20, 2)], ids=str)
+@pytest.mark.parametrize("where", [slice(1, None, 2), slice(None, None, -1), slice(None, None, -2), slice(-3, None, -1),
+                                   slice(4, 1, -1), slice(-6, 6, 3), slice(2, -9, -1), slice(None, -2, -1),
+                                   slice(None, 20, 2)], ids=str)
 def test_every_second_element(where):
     def f(x):
         found = numbers(x)
@@ -388,7 +390,8 @@ def copied(x):
     return found, a, b, c
 
 
-@pytest.mark.parametrize("f", [popped, added_to, under_two_names, walked, one_of_two_changed, copied], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [popped, added_to, under_two_names, walked, one_of_two_changed, copied],
+                         ids=lambda f: f.__name__)
 def test_lists_in_lists(f):
     check(f, SIGNS)
 
@@ -415,7 +418,8 @@ class Objects(Beams):
         while step < self.steps and len(results) < self.k:
             logp, states = self.step(torch.tensor([b.tokens[-1] for b in beams]), torch.cat([b.h for b in beams]))
             top, ids = logp.topk(self.k)
-            found = [beam.extended(ids[i, j].item(), top[i, j].item(), states[i:i + 1]) for i, beam in enumerate(beams) for j in range(self.k)]
+            found = [beam.extended(ids[i, j].item(), top[i, j].item(), states[i:i + 1])
+                     for i, beam in enumerate(beams) for j in range(self.k)]
             beams = []
             for one in sorted(found, key=lambda one: one.average, reverse=True):
                 (results if one.tokens[-1] == END else beams).append(one)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Templates of the example's arguments: tensors with dtype and shape, containers with the attributes of their subclass, objects with
-the names that the model asked of them (so that one which is there now and was not then is noticed).
+"""Templates of the example's arguments: tensors with dtype and shape, containers with the attributes of their subclass,
+objects with the names that the model asked of them (so that one which is there now and was not then is noticed).
 """
 
 from __future__ import annotations
@@ -46,21 +46,25 @@ class Entering:
             self.containers.append(x)
             own = list if isinstance(x, list) else collections.deque
             items = tuple(self(y) for y in own.__iter__(x))
-            return ("list", type(x), items, self._extra(x), ("static", "NoneType" if own is list or x.maxlen is None else "int", getattr(x, "maxlen", None)))
+            return ("list", type(x), items, self._extra(x),
+                    ("static", "NoneType" if own is list or x.maxlen is None else "int", getattr(x, "maxlen", None)))
         if isinstance(x, dict):
             self.containers.append(x)
             items = tuple((k, self(v)) for k, v in dict.items(x))
             factory = getattr(x, "default_factory", None) if isinstance(x, collections.defaultdict) else None
-            return ("dict", type(x), items, self._extra(x), ("static", "NoneType", None) if factory is None else ("live", StaticObject(factory)))
+            return ("dict", type(x), items, self._extra(x),
+                    ("static", "NoneType", None) if factory is None else ("live", StaticObject(factory)))
         if id(x) in self.inputs.objects and attributes_of(x) is not None:
             self.containers.append(x)
             names = sorted(n for n in self.asked.get(id(x), ()) if isinstance(n, str))
-            return ("object", type(x), tuple((k, self(v)) for k, v in attributes_of(x).items()), tuple((n, ("static", "NoneType", None)) for n in names))
+            return ("object", type(x), tuple((k, self(v)) for k, v in attributes_of(x).items()),
+                    tuple((n, ("static", "NoneType", None)) for n in names))
         if type(x) is float:
             return ("static", "float", repr(x))
         if isinstance(x, (bool, int, str, type(None), torch.dtype, torch.device)):
             return ("static", type(x).__name__, x)
-        return ("live", StaticObject(x.copy() if isinstance(x, (np.ndarray, bytearray)) else x[:] if isinstance(x, array.array) else x))
+        return ("live", StaticObject(x.copy() if isinstance(x, (np.ndarray, bytearray))
+                                     else x[:] if isinstance(x, array.array) else x))
 
     def _extra(self, x: Any) -> tuple:
         """The attributes of an instance of a subclass of a container."""
@@ -80,7 +84,8 @@ def extra_keywords(fn: Any, given: list) -> list:
 
 
 def by_place_or_name(fn: Any) -> list[str]:
-    """The first parameters of the model, by name, if it cannot tell whether one was given by place or by name: hooks and wrappers can."""
+    """The first parameters of the model, by name, if it cannot tell whether one was given by place or by name: hooks
+    and wrappers can."""
     if isinstance(fn, torch.nn.Module):
         hooks = (fn._forward_pre_hooks, fn._forward_hooks, *torch_internals.global_forward_hooks())
         if type(fn).__call__ is not torch.nn.Module.__call__ or any(hooks):

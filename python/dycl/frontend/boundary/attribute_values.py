@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a call leaves in an attribute, looked at where the program ends: the same as before, the same in every call, or computed."""
+"""What a call leaves in an attribute, looked at where the program ends:
+the same as before, the same in every call, or computed."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class LeftValues:
         if state is not None and after is state:
             return True
         if isinstance(after, torch.Tensor) and any(after is handle for handle in recorder.attribute_handles.values()):
-            return False  # what another attribute holds: the same tensor as the example's now, another one in later calls
+            # what another attribute holds: the same tensor as the example's now, another one in later calls
+            return False
         return self.unchanged(before, after)
 
     def unchanged(self, before: Any, after: Any) -> bool:
@@ -40,7 +42,8 @@ class LeftValues:
             return True
         if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):
             recorder = self.m.recorder
-            if after is recorder.handle_of(before) or any(r.handle is after and r.real is before for r in recorder.roots):
+            if after is recorder.handle_of(before) or any(r.handle is after and r.real is before
+                                                          for r in recorder.roots):
                 return True
             held = recorder.handle_of(before)
             if held is not None and any(root.cell is held._dycl.cell for root in recorder.written()):
@@ -65,7 +68,8 @@ class LeftValues:
         return isinstance(before, (bool, int, float, str, torch.dtype, torch.device)) and before == after
 
     def _is_written(self, obj: Any) -> bool:
-        """Whether the present path has changed a list, dict or object from outside: its contents are not those it began with."""
+        """Whether the present path has changed a list, dict or object from outside:
+        its contents are not those it began with."""
         heap, key = self.m.heap, id(obj)
         contents = self.m.current.overlay.contents.get(key) if heap.objects.get(key) is obj else None
         return contents is not None and not self.m.is_born(obj) and contents is not heap.pristine[key]
@@ -79,10 +83,13 @@ class LeftValues:
             return Slot(value.dtype, tuple(d if type(d) is int else None for d in value.shape))
         if isinstance(value, RtScalar):
             return Number(value.kind)
-        found = Compound.split(value) if depth < _DEEPEST and (isinstance(value, tuple) or self.m.is_born(value)) else None
+        found = (
+            Compound.split(value) if depth < _DEEPEST and (isinstance(value, tuple) or self.m.is_born(value)) else None
+        )
         if found is None or type(value) is dict and not all(isinstance(k, (str, int)) for k in value):
             return UNKNOWN
-        parts = tuple(Number(type(x).__name__) if type(x) in (bool, int, float) else self.alternative(x, depth + 1) for x in found[1])
+        parts = tuple(Number(type(x).__name__) if type(x) in (bool, int, float)
+                      else self.alternative(x, depth + 1) for x in found[1])
         return UNKNOWN if any(x is UNKNOWN for x in parts) else Compound(type(value), found[0], parts)
 
     def known(self, value: Any, depth: int = 0) -> Any:
@@ -127,11 +134,13 @@ class LeftValues:
                 work += self._incoming(value)
                 continue
             with recorder.without_modes():
-                if found is not None and not (found.dtype == real.dtype and found.shape == real.shape and torch.equal(found, real)):
+                if found is not None and not (found.dtype == real.dtype and found.shape == real.shape
+                                              and torch.equal(found, real)):
                     return None
             found = real
         return found
 
     def _incoming(self, param: Value) -> list[Value]:
         k = param.block.params.index(param)
-        return [edge.args[k] for block in self.m.graph.reachable_blocks() for edge in successors(block) if edge.target is param.block]
+        return [edge.args[k] for block in self.m.graph.reachable_blocks()
+                for edge in successors(block) if edge.target is param.block]

@@ -12,9 +12,11 @@ from ..diagnostics import CaptureRefusal
 
 
 def changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool, resized: bool = False):
-    """`looked_at`: as a whole, so that it matters which keys are there, and in which order. `resized`: some path changes the length of this list."""
+    """`looked_at`: as a whole, so that it matters which keys are there, and in which order. `resized`: some path
+    changes the length of this list."""
     if isinstance(obj, (dict, list, set)) and _attributes_differ(obj, before, after):
-        raise CaptureRefusal(f"an attribute of a {type(obj).__name__} from outside, which is a container, is changed by the model",
+        raise CaptureRefusal(f"an attribute of a {type(obj).__name__} from outside, which is a container, "
+                             "is changed by the model",
                              "keep it in an attribute of the module", kind="write-back")
     if isinstance(obj, dict):
         old, new = dict(before[0]), dict(after[0])
@@ -62,5 +64,6 @@ def changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool, res
 
 def _attributes_differ(obj: Any, before: Any, after: Any) -> bool:
     """Of an instance of a subclass of a container: those beside its elements."""
-    old, new = (contents[1] or {} if isinstance(obj, dict) else getattr(contents, "attributes", {}) for contents in (before, after))
+    old, new = (contents[1] or {} if isinstance(obj, dict) else getattr(contents, "attributes", {})
+                for contents in (before, after))
     return old.keys() != new.keys() or any(new[name] is not value for name, value in old.items())

@@ -59,17 +59,20 @@ class End:
         self.names: list[str] = []  # of the last values: the attributes that they go into
         self.writes: dict = {}  # key -> (owner, name, template)
         self.roots: dict[int, Value] = {}
-        self.themselves: dict[int, tuple] = {}  # id of a value that is an argument or a buffer given back as itself -> which
+        # id of a value that is an argument or a buffer given back as itself -> which
+        self.themselves: dict[int, tuple] = {}
         self.containers: set[int] = set()  # ids of lists, dicts and objects in the result and the writes
         self.held: dict[int, int] = {}  # number of a state that is left with an argument itself -> which
-        self.left: set[int] = set()  # ids of values left in attributes that are buffers written in place, or views of them
+        # ids of values left in attributes that are buffers written in place, or views of them
+        self.left: set[int] = set()
         self.others: list = []  # tensors and lists in the result and in what is written, but for states
         self.tensors: dict[int, Any] = {}  # number of a state -> the tensor that an attribute is left with
         self.choice_tensors: list = []  # all tensors in attributes that hold one of a few values, known ones too
         self.state_values: list[Value] = []
         self.list_cells: set[int] = set()  # ids of the storages whose values list states hold
         self.lists: set[tuple] = set()  # (id of the owner, key) of list states that are left in the list that was there
-        self.origins: dict[int, int] = {}  # number of a state that is written in place -> the state whose tensor it is left with
+        # number of a state that is written in place -> the state whose tensor it is left with
+        self.origins: dict[int, int] = {}
         self.appearing: tuple = ()  # (owner, name) of attributes that are not there at first, in their order
 
 
@@ -81,16 +84,20 @@ class Outputs:
         self.exceptions = Raised()
         self.ends: list[End] = []
         self.raising: list[End] = []
-        self.failures: list[tuple] = []  # (writes, origins, lists, order of attributes) of ends that raise, where they differ
+        # (writes, origins, lists, order of attributes) of ends that raise, where they differ
+        self.failures: list[tuple] = []
         self.kept_inputs: dict[str, Any] = {}  # name under which a raise keeps an input -> its root
-        self.appearing: list[tuple[Any, str]] = []  # (owner, name) of attributes that are not there at first, in the order in which they come
+        # (owner, name) of attributes that are not there at first, in the order in which they come
+        self.appearing: list[tuple[Any, str]] = []
         self.own: list[torch.Tensor] = []  # of the model, given back as they are
         self.changed: set = set()  # (id of the owner, name) of what some path leaves different
-        self.written_containers: dict[int, set] = {}  # id of an object from outside -> the names or keys that some path leaves different
+        # id of an object from outside -> the names or keys that some path leaves different
+        self.written_containers: dict[int, set] = {}
         self.own_containers: dict[str, Any] = {}  # name -> a list or dict of the model that is given back
         self.owned: set | None = None  # ids of what belongs to the model
         self.place: Span | None = None  # the user's line that wrote what is looked at
-        self.buffers = {id(machine.recorder.handle_of(owner)._dycl.cell) for _, kind, owner, _ in inputs.states if kind == "tensor"}
+        self.buffers = {id(machine.recorder.handle_of(owner)._dycl.cell)
+                        for _, kind, owner, _ in inputs.states if kind == "tensor"}
         self.again = ""  # why capture begins anew, once all ends were looked at
         try:
             self._collect(machine)
@@ -102,11 +109,13 @@ class Outputs:
         heap = machine.heap
         heap.save()
         self.resized = {key for state in machine.finished for key, contents in state.overlay.contents.items()
-                        if isinstance(heap.objects[key], list) and isinstance(contents, tuple) and len(contents) != len(heap.pristine[key])}
+                        if isinstance(heap.objects[key], list) and isinstance(contents, tuple)
+                        and len(contents) != len(heap.pristine[key])}
         for state in machine.finished:
             machine.activate(state)
             for owner, name, value, initial in self._written_attributes(state):
-                if name == "+" or (id(owner), "*") in state.stored or not self.left_values.is_kept(owner, name, initial, value):
+                if (name == "+" or (id(owner), "*") in state.stored
+                        or not self.left_values.is_kept(owner, name, initial, value)):
                     self.changed.add((id(owner), name))
                     self.written_containers.setdefault(id(owner), set()).add(name)
         for state in machine.finished:
@@ -139,11 +148,13 @@ class Outputs:
         self._begin_anew()
 
     def _note_given(self, state: State) -> None:
-        """A list or dict of the model that is returned, or left under another name, is read: what this path does not write there is that of earlier calls."""
+        """A list or dict of the model that is returned, or left under another name, is read: what this path does not
+        write there is that of earlier calls."""
         kind, payload = state.finished
         given = [value for _, name, value, _ in self._written_attributes(state) if name not in ("*", "+")]
         for x in _containers_in([*given, payload] if kind == "return" else given):
-            for name in self.written_containers.get(id(x), ()) if not self.m.is_born(x) and id(x) not in self.inputs.objects else ():
+            for name in (self.written_containers.get(id(x), ())
+                         if not self.m.is_born(x) and id(x) not in self.inputs.objects else ()):
                 whole = isinstance(x, list) or name in ("*", "+")
                 if whole or (id(x), name) not in state.stored:
                     self.m.loaded.setdefault((id(x), "*" if whole else name), x)
@@ -167,15 +178,18 @@ class Outputs:
         for (name, initial), value in zip(m.graph.states, end.state_values):
             if value is not initial:
                 kept[f"@{name}"] = value
-        kept.update((f"replaced{k}", end.roots[id(root)]) for k in self.held_tensors.replaced if id(root := self.inputs.state_roots[k]) in end.roots)
-        left = (end.template[1], tuple(sorted(end.origins.items())), frozenset(end.lists), end.appearing if self.orders_differ else ())
+        kept.update((f"replaced{k}", end.roots[id(root)])
+                    for k in self.held_tensors.replaced if id(root := self.inputs.state_roots[k]) in end.roots)
+        left = (end.template[1], tuple(sorted(end.origins.items())), frozenset(end.lists),
+                end.appearing if self.orders_differ else ())
         if any(left):  # beside the states
             if left not in self.failures:
                 self.failures.append(left)
             kept["case"] = m.scalars.value(self.failures.index(left))
             kept.update((f"write{k}", value) for k, value in enumerate(end.values))
         if kept:
-            m.recorder.append(HostNode("keep", list(kept.values()), [], {"names": list(kept)}, end.state.block.exit_span))
+            m.recorder.append(HostNode("keep", list(kept.values()), [], {"names": list(kept)},
+                                       end.state.block.exit_span))
 
     def _input_name(self, root: Any) -> str:
         for name, known in self.kept_inputs.items():
@@ -191,8 +205,9 @@ class Outputs:
         """A generator left suspended inside try or with is closed by Python, which runs what stands there."""
         for key, generator in self.m.guarded.items():
             if key in state.overlay.contents and generator.frame is not None and cleans_up(generator.frame):
-                raise CaptureRefusal(f"the generator {generator.frame.info.code.co_name} is left suspended inside try or with: "
-                                     "Python runs its clean-up when it goes", "exhaust it, or move the clean-up out of it",
+                raise CaptureRefusal(f"the generator {generator.frame.info.code.co_name} is left "
+                                     "suspended inside try or with: Python runs its clean-up when it goes",
+                                     "exhaust it, or move the clean-up out of it",
                                      span=generator.frame.instr.span, kind="generator.close")
 
     # ---- one end -------------------------------------------------------------------------------
@@ -201,7 +216,8 @@ class Outputs:
         end = End(state)
         m = self.m
         flattener = Flattener(self._leaf, self._refuse, lambda obj: m.is_born(obj) or id(obj) in m.heap.objects
-                              or id(obj) in self.inputs.objects or hasattr(type(obj), "dycl_contents"), self._argument, self._text)
+                              or id(obj) in self.inputs.objects or hasattr(type(obj), "dycl_contents"),
+                              self._argument, self._text)
         body = flattener.flatten(result, "result")
         of_result = len(flattener.leaves)
         named = [""] * of_result
@@ -215,7 +231,8 @@ class Outputs:
             if (id(owner), name) not in self.changed:
                 continue  # computed anew with the same contents: `self.scales = [s.to(x) for s in self.scales]`
             if isinstance(initial, torch.Tensor) and isinstance(value, torch.Tensor) and any(
-                    value is handle for handle in (recorder.handle_of(initial), recorder.attribute_handles.get((id(owner), name)))):
+                    value is handle for handle in (recorder.handle_of(initial),
+                                                   recorder.attribute_handles.get((id(owner), name)))):
                 continue  # the same tensor assigned back, as `self.total += x` does
             if isinstance(owner, type):
                 raise CaptureRefusal(f"the class attribute {owner.__name__}.{name} is left changed by the model",
@@ -257,26 +274,31 @@ class Outputs:
                 place = known
 
     def _orders_differ(self) -> bool:
-        """Whether no order of the attributes that calls make is that of all ends: calls before may have made some of them."""
+        """Whether no order of the attributes that calls make is that of all ends:
+        calls before may have made some of them."""
         place = {(id(owner), name): k for k, (owner, name) in enumerate(self.appearing)}
         orders = ([place[id(owner.obj), name] for owner, name in end.appearing] for end in (*self.ends, *self.raising))
         return any(order != sorted(order) for order in orders)
 
     def _argument(self, obj: Any) -> str | None:
-        """The path of a list, dict or object among the arguments; a name for a list or dict of the model that calls change: these are given back themselves."""
-        if type(obj) in (list, dict) and id(obj) in self.written_containers and id(obj) not in self.inputs.objects and not self.m.is_born(obj):
+        """The path of a list, dict or object among the arguments; a name for a list or dict of the model that calls
+        change: these are given back themselves."""
+        if (type(obj) in (list, dict) and id(obj) in self.written_containers and id(obj) not in self.inputs.objects
+                and not self.m.is_born(obj)):
             known = next((name for name, x in self.own_containers.items() if x is obj), f"@{len(self.own_containers)}")
             self.own_containers[known] = obj
             return known
         return self.inputs.objects.get(id(obj), (None, None))[1]
 
     def _themselves(self, leaves: list) -> dict[int, tuple]:
-        """Which results are arguments, buffers or what an attribute holds from now on, not copies of them: the caller gets these tensors."""
+        """Which results are arguments, buffers or what an attribute holds from now on, not copies of them:
+        the caller gets these tensors."""
         recorder = self.m.recorder
         known = {id(handle): ("input", k) for k, handle in enumerate(self.inputs.handles)}
         known |= {id(places.read(owner, key)): ("held", k) for k, (_, kind, owner, key) in enumerate(self.inputs.states)
                   if kind == "attribute-tensor" and id(places.read(owner, key)) not in known}
-        known |= {id(recorder.handle_of(owner)): ("state", k) for k, (_, kind, owner, _) in enumerate(self.inputs.states)
+        known |= {id(recorder.handle_of(owner)): ("state", k)
+                  for k, (_, kind, owner, _) in enumerate(self.inputs.states)
                   if kind == "tensor"}
         found: dict[int, set] = {}
         for leaf in leaves:
@@ -309,7 +331,8 @@ class Outputs:
         return id(cell) in self.buffers
 
     def _of_a_library(self, owner: Any) -> bool:
-        """Filled by an installed package for itself, on the way to an exception: outside the model and its arguments."""
+        """Filled by an installed package for itself, on the way to an exception:
+        outside the model and its arguments."""
         if not isinstance(owner, dict) or self.place is None or interpretation.is_user_file(self.place.file):
             return False
         if self.owned is None:
@@ -341,10 +364,13 @@ class Outputs:
 
     def _refuse(self, obj: Any, path: str) -> None:
         if isinstance(obj, (str, bytes, int, float, complex)):
-            raise CaptureRefusal(f"the program returns or keeps a {type(obj).__name__} with attributes ({path})", "return them beside it", kind="output")
-        what = {"MGenerator": "a generator", "RtText": "text with a tensor, or an unusual format of a number, known only at run time"}.get(
+            raise CaptureRefusal(f"the program returns or keeps a {type(obj).__name__} with attributes ({path})",
+                                 "return them beside it", kind="output")
+        what = {"MGenerator": "a generator",
+                "RtText": "text with a tensor, or an unusual format of a number, known only at run time"}.get(
             type(obj).__name__, f"an object that only exists while compiling ({type(obj).__name__})")
-        raise CaptureRefusal(f"the program returns or keeps {what} ({path})", "return tensors and numbers", kind="output")
+        raise CaptureRefusal(f"the program returns or keeps {what} ({path})",
+                             "return tensors and numbers", kind="output")
 
     def _value(self, leaf: Any) -> Value:
         if isinstance(leaf, RtArray):
@@ -364,8 +390,9 @@ class Outputs:
                 continue
             self.place = heap.written_at.get(key)
             if isinstance(obj, types.CellType):
-                raise CaptureRefusal("a variable of an enclosing function (nonlocal, closure) outside the compiled code "
-                                     "is changed", "make it an attribute of the module", kind="state.closure")
+                raise CaptureRefusal("a variable of an enclosing function (nonlocal, closure) "
+                                     "outside the compiled code is changed", "make it an attribute of the module",
+                                     kind="state.closure")
             if isinstance(obj, ContextCell) and not (len(before) == len(contents) and all(map(is_, before, contents))):
                 raise CaptureRefusal("a context variable is left changed when the program ends",
                                      "reset it, or use `with`", kind="state.context")
@@ -393,7 +420,8 @@ class Outputs:
             shared = lookup.mro_lookup(type(owner), name)
             if isinstance(shared, functools.cached_property) and self.left_values.known(value) is not UNKNOWN:
                 if not self._begin_choice(owner, name, initial, value) and callbacks.writes(shared.func.__code__):
-                    raise CaptureRefusal(f"the cached property {name}, whose function writes to objects", "compute it in __init__", kind="state.type")
+                    raise CaptureRefusal(f"the cached property {name}, whose function writes to objects",
+                                         "compute it in __init__", kind="state.type")
                 return  # a choice between absent and there, or the same in every call
             initial = shared if type(shared) in (bool, int, float) else initial
         if type(initial) in (bool, int, float) or isinstance(initial, torch.Tensor) and type(initial) is not type(None):
@@ -406,12 +434,14 @@ class Outputs:
             return
         if self._begin_choice(owner, name, initial, value):
             return
-        if list_states.declare(self, owner, list(owner)) if name == "*" and type(owner) is list else list_states.declare(self, initial, value):
+        if (list_states.declare(self, owner, list(owner)) if name == "*" and type(owner) is list
+                else list_states.declare(self, initial, value)):
             return
         held = "absent at first" if initial is ABSENT else f"a {type(initial).__name__}"
         raise CaptureRefusal(
             f"the attribute {type(owner).__name__}.{name} ({held}) is read and changed by the model: "
-            "a state between calls that is neither a number nor a tensor", "keep one tensor, and torch.cat what is new to it" if name == "*" and isinstance(
+            "a state between calls that is neither a number nor a tensor",
+            "keep one tensor, and torch.cat what is new to it" if name == "*" and isinstance(
                 owner, list) else "pass it in and return it, or keep a tensor", kind="state.type")
 
     def _begin_choice(self, owner: Any, name: Any, initial: Any, value: Any) -> bool:
@@ -454,11 +484,13 @@ class Outputs:
         known = self.left_values.alternative(current)
         self._widen_slot(name, values, known)
         self._widen_numbers(name, values, known)
-        if (known is UNKNOWN or len(values) == _MOST_CHOICES) and list_states.declare(self, self.m.assumptions.first.get((id(owner), key)), current):
+        if ((known is UNKNOWN or len(values) == _MOST_CHOICES)
+                and list_states.declare(self, self.m.assumptions.first.get((id(owner), key)), current)):
             self._begin_anew()
         if known is UNKNOWN or len(values) == _MOST_CHOICES:
-            raise CaptureRefusal(f"the attribute {name} is read and changed by the model: a state between calls that is neither "
-                                 "a number nor a tensor", "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
+            raise CaptureRefusal(f"the attribute {name} is read and changed by the model: "
+                                 "a state between calls that is neither a number nor a tensor",
+                                 "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
         values.append(known)
         raise Restart(f"{name} has one more value")
 
@@ -469,14 +501,16 @@ class Outputs:
             return
         if not isinstance(value, tuple):
             if id(value) in held or id(value) in end.containers:
-                raise CaptureRefusal(f"the {type(value).__name__} in the attribute {name} is left in two places, or returned: later calls "
-                                     "change what both hold", "return or keep a copy of it", kind="state.alias")
+                raise CaptureRefusal(f"the {type(value).__name__} in the attribute {name} is left in two places, "
+                                     "or returned: later calls change what both hold",
+                                     "return or keep a copy of it", kind="state.alias")
             held.add(id(value))
         for part in found[1]:
             self._refuse_shared(end, name, part, held)
 
     def _widen_slot(self, name: str, values: list, new: Any) -> None:
-        """A tensor that differs from an earlier alternative in extents: one slot for both (a cache that grows with every call)."""
+        """A tensor that differs from an earlier alternative in extents:
+        one slot for both (a cache that grows with every call)."""
         if not isinstance(new, (Slot, Compound)):
             return
         for k, value in enumerate(values):
@@ -495,7 +529,8 @@ class Outputs:
         known = [k for k, value in enumerate(values) if type(value).__name__ == kind]
         if kind not in ("int", "float", "bool") or not known or len(known) < 2 and not isinstance(new, Number):
             return
-        values[:] = [Number(kind) if k == 0 and k in known else value for k, value in enumerate(values) if k == 0 or k not in known]
+        values[:] = [Number(kind) if k == 0 and k in known else value
+                     for k, value in enumerate(values) if k == 0 or k not in known]
         if not isinstance(values[0], Number):
             values.append(Number(kind))
         self.m.assumptions.combinations = []
@@ -504,7 +539,8 @@ class Outputs:
     def _open_axes(self, key: tuple, name: str, initial: TensorType, value: Any) -> None:
         """Begins anew with a tensor attribute whose extents may change from call to call."""
         axes = self.m.assumptions.open_axes.get(key, frozenset())
-        if value.dtype != initial.dtype or value.dim() != len(initial.shape) or all(type(d) is int for d in value.shape):
+        if (value.dtype != initial.dtype or value.dim() != len(initial.shape)
+                or all(type(d) is int for d in value.shape)):
             return
         more = frozenset(k for k, (a, b) in enumerate(zip(initial.shape, value.shape)) if type(b) is not int or a != b)
         if more - axes:
@@ -545,8 +581,10 @@ class Outputs:
         seen: list[tuple] = []
         numbers: list[int] = []
         for end in self.ends:
-            key = (end.template, types_of_keys(end.template), tuple(kind_of_type(v.type) for v in end.values), self.held_tensors.exact_origins(end), frozenset(end.lists),
-                   end.appearing if self.orders_differ else (), tuple(end.themselves.get(v.id) for v in end.values if v.id in end.left))
+            key = (end.template, types_of_keys(end.template), tuple(kind_of_type(v.type) for v in end.values),
+                   self.held_tensors.exact_origins(end), frozenset(end.lists),
+                   end.appearing if self.orders_differ else (),
+                   tuple(end.themselves.get(v.id) for v in end.values if v.id in end.left))
             if key not in seen:
                 seen.append(key)
                 self.variants.append(end.template)
@@ -555,7 +593,8 @@ class Outputs:
         self.slots_of: list[list[int]] = [[] for _ in self.variants]
         for end, number in zip(self.ends, numbers):
             self.slots_of[number] = plan.place(end.values, self.slots_of[number])
-        self.themselves = [_common([[end.themselves.get(v.id) for v in end.values] for end, n in zip(self.ends, numbers) if n == number])
+        self.themselves = [_common([[end.themselves.get(v.id) for v in end.values]
+                                    for end, n in zip(self.ends, numbers) if n == number])
                            for number in range(len(self.variants))]
         if any(end.left - end.themselves.keys() for end in self.ends):
             raise _second_name()
@@ -572,14 +611,21 @@ class Outputs:
             values += [self._root_value(end, root) for root in replaced]
             values += end.state_values
             end.state.block.exit = Return(values)
-        self.held = [sorted(set.intersection(*(set(end.held.items()) for end, n in zip(self.ends, numbers) if n == number)))
-                     for number in range(len(self.variants))]
-        self.origins = [sorted(set.intersection(*(set(end.origins.items()) for end, n in zip(self.ends, numbers) if n == number)))
-                        for number in range(len(self.variants))]
-        self.orders = [next(end.appearing for end, n in zip(self.ends, numbers) if n == number) for number in range(len(self.variants)) if self.orders_differ]
-        self.lists = [next(end.lists for end, n in zip(self.ends, numbers) if n == number) for number in range(len(self.variants))]
-        m.graph.output_names = (["variant"] if len(self.variants) > 1 else []) + self._names(numbers, len(plan.types)) + [
-            f"{root.name}_after" for root in self.written_inputs] + [f"{root.name}_before" for root in replaced]
+        self.held = [
+            sorted(set.intersection(*(set(end.held.items()) for end, n in zip(self.ends, numbers) if n == number)))
+            for number in range(len(self.variants))
+        ]
+        self.origins = [
+            sorted(set.intersection(*(set(end.origins.items()) for end, n in zip(self.ends, numbers) if n == number)))
+            for number in range(len(self.variants))
+        ]
+        self.orders = [next(end.appearing for end, n in zip(self.ends, numbers) if n == number)
+                       for number in range(len(self.variants)) if self.orders_differ]
+        self.lists = [next(end.lists for end, n in zip(self.ends, numbers) if n == number)
+                      for number in range(len(self.variants))]
+        m.graph.output_names = [
+            *(["variant"] if len(self.variants) > 1 else []), *self._names(numbers, len(plan.types)),
+            *(f"{root.name}_after" for root in self.written_inputs), *(f"{root.name}_before" for root in replaced)]
         m.graph.output_states = state_names
 
     def _names(self, numbers: list[int], count: int) -> list[str]:
@@ -641,7 +687,8 @@ class Outputs:
             if isinstance(current, torch.Tensor) and id(current) in arguments:
                 end.held[len(values)] = arguments[id(current)]
             if kind == "slot":
-                values.append(m.scalars.value(current, initial.type.kind) if isinstance(initial.type, ScalarType) else self._value(current))
+                values.append(m.scalars.value(current, initial.type.kind) if isinstance(initial.type, ScalarType)
+                              else self._value(current))
                 continue
             if isinstance(current, RtScalar) and current.kind == initial.type.kind if isinstance(
                     initial.type, ScalarType) else isinstance(current, torch.Tensor):
@@ -708,7 +755,8 @@ def _containers_in(values: list) -> list:
         if id(x) in found or not (isinstance(x, (list, dict, tuple)) or plain_object(x)):
             continue
         found[id(x)] = x
-        work += dict.values(x) if isinstance(x, dict) else tuple(x) if isinstance(x, (list, tuple)) else vars(x).values()
+        work += (dict.values(x) if isinstance(x, dict)
+                 else tuple(x) if isinstance(x, (list, tuple)) else vars(x).values())
     return [x for x in found.values() if isinstance(x, (list, dict))]
 
 
@@ -726,15 +774,18 @@ def _containers(value: Any) -> list:
 
 
 def _replaced_and_written(label: str) -> CaptureRefusal:
-    return CaptureRefusal(f"the contents of the attribute {label} are replaced in some calls and changed in place in others",
+    return CaptureRefusal(f"the contents of the attribute {label} are replaced in some calls and "
+                          "changed in place in others",
                           "begin with None, or always replace them", kind="state.type")
 
 
 def _second_name() -> CaptureRefusal:
-    return CaptureRefusal("a buffer that is written in place, or a view of it, is left in an attribute: later calls change what the "
-                          "attribute holds", "assign a clone() of it", kind="state.alias")
+    return CaptureRefusal("a buffer that is written in place, or a view of it, is left in an attribute: "
+                          "later calls change what the attribute holds", "assign a clone() of it", kind="state.alias")
 
 
 def _common(ends: list[list]) -> list[tuple]:
-    """(place, "input" or "state", its number) of results that are the same argument or buffer at all ends of one structure."""
-    return [(place, *column[0]) for place, column in enumerate(zip(*ends)) if column[0] is not None and len(set(column)) == 1]
+    """(place, "input" or "state", its number) of results that are the same argument or buffer at all ends of one
+    structure."""
+    return [(place, *column[0]) for place, column in enumerate(zip(*ends))
+            if column[0] is not None and len(set(column)) == 1]

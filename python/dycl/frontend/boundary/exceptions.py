@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions that the captured program raises: their message as a format, and the values known only at run time in it."""
+"""Exceptions that the captured program raises: their message as a format,
+and the values known only at run time in it."""
 
 from __future__ import annotations
 
@@ -33,8 +34,10 @@ def message_of(error: BaseException) -> tuple[str, list]:
     if len(args) == 1 and isinstance(args[0], (RtText, RtScalar)):
         quoted = isinstance(error, KeyError) and isinstance(args[0], RtText)
         return RtText.join(["'", args[0], "'"] if quoted else ["", args[0]]).template()
-    if all(isinstance(a, (RtText, RtScalar, *PLAIN)) for a in args) and any(isinstance(a, (RtText, RtScalar)) for a in args):
-        pieces = [p for a in args for p in (", ", *(("'", a, "'") if isinstance(a, RtText) else (a,) if isinstance(a, RtScalar) else (repr(a),)))]
+    if (all(isinstance(a, (RtText, RtScalar, *PLAIN)) for a in args)
+            and any(isinstance(a, (RtText, RtScalar)) for a in args)):
+        pieces = [p for a in args for p in (", ", *(("'", a, "'") if isinstance(a, RtText)
+                                                    else (a,) if isinstance(a, RtScalar) else (repr(a),)))]
         return RtText.join(["(", *pieces[1:], ")"]).template()
     if any(not isinstance(a, PLAIN) and _unknown(a) for a in args):
         return "a message with values known only at run time", []
@@ -42,7 +45,8 @@ def message_of(error: BaseException) -> tuple[str, list]:
 
 
 def _unknown(x: Any) -> bool:
-    return isinstance(x, (RtScalar, RtText)) or hasattr(x, "_dycl") or isinstance(x, (list, tuple)) and any(map(_unknown, x))
+    return (isinstance(x, (RtScalar, RtText)) or hasattr(x, "_dycl")
+            or isinstance(x, (list, tuple)) and any(map(_unknown, x)))
 
 
 def _arguments(error: BaseException) -> tuple | None:
@@ -61,7 +65,8 @@ def _arguments(error: BaseException) -> tuple | None:
 
 
 def _attributes(error: BaseException, text: str, values: list) -> dict[str, list]:
-    """Those that can be told again: values known while compiling, run-time values that are arguments or stand in the text."""
+    """Those that can be told again: values known while compiling,
+    run-time values that are arguments or stand in the text."""
     found, places = {}, PLACE.findall(text.replace("{{", "").replace("}}", ""))
     for k, v in getattr(error, "__dict__", {}).items():
         same = [i for i, a in enumerate(error.args) if a is v and isinstance(a, (RtScalar, RtText))]

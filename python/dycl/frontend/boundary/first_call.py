@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model does once, in its first call: libraries fill caches of their own, and models install hooks on their modules.
+"""What a model does once, in its first call: libraries fill caches of their own,
+and models install hooks on their modules.
 
 Such writes look like states between calls. `warm` runs a copy of the model, which fills what libraries keep in globals.
-`install_hooks` goes further where all that the first call leaves behind is hooks (functions that hold nothing which could
-depend on the input) and flags that say so, and the second call gives what the first gave: then the model itself is called
-once, and captured as it is from its second call on. Whatever else a first call changes remains a state, or is refused.
+`install_hooks` goes further where all that the first call leaves behind is hooks (functions that hold nothing which
+could depend on the input) and flags that say so, and the second call gives what the first gave: then the model itself
+is called once, and captured as it is from its second call on.
+Whatever else a first call changes remains a state, or is refused.
 """
 
 from __future__ import annotations
@@ -105,7 +107,8 @@ def _kept(value: Any, depth: int = 4) -> Any:
         return [_kept(v, depth - 1) for v in value]
     if isinstance(value, set):
         return set(value)
-    if hasattr(value, "__dict__") and depth and not isinstance(value, (nn.Module, type, types.FunctionType, types.MethodType)):
+    if (hasattr(value, "__dict__") and depth
+            and not isinstance(value, (nn.Module, type, types.FunctionType, types.MethodType))):
         return (value, {k: _kept(v, depth - 1) for k, v in vars(value).items()})
     return value
 
@@ -120,15 +123,18 @@ def _changes(before: list, after: list) -> list[tuple[str, Any, Any]]:
 def _only_hooks(before: list, after: list) -> bool:
     changes = _changes(before, after)
     return any(name in _HOOKS for name, _, _ in changes) and all(
-        _added_hooks(old, new) if name in _HOOKS else new is True and old in (None, False) for name, old, new in changes)
+        _added_hooks(old, new) if name in _HOOKS else new is True and old in (None, False)
+        for name, old, new in changes)
 
 
 def _added_hooks(old: Any, new: Any) -> bool:
     return all(key in new and same(old[key], new[key]) for key in old) and all(
-        value is True or isinstance(value, types.FunctionType) and _closed(value) for key, value in new.items() if key not in old)
+        value is True or isinstance(value, types.FunctionType) and _closed(value)
+        for key, value in new.items() if key not in old)
 
 
 def _closed(fn: types.FunctionType, depth: int = 3) -> bool:
     """Nothing that the function holds can change or come from an input."""
     held = closed_over(fn) + list(fn.__defaults__ or ()) + list((fn.__kwdefaults__ or {}).values())
-    return all(isinstance(x, _PLAIN) or isinstance(x, types.FunctionType) and depth > 0 and _closed(x, depth - 1) for x in held)
+    return all(isinstance(x, _PLAIN) or isinstance(x, types.FunctionType) and depth > 0 and _closed(x, depth - 1)
+               for x in held)

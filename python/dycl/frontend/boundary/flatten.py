@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results as templates and leaves: a walk over what a program gives back.
 
-Templates are nested immutable tuples, equal for equal structures; calling/templates.py makes the object again from computed leaves.
+Templates are nested immutable tuples, equal for equal structures;
+calling/templates.py makes the object again from computed leaves.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ class Flattener:
         cls = type(obj)
         if isinstance(obj, tuple):
             cls = torch.Size if issubclass(cls, RtSize) else cls  # its extents are numbers in a run
-            return ("tuple", cls, tuple(self.flatten(x, f"{path}[{k}]") for k, x in enumerate(tuple.__iter__(obj))), *self._extra(obj, path))
+            return ("tuple", cls, tuple(self.flatten(x, f"{path}[{k}]") for k, x in enumerate(tuple.__iter__(obj))),
+                    *self._extra(obj, path))
         if isinstance(obj, (list, collections.deque)):
             own = list if isinstance(obj, list) else collections.deque
             items = tuple(self.flatten(x, f"{path}[{k}]") for k, x in enumerate(own.__iter__(obj)))
@@ -108,7 +110,8 @@ class Flattener:
         if _is_below(cls, _PACKAGE) or isinstance(obj, torch.nn.Module):
             self.refuse(obj, path)
         if isinstance(obj, BaseException):
-            names = (("args", self.flatten(obj.args, f"{path}.args")), *((k, self.flatten(v, f"{path}.{k}")) for k, v in vars(obj).items()))
+            names = (("args", self.flatten(obj.args, f"{path}.args")),
+                     *((k, self.flatten(v, f"{path}.{k}")) for k, v in vars(obj).items()))
             return ("exception", cls, names)
         if all_in_attributes(cls):
             names = [*(n for n in slot_names(cls) if hasattr(obj, n)), *getattr(obj, "__dict__", ())]
@@ -121,12 +124,16 @@ class Flattener:
     def _extra(self, obj: Any, path: str) -> tuple:
         """The attributes of an instance of a subclass of a container, if there are any."""
         own = getattr(obj, "__dict__", None)
-        return (tuple((k, self.flatten(v, f"{path}.{k}")) for k, v in own.items()),) if isinstance(own, dict) and own else ()
+        if not isinstance(own, dict) or not own:
+            return ()
+        return (tuple((k, self.flatten(v, f"{path}.{k}")) for k, v in own.items()),)
 
     def _code(self, obj: Any, path: str) -> tuple:
         """A function, method, view or the like: given back as it is, so nothing that a run computes may be in it."""
-        kept = isinstance(obj, types.MethodType) and isinstance(obj.__self__, torch.nn.Module) and not path.startswith("result")
-        if not kept and self._holds(obj, 0):  # what the program does to a module that keeps one of its methods is written to it
+        kept = (isinstance(obj, types.MethodType) and isinstance(obj.__self__, torch.nn.Module)
+                and not path.startswith("result"))
+        # what the program does to a module that keeps one of its methods is written to it
+        if not kept and self._holds(obj, 0):
             self.refuse(obj, path)
         return self.static_object(obj, path)
 

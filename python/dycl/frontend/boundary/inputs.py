@@ -26,8 +26,8 @@ from ..recording import parameters
 from ..state.heap import Overlay
 from . import list_states
 
-_STATIC = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device, torch.Size, type(Ellipsis), range,
-           slice)
+_STATIC = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device,
+           torch.Size, type(Ellipsis), range, slice)
 
 
 class Inputs:
@@ -66,11 +66,13 @@ class Inputs:
             if hasattr(x, "__dict__"):
                 made.__dict__.update((name, self._enter(value, f"{path}.{name}")) for name, value in vars(x).items())
             return made
-        if isinstance(x, (torch.nn.Module, type, enum.Enum, types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
+        if isinstance(x, (torch.nn.Module, type, enum.Enum, types.FunctionType, types.MethodType,
+                          types.BuiltinFunctionType)):
             self.statics.append((path, x))
             return x
         if isinstance(x, collections.abc.Iterator) and not all_in_attributes(type(x)):
-            raise CaptureRefusal(f"{path} is an iterator ({type(x).__name__}): compiling would use it up", "pass a list", kind="argument")
+            raise CaptureRefusal(f"{path} is an iterator ({type(x).__name__}): compiling would use it up",
+                                 "pass a list", kind="argument")
         try:
             made = copy.copy(x)
         except Exception:  # it is what it is
@@ -79,7 +81,8 @@ class Inputs:
         self._seen[id(x)] = made
         self.objects[id(made)] = (made, path)
         if isinstance(x, list):
-            list.__setitem__(made, slice(None), [self._enter(y, f"{path}[{k}]") for k, y in enumerate(list.__iter__(x))])
+            list.__setitem__(made, slice(None),
+                             [self._enter(y, f"{path}[{k}]") for k, y in enumerate(list.__iter__(x))])
             self._attributes(made, path)
         elif isinstance(x, collections.deque):
             items = [self._enter(y, f"{path}[{k}]") for k, y in enumerate(collections.deque.__iter__(x))]
@@ -113,7 +116,8 @@ class Inputs:
         if known is not None:  # one input, and a call must pass one tensor in both places
             return known
         if x.is_complex():
-            raise CaptureRefusal(f"the argument {path} is a tensor of complex numbers", "pass torch.view_as_real of it", kind="dtype.complex")
+            raise CaptureRefusal(f"the argument {path} is a tensor of complex numbers",
+                                 "pass torch.view_as_real of it", kind="dtype.complex")
         dynamic = self._dynamic(path)
         handle, value = self.m.recorder.input_tensor(x, _clean(path), dynamic, self.m.options.ranges)
         parameters.note_argument(handle, x)
@@ -142,9 +146,11 @@ class Inputs:
         """What earlier attempts found to be read and written: a runtime value from the start."""
         m = self.m
         self.states: list[tuple[str, str, Any, Any]] = []  # (name, kind, owner, key)
-        self.state_roots: dict[int, Any] = {}  # number of a state -> the storage of the tensor that an attribute holds at first
+        # number of a state -> the storage of the tensor that an attribute holds at first
+        self.state_roots: dict[int, Any] = {}
         choices: list = []  # (number, owner, key, values)
-        self.lists: dict[tuple, tuple] = {}  # (id of the owner, key) -> (the list as the program finds it, its state, the owner)
+        # (id of the owner, key) -> (the list as the program finds it, its state, the owner)
+        self.lists: dict[tuple, tuple] = {}
         self.choices: dict[str, list] = {}  # name -> the values that a choice stands for
         for (kind, _, key), (name, owner, example) in m.assumptions.states.items():
             if kind == "tensor":
@@ -158,7 +164,8 @@ class Inputs:
                 self.choices[name] = example
                 self.states.append((name, "choice", owner, key))
                 m.graph.states.append((name, value))
-                choices.append((m.scalars.wrap(value), owner, key, [self._slot(name, k, x, owner, key) for k, x in enumerate(example)]))
+                choices.append((m.scalars.wrap(value), owner, key,
+                                [self._slot(name, k, x, owner, key) for k, x in enumerate(example)]))
                 continue
             elif isinstance(example, torch.Tensor):
                 axes = m.assumptions.open_axes.get(("attribute", id(owner), key), frozenset())
@@ -177,11 +184,13 @@ class Inputs:
         if choices:
             combinations = m.assumptions.combinations = m.assumptions.combinations or [(0,) * len(choices)]
             complete = len(combinations) == math.prod(len(values) for *_, values in choices)
-            self.callable, self.args, self.kwargs, self.given = polyfills.call_with_choices, (
-                self.callable, self.args, self.kwargs, choices, list(combinations), complete), {}, (self.args, self.kwargs)
+            self.given = (self.args, self.kwargs)
+            self.args = (self.callable, self.args, self.kwargs, choices, list(combinations), complete)
+            self.callable, self.kwargs = polyfills.call_with_choices, {}
 
     def _slot(self, name: str, number: int, x: Any, owner: Any, key: Any) -> Any:
-        """What the attribute is if it holds alternative `number`: a known value, or the tensors and numbers of states."""
+        """What the attribute is if it holds alternative `number`: a known value,
+        or the tensors and numbers of states."""
         m, made = self.m, []
         for place, leaf in enumerate(open_leaves(x)):
             label = f"{name}_value{number}_{place}" if isinstance(x, Compound) else f"{name}_value{number}"

@@ -39,16 +39,19 @@ def interface_of(captured: Any) -> Interface:
     result.apart = [[number[id(x)] for x in pair] for pair in machine.told_apart if all(id(x) in number for x in pair)]
     if machine.gradients_asked:
         result.gradients = [bool(x.requires_grad) for x in inputs.examples]
-    result.parameters = [[k, isinstance(x, torch.nn.Parameter)] for k, (handle, x) in enumerate(zip(inputs.handles, inputs.examples)) if was_asked(handle)]
+    result.parameters = [[k, isinstance(x, torch.nn.Parameter)]
+                         for k, (handle, x) in enumerate(zip(inputs.handles, inputs.examples)) if was_asked(handle)]
     result.sharing = sharing(entering.containers)
     result.extra_keywords = extra_keywords(inputs.model, list(inputs.given[1]))
     result.interchangeable = by_place_or_name(inputs.model)
     if written or outputs.kept_inputs or result.at_risk:
-        result.constants = {memory_of(root.real) for root in machine.recorder.roots if root.kind == "constant" and not root.real.is_meta}
+        result.constants = {memory_of(root.real)
+                            for root in machine.recorder.roots if root.kind == "constant" and not root.real.is_meta}
     result.kept_inputs = {name: order[id(root.handle)] for name, root in outputs.kept_inputs.items()}
     result.containers = {key: path for key, (_, path) in inputs.objects.items()}
     result._kept = inputs.objects  # keeps those ids alive
-    result.choices = {(id(owner), key): inputs.choices[name] for name, kind, owner, key in inputs.states if kind == "choice"}
+    result.choices = {(id(owner), key): inputs.choices[name]
+                      for name, kind, owner, key in inputs.states if kind == "choice"}
     result.combinations = list(inputs.m.assumptions.combinations or ())
     result.recognise()
     for name, kind, owner, key in inputs.states:

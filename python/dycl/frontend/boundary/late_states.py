@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributes that calls write, and that only a path reads which an earlier call opens.
 
-`if self.k is None: self.k, self.v = ..., ...` reads k alone, so k becomes a state first. The path on which k is a tensor then meets the v of
-the example, None, and may be refused for it. `declare` makes v a state, too, and capture begins anew.
+`if self.k is None: self.k, self.v = ..., ...` reads k alone, so k becomes a state first. The path on which k is a
+tensor then meets the v of the example, None, and may be refused for it.
+`declare` makes v a state, too, and capture begins anew.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ def declare(machine: Any) -> None:
     """Called where capture refuses a path."""
     assumptions = machine.assumptions
     for (owner_id, name), (owner, initial, value) in assumptions.unread.items():
-        if (owner_id, name) not in machine.loaded or any((kind, owner_id, name) in assumptions.states for kind in ("attribute", "choice")):
+        if ((owner_id, name) not in machine.loaded
+                or any((kind, owner_id, name) in assumptions.states for kind in ("attribute", "choice"))):
             continue
         label = places.unique_label(owner, name, assumptions.states)
         if _is_plain(initial):

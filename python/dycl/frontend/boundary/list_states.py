@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists that attributes hold from call to call and whose length changes: histories, windows, what is to be done.
 
-Such a list is a list of run-time length (semantics/list_kinds.py) when a call begins, with a state for each leaf of its elements. The calls may change it in place or
-replace it. The program knows the list by one name alone: that it has a second name is refused.
+Such a list is a list of run-time length (semantics/list_kinds.py) when a call begins, with a state for each leaf of its
+elements. The calls may change it in place or replace it. The program knows the list by one name alone:
+that it has a second name is refused.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class ListGuard:
         self.label = label
 
     def __call__(self) -> None:
-        raise CaptureRefusal(f"a tensor that is in the list {self.label}, which an attribute holds from call to call, is written in place or held by another state",
+        raise CaptureRefusal(f"a tensor that is in the list {self.label}, which an attribute holds from call to call, "
+                             "is written in place or held by another state",
                              "put a clone() of it into the list", kind="state.alias")
 
 
@@ -41,13 +43,15 @@ class ListGuard:
 
 
 def declare(outputs: Any, first: Any, *samples: Any) -> bool:
-    """Begins anew with a list of the model as a state, if the elements that it has at first and in the samples are of one kind and it is in one place."""
+    """Begins anew with a list of the model as a state, if the elements that it has at first and in the samples are of
+    one kind and it is in one place."""
     m = outputs.m
     if type(first) is not list or m.is_born(first):
         return False
     kind: tuple | None = kind_of_items(m, m.heap.pristine.get(id(first), tuple(first)))
     for sample in samples:
-        kind = join(kind, sample.kind if isinstance(sample, RtList) else kind_of_items(m, sample) if type(sample) is list else None)
+        kind = join(kind, sample.kind if isinstance(sample, RtList)
+                    else kind_of_items(m, sample) if type(sample) is list else None)
     found = _homes(m.heap, outputs.inputs.model, first) if kind not in (None, EMPTY) and _is_storable(kind) else []
     if len(found) != 1:
         return False
@@ -135,12 +139,13 @@ def left(outputs: Any, end: Any, owner: Any, key: Any, place: int) -> Value:
 def _check(outputs: Any, end: Any, made: RtList, state: ListState, current: Any, label: str) -> None:
     m = outputs.m
     if not (isinstance(current, RtList) and not current.frozen or type(current) is list and current is not state.first):
-        raise CaptureRefusal(f"the attribute {label} is a list in some calls and something else in others", "keep a list, an empty one for none",
-                             kind="state.type")
+        raise CaptureRefusal(f"the attribute {label} is a list in some calls and something else in others",
+                             "keep a list, an empty one for none", kind="state.type")
     kind = current.kind if isinstance(current, RtList) else kind_of_items(m, current)
     wider = join(state.kind, kind)
     if wider is None or not _is_storable(wider) or not is_stored_as(kind, wider):
-        raise CaptureRefusal(f"the list {label}, which an attribute holds from call to call, has elements of different kinds",
+        raise CaptureRefusal(f"the list {label}, which an attribute holds from call to call, "
+                             "has elements of different kinds",
                              "keep them in lists of their own", kind="state.type")
     if wider != state.kind:
         state.kind, state.element = wider, row_template(m, wider)
@@ -152,8 +157,10 @@ def _refuse_second_names(outputs: Any, end: Any, state: ListState, current: Any,
     m, first = outputs.m, id(state.first)
     known = first in m.heap.objects or first in end.containers or any(owner == first for owner, _ in m.loaded)
     others = [places.read(owner, key) for (_, key), (_, _, owner) in outputs.inputs.lists.items()]
-    if known or id(current) in end.containers or sum(x is current for x in others) > 1 or any(x is current for x in end.others):
-        raise CaptureRefusal(f"the list {label}, which an attribute holds from call to call, is returned or has a second name: later calls change what both hold",
+    if (known or id(current) in end.containers or sum(x is current for x in others) > 1
+            or any(x is current for x in end.others)):
+        raise CaptureRefusal(f"the list {label}, which an attribute holds from call to call, "
+                             "is returned or has a second name: later calls change what both hold",
                              "return or keep a copy of it: list(...)", kind="state.alias")
     held = current.cells if isinstance(current, RtList) else {cell for x in current for cell in cells_of(m, x)}
     cells = {id(cell) for cell in held}

@@ -15,8 +15,8 @@ import torch
 
 from ...objects import closed_over
 
-_LEAVES = (type(None), bool, int, float, complex, str, bytes, torch.Tensor, torch.dtype, torch.device, type, types.ModuleType,
-           types.BuiltinFunctionType, types.CodeType)
+_LEAVES = (type(None), bool, int, float, complex, str, bytes, torch.Tensor, torch.dtype,
+           torch.device, type, types.ModuleType, types.BuiltinFunctionType, types.CodeType)
 
 
 def owned(roots: Iterable[Any]) -> set[int]:

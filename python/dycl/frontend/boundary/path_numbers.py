@@ -85,7 +85,8 @@ def _map(template: tuple, change: Callable[[tuple], tuple]) -> tuple:
     if kind == "argument":
         return (kind, template[1], _map(template[2], change))
     if kind == "set":  # its elements' order says nothing: what is known stays
-        return (kind, template[1], tuple(_map(t, lambda x: x if x[0] == "static" else change(x)) for t in template[2]), *_rest(template, change))
+        return (kind, template[1], tuple(_map(t, lambda x: x if x[0] == "static" else change(x)) for t in template[2]),
+                *_rest(template, change))
     if kind in ("tuple", "list", "table", "text"):
         return (kind, template[1], tuple(_map(t, change) for t in template[2]), *_rest(template, change))
     if kind == "dict":
@@ -96,5 +97,6 @@ def _map(template: tuple, change: Callable[[tuple], tuple]) -> tuple:
 
 
 def _rest(template: tuple, change: Callable[[tuple], tuple]) -> tuple:
-    """Attributes of an instance of a subclass, and what the container was made with (a length, a factory): that stays."""
+    """Attributes of an instance of a subclass, and what the container was made with (a length, a factory):
+    that stays."""
     return (*(tuple((k, _map(t, change)) for k, t in part) for part in template[3:4]), *template[4:])

@@ -13,13 +13,15 @@ from ..state.numpy_memory import leaves
 
 def refuse_shared(m, roots: list) -> None:
     """Tensors from outside that the program writes must not share their memory with arrays that it looks at."""
-    spans = [(r.real.untyped_storage().data_ptr(), r.real.untyped_storage().nbytes(), r) for r in roots if not r.real.is_meta]
+    spans = [(r.real.untyped_storage().data_ptr(), r.real.untyped_storage().nbytes(), r)
+             for r in roots if not r.real.is_meta]
     for array in _seen(m) if spans else ():
         start, end = np.lib.array_utils.byte_bounds(array)
         found = next((r for first, size, r in spans if first < end and start < first + size), None)
         if found is not None:
             raise CaptureRefusal("a numpy array that shares its memory with a tensor which the model writes is read",
-                                 "use the tensor alone", span=m.heap.written_at.get(id(found.cell)), kind="inplace.shared")
+                                 "use the tensor alone", span=m.heap.written_at.get(id(found.cell)),
+                                 kind="inplace.shared")
 
 
 def _seen(m) -> Iterator[np.ndarray]:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors that attributes hold from call to call and that some call writes in place.
 
-A state is a value: what one call leaves is what the next begins with. A tensor that is written in place is more than that, since
-whoever holds it sees the write. So such a tensor must be in one place alone when a call ends: in no second attribute, no argument, no tensor of
-the model. A result may be that tensor itself: then the interface must give it back as itself and write into it in later calls
-(`origins`: which state's tensor an attribute holds at the end), and paths on which it is another one stay apart.
+A state is a value: what one call leaves is what the next begins with. A tensor that is written in place is more than
+that, since whoever holds it sees the write. So such a tensor must be in one place alone when a call ends: in no second
+attribute, no argument, no tensor of the model. A result may be that tensor itself: then the interface must give it back
+as itself and write into it in later calls (`origins`: which state's tensor an attribute holds at the end), and paths on
+which it is another one stay apart.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from ..values.list import RtList
 
 
 class HeldTensors:
-    """Looks at all ends of a program together; `ends` have their states' tensors (`tensors`) and other leaves (`others`)."""
+    """Looks at all ends of a program together; `ends` have their states' tensors (`tensors`)
+    and other leaves (`others`)."""
 
     def __init__(self, machine, inputs, ends: list):
         self.m, self.inputs, self.ends = machine, inputs, ends
@@ -28,11 +30,13 @@ class HeldTensors:
         self.number_of = {id(root.cell): k for k, root in self.roots.items()}
         written = {k for k, root in self.roots.items() if any(id(root) in end.roots for end in ends)}
         self.at_risk, self.exact = self._closure(written, backward_only=True), set()
-        self.replaced: set[int] = set()  # states whose first tensor is written and then replaced, so that it is a result of its own
+        # states whose first tensor is written and then replaced, so that it is a result of its own
+        self.replaced: set[int] = set()
         if not self.at_risk:
             return
         shared = self._shared_at_first()
-        exposed = {k for end in ends for k, tensor in self._risky(end) for leaf in tensors_in(end.others) if self._meet(leaf, tensor)}
+        exposed = {k for end in ends for k, tensor in self._risky(end)
+                   for leaf in tensors_in(end.others) if self._meet(leaf, tensor)}
         self.exact = self._closure(shared | exposed)
         for end in ends:
             machine.activate(end.state)
@@ -52,7 +56,8 @@ class HeldTensors:
 
     def _closure(self, found: set, backward_only: bool = False) -> set:
         """With the states whose tensors come into these by later calls, and those that get theirs."""
-        flows = {(self.number_of[cell], k) for end in self.ends for k, t in end.tensors.items() for cell in _cells(t) if cell in self.number_of}
+        flows = {(self.number_of[cell], k) for end in self.ends for k, t in end.tensors.items()
+                 for cell in _cells(t) if cell in self.number_of}
         found, size = set(found), -1
         while len(found) != size:
             size = len(found)
@@ -96,10 +101,13 @@ class HeldTensors:
                 raise self._refusal(k, "a tensor of which a part, or another view, is returned")
         if k in self.exact and not self._is_whole(tensor) and _cells(tensor) & self.number_of.keys():
             _keep_apart(tensor, tensor)
-            raise self._refusal(k, "a part of what an attribute held before, and the whole was returned or has another name")
+            raise self._refusal(
+                k, "a part of what an attribute held before, and the whole was returned or has another name"
+            )
 
     def _check_list_element(self, end: Any, cell: Any) -> None:
-        """What came out of a list of run-time length is in that list, too; what a remembered function gave is remembered."""
+        """What came out of a list of run-time length is in that list, too;
+        what a remembered function gave is remembered."""
         for note in (cell.note, *(part.note for part in getattr(cell.note, "cells", ()))):
             if callable(note) and not getattr(note, "cells", ()):
                 if not isinstance(note, AliasGuard) or any(isinstance(leaf, RtList) for leaf in end.others):
@@ -115,19 +123,22 @@ class HeldTensors:
             if states == {None}:
                 continue
             if len(states) > 1:
-                raise self._refusal(next(k for k in states if k is not None), "a tensor that is returned beside an equal one")
+                raise self._refusal(next(k for k in states if k is not None),
+                                    "a tensor that is returned beside an equal one")
             end.themselves[value] = ("held", states.pop())
             end.left.add(value)
 
     def _note_replaced(self, end: Any) -> None:
         """A tensor that is written and then replaced, while somebody else may have it."""
         kept = {id(self.roots[origin].cell) for origin in end.origins.values()}
-        self.replaced |= {k for k in self.exact & self.roots.keys() if id(self.roots[k]) in end.roots and id(self.roots[k].cell) not in kept}
+        self.replaced |= {k for k in self.exact & self.roots.keys()
+                          if id(self.roots[k]) in end.roots and id(self.roots[k].cell) not in kept}
 
     # ---- at first ------------------------------------------------------------------------------
 
     def _shared_at_first(self) -> set:
-        """States whose first tensor has another name in the model. One that the program knows under that name is refused."""
+        """States whose first tensor has another name in the model.
+        One that the program knows under that name is refused."""
         first: dict[int, int] = {}  # place of the memory -> a state
         for k in sorted(self.roots):
             _, kind, owner, key = self.inputs.states[k]
@@ -159,8 +170,9 @@ class HeldTensors:
 
     def _refusal(self, k: int, what: str) -> CaptureRefusal:
         owner = self.inputs.states[k][2]
-        return CaptureRefusal(f"the attribute {self._name(k)}, whose tensor is written in place and assigned, is left with {what}: later writes "
-                              "would change both", "give the attribute a clone() of its own, or do not write it in place",
+        return CaptureRefusal(f"the attribute {self._name(k)}, whose tensor is written in place and assigned, "
+                              f"is left with {what}: later writes would change both",
+                              "give the attribute a clone() of its own, or do not write it in place",
                               span=self.m.heap.written_at.get(id(owner)) or self.m.left, kind="state.alias")
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ops of a captured graph: torch's by name, and our own, which torch has no op for.
 
-Our own are recurrent layers over padded sequences with lengths: (padded [time, batch, ...], lengths, states, params, has_biases,
-num_layers, bidirectional) -> padded, states...
+Our own are recurrent layers over padded sequences with lengths: (padded [time, batch, ...], lengths, states, params,
+has_biases, num_layers, bidirectional) -> padded, states...
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ PACKED_LAYERS = {"lstm": torch.lstm, "gru": torch.gru, "rnn_tanh": torch.rnn_tan
 
 
 def _define(name: str, layer: Any) -> Any:
-    """(padded [time, batch, ...], lengths, states, params, has_biases, num_layers, bidirectional) -> padded, states..."""
+    """(padded [time, batch, ...], lengths, states, params, has_biases, num_layers, bidirectional)
+    -> padded, states..."""
     results = "(Tensor, Tensor, Tensor)" if name == "lstm" else "(Tensor, Tensor)"
     _LIBRARY.define(f"packed_{name}(Tensor input, Tensor lengths, Tensor[] states, Tensor[] params, bool has_biases, "
                     f"int num_layers, bool bidirectional) -> {results}")
@@ -26,7 +27,8 @@ def _define(name: str, layer: Any) -> Any:
     def real(input, lengths, states, params, has_biases, num_layers, bidirectional):
         packed = rnn.pack_padded_sequence(input, lengths)
         hx = list(states) if name == "lstm" else states[0]
-        data, *last = layer(packed.data, packed.batch_sizes, hx, params, has_biases, num_layers, 0.0, False, bidirectional)
+        data, *last = layer(packed.data, packed.batch_sizes, hx, params, has_biases, num_layers,
+                            0.0, False, bidirectional)
         padded, _ = rnn.pad_packed_sequence(rnn.PackedSequence(data, packed.batch_sizes), total_length=input.shape[0])
         return padded, *last
 

@@ -13,10 +13,12 @@ import torch
 from .program import AtenNode, HostNode, TensorType, Value
 
 ALONG_A_DIM = {"argmax", "argmin", "argsort"}  # their result: positions along a dim
-ALONG_A_DIM_SECOND = {"topk", "sort", "max", "min", "kthvalue", "mode", "median", "nanmedian", "cummax", "cummin"}  # their second
-_REARRANGED = {"select", "view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "alias", "clone", "expand", "slice", "index",
-               "index_select", "gather", "flatten", "permute", "transpose", "t", "contiguous", "detach", "narrow", "flip", "repeat",
-               "unbind", "split", "chunk", "lift_fresh", "lift_fresh_copy"}
+# their second
+ALONG_A_DIM_SECOND = {"topk", "sort", "max", "min", "kthvalue", "mode", "median", "nanmedian", "cummax", "cummin"}
+_REARRANGED = {"select", "view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "alias", "clone",
+               "expand", "slice", "index", "index_select", "gather", "flatten", "permute", "transpose", "t",
+               "contiguous", "detach", "narrow", "flip", "repeat", "unbind", "split", "chunk",
+               "lift_fresh", "lift_fresh_copy"}
 _DEEPEST = 12
 
 
@@ -35,7 +37,8 @@ def element_range(value: Value, producers: dict[Value, Any], depth: int = 0) -> 
     if name == "_to_copy":
         found = element_range(node.args[0], producers, depth + 1)
         return found if found and found[1] <= torch.iinfo(value.type.dtype).max else None
-    if name == "remainder" and len(node.args) == 2 and type(node.args[1]) is int and node.args[1] > 0 and _is_integer(node.args[0]):
+    if (name == "remainder" and len(node.args) == 2 and type(node.args[1]) is int and node.args[1] > 0
+            and _is_integer(node.args[0])):
         return 0, node.args[1] - 1
     if name == "clamp" and _is_integer(node.args[0]):
         low, high = (*node.args[1:], None, None)[:2]

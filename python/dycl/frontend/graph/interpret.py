@@ -63,7 +63,8 @@ def symbols_of(inputs: list[Value], tensors: list) -> dict[str, int]:
     return found
 
 
-def run_block(block: Block, env: dict, symbols: dict[str, int] | None = None, host_functions: dict | None = None) -> dict:
+def run_block(block: Block, env: dict, symbols: dict[str, int] | None = None,
+              host_functions: dict | None = None) -> dict:
     env["symbols"] = symbols or {}
     with torch.no_grad():
         for node in block.nodes:
@@ -105,8 +106,10 @@ def check_type(type: Any, value: Any, node: Any, symbols: dict[str, int]) -> Non
         assert value.__class__.__name__ == type.kind, (node, value)
 
 
-def run_graph(graph: Graph, inputs: list, steps: int = 100_000, decide: Any = None, host_functions: dict | None = None) -> list:
-    """`decide(block, truth)`: the arm to take at a branch, whatever its condition says. `host_functions`: name -> HostFunction."""
+def run_graph(graph: Graph, inputs: list, steps: int = 100_000, decide: Any = None,
+              host_functions: dict | None = None) -> list:
+    """`decide(block, truth)`: the arm to take at a branch, whatever its condition says. `host_functions`:
+    name -> HostFunction."""
     env = dict(zip(graph.inputs + [v for _, v in graph.states], inputs))
     symbols = symbols_of(graph.inputs, inputs)
     block = graph.entry
@@ -116,7 +119,8 @@ def run_graph(graph: Graph, inputs: list, steps: int = 100_000, decide: Any = No
         if isinstance(exit, Return):
             return [look(env, v) for v in exit.values]
         if isinstance(exit, Raise):
-            raise ProgramRaised(exit.type, exit.message.format(*[look(env, v) for v in exit.args]), env.get("kept"), not exit.args)
+            raise ProgramRaised(exit.type, exit.message.format(*[look(env, v) for v in exit.args]),
+                                env.get("kept"), not exit.args)
         edge = _taken(block, exit, env, decide)
         values = [look(env, v) for v in edge.args]
         env.update(zip(edge.target.params, values))
@@ -168,7 +172,9 @@ def _host(node: HostNode, x: list, host_functions: dict) -> Any:
         print(attrs["format"].format(*x), end="")
         return None
     if op == "host_call":
-        results = host_functions[attrs["name"]].for_runtime(*[v.clone() if isinstance(v, torch.Tensor) else v for v in x])
+        results = host_functions[attrs["name"]].for_runtime(
+            *[v.clone() if isinstance(v, torch.Tensor) else v for v in x]
+        )
         return results[0] if len(node.outputs) == 1 and len(results) == 1 else results
     if op == "select":
         return x[1] if x[0] else x[2]

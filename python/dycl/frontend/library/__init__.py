@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that are answered instead of run.
 
-Builtins, containers, math, copy, functools, torch's contexts and checks, numpy and scipy over arrays known only at run time. Each file registers its handlers with
-semantics/registry.py; importing this package registers them all.
+Builtins, containers, math, copy, functools, torch's contexts and checks, numpy and scipy over arrays known only at run
+time. Each file registers its handlers with semantics/registry.py; importing this package registers them all.
 """
 
 from . import (
@@ -19,5 +19,5 @@ from . import (
     wrapped_callables,
 )
 
-__all__ = ["containers", "einx", "host_calls", "introspection", "lru_cache", "methods", "numbers", "numpy", "objects", "torch",
-           "wrapped_callables"]
+__all__ = ["containers", "einx", "host_calls", "introspection", "lru_cache", "methods", "numbers",
+           "numpy", "objects", "torch", "wrapped_callables"]

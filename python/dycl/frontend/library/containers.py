@@ -111,9 +111,12 @@ handles(set)(_from_iterable(set, polyfills.make_set))
 def _deque(m, s, args, kwargs):
     given = {**dict(zip(("iterable", "maxlen"), args)), **kwargs}
     items = iteration.materialise(m, given.get("iterable", ()))
-    if items is None and not isinstance(given["iterable"], RtList) and len(args) < 3 and given.keys() <= {"iterable", "maxlen"}:
+    if (items is None and not isinstance(given["iterable"], RtList) and len(args) < 3
+            and given.keys() <= {"iterable", "maxlen"}):
         return m.call(s, iterator_polyfills.make_deque, (given["iterable"], given.get("maxlen")), {})
-    return m.new(collections.deque(*(items if k == 0 else a for k, a in enumerate(args)), **kwargs)) if items is not None else NotImplemented
+    if items is None:
+        return NotImplemented
+    return m.new(collections.deque(*(items if k == 0 else a for k, a in enumerate(args)), **kwargs))
 
 
 def _dict(cls):
@@ -128,7 +131,8 @@ def _dict(cls):
             return m.call(s, keyed_tables.copy_with, (keys.as_table(m, cls()), source, kwargs), {})
         if hasattr(type(source), "keys"):
             if cls is not dict:
-                raise CaptureRefusal(f"{cls.__name__} of a {type(source).__name__}", "make a dict of it first", kind="builtin")
+                raise CaptureRefusal(f"{cls.__name__} of a {type(source).__name__}",
+                                     "make a dict of it first", kind="builtin")
             return m.call(s, polyfills.make_mapping, (source, kwargs), {})
         items = iteration.materialise(m, source)
         if items is None or cls is dict and (keys.wanted(m) or any(
@@ -201,15 +205,18 @@ def _refuse_table(m, s, args, kwargs):
     raise CaptureRefusal(args[0], "use lists, or sorted(...) of a set", kind="escape.hash")
 
 
-for _fn, _shim in ((enumerate, iterator_polyfills.enumerate_), (map, iterator_polyfills.map_), (filter, iterator_polyfills.filter_),
-                   (zip, iterator_polyfills.zip_), (itertools.chain, iterator_polyfills.chain_), (itertools.takewhile, iterator_polyfills.takewhile_),
+for _fn, _shim in ((enumerate, iterator_polyfills.enumerate_), (map, iterator_polyfills.map_),
+                   (filter, iterator_polyfills.filter_), (zip, iterator_polyfills.zip_),
+                   (itertools.chain, iterator_polyfills.chain_), (itertools.takewhile, iterator_polyfills.takewhile_),
                    (itertools.accumulate, iterator_polyfills.accumulate_), (functools.reduce, polyfills.reduce_),
-                   (itertools.chain.from_iterable, iterator_polyfills.chain_from_iterable), (itertools.groupby, iterator_polyfills.groupby_),
-                   (itertools.dropwhile, iterator_polyfills.dropwhile_), (itertools.filterfalse, iterator_polyfills.filterfalse_),
+                   (itertools.chain.from_iterable, iterator_polyfills.chain_from_iterable),
+                   (itertools.groupby, iterator_polyfills.groupby_),
+                   (itertools.dropwhile, iterator_polyfills.dropwhile_),
+                   (itertools.filterfalse, iterator_polyfills.filterfalse_),
                    (functools.cmp_to_key, polyfills.cmp_to_key), (itertools.starmap, iterator_polyfills.starmap_),
                    (itertools.islice, iterator_polyfills.islice_), (itertools.pairwise, iterator_polyfills.pairwise_),
-                   (itertools.zip_longest, iterator_polyfills.zip_longest_), (itertools.compress, iterator_polyfills.compress_),
-                   (itertools.repeat, iterator_polyfills.repeat_),
+                   (itertools.zip_longest, iterator_polyfills.zip_longest_),
+                   (itertools.compress, iterator_polyfills.compress_), (itertools.repeat, iterator_polyfills.repeat_),
                    *(((itertools.batched, iterator_polyfills.batched_),) if sys.version_info >= (3, 12) else ())):
     handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: m.call(s, _shim, args, kwargs))
 
@@ -265,14 +272,17 @@ def _reversed(m, s, args, kwargs):
 
 
 for _fn, _shim in ((any, polyfills.any_), (all, polyfills.all_)):
-    handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: m.call(s, _shim, tuple(_unordered(m, a, None) for a in args), kwargs))
+    handles(_fn)(
+        lambda m, s, args, kwargs, _shim=_shim: m.call(s, _shim, tuple(_unordered(m, a, None) for a in args), kwargs)
+    )
 
 
 @handles(sum)
 def _sum(m, s, args, kwargs):
     args = (_unordered(m, args[0], None), *args[1:])
     items = args[0]
-    if isinstance(items, (list, tuple)) and len(args) == 1 and not kwargs and all(type(x) in (int, float, bool) for x in held(items)):
+    if (isinstance(items, (list, tuple)) and len(args) == 1 and not kwargs
+            and all(type(x) in (int, float, bool) for x in held(items))):
         return sum(items)
     return m.call(s, polyfills.sum_ if sys.version_info < (3, 12) else polyfills.sum_compensated, args, kwargs)
 
@@ -375,13 +385,16 @@ def _is_new(m, x):
     if not isinstance(x, RtFloat):
         return True
     node = m.recorder.producers.get(x.value)
-    return isinstance(node, HostNode) and (node.op == "item" or node.op.startswith("float.") and node.op not in ("float.max", "float.min"))
+    return isinstance(node, HostNode) and (node.op == "item" or node.op.startswith("float.")
+                                           and node.op not in ("float.max", "float.min"))
 
 
 def _refuse_not_a_number(m, *floats):
     """Whether two floats are one object matters only if both are NaN, and then the run fails."""
-    both = functools.reduce(lambda a, b: m.scalars.binary("and", a, b), (m.scalars.host("float.isnan", x.value, type=BOOL) for x in floats))
-    m.recorder.check(m.scalars.unary("not", both).value, "whether two floats that are no numbers are one object is not known in a compiled "
+    both = functools.reduce(lambda a, b: m.scalars.binary("and", a, b),
+                            (m.scalars.host("float.isnan", x.value, type=BOOL) for x in floats))
+    m.recorder.check(m.scalars.unary("not", both).value,
+                     "whether two floats that are no numbers are one object is not known in a compiled "
                      "program", "RuntimeError")
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """einx's functions of elements, whose axes have names, written out in torch where extents are known only at run time.
 
-einx compiles a call for the extents it sees, so it needs plain numbers. Patterns of names alone need none: each operand's axes
-are put in the result's order. Other patterns stay einx's, which refuses what it cannot know.
+einx compiles a call for the extents it sees, so it needs plain numbers. Patterns of names alone need none: each
+operand's axes are put in the result's order. Other patterns stay einx's, which refuses what it cannot know.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import torch
 from ..semantics import registry
 
 _FUNCTIONS: dict[str, Callable] = {
-    "add": torch.add, "subtract": torch.sub, "multiply": torch.mul, "true_divide": torch.true_divide, "divide": torch.true_divide,
-    "maximum": torch.maximum, "minimum": torch.minimum, "equal": torch.eq, "not_equal": torch.ne, "less": torch.lt,
-    "less_equal": torch.le, "greater": torch.gt, "greater_equal": torch.ge, "logical_and": torch.logical_and,
-    "logical_or": torch.logical_or, "where": torch.where,
+    "add": torch.add, "subtract": torch.sub, "multiply": torch.mul, "true_divide": torch.true_divide,
+    "divide": torch.true_divide, "maximum": torch.maximum, "minimum": torch.minimum, "equal": torch.eq,
+    "not_equal": torch.ne, "less": torch.lt, "less_equal": torch.le, "greater": torch.gt, "greater_equal": torch.ge,
+    "logical_and": torch.logical_and, "logical_or": torch.logical_or, "where": torch.where,
 }
 
 

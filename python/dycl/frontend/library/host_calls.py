@@ -37,7 +37,8 @@ def call(fn: HostFunction, m: Any, s: Any, args: tuple, kwargs: dict) -> Any:
     types, single = _results(recorder, fn, args)
     outputs = [Value(_NUMBERS[t] if isinstance(t, str) else TensorType(*t), recorder.block) for t in types]
     recorder.append(HostNode("host_call", operands, outputs, {"name": fn.name}, recorder.span))
-    values = [m.scalars.wrap(v) if isinstance(t, str) else recorder.new_handle(t[0], t[1], v) for v, t in zip(outputs, types)]
+    values = [m.scalars.wrap(v) if isinstance(t, str) else recorder.new_handle(t[0], t[1], v)
+              for v, t in zip(outputs, types)]
     if single:
         return values[0]
     return tuple(values) if values else None
@@ -54,7 +55,8 @@ def assignment(fn: Any, m: Any, s: Any, args: tuple, kwargs: dict) -> Any:
     cost, maximize = given.pop("cost_matrix", None), given.pop("maximize", False)
     if m.is_array(cost):
         cost = cost.tensor
-    if given or type(maximize) is not bool or not isinstance(cost, torch.Tensor) or cost.dim() != 2 or m.recorder.static(cost) is not None:
+    if (given or type(maximize) is not bool or not isinstance(cost, torch.Tensor) or cost.dim() != 2
+            or m.recorder.static(cost) is not None):
         return NotImplemented
     name = "scipy.optimize.linear_sum_assignment" + ("(maximize)" if maximize else "")
     known = registered.get(name) or host_function(lambda matrix: fn(matrix.detach().numpy(), maximize), name=name)

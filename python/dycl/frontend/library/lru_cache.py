@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions under `functools.lru_cache` or `cache` that the model finds outside.
 
-Eager calls such a function once for equal arguments, in this call of the model or in an earlier one; the compiled program computes
-it each time. That is the same only if the function does nothing but compute: what it would change, print or draw is refused, and so
-are later changes of what it gave, or of what it has read.
+Eager calls such a function once for equal arguments, in this call of the model or in an earlier one; the compiled
+program computes it each time. That is the same only if the function does nothing but compute: what it would change,
+print or draw is refused, and so are later changes of what it gave, or of what it has read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _MARK = polyfills.call_remembered.__code__
 @registry.calls(functools._lru_cache_wrapper)
 def call(m, s, fn: functools._lru_cache_wrapper, args: tuple, kwargs: dict) -> Any:
     inner = fn.__wrapped__
-    if not isinstance(inner, types.FunctionType) or not interpretation.interpreted(inner) or not interpretation.is_user_file(inner.__code__.co_filename):
+    if (not isinstance(inner, types.FunctionType) or not interpretation.interpreted(inner)
+            or not interpretation.is_user_file(inner.__code__.co_filename)):
         return m.call(s, inner, args, kwargs)
     m.remembers = m.recorder.remembers = True
     return m.call(s, polyfills.call_remembered, (inner, args, kwargs), {})
@@ -37,7 +38,8 @@ def inside(m) -> bool:
 
 def check(m, what: str) -> None:
     if inside(m):
-        raise _refusal(f"a function under functools.lru_cache {what}: eager does that once, and then remembers the result")
+        raise _refusal(f"a function under functools.lru_cache {what}: eager does that once, "
+                       "and then remembers the result")
 
 
 def keep(m, result: Any) -> Any:
@@ -67,20 +69,25 @@ def _parts(x: Any) -> list:
     if isinstance(x, dict):
         return list(x.values())
     contents = contents_of(x)
-    return [v for part in contents if isinstance(part, dict) for v in part.values()] if isinstance(contents, tuple) else []
+    if not isinstance(contents, tuple):
+        return []
+    return [v for part in contents if isinstance(part, dict) for v in part.values()]
 
 
 def _changed() -> None:
-    raise _refusal("what a function under functools.lru_cache gave is changed or compared by identity: eager gives the same object again")
+    raise _refusal("what a function under functools.lru_cache gave is changed or compared by identity: "
+                   "eager gives the same object again")
 
 
 def refuse_changing(m, roots: list, changed: set) -> None:
     """At the end of capture: what such functions have read must be the same in every call."""
     found = next((r for r in roots if id(r.cell) in m.remembered_cells), None)
-    names = [name for owner, name in changed if (owner, name) in m.remembered_loads or (owner, "*") in m.remembered_loads]
+    names = [name for owner, name in changed
+             if (owner, name) in m.remembered_loads or (owner, "*") in m.remembered_loads]
     if found is not None or names:
         what = f"the attribute {names[0]}" if names else "a tensor"
-        raise _refusal(f"a function under functools.lru_cache reads {what}, which the model changes: eager remembers an old result",
+        raise _refusal(f"a function under functools.lru_cache reads {what}, which the model changes: "
+                       "eager remembers an old result",
                        m.heap.written_at.get(id(found.cell)) if found is not None else None)
 
 

@@ -46,8 +46,8 @@ _READERS = {
 }
 
 
-@registry.calls(types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType, types.WrapperDescriptorType,
-                types.ClassMethodDescriptorType)
+@registry.calls(types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType,
+                types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 def call_native(m: Interpreter, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     """A builtin function, bound builtin method, slot wrapper or method descriptor."""
     if isinstance(fn, (types.MethodDescriptorType, types.WrapperDescriptorType)) and args:
@@ -113,7 +113,8 @@ def tensor_method(m: Interpreter, s: State, t: torch.Tensor, name: str, args: tu
     if name in ("__reduce_ex__", "__deepcopy__"):
         return m.recorder.call(torch.clone, (t,), {})
     m.note_deep(*args, *kwargs.values())
-    if name == "new" and len(args) == 1 and type(args[0]) is list and m.has_runtime(args) and all(kind_of(x) == "int" for x in args[0]):
+    if (name == "new" and len(args) == 1 and type(args[0]) is list and m.has_runtime(args)
+            and all(kind_of(x) == "int" for x in args[0])):
         name, fn = "new_tensor", torch.Tensor.new_tensor  # of integers, not of a size
     if name == "new_tensor":
         made = registry.find(torch.Tensor.new_tensor)(m, s, (t, *args), kwargs)
@@ -131,7 +132,8 @@ def _numpy(m: Interpreter, t: torch.Tensor) -> Any:
 # ---- containers and text ---------------------------------------------------------------------------
 
 
-def object_method(m: Interpreter, s: State, owner: Any, name: str, args: tuple, kwargs: dict, fn: Any, full: tuple) -> Any:
+def object_method(m: Interpreter, s: State, owner: Any, name: str, args: tuple, kwargs: dict,
+                  fn: Any, full: tuple) -> Any:
     if isinstance(owner, str):
         return _str_method(m, s, owner, name, args, kwargs, fn, full)
     if name in ("__reduce_ex__", "__reduce__", "__getstate__", "__dir__", "__repr__", "__str__", "__format__"):
@@ -150,7 +152,8 @@ def object_method(m: Interpreter, s: State, owner: Any, name: str, args: tuple, 
             result = special(m, s, owner, args, kwargs)
             if result is not NotImplemented:
                 return result
-    if isinstance(owner, set) and args and name in ("add", "discard", "remove", "__contains__") and keys.at_run_time(args[0]):
+    if (isinstance(owner, set) and args and name in ("add", "discard", "remove", "__contains__")
+            and keys.at_run_time(args[0])):
         m.note_load(owner, "*")
         if name == "__contains__":
             return operators.contains(m, s, owner, args[0], negate=False)
@@ -167,7 +170,8 @@ def object_method(m: Interpreter, s: State, owner: Any, name: str, args: tuple, 
     if isinstance(owner, set) and name == "update" and args:
         items = iteration.materialise(m, args[0])
         if items is None or any(map(keys.at_run_time, items)):
-            return m.call_then(s, polyfills.extend_set, (owner, args[0] if items is None else tuple(items)), {}, signals.push_none)
+            return m.call_then(s, polyfills.extend_set,
+                               (owner, args[0] if items is None else tuple(items)), {}, signals.push_none)
         args = (items,)
         m.heap.touch(owner)
         set.update(owner, items)
@@ -191,7 +195,8 @@ def object_method(m: Interpreter, s: State, owner: Any, name: str, args: tuple, 
         attributes.touch_attributes(m, owner)
     if isinstance(owner, iterators.OURS):
         raise CaptureRefusal(f"the iterator method {name}", kind="iterator")
-    if isinstance(owner, collections.deque) and name == "rotate" and args and (isinstance(args[0], RtScalar) or m.is_tensor(args[0])):
+    if (isinstance(owner, collections.deque) and name == "rotate" and args
+            and (isinstance(args[0], RtScalar) or m.is_tensor(args[0]))):
         full = (*full[:-1], _turns(m, owner, args[0]))
     if isinstance(owner, collections.deque) and name in ("extend", "extendleft") and args:
         items = iteration.materialise(m, args[0])
@@ -214,14 +219,16 @@ def _turns(m: Interpreter, ring: collections.deque, count: Any) -> int:
         raise TypeError("'float' object cannot be interpreted as an integer")
     if not isinstance(count, RtScalar) or len(ring) < 2:
         return count if isinstance(count, int) else 0
-    return m.decide_value(m.scalars.binary("mod", m.scalars.to_int(count), len(ring)), range(len(ring)), "a number of places")
+    return m.decide_value(m.scalars.binary("mod", m.scalars.to_int(count), len(ring)),
+                          range(len(ring)), "a number of places")
 
 
 _BLIND = {"append", "appendleft", "extend", "extendleft", "insert", "clear", "update", "add", "discard", "__setitem__",
           "__getitem__", "__init__"}  # they look at nothing, or at one entry, which is noted where it is read
-_CARRIERS = {"append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "clear", "copy", "update",
-             "setdefault", "__setitem__", "__delitem__", "reverse", "rotate", "add", "discard", "keys", "values", "items", "get",
-             "__getitem__", "__len__", "__iter__", "move_to_end", "__init__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__",
+_CARRIERS = {"append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem",
+             "clear", "copy", "update", "setdefault", "__setitem__", "__delitem__", "reverse", "rotate", "add",
+             "discard", "keys", "values", "items", "get", "__getitem__", "__len__", "__iter__", "move_to_end",
+             "__init__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__",
              "__ixor__"}
 
 
@@ -287,8 +294,10 @@ def _format(m, s, text, args, kwargs):
         elif field in kwargs:
             value = kwargs[field]
         else:
-            raise CaptureRefusal(f"the format field {{{field}}} with a value known only at run time", kind="escape.format")
-        pieces.append(text_formatting.format_value(m, s, value, spec or "", {None: 0, "s": 1, "r": 2, "a": 3}[conversion]))
+            raise CaptureRefusal(f"the format field {{{field}}} with a value known only at run time",
+                                 kind="escape.format")
+        pieces.append(text_formatting.format_value(m, s, value, spec or "",
+                                                   {None: 0, "s": 1, "r": 2, "a": 3}[conversion]))
     return RtText.join(pieces)
 
 
@@ -310,7 +319,9 @@ def _list_init(m, s, target, args, kwargs):
 
 
 def _list_pop(m, s, target, args, kwargs):
-    index = subscripts.static_index(m, args[0], subscripts.length(target), "pop index") if args and subscripts.length(target) else -1
+    index = -1
+    if args and subscripts.length(target):
+        index = subscripts.static_index(m, args[0], subscripts.length(target), "pop index")
     m.heap.touch(target)
     return list.pop(target, index)
 
@@ -346,10 +357,14 @@ def _list_sort(m, s, target, args, kwargs):
 
 _LIST = {
     "__init__": _list_init, "extend": _list_extend, "pop": _list_pop, "insert": _list_insert, "sort": _list_sort,
-    "index": _by_shim(polyfills.list_index), "count": _by_shim(polyfills.list_count), "remove": _by_shim(polyfills.list_remove),
-    "__getitem__": lambda m, s, t, args, kwargs: subscripts.get_item(m, s, t, args[0]) if type(t) is list else NotImplemented,
-    "__setitem__": lambda m, s, t, args, kwargs: signals.as_call(s, subscripts.set_item(m, s, t, *args)) if type(t) is list else NotImplemented,
-    "__contains__": lambda m, s, t, args, kwargs: operators.contains(m, s, t if type(t) is list else tuple(list.__iter__(t)), args[0], False),
+    "index": _by_shim(polyfills.list_index), "count": _by_shim(polyfills.list_count),
+    "remove": _by_shim(polyfills.list_remove),
+    "__getitem__": lambda m, s, t, args, kwargs: (
+        subscripts.get_item(m, s, t, args[0]) if type(t) is list else NotImplemented),
+    "__setitem__": lambda m, s, t, args, kwargs: (
+        signals.as_call(s, subscripts.set_item(m, s, t, *args)) if type(t) is list else NotImplemented),
+    "__contains__": lambda m, s, t, args, kwargs: operators.contains(
+        m, s, t if type(t) is list else tuple(list.__iter__(t)), args[0], False),
 }
 
 
@@ -372,7 +387,8 @@ def _dict_update(m, s, table, args, kwargs):
     if args and not isinstance(args[0], dict) and not hasattr(args[0], "keys"):
         items = iteration.materialise(m, args[0])
         if items is None or any(map(_at_run_time, items)):
-            return m.call_then(s, polyfills.update_dict, (table, args[0] if items is None else tuple(items)), {}, signals.push_none)
+            return m.call_then(s, polyfills.update_dict,
+                               (table, args[0] if items is None else tuple(items)), {}, signals.push_none)
         args = (items,)
     m.heap.touch(table)
     dict.update(table, *args, **kwargs) if lookup.python_method(table, "__setitem__") is None else None

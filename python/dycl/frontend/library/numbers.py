@@ -53,7 +53,8 @@ def _convert(m, s, args, kwargs, kind, method):
         return m.scalars.to_int(x) if kind == "int" else m.scalars.to_float(x)
     user = lookup.python_method(x, method)
     if user is not None:
-        return m.call(s, polyfills.int_by if kind == "int" else polyfills.float_by, (types.MethodType(user, x), type(x).__name__), {})
+        return m.call(s, polyfills.int_by if kind == "int" else polyfills.float_by,
+                      (types.MethodType(user, x), type(x).__name__), {})
     if subscripts.asks_index(x) and not hasattr(x, method):
         return m.call(s, number_polyfills.number_at, (x, {"int": int, "float": float}[kind]), {})
     return NotImplemented
@@ -117,7 +118,8 @@ def _round(m, s, args, kwargs):
         if digits is None:
             return m.scalars.round(x)
         if type(digits) is not int or not 0 <= digits <= 22:
-            raise CaptureRefusal("round() to these digits of a number known only at run time", kind="escape.round", because=x)
+            raise CaptureRefusal("round() to these digits of a number known only at run time",
+                                 kind="escape.round", because=x)
         return m.call(s, number_polyfills.round_to, (x, digits), {}) if isinstance(x, RtFloat) else m.scalars.to_int(x)
     if isinstance(x, RtArray):
         return _rounded_array(m, x, args[1] if len(args) > 1 else kwargs.get("ndigits"))
@@ -135,7 +137,8 @@ def _rounded_array(m, x: RtArray, digits: Any) -> Any:
     if x.tensor.dtype.is_floating_point:
         return m.arrays.function(np.round, (x, digits), {})
     if type(digits) is not int or digits < 0:
-        raise CaptureRefusal("round() to these digits of a number known only at run time", kind="escape.round", because=x)
+        raise CaptureRefusal("round() to these digits of a number known only at run time",
+                             kind="escape.round", because=x)
     return x
 
 
@@ -145,7 +148,8 @@ def _pow(m, s, args, kwargs):
         return operators.binary(m, s, "pow", args[0], args[1], False)
     if len(args) == 3 and m.has_runtime(args):
         if not (type(args[1]) is int and args[1] >= 0):
-            raise CaptureRefusal("pow() with a modulus and an exponent that may be negative", "write (a ** b) % c", kind="pow")
+            raise CaptureRefusal("pow() with a modulus and an exponent that may be negative",
+                                 "write (a ** b) % c", kind="pow")
         power = operators.binary(m, s, "pow", args[0], args[1], False)
         return operators.binary(m, s, "mod", power, args[2], False)
     return NotImplemented
@@ -169,7 +173,8 @@ def _math(name):
     def call(m, s, args, kwargs):
         if name == "trunc" and any(map(m.is_tensor, args)):
             raise TypeError("type Tensor doesn't define __trunc__ method")
-        args = tuple(m.tensor_number(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
+        args = tuple(m.tensor_number(a) if m.is_tensor(a)
+                     else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
         if any(isinstance(a, RtScalar) for a in args):
             result = m.scalars.math_call(name, args)
             if result is NotImplemented:
@@ -190,7 +195,8 @@ def _in_python(shim, native, counts):
     """A function of math that is followed where numbers of run time are given; `counts`: of how many arguments."""
 
     def call(m, s, args, kwargs):
-        args = tuple(m.tensor_number(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
+        args = tuple(m.tensor_number(a) if m.is_tensor(a)
+                     else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
         if not any(isinstance(a, RtScalar) for a in args) or counts is not None and len(args) not in counts:
             return _math(native.__name__)(m, s, args, kwargs)
         return m.call(s, shim, args, kwargs)
@@ -198,8 +204,10 @@ def _in_python(shim, native, counts):
     return call
 
 
-for _fn, _shim, _counts in ((math.gcd, number_polyfills.gcd, None), (math.lcm, number_polyfills.lcm, None), (math.log, number_polyfills.logarithm, (2,)),
-                            (math.radians, number_polyfills.radians, None), (math.degrees, number_polyfills.degrees, None)):
+for _fn, _shim, _counts in ((math.gcd, number_polyfills.gcd, None), (math.lcm, number_polyfills.lcm, None),
+                            (math.log, number_polyfills.logarithm, (2,)),
+                            (math.radians, number_polyfills.radians, None),
+                            (math.degrees, number_polyfills.degrees, None)):
     handles(_fn)(_in_python(_shim, _fn, _counts))
 
 
@@ -227,7 +235,11 @@ _BINARY = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floo
            "rshift": "rshift"}
 for _name, _op in _BINARY.items():
     for _function, _inplace in ((getattr(operator, _name), False), (getattr(operator, f"i{_op}"), True)):
-        handles(_function)(lambda m, s, args, kwargs, _op=_op, _inplace=_inplace: operators.binary(m, s, _op, args[0], args[1], _inplace))
+        handles(_function)(
+            lambda m, s, args, kwargs, _op=_op, _inplace=_inplace: operators.binary(
+                m, s, _op, args[0], args[1], _inplace
+            )
+        )
 for _op in ("eq", "ne", "lt", "le", "gt", "ge"):
     handles(getattr(operator, _op))(lambda m, s, args, kwargs, _op=_op: operators.compare(m, s, _op, args[0], args[1]))
 

@@ -41,19 +41,24 @@ def _isinstance(m, s, args, kwargs):
     return is_instance(m, *args)
 
 
-_WITHOUT_OVERRIDES = {FakeTensor, torch.Tensor, torch.nn.Parameter, type(None), bool, int, float, str, RtInt, RtFloat, RtBool}
+_WITHOUT_OVERRIDES = {FakeTensor, torch.Tensor, torch.nn.Parameter, type(None), bool, int, float,
+                      str, RtInt, RtFloat, RtBool}
 
 
 def _asks_for_overrides(fn: Any) -> None:
-    """Functions of torch.nn.functional ask first whether an argument brings its own implementation; others are torch's to tell."""
+    """Functions of torch.nn.functional ask first whether an argument brings its own implementation;
+    others are torch's to tell."""
 
     @handles(fn)
     def answer(m, s, args, kwargs):
-        given = args[0] if fn is torch_internals.has_torch_function and len(args) == 1 and type(args[0]) is tuple else args
+        given = (
+            args[0] if fn is torch_internals.has_torch_function and len(args) == 1 and type(args[0]) is tuple else args
+        )
         return NotImplemented if kwargs or not _WITHOUT_OVERRIDES.issuperset(map(type, given)) else fn(*args)
 
 
-for _fn in (torch_internals.has_torch_function, torch_internals.has_torch_function_unary, torch_internals.has_torch_function_variadic):
+for _fn in (torch_internals.has_torch_function, torch_internals.has_torch_function_unary,
+            torch_internals.has_torch_function_variadic):
     _asks_for_overrides(_fn)
 
 
@@ -79,7 +84,8 @@ def _build_class(m, s, args, kwargs):
     cells = dict(zip(body.__code__.co_freevars, body.__closure__ or ()))
     for used in {i.argval for i in dis.get_instructions(body.__code__) if i.opname in _READING_CELLS} & cells.keys():
         if m.has_runtime(list(contents_of(cells[used]))):
-            raise CaptureRefusal(f"the body of a class made while the model runs uses {used}, which is known only at run time",
+            raise CaptureRefusal(f"the body of a class made while the model runs uses {used}, "
+                                 "which is known only at run time",
                                  "use it in the class's methods", kind="class-statement")
     return NotImplemented
 
@@ -323,20 +329,23 @@ def _deep(m, x, memo):
         return tuple(_deep(m, y, memo) for y in x)
     if x is None or isinstance(x, (int, float, str, bytes, bool, type, types.FunctionType, torch.dtype, torch.device)):
         return x
-    plain = hasattr(x, "__dict__") and not hasattr(type(x), "__deepcopy__") and type(x).__reduce_ex__ is object.__reduce_ex__
+    plain = (hasattr(x, "__dict__") and not hasattr(type(x), "__deepcopy__")
+             and type(x).__reduce_ex__ is object.__reduce_ex__)
     if plain and type(x).__new__ is object.__new__ and not slot_names(type(x)) and not _says_how(x):
         made = memo[id(x)] = m.new(object.__new__(type(x)))
         for name, value in list(x.__dict__.items()):
             m.note_load(x, name)
             made.__dict__[name] = _deep(m, value, memo)
         return made
-    if m.has_runtime(x) or m.has_runtime(getattr(x, "__dict__", None)) or isinstance(x, (list, dict, set, tuple, collections.deque)) or m.is_born(x):
+    if (m.has_runtime(x) or m.has_runtime(getattr(x, "__dict__", None))
+            or isinstance(x, (list, dict, set, tuple, collections.deque)) or m.is_born(x)):
         raise CaptureRefusal(f"copy.deepcopy of a {type(x).__name__}", kind="deepcopy")
     return copy.deepcopy(x)
 
 
 def _note_shared(m, x: torch.Tensor, made: torch.Tensor, memo: dict) -> None:
-    """Copies of tensors that share memory share it, too, in Python; here each has its own, which must not be written."""
+    """Copies of tensors that share memory share it, too, in Python; here each has its own,
+    which must not be written."""
     handle = x if hasattr(x, "_dycl") else m.recorder.lift(x)
     place = ("storage", id(handle._dycl.cell))
     if place in memo:
@@ -346,23 +355,27 @@ def _note_shared(m, x: torch.Tensor, made: torch.Tensor, memo: dict) -> None:
 
 
 def _refuse_written_copy() -> None:
-    raise CaptureRefusal("a write to one of several tensors that share memory and were copied together", "clone() them one by one", kind="alias")
+    raise CaptureRefusal("a write to one of several tensors that share memory and were copied together",
+                         "clone() them one by one", kind="alias")
 
 
 def _says_how(x):
     """Whether its class says itself what a copy holds; torch's modules say nothing special."""
-    found = (lookup.python_method(x, name) for name in ("__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__"))
+    found = (lookup.python_method(x, name)
+             for name in ("__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__"))
     return any(method is not None and not (method.__module__ or "").startswith("torch.") for method in found)
 
 
-_COPIED = (list, dict, set, frozenset, collections.OrderedDict, collections.defaultdict, collections.deque, collections.Counter)
+_COPIED = (list, dict, set, frozenset, collections.OrderedDict, collections.defaultdict,
+           collections.deque, collections.Counter)
 
 
 def _deep_container(m, x, memo):
     kind = type(x)
     if kind is frozenset:
         return frozenset(_deep(m, y, memo) for y in x)
-    made = memo[id(x)] = m.new(collections.defaultdict(x.default_factory) if kind is collections.defaultdict else collections.deque(
+    made = memo[id(x)] = m.new(collections.defaultdict(x.default_factory) if kind is collections.defaultdict
+                               else collections.deque(
         maxlen=x.maxlen) if kind is collections.deque else kind())
     if isinstance(x, dict):
         for key, value in x.items():
@@ -374,8 +387,8 @@ def _deep_container(m, x, memo):
     return made
 
 
-_SHOWING = {"update", "close", "refresh", "clear", "display", "write", "unpause", "set_description", "set_description_str",
-            "set_postfix", "set_postfix_str"}
+_SHOWING = {"update", "close", "refresh", "clear", "display", "write", "unpause",
+            "set_description", "set_description_str", "set_postfix", "set_postfix_str"}
 
 
 @handles(polyfills.progress_method)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of the standard library that are written in Python and replaced by C at import: heapq, bisect, collections.Counter.
+"""Modules of the standard library that are written in Python and replaced by C at import:
+heapq, bisect, collections.Counter.
 
-The machine interprets the Python they are written in, so that comparisons of values known only at run time can be decided.
+The machine interprets the Python they are written in, so that comparisons of values known only at run time can be
+decided.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Callables around others: enums, operator's getters, progress bars, loggers, and what torch.compile and torch.jit wrap."""
+"""Callables around others: enums, operator's getters, progress bars, loggers,
+and what torch.compile and torch.jit wrap."""
 
 from __future__ import annotations
 
@@ -46,14 +47,18 @@ def _enumeration(cls: Any) -> Any:
 
 def _member(cls: Any, m: Interpreter, s: State, args: tuple, kwargs: dict) -> Any:
     """Color(n) of a number known only at run time."""
-    if len(args) != 1 or kwargs or not isinstance(args[0], (RtInt, RtText)) or type(cls).__call__ is not enum.EnumMeta.__call__ \
-            or issubclass(cls, enum.Flag) or getattr(cls._missing_, "__func__", None) is not enum.Enum._missing_.__func__ or not cls.__members__:
+    if len(args) != 1 or kwargs or not isinstance(args[0], (RtInt, RtText)):
         return NotImplemented
-    text = RtText.join([args[0] if isinstance(args[0], RtText) else RtText((args[0],)), f" is not a valid {cls.__qualname__}"])
+    if (type(cls).__call__ is not enum.EnumMeta.__call__ or issubclass(cls, enum.Flag)
+            or getattr(cls._missing_, "__func__", None) is not enum.Enum._missing_.__func__ or not cls.__members__):
+        return NotImplemented
+    text = RtText.join([args[0] if isinstance(args[0], RtText) else RtText((args[0],)),
+                        f" is not a valid {cls.__qualname__}"])
     return cls._value2member_map_[keys.present_key(m, args[0], cls._value2member_map_, ValueError(text))]
 
 
-_GETTERS = {operator.itemgetter: polyfills.items_got, operator.attrgetter: polyfills.attributes_got, operator.methodcaller: polyfills.method_called}
+_GETTERS = {operator.itemgetter: polyfills.items_got, operator.attrgetter: polyfills.attributes_got,
+            operator.methodcaller: polyfills.method_called}
 
 
 @registry.finds(*_GETTERS)
@@ -62,7 +67,8 @@ def _operator_getter(fn: Any) -> Any:
 
 
 def _getter(fn: Any, m: Interpreter, s: State, args: tuple, kwargs: dict) -> Any:
-    """What operator's getters do, as code of the program: items and attributes may be the model's, keys known only at run time."""
+    """What operator's getters do, as code of the program: items and attributes may be the model's,
+    keys known only at run time."""
     if len(args) != 1 or kwargs:
         return NotImplemented
     made = fn.__reduce__()
@@ -95,7 +101,8 @@ def _wrapped_by_torch(fn: types.FunctionType) -> Any:
 
 @registry.finds_in(torch_internals.MUTATION_GUARD)
 def _patched_by_dynamo(fn: Any) -> Any:
-    """Once torch.compile was used, nn.Module.__init__ is a wrapper that notes new modules: the function inside is called."""
+    """Once torch.compile was used, nn.Module.__init__ is a wrapper that notes new modules:
+    the function inside is called."""
     if not isinstance(fn, types.FunctionType):
         return None
     inner = [c.cell_contents for c in fn.__closure__ or () if isinstance(c.cell_contents, types.FunctionType)]
@@ -112,4 +119,5 @@ def _logging(fn: Any) -> Any:
 
 def _ask_logging(fn: Any) -> Any:
     """What only looks at loggers is answered as it is while compiling."""
-    return lambda m, s, args, kwargs: NotImplemented if m.has_runtime(args) or m.has_runtime(kwargs) else fn(*args, **kwargs)
+    return (lambda m, s, args, kwargs: NotImplemented if m.has_runtime(args) or m.has_runtime(kwargs)
+            else fn(*args, **kwargs))

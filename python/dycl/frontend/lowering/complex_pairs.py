@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Complex tensors become real ones with one more dim of extent 2: real part, imaginary part.
 
-`rewrite(graph)` runs once, before lowering: every complex value of the graph changes its type, and every node that touches one
-is replaced by real ATen nodes, so that nothing after it knows of complex numbers. Rotary embeddings by `view_as_complex`
-and Fourier transforms are what models use them for. A transform is a product with the matrix of its waves: extents must be
-known and at most `_LARGEST_TRANSFORM`. What has no rule here, and complex inputs, outputs and states, are refused.
+`rewrite(graph)` runs once, before lowering: every complex value of the graph changes its type, and every node that
+touches one is replaced by real ATen nodes, so that nothing after it knows of complex numbers. Rotary embeddings by
+`view_as_complex` and Fourier transforms are what models use them for. A transform is a product with the matrix of its
+waves: extents must be known and at most `_LARGEST_TRANSFORM`. What has no rule here, and complex inputs,
+outputs and states, are refused.
 """
 
 from __future__ import annotations
@@ -74,8 +75,10 @@ class _Pairs:
 
     def pair(self, value: Value) -> Value:
         """The value as a pair, if it is complex."""
-        if isinstance(value.type, ListType) and isinstance(value.type.element, TensorType) and value.type.element.dtype.is_complex:
-            raise LoweringRefusal("a list of complex tensors that grows at run time", "keep torch.view_as_real of them", self.span)
+        if (isinstance(value.type, ListType) and isinstance(value.type.element, TensorType)
+                and value.type.element.dtype.is_complex):
+            raise LoweringRefusal("a list of complex tensors that grows at run time",
+                                  "keep torch.view_as_real of them", self.span)
         if _is_complex(value):
             value.type = TensorType(_real_of(value.type.dtype, self.span), (*value.type.shape, 2))
             if value.constant is not None:
@@ -109,10 +112,12 @@ class _Pairs:
 
     # ---- writing real nodes --------------------------------------------------------------------
 
-    def emit(self, target: Any, *args: Any, like: TensorType | None = None, shape: tuple | None = None, **kwargs: Any) -> Value:
+    def emit(self, target: Any, *args: Any, like: TensorType | None = None,
+             shape: tuple | None = None, **kwargs: Any) -> Value:
         node = AtenNode(target, args, kwargs, [], self.span)
         given = like or next(v.type for v in operands(node) if isinstance(v.type, TensorType))
-        node.outputs.append(Value(TensorType(given.dtype, given.shape if shape is None else tuple(shape)), self.current))
+        node.outputs.append(Value(TensorType(given.dtype, given.shape if shape is None else tuple(shape)),
+                                  self.current))
         self.nodes.append(node)
         return node.outputs[0]
 
@@ -141,7 +146,8 @@ class _Pairs:
         if not isinstance(x, Value):
             x = self.constant(torch.tensor(x, dtype=dtype))
         elif not isinstance(x.type, TensorType):
-            raise LoweringRefusal("a complex tensor and a number known only at run time", "make it a tensor first", self.span)
+            raise LoweringRefusal("a complex tensor and a number known only at run time",
+                                  "make it a tensor first", self.span)
         return self.join(x, self.emit(aten.zeros_like.default, x))
 
     def binary(self, target: Any, a: Any, b: Any, shape: tuple) -> Value:
@@ -183,7 +189,8 @@ def _rule(*names: str):
 # ---- into and out of complex numbers ---------------------------------------------------------------
 
 
-@_rule("view_as_complex", "view_as_real", "alias", "clone", "detach", "contiguous", "resolve_conj", "resolve_neg", "lift_fresh_copy")
+@_rule("view_as_complex", "view_as_real", "alias", "clone", "detach", "contiguous", "resolve_conj",
+       "resolve_neg", "lift_fresh_copy")
 def _same(p: _Pairs, node, self_, **_):
     return self_
 
@@ -382,8 +389,8 @@ def _squeeze(p: _Pairs, node, self_, dim=None):
     return p.emit(aten.squeeze.dims, self_, dims, like=node.outputs[0].type)
 
 
-@_rule("select", "slice", "narrow", "index_select", "unbind", "split", "split_with_sizes", "chunk", "flip", "roll", "select_scatter",
-       "slice_scatter")
+@_rule("select", "slice", "narrow", "index_select", "unbind", "split", "split_with_sizes", "chunk",
+       "flip", "roll", "select_scatter", "slice_scatter")
 def _along(p: _Pairs, node, **bound):
     """A dim, or a list of them, is counted from the front."""
     rank = len(bound["self_"].type.shape) - 1
@@ -425,7 +432,8 @@ def _waves(n: int, m: int, forward: bool, dtype: torch.dtype) -> tuple[torch.Ten
 def _extent(x: Value, dim: int, node: AtenNode) -> int:
     n = x.type.shape[dim]
     if not isinstance(n, int) or n > _LARGEST_TRANSFORM:
-        raise LoweringRefusal(op_name(node.target), f"a transform of an extent known only at run time, or above {_LARGEST_TRANSFORM}",
+        raise LoweringRefusal(op_name(node.target),
+                              f"a transform of an extent known only at run time, or above {_LARGEST_TRANSFORM}",
                               node.span)
     return n
 
@@ -444,7 +452,8 @@ def _times(p: _Pairs, x: Value, matrix: torch.Tensor, dim: int) -> Value:
     return swapped(product)
 
 
-def _transform(p: _Pairs, real: Value, imaginary: Value | None, dim: int, m: int, forward: bool, node) -> tuple[Value, Value]:
+def _transform(p: _Pairs, real: Value, imaginary: Value | None, dim: int, m: int, forward: bool,
+               node) -> tuple[Value, Value]:
     n = _extent(real, dim, node)
     cos, sin = _waves(n, m, forward, real.type.dtype)
     if imaginary is None:
@@ -499,6 +508,7 @@ def _c2r(p: _Pairs, node, self_, dim, normalization, last_dim_size):
     weight[0] = 1.0
     if n % 2 == 0:
         weight[-1] = 1.0
-    result = p.emit(aten.sub.Tensor, _times(p, real, cos * weight, dims[-1]), _times(p, imaginary, sin * weight, dims[-1]))
+    result = p.emit(aten.sub.Tensor, _times(p, real, cos * weight, dims[-1]),
+                    _times(p, imaginary, sin * weight, dims[-1]))
     count = n * math.prod(real.type.shape[d] for d in dims[:-1])
     return _sized(p, result, count, normalization)

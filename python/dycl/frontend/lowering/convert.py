@@ -73,7 +73,8 @@ def convert(node: AtenNode, read: tuple[bool, ...] | None = None, bits: Callable
     `bits`: how large a Value's integers may be (Nonnegative.bits)."""
     read = read or (True,) * len(node.outputs)
     facts = tuple(map(bits, inputs_of(node))) if bits and node.target in BOUNDED else ()
-    key = (node.target, _signature(node.args), _signature(node.kwargs), tuple(v.type for v in node.outputs), read, facts)
+    key = (node.target, _signature(node.args), _signature(node.kwargs),
+           tuple(v.type for v in node.outputs), read, facts)
     found = _cache.get(key)
     if found is None:
         try:

@@ -85,7 +85,8 @@ def _key(argument) -> tuple:
     """Equal for arguments that hold the same tensors and equal numbers."""
     if isinstance(argument, Value):
         t = argument.constant
-        return ("tensor", id(t)) if not t.numel() else ("tensor", t.data_ptr(), t.dtype, tuple(t.shape), t.stride(), t.is_conj(), t.is_neg())
+        return (("tensor", id(t)) if not t.numel()
+                else ("tensor", t.data_ptr(), t.dtype, tuple(t.shape), t.stride(), t.is_conj(), t.is_neg()))
     if isinstance(argument, (list, tuple)):
         return ("list", *map(_key, argument))
     if isinstance(argument, dict):

@@ -63,7 +63,8 @@ class Nonnegative:
             changed = False
             for v in reversed(part.values()):
                 old = facts[v.id]
-                new = None if old is None else self._fact(v, lambda u: self.settled[u.id] if u.id in self.settled else facts[u.id])
+                new = (None if old is None
+                       else self._fact(v, lambda u: self.settled[u.id] if u.id in self.settled else facts[u.id]))
                 if new is not None and new <= old:
                     continue
                 if new != old:
@@ -178,10 +179,11 @@ def _largest(facts: list[_Fact]) -> _Fact:
 
 _POSITIONS = ALONG_A_DIM | {"nonzero", "nonzero_numpy", "argwhere", "searchsorted", "bucketize", "bincount", "one_hot",
                             "count_nonzero", "tril_indices", "triu_indices"}
-_MOVED = {"view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "expand", "permute", "transpose", "t", "select", "slice",
-          "clone", "detach", "alias", "contiguous", "flatten", "narrow", "flip", "roll", "repeat", "_to_copy", "to", "lift_fresh",
-          "lift_fresh_copy", "unbind", "split", "split_with_sizes", "chunk", "index", "index_select", "gather", "take", "view_as",
-          "diagonal", "tile", "masked_select", "unfold", "movedim", "amax", "amin", "max", "min"}
+_MOVED = {"view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "expand", "permute",
+          "transpose", "t", "select", "slice", "clone", "detach", "alias", "contiguous", "flatten", "narrow", "flip",
+          "roll", "repeat", "_to_copy", "to", "lift_fresh", "lift_fresh_copy", "unbind", "split", "split_with_sizes",
+          "chunk", "index", "index_select", "gather", "take", "view_as", "diagonal", "tile", "masked_select", "unfold",
+          "movedim", "amax", "amin", "max", "min"}
 _ALL_OF = {"cat", "stack", "minimum"}
 
 
@@ -204,7 +206,8 @@ def _aten(node: AtenNode, k: int, of: Any) -> _Fact:
     if name == "maximum":
         return _largest([number(0), number(1)])
     if name in ("clamp", "clamp_min"):
-        low, top = ((*args[1:], *[None] * 2)[k] if len(args) > k + 1 else node.kwargs.get(w) for k, w in enumerate(("min", "max")))
+        low, top = ((*args[1:], *[None] * 2)[k] if len(args) > k + 1 else node.kwargs.get(w)
+                    for k, w in enumerate(("min", "max")))
         return None if _number(low, of) is None or top is not None and _number(top, of) is None else _NO_BOUND
     if name in ("bitwise_and", "__and__"):
         facts = [f for f in (number(0), number(1)) if f is not None]
@@ -242,4 +245,5 @@ def _made(name: str, node: AtenNode, of: Any) -> _Fact:
 def _number(x: Any, of: Any) -> _Fact:
     if isinstance(x, Value):
         return of(x)
-    return x.bit_length() if isinstance(x, int) and not isinstance(x, bool) and x >= 0 else 1 if isinstance(x, bool) else None
+    return (x.bit_length() if isinstance(x, int) and not isinstance(x, bool) and x >= 0
+            else 1 if isinstance(x, bool) else None)

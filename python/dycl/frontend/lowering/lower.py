@@ -145,7 +145,8 @@ class _Lowering:
         if isinstance(initial, torch.Tensor):
             return self.weights.name_of(initial, f"{name}.initial")
         if isinstance(initial, list):
-            return [self.weights.name_of(x, f"{name}.initial{k}") if isinstance(x, torch.Tensor) else x for k, x in enumerate(initial)]
+            return [self.weights.name_of(x, f"{name}.initial{k}") if isinstance(x, torch.Tensor) else x
+                    for k, x in enumerate(initial)]
         return initial
 
     def results(self) -> None:
@@ -275,7 +276,9 @@ class _Lowering:
         if id is not None:
             return id
         if value.constant is None:
-            raise LoweringRefusal("the program", f"a value of one path is used on another ({value!r}), a defect of the compiler; please report it", None)
+            raise LoweringRefusal("the program",
+                                  f"a value of one path is used on another ({value!r}), "
+                                  "a defect of the compiler; please report it", None)
         return self.constant(value.constant, value.hint)
 
     def tensor_operand(self, value: Value) -> int | _Constant:

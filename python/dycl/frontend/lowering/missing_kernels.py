@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops that torch itself does not have for some dtypes: argmax of bools, topk of bools, writes by index of another dtype.
+"""Ops that torch itself does not have for some dtypes: argmax of bools, topk of bools,
+writes by index of another dtype.
 
 Fake tensors let them through and an engine may well compute them; eager raises. `missing_kernel` asks torch, by
-running the op once on ones of the node's types. Asked of ops on bools and integers, or on several dtypes, only: a model in half
-precision may be one that this machine's eager does not run at all.
+running the op once on ones of the node's types. Asked of ops on bools and integers, or on several dtypes, only: a model
+in half precision may be one that this machine's eager does not run at all.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import torch
 from ..graph.program import AtenNode, TensorType, Value
 
 _MISSING = re.compile(r"not (implemented|supported|support)[^\n]*(Bool|Long|Int|Short|Char|Byte|bool|int)"
-                      r"|dtypes? match|same d?type|scalar type|Expected dtype|target dtype|expected BoolTensor|only support floating point|with a bool tensor")
+                      r"|dtypes? match|same d?type|scalar type|Expected dtype|target dtype|expected BoolTensor|only "
+                      r"support floating point|with a bool tensor")
 _MOST_ELEMENTS = 1 << 16
 
 
@@ -24,7 +26,8 @@ def missing_kernel(node: AtenNode) -> str:
     """What torch says if it has no kernel for the node's dtypes; empty if it has one, or if that is not found out."""
     values = _tensors_of((node.args, node.kwargs), [])
     dtypes = {v.type.dtype for v in values}
-    if len(dtypes) < 2 and all(dtype.is_floating_point or dtype.is_complex for dtype in dtypes) or torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+    if (len(dtypes) < 2 and all(dtype.is_floating_point or dtype.is_complex for dtype in dtypes)
+            or torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())):
         return ""
     try:
         args, kwargs = _ones(node.args), _ones(node.kwargs)

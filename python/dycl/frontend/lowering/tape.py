@@ -28,8 +28,9 @@ OPSET = 23
 
 # torch dtype -> ONNX's code
 _CODES = {
-    torch.float32: 1, torch.uint8: 2, torch.int8: 3, torch.uint16: 4, torch.int16: 5, torch.int32: 6, torch.int64: 7, torch.bool: 9,
-    torch.float16: 10, torch.float64: 11, torch.uint32: 12, torch.uint64: 13, torch.bfloat16: 16,
+    torch.float32: 1, torch.uint8: 2, torch.int8: 3, torch.uint16: 4, torch.int16: 5, torch.int32: 6,
+    torch.int64: 7, torch.bool: 9, torch.float16: 10, torch.float64: 11, torch.uint32: 12,
+    torch.uint64: 13, torch.bfloat16: 16,
 }
 _TORCH_OF_CODE = {code: dtype for dtype, code in _CODES.items()}
 _LARGEST_FOLD = 4096  # elements

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a decision asks, by its meaning.
 
-An instruction that needs decisions runs again for each answer (docs/adr/0003), and computes its conditions again, as other
-values of the graph: constants anew in another block, what was found in a table last time made afresh this time. Answers
-must therefore not be kept by value, nor by the order of questions, but by what is asked: the op and what it is applied
-to, down to values that were there before the instruction began.
+An instruction that needs decisions runs again for each answer (docs/adr/0003), and computes its conditions again, as
+other values of the graph: constants anew in another block, what was found in a table last time made afresh this time.
+Answers must therefore not be kept by value, nor by the order of questions, but by what is asked: the op and what it is
+applied to, down to values that were there before the instruction began.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 from ..graph.program import AtenNode, HostNode, Value
 
 _DEEP = 40
-_RANDOM = ("rand", "bernoulli", "multinomial", "normal", "exponential", "dropout", "poisson", "geometric", "cauchy", "log_normal")
+_RANDOM = ("rand", "bernoulli", "multinomial", "normal", "exponential", "dropout", "poisson",
+           "geometric", "cauchy", "log_normal")
 
 
 def question(value: Value, producers: dict[Value, Any], since: int) -> Any:
@@ -43,7 +44,8 @@ class _Terms:
                 return value.id
             if _is_drawn(node):
                 return self._nth(value, node)
-            return (node.op, node.outputs.index(value), *(self.of(v, depth + 1) for v in node.operands), repr(sorted(node.attrs.items(), key=str)))
+            return (node.op, node.outputs.index(value), *(self.of(v, depth + 1) for v in node.operands),
+                    repr(sorted(node.attrs.items(), key=str)))
         if value.id < self.since:
             return value.id
         if _is_drawn(node):

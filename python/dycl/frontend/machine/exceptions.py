@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers of the program's exceptions, read off its code: which exceptions one takes, and whether it goes on afterwards."""
+"""Handlers of the program's exceptions, read off its code: which exceptions one takes,
+and whether it goes on afterwards."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def takes(frame: Frame, start: int, errors: tuple) -> bool:
             return False
         if instrs[k].op == "CHECK_EXC_MATCH":
             named = instrs[k - 1]
-            kind = frame.globals.get(named.value, getattr(builtins, str(named.value), None)) if named.op == "LOAD_GLOBAL" else None
+            kind = (frame.globals.get(named.value, getattr(builtins, str(named.value), None))
+                    if named.op == "LOAD_GLOBAL" else None)
             if not errors or not isinstance(kind, type) or any(issubclass(e, kind) for e in errors):
                 return True
     return False

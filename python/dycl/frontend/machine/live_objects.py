@@ -28,14 +28,15 @@ from ..torch_internals import OpOverload, OpOverloadPacket
 from ..values.scalar import RtScalar
 
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.CodeType, CodeInfo, Block,
-           Span, TensorType, Value, RtScalar, LoopEntry, State, Forms, Plans, torch.dtype, torch.device, torch.Size, torch.SymInt,
-           OpOverload, OpOverloadPacket)
+           Span, TensorType, Value, RtScalar, LoopEntry, State, Forms, Plans, torch.dtype,
+           torch.device, torch.Size, torch.SymInt, OpOverload, OpOverloadPacket)
 
 
 def reached(m: Any, state: State) -> set[int]:
     """Ids of all objects that `state`, the active one, can reach."""
     heap = m.heap
-    seen: set[int] = {*m.recorder.root_cells, id(m), id(m.recorder), id(heap)}  # what they keep for themselves is no state's
+    # what they keep for themselves is no state's
+    seen: set[int] = {*m.recorder.root_cells, id(m), id(m.recorder), id(heap)}
     work: list = list(state.frames)
     if state.finished is not None:
         work.append(state.finished)

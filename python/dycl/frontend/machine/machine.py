@@ -55,7 +55,8 @@ class Machine:
         self.heap = Heap()
         self.recorder = recorder_class(self.heap)
         self.heap.where = lambda: self.recorder.span
-        self.heap.before_write = lambda obj: self.remembers and not isinstance(obj, Cell) and lru_cache.check(self, "changes objects outside")
+        self.heap.before_write = (lambda obj: self.remembers and not isinstance(obj, Cell)
+                                  and lru_cache.check(self, "changes objects outside"))
         self.recorder.where = self.line_of_model
         self.recorder.decide = self._native_decide
         self.recorder.may_catch = self.may_catch
@@ -75,8 +76,10 @@ class Machine:
         self.loops = Loops(self)
         self.born: dict[int, Any] = {}  # objects made during capture, by id
         self.heap.born = self.born
-        self.made_at: dict[int, tuple] = {}  # id of an object of native code's -> (object, the block it was made in); see semantics/opaque_objects.py
-        self.with_chosen_keys: set = set()  # places whose dicts got keys that were chosen among a few values (semantics/keys.py)
+        # id of an object of native code's -> (object, the block it was made in); see semantics/opaque_objects.py
+        self.made_at: dict[int, tuple] = {}
+        # places whose dicts got keys that were chosen among a few values (semantics/keys.py)
+        self.with_chosen_keys: set = set()
         self.texts_apart = False  # some paths differ in texts (semantics/chosen_text.py)
         self.texts_asked = False  # something was computed of all texts of the table
         self.birthplaces: dict[int, tuple] = {}  # id of a dict or set made during capture -> where (semantics/keys.py)
@@ -92,7 +95,8 @@ class Machine:
         self.remembered_cells = self.recorder.remembered_cells  # and storages
         self.arrays_seen: dict[int, Any] = {}  # numpy arrays in global variables that were read
         self.warnings: list[str] = []
-        self.counting: set = set()  # (code, GET_ITER): loops that were given a back edge because nobody reads their numbers
+        # (code, GET_ITER): loops that were given a back edge because nobody reads their numbers
+        self.counting: set = set()
         self.recursions: dict[Any, int] = {}  # functions whose recursion was cut off -> their calls since
         self.left: Span | None = None  # the user's line that returned last
         self.guarded: dict[int, Any] = {}  # generators that were suspended inside try or with
@@ -202,8 +206,8 @@ class Machine:
             state = self.current
 
     def _moved(self, frame: Frame) -> bool:
-        """Executes instructions that only move values between variables and stack, up to the next that may do more or that states
-        may meet at. False if there are none."""
+        """Executes instructions that only move values between variables and stack, up to the next that may do more or
+        that states may meet at. False if there are none."""
         info, first = frame.info, frame.pc
         instrs, loop_body, joins = info.instrs, info.loop_body, info.joins
         while True:
@@ -234,7 +238,8 @@ class Machine:
         """Whether a state that is not ahead of this one might merge with it here: one that an outer frame keeps
         apart from it cannot before that frame goes on."""
         apart = self.merger.kept_apart
-        return any(not apart(state, other) for other in self.group) or any(not apart(state, item[2]) for item in self.ready)
+        return (any(not apart(state, other) for other in self.group)
+                or any(not apart(state, item[2]) for item in self.ready))
 
     def step(self, state: State) -> bool:
         """One instruction. False: the state ended, was split or must wait."""
@@ -283,7 +288,8 @@ class Machine:
             self.finished.append(state)
             return False
         returned = len(state.frames) < depth
-        if (self.ready or self.group) and (returned or split and len(self.ready) >= self.options.max_apart):  # a place to meet
+        # a place to meet
+        if (self.ready or self.group) and (returned or split and len(self.ready) >= self.options.max_apart):
             return not self._waits(state)
         return True
 
@@ -414,7 +420,8 @@ class Machine:
                                  because=text)
         for name in names:
             numbers = keys.parse(text, name) if isinstance(name, str) else None
-            if numbers is not None and all(self.decide(self.scalars.compare("eq", p, n)) for p, n in zip(scalars, numbers)):
+            if numbers is not None and all(self.decide(self.scalars.compare("eq", p, n))
+                                           for p, n in zip(scalars, numbers)):
                 return name
         raise KeyError(text)
 
@@ -564,7 +571,8 @@ class Machine:
 
     def refuse_native_failure(self, fn: Any, args: Any, kwargs: Any, error: Exception) -> None:
         """Native code that fails on one of our stand-ins has not failed in the user's program."""
-        inside = [getattr(x, "__dict__", None) for x in (*args, *kwargs.values()) if not isinstance(x, (type, torch.nn.Module))]
+        inside = [getattr(x, "__dict__", None) for x in (*args, *kwargs.values())
+                  if not isinstance(x, (type, torch.nn.Module))]
         if self.has_stand_in(args) or self.has_stand_in(kwargs) or self.has_stand_in(inside):
             raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a value known only at run time "
                                  f"({type(error).__name__}: {error})", kind="native") from error
@@ -602,7 +610,9 @@ class Machine:
     def note_objects(self, *values: Any) -> None:
         """Objects that native code may ask for any of their attributes."""
         for x in values:
-            if hasattr(x, "__dict__") and not isinstance(x, (type, types.ModuleType, types.FunctionType, torch.nn.Module, torch.Tensor)):
+            if hasattr(x, "__dict__") and not isinstance(
+                x, (type, types.ModuleType, types.FunctionType, torch.nn.Module, torch.Tensor)
+            ):
                 self.note_load(x, "*")
 
     def note_store(self, obj: Any, name: Any) -> None:
@@ -617,7 +627,8 @@ class Machine:
         return any(frame.info.guards(frame.pc) for frame in self.current.frames)
 
     def may_catch(self, *errors: type) -> bool:
-        """A handler of the program (not a `finally` or `with`) might take one of these exceptions if it were raised now; any, if none is named."""
+        """A handler of the program (not a `finally` or `with`) might take one of these exceptions if it were raised
+        now; any, if none is named."""
         for frame in reversed(self.current.frames) if self.current is not None else ():
             handler = frame.instr.handler
             while handler is not None:
@@ -631,7 +642,8 @@ class Machine:
     # ---- tensors ----------------------------------------------------------------------
 
     def want_gradients(self, tensor: Any) -> None:
-        """`requires_grad` is set: that alone computes nothing. Whoever asks for a gradient, or whether there will be one, is refused."""
+        """`requires_grad` is set: that alone computes nothing. Whoever asks for a gradient,
+        or whether there will be one, is refused."""
         if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         self.gradients_wanted = True
@@ -646,8 +658,8 @@ class Machine:
 
     def _refuse_gradients(self) -> None:
         if self.gradients_wanted and self.gradients_asked:
-            raise CaptureRefusal("the model asks whether tensors require gradients, and changes that", "compute gradients outside",
-                                 kind="autograd")
+            raise CaptureRefusal("the model asks whether tensors require gradients, and changes that",
+                                 "compute gradients outside", kind="autograd")
 
     def is_tensor(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor)
@@ -667,7 +679,8 @@ class Machine:
         if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
             raise error
         self._one_element(tensor, error)
-        return self.scalars.to_int(x) if isinstance(x := self.tensor_item(tensor), RtBool) else int(x) if type(x) is bool else x
+        return (self.scalars.to_int(x) if isinstance(x := self.tensor_item(tensor), RtBool)
+                else int(x) if type(x) is bool else x)
 
     def _one_element(self, tensor: Any, error: Exception) -> None:
         count = self.element_count(tensor)

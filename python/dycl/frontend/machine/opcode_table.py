@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of bytecode instructions: which there are, which are refused; `op` registers what one does (opcodes*.py)."""
+"""The table of bytecode instructions: which there are, which are refused;
+`op` registers what one does (opcodes*.py)."""
 
 from __future__ import annotations
 
@@ -12,17 +13,21 @@ ASYNC = ("a coroutine", "call plain functions")
 _GROUPS = ("`except*`", "catch exceptions by `except`")
 _NAMES = ("the body of a class or module", "define it outside the model's forward")
 REFUSED: dict = {
-    **dict.fromkeys(("GET_AITER", "GET_ANEXT", "BEFORE_ASYNC_WITH", "END_ASYNC_FOR", "GET_AWAITABLE", "ASYNC_GEN_WRAP"), ASYNC),
+    **dict.fromkeys(("GET_AITER", "GET_ANEXT", "BEFORE_ASYNC_WITH", "END_ASYNC_FOR", "GET_AWAITABLE", "ASYNC_GEN_WRAP"),
+                    ASYNC),
     **dict.fromkeys(("CHECK_EG_MATCH", "PREP_RERAISE_STAR"), _GROUPS),
     **dict.fromkeys(("STORE_NAME", "DELETE_NAME", "SETUP_ANNOTATIONS", "LOAD_LOCALS", "LOAD_FROM_DICT_OR_GLOBALS",
                      "LOAD_FROM_DICT_OR_DEREF", "IMPORT_STAR", "PRINT_EXPR", "PRINT"), _NAMES),
     "TYPEALIAS": ("a `type` statement", "define it outside the model's forward"),
-    **dict.fromkeys(("TYPEVAR_WITH_BOUND", "TYPEVAR_WITH_CONSTRAINTS"), ("a type parameter with a bound", "leave the bound out")),
+    **dict.fromkeys(("TYPEVAR_WITH_BOUND", "TYPEVAR_WITH_CONSTRAINTS"),
+                    ("a type parameter with a bound", "leave the bound out")),
     "DELETE_GLOBAL": ("`del` of a global variable", "set it to None"),
 }
-# Those that no code object given to `dis` has: pseudo-instructions of the compiler, and what the interpreter puts in their place.
-UNSEEN = {"EXTENDED_ARG", "INTERPRETER_EXIT", "RESERVED", "SETUP_FINALLY", "SETUP_CLEANUP", "SETUP_WITH", "POP_BLOCK", "JUMP",
-          "JUMP_NO_INTERRUPT", "LOAD_SUPER_METHOD", "LOAD_ZERO_SUPER_METHOD", "LOAD_ZERO_SUPER_ATTR", "STORE_FAST_MAYBE_NULL"}
+# Those that no code object given to `dis` has: pseudo-instructions of the compiler,
+# and what the interpreter puts in their place.
+UNSEEN = {"EXTENDED_ARG", "INTERPRETER_EXIT", "RESERVED", "SETUP_FINALLY", "SETUP_CLEANUP",
+          "SETUP_WITH", "POP_BLOCK", "JUMP", "JUMP_NO_INTERRUPT", "LOAD_SUPER_METHOD", "LOAD_ZERO_SUPER_METHOD",
+          "LOAD_ZERO_SUPER_ATTR", "STORE_FAST_MAYBE_NULL"}
 
 
 def op(*names):

@@ -3,8 +3,8 @@
 
 A handler gets (machine, state, frame, instruction). It returns None to go on with the next
 instruction, or JUMPED/PUSHED if it has set the position or pushed a frame. It may ask
-`machine.decide(...)` only before it has changed anything: the instruction is then executed again. Here: variables, jumps, operators
-and attributes; machine/opcodes_calls.py and machine/opcodes_control.py have the others.
+`machine.decide(...)` only before it has changed anything: the instruction is then executed again. Here: variables,
+jumps, operators and attributes; machine/opcodes_calls.py and machine/opcodes_control.py have the others.
 """
 
 from __future__ import annotations
@@ -459,8 +459,8 @@ def delete_attr(m, s, f, i):
     return attributes.delete_attr(m, s, f.stack.pop(), i.value)
 
 
-# Those that only move values between variables and the operand stack: they ask nothing, push no frame and change no object, and
-# where they raise (an unbound name) they have done nothing.
+# Those that only move values between variables and the operand stack: they ask nothing, push no frame and change no
+# object, and where they raise (an unbound name) they have done nothing.
 MOVERS = {name: HANDLERS[name] for name in (
-    "NOP", "RESUME", "PRECALL", "POP_TOP", "PUSH_NULL", "COPY", "SWAP", "LOAD_CONST", "LOAD_FAST", "STORE_FAST", "LOAD_DEREF",
-    "LOAD_GLOBAL", "KW_NAMES") if name in HANDLERS}
+    "NOP", "RESUME", "PRECALL", "POP_TOP", "PUSH_NULL", "COPY", "SWAP", "LOAD_CONST", "LOAD_FAST",
+    "STORE_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "KW_NAMES") if name in HANDLERS}

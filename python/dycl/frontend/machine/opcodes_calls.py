@@ -61,7 +61,8 @@ def build_set(m, s, f, i):
 def build_map(m, s, f, i):
     if keys.wanted(m):
         items = _take(f, 2 * i.arg)
-        return push_result(f, m.call(s, keyed_tables.fill, (keys.as_table(m, {}), tuple(items[::2]), tuple(items[1::2])), {}))
+        return push_result(f, m.call(s, keyed_tables.fill,
+                                     (keys.as_table(m, {}), tuple(items[::2]), tuple(items[1::2])), {}))
     names = [_key(m, x) for x in f.stack[len(f.stack) - 2 * i.arg::2]]
     f.stack.append(keys.made(m, dict(zip(names, _take(f, 2 * i.arg)[1::2]))))
 
@@ -327,14 +328,18 @@ def call_intrinsic_1(m, s, f, i):
     elif name == "TYPEVARTUPLE":
         f.stack.append(typing.TypeVarTuple(f.stack.pop()))
     elif name == "SUBSCRIPT_GENERIC":
-        f.stack.append(typing.Generic[tuple(typing.Unpack[p] if isinstance(p, typing.TypeVarTuple) else p for p in f.stack.pop())])
+        f.stack.append(
+            typing.Generic[tuple(typing.Unpack[p] if isinstance(p, typing.TypeVarTuple) else p for p in f.stack.pop())]
+        )
     else:
         refuse(name)
 
 
-INTRINSICS_1 = ("INVALID", "PRINT", "IMPORT_STAR", "STOPITERATION_ERROR", "ASYNC_GEN_WRAP", "UNARY_POSITIVE", "LIST_TO_TUPLE",
+INTRINSICS_1 = ("INVALID", "PRINT", "IMPORT_STAR", "STOPITERATION_ERROR", "ASYNC_GEN_WRAP",
+                "UNARY_POSITIVE", "LIST_TO_TUPLE",
                  "TYPEVAR", "PARAMSPEC", "TYPEVARTUPLE", "SUBSCRIPT_GENERIC", "TYPEALIAS")
-INTRINSICS_2 = ("INVALID", "PREP_RERAISE_STAR", "TYPEVAR_WITH_BOUND", "TYPEVAR_WITH_CONSTRAINTS", "SET_FUNCTION_TYPE_PARAMS")
+INTRINSICS_2 = ("INVALID", "PREP_RERAISE_STAR", "TYPEVAR_WITH_BOUND", "TYPEVAR_WITH_CONSTRAINTS",
+                "SET_FUNCTION_TYPE_PARAMS")
 
 
 @op("CALL_INTRINSIC_2")
@@ -362,7 +367,8 @@ def make_function(m, s, f, i):
     function = types.FunctionType(code, f.globals, code.co_name, defaults, closure)
     function.__kwdefaults__ = kwdefaults
     if annotations:
-        function.__annotations__ = annotations if isinstance(annotations, dict) else dict(zip(annotations[::2], annotations[1::2]))
+        function.__annotations__ = (annotations if isinstance(annotations, dict)
+                                    else dict(zip(annotations[::2], annotations[1::2])))
     function.__module__ = f.function.__module__
     f.stack.append(m.new(function))
 

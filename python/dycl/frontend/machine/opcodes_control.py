@@ -209,7 +209,8 @@ def match_mapping(m, s, f, i):
 
 def _refuse_pattern(subject):
     if isinstance(subject, (RtList, *keys.TABLES)):
-        raise CaptureRefusal("a list or dict whose size is known only at run time in a `match`", "ask for its length first", kind="opcode")
+        raise CaptureRefusal("a list or dict whose size is known only at run time in a `match`",
+                             "ask for its length first", kind="opcode")
 
 
 @op("MATCH_SEQUENCE")

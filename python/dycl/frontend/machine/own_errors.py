@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions that are not the model's: what our stand-ins or our own recording code caused is refused, never shown to the model."""
+"""Exceptions that are not the model's: what our stand-ins or our own recording code caused is refused,
+never shown to the model."""
 
 from __future__ import annotations
 
@@ -48,21 +49,25 @@ from ..values.text import Opaque, RtText
 from . import conditions, live_objects
 
 _STAND_INS = re.compile(r"\b(" + "|".join(cls.__name__ for cls in (
-    RtInt, RtFloat, RtBool, RtText, RtArray, RtList, RtRange, RtScalar, RtDict, RtSet, RtView, MGenerator, SeqIter, NativeIter, FakeTensor,
-    torch.SymInt, torch.SymFloat, torch.SymBool, TensorInfo, BoundSpecial, ListMethod, Opaque)) + r")\b")
+    RtInt, RtFloat, RtBool, RtText, RtArray, RtList, RtRange, RtScalar, RtDict, RtSet, RtView, MGenerator,
+    SeqIter, NativeIter, FakeTensor, torch.SymInt, torch.SymFloat, torch.SymBool, TensorInfo, BoundSpecial,
+    ListMethod, Opaque)) + r")\b")
 _SHAPES_OF_TORCH = tuple(os.path.join(os.path.dirname(torch.__file__), part) for part in (
     "_refs", "_decomp", "_meta_registrations.py", "_prims", "_subclasses", os.path.join("fx", "experimental")))
-# Code of ours that runs no code of the program and no kernels: an exception that nobody raised there is a fault of ours.
+# Code of ours that runs no code of the program and no kernels:
+# an exception that nobody raised there is a fault of ours.
 _OURS = {os.path.realpath(module.__file__) for module in (
-    tensor_construction, native_call, composed_functions, dispatch, tensor_to_number, path_facts, shape_rules, shape_cache, program, indexing, inplace, known_values, real_tensors, signature, loops, merge,
-    reachable, call_cache, conditions, live_objects, symbolic_to_graph, symbolic_text, symbolic_shapes, unify, unify_aliases, unify_lists, unify_objects,
-    equality, views, whole_layers, whole_layer_shapes)}
+    tensor_construction, native_call, composed_functions, dispatch, tensor_to_number, path_facts, shape_rules,
+    shape_cache, program, indexing, inplace, known_values, real_tensors, signature, loops, merge,
+    reachable, call_cache, conditions, live_objects, symbolic_to_graph, symbolic_text, symbolic_shapes, unify,
+    unify_aliases, unify_lists, unify_objects, equality, views, whole_layers, whole_layer_shapes)}
 
 
 def refuse_own_error(error: Exception) -> None:
     """An exception that only our stand-ins or our own code can have caused is not one of the user's program."""
     texts = [x for x in error.args if isinstance(x, str)]
-    own = len(texts) == len(error.args) and not isinstance(error, AssertionError) and _STAND_INS.search(" ".join(texts)) is not None
+    own = (len(texts) == len(error.args) and not isinstance(error, AssertionError)
+           and _STAND_INS.search(" ".join(texts)) is not None)
     if isinstance(error, RecursionError):  # Python's own: calls of the user's program are no calls here
         own = " ".join(texts).startswith("maximum recursion depth exceeded")
     if not own and not isinstance(error, StopIteration):
@@ -85,5 +90,6 @@ def _failed_in_recording(error: Exception) -> bool:
     if trace is None:
         return False
     path = trace.tb_frame.f_code.co_filename
-    inner = os.path.realpath(path) in _OURS or isinstance(error, NameError) and interpretation.is_ours(path) or path.startswith(_SHAPES_OF_TORCH)
+    inner = (os.path.realpath(path) in _OURS or isinstance(error, NameError) and interpretation.is_ours(path)
+             or path.startswith(_SHAPES_OF_TORCH))
     return inner and not linecache.getline(path, trace.tb_lineno).lstrip().startswith("raise")

@@ -38,8 +38,8 @@ _ONE_BY_ONE = (enumerated, mapped, filtered, taken)  # they are one loop over wh
 class LoopEntry:
     """One arrival at a loop from outside."""
 
-    __slots__ = ("header", "snapshot", "mode", "block", "template", "exit_forked", "static_test", "tests", "widenings", "why",
-                 "types", "span", "peeled", "token", "parent", "refused")
+    __slots__ = ("header", "snapshot", "mode", "block", "template", "exit_forked", "static_test",
+                 "tests", "widenings", "why", "types", "span", "peeled", "token", "parent", "refused")
 
     def __init__(self, header: int):
         self.header = header
@@ -56,7 +56,8 @@ class LoopEntry:
         self.span = None
         self.peeled = 0  # iterations in front of this entry
         self.token = object()  # what lineages hold: they must not keep the snapshot alive
-        self.parent: LoopEntry | None = None  # a header of the same loop for states of another kind, that this one lies behind
+        # a header of the same loop for states of another kind, that this one lies behind
+        self.parent: LoopEntry | None = None
         self.refused = False  # no more headers for other kinds of states
 
     def chain(self) -> list[LoopEntry]:
@@ -91,27 +92,33 @@ class Loops:
                 entry.tests |= set(asked or ())
 
     def _may_end(self, state: State, entry: LoopEntry) -> bool:
-        """Whether a test that the input does not touch may end the loop: not one of what has not changed since its begin (an option)."""
+        """Whether a test that the input does not touch may end the loop:
+        not one of what has not changed since its begin (an option)."""
         if not entry.static_test and entry.tests:
             self.m.heap.save()
             entry.static_test = any(not self._alike(entry.snapshot, state, path) for path in entry.tests)
         return entry.static_test
 
     def _others_left(self, state: State, frame: Frame, entry: LoopEntry) -> bool:
-        """Whether a test of what branches in the loop left behind (an empty list of what is to do, a None for what comes next) has ended it
-        for other states, though not for this one. Not asked of the first iterations, which most such loops have no more than."""
+        """Whether a test of what branches in the loop left behind (an empty list of what is to do, a None for what
+        comes next) has ended it for other states, though not for this one. Not asked of the first iterations, which
+        most such loops have no more
+        than."""
         rounds, depth = self._rounds(state, entry), len(state.frames)
         if rounds < self.m.options.max_alike or rounds % self.m.options.max_alike or frame.instr.op == "FOR_ITER":
             return False
         self.m.heap.save()
-        if rounds < self.m.options.max_unroll and not all(self._of_one_size(entry.snapshot, state, path) for path in entry.tests):
+        if rounds < self.m.options.max_unroll and not all(self._of_one_size(entry.snapshot, state, path)
+                                                          for path in entry.tests):
             return False
         body = frame.info.loop_body.get(entry.header, ())
         others = [*self.m.finished, *(other for _, _, other in self.m.ready)]
-        return any(entry.token in other.lineage and (len(other.frames) < depth or other.frames[depth - 1].pc not in body) for other in others)
+        return any(entry.token in other.lineage
+                   and (len(other.frames) < depth or other.frames[depth - 1].pc not in body) for other in others)
 
     def _alike(self, first: State, state: State, path: tuple[str, ...]) -> bool:
-        """Whether a test of what is held there answers the same in both: it is the same, or tensors whose elements alone differ."""
+        """Whether a test of what is held there answers the same in both:
+        it is the same, or tensors whose elements alone differ."""
         a, b = self._held(first, path), self._held(state, path)
         if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and self.m.is_tensor(a) and self.m.is_tensor(b):
             return a.dtype == b.dtype and len(a.shape) == len(b.shape) and all(map(_same, a.shape, b.shape))
@@ -160,7 +167,8 @@ class Loops:
         return self._generalise(state, entry)
 
     def _counts_off(self, iterator: Any) -> bool:
-        """Each item moves it along a sequence known while compiling: no two iterations are alike, and no header fits."""
+        """Each item moves it along a sequence known while compiling: no two iterations are alike,
+        and no header fits."""
         if isinstance(iterator, (SeqIter, NativeIter)):
             return True
         frame = iterator.frame if isinstance(iterator, MGenerator) else None
@@ -241,8 +249,9 @@ class Loops:
         return True
 
     def _other_kind(self, state: State, entry: LoopEntry, why: str) -> bool:
-        """A state that fits no widening of the header: `best` is None in one, a tensor in the other. It goes to the header of its
-        kind if there is one, which this one then lies behind; else it gets one of its own, behind this."""
+        """A state that fits no widening of the header: `best` is None in one, a tensor in the other. It goes to the
+        header of its kind if there is one, which this one then lies behind;
+        else it gets one of its own, behind this."""
         frame, chain = state.frames[-1], entry.chain()
         iteration = frame.iterations.get(entry.header, 0)
         for other in chain[1:]:
@@ -250,7 +259,8 @@ class Loops:
                 frame.loops[entry.header] = (other, iteration)
                 return self._close(state, frame, other) if other.mode == "loop" else self._generalise(state, other)
         outermost = chain[-1]
-        first = entry.mode == "try" and not entry.peeled and entry.parent is None  # a first iteration that differs is more often the reason
+        # a first iteration that differs is more often the reason
+        first = entry.mode == "try" and not entry.peeled and entry.parent is None
         if first or outermost.refused or len(chain) > self.m.options.max_kinds:
             outermost.refused = outermost.refused or not first
             if not first and self.m.with_chosen_keys:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Merging states that meet: what differs becomes a parameter of the block where they go on (merging/unify.py).
 
-States that cannot be merged go on one beside the other, each specialised; where too many meet, integers and then shapes that differ are given up.
+States that cannot be merged go on one beside the other, each specialised; where too many meet, integers and then shapes
+that differ are given up.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ class Merger:
         self.m = machine
         self.failures: collections.Counter = collections.Counter()
         self.apart: dict[tuple, tuple[int, int]] = {}  # pair of tags, how -> (frame, its position) that differs
-        self.crowded: collections.Counter = collections.Counter()  # places -> how often too many states met there to keep their integers static
-        self.doubted: set[tuple] = set()  # places where the last pair did not fit: the next is tried before anything is made for it
+        # places -> how often too many states met there to keep their integers static
+        self.crowded: collections.Counter = collections.Counter()
+        # places where the last pair did not fit: the next is tried before anything is made for it
+        self.doubted: set[tuple] = set()
 
     def merge(self, states: list[State]) -> list[State]:
         """As few states as possible, each standing for some of `states`."""
@@ -65,8 +68,10 @@ class Merger:
                 alike.note(k)
         return groups
 
-    def _note_unlike(self, state: State, alike: Alike, places: list[int], widen: bool = False, ints: bool = True) -> None:
-        """Groups of other marks are not compared with it. One of them is named for all; outer frames that differ are remembered."""
+    def _note_unlike(self, state: State, alike: Alike, places: list[int], widen: bool = False,
+                     ints: bool = True) -> None:
+        """Groups of other marks are not compared with it. One of them is named for all;
+        outer frames that differ are remembered."""
         likeness, inner = alike.likeness, len(state.frames) - 1
         others = [group for k, group in enumerate(alike.groups[:_MANY]) if k not in places] or alike.groups[-1:]
         self.failures[likeness.blame(others[0], state)] += len(alike.groups) - len(places)
@@ -113,8 +118,8 @@ class Merger:
         return merged
 
     def _remember(self, key: tuple, depth: int, state: State) -> None:
-        """Forks of one state share its frames, but inner calls may have written what outer frames hold: what keeps two of them apart
-        says nothing of others."""
+        """Forks of one state share its frames, but inner calls may have written what outer frames hold: what keeps two
+        of them apart says nothing of others."""
         if key[0] != key[1]:
             self.apart[key] = (depth, state.frames[depth].pc)
 
@@ -144,5 +149,6 @@ class Merger:
 
 
 def _in_different_loops(a: State, b: State) -> bool:
-    """They came into a loop apart, and one of the two may still begin it anew, which forgets all that came through it."""
+    """They came into a loop apart, and one of the two may still begin it anew,
+    which forgets all that came through it."""
     return any(f.in_another_loop(g) for f, g in zip(a.frames, b.frames))

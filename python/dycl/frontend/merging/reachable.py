@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What any state can still reach: storages and objects, from its variables, operands and what was there before capture.
 
-machine/live_objects.py follows real references, which are those of the active state; here objects are followed by their contents as a state's overlay has them,
-so that states which meet can be asked one beside the other.
+machine/live_objects.py follows real references, which are those of the active state; here objects are followed by their
+contents as a state's overlay has them, so that states which meet can be asked one beside the other.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def _roots(m, state: State) -> list:
                 work.append(value)
         work.extend(frame.stack)
         work.extend(frame.result or ())
-    work += (obj for key in state.overlay.contents if not isinstance(obj := m.heap.objects[key], Cell) and not m.is_born(obj))
+    work += (obj for key in state.overlay.contents
+             if not isinstance(obj := m.heap.objects[key], Cell) and not m.is_born(obj))
     return work
 
 
@@ -60,7 +61,8 @@ def held_as_they_are(m, state: State) -> set[int]:
             found += obj
         elif isinstance(obj, functools.partial) or opaque_objects.hides(type(obj)) and m.is_born(obj):
             found += gc.get_referents(obj)
-        elif isinstance(obj, (set, np.ndarray, BaseException)) or isinstance(obj, ITERATORS) and not isinstance(obj, (SeqIter, MGenerator)):
+        elif (isinstance(obj, (set, np.ndarray, BaseException))
+              or isinstance(obj, ITERATORS) and not isinstance(obj, (SeqIter, MGenerator))):
             found += obj.args if isinstance(obj, BaseException) else ()
             add_contents(found, set(), m.born, m.heap.contents_in(state.overlay, obj), obj)
     return set(_reached_from(m, state, found)[1])
@@ -124,8 +126,10 @@ def may_hold(obj: Any) -> bool:
 
 
 def add_items(work: list, found: set[int], born: dict, items: Any, inner: bool = False) -> None:
-    """The items of a container. Of handles, which may be many, only the storages; numbers and texts hold nothing; modules from
-    before capture hold nothing new unless they were touched, and those are looked at anyway. Tuples are looked into at once."""
+    """The items of a container. Of handles, which may be many, only the storages; numbers and texts hold nothing;
+    modules from before capture hold nothing new unless they were touched, and those are looked at anyway. Tuples are
+    looked into at
+    once."""
     kinds = set(map(type, items)) - _PLAIN
     if FakeTensor in kinds:
         kinds.remove(FakeTensor)
@@ -137,13 +141,15 @@ def add_items(work: list, found: set[int], born: dict, items: Any, inner: bool =
         kinds -= modules
     if tuple in kinds and not inner:
         kinds.remove(tuple)
-        add_items(work, found, born, tuple(itertools.chain.from_iterable(x for x in items if type(x) is tuple)), inner=True)
+        add_items(work, found, born, tuple(itertools.chain.from_iterable(x for x in items if type(x) is tuple)),
+                  inner=True)
     if kinds:
         work.extend(x for x in items if type(x) in kinds)
 
 
 def add_contents(work: list, found: set[int], born: dict, contents: Any, obj: Any) -> None:
-    """What an object with these contents refers to. A dict among its items is an object like others: what it holds is its state's business."""
+    """What an object with these contents refers to. A dict among its items is an object like others:
+    what it holds is its state's business."""
     if isinstance(obj, dict):
         entries, extra = contents
         if not _PLAIN.issuperset(map(type, itertools.chain.from_iterable(entries))):
@@ -151,7 +157,8 @@ def add_contents(work: list, found: set[int], born: dict, contents: Any, obj: An
         add_items(work, found, born, (extra or {}).values())
     elif not isinstance(contents, tuple):
         work.append(contents)
-    elif not isinstance(obj, _WITH_ITEMS) and not hasattr(type(obj), "dycl_contents"):  # attributes: in __dict__ if there is one, and in slots
+    elif not isinstance(obj, _WITH_ITEMS) and not hasattr(type(obj), "dycl_contents"):
+        # attributes: in __dict__ if there is one, and in slots
         for held in contents:
             add_items(work, found, born, (held or {}).values())
     else:

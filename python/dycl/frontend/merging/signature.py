@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What any two states that merge have in common, per frame of a state as one small number.
 
-Comparing states in full (merging/merge.py) costs milliseconds, and of many states that meet most pairs are of different kinds: a variable is None
-in one, lists have other lengths. Two states with different marks are sure to stay apart; those with equal ones may, for
-reasons that are not looked at here: values of numbers, extents, attributes, aliases.
+Comparing states in full (merging/merge.py) costs milliseconds, and of many states that meet most pairs are of different
+kinds: a variable is None in one, lists have other lengths. Two states with different marks are sure to stay apart;
+those with equal ones may, for reasons that are not looked at here: values of numbers, extents, attributes, aliases.
 
-A mark says of every live variable and operand: unbound, None, the kind of a number, a tensor's dtype and rank, a text itself, and of
-lists, tuples, dicts and iterators their lengths, keys, places and what is in them, a few levels deep; of an object from before capture which one it is.
-Where a list of run-time length is among them (or lists may become such ones), lists count as lists and no more: they may merge whatever
-is in them, unless what is in them cannot be in such a list.
+A mark says of every live variable and operand: unbound, None, the kind of a number, a tensor's dtype and rank, a text
+itself, and of lists, tuples, dicts and iterators their lengths, keys, places and what is in them, a few levels deep; of
+an object from before capture which one it is. Where a list of run-time length is among them (or lists may become such
+ones), lists count as lists and no more: they may merge whatever is in them,
+unless what is in them cannot be in such a list.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from ..values.text import RtText
 
 _DEEPEST, _LONGEST = 3, 32
 _SELF = {str, bytes, torch.dtype}  # equal or not: nothing between
-_BY_PARTS = (*IMMUTABLE, tuple, RtArray, RtText, RtRange, slice, types.MethodType, types.BuiltinMethodType, BaseException,
+_BY_PARTS = (*IMMUTABLE, tuple, RtArray, RtText, RtRange, slice, types.MethodType,
+             types.BuiltinMethodType, BaseException,
              functools.partial)  # two of them may be one where they merge, whoever made them
 
 
@@ -130,8 +132,8 @@ class Likeness:
         return list if self.coarse and self._may_grow(items) else self._items(type(x), items, state, depth)
 
     def _may_grow(self, items: Any) -> bool:
-        """Whether a list of run-time length might hold these elements. If not, a list that merges with this one has its length, and elements
-        of the same kinds at the same places: it cannot be one of run time either."""
+        """Whether a list of run-time length might hold these elements. If not, a list that merges with this one has its
+        length, and elements of the same kinds at the same places: it cannot be one of run time either."""
         kinds = set()
         for x in items:
             kind = kind_of(x)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One state for two: value by value, live ones only.
 
-Equal static values stay static; tensors of one dtype and shape, and numbers of one kind, become block parameters; containers
-and objects made during capture are compared element by element and keep their identity and aliasing (merging/unify_objects.py, merging/unify_lists.py,
-merging/unify_aliases.py). Anything else keeps the states apart.
+Equal static values stay static; tensors of one dtype and shape, and numbers of one kind, become block parameters;
+containers and objects made during capture are compared element by element and keep their identity and aliasing
+(merging/unify_objects.py, merging/unify_lists.py, merging/unify_aliases.py). Anything else keeps the states apart.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
     def __init__(self, machine, a: State, b: State, block: Block, widen: bool, ints: bool = True,
                  bounds: bool = True, trial: bool = False, permuted: bool = False):
         self.m = machine
-        self.permuted = permuted  # objects of one state may be the partners of others that it has as well, if every name of theirs agrees
+        # objects of one state may be the partners of others that it has as well, if every name of theirs agrees
+        self.permuted = permuted
         self.kept: set[int] = set()  # objects that are the same under some name in both
         self.trial = trial  # the merged state is never run
         self.bounds = bounds  # keep the least value of integers and extents
@@ -99,7 +100,8 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         self.deep = deep = deep or self.permuted
         if deep:  # through an object from outside that is the same in both, nobody might come to them
             born = self.m.born
-            self.old += [key for key in ca if key not in born and key not in self.diff and self._leads_to_differing(key, ca[key])]
+            self.old += [key for key in ca if key not in born and key not in self.diff
+                         and self._leads_to_differing(key, ca[key])]
         roots = self.m.recorder.root_cells
         self.root_cells = [roots[key] for key in self.diff if key in roots]
 
@@ -199,7 +201,8 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
             raise Apart(name, "different exceptions are being handled")
         new.handled = [self.unify(x, y) for x, y in zip(fa.handled, fb.handled)]
         # States of different entries into a loop: the merged one enters it anew at its next arrival.
-        new.loops = {h: e for h, e in fa.loops.items() if h in info.loops_of[pc] and fb.loops.get(h, (None,))[0] is e[0]}
+        new.loops = {h: e for h, e in fa.loops.items()
+                     if h in info.loops_of[pc] and fb.loops.get(h, (None,))[0] is e[0]}
         return new
 
     def unify(self, a: Any, b: Any) -> Any:
@@ -279,8 +282,10 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         return self.born_objects(a, b)
 
     def _reasons_differ(self, a: BaseException, b: BaseException) -> bool:
-        return a.__suppress_context__ != b.__suppress_context__ or any(x is not y and (x is None or y is None or self.unify(x, y) is not x)
-                   for x, y in ((a.__cause__, b.__cause__), (a.__context__, b.__context__)))
+        return a.__suppress_context__ != b.__suppress_context__ or any(
+            x is not y and (x is None or y is None or self.unify(x, y) is not x)
+            for x, y in ((a.__cause__, b.__cause__), (a.__context__, b.__context__))
+        )
 
     def apart(self, why: str, of_strings: bool = False) -> None:
         raise Apart("".join(self.path), why, of_strings)
@@ -331,7 +336,8 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         return items
 
     def _alike(self, a: tuple, b: tuple) -> int:
-        """How many of the first elements are the same in both and hold nothing that differs: most of a long list that grows."""
+        """How many of the first elements are the same in both and hold nothing that differs:
+        most of a long list that grows."""
         if len(a) < LONG:
             return 0
         alike = [*map(operator.is_, a, b), False]
@@ -353,7 +359,8 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
                 return known
         if self.strict:
             self._refuse_separation(ia.cell, ib.cell)
-        type_ = TensorType(ha.dtype, tuple(None if isinstance(d, Extent) else recorder.symbols.dim_type(d) for d in dims))
+        type_ = TensorType(ha.dtype,
+                           tuple(None if isinstance(d, Extent) else recorder.symbols.dim_type(d) for d in dims))
         param = Value(type_, self.block, ia.cell.value.hint if ia.parent is None else "")
         self.requests.append((ha, hb, param))
         strides = None if is_plain(ha) and is_plain(hb) else self._strides(ha, hb, dims)
@@ -362,7 +369,8 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         if isinstance(strides, Order) and not self.trial:
             dims = tuple(map(recorder.size, dims))
             strides = strides.of(dims)
-        merged = recorder.stand_in(ha, param) if self.trial else recorder.new_handle(ha.dtype, dims, param, ha.device, strides)
+        merged = (recorder.stand_in(ha, param) if self.trial
+                  else recorder.new_handle(ha.dtype, dims, param, ha.device, strides))
         recorder.block = saved
         parameters.note_merged(merged, a, b)
         if ia.parent is None and ib.parent is None:
@@ -371,7 +379,8 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         return merged
 
     def _strides(self, a: torch.Tensor, b: torch.Tensor, dims: tuple) -> tuple | Order | None:
-        """Of tensors that are not both contiguous. They count only where the program asks (recording/memory_layout.py): then states are kept apart."""
+        """Of tensors that are not both contiguous. They count only where the program asks (recording/memory_layout.py):
+        then states are kept apart."""
         if self.m.assumptions.keep_layout:
             order = order_of(a)
             if order is not None and order == order_of(b):
@@ -434,7 +443,8 @@ def _shape(sizes) -> str:
 
 
 def _holds_none(items: tuple, cells: set[int]) -> bool:
-    """Only numbers, texts, tensors and tuples of such, and no tensor has one of these storages. False too if it would take long to tell."""
+    """Only numbers, texts, tensors and tuples of such, and no tensor has one of these storages.
+    False too if it would take long to tell."""
     limit = 16 * len(items)  # tuples in tuples may be many more than there are objects
     while items:
         if len(items) > limit:
@@ -442,7 +452,8 @@ def _holds_none(items: tuple, cells: set[int]) -> bool:
         kinds = set(map(type, items)) - LEAVES
         if not kinds <= {FakeTensor, tuple}:
             return False
-        if cells and FakeTensor in kinds and any(type(x) is FakeTensor and hasattr(x, "_dycl") and id(x._dycl.cell) in cells for x in items):
+        if cells and FakeTensor in kinds and any(type(x) is FakeTensor and hasattr(x, "_dycl")
+                                                 and id(x._dycl.cell) in cells for x in items):
             return False
         items = tuple(itertools.chain.from_iterable(x for x in items if type(x) is tuple)) if tuple in kinds else ()
     return True

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of one thing in states that meet: what has two names in one state must have them in the other.
 
-A merged tensor gets a storage of its own; where that separates names, the storage gets a guard, and a write to it starts capture anew with
-the states kept apart. Objects that would be two in one state and one in the other keep the states apart at once.
+A merged tensor gets a storage of its own; where that separates names, the storage gets a guard, and a write to it
+starts capture anew with the states kept apart. Objects that would be two in one state and one in the other keep the
+states apart at once.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ class AliasUnifier:
             known |= seen
         if known and not self.permuted:
             raise Permuted(*why)
-        if known and not all(known.isdisjoint(kept) for kept in (self.kept, held_as_they_are(self.m, self.a), held_as_they_are(self.m, self.b))):
+        if known and not all(known.isdisjoint(kept) for kept in (self.kept, held_as_they_are(self.m, self.a),
+                                                                 held_as_they_are(self.m, self.b))):
             raise Apart(*why)
 
     def _check_aliases(self, merged_state: State) -> None:
-        """A merged tensor got a storage of its own. If the old storage stays visible under another name, or several elements of the old
-        tensor were one place of it, a later write would be lost there: such storages are marked."""
+        """A merged tensor got a storage of its own. If the old storage stays visible under another name, or several
+        elements of the old tensor were one place of it, a later write would be lost there: such storages are marked."""
         if not self.merged_cells:
             return
         roots = self.m.recorder.root_cells
@@ -52,8 +54,14 @@ class AliasUnifier:
         for side in (0, 1):
             for entry in self.merged_cells:
                 cell, handle, merged = entry[2 * side], entry[2 * side + 1], entry[4]
-                if id(cell) in roots or id(cell) in live or len(targets[id(cell)]) > 1 or callable(cell.note) or shares_array(cell) \
-                        or overlaps_itself(handle):
+                if (
+                    id(cell) in roots
+                    or id(cell) in live
+                    or len(targets[id(cell)]) > 1
+                    or callable(cell.note)
+                    or shares_array(cell)
+                    or overlaps_itself(handle)
+                ):
                     key = ("merge", *self.point, "alias")
                     if strict(self.m, key):
                         raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
@@ -66,7 +74,8 @@ class AliasUnifier:
                         cell.note = guard
 
     def _refuse_separation(self, *cells: Cell) -> None:
-        """The part of _check_aliases that can be told before anything is made: most pairs that must stay apart end here."""
+        """The part of _check_aliases that can be told before anything is made:
+        most pairs that must stay apart end here."""
         roots = self.m.recorder.root_cells
         for cell, other in (cells, cells[::-1]):
             if id(cell) in roots or callable(cell.note) or self.target.setdefault(id(cell), id(other)) != id(other):
@@ -91,7 +100,8 @@ class AliasGuard:
 
     def __init__(self, machine, key: tuple, roots: frozenset = frozenset(), met: tuple = (), before: tuple = ()):
         self.m, self.key, self.roots = machine, key, roots
-        self._met, self._before = met, before  # the storages of earlier meetings are not copied: long chains would be quadratic
+        # the storages of earlier meetings are not copied: long chains would be quadratic
+        self._met, self._before = met, before
 
     @property
     def cells(self) -> tuple:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects where states meet: those that both know are compared by contents, those made since are taken for each other."""
+"""Objects where states meet: those that both know are compared by contents,
+those made since are taken for each other."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ class ObjectUnifier:
         if isinstance(obj, tuple):
             if ("tuple", id(obj)) not in self.memo:  # tuples in tuples: more ways to them than there are of them
                 items = self.each(obj, obj)
-                self.memo["tuple", id(obj)] = obj if all(x is y for x, y in zip(items, obj)) else tuple.__new__(type(obj), items)
+                same = all(x is y for x, y in zip(items, obj))
+                self.memo["tuple", id(obj)] = obj if same else tuple.__new__(type(obj), items)
             return self.memo["tuple", id(obj)]
         if isinstance(obj, types.MethodType):
             self.same_object(obj.__self__)
@@ -111,7 +113,8 @@ class ObjectUnifier:
 
     def born_objects(self, a: Any, b: Any) -> Any:
         m = self.m
-        if not (m.is_born(a) and m.is_born(b)) or opaque_objects.hides(type(a)) or {id(a), id(b)} & m.heap.owner_of_dict.keys():
+        if (not (m.is_born(a) and m.is_born(b)) or opaque_objects.hides(type(a))
+                or {id(a), id(b)} & m.heap.owner_of_dict.keys()):
             self.apart(f"different {type(a).__name__} objects")
         if self._lengths_differ(a, b):
             return self.run_time_list(a, b)
@@ -119,7 +122,8 @@ class ObjectUnifier:
             self.apart("objects shared differently")
         if isinstance(a, collections.deque) and a.maxlen != b.maxlen:
             self.apart("deques of different greatest lengths")
-        if isinstance(a, collections.defaultdict) and self.unify(a.default_factory, b.default_factory) is not a.default_factory:
+        if (isinstance(a, collections.defaultdict)
+                and self.unify(a.default_factory, b.default_factory) is not a.default_factory):
             self.apart("defaultdicts with different factories")
         self.memo[(id(a), id(b))] = a
         fragile = m.heap.fragile

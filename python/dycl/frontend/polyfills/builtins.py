@@ -3,7 +3,8 @@
 
 When an argument is a generator, or holds values known only at run time, the machine calls these in
 place of the native functions. They are ordinary code: any `if` here may split the state.
-Here: containers, sorting and reductions, comparison, objects; polyfills/itertools.py, polyfills/numbers.py and polyfills/torch.py are the rest.
+Here: containers, sorting and reductions, comparison, objects; polyfills/itertools.py, polyfills/numbers.py and
+polyfills/torch.py are the rest.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ def call_entry(fn, args, kwargs):
 
 
 def call_with_choices(fn, args, kwargs, choices, combinations, complete):
-    """Begins with attributes that hold one of a few known values, by numbers known only at run time. Only combinations that
-    calls leave behind are told apart."""
+    """Begins with attributes that hold one of a few known values, by numbers known only at run time. Only combinations
+    that calls leave behind are told apart."""
     choose(choices, combinations, complete)
     return fn(*args, **kwargs)
 
@@ -201,8 +202,8 @@ def sum_(iterable, start=0):
 
 
 def sum_compensated(iterable, start=0):
-    """`sum` since 3.12: what rounding lost is carried along beside a total of floats. CPython compares magnitudes to find it
-    (Neumaier); the subtractions here (Knuth) give the same number without a decision."""
+    """`sum` since 3.12: what rounding lost is carried along beside a total of floats. CPython compares magnitudes to
+    find it (Neumaier); the subtractions here (Knuth) give the same number without a decision."""
     total, owed = start, 0.0
     for x in iterable:
         if type(total) is float and type(x) is float:
@@ -218,7 +219,8 @@ def sum_compensated(iterable, start=0):
 
 
 def _settled(total, owed):
-    # `owed` is infinite or no number only where `total` is, which must stay what it is: a finite number does not change that.
+    # `owed` is infinite or no number only where `total` is, which must stay what it is:
+    # a finite number does not change that.
     return total - min(_GREATEST, max(-_GREATEST, owed)) if type(total) is float else total
 
 
@@ -291,9 +293,12 @@ def nsmallest(n, iterable, key=None):
 
 
 def inserted(rest, waiting, reverse):
-    """Makes the comparisons that list.sort makes of fewer than 64 elements, in its order: what is no number (NaN) ends up where Python
-    leaves it. A run at the beginning, rising or falling, is found first; what follows is inserted into it by bisection. What is
-    inserted is no longer held in its old place, so that states in which objects have other places than in others can meet (apart.Permuted)."""
+    """Makes the comparisons that list.sort makes of fewer than 64 elements, in its order: what is no number (NaN) ends
+    up where Python leaves it. A run at the beginning, rising or falling, is found first; what follows is inserted into
+    it by bisection. What is inserted is no longer held in its old place, so that states in which objects have other
+    places than in
+    others can
+    meet (apart.Permuted)."""
     items = []
     keys = []
     run = "none"
@@ -330,7 +335,8 @@ def insert_by_bisection(items, keys, x, k, low, high):
 
 
 def inserted_from_the_end(rest, waiting, reverse):
-    """As `inserted`, where any stable way to sort gives the same, and for a list whose length is known at run time: fewer states to keep apart."""
+    """As `inserted`, where any stable way to sort gives the same, and for a list whose length is known at run time:
+    fewer states to keep apart."""
     items = []
     keys = []
     for _ in range(len(rest)):
@@ -555,13 +561,15 @@ def not_equal(a, b):
 
 
 def by_native_methods(a, b, of_a, of_b, sign):
-    """Answered by the machine: what the methods of native classes say that the two derive from (Counter(...) == {...})."""
+    """Answered by the machine: what the methods of native classes say that the two derive from (Counter(...) ==
+    {...})."""
     return NotImplemented
 
 
 def compared(a, b, forward, reflected, sign):
     unasked = reflected is None
-    first = reflected is not None and type(b) is not type(a) and isinstance(b, type(a))  # a derived class is asked first
+    # a derived class is asked first
+    first = reflected is not None and type(b) is not type(a) and isinstance(b, type(a))
     if first:
         result = reflected(b, a)
         if result is not NotImplemented:
@@ -735,7 +743,8 @@ def keep_remembered(result):
 
 
 def remembering(function, maxsize, typed):
-    """A function made while the model runs that is called once for equal arguments; the one used last is forgotten last."""
+    """A function made while the model runs that is called once for equal arguments;
+    the one used last is forgotten last."""
     known = {}
 
     def call(*args, **kwargs):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Iterators that may fork at each step, written as generators and interpreted by the machine (as polyfills/builtins.py is).
+"""Iterators that may fork at each step, written as generators and interpreted by the machine (as polyfills/builtins.py
+is).
 
-What they iterate over is asked for its iterator when they are made, as Python does; the generators behind them begin with the first item.
+What they iterate over is asked for its iterator when they are made, as Python does;
+the generators behind them begin with the first item.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ def zipped(iterators, strict):
 def check_lengths(iterators, first):
     """zip(strict=True), once the iterator `first` is at its end: all the others must be."""
     if first > 0:
-        raise ValueError(f"zip() argument {first + 1} is shorter than argument{'s 1-' if first > 1 else ' '}{first}") from None
+        raise ValueError(
+            f"zip() argument {first + 1} is shorter than argument{'s 1-' if first > 1 else ' '}{first}"
+        ) from None
     for k in range(1, len(iterators)):
         try:
             next(iterators[k])
@@ -247,7 +251,8 @@ def compressed(rows):
 
 
 def groupby_(iterable, key=None):
-    """Each group is complete when it is handed out (itertools' groups share the source instead), and empty once the next is asked for."""
+    """Each group is complete when it is handed out (itertools' groups share the source instead),
+    and empty once the next is asked for."""
     return grouped(iter(iterable), key)
 
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dicts and sets whose keys are known only at run time, written in Python and interpreted by the machine (as polyfills/builtins.py is).
+"""Dicts and sets whose keys are known only at run time, written in Python and interpreted by the machine (as
+polyfills/builtins.py is).
 
-A dict that gets such a key is made as a table instead: capture begins anew, and the place in the program that made the dict
-makes an `RtDict` (see semantics/keys.py). Its keys and values are two lists in the order of insertion; a look-up compares with one key
-after the other, so each comparison may split the state, and a table that grows in a loop decided at run time becomes two lists
-of run-time length that a loop walks over. Keys of one table are different from each other on every path. A set has one list;
-the order in which Python would give its elements depends on their hashes, so that only what does not ask for the order is taken.
+A dict that gets such a key is made as a table instead: capture begins anew, and the place in the program that made the
+dict makes an `RtDict` (see semantics/keys.py). Its keys and values are two lists in the order of insertion; a look-up
+compares with one key after the other, so each comparison may split the state, and a table that grows in a loop decided
+at run time becomes two lists of run-time length that a loop walks over. Keys of one table are different from each other
+on every path. A set has one list; the order in which Python would give its elements depends on their hashes, so that
+only what does not ask for the order is taken.
 """
 
 from __future__ import annotations

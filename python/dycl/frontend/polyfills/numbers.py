@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of numbers known only at run time, written in Python and interpreted by the machine (as polyfills/builtins.py is)."""
+"""Functions of numbers known only at run time, written in Python and interpreted by the machine (as
+polyfills/builtins.py is)."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ def itself(x):
     return x
 
 
-NUMBER_METHODS = {("float", "is_integer"): is_integer, ("int", "bit_length"): bit_length, ("float", "conjugate"): itself}
+NUMBER_METHODS = {("float", "is_integer"): is_integer, ("int", "bit_length"): bit_length,
+                  ("float", "conjugate"): itself}
 
 
 def gcd(*numbers):

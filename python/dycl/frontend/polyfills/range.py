@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""range() with bounds known only at run time, written in Python and interpreted by the machine (as polyfills/builtins.py is)."""
+"""range() with bounds known only at run time, written in Python and interpreted by the machine (as
+polyfills/builtins.py is)."""
 
 from __future__ import annotations
 

@@ -96,8 +96,8 @@ class RtSize(tuple):
 
 
 def encode_padded(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
-    """nn.TransformerEncoder without gradients: eager computes what is not padded alone, as nested tensors, and gives 0 where it is,
-    if padding comes last in every sequence."""
+    """nn.TransformerEncoder without gradients: eager computes what is not padded alone, as nested tensors, and gives 0
+    where it is, if padding comes last in every sequence."""
     hidden = canonical_mask(mask=src_key_padding_mask, mask_name="src_key_padding_mask", other_type=None,
                                                  other_name="mask", target_type=src.dtype)
     kept = hidden.logical_not()
@@ -112,7 +112,8 @@ def encode_padded(self, src, mask=None, src_key_padding_mask=None, is_causal=Non
 
 def renorm_rows(weight, indices, max_norm, norm_type):
     """torch.embedding_renorm_: the rows asked for that are longer than max_norm are shortened, in place."""
-    asked = torch.zeros(weight.shape[0], dtype=torch.bool, device=weight.device).index_fill(0, indices.reshape(-1).long(), True)
+    asked = torch.zeros(weight.shape[0], dtype=torch.bool,
+                        device=weight.device).index_fill(0, indices.reshape(-1).long(), True)
     norms = torch.linalg.vector_norm(weight, norm_type, dim=1)
     scales = torch.where(asked & (norms > max_norm), max_norm / (norms + 1e-7), 1.0)
     weight.mul_(scales.unsqueeze(1))

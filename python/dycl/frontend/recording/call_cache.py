@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Native calls that come down to one op: which, and where its arguments come from.
 
-`torch.relu(x)` goes through torch's dispatcher and the recording modes only to arrive at `aten.relu.default(x)`. Which op a
-built-in function of torch dispatches depends on the forms of its arguments and on plain values alone, so the next call of the
-same forms goes straight to the op. A plan is made only if the call dispatched exactly one op, that op is pure, a view or writes,
-all its tensors are the call's own, and its result is the call's. Arguments that are one tensor twice are left to torch.
+`torch.relu(x)` goes through torch's dispatcher and the recording modes only to arrive at `aten.relu.default(x)`. Which
+op a built-in function of torch dispatches depends on the forms of its arguments and on plain values alone, so the next
+call of the same forms goes straight to the op. A plan is made only if the call dispatched exactly one op, that op is
+pure, a view or writes, all its tensors are the call's own, and its result is the call's.
+Arguments that are one tensor twice are left to torch.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ class Plans:
         wrap = None
         if result is not given:
             plain = type(result) in (tuple, list) or type(result).__module__ == "torch.return_types"
-            same = plain and isinstance(given, (tuple, list)) and len(result) == len(given) and all(x is y for x, y in zip(result, given))
+            same = (plain and isinstance(given, (tuple, list)) and len(result) == len(given)
+                    and all(x is y for x, y in zip(result, given)))
             if not same:
                 return None
             wrap = type(result)

@@ -20,7 +20,8 @@ def compose(recorder, name: str, args: tuple, kwargs: dict) -> Any:
 
 
 def _linspace(recorder, start, end, steps=100, *, dtype=None, out=None, **options) -> Any:
-    """torch takes `steps` as a plain integer only. As torch does: from the start up to the middle, from the end after."""
+    """torch takes `steps` as a plain integer only. As torch does: from the start up to the middle,
+    from the end after."""
     numbers = (int, float, torch.SymInt, torch.SymFloat)
     if not isinstance(steps, torch.SymInt) or out is not None or not all(isinstance(x, numbers) for x in (start, end)):
         return NotImplemented
@@ -87,7 +88,8 @@ def _diff(recorder, input, n=1, dim=-1, prepend=None, append=None, out=None) -> 
 def _fill_diagonal(recorder, tensor, fill_value, wrap=False) -> Any:
     """torch writes through a view by strides, which cannot be traced; a diagonal can."""
     sizes = tensor.shape
-    if recorder.is_symbolic(tensor) or len(sizes) < 2 or wrap and sizes[0] > sizes[1] or len(sizes) > 2 and len(set(sizes)) > 1:
+    if (recorder.is_symbolic(tensor) or len(sizes) < 2 or wrap and sizes[0] > sizes[1]
+            or len(sizes) > 2 and len(set(sizes)) > 1):
         return NotImplemented
 
     def compute():
@@ -103,8 +105,8 @@ def _fill_diagonal(recorder, tensor, fill_value, wrap=False) -> Any:
 def _grouped_mm(recorder, input, mat2, offs=None, bias=None, out_dtype=None) -> Any:
     """Rows of each group times the group's matrix. torch's rule for shapes knows one dtype, its kernel others too."""
     if input.dim() != 2 or mat2.dim() != 3 or offs is None or bias is not None or out_dtype not in (None, input.dtype):
-        raise CaptureRefusal("torch's grouped_mm other than rows in groups by a matrix per group", "use a loop over the groups",
-                             kind="native.torch")
+        raise CaptureRefusal("torch's grouped_mm other than rows in groups by a matrix per group",
+                             "use a loop over the groups", kind="native.torch")
 
     def compute():
         group = (torch.arange(input.shape[0])[:, None] >= offs[None, :]).sum(1)
@@ -121,7 +123,8 @@ _COMPOSED: dict[str, Callable] = {
     "_grouped_mm": _grouped_mm, "grouped_mm": _grouped_mm,
     "diff": _diff, "fill_diagonal_": _fill_diagonal, "linspace": _linspace, "embedding_bag": _embedding_bag,
     "quantile": value_checks.quantile, "nanquantile": value_checks.quantile, "histc": value_checks.histc,
-    "binary_cross_entropy": value_checks.binary_cross_entropy, "slice_scatter": value_checks.slice_scatter, "max_unpool2d": value_checks.max_unpool, "max_unpool3d": value_checks.max_unpool,
+    "binary_cross_entropy": value_checks.binary_cross_entropy, "slice_scatter": value_checks.slice_scatter,
+    "max_unpool2d": value_checks.max_unpool, "max_unpool3d": value_checks.max_unpool,
     "_pack_padded_sequence": packed_sequences.pack, "_pad_packed_sequence": packed_sequences.pad,
     **{name: packed_sequences.layer(name) for name in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops that capture takes apart while recording, with torch's own decompositions and those of recording/linear_algebra.py.
+"""Ops that capture takes apart while recording, with torch's own decompositions and those of
+recording/linear_algebra.py.
 
 They have no conversion, but what torch's decomposition makes of them does. Named one by one: a
 decomposition that ends in ops without conversions would only hide the name the user knows.
@@ -55,7 +56,8 @@ def _whole_ends(linspace):
 
     def converted(start, end, steps, *base, dtype=None, **options):
         if dtype is not None and not dtype.is_floating_point and not dtype.is_complex:
-            start, end = (x.to(dtype) if isinstance(x, torch.Tensor) else int(x) if isinstance(x, float) else x for x in (start, end))
+            start, end = (x.to(dtype) if isinstance(x, torch.Tensor) else int(x) if isinstance(x, float) else x
+                          for x in (start, end))
         return linspace(start, end, steps, *base, dtype=dtype, **options)
 
     return converted

@@ -95,7 +95,8 @@ class DispatchRecorder(TorchDispatchMode):
         if func.overloadpacket is aten.as_strided:
             offset = args[3] if len(args) > 3 else kwargs.get("storage_offset")
             if offset is not None and self._may_be_from_outside(source._dycl.cell):
-                raise CaptureRefusal("as_strided with an offset in the memory of an argument, which may be a part of a larger one in another call",
+                raise CaptureRefusal("as_strided with an offset in the memory of an argument, "
+                                     "which may be a part of a larger one in another call",
                                      "leave the offset out, or use slices", kind="tensor.strides")
             source = self._in_memory_order(source)
         info = source._dycl
@@ -122,8 +123,8 @@ class DispatchRecorder(TorchDispatchMode):
             whole = whole and (sizes[d] == 1 or strides[d] == expected)
             expected *= sizes[d]
         if not whole:
-            raise CaptureRefusal("as_strided of a tensor that is not the whole of its memory", "use slices, unfold or indexing",
-                                 kind="tensor.strides")
+            raise CaptureRefusal("as_strided of a tensor that is not the whole of its memory",
+                                 "use slices, unfold or indexing", kind="tensor.strides")
         return source if order == list(range(source.dim())) else self._view(aten.permute.default, (source, order), {})
 
     def _squeeze(self, func, args, kwargs):
@@ -139,7 +140,8 @@ class DispatchRecorder(TorchDispatchMode):
     def _is_one(self, size) -> bool:
         if not isinstance(size, torch.SymInt):
             return size == 1
-        if size.node.expr.free_symbols <= set(self.recorder.symbols.names):  # the user's dims are not split by cases: 1 is ruled out
+        # the user's dims are not split by cases: 1 is ruled out
+        if size.node.expr.free_symbols <= set(self.recorder.symbols.names):
             self.recorder.symbols.require_not_one(size.node.expr)
             return False
         return self.recorder.decide(sympy.Eq(size.node.expr, 1))
@@ -153,11 +155,14 @@ class DispatchRecorder(TorchDispatchMode):
             if result is not NotImplemented:
                 return result
         known_form = func in linear_algebra.TAKEN_APART and not self.recorder.is_symbolic((args, kwargs))
-        wanted = linear_algebra.strides(self._computed(func, args, kwargs)) if known_form else []  # called for its errors, too
+        # called for its errors, too
+        wanted = linear_algebra.strides(self._computed(func, args, kwargs)) if known_form else []
         with self:
             result = (NEEDS_DECOMPOSITION.get(func) or DECOMPOSED_BY_NAME[str(func)])(*args, **kwargs)
-            if wanted and result is not NotImplemented:
-                result = tuple(map(linear_algebra.laid_out, result, wanted)) if isinstance(result, tuple) else linear_algebra.laid_out(result, wanted[0])
+            if wanted and isinstance(result, tuple):
+                result = tuple(map(linear_algebra.laid_out, result, wanted))
+            elif wanted and result is not NotImplemented:
+                result = linear_algebra.laid_out(result, wanted[0])
         return self._pure(func, args, kwargs) if result is NotImplemented else result
 
     def _write(self, func, args, kwargs):
@@ -217,7 +222,8 @@ class DispatchRecorder(TorchDispatchMode):
                 return target
         functional = _RESHAPES.get(func)
         info = target._dycl
-        known = info.born == self.recorder.serial or info.alone is self.recorder.block and _fixed_change(func, target, args[1:])
+        known = (info.born == self.recorder.serial or info.alone is self.recorder.block
+                 and _fixed_change(func, target, args[1:]))
         if functional is not None and known:
             self.recorder.choose_cache(args)
             func(*args, **kwargs)
@@ -323,7 +329,8 @@ def _forget(tree: Any) -> None:
 
 def record_results(recorder, func, args, kwargs, result) -> Any:
     """Records `func` as one node with the fake `result`'s types; the result's tensors become handles."""
-    flat = [result] if isinstance(result, torch.Tensor) else [x for x in tree_iter(result) if isinstance(x, torch.Tensor)]
+    flat = ([result] if isinstance(result, torch.Tensor)
+            else [x for x in tree_iter(result) if isinstance(x, torch.Tensor)])
     if not flat and func.overloadpacket in (aten.size, aten.stride, aten.storage_offset, aten.numel):
         raise RuntimeError("a plain number was expected with symbolic sizes/strides")
     if not flat:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of torch in the words of its kernels: the rules for shapes, which run while recording, word some of them otherwise."""
+"""Errors of torch in the words of its kernels: the rules for shapes, which run while recording,
+word some of them otherwise."""
 
 from __future__ import annotations
 

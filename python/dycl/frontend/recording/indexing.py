@@ -25,7 +25,8 @@ def get(recorder, tensor: torch.Tensor, index: Any) -> Any:
 
 def set(recorder, tensor: torch.Tensor, index: Any, value: Any) -> Any:
     masks = [item for item in (index if isinstance(index, tuple) else (index,)) if isinstance(item, torch.Tensor)]
-    if len(masks) == 1 and masks[0].dtype == torch.uint8 and (not isinstance(value, torch.Tensor) or value.shape.numel() == 1):
+    if (len(masks) == 1 and masks[0].dtype == torch.uint8
+            and (not isinstance(value, torch.Tensor) or value.shape.numel() == 1)):
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
     chosen, rest = _take_integers(recorder, tensor, index)
     if chosen is None:

@@ -36,26 +36,35 @@ def run(recorder, func, args: tuple, kwargs: dict) -> Any:
     return _by_functional_form(recorder, func, args, kwargs, arguments)
 
 
-_BY_INDEX = (aten.index_put_, aten.index_add_, aten.index_copy_, aten.index_fill_, aten.put_, aten.scatter_, aten.scatter_add_, aten.scatter_reduce_)
+_BY_INDEX = (aten.index_put_, aten.index_add_, aten.index_copy_, aten.index_fill_, aten.put_, aten.scatter_,
+             aten.scatter_add_, aten.scatter_reduce_)
 
 
 def _check_overlap(func, arguments: dict) -> None:
-    """Torch refuses to write to memory of which it reads some elements under another index; ops that write by index, to any memory
-    that they read. Its own rule (MemoryOverlap.cpp): tensors with gaps are not looked at, nor is what has extents known only at run time.
-    Of other ops some fail and some read what they have just written."""
+    """Torch refuses to write to memory of which it reads some elements under another index; ops that write by index, to
+    any memory that they read. Its own rule (MemoryOverlap.cpp): tensors with gaps are not looked at, nor is what has
+    extents known only at run time. Of other ops some fail and some read what they have just written."""
     by_index = func.overloadpacket in _BY_INDEX
     written = {a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write}
-    tensors = [(name, x) for name, given in arguments.items() for x in (given if isinstance(given, (list, tuple)) else (given,))
+    tensors = [(name, x) for name, given in arguments.items()
+               for x in (given if isinstance(given, (list, tuple)) else (given,))
                if isinstance(x, torch.Tensor) and hasattr(x, "_dycl") and not _taken_as_number(func, name, arguments)]
     for name, target in tensors:
         for other, read in tensors:
-            if name in written and other not in written and read._dycl.cell is target._dycl.cell and (read is not target or by_index) \
-                    and _overlap(target, read, also_alike=by_index):
+            if (
+                name in written
+                and other not in written
+                and read._dycl.cell is target._dycl.cell
+                and (read is not target or by_index)
+                and _overlap(target, read, also_alike=by_index)
+            ):
                 if not (by_index or torch.Tag.pointwise in func.tags or func.overloadpacket is aten.copy_):
-                    raise CaptureRefusal(f"{func.overloadpacket.__name__} reads and writes overlapping parts of one tensor",
+                    raise CaptureRefusal(f"{func.overloadpacket.__name__} reads and writes "
+                                         "overlapping parts of one tensor",
                                          "clone() what it reads", kind="tensor.overlap")
-                raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-                                   "single memory location. Please clone() the tensor before performing the operation.")
+                raise RuntimeError("unsupported operation: some elements of the input tensor and the "
+                                   "written-to tensor refer to a single memory location. Please clone() "
+                                   "the tensor before performing the operation.")
 
 
 def _taken_as_number(func, name: str, arguments: dict) -> bool:

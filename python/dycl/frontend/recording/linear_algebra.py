@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linear algebra that ONNX has no op for, taken apart while recording: solve, inverse, LU, Cholesky, triangular systems, QR.
+"""Linear algebra that ONNX has no op for, taken apart while recording:
+solve, inverse, LU, Cholesky, triangular systems, QR.
 
-The methods are LAPACK's (LU with partial pivoting, Cholesky, Householder), one step per row or column, each step a few ops over
-whole batches. So the size of a matrix must be known and small; batches may be of any extent. Which rows are exchanged is
-decided by data, with gather instead of branches. `info` is what LAPACK says: 0, or the number of the first step that failed.
+The methods are LAPACK's (LU with partial pivoting, Cholesky, Householder), one step per row or column, each step a few
+ops over whole batches. So the size of a matrix must be known and small; batches may be of any extent. Which rows are
+exchanged is decided by data, with gather instead of branches. `info` is what LAPACK says:
+0, or the number of the first step that failed.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ def _order(A: torch.Tensor, name: str, most: int = _MOST_ROWS) -> int:
     """The matrices' number of rows."""
     n = A.shape[-1]
     if A.dtype not in (torch.float32, torch.float64):
-        raise CaptureRefusal(f"torch.linalg.{name} of {str(A.dtype).removeprefix('torch.')}", "use float32 or float64", kind="linalg")
+        raise CaptureRefusal(f"torch.linalg.{name} of {str(A.dtype).removeprefix('torch.')}",
+                             "use float32 or float64", kind="linalg")
     if not all(isinstance(d, int) for d in A.shape[-2:]):
         raise CaptureRefusal(f"torch.linalg.{name} of matrices whose size is known only at run time",
                              "pad them with the identity to a known size", kind="linalg")
@@ -266,8 +269,9 @@ def _check(info: torch.Tensor, name: str, is_matrix: bool, wanted: Any) -> None:
 
 
 TAKEN_APART = {overload(name): function for name, function in {
-    "_linalg_solve_ex": solve_ex, "linalg_inv_ex": inv_ex, "linalg_lu_factor_ex": lu_factor_ex, "linalg_lu_solve": lu_solve, "_linalg_det": det,
-    "_linalg_slogdet": slogdet, "linalg_solve_triangular": solve_triangular, "triangular_solve": triangular_solve,
+    "_linalg_solve_ex": solve_ex, "linalg_inv_ex": inv_ex, "linalg_lu_factor_ex": lu_factor_ex,
+    "linalg_lu_solve": lu_solve, "_linalg_det": det, "_linalg_slogdet": slogdet,
+    "linalg_solve_triangular": solve_triangular, "triangular_solve": triangular_solve,
     "linalg_cholesky_ex": cholesky_ex, "cholesky": cholesky, "cholesky_solve": cholesky_solve,
     "cholesky_inverse": cholesky_inverse, "linalg_qr": qr,
 }.items() if overload(name) is not None}

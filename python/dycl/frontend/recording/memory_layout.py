@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a program depends on how its arguments lie in memory.
 
-Values don't. But a model may ask (`is_contiguous`, `stride`), and `contiguous`, `reshape` and their kin give a view of one layout and
-a copy of another: which of the two it was shows when one of both is written in place. Such a program takes only arguments that
-lie as the example's did.
+Values don't. But a model may ask (`is_contiguous`, `stride`), and `contiguous`, `reshape` and their kin give a view of
+one layout and a copy of another: which of the two it was shows when one of both is written in place. Such a program
+takes only arguments that lie as the example's did.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def is_plain(tensor: torch.Tensor) -> bool:
 
 
 def _further(expected: tuple, size: Any) -> tuple:
-    """The stride of the next axis out, in two forms: torch writes 8*Max(1, n) for a new tensor, and 8*n where it multiplies extents. They
-    differ only for tensors without elements, which lie as any other."""
+    """The stride of the next axis out, in two forms: torch writes 8*Max(1, n) for a new tensor, and 8*n where it
+    multiplies extents. They differ only for tensors without elements, which lie as any other."""
     by_extents, by_torch = expected
     return by_extents * size, by_torch * (max(size, 1) if type(size) is int else torch.sym_max(size, 1))
 
@@ -68,9 +68,11 @@ def lie_alike(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def overlaps_itself(tensor: torch.Tensor) -> bool:
-    """Whether several elements lie at one place, as in what expand and unfold give; extents known only at run time count as more than one."""
+    """Whether several elements lie at one place, as in what expand and unfold give; extents known only at run time
+    count as more than one."""
     span = 1
-    counted = [(stride, size) for size, stride in zip(tensor.shape, tensor.stride()) if type(stride) is int and not (type(size) is int and size <= 1)]
+    counted = [(stride, size) for size, stride in zip(tensor.shape, tensor.stride())
+               if type(stride) is int and not (type(size) is int and size <= 1)]
     for stride, size in sorted(counted, key=lambda pair: pair[0]):
         if stride < span:
             return True

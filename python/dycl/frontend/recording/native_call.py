@@ -57,7 +57,9 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
         try:
             result = _perform(recorder, fn, name, native, args, kwargs)
         except eager_errors.KINDS as error:
-            told = eager_errors.retold(recorder, fn, args, kwargs, error) if native or getattr(fn, "__module__", "") == "_operator" else error
+            told = error
+            if native or getattr(fn, "__module__", "") == "_operator":
+                told = eager_errors.retold(recorder, fn, args, kwargs, error)
             if told is error:
                 raise
             raise told from error
@@ -67,16 +69,17 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
 
 # Calls that fail by an index, and those that fail by an extent (nothing there, shapes that do not fit).
 _BY_INDEX = {"__getitem__", "__setitem__", "index_select", "gather", "take", "take_along_dim", "scatter", "scatter_",
-             "scatter_add", "scatter_add_", "index_add", "index_add_", "index_put", "index_put_", "index_copy", "index_copy_",
-             "index_fill", "index_fill_", "select", "narrow", "embedding", "embedding_bag", "one_hot", "bincount", "view", "reshape",
-             "scatter_reduce", "scatter_reduce_", "index_reduce", "index_reduce_", "repeat_interleave", "nll_loss", "nll_loss_nd",
-             "cross_entropy_loss", "put", "put_"}
-_BY_EXTENT = {"max", "min", "amax", "amin", "argmax", "argmin", "aminmax", "median", "item", "stack", "cat", "add", "sub",
-              "mul", "div", "__add__", "__sub__", "__mul__", "__truediv__", *_BY_INDEX}
+             "scatter_add", "scatter_add_", "index_add", "index_add_", "index_put", "index_put_",
+             "index_copy", "index_copy_", "index_fill", "index_fill_", "select", "narrow", "embedding", "embedding_bag",
+             "one_hot", "bincount", "view", "reshape", "scatter_reduce", "scatter_reduce_", "index_reduce",
+             "index_reduce_", "repeat_interleave", "nll_loss", "nll_loss_nd", "cross_entropy_loss", "put", "put_"}
+_BY_EXTENT = {"max", "min", "amax", "amin", "argmax", "argmin", "aminmax", "median", "item",
+              "stack", "cat", "add", "sub", "mul", "div", "__add__", "__sub__", "__mul__", "__truediv__", *_BY_INDEX}
 
 
 def _refuse_caught(recorder, name: str, args: tuple, kwargs: dict) -> None:
-    """Indices and extents of run time may be wrong in a run, which ends it: refused where the program would catch that."""
+    """Indices and extents of run time may be wrong in a run, which ends it:
+    refused where the program would catch that."""
     parts = [y for x in args for y in (x if isinstance(x, (list, tuple)) else (x,))]
     extents = any(isinstance(d, torch.SymInt) for x in parts if isinstance(x, torch.Tensor) for d in x.shape)
     if not extents and name in _BY_INDEX:
@@ -85,7 +88,8 @@ def _refuse_caught(recorder, name: str, args: tuple, kwargs: dict) -> None:
         first = name in ("one_hot", "bincount") or name == "repeat_interleave" and len(args) == 1
         given = args[:1] if first else args[1:2] if name in _OPERATORS.values() else args[1:]
         parts = [y for x in (*given, *kwargs.values()) for y in (x if isinstance(x, (list, tuple)) else (x,))]
-        extents = any(isinstance(x, torch.SymInt) or isinstance(x, torch.Tensor) and x.dtype in (torch.int64, torch.int32)
+        extents = any(isinstance(x, torch.SymInt) or isinstance(x, torch.Tensor)
+                      and x.dtype in (torch.int64, torch.int32)
                       and recorder.static_value(recorder.value_of(x)) is None for x in parts)
     if extents:
         recorder.refuse_caught(IndexError, RuntimeError)
@@ -107,17 +111,20 @@ def _perform(recorder, fn: Callable, name: str, native: bool, args: tuple, kwarg
     return _run(recorder, fn, _decided(recorder, args), _decided(recorder, kwargs))
 
 
-_SIZED = {"zeros": 0, "ones": 0, "empty": 0, "full": 0, "view": 1, "reshape": 1, "expand": 1, "repeat": 1, "new_zeros": 1,
-          "new_ones": 1, "new_empty": 1, "new_full": 1, "pad": 1, "upsample_nearest1d": 1, "upsample_nearest2d": 1, "upsample_nearest3d": 1,
-          "_upsample_nearest_exact1d": 1, "_upsample_nearest_exact2d": 1, "_upsample_nearest_exact3d": 1, "upsample_linear1d": 1,
-          "upsample_bilinear2d": 1, "upsample_bicubic2d": 1, "upsample_trilinear3d": 1}  # from which argument on they are sizes
+_SIZED = {"zeros": 0, "ones": 0, "empty": 0, "full": 0, "view": 1, "reshape": 1, "expand": 1,
+          "repeat": 1, "new_zeros": 1, "new_ones": 1, "new_empty": 1, "new_full": 1, "pad": 1, "upsample_nearest1d": 1,
+          "upsample_nearest2d": 1, "upsample_nearest3d": 1, "_upsample_nearest_exact1d": 1,
+          "_upsample_nearest_exact2d": 1, "_upsample_nearest_exact3d": 1, "upsample_linear1d": 1,
+          # from which argument on they are sizes
+          "upsample_bilinear2d": 1, "upsample_bicubic2d": 1, "upsample_trilinear3d": 1}
 _ONE_SIZE = ("full", "new_full", "pad")  # only one argument of theirs
 
 
 def _with_sizes(recorder, name: str, args: tuple) -> tuple:
     """A tensor of one integer is a size wherever torch takes sizes."""
     first = _SIZED.get(name)
-    if first is None or not any(isinstance(y, torch.Tensor) for x in args[first:] for y in (x if isinstance(x, (list, tuple)) else (x,))):
+    if first is None or not any(isinstance(y, torch.Tensor) for x in args[first:]
+                                for y in (x if isinstance(x, (list, tuple)) else (x,))):
         return args
     last = first + 1 if name in _ONE_SIZE or name.lstrip("_").startswith("upsample") else len(args)
 
@@ -127,7 +134,8 @@ def _with_sizes(recorder, name: str, args: tuple) -> tuple:
             return recorder.symbols.to_symbolic(number) if isinstance(number, RtScalar) else number
         return x
 
-    return (*args[:first], *(type(x)(map(size, x)) if type(x) in (list, tuple) else size(x) for x in args[first:last]), *args[last:])
+    return (*args[:first], *(type(x)(map(size, x)) if type(x) in (list, tuple) else size(x) for x in args[first:last]),
+            *args[last:])
 
 
 _SYMBOL = re.compile(r"\b[us]\d+\b")  # torch's name of a symbolic extent
@@ -142,20 +150,24 @@ def _as_refusals(fn: Callable, symbolic: bool, recorder: Any):
     except (*SHAPE_ERRORS, NotImplementedError) as error:
         raise _refusal(fn, error) from error
     except RuntimeError as error:
-        if any(text in str(error) for text in _UNREADABLE) or _SYMBOL.search(str(error)) and not recorder.symbols.answered:
+        if (any(text in str(error) for text in _UNREADABLE)
+                or _SYMBOL.search(str(error)) and not recorder.symbols.answered):
             raise _refusal(fn, error) from error  # not the answer to a question about extents: eager might go on
         if "does not require grad" in str(error):
             raise _no_gradients() from error
         raise
     except (TypeError, IndexError, ValueError) as error:
-        if type(error) is IndexError and _SELECTED.match(str(error)):  # what is known on this path says that no such element is there
+        # what is known on this path says that no such element is there
+        if type(error) is IndexError and _SELECTED.match(str(error)):
             raise IndexError(f"index is out of bounds for dimension {str(error).rpartition(' ')[2]}") from None
-        if symbolic or _SYMBOL.search(str(error)) and not recorder.symbols.answered:  # torch may just not take a symbolic number there
+        # torch may just not take a symbolic number there
+        if symbolic or _SYMBOL.search(str(error)) and not recorder.symbols.answered:
             raise _refusal(fn, error) from error
         raise
 
 
-_MEMORY = {"data_ptr", "untyped_storage", "storage", "_typed_storage", "numpy", "__array__", "__dlpack__", "const_data_ptr"}
+_MEMORY = {"data_ptr", "untyped_storage", "storage", "_typed_storage", "numpy", "__array__",
+           "__dlpack__", "const_data_ptr"}
 _TEXT = {"__repr__", "__str__", "__format__", "__reduce__", "__reduce_ex__"}
 _GRADIENTS = {"backward", "run_backward", "register_hook"}
 
@@ -299,7 +311,8 @@ class _Entering:
     def __init__(self, recorder):
         self.recorder = recorder
         self.symbolic = False
-        self.given: dict[int, tuple] = {}  # id of a list or dict that was made -> (it, the argument that it stands for, its contents)
+        # id of a list or dict that was made -> (it, the argument that it stands for, its contents)
+        self.given: dict[int, tuple] = {}
 
     def __call__(self, tree: Any) -> Any:
         made = self._convert(tree)
@@ -346,7 +359,8 @@ class _Entering:
         try:
             return self.recorder.transaction(lambda: self.recorder.native(operator.index, (tree,), {}))
         except (NeedDecision, CaptureRefusal) as error:
-            raise CaptureRefusal(f"torch asks {type(tree).__name__}.__index__, which depends on values known only at run time",
+            raise CaptureRefusal(f"torch asks {type(tree).__name__}.__index__, "
+                                 "which depends on values known only at run time",
                                  "pass operator.index(...) of it", kind="escape.callback") from error
 
 

@@ -49,7 +49,8 @@ def pack(recorder, input: torch.Tensor, lengths: torch.Tensor, batch_first: bool
 
 
 def _one_each(recorder, lengths: torch.Tensor, batch: Any) -> torch.Tensor:
-    """The lengths, with the batch's own extent: that they are as many (x[:n] and lengths[:n].tolist()) is checked in the run."""
+    """The lengths, with the batch's own extent: that they are as many (x[:n] and lengths[:n].tolist())
+    is checked in the run."""
     count = lengths.shape[0]
     if type(count) is int and type(batch) is int or recorder.same_sizes((count,), (batch,)):
         return lengths
@@ -61,7 +62,9 @@ def _one_each(recorder, lengths: torch.Tensor, batch: Any) -> torch.Tensor:
 def _check(recorder, lengths: torch.Tensor, time: Any) -> None:
     def holds():
         if type(lengths.shape[0]) is not int:  # slices of it would ask for their extents
-            return (lengths.sort(descending=True).values == lengths).all() & (lengths.min() > 0) & (lengths.max() <= time)
+            return (
+                (lengths.sort(descending=True).values == lengths).all() & (lengths.min() > 0) & (lengths.max() <= time)
+            )
         descending = (lengths[:-1] >= lengths[1:]).all()
         return descending & (lengths[-1] > 0) & (lengths[0] <= time)
 
@@ -76,7 +79,8 @@ def _check(recorder, lengths: torch.Tensor, time: Any) -> None:
         if not fine:
             raise RuntimeError("lengths of a packed sequence must descend, be positive and fit the input")
         return
-    recorder.check(fine.value, "lengths of a packed sequence must descend, be positive and fit the input", "RuntimeError")
+    recorder.check(fine.value, "lengths of a packed sequence must descend, be positive and fit the input",
+                   "RuntimeError")
 
 
 def pad(recorder, data: torch.Tensor, batch_sizes: torch.Tensor, batch_first: bool, padding_value: float = 0.0,
@@ -101,7 +105,8 @@ def pad(recorder, data: torch.Tensor, batch_sizes: torch.Tensor, batch_first: bo
 
     if total_length > 0 and total_length < time:
         longest = recorder.native(lambda: found.lengths[0] <= total_length, (), {})
-        recorder.check(recorder.item(longest).value, "total_length is less than the longest of the sequences", "ValueError")
+        recorder.check(recorder.item(longest).value,
+                       "total_length is less than the longest of the sequences", "ValueError")
     return recorder.native(laid_out, (), {}), found.lengths
 
 
@@ -148,7 +153,8 @@ def _padded(recorder, found: _Pack, data: torch.Tensor) -> torch.Tensor:
         if all(type(d) is int for d in found.mask.shape):
             return torch.zeros((*found.mask.shape, *rest), dtype=data.dtype).masked_scatter(mask, data)
         places = (found.mask.flatten().cumsum(0) - 1).clamp(min=0)  # masked_scatter asks for extents that are numbers
-        return torch.where(mask, data.index_select(0, places).view(*found.mask.shape, *rest), torch.zeros((), dtype=data.dtype))
+        return torch.where(mask, data.index_select(0, places).view(*found.mask.shape, *rest),
+                           torch.zeros((), dtype=data.dtype))
 
     found.padded[recorder.value_of(data)] = padded = recorder.native(scatter, (), {})
     return padded

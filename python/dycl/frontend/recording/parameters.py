@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which run-time tensors eager has as nn.Parameter.
 
-The stand-in of a tensor is none. Of one that the program makes (`nn.Parameter(x)`) torch itself notes it on the stand-in; a tensor
-that stands for parameters of the model in all or some paths (`w = self.a if c else self.b`) has a note of our own. Asking is answered, or
-refused where paths differ; a parameter that the program made and gives back or keeps is refused: the run would make a plain tensor of it.
+The stand-in of a tensor is none. Of one that the program makes (`nn.Parameter(x)`) torch itself notes it on the
+stand-in; a tensor that stands for parameters of the model in all or some paths (`w = self.a if c else self.b`) has a
+note of our own. Asking is answered, or refused where paths differ; a parameter that the program made and gives back or
+keeps is refused: the run would make a plain tensor of it.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ def is_one_of(x: torch.Tensor, kind: Any) -> bool:
 
 
 def _is_made(x: torch.Tensor) -> bool:
-    return getattr(x, _MADE, False) or isinstance(x, torch.nn.Parameter) and hasattr(x, "_dycl") and not hasattr(x, _NOTE)
+    return (getattr(x, _MADE, False) or isinstance(x, torch.nn.Parameter) and hasattr(x, "_dycl")
+            and not hasattr(x, _NOTE))
 
 
 def refuse_made(x: torch.Tensor, path: str) -> None:

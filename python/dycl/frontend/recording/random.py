@@ -156,7 +156,8 @@ def _multinomial(recorder, like, arguments) -> Value:
 
 
 def _probabilities(weights: torch.Tensor) -> torch.Tensor:
-    """The weights; the run fails with a RuntimeError, as torch does, if one is NaN, infinite or negative, or all are 0."""
+    """The weights; the run fails with a RuntimeError, as torch does, if one is NaN, infinite or negative,
+    or all are 0."""
     fine = (weights >= 0) & (weights < math.inf) & (weights.sum(-1, keepdim=True) > 0)
     places = torch.arange(weights.shape[-1]).expand(weights.shape)
     return weights.gather(-1, torch.where(fine, places, weights.shape[-1]))

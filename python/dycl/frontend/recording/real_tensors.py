@@ -43,13 +43,15 @@ def check_writable(cell: Cell) -> None:
     if callable(cell.note):  # a guard that a merge of states has left (merging/merge.py)
         cell.note()
     if cell.note == "held":
-        raise CaptureRefusal("a write in place to a tensor that an attribute holds from call to call, and that another name holds, too, at the start",
+        raise CaptureRefusal("a write in place to a tensor that an attribute holds from call to call, "
+                             "and that another name holds, too, at the start",
                              "give the attribute a clone() of it", kind="state.alias")
     if cell.note == "shared":
         raise CaptureRefusal("a write to a tensor whose memory another tensor shares in a way that cannot be traced",
                              "clone() one of them before compiling", kind="inplace.shared")
     if shares_array(cell):
-        raise CaptureRefusal("a write to a tensor that shares its memory with a numpy array (from_numpy, as_tensor, numpy)",
+        raise CaptureRefusal("a write to a tensor that shares its memory with a numpy array "
+                             "(from_numpy, as_tensor, numpy)",
                              "clone() the tensor first", kind="inplace.shared")
 
 
@@ -65,7 +67,8 @@ class Lifting:
         self._lifted: dict[int, tuple[torch.Tensor, FakeTensor]] = {}
         self._storages: dict[int, Root] = {}
         self._state_storages: dict[int, list[Root]] = {}  # of tensors that attributes hold from call to call
-        self.attribute_handles: dict[tuple, FakeTensor] = {}  # (id of the owner, name) -> what the attribute holds at the start
+        # (id of the owner, name) -> what the attribute holds at the start
+        self.attribute_handles: dict[tuple, FakeTensor] = {}
         self._root_of_value: dict[Value, Root] = {}
 
     def lift(self, real: torch.Tensor) -> FakeTensor:
@@ -136,8 +139,8 @@ class Lifting:
             root.cell.note = other.cell.note = "shared"
 
     def register_attribute(self, place: tuple | None, root: Root) -> None:
-        """The tensor that an attribute holds when a call begins. Whoever has the example's tensor under another name keeps that one: it is
-        not what the attribute holds in later calls."""
+        """The tensor that an attribute holds when a call begins. Whoever has the example's tensor under another name
+        keeps that one: it is not what the attribute holds in later calls."""
         root.kind = "attribute"
         key = root.real.untyped_storage()._cdata
         if self._storages.get(key) is root:
@@ -158,13 +161,14 @@ class Lifting:
 
     def refuse_identity(self, a: torch.Tensor, b: torch.Tensor) -> None:
         """`a is b` of what an attribute holds from call to call and another tensor from outside: a run knows."""
-        found = [next((r.kind for r in self.roots if r.handle is x or r.real is x), "made" if isinstance(x, FakeTensor) else "outside")
+        found = [next((r.kind for r in self.roots if r.handle is x or r.real is x),
+                      "made" if isinstance(x, FakeTensor) else "outside")
                  for x in (a, b)]
         known = [[d if type(d) is int else None for d in x.shape] for x in (a, b)]
         alike = a.dtype == b.dtype and a.dim() == b.dim() and all(m == n or None in (m, n) for m, n in zip(*known))
         if "attribute" in found and "made" not in found and alike:
-            raise CaptureRefusal("`is` between a tensor that an attribute holds from call to call and another one", "keep a flag beside it",
-                                 kind="identity")
+            raise CaptureRefusal("`is` between a tensor that an attribute holds from call to call and another one",
+                                 "keep a flag beside it", kind="identity")
 
     def constant_handle(self, real: torch.Tensor) -> FakeTensor:
         """A fresh storage that starts as a copy of `real` (torch.tensor and the like)."""

@@ -241,7 +241,8 @@ class Recorder(Exits, real_tensors.Lifting):
         checked = self._checked.get(condition)
         if checked is not None and dominates(checked, self.block):
             return
-        self.refuse_caught(torch.linalg.LinAlgError if type == torch.linalg.LinAlgError.__name__ else getattr(builtins, type, RuntimeError))
+        self.refuse_caught(torch.linalg.LinAlgError if type == torch.linalg.LinAlgError.__name__
+                           else getattr(builtins, type, RuntimeError))
         self.remember(self._checked, condition, self.block)
         self.append(HostNode("check", [condition], [], {"message": message, "type": type}, self.span))
 
@@ -338,15 +339,18 @@ class Recorder(Exits, real_tensors.Lifting):
     # -- inputs --------------------------------------------------------------------------------
 
     def input_tensor(self, example: torch.Tensor, name: str, dynamic: dict[int, str] | None = None,
-                     ranges: dict[str, tuple[int, int]] | None = None, open_axes: frozenset = frozenset()) -> tuple[FakeTensor, Value]:
-        """The handle and the graph value of an input; dims in `dynamic` become symbols, those in `open_axes` may be anything."""
+                     ranges: dict[str, tuple[int, int]] | None = None,
+                     open_axes: frozenset = frozenset()) -> tuple[FakeTensor, Value]:
+        """The handle and the graph value of an input; dims in `dynamic` become symbols,
+        those in `open_axes` may be anything."""
         if unusual := objects.exotic(example):
             raise CaptureRefusal(f"the argument {name} is {unusual}", "pass plain dense tensors", kind="tensor.input")
         sizes = [self.symbols.fresh_dim() if axis in open_axes else size for axis, size in enumerate(example.shape)]
         for axis, symbol in (dynamic or {}).items():
             low, high = (ranges or {}).get(symbol, (1, 2**31 - 1))
             sizes[axis % example.dim()] = self.symbols.declare(symbol, example.shape[axis], low, high)
-        fake = self.blank(tuple(sizes), None if dynamic or open_axes else example.stride(), example.dtype, example.device)
+        fake = self.blank(tuple(sizes), None if dynamic or open_axes else example.stride(),
+                          example.dtype, example.device)
         value = Value(self.type_of(fake), None, name)
         handle = self.adopt(fake, value)
         self.symbols.bind_dims(value, handle.shape)
@@ -379,7 +383,8 @@ def _needed(nodes: list, value: Value) -> list:
     for node in reversed(nodes):
         if any(output in wanted for output in node.outputs):
             if isinstance(node, HostNode) and node.op.startswith("rand."):
-                raise CaptureRefusal("native code decides on a random number that it draws itself", kind="random.native")
+                raise CaptureRefusal("native code decides on a random number that it draws itself",
+                                     kind="random.native")
             kept.append(node)
             wanted.update(known_values.operands(node))
     return kept[::-1]

@@ -37,7 +37,8 @@ def _find_functional(func) -> Any:
             if any(a.alias_info is not None and a.alias_info.is_write for a in op._schema.arguments):
                 continue
             mine = [(a.name, _plain(a)) for a in op._schema.arguments]
-            if sorted(wanted) == sorted(mine) or is_out_variant(func) and sorted(wanted) == sorted(a for a in mine if a[0] not in _OF_NEW_ONES):
+            if (sorted(wanted) == sorted(mine) or is_out_variant(func)
+                    and sorted(wanted) == sorted(a for a in mine if a[0] not in _OF_NEW_ONES)):
                 return op
     raise CaptureRefusal(f"{func} writes in place and has no functional form", "use the form that returns a new tensor",
                          kind="inplace.op")

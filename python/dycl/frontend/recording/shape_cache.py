@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The form of a tensor (extents, strides, offset, dtype), and what ops give for arguments of a form.
 
-What torch computes for shapes, an unrolled loop or equal layers ask for again and again. `Forms` keeps, per capture, the
-forms of an op's results by the op and the forms of its arguments, and makes further results from them. Only where that is
-all they depend on: strided tensors on the CPU without symbolic extents, results that are new tensors or views of the first
-argument. Whatever else comes up (an error too) is torch's to answer each time.
+What torch computes for shapes, an unrolled loop or equal layers ask for again and again. `Forms` keeps, per capture,
+the forms of an op's results by the op and the forms of its arguments, and makes further results from them. Only where
+that is all they depend on: strided tensors on the CPU without symbolic extents, results that are new tensors or views
+of the first argument. Whatever else comes up (an error too) is torch's to answer each time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _OTHER = type("_Other", (), {"__repr__": lambda self: "<other>"})()  # has no fo
 
 
 def form_of(x: Any) -> Any:
-    """What the form of a result depends on, hashable; None if something else is in it. A handle counts by its own form."""
+    """What the form of a result depends on, hashable; None if something else is in it.
+    A handle counts by its own form."""
     kind = type(x)
     if kind is FakeTensor:
         info = x._dycl
@@ -162,7 +163,8 @@ def _is_built_in(func: Any) -> bool:
     found = _built_in.get(func)
     if found is None:
         tags = func.tags if isinstance(func, OpOverload) else (torch.Tag.data_dependent_output,)
-        plain = not {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape, torch.Tag.inplace_view} & set(tags) \
+        plain = not {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape,
+                     torch.Tag.inplace_view} & set(tags) \
             or func is torch.ops.aten.index.Tensor  # by a mask: extents are symbolic
         found = _built_in[func] = plain and func.namespace in ("aten", "prims") and func.overloadpacket not in (
             torch.ops.aten.as_strided, torch.ops.aten.lift, torch.ops.aten.lift_fresh)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forms of results that torch takes milliseconds to work out: layers of common kinds over contiguous float32 tensors.
 
-A rule gives the extents of the (contiguous) result, or None where it does not plainly apply: torch then answers, and says
-what is wrong with the arguments. Tensors come as (extents, strides, offset, dtype), checked to be contiguous.
+A rule gives the extents of the (contiguous) result, or None where it does not plainly apply: torch then answers, and
+says what is wrong with the arguments. Tensors come as (extents, strides, offset, dtype), checked to be contiguous.
 """
 
 from __future__ import annotations

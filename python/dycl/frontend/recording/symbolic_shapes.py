@@ -3,9 +3,10 @@
 
 A *declared* symbol is an extent the user named dynamic; it has a hint. Before the first branch a
 question about declared symbols alone is decided by the hints and noted in `guards`, which become checks
-of the inputs; later it is a question about runtime numbers like any other. Every other symbol stands for a number of the running program: a runtime scalar (`bind`) or an extent of a
-tensor (`bind_dim`). A question about those is never answered here: it goes to `Recorder.decide`.
-Nothing that one path learns is kept in the ShapeEnv, because all paths share it.
+of the inputs; later it is a question about runtime numbers like any other. Every other symbol stands for a number of
+the running program: a runtime scalar (`bind`) or an extent of a tensor (`bind_dim`). A question about those is never
+answered here: it goes to `Recorder.decide`. Nothing that one path learns is kept in the ShapeEnv,
+because all paths share it.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ class Symbols:
         self.assumed_not_one: list = []  # extents of the present call that only its memory layout depends on
         self.answered = False  # a question of the present call was decided at run time
         self.guessed = False  # ... or was not, and torch goes on as if it were
-        self.expanding = False  # the op at hand is expand: it wants the one extent, or 1, to be the other, and stretches no other tensor
+        # the op at hand is expand: it wants the one extent, or 1, to be the other, and stretches no other tensor
+        self.expanding = False
         self._asked_from = ""  # the C++ file that asks the present question
         self._bound: dict[sympy.Symbol, Value] = {}  # symbol -> scalar value
         self._dims: dict[sympy.Symbol, tuple[Any, int]] = {}  # symbol -> (TensorInfo or Value, axis)
@@ -336,7 +338,8 @@ class Symbols:
             static = self.env._maybe_evaluate_static(expr, size_oblivious=True)
         if static is not None:
             return static
-        clipped = _compares_with_one(expr) and expr.has(sympy_functions.Min)  # the first element, if there is one: 0 or 1
+        # the first element, if there is one: 0 or 1
+        clipped = _compares_with_one(expr) and expr.has(sympy_functions.Min)
         if fallback is not None and not clipped:
             self.guessed = True
             return sympy.sympify(fallback)
@@ -362,7 +365,8 @@ class Symbols:
         with self.recorder.unswallowed():
             low, high = self.recorder.range_of(RtInt(self.lower(expr))) if expr.is_integer else (None, None)
             if low is None or high is None or high - low >= _MOST_PLAIN:
-                raise CaptureRefusal("torch needs this number when the program is compiled, but it is known only at run time",
+                raise CaptureRefusal("torch needs this number when the program is compiled, "
+                                     "but it is known only at run time",
                                      "torch takes a plain Python number here", kind="native.number")
             for number in range(low, high):
                 answer = self.recorder.decide(sympy.Eq(expr, number))
@@ -373,8 +377,8 @@ class Symbols:
         return sympy.Integer(high)
 
     def known(self, expr: sympy.Basic) -> bool | None:
-        """For torch's guard_or_false and its kin, which go on without an answer: None unless this path has one, or a wrong guess would
-        take x[:1] for as long as x."""
+        """For torch's guard_or_false and its kin, which go on without an answer: None unless this path has one, or a
+        wrong guess would take x[:1] for as long as x."""
         static = self._static(expr)
         if static is None and _is_clipped(expr):
             static = self.evaluate(expr, False, None)
@@ -435,14 +439,17 @@ class Symbols:
         """What torch itself checks: a fact that must hold, checked at run time."""
         static = self._static(expr) if expr not in (sympy.true, sympy.false) else expr
         if static is not None:
-            self.answered |= not static and expr.free_symbols != set() and not self.guessed  # no run that comes here meets it
+            # no run that comes here meets it
+            self.answered |= not static and expr.free_symbols != set() and not self.guessed
             return bool(static)
         if expr.free_symbols <= self.names.keys() and self.unconditional():
             return bool(self._guard(expr))
         if not all(s in self.names or s in self._bound or s in self._dims for s in expr.free_symbols):
             return True  # a fact about an extent that the running op itself defines
-        if isinstance(expr, sympy.Eq) and _is_first(expr.args[0]) != _is_first(expr.args[1]) and not self.expanding and not self._is_empty(expr.args):
-            raise CaptureRefusal("a tensor of run-time length together with its first or last element, taken as a slice that may be empty",
+        if (isinstance(expr, sympy.Eq) and _is_first(expr.args[0]) != _is_first(expr.args[1]) and not self.expanding
+                and not self._is_empty(expr.args)):
+            raise CaptureRefusal("a tensor of run-time length together with its first or last element, "
+                                 "taken as a slice that may be empty",
                                  "take the element by an index: x - x[0], not x - x[:1]", kind="native.symbolic")
         condition = self.lower(expr)
         self.recorder.check(condition, self._message(message, expr), "RuntimeError")

@@ -83,7 +83,8 @@ def _sum(symbols, expr: sympy.Add) -> Value:
     for term in minus:
         pair = [value, symbols.lower(term)]
         kind = FLOAT if any(v.type == FLOAT for v in pair) else INT
-        value = host(f"{kind.kind}.sub", [v if v.type == kind else host("int.to_float", [v], FLOAT) for v in pair], kind)
+        pair = [v if v.type == kind else host("int.to_float", [v], FLOAT) for v in pair]
+        value = host(f"{kind.kind}.sub", pair, kind)
     return value
 
 

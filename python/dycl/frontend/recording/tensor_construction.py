@@ -81,14 +81,16 @@ def _example(data: Any) -> Any:
     if isinstance(data, RtScalar):
         return EXAMPLES[data.kind]
     if isinstance(data, torch.Tensor):
-        raise CaptureRefusal("torch.tensor of tensors and numpy numbers known only at run time", "convert them with float()", kind="build.data")
+        raise CaptureRefusal("torch.tensor of tensors and numpy numbers known only at run time",
+                             "convert them with float()", kind="build.data")
     return [_example(x) for x in data] if isinstance(data, (list, tuple)) else data
 
 
 def _numbers(data: Any) -> Any:
     if isinstance(data, RtArray):
         if not data.scalar:
-            raise CaptureRefusal("torch.tensor of a list of numpy arrays known only at run time", "use np.stack first", kind="build.data")
+            raise CaptureRefusal("torch.tensor of a list of numpy arrays known only at run time",
+                                 "use np.stack first", kind="build.data")
         return data.tensor
     return [_numbers(x) for x in data] if isinstance(data, (list, tuple)) else data
 
@@ -103,7 +105,8 @@ def _of_array(data: Any) -> Any:
 
 
 def _refuse_negative() -> None:
-    raise CaptureRefusal("a tensor of a numpy array with a negative step, which torch does not take", "copy() the array first", kind="numpy")
+    raise CaptureRefusal("a tensor of a numpy array with a negative step, which torch does not take",
+                         "copy() the array first", kind="numpy")
 
 
 def _converted(recorder, tensor: torch.Tensor, options: dict) -> torch.Tensor:
@@ -142,7 +145,8 @@ def _walk(data: Any, leaves: list) -> list[int] | None:
 
 
 def _inferred(leaves: list) -> torch.dtype:
-    """torch.tensor's rule: the dtype that all go into; a tensor without dims counts with its own, a number with that of its kind."""
+    """torch.tensor's rule: the dtype that all go into; a tensor without dims counts with its own,
+    a number with that of its kind."""
     by_kind = {"float": torch.get_default_dtype(), "int": torch.int64, "bool": torch.bool}
     dtypes = []
     for x in leaves:

@@ -166,7 +166,8 @@ class Exits:
 
     def full(self, like: torch.Tensor, number: Any) -> Value:
         """like's shape and dtype, filled with a number."""
-        return self.record(aten.full.default, (list(like.shape), number), {"dtype": like.dtype}, [self.type_of(like)])[0]
+        return self.record(aten.full.default, (list(like.shape), number),
+                           {"dtype": like.dtype}, [self.type_of(like)])[0]
 
     def same_shape(self, a: torch.Tensor, b: torch.Tensor) -> bool:
         return self.same_sizes(tuple(a.shape), tuple(b.shape))

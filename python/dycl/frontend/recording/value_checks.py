@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that torch rejects: the run fails on them as eager does, where the op that stands in for torch's would answer something.
+"""Values that torch rejects: the run fails on them as eager does,
+where the op that stands in for torch's would answer something.
 
-Torch looks at such values itself (a probability above 1, a quantile's place, offsets of bags), which stand-ins for tensors don't
-have while recording; and it converts Python's numbers to a tensor's dtype with care, engines without.
+Torch looks at such values itself (a probability above 1, a quantile's place, offsets of bags), which stand-ins for
+tensors don't have while recording; and it converts Python's numbers to a tensor's dtype with care, engines without.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from ..graph.known_values import is_known
 
 aten = torch.ops.aten
 
-_CONVERTING = {aten.full, aten.full_like, aten.new_full, aten.fill, aten.masked_fill, aten.index_fill, aten.clamp, aten.clamp_min, aten.clamp_max,
-               aten.scalar_tensor}  # ops that take a number in their tensor's dtype
+_CONVERTING = {aten.full, aten.full_like, aten.new_full, aten.fill, aten.masked_fill, aten.index_fill, aten.clamp,
+               aten.clamp_min, aten.clamp_max, aten.scalar_tensor}  # ops that take a number in their tensor's dtype
 
 
 def require(recorder, holds: Callable[[], torch.Tensor], message: str) -> None:
@@ -27,7 +28,8 @@ def require(recorder, holds: Callable[[], torch.Tensor], message: str) -> None:
 
 def require_number(recorder, func, args: tuple, kwargs: dict, dtype: torch.dtype) -> None:
     """Run-time numbers among the arguments of an op that converts them must fit its dtype."""
-    if func.overloadpacket in _CONVERTING and not dtype.is_floating_point and not dtype.is_complex and dtype != torch.bool:
+    if (func.overloadpacket in _CONVERTING and not dtype.is_floating_point
+            and not dtype.is_complex and dtype != torch.bool):
         for x in (*args, *kwargs.values()):
             if isinstance(x, (torch.SymInt, torch.SymFloat)):
                 require_fitting(recorder, x, dtype)
@@ -41,7 +43,8 @@ def require_fitting(recorder, number: Any, dtype: torch.dtype) -> None:
     lowest = torch.iinfo(dtype).min or -highest  # torch lets -1 be 255
     for condition in (sympy.Ge(number.node.expr, lowest), sympy.Le(number.node.expr, highest)):
         if condition is not sympy.true:
-            recorder.check(recorder.symbols.lower(condition), f"value cannot be converted to type {str(dtype).removeprefix('torch.')} without overflow",
+            recorder.check(recorder.symbols.lower(condition),
+                           f"value cannot be converted to type {str(dtype).removeprefix('torch.')} without overflow",
                            "RuntimeError")
 
 
@@ -50,9 +53,10 @@ def of_truth_values(func, args: tuple) -> None:
     if func.overloadpacket in (aten.sub, aten.rsub) and any(
             x.dtype == torch.bool if isinstance(x, torch.Tensor) else isinstance(x, torch.SymBool) for x in args[:2]):
         if all(isinstance(x, torch.Tensor) and x.dtype == torch.bool for x in args[:2]):
-            raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.")
-        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-                           "`logical_not()` operator instead.")
+            raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. "
+                               "Use the `^` or `logical_xor()` operator instead.")
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. "
+                           "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
 
 
 # ---- functions of torch that look at their arguments -----------------------------------------------
@@ -72,8 +76,10 @@ def histc(recorder, input, bins=100, min=0, max=0, **kwargs) -> Any:
 
 def bag_offsets(recorder, indices, offsets) -> None:
     """Of embedding_bag."""
-    if isinstance(offsets, torch.Tensor) and not is_known(recorder.value_of(offsets)) and offsets.dim() == 1 and not recorder.is_symbolic((indices, offsets)):
-        require(recorder, lambda: (offsets[:1] == 0) & (offsets[-1:] <= indices.numel()), "offsets of bags must begin with 0 and not go beyond the input")
+    if (isinstance(offsets, torch.Tensor) and not is_known(recorder.value_of(offsets)) and offsets.dim() == 1
+            and not recorder.is_symbolic((indices, offsets))):
+        require(recorder, lambda: (offsets[:1] == 0) & (offsets[-1:] <= indices.numel()),
+                "offsets of bags must begin with 0 and not go beyond the input")
 
 
 def probabilities(recorder, p: Any, what: str = "Expected p_in >= 0 && p_in <= 1 to be true, but got false.") -> None:

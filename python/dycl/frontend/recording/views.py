@@ -252,7 +252,8 @@ def _reshape(view, old, new, args, kwargs):
 def _expand(view, old, new, args, kwargs):
     if _same(view.sizes, view.parent.sizes):
         return None, (), {}
-    raise CaptureRefusal("a write in place to a tensor whose elements share memory (expand), which torch rejects or warns about",
+    raise CaptureRefusal("a write in place to a tensor whose elements share memory (expand), "
+                         "which torch rejects or warns about",
                          "clone() the tensor before", kind="inplace.view")
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes for the abstract machine: reading, storing and deleting them, by descriptors, properties, super() and `__getattr__`.
+"""Attributes for the abstract machine: reading, storing and deleting them, by descriptors, properties,
+super() and `__getattr__`.
 
 As in semantics/calls.py: a value at once, or PUSHED when a frame of user code was pushed.
 """
@@ -60,7 +61,8 @@ def attribute_of_text(m: Interpreter, obj: Any, text: RtText) -> str:
         return m.decide_text(text, sorted(names))
     except KeyError:
         if mro_lookup(type(obj), "__getattr__") not in (MISSING, torch.nn.Module.__getattr__):
-            raise CaptureRefusal("an attribute that a __getattr__ of the model's gives, under a name known only at run time", kind="escape.str") from None
+            raise CaptureRefusal("an attribute that a __getattr__ of the model's gives, "
+                                 "under a name known only at run time", kind="escape.str") from None
         raise AttributeError(RtText.join([f"'{type(obj).__name__}' object has no attribute '", text, "'"])) from None
 
 
@@ -109,9 +111,11 @@ def default_attr(m: Interpreter, s: State, obj: Any, name: str, fallback: bool =
 
 
 def _computed(m: Interpreter, s: State, getter: Any, obj: Any, name: str, fallback: bool) -> Any:
-    """What a property gives. Where it raises AttributeError, __getattr__ is asked; that of modules says no more than that."""
+    """What a property gives. Where it raises AttributeError, __getattr__ is asked;
+    that of modules says no more than that."""
     custom = mro_lookup(type(obj), "__getattr__") if fallback else None
-    if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__ and interpretation.interpreted(custom):
+    if (isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__
+            and interpretation.interpreted(custom)):
         return m.call(s, polyfills.attribute_by, (getter, (obj,), custom, obj, name), {})
     return m.call(s, getter, (obj,), {})
 
@@ -152,14 +156,17 @@ def store_attr(m: Interpreter, s: State, obj: Any, name: str, value: Any) -> Any
         return None
     cls = type(obj)
     custom = mro_lookup(cls, "__setattr__")
-    if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__setattr__ and interpretation.interpreted(custom):
+    if (isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__setattr__
+            and interpretation.interpreted(custom)):
         return m.call_then(s, custom, (obj, name, value), {}, signals.drop)
     if isinstance(custom, types.WrapperDescriptorType) and custom.__objclass__ not in _KEEPERS:
         raise unfollowed(obj)
     return store_default(m, s, obj, name, value)
 
 
-_KEEPERS = (object, type, BaseException, types.SimpleNamespace, types.ModuleType, types.FunctionType, *torch.Tensor.__mro__)  # their attributes are where they seem to be
+# their attributes are where they seem to be
+_KEEPERS = (object, type, BaseException, types.SimpleNamespace, types.ModuleType,
+            types.FunctionType, *torch.Tensor.__mro__)
 
 
 def store_default(m: Interpreter, s: State, obj: Any, name: str, value: Any) -> Any:
@@ -182,7 +189,8 @@ def store_default(m: Interpreter, s: State, obj: Any, name: str, value: Any) -> 
         _refuse_new_parameter(obj, name, value)
         torch.nn.Module.__setattr__(obj, name, value)
     elif isinstance(obj, type):
-        if isinstance(mro_lookup(obj, name), (types.FunctionType, property, types.MemberDescriptorType)) or name.startswith("__"):
+        descriptors = (types.FunctionType, property, types.MemberDescriptorType)
+        if isinstance(mro_lookup(obj, name), descriptors) or name.startswith("__"):
             raise CaptureRefusal(f"the class attribute {obj.__name__}.{name} is written", kind="class-attribute")
         type.__setattr__(obj, name, value)
     else:
@@ -195,7 +203,8 @@ def _refuse_new_parameter(module: torch.nn.Module, name: str, value: Any) -> Non
     if not isinstance(value, torch.Tensor) or name in module.__dict__.get("_parameters", ()):
         return
     if parameters.of(value) != "no":
-        raise CaptureRefusal(f"an nn.Parameter is assigned to the attribute {name} while the model runs: it becomes a parameter of the module",
+        raise CaptureRefusal(f"an nn.Parameter is assigned to the attribute {name} while the model runs: "
+                             "it becomes a parameter of the module",
                              "assign it in __init__, or keep what is computed from it", kind="state.type")
     if is_handle(value):
         parameters.ask(value)  # of an argument: calls must pass the like
@@ -204,7 +213,8 @@ def _refuse_new_parameter(module: torch.nn.Module, name: str, value: Any) -> Non
 def delete_attr(m: Interpreter, s: State, obj: Any, name: str) -> Any:
     """del obj.name; returns None, or PUSHED with the result dropped."""
     custom = mro_lookup(type(obj), "__delattr__")
-    if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__delattr__ and interpretation.interpreted(custom):
+    if (isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__delattr__
+            and interpretation.interpreted(custom)):
         return m.call_then(s, custom, (obj, name), {}, signals.drop)
     attr = mro_lookup(type(obj), name)
     if isinstance(attr, property) and attr.fdel is not None:

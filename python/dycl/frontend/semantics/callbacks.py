@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model's code run by code outside the machine: functions that torch's own Python calls back.
 
-A callback (the function under torch.vmap, in tree_map, in a decorator of torch) runs as it is, over symbolic tensors. Its
-tensor operations are recorded and its questions become branches, but what it writes to objects would be written once, while
-the program is compiled. So one that writes is refused. The same goes for special methods of the user's classes that native code
-runs (`hash(key)` of a dict's lookup, `__index__` of an element, `__eq__` of what two lists hold).
+A callback (the function under torch.vmap, in tree_map, in a decorator of torch) runs as it is, over symbolic tensors.
+Its tensor operations are recorded and its questions become branches, but what it writes to objects would be written
+once, while the program is compiled. So one that writes is refused. The same goes for special methods of the user's
+classes that native code runs (`hash(key)` of a dict's lookup, `__index__` of an element,
+`__eq__` of what two lists hold).
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ from ..values.text import RtText
 from . import interpretation
 
 _WRITES = {"STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_SUBSCR", "DELETE_SUBSCR"}
-_CHANGING = {"append", "extend", "insert", "pop", "clear", "update", "setdefault", "popitem", "appendleft", "popleft", "discard"}
+_CHANGING = {"append", "extend", "insert", "pop", "clear", "update", "setdefault", "popitem",
+             "appendleft", "popleft", "discard"}
 _HOLDING = (list, dict, set, collections.deque, bytearray)
-_CHANGING_NATIVELY = {"add", "remove", "sort", "reverse", "rotate", "extendleft", "difference_update", "intersection_update",
-                      "symmetric_difference_update", "move_to_end"}  # beside those: names that tensors have too, so that the object decides
+_CHANGING_NATIVELY = {"add", "remove", "sort", "reverse", "rotate", "extendleft",
+                      "difference_update", "intersection_update",
+                      # beside those: names that tensors have too, so that the object decides
+                      "symmetric_difference_update", "move_to_end"}
 
 
 def expected(fn: Any, args: tuple, kwargs: dict) -> bool:
@@ -51,10 +55,12 @@ def given_methods(fn: Any, args: tuple, kwargs: dict) -> bool:
                for x in (getattr(fn, "__self__", None), *args, *kwargs.values()))
 
 
-# Instructions whose operands native code may ask, and how many of them; of those that call, operands are counted by `arg`.
+# Instructions whose operands native code may ask, and how many of them;
+# of those that call, operands are counted by `arg`.
 _ASKING = {"BINARY_OP": 2, "COMPARE_OP": 2, "CONTAINS_OP": 2, "BINARY_SUBSCR": 2, "STORE_SUBSCR": 2, "DELETE_SUBSCR": 2,
-           "BINARY_SLICE": 3, "STORE_SLICE": 4, "SET_ADD": 1, "MAP_ADD": 2, "FORMAT_VALUE": 2, "SET_UPDATE": 1, "DICT_UPDATE": 1,
-           "DICT_MERGE": 1, "LIST_EXTEND": 1, "UNPACK_SEQUENCE": 1, "UNPACK_EX": 1, "GET_ITER": 1, "CALL_FUNCTION_EX": 2}
+           "BINARY_SLICE": 3, "STORE_SLICE": 4, "SET_ADD": 1, "MAP_ADD": 2, "FORMAT_VALUE": 2,
+           "SET_UPDATE": 1, "DICT_UPDATE": 1, "DICT_MERGE": 1, "LIST_EXTEND": 1, "UNPACK_SEQUENCE": 1, "UNPACK_EX": 1,
+           "GET_ITER": 1, "CALL_FUNCTION_EX": 2}
 _COUNTED = {"BUILD_SET": 1, "BUILD_MAP": 2, "CALL": 1}
 
 
@@ -66,13 +72,15 @@ def asked(ins: Any, stack: list) -> bool:
         if count is None:
             return False
         count *= ins.arg
-        if ins.op == "CALL" and any(type(x) in _BOUND and _of_users(type(x.__self__)) for x in stack[-count - 2:len(stack) - count]):
+        if ins.op == "CALL" and any(type(x) in _BOUND and _of_users(type(x.__self__))
+                                    for x in stack[-count - 2:len(stack) - count]):
             return True
     deep = ins.op not in ("BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR", "BINARY_SLICE", "STORE_SLICE", "GET_ITER")
     return count > 0 and any(_has_methods(x, 2 if deep else 0) for x in stack[-count:])
 
 
-_PLAIN = frozenset((int, float, bool, str, bytes, type(None), type, types.FunctionType, types.BuiltinFunctionType, types.MethodType))
+_PLAIN = frozenset((int, float, bool, str, bytes, type(None), type, types.FunctionType,
+                    types.BuiltinFunctionType, types.MethodType))
 _BOUND = (types.BuiltinMethodType, types.MethodWrapperType)
 _CODE = (types.FunctionType, types.MethodType)
 _HOLDERS = (list, tuple, set, frozenset, dict, slice)
@@ -85,8 +93,9 @@ def _has_methods(x: Any, depth: int = 2) -> bool:
     if kind is slice:
         return any(_has_methods(y, 0) for y in (x.start, x.stop))
     if kind in _HOLDERS:
-        return depth > 0 and any(_has_methods(y, depth - 1) for y in itertools.islice(x, 64)) or kind is dict and depth > 0 and any(
-            _has_methods(y, depth - 1) for y in itertools.islice(x.values(), 64))
+        if depth > 0 and any(_has_methods(y, depth - 1) for y in itertools.islice(x, 64)):
+            return True
+        return kind is dict and depth > 0 and any(_has_methods(y, depth - 1) for y in itertools.islice(x.values(), 64))
     return _of_users(kind)
 
 
@@ -95,8 +104,13 @@ def _of_users(kind: type) -> bool:
     """A class with special methods that are code of the model."""
     for base in kind.__mro__:
         for name, found in vars(base).items():
-            if name[:2] == "__" and name not in ("__init__", "__new__", "__call__") and isinstance(found, types.FunctionType) and \
-                    not interpretation.is_python_or_torch(found.__code__.co_filename) and interpretation.interpreted(found):
+            if (
+                name[:2] == "__"
+                and name not in ("__init__", "__new__", "__call__")
+                and isinstance(found, types.FunctionType)
+                and not interpretation.is_python_or_torch(found.__code__.co_filename)
+                and interpretation.interpreted(found)
+            ):
                 return True
     return False
 
@@ -115,16 +129,21 @@ def _is_code(x: Any, depth: int = 0) -> bool:
 
 @contextlib.contextmanager
 def watched(m: Interpreter, fn: Any, anywhere: bool = False):
-    """Within it a callback that writes is refused, whatever fn (a function, or what the instruction does) makes of the error,
-    and what one reads is noted. `anywhere`: also one that this package's own code runs."""
+    """Within it a callback that writes is refused, whatever fn (a function, or what the instruction does) makes of the
+    error, and what one reads is noted. `anywhere`: also one that this package's own code runs."""
     found: list[types.CodeType] = []
     changing: set[types.CodeType] = set()
 
     def look(frame, event, result):
-        if event == "c_call" and not (isinstance(getattr(result, "__self__", None), _HOLDING) and result.__name__ in _CHANGING_NATIVELY):
+        if event == "c_call" and not (isinstance(getattr(result, "__self__", None), _HOLDING)
+                                      and result.__name__ in _CHANGING_NATIVELY):
             return
-        if event not in ("call", "return", "c_call") or found or interpretation.is_python_or_torch(frame.f_code.co_filename) or not _of_model(
-                frame, anywhere):
+        if (
+            event not in ("call", "return", "c_call")
+            or found
+            or interpretation.is_python_or_torch(frame.f_code.co_filename)
+            or not _of_model(frame, anywhere)
+        ):
             return
         if event == "return":
             if anywhere and isinstance(result, (RtScalar, RtText, RtList)) and not _of_model(frame.f_back, anywhere):
@@ -154,22 +173,27 @@ def explained():
     except CaptureRefusal as refusal:
         if refusal.kind != "symbol.unknown":
             raise
-        raise CaptureRefusal("native code calls a special method of an object here, which depends on values known only at run time",
+        raise CaptureRefusal("native code calls a special method of an object here, "
+                             "which depends on values known only at run time",
                              "call it and hand over what it gives", kind="escape.callback") from refusal
 
 
 def _refusal(fn: Any, code: types.CodeType, changes: bool) -> CaptureRefusal:
     name = fn if isinstance(fn, str) else getattr(fn, "__qualname__", str(fn))
     if not changes:
-        return CaptureRefusal(f"{name} calls {code.co_name} (line {code.co_firstlineno} of {code.co_filename}), which gives a value "
-                              "known only at run time", "call it and hand over what it gives", kind="escape.callback")
-    return CaptureRefusal(f"{name} calls {code.co_name} (line {code.co_firstlineno} of {code.co_filename}), which writes to "
-                          "objects or buffers: outside the machine that would be done once, when the program is compiled",
-                          f"let {code.co_name} return what it computes and write it after the call", kind="callback.writes")
+        return CaptureRefusal(f"{name} calls {code.co_name} (line {code.co_firstlineno} of "
+                              f"{code.co_filename}), which gives a value known only at run time",
+                              "call it and hand over what it gives", kind="escape.callback")
+    return CaptureRefusal(f"{name} calls {code.co_name} (line {code.co_firstlineno} of "
+                          f"{code.co_filename}), which writes to objects or buffers: "
+                          "outside the machine that would be done once, when the program is compiled",
+                          f"let {code.co_name} return what it computes and write it after the call",
+                          kind="callback.writes")
 
 
 def _note_reads(m: Interpreter, frame: types.FrameType) -> None:
-    """What the code might read of objects that the program may have changed in an earlier call: all that its names reach."""
+    """What the code might read of objects that the program may have changed in an earlier call:
+    all that its names reach."""
     names = frame.f_code.co_names
     todo = list(frame.f_locals.values())
     for name in names:
@@ -217,9 +241,14 @@ def writes(code: types.CodeType) -> bool:
 
 def _of_model(frame: types.FrameType, anywhere: bool) -> bool:
     code = frame.f_code
-    return code.co_name != "__init__" and not interpretation.is_python_or_torch(code.co_filename) and interpretation.interpreted(
-        types.FunctionType(code, frame.f_globals, closure=tuple(types.CellType() for _ in code.co_freevars))
-    ) and not _inner(frame, anywhere)
+    return (
+        code.co_name != "__init__"
+        and not interpretation.is_python_or_torch(code.co_filename)
+        and interpretation.interpreted(
+            types.FunctionType(code, frame.f_globals, closure=tuple(types.CellType() for _ in code.co_freevars))
+        )
+        and not _inner(frame, anywhere)
+    )
 
 
 def _inner(frame: types.FrameType | None, anywhere: bool) -> bool:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls for the abstract machine: functions, methods, classes, modules and native code.
 
-This and its neighbours, semantics/attributes.py, semantics/operators.py and semantics/subscripts.py, are Python's object protocol. Each function gives a value
-at once, or PUSHED when a frame of user code was pushed and the value arrives on the caller's stack. User code runs in the machine;
-native code is called directly when it is free of input-dependent control flow, with objects that it may change touched before.
+This and its neighbours, semantics/attributes.py, semantics/operators.py and semantics/subscripts.py, are Python's
+object protocol. Each function gives a value at once, or PUSHED when a frame of user code was pushed and the value
+arrives on the caller's stack. User code runs in the machine; native code is called directly when it is free of
+input-dependent control flow, with objects that it may change touched before.
 """
 
 from __future__ import annotations
@@ -28,9 +29,12 @@ from .lookup import python_method
 from .native_calls import native
 
 _VALUES = (int, float, complex, str, bytes, tuple, frozenset, type(None), type, torch.Tensor)
-_UNREAD = {id(fn) for fn in (isinstance, issubclass, type, callable, id, hasattr, getattr, setattr, delattr, iter, operator.setitem,
-                             operator.getitem, operator.is_, operator.is_not)}  # they look at no contents, or note what they read
-_WHOLE = {id(fn) for fn in (str, repr, print, format, hash, sorted, max, min, torch.tensor, torch.as_tensor)}  # nested contents too
+_UNREAD = {id(fn) for fn in (isinstance, issubclass, type, callable, id, hasattr, getattr, setattr,
+                             delattr, iter, operator.setitem,
+                             # they look at no contents, or note what they read
+                             operator.getitem, operator.is_, operator.is_not)}
+# nested contents too
+_WHOLE = {id(fn) for fn in (str, repr, print, format, hash, sorted, max, min, torch.tensor, torch.as_tensor)}
 
 
 def call(m: Interpreter, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -101,16 +105,19 @@ def _bound_recursion(m: Interpreter, s: State, info) -> None:
     deepest = len(s.frames) > options.max_depth
     if branches or deepest and (not same or same[0].decided == s.decided):
         raise CaptureRefusal(f"calls nested more than {options.max_recursion if branches else options.max_depth} deep",
-                             "bound the recursion by a number known beforehand, or write it as a loop", kind="recursion")
+                             "bound the recursion by a number known beforehand, or write it as a loop",
+                             kind="recursion")
     if not deepest and (len(same) < options.max_recursion or same[-9].decided == same[-1].decided):
         return
     if m.may_catch(RecursionError):
-        raise CaptureRefusal("a recursion whose depth is known only at run time, inside `try` that might catch its being too deep",
+        raise CaptureRefusal("a recursion whose depth is known only at run time, "
+                             "inside `try` that might catch its being too deep",
                              "bound the recursion by a number known beforehand", kind="recursion")
     m.recursions.setdefault(info, 0)
     text = f"the recursion was unrolled {len(same)} times"
     span = m.span_of(s)
-    m.warn_once(f"{span.file}:{span.line}: {text} (its depth is known only at run time); deeper calls raise at run time")
+    m.warn_once(f"{span.file}:{span.line}: {text} (its depth is known only at run time); "
+                "deeper calls raise at run time")
     raise RecursionError(f"recursion limit: {text} and would go on")
 
 
@@ -159,8 +166,10 @@ def bind(fn: types.FunctionType, info, args: tuple, kwargs: dict, m: Interpreter
 
 def _missing(fn: types.FunctionType, kind: str, names: list) -> None:
     quoted = [repr(name) for name in names]
-    told = quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])}{',' if len(quoted) > 2 else ''} and {quoted[-1]}"
-    raise TypeError(f"{fn.__qualname__}() missing {len(names)} required {kind} argument{'s' if len(names) > 1 else ''}: {told}")
+    told = (quoted[0] if len(quoted) == 1
+            else f"{', '.join(quoted[:-1])}{',' if len(quoted) > 2 else ''} and {quoted[-1]}")
+    raise TypeError(f"{fn.__qualname__}() missing {len(names)} required {kind} "
+                    f"argument{'s' if len(names) > 1 else ''}: {told}")
 
 
 def _parameter(names: tuple, name: str, first: int, last: int) -> int | None:
@@ -227,8 +236,10 @@ def construct_default(m: Interpreter, s: State, cls: type, args: tuple, kwargs: 
 
 
 def adopt_instance(m: Interpreter, cls: type, made: Any) -> Any:
-    """What native code has made of a class. Numbers, texts and tuples have contents that may change only as attributes."""
-    own = not isinstance(made, _VALUES) or hasattr(made, "__dict__") and not isinstance(made, (enum.Enum, type, torch.Tensor))
+    """What native code has made of a class. Numbers, texts and tuples have contents that may change only as
+    attributes."""
+    own = (not isinstance(made, _VALUES) or hasattr(made, "__dict__")
+           and not isinstance(made, (enum.Enum, type, torch.Tensor)))
     return m.new(made) if own and type(made) is cls else made
 
 

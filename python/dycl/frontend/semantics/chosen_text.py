@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts that a run chooses among those known while compiling: the label of a class, the token of an id, "B" on one path and "I" on another.
+"""Texts that a run chooses among those known while compiling: the label of a class, the token of an id,
+"B" on one path and "I" on another.
 
-All such texts stand in one table per capture, and a chosen one is the number of its place there (`Chosen` in semantics/text_formatting.py): two are equal if
-their numbers are, they merge as numbers do, and lists of run-time length hold numbers. As long as paths are few each has its own text instead,
-which every function of Python's takes; where texts keep many paths apart capture begins anew with chosen ones (`prefer`), and once more
-without them if that leads to a refusal.
+All such texts stand in one table per capture, and a chosen one is the number of its place there (`Chosen` in
+semantics/text_formatting.py): two are equal if their numbers are, they merge as numbers do, and lists of run-time
+length hold numbers. As long as paths are few each has its own text instead, which every function of Python's takes;
+where texts keep many paths apart capture begins anew with chosen ones (`prefer`),
+and once more without them if that leads to a refusal.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ from ..values.text import Changed, Chosen, Formatted, Joined, RtText
 
 _FEW = 64  # texts that a path each is made for
 _MOST_TIMES = 12  # that capture begins anew for new texts
-_CHANGING = {"capitalize", "casefold", "center", "expandtabs", "ljust", "lower", "lstrip", "removeprefix", "removesuffix", "replace", "rjust", "rstrip",
-             "strip", "swapcase", "title", "upper", "zfill"}  # methods that give another text
+_CHANGING = {"capitalize", "casefold", "center", "expandtabs", "ljust", "lower", "lstrip", "removeprefix",
+             "removesuffix", "replace", "rjust", "rstrip", "strip", "swapcase", "title", "upper",
+             "zfill"}  # methods that give another text
 
 
 # ---- when texts are chosen ---------------------------------------------------------------------------
@@ -102,7 +105,8 @@ def numbers(m: Any, texts: Any) -> list[int]:
     if len(table.all) > before and m.texts_asked:
         table.late += 1
         if table.late > _MOST_TIMES:
-            raise CaptureRefusal("texts that are made of texts of the run again and again, as in a loop", "keep their parts in a list", kind="escape.str")
+            raise CaptureRefusal("texts that are made of texts of the run again and again, as in a loop",
+                                 "keep their parts in a list", kind="escape.str")
         raise Restart("texts that were not known when all were asked")
     return [table.numbers[text] for text in texts]
 
@@ -138,7 +142,8 @@ def looked_up(m: Any, values: list, place: RtInt) -> Any:
 
 
 def lifted(m: Any, text: RtText, fn: Callable[[str], Any]) -> Any:
-    """fn of whichever text it is: another text, a number or a bool. Where the answers are of other kinds there is a path for each text."""
+    """fn of whichever text it is: another text, a number or a bool.
+    Where the answers are of other kinds there is a path for each text."""
     first, possible = _possible(m, text.parts[0].number)
     try:
         found = [fn(x) for x in possible]
@@ -156,14 +161,14 @@ def lifted(m: Any, text: RtText, fn: Callable[[str], Any]) -> Any:
 def settled(m: Any, text: RtText) -> str:
     """The text itself, on a path for each."""
     if not is_chosen(text):
-        raise CaptureRefusal("a text that is known only at run time, used in this way", "compare or index the numbers it is made of",
-                             kind="escape.str", because=text)
+        raise CaptureRefusal("a text that is known only at run time, used in this way",
+                             "compare or index the numbers it is made of", kind="escape.str", because=text)
     number = text.parts[0].number
     m.forbid_if_merged(number)
     first, possible = _possible(m, number)
     if len(possible) > _FEW:
-        raise CaptureRefusal(f"one of {len(possible)} texts, known only at run time, used in this way", "compare or index the numbers it stands for",
-                             kind="escape.str", because=text)
+        raise CaptureRefusal(f"one of {len(possible)} texts, known only at run time, used in this way",
+                             "compare or index the numbers it stands for", kind="escape.str", because=text)
     return possible[m.decide_value(number, range(first, first + len(possible)), "a text") - first]
 
 
@@ -251,12 +256,15 @@ def kind(x: Any) -> tuple | None:
     kinds = []
     for part in (Chosen(None),) if type(x) is str else x.parts:
         if isinstance(part, str):
-            pattern[-1:] = [pattern[-1] + part] if pattern and isinstance(pattern[-1], str) else [*pattern[-1:], *([part] if part else [])]
+            pattern[-1:] = ([pattern[-1] + part] if pattern and isinstance(pattern[-1], str)
+                            else [*pattern[-1:], *([part] if part else [])])
             continue
         if not isinstance(part, (Chosen, RtScalar, Formatted)):
             return None
-        pattern.append(_CHOSEN if isinstance(part, Chosen) else _NUMBER if isinstance(part, RtScalar) else ("format", part.spec))
-        kinds.append(("int",) if isinstance(part, Chosen) else (part.kind if isinstance(part, RtScalar) else part.number.kind,))
+        pattern.append(_CHOSEN if isinstance(part, Chosen) else _NUMBER if isinstance(part, RtScalar)
+                       else ("format", part.spec))
+        kinds.append(("int",) if isinstance(part, Chosen)
+                     else (part.kind if isinstance(part, RtScalar) else part.number.kind,))
     return ("text", tuple(pattern), tuple(kinds))
 
 
@@ -269,7 +277,8 @@ def numbers_in(m: Any, x: Any) -> list:
 
 def built(pattern: tuple, values: list) -> RtText:
     found = iter(values)
-    return RtText(tuple(p if isinstance(p, str) else Chosen(next(found)) if p == _CHOSEN else next(found) if p == _NUMBER else Formatted(
+    return RtText(tuple(p if isinstance(p, str) else Chosen(next(found)) if p == _CHOSEN
+                        else next(found) if p == _NUMBER else Formatted(
         next(found), p[1]) for p in pattern))
 
 

@@ -30,7 +30,8 @@ class BoundSpecial:
             if args and args[0] is not None and _has_not_begun(self.obj):
                 raise TypeError("can't send non-None value to a just-started generator")
             return iteration.next_of(m, s, self.obj, args[0] if args else None)
-        if isinstance(self.obj, RtText) and not chosen_text.is_chosen(self.obj) and text_with_integers.has_method(self.obj, self.name):
+        if (isinstance(self.obj, RtText) and not chosen_text.is_chosen(self.obj)
+                and text_with_integers.has_method(self.obj, self.name)):
             return text_with_integers.method(m, self.obj, self.name, args, kwargs)
         if isinstance(self.obj, RtText) and chosen_text.has_method(self.obj, self.name):
             return chosen_text.method(m, self.obj, self.name, args, kwargs)

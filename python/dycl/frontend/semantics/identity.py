@@ -40,6 +40,7 @@ def same_object(m: Interpreter, a: Any, b: Any) -> bool:
             if m.is_symbolic(tensor) and callable(tensor._dycl.cell.note):
                 tensor._dycl.cell.note()
         m.told_apart.append((a, b))
-        if a is not b and not interpretation.is_torch_file(m.current.frames[-1].info.code.co_filename):  # torch asks to save work: either answer will do
+        # torch asks to save work: either answer will do
+        if a is not b and not interpretation.is_torch_file(m.current.frames[-1].info.code.co_filename):
             m.recorder.refuse_identity(a, b)
     return a is b

@@ -23,7 +23,8 @@ from .. import polyfills, torch_internals
 from ..diagnostics import CaptureRefusal
 
 _STDLIB = tuple({os.path.realpath(sysconfig.get_paths()[k]) + os.sep for k in ("stdlib", "platstdlib")})
-_SITE = tuple({os.path.realpath(p) + os.sep for p in (sysconfig.get_paths()["purelib"], sysconfig.get_paths()["platlib"])})
+_SITE = tuple({os.path.realpath(p) + os.sep
+               for p in (sysconfig.get_paths()["purelib"], sysconfig.get_paths()["platlib"])})
 _TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
 _HERE = os.path.dirname(os.path.dirname(os.path.realpath(frontend.__file__))) + os.sep  # the whole package
 _POLYFILLS = os.path.dirname(os.path.realpath(polyfills.__file__)) + os.sep
@@ -33,8 +34,9 @@ _INTERPRETED_TORCH = (
     "_jit_internal.py", "functional.py", "nn/init.py", "_export/db/examples/", "autograd/function.py", "utils/hooks.py",
     "amp/autocast_mode.py", "nn/parallel/data_parallel.py",
 )
-_INTERPRETED_STDLIB = ("contextlib.py", "functools.py", "dataclasses.py", "copy.py", "copyreg.py", "bisect.py", "heapq.py",
-                       "statistics.py", "collections" + os.sep, "types.py", "_collections_abc.py")
+_INTERPRETED_STDLIB = ("contextlib.py", "functools.py", "dataclasses.py", "copy.py",
+                       "copyreg.py", "bisect.py", "heapq.py", "statistics.py", "collections" + os.sep,
+                       "types.py", "_collections_abc.py")
 _NATIVE_SITE = ("numpy", "scipy", "sympy")
 _NATIVE_PACKAGES = ("einx",)  # a compiler of its own: looks at shapes alone
 

@@ -56,7 +56,8 @@ def get_iter(m: Interpreter, s: State, obj: Any) -> Any:
         return m.new(LiveIter(obj, "keys", tuple(obj)))
     if isinstance(obj, (set, collections.deque)):
         own = isinstance(obj, collections.deque)
-        return m.new(LiveIter(obj, "places", range(collections.deque.__len__(obj))) if own else LiveIter(obj, "items of", tuple(obj)))
+        return m.new(LiveIter(obj, "places", range(collections.deque.__len__(obj))) if own
+                     else LiveIter(obj, "items of", tuple(obj)))
     if view_of(obj) is not None:
         owner, kind = view_of(obj)
         m.note_load(owner, "*")
@@ -71,8 +72,8 @@ def get_iter(m: Interpreter, s: State, obj: Any) -> Any:
 
 
 def only_counts(m: Interpreter, frame: Frame, obj: range) -> bool:
-    """`for _ in range(40)`: nobody reads the numbers, so iterations are alike and a loop that the run leaves early may become a
-    back edge at once. Where that is refused, the next attempt unrolls it."""
+    """`for _ in range(40)`: nobody reads the numbers, so iterations are alike and a loop that the run leaves early may
+    become a back edge at once. Where that is refused, the next attempt unrolls it."""
     loop, stored = frame.info.instrs[frame.pc + 1:frame.pc + 3]
     if len(obj) <= m.options.max_alike or loop.op != "FOR_ITER" or stored.op != "STORE_FAST":
         return False
@@ -123,7 +124,8 @@ def next_item(m: Interpreter, s: State, iterator: Any, exhausted, sent: Any = No
     if method is None:
         raise TypeError(f"'{type(iterator).__name__}' object is not an iterator")
     if lookup.python_method(iterator, "__next__") is None and not m.is_born(iterator):
-        raise CaptureRefusal(f"a {type(iterator).__name__} from outside is moved on", "pass in what it gives", kind="iterator")
+        raise CaptureRefusal(f"a {type(iterator).__name__} from outside is moved on",
+                             "pass in what it gives", kind="iterator")
     return m.call(s, method, (), {})  # StopIteration ends the loop in Machine.unwind
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keys of dicts and elements of sets that are known only at run time.
 
-A number of known small range is decided, one arm for each value it can have; so is a key of a dict that is only looked up. A
-dict or set that gets any other such key (an int of any range, a tuple or a text with such in it) is made as a table of keys and
-values instead (polyfills/keyed_tables.py): capture begins anew, and the place of the program that made the dict makes the table.
+A number of known small range is decided, one arm for each value it can have; so is a key of a dict that is only looked
+up. A dict or set that gets any other such key (an int of any range, a tuple or a text with such in it) is made as a
+table of keys and values instead (polyfills/keyed_tables.py): capture begins anew, and the place of the program that
+made the dict makes the table.
 """
 
 from __future__ import annotations
@@ -121,14 +122,17 @@ def make_table(m, container: Any, key: Any) -> None:
     check(m, key)
     place = container if type(container) is tuple else m.birthplaces.get(id(container))
     if place is None or place in m.assumptions.tables:
-        raise CaptureRefusal("a dict or set entry under a key known only at run time", "use a list or a tensor, keys known "
-                             "beforehand, or a dict made in the compiled code itself", kind="escape.hash", because=_reason(key))
+        raise CaptureRefusal("a dict or set entry under a key known only at run time",
+                             "use a list or a tensor, keys known beforehand, "
+                             "or a dict made in the compiled code itself",
+                             kind="escape.hash", because=_reason(key))
     m.assumptions.tables.add(place)
     raise Restart("a dict whose keys are known only at run time")
 
 
 def prefer_tables(m) -> None:
-    """Paths that can't meet are many, and dicts got keys that were chosen among a few values: with tables for these dicts none differ in their keys."""
+    """Paths that can't meet are many, and dicts got keys that were chosen among a few values: with tables for these
+    dicts none differ in their keys."""
     places = m.with_chosen_keys - m.assumptions.tables
     if places and not m.assumptions.tables_in_vain:
         m.assumptions.guessed_tables |= places
@@ -165,7 +169,8 @@ def as_table(m, container: Any, factory: Any = None) -> Any:
         table = m.new(object.__new__(keyed_tables.RtSet))
         table.found = m.new(list(container))
         return table
-    table = m.new(object.__new__(keyed_tables.RtCounter if isinstance(container, collections.Counter) else keyed_tables.RtDict))
+    table = m.new(object.__new__(keyed_tables.RtCounter if isinstance(container, collections.Counter)
+                                 else keyed_tables.RtDict))
     table.kind, table.factory, table.removals = type(container), factory, 0
     table.found_keys, table.found_values = m.new(list(container)), m.new(list(container.values()))
     return table
@@ -216,8 +221,9 @@ def equal(m, a: Any, b: Any) -> Any:
     a, b = _plain(m, a), _plain(m, b)
     ka, kb = kind_of(a), kind_of(b)
     if ka is not None or kb is not None:
-        return ka is not None and kb is not None and (m.scalars.compare("eq", a, b) if isinstance(a, RtScalar) or isinstance(
-            b, RtScalar) else a == b)
+        if ka is None or kb is None:
+            return False
+        return m.scalars.compare("eq", a, b) if isinstance(a, RtScalar) or isinstance(b, RtScalar) else a == b
     if isinstance(a, (str, RtText)) or isinstance(b, (str, RtText)):
         return isinstance(a, (str, RtText)) and isinstance(b, (str, RtText)) and equal_texts(m, a, b)
     if isinstance(a, tuple) or isinstance(b, tuple):
@@ -229,7 +235,8 @@ def equal(m, a: Any, b: Any) -> Any:
         return _all_equal(m, tuple(getattr(a, n) for n in names), tuple(getattr(b, n) for n in names))
     if type(a).__eq__ is object.__eq__ and type(b).__eq__ is object.__eq__:
         return False  # not the same object
-    if a is None or b is None or all(isinstance(x, (torch.dtype, torch.device, bytes, frozenset, complex, type)) for x in (a, b)):
+    if a is None or b is None or all(isinstance(x, (torch.dtype, torch.device, bytes, frozenset, complex, type))
+                                     for x in (a, b)):
         return a == b
     raise _refusal(f"a {type(a).__name__} as a key beside keys known only at run time", None)
 
@@ -252,7 +259,8 @@ def _is_frozen(x: Any) -> bool:
     params = getattr(type(x), "__dataclass_params__", None)
     return params is not None and params.frozen and params.eq and "__hash__" in type(x).__dict__ and all(
         getattr(type(x).__dict__.get(name), "__qualname__", "").startswith("__create_fn__") or getattr(
-            getattr(type(x).__dict__.get(name), "__code__", None), "co_filename", "") == "<string>" for name in ("__hash__", "__eq__"))
+            getattr(type(x).__dict__.get(name), "__code__", None), "co_filename", "") == "<string>"
+        for name in ("__hash__", "__eq__"))
 
 
 def _refusal(what: str, key: Any) -> CaptureRefusal:
@@ -283,20 +291,24 @@ def equal_texts(m, a: Any, b: Any) -> Any:
         a, b = b, a
     if isinstance(a, str):
         numbers = parse(b, a)
-        return False if numbers is None else _all_equal(m, tuple(p for p in b.parts if isinstance(p, RtScalar)), numbers)
+        if numbers is None:
+            return False
+        return _all_equal(m, tuple(p for p in b.parts if isinstance(p, RtScalar)), numbers)
     a_parts, b_parts = _normal(a), _normal(b)
     if len(a_parts) == len(b_parts) and all(x == y if isinstance(x, str) and isinstance(y, str) else isinstance(
             x, RtScalar) and isinstance(y, RtScalar) for x, y in zip(a_parts, b_parts)) and separable(a):
         return _all_equal(m, *(tuple(p for p in parts if isinstance(p, RtScalar)) for parts in (a_parts, b_parts)))
     a_words, b_words = _words(a_parts), _words(b_parts)
-    if len(a_words) != len(b_words) or any(isinstance(x, str) and isinstance(y, str) and x != y for x, y in zip(a_words, b_words)):
+    if len(a_words) != len(b_words) or any(isinstance(x, str) and isinstance(y, str) and x != y
+                                           for x, y in zip(a_words, b_words)):
         return False
     pairs = []
     for x, y in zip(a_words, b_words):
         if isinstance(x, str) and isinstance(y, str):
             continue
         number, other = (x, y) if isinstance(x, RtScalar) else (y, x)
-        if isinstance(other, str) and not re.fullmatch("-?[0-9]+", other) or isinstance(other, str) and str(int(other)) != other:
+        if (isinstance(other, str) and not re.fullmatch("-?[0-9]+", other)
+                or isinstance(other, str) and str(int(other)) != other):
             return False
         pairs.append((number, int(other) if isinstance(other, str) else other))
     return _all_equal(m, tuple(x for x, _ in pairs), tuple(y for _, y in pairs))
@@ -338,9 +350,10 @@ def _words(parts: list) -> list:
     for k, part in enumerate(parts):
         if isinstance(part, RtScalar):
             before, behind = parts[k - 1] if k else "", parts[k + 1] if k + 1 < len(parts) else ""
-            if not isinstance(before, str) or not isinstance(behind, str) or before[-1:].isdigit() or before[-1:] == "-" \
-                    or behind[:1].isdigit() or behind[:1] == "-":
-                raise _refusal("a comparison of texts whose numbers known only at run time stand beside other digits", part)
+            if (not isinstance(before, str) or not isinstance(behind, str) or before[-1:].isdigit()
+                    or before[-1:] == "-" or behind[:1].isdigit() or behind[:1] == "-"):
+                raise _refusal("a comparison of texts whose numbers known only at run time stand beside other digits",
+                               part)
             words.append(part)
         else:
             words += [w for w in re.split("((?<![0-9])-?[0-9]+)", part) if w]

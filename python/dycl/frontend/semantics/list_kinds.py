@@ -3,10 +3,11 @@
 
 A list that grows in a loop decided at run time (or differs between many arms) becomes an `RtList`: the loop's
 header gets one graph list per leaf of its elements. Elements are of one kind: a tensor of one dtype and rank, a
-number, or a tuple, list, dict or dataclass of such (with None and text that all elements share); lists inside of it are of one length, or of
-numbers and of any (a *row*, in the graph a tensor). An element is a
-copy of the tensor's value; a tensor, list, dict or object that went into such a list, or came out of it, must not be written in
-place afterwards: eager Python would change both. Such a write starts capture anew with the list kept as it is, element by element (see merging/unify_lists.py).
+number, or a tuple, list, dict or dataclass of such (with None and text that all elements share); lists inside of it are
+of one length, or of numbers and of any (a *row*, in the graph a tensor). An element is a copy of the tensor's value; a
+tensor, list, dict or object that went into such a list, or came out of it, must not be written in place afterwards:
+eager Python would change both. Such a write starts capture anew with the list kept as it is,
+element by element (see merging/unify_lists.py).
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ _WIDEST = 64  # the extent of a tensor that becomes lists
 
 
 def kind_of_element(m: Any, x: Any, look: Any = contents_of) -> tuple | None:
-    """("tensor", TensorType, device), ("numpy", TensorType, device) of a numpy scalar, ("int",), ("float",), ("bool",), ("tuple", class, kinds), ("list", length, kinds),
-    ("dict", keys, kinds), ("object", (class, names), kinds), ("text", what all share, kinds of its numbers), inside of which ("const", value) too; ("row", kind of its numbers, is a tuple): a list of
-    numbers, of any length; None: no such element.
+    """("tensor", TensorType, device), ("numpy", TensorType, device) of a numpy scalar, ("int",), ("float",), ("bool",),
+    ("tuple", class, kinds), ("list", length, kinds), ("dict", keys, kinds), ("object", (class, names), kinds), ("text",
+    what all share, kinds of its numbers), inside of which ("const", value) too; ("row", kind of its numbers, is a
+    tuple): a list of numbers, of any length; None: no such element.
     `look`: the contents of an object (merging/merge.py: as a state sees them)."""
     kind = _kind(m, x, look)
     return kind if kind is not None and leaf_types(kind) else None
@@ -66,8 +68,15 @@ def _numbers_of_one_dtype(kinds: tuple) -> bool:
 def has_value_of_its_own(x: Any) -> bool:
     """An instance of a dataclass that is equal to another by its fields: who it is matters to `is` and `id` alone."""
     params = getattr(type(x), "__dataclass_params__", None)
-    return params is not None and params.eq and type(x).__hash__ is not object.__hash__ and not isinstance(x, (type, dict, list, torch.nn.Module)) and hasattr(x, "__dict__") \
-        and "__getattr__" not in dir(type(x)) and type(x).__getattribute__ is object.__getattribute__
+    return (
+        params is not None
+        and params.eq
+        and type(x).__hash__ is not object.__hash__
+        and not isinstance(x, (type, dict, list, torch.nn.Module))
+        and hasattr(x, "__dict__")
+        and "__getattr__" not in dir(type(x))
+        and type(x).__getattribute__ is object.__getattribute__
+    )
 
 
 def _kind(m: Any, x: Any, look: Any, depth: int = 0) -> tuple | None:
@@ -106,7 +115,8 @@ def join(a: tuple | None, b: tuple | None) -> tuple | None:
     if a[0] in _TENSORS:
         if a[1].dtype != b[1].dtype or len(a[1].shape) != len(b[1].shape) or a[2] != b[2]:
             return None
-        return (a[0], TensorType(a[1].dtype, tuple(x if x == y else None for x, y in zip(a[1].shape, b[1].shape))), a[2])
+        shape = tuple(x if x == y else None for x, y in zip(a[1].shape, b[1].shape))
+        return (a[0], TensorType(a[1].dtype, shape), a[2])
     if a[0] in _PARTS and a[1] == b[1] and len(a[2]) == len(b[2]):
         kinds = tuple(map(join, a[2], b[2]))
         return None if None in kinds else (a[0], a[1], kinds)
@@ -187,7 +197,8 @@ def leaves(m: Any, x: Any, kind: tuple) -> list[Value]:
 
 
 def holds_text(kind: tuple | None) -> bool:
-    return kind is not None and (kind[0] == "const" and type(kind[1]) is str or kind[0] in _PARTS and any(map(holds_text, kind[2])))
+    return kind is not None and (kind[0] == "const" and type(kind[1]) is str
+                                 or kind[0] in _PARTS and any(map(holds_text, kind[2])))
 
 
 def cells_of(m: Any, x: Any, look: Any = contents_of) -> set:

@@ -56,8 +56,8 @@ class Lists:
         return m.new(RtList((value,), (scalar,), frozenset(), None))
 
     def from_rows(self, tensor: Any) -> Any:
-        """tolist() of a tensor of several dims, one of whose extents is not known: a list of run-time length with lists in it, or
-        lists around lists of run-time length; None if there are more such extents."""
+        """tolist() of a tensor of several dims, one of whose extents is not known: a list of run-time length with lists
+        in it, or lists around lists of run-time length; None if there are more such extents."""
         m, (rows, *inner) = self.m, tensor.shape
         if all(type(n) is int for n in inner) and 0 < math.prod(inner) <= _WIDEST:
             values, kind = self._leaves_of_rows(tensor)
@@ -73,8 +73,10 @@ class Lists:
         if tensor.dim() == 1:
             column = self.from_tensor(tensor)
             return column.values, column.kind
-        parts = [self._leaves_of_rows(self.m.recorder.call(torch.select, (tensor, 1, k), {})) for k in range(tensor.shape[1])]
-        return tuple(v for values, _ in parts for v in values), ("list", tensor.shape[1], tuple(kind for _, kind in parts))
+        parts = [self._leaves_of_rows(self.m.recorder.call(torch.select, (tensor, 1, k), {}))
+                 for k in range(tensor.shape[1])]
+        flat = tuple(v for values, _ in parts for v in values)
+        return flat, ("list", tensor.shape[1], tuple(kind for _, kind in parts))
 
     def length(self, x: RtList) -> Any:
         if x.kind == EMPTY:
@@ -117,18 +119,21 @@ class Lists:
             return self.extend(x, new)
         if isinstance(key, slice):
             if type(item) not in (list, tuple, RtList):
-                self.refuse(x, CaptureRefusal("a slice of a list whose length is known only at run time is replaced by something other than a list",
+                self.refuse(x, CaptureRefusal("a slice of a list whose length is known only at run time is replaced "
+                                              "by something other than a list",
                                               "make a list of it first", kind="list.slice"))
             return self._replace(x, key, item)
         self._check_index(x, key)
         index = self._index(key)
         values = self._columns(x, item)
-        self._install(x, [self._host("list.set", [v, index, leaf], self._wider(v, leaf)) for v, leaf in zip(x.values, values)], item)
+        self._install(x, [self._host("list.set", [v, index, leaf], self._wider(v, leaf))
+                          for v, leaf in zip(x.values, values)], item)
 
     def append(self, x: RtList, item: Any) -> None:
         values = self._columns(x, item)
         lists = x.values if x.kind != EMPTY else graph_lists(self.m, [], kind_of_element(self.m, item))
-        self._install(x, [self._host("list.append", [v, leaf], self._wider(v, leaf)) for v, leaf in zip(lists, values)], item)
+        grown = [self._host("list.append", [v, leaf], self._wider(v, leaf)) for v, leaf in zip(lists, values)]
+        self._install(x, grown, item)
 
     def call(self, method: ListMethod, args: tuple, kwargs: dict) -> Any:
         x, name = method.target, method.name
@@ -185,8 +190,8 @@ class Lists:
             self.pop(x, key)
 
     def _replace(self, x: RtList, key: slice, items: Any) -> None:
-        """What is before the slice, the items, what is behind the slice: where that begins follows from how much the two have, whatever
-        the signs of the bounds and wherever they lie."""
+        """What is before the slice, the items, what is behind the slice: where that begins follows from how much the
+        two have, whatever the signs of the bounds and wherever they lie."""
         before = self._slice(x, slice(None, key.start if key.start is not None else 0, key.step))
         cut = self._slice(x, slice(key.start, key.stop, key.step))
         behind = self._slice(x, slice(self.m.scalars.binary("add", self.length(before), self.length(cut)), None))
@@ -246,8 +251,8 @@ class Lists:
         if x.kind == EMPTY:
             raise error(f"{how} expects a non-empty TensorList")
         if x.kind[0] != "tensor" and not (x.kind[0] == "numpy" and how == "stack" and axis == 0):
-            self.refuse(x, CaptureRefusal(f"torch.{how} of a list of {x.kind[0]}s whose length is known only at run time",
-                                          kind="list.stack"))
+            what = f"torch.{how} of a list of {x.kind[0]}s whose length is known only at run time"
+            self.refuse(x, CaptureRefusal(what, kind="list.stack"))
         nonempty = m.scalars.compare("gt", self.length(x), 0)
         if nonempty is not True:
             m.recorder.check(nonempty.value, f"{how} expects a non-empty list of tensors", error.__name__)
@@ -256,7 +261,8 @@ class Lists:
         if not rank:
             raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
         if not -rank <= axis < rank:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {axis})")
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, "
+                             f"{rank - 1}], but got {axis})")
         axis %= rank
         shape = list(type_.shape)
         if how == "stack":
@@ -273,7 +279,8 @@ class Lists:
                 return self.m.recorder.call(torch.zeros, (0,), {"dtype": dtype or torch.get_default_dtype()})
             made = self.tensor(x, "stack", 0)
             return made if dtype in (None, made.dtype) else self.m.recorder.call(torch.Tensor.to, (made, dtype), {})
-        if x.kind[0] in ("tuple", "list") and (_numbers_of_one_dtype(x.kind[2]) or {k[0] for k in x.kind[2]} in ({"int"}, {"float"}, {"bool"})):
+        if x.kind[0] in ("tuple", "list") and (_numbers_of_one_dtype(x.kind[2])
+                                               or {k[0] for k in x.kind[2]} in ({"int"}, {"float"}, {"bool"})):
             if not self.m.truth(self.length(x)):  # torch.tensor([]) is flat
                 return self.m.recorder.call(torch.zeros, (0,), {"dtype": dtype or torch.get_default_dtype()})
             columns = [self.numbers(self.new([v], k, x), dtype) for v, k in zip(x.values, x.kind[2])]
@@ -282,7 +289,8 @@ class Lists:
             self.refuse(x, CaptureRefusal("torch.tensor of a list whose length is known only at run time",
                                           "use torch.stack", kind="list.stack"))
         if dtype is None and x.kind[0] != "float" and not self.has_some(x) and not self.m.truth(self.length(x)):
-            return self.m.recorder.call(torch.zeros, (0,), {"dtype": torch.get_default_dtype()})  # of no numbers torch knows no kind
+            # of no numbers torch knows no kind
+            return self.m.recorder.call(torch.zeros, (0,), {"dtype": torch.get_default_dtype()})
         dtype = dtype or {"int": torch.int64, "float": torch.get_default_dtype(), "bool": torch.bool}[x.kind[0]]
         value = self._host("list.to_tensor", [x.values[0]], TensorType(dtype, (None,)), dtype=dtype_name(dtype))
         return self._handle(dtype, [None], value, torch.device("cpu"))
@@ -291,9 +299,11 @@ class Lists:
         """torch.tensor of a list of lists of numbers, some of them of run-time length: all must be of one length."""
         kinds: set = set()
         for row in data:
-            kinds |= {row.kind[0]} if isinstance(row, RtList) else {kind_of(x) for x in row} if type(row) in (list, tuple) else {None}
+            kinds |= ({row.kind[0]} if isinstance(row, RtList)
+                      else {kind_of(x) for x in row} if type(row) in (list, tuple) else {None})
         if not kinds <= {"bool", "int", "float", EMPTY[0]}:
-            raise CaptureRefusal("torch.tensor of lists of such elements whose length is known only at run time", "use torch.stack", kind="list.stack")
+            raise CaptureRefusal("torch.tensor of lists of such elements whose length is known only at run time",
+                                 "use torch.stack", kind="list.stack")
         lengths = [self.length(row) if isinstance(row, RtList) else len(row) for row in data]
         for other in lengths[1:]:
             self._check_length(lengths[0], other)
@@ -302,7 +312,8 @@ class Lists:
             some = self.m.truth(lengths[0])  # of no numbers torch knows no kind
             dtype = next((by_kind[k] for k in by_kind if k in kinds and some), torch.get_default_dtype())
         made = [self.numbers(row, dtype) if isinstance(row, RtList) and row.kind != EMPTY
-                else self.m.recorder.call(torch.tensor, ([] if isinstance(row, RtList) else list(row),), {"dtype": dtype}) for row in data]
+                else self.m.recorder.call(torch.tensor, ([] if isinstance(row, RtList) else list(row),),
+                                          {"dtype": dtype}) for row in data]
         return self.m.recorder.call(torch.stack, (made,), {})
 
     def _check_length(self, first: Any, other: Any) -> None:
@@ -310,14 +321,16 @@ class Lists:
             if first != other:
                 raise ValueError(f"expected sequence of length {first} at dim 1 (got {other})")
             return
-        self.m.recorder.check(self.m.scalars.compare("eq", other, first).value, "expected sequences of one length at dim 1", "ValueError")
+        self.m.recorder.check(self.m.scalars.compare("eq", other, first).value,
+                              "expected sequences of one length at dim 1", "ValueError")
 
     # -- parts ---------------------------------------------------------------------------------
 
     def has_some(self, x: RtList) -> bool:
         """Something has just been put into it."""
         node = self.m.recorder.producers.get(x.values[0])
-        return isinstance(node, HostNode) and (node.op in ("list.append", "list.insert", "list.set") or node.op == "list.new" and bool(node.operands))
+        return isinstance(node, HostNode) and (node.op in ("list.append", "list.insert", "list.set")
+                                               or node.op == "list.new" and bool(node.operands))
 
     def _host(self, op: str, operands: list, type_: Any, **attrs: Any) -> Value:
         return self.m.recorder.host(op, operands, type_, **attrs)
@@ -336,7 +349,8 @@ class Lists:
             m, length = self.m, self.length(x)
             if self.m.is_tensor(key):
                 key = m.tensor_index(key)
-            for bound in (m.scalars.compare("lt", key, length), m.scalars.compare("ge", key, m.scalars.unary("neg", length))):
+            for bound in (m.scalars.compare("lt", key, length),
+                          m.scalars.compare("ge", key, m.scalars.unary("neg", length))):
                 if not (bound if isinstance(bound, bool) else m.decide(bound)):
                     raise IndexError("list index out of range")
 

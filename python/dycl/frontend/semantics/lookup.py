@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where Python finds an attribute: the dict of an object, the classes that it is of, and which methods there are Python's."""
+"""Where Python finds an attribute: the dict of an object, the classes that it is of,
+and which methods there are Python's."""
 
 from __future__ import annotations
 

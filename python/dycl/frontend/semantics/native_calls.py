@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of native code: it runs with the real objects; what it may change is touched before, what it makes is adopted after."""
+"""Calls of native code: it runs with the real objects; what it may change is touched before,
+what it makes is adopted after."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from ..values.list import RtList
 from . import callbacks, interpretation, keys, opaque_objects, registry
 from .lookup import getattr_dict
 
-_STORING = {"append", "appendleft", "insert", "add", "extend", "__setitem__", "setdefault", "__init__", "__new__", "__setattr__"}
+_STORING = {"append", "appendleft", "insert", "add", "extend", "__setitem__", "setdefault",
+            "__init__", "__new__", "__setattr__"}
 
 
 def native(m: Interpreter, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -53,13 +55,15 @@ def _note_getter(m: Interpreter, fn: Any, args: tuple) -> None:
 def _run_native(m: Interpreter, fn: Any, args: tuple, kwargs: dict) -> Any:
     found = next((x for x in (*args, *kwargs.values()) if isinstance(x, _STAND_INS)), None)
     if found is not None and not isinstance(found, RtList):
-        raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a dict or set whose keys are known only at run time",
-                             "use a loop over it", kind="escape.hash")
+        raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a dict or set whose keys are "
+                             "known only at run time", "use a loop over it", kind="escape.hash")
     if found is not None:
-        m.lists.refuse(found, CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a list whose length is known only at run time",
+        m.lists.refuse(found, CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a list whose length is "
+                                             "known only at run time",
                                              "use torch.stack or torch.cat, or a loop over the list",
                                              kind="list.native"))
-    if isinstance(fn, type) and (issubclass(fn, _HOLDING) or issubclass(fn, _KEEPING) and all(type(a) in (list, tuple, dict) for a in args)):
+    if isinstance(fn, type) and (issubclass(fn, _HOLDING)
+                                 or issubclass(fn, _KEEPING) and all(type(a) in (list, tuple, dict) for a in args)):
         for value in args:
             touch_argument(m, value)
         return m.new_if_mutable(opaque_objects.born(m, fn(*args, **kwargs)))
@@ -73,7 +77,8 @@ def _run_native(m: Interpreter, fn: Any, args: tuple, kwargs: dict) -> Any:
                 if written is not None:
                     return m.recorder.transaction(lambda: m.recorder.native(written, (), {}))
             result = m.recorder.call(fn, args, kwargs)
-            return m.new(iterators.NativeIter(result)) if opaque_objects.is_native_iterator(result) else _adopt(m, result, (args, kwargs))
+            return (m.new(iterators.NativeIter(result)) if opaque_objects.is_native_iterator(result)
+                    else _adopt(m, result, (args, kwargs)))
         except AssertionError as error:  # shape functions assert what the kernels check
             raise RuntimeError(str(error)) from error
         except (AttributeError, KeyError, NotImplementedError, OSError) as error:
@@ -97,7 +102,8 @@ def _run_native(m: Interpreter, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _adopt(m: Interpreter, result: Any, given: Any) -> Any:
-    """The lists and dicts that a call with tensors gives (dict.fromkeys, tree_map) are new ones, but for those that it was given."""
+    """The lists and dicts that a call with tensors gives (dict.fromkeys, tree_map) are new ones,
+    but for those that it was given."""
     if isinstance(result, (list, dict, tuple)) and not isinstance(result, torch.Size):
         known = set(_containers(given))
         for key, made in _containers(result).items():

@@ -181,7 +181,8 @@ class Scalars:
         if type(b) is float and math.isfinite(b):
             return self._compare_exactly(op, a, b)
         if type(b) is int and not -(2**53) <= b <= 2**53:
-            raise CaptureRefusal(f"the integer {b} compared with a float known only at run time", "compare floats", kind="int64")
+            raise CaptureRefusal(f"the integer {b} compared with a float known only at run time",
+                                 "compare floats", kind="int64")
         if isinstance(a, RtFloat) and isinstance(b, RtInt):
             return self._compare_mixed(TURNED.get(op, op), b, a)
         if isinstance(a, RtInt) and isinstance(b, RtFloat) and not self._held_by_double(a):

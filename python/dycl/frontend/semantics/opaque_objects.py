@@ -2,9 +2,10 @@
 """What native code changes in objects whose contents no state keeps.
 
 The heap follows containers and plain objects. Behind others (a StringIO, a queue, a hash being computed, an exception's
-cause) native code keeps contents that all states would share: what one arm of a branch writes there, the other would read.
-Such a change is allowed only while no other state can know the object: where it is made and changed within one block, and
-nothing has been decided since. `watch` tells what an object is like before a native call, `check` what it is like after.
+cause) native code keeps contents that all states would share: what one arm of a branch writes there, the other would
+read. Such a change is allowed only while no other state can know the object: where it is made and changed within one
+block, and nothing has been decided since. `watch` tells what an object is like before a native call,
+`check` what it is like after.
 """
 
 from __future__ import annotations
@@ -28,15 +29,19 @@ from ..diagnostics import CaptureRefusal
 from ..state.contents import unfollowed
 
 # Of the standard library, but without contents that a program could read back, or none that change.
-_HARMLESS = {"logging", "warnings", "typing", "inspect", "importlib", "enum", "abc", "_abc", "re", "pathlib", "os", "posix", "types", "operator",
-             "_operator", "string", "weakref", "fractions", "numbers", "dataclasses", "contextlib", "functools", "copy", "traceback",
-             "linecache", "ast", "dis", "tokenize", "keyword", "platform", "sysconfig", "json", "uuid", "textwrap", "pprint", "struct",
-             "_struct", "_thread", "gc", "sys", "locale", "codecs", "zipimport", "collections", "unittest", "_contextvars", "contextvars"}
-_UNCHANGING = (str, bytes, int, float, complex, bool, type(None), tuple, frozenset, range, slice, type, types.FunctionType,
-               types.BuiltinFunctionType, types.MethodType, types.ModuleType, types.CodeType, types.MappingProxyType, functools.partial,
-               torch.Tensor, torch.nn.Module, torch.dtype, torch.device, torch.Size, np.generic, np.ndarray, np.dtype, np.ufunc, property,
-               re.Pattern, re.Match, datetime.date, datetime.timedelta, datetime.tzinfo, decimal.Decimal, type(Ellipsis), type(NotImplemented),
-               super, staticmethod, classmethod, type(threading.Lock()), type(threading.RLock()))
+_HARMLESS = {"logging", "warnings", "typing", "inspect", "importlib", "enum", "abc", "_abc", "re", "pathlib", "os",
+             "posix", "types", "operator", "_operator", "string", "weakref", "fractions", "numbers", "dataclasses",
+             "contextlib", "functools", "copy", "traceback", "linecache", "ast", "dis", "tokenize", "keyword",
+             "platform", "sysconfig", "json", "uuid", "textwrap", "pprint", "struct",
+             "_struct", "_thread", "gc", "sys", "locale", "codecs", "zipimport", "collections", "unittest",
+             "_contextvars", "contextvars"}
+_UNCHANGING = (str, bytes, int, float, complex, bool, type(None), tuple, frozenset, range,
+               slice, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType,
+               types.CodeType, types.MappingProxyType, functools.partial, torch.Tensor, torch.nn.Module, torch.dtype,
+               torch.device, torch.Size, np.generic, np.ndarray, np.dtype, np.ufunc, property,
+               re.Pattern, re.Match, datetime.date, datetime.timedelta, datetime.tzinfo, decimal.Decimal,
+               type(Ellipsis), type(NotImplemented), super, staticmethod, classmethod,
+               type(threading.Lock()), type(threading.RLock()))
 _CONTAINERS = (list, dict, set, collections.deque, bytearray)
 _ITERATORS_OF = ("itertools", "builtins", "re", "_sre", "_collections", "collections")
 _ENOUGH = 2000  # parts of an object that are looked at
@@ -46,13 +51,15 @@ def hides(cls: type) -> bool:
     """Its instances have contents that native code keeps, beside attributes, items and slots."""
     known = _hiding.get(cls)
     if known is None:
-        known = _hiding[cls] = any(_is_native(base) and base not in _OPEN and not issubclass(base, BaseException) for base in cls.__mro__)
+        known = _hiding[cls] = any(_is_native(base) and base not in _OPEN and not issubclass(base, BaseException)
+                                   for base in cls.__mro__)
     return known
 
 
 _hiding: dict[type, bool] = {}
-_OPEN = {object, list, dict, set, bytearray, collections.deque, collections.OrderedDict, collections.defaultdict, types.SimpleNamespace,
-         types.FunctionType, types.CellType, types.MethodType, types.ModuleType, type}
+_OPEN = {object, list, dict, set, bytearray, collections.deque, collections.OrderedDict,
+         collections.defaultdict, types.SimpleNamespace, types.FunctionType, types.CellType,
+         types.MethodType, types.ModuleType, type}
 _HEAP_TYPE, _IMMUTABLE_TYPE, _NOT_INSTANTIATED = 1 << 9, 1 << 8, 1 << 7
 
 
@@ -85,7 +92,8 @@ def is_alone(m: Any, obj: Any) -> bool:
 def check_raised(m: Any, error: BaseException) -> None:
     """The exception is told what it comes from; other states must not see that."""
     if not is_alone(m, error):
-        raise CaptureRefusal(f"a {type(error).__name__} made before the last decision is raised, which changes what it comes from",
+        raise CaptureRefusal(f"a {type(error).__name__} made before the last decision is raised, "
+                             "which changes what it comes from",
                              "make it where it is raised", kind="heap")
 
 
@@ -115,12 +123,13 @@ def check_store(m: Any, obj: Any, name: str, value: Any) -> None:
             raise CaptureRefusal("a __dict__ that several objects share", "set the attributes one by one", kind="heap")
         return
     if name == "__class__" or not is_alone(m, obj) and not (name in _CAUSES and value is None):
-        raise CaptureRefusal(f"the attribute {name} of a {type(obj).__name__} is written: it is kept where it cannot be followed",
+        raise CaptureRefusal(f"the attribute {name} of a {type(obj).__name__} is written: "
+                             "it is kept where it cannot be followed",
                              "use an attribute of your own", kind="heap")
 
 
-_NAMES = {"__name__", "__qualname__", "__doc__", "__module__", "__annotations__", "__traceback__", "__suppress_context__", "__type_params__",
-          "__wrapped__", "__weakref__"}
+_NAMES = {"__name__", "__qualname__", "__doc__", "__module__", "__annotations__", "__traceback__",
+          "__suppress_context__", "__type_params__", "__wrapped__", "__weakref__"}
 _CAUSES = {"__cause__", "__context__"}
 
 
@@ -185,5 +194,6 @@ def _add_parts(parts: list, obj: Any, seen: set) -> None:
         parts.append(len(inside))
         for item in inside:
             _add_parts(parts, item, seen)
-    elif hasattr(obj, "__dict__") and not isinstance(obj, (type, types.ModuleType, types.FunctionType, torch.nn.Module, torch.Tensor)):
+    elif hasattr(obj, "__dict__") and not isinstance(obj, (type, types.ModuleType, types.FunctionType,
+                                                           torch.nn.Module, torch.Tensor)):
         _add_parts(parts, vars(obj), seen)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators for the abstract machine: arithmetic, comparison, identity and `in`, of numbers, tensors, containers and user classes.
+"""Operators for the abstract machine: arithmetic, comparison, identity and `in`, of numbers, tensors,
+containers and user classes.
 
 As in semantics/calls.py: a value at once, or PUSHED when a frame of user code was pushed.
 """
@@ -57,7 +58,8 @@ def binary(m: Interpreter, s: State, op: str, a: Any, b: Any, inplace: bool) -> 
         return _tensor_binary(m, op, a, b, inplace)
     if isinstance(a, RtScalar) or isinstance(b, RtScalar):
         a, b = _plain_number(a, op), _plain_number(b, f"r{op}")
-        if op in ("truediv", "floordiv", "mod") and (m.in_try() if isinstance(b, RtScalar) else isinstance(b, (int, float)) and b == 0):
+        if op in ("truediv", "floordiv", "mod") and (m.in_try() if isinstance(b, RtScalar)
+                                                     else isinstance(b, (int, float)) and b == 0):
             if not isinstance(b, RtScalar) or m.decide(m.scalars.compare("eq", b, 0)):
                 _operator(op)(1.0 if "float" in (kind_of(a), kind_of(b)) else 1, 0)  # raises, with Python's own words
         if op == "pow" and m.in_try():
@@ -142,15 +144,19 @@ def _mixed_binary(m, s, op, a, b):
         return sizes(m, sequence * count) if isinstance(sequence, m.size_type) else m.new_if_mutable(sequence * count)
     if isinstance(a, str) and op == "mod":
         return percent(m, a, (b,))
-    if not all(isinstance(x, (RtScalar, str, list, tuple, dict, set, type(None))) or kind_of(x) is not None for x in (a, b)):
+    if not all(isinstance(x, (RtScalar, str, list, tuple, dict, set, type(None))) or kind_of(x) is not None
+               for x in (a, b)):
         number, other = (a, b) if isinstance(a, RtScalar) else (b, a)
-        raise CaptureRefusal(f"the operator {_SIGNS[op]} between a number known only at run time and a {type_of(m, other).__name__}",
+        raise CaptureRefusal(f"the operator {_SIGNS[op]} between a number known only at run time and a "
+                             f"{type_of(m, other).__name__}",
                              "use plain numbers or tensors", kind="type", because=number)
-    raise TypeError(f"unsupported operand type(s) for {_SIGNS[op]}: '{type_of(m, a).__name__}' and '{type_of(m, b).__name__}'")
+    raise TypeError(f"unsupported operand type(s) for {_SIGNS[op]}: '{type_of(m, a).__name__}' and "
+                    f"'{type_of(m, b).__name__}'")
 
 
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "** or pow()", "and": "&",
-          "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "matmul": "@", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+          "pow": "** or pow()", "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "matmul": "@",
+          "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 def _plain_number(x: Any, method: str) -> Any:
@@ -167,8 +173,12 @@ def _user_operator(m: Interpreter, s: State, op: str, a: Any, b: Any):
     forward, reflected = python_method(a, f"__{op}__"), python_method(b, f"__r{op}__")
     if forward is None and reflected is None:
         return None
-    if forward is None and mro_lookup(type(a), f"__{op}__") is not MISSING and type(a).__module__ != "builtins" and not isinstance(
-            a, RtScalar):
+    if (
+        forward is None
+        and mro_lookup(type(a), f"__{op}__") is not MISSING
+        and type(a).__module__ != "builtins"
+        and not isinstance(a, RtScalar)
+    ):
         return None
     return forward, reflected
 
@@ -235,7 +245,8 @@ def compare(m: Interpreter, s: State, op: str, a: Any, b: Any) -> Any:
     if op == "ne" and forward is None and (_negates_equality(a) or reflected is None and _negates_equality(b)):
         return m.call(s, polyfills.not_equal, (a, b), {})
     if m.is_tensor(a) or m.is_tensor(b):
-        if (forward or reflected) is not None and not any(hasattr(type(x), "__torch_function__") for x in (a, b) if not m.is_tensor(x)):
+        if (forward or reflected) is not None and not any(hasattr(type(x), "__torch_function__")
+                                                          for x in (a, b) if not m.is_tensor(x)):
             return m.call(s, polyfills.compared, (a, b, forward, reflected, _SIGNS.get(op, op)), {})
         if op in ("eq", "ne") and (a is None or b is None or isinstance(a, str) or isinstance(b, str)):
             return op == "ne"
@@ -253,7 +264,8 @@ def compare(m: Interpreter, s: State, op: str, a: Any, b: Any) -> Any:
 
 
 def by_native_methods(m: Interpreter, s: State, a: Any, b: Any, of_a: bool, of_b: bool, sign: str) -> Any:
-    """After those of the user's classes have given NotImplemented: a method of a native class takes what is of that class."""
+    """After those of the user's classes have given NotImplemented:
+    a method of a native class takes what is of that class."""
     op = next((name for name, text in _SIGNS.items() if text == sign), sign)
     for asked, x, y, name in ((of_a, a, b, op), (of_b, b, a, TURNED.get(op, op))):
         home = next((c for c in _COMPARED[:4] if asked and isinstance(x, c)), None)
@@ -273,11 +285,12 @@ def _negates_equality(x: Any) -> bool:
 def _compare_numbers(m: Interpreter, op: str, a: Any, b: Any) -> Any:
     for x in (a, b):
         if isinstance(x, numbers.Number) and kind_of(x) is None:
-            raise CaptureRefusal(f"a number known only at run time compared with a {type(x).__name__}", "compare it with plain numbers",
-                                 kind="type", because=a if x is b else b)
+            raise CaptureRefusal(f"a number known only at run time compared with a {type(x).__name__}",
+                                 "compare it with plain numbers", kind="type", because=a if x is b else b)
     result = m.scalars.compare(op, a, b)
     if result is NotImplemented:
-        raise TypeError(f"'{_SIGNS[op]}' not supported between instances of '{type_of(m, a).__name__}' and '{type_of(m, b).__name__}'")
+        raise TypeError(f"'{_SIGNS[op]}' not supported between instances of '{type_of(m, a).__name__}' and "
+                        f"'{type_of(m, b).__name__}'")
     return result
 
 

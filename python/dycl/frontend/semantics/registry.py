@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The registry of what is answered instead of run: by identity, by type, by the module that it was written in.
 
-`library/` registers; nothing else does. A handler gets (interpreter, state, args, kwargs) and returns a value, PUSHED, or
-NotImplemented (then the call takes its usual way). A finder gets a callable and gives its handler, or None.
+`library/` registers; nothing else does. A handler gets (interpreter, state, args, kwargs) and returns a value, PUSHED,
+or NotImplemented (then the call takes its usual way). A finder gets a callable and gives its handler, or None.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _BY_TYPE: list[tuple[type, Callable]] = []
 _BY_MODULE: dict[str, Callable] = {}
 _CALLERS: dict[type, Callable] = {}
 _REWRITTEN: dict[str, Callable] = {}
-_OF_MODULES = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.argmax))  # they say where they were written
+# they say where they were written
+_OF_MODULES = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.argmax))
 
 
 def handles(*functions):
@@ -44,7 +45,8 @@ def finds(*kinds: type):
 
 
 def finds_in(*modules: str):
-    """The decorated finder is asked for functions that were written in these modules; "numpy.": in that package, at any depth."""
+    """The decorated finder is asked for functions that were written in these modules; "numpy.":
+    in that package, at any depth."""
     def register(finder):
         _BY_MODULE.update(dict.fromkeys(modules, finder))
         return finder
@@ -53,7 +55,8 @@ def finds_in(*modules: str):
 
 
 def calls(*kinds: type):
-    """The decorated function calls what is of one of these types: caller(interpreter, state, callable, args, kwargs)."""
+    """The decorated function calls what is of one of these types: caller(interpreter, state, callable,
+    args, kwargs)."""
     def register(caller):
         _CALLERS.update(dict.fromkeys(kinds, caller))
         return caller
@@ -62,7 +65,8 @@ def calls(*kinds: type):
 
 
 def rewrites(package: str):
-    """The decorated function writes calls into a package out in torch: a function of nothing for (callable, args, kwargs), or None."""
+    """The decorated function writes calls into a package out in torch:
+    a function of nothing for (callable, args, kwargs), or None."""
     def register(rewriter):
         _REWRITTEN[package] = rewriter
         return rewriter

@@ -73,7 +73,8 @@ def special_attribute(m: Interpreter, s: State, obj: Any, name: str) -> Any:
     if isinstance(obj, keys.TABLES) and name == "__class__":
         return type_of(m, obj)
     if isinstance(obj, RtText):
-        if name in ("startswith", "endswith") or chosen_text.has_method(obj, name) or text_with_integers.has_method(obj, name):
+        if (name in ("startswith", "endswith") or chosen_text.has_method(obj, name)
+                or text_with_integers.has_method(obj, name)):
             return BoundSpecial(obj, name)
         refuse_method(obj, name)
     return NotImplemented
@@ -144,12 +145,14 @@ def store_special(m: Interpreter, s: State, obj: Any, name: str, value: Any) -> 
 
 def _store_data(m: Interpreter, obj: torch.Tensor, value: Any) -> bool:
     """t.data = value: a copy, where nobody can tell; value and t share memory afterwards."""
-    if value is obj or isinstance(value, torch.Tensor) and m.is_symbolic(value) and not m.is_symbolic(obj) and m.recorder.lift(obj) is value:
+    if (value is obj or isinstance(value, torch.Tensor) and m.is_symbolic(value) and not m.is_symbolic(obj)
+            and m.recorder.lift(obj) is value):
         return True  # as module.to() does where nothing is to be changed
     made = m.is_symbolic(value) and value._dycl.parent is None and value is not obj \
         and all(root.handle is not value for root in m.recorder.roots)
     own = isinstance(obj, torch.nn.Parameter) or any(root.handle is obj for root in m.recorder.roots)
     if not (made and own and m.recorder.same_shape(obj, value) and obj.dtype == value.dtype):
-        raise CaptureRefusal("the memory of a tensor is replaced (`.data = ...`)", "write into it with copy_", kind="tensor.attribute")
+        raise CaptureRefusal("the memory of a tensor is replaced (`.data = ...`)",
+                             "write into it with copy_", kind="tensor.attribute")
     m.recorder.call(torch.Tensor.copy_, (obj, value), {})
     return True

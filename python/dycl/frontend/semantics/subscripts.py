@@ -48,7 +48,8 @@ def static_index(m: Interpreter, key: Any, length: int, what: str = "list index"
     if isinstance(key, slice) and any(isinstance(x, RtScalar) or m.is_tensor(x)
                                       for x in (key.start, key.stop, key.step)):
         step = static_bound(m, key.step, length, -length)
-        backwards = isinstance(step, int) and step < 0  # then what is before the first element is another bound than the first
+        # then what is before the first element is another bound than the first
+        backwards = isinstance(step, int) and step < 0
         lowest = -length - 1 if backwards and length else -length
         return slice(*(static_bound(m, x, length, lowest) for x in (key.start, key.stop)), step)
     return key
@@ -70,20 +71,23 @@ def slice_bounds(m: Interpreter, key: Any) -> Any:
     """A subscript whose slices are bounded by numbers: x[:n] with a tensor n of one element; its lists as tensors."""
     if m.is_array(key) and not key.scalar:
         return key.tensor
-    if isinstance(key, tuple) and any(isinstance(k, (slice, list, tuple, RtList, RtRange)) or m.is_array(k) for k in key):
+    if isinstance(key, tuple) and any(isinstance(k, (slice, list, tuple, RtList, RtRange)) or m.is_array(k)
+                                      for k in key):
         return tuple(_places(m, k) if type(k) in (list, tuple) else slice_bounds(m, k) for k in key)
     if isinstance(key, RtRange):
         return range_tensor(m, key)
     if isinstance(key, RtList):
         if key.frozen or key.kind != ("int",):
-            m.lists.refuse(key, CaptureRefusal("a tensor indexed by a list whose length is known only at run time and which "
-                                               "does not hold ints", "index with a tensor", kind="list.native"))
+            m.lists.refuse(key, CaptureRefusal("a tensor indexed by a list whose length is known only at run time "
+                                               "and which does not hold ints",
+                                               "index with a tensor", kind="list.native"))
         return m.lists.numbers(key, torch.int64)
     if type(key) is list and any(isinstance(k, RtScalar) for k in key):
         m.note_load(key, "*")
         kinds = {kind_of(k) for k in key}
         if len(kinds) > 1 or kinds <= {"float"}:
-            raise CaptureRefusal("a tensor indexed by a list of numbers of different kinds", "index with a tensor", kind="index")
+            raise CaptureRefusal("a tensor indexed by a list of numbers of different kinds",
+                                 "index with a tensor", kind="index")
         return m.recorder.call(torch.tensor, (key,), {})
     if isinstance(key, slice) and any(m.is_tensor(x) for x in (key.start, key.stop, key.step)):
         return slice(*(m.tensor_index(x) if m.is_tensor(x) else x for x in (key.start, key.stop, key.step)))
@@ -93,7 +97,8 @@ def slice_bounds(m: Interpreter, key: Any) -> Any:
 def range_tensor(m: Interpreter, numbers: RtRange, of_none: torch.dtype = torch.int64) -> torch.Tensor:
     """The numbers of a range; `of_none`: the dtype if there are none."""
     if type(numbers.step) is not int:
-        raise CaptureRefusal("a tensor of a range whose step is known only at run time", "index with a tensor", kind="index")
+        raise CaptureRefusal("a tensor of a range whose step is known only at run time",
+                             "index with a tensor", kind="index")
     ends = m.scalars.compare("le" if numbers.step > 0 else "ge", numbers.stop, numbers.start)
     if ends if isinstance(ends, bool) else m.decide(ends):
         return m.recorder.call(torch.zeros, (0,), {"dtype": of_none})
@@ -102,18 +107,21 @@ def range_tensor(m: Interpreter, numbers: RtRange, of_none: torch.dtype = torch.
 
 def _places(m: Interpreter, items: Any) -> Any:
     """A list or tuple inside a subscript: numbers in a row, of tensors without dims too."""
-    if not items or not all(isinstance(x, (RtInt, int)) or m.is_tensor(x) and not x.dim() and not x.is_floating_point() and x.dtype != torch.bool
+    if not items or not all(isinstance(x, (RtInt, int))
+                            or m.is_tensor(x) and not x.dim() and not x.is_floating_point() and x.dtype != torch.bool
                             for x in items) or not any(m.is_tensor(x) for x in items):
         return slice_bounds(m, items) if type(items) is list else items
     m.note_read(items)
-    numbers = [m.recorder.call(torch.Tensor.to, (x, torch.int64), {}) if m.is_tensor(x) else m.scalar_tensor(x, torch.int64) for x in items]
+    numbers = [m.recorder.call(torch.Tensor.to, (x, torch.int64), {}) if m.is_tensor(x)
+               else m.scalar_tensor(x, torch.int64) for x in items]
     return m.recorder.call(torch.stack, (numbers,), {})
 
 
 def get_item(m: Interpreter, s: State, container: Any, key: Any) -> Any:
     if isinstance(container, RtScalar):  # Python's own words: t.squeeze().tolist() of one element is a number
         raise TypeError(f"'{container.kind}' object is not subscriptable")
-    if asks_index(key) and (isinstance(container, (*_INDEXED, RtList, torch.Tensor)) and python_method(container, "__getitem__") is None):
+    if asks_index(key) and (isinstance(container, (*_INDEXED, RtList, torch.Tensor))
+                            and python_method(container, "__getitem__") is None):
         return m.call(s, polyfills.item_at, (container, key), {})
     if isinstance(container, RtList):
         if isinstance(key, slice) and type(key.step) is int and key.step != 1 and container.kind != EMPTY:
@@ -148,19 +156,22 @@ def get_item(m: Interpreter, s: State, container: Any, key: Any) -> Any:
         if place is not None and chosen_text.are_chosen(m, tuple(container)):
             return chosen_text.at(m, tuple(container), place, IndexError(f"{what} out of range"))
         if place is not None and len(container) > m.options.max_switch and _are_numbers(container):
-            return chosen_text.looked_up(m, list(container), chosen_text.place_in(m, container, place, IndexError(f"{what} out of range")))
+            return chosen_text.looked_up(m, list(container),
+                                         chosen_text.place_in(m, container, place, IndexError(f"{what} out of range")))
         found = container[static_index(m, key, length(container), what)]
         if type(key) is slice and isinstance(container, m.size_type):
             return identity.sizes(m, found)
         return m.new(found) if type(key) is slice and type(found) is list else found
     if isinstance(container, dict):
         if keys.at_run_time(key):
-            if isinstance(key, RtInt) and type(container) in (dict, collections.OrderedDict) and chosen_text.are_chosen(m, tuple(container.values())):
+            if (isinstance(key, RtInt) and type(container) in (dict, collections.OrderedDict)
+                    and chosen_text.are_chosen(m, tuple(container.values()))):
                 found = chosen_text.entry(m, container, key, KeyError(key))
                 if found is not None:
                     m.note_load(container, "*")
                     return found
-            made_on_demand = hasattr(container, "default_factory") or python_method(container, "__missing__") is not None
+            made_on_demand = (hasattr(container, "default_factory")
+                              or python_method(container, "__missing__") is not None)
             key = keys.any_key(m, key, container) if made_on_demand else keys.present_key(
                 m, key, container, KeyError(key))
         if key not in container and python_method(container, "__missing__") is not None:
@@ -199,8 +210,8 @@ def _are_numbers(items: Any) -> bool:
 
 
 def _has_axes(m: Interpreter, part: Any, *axes: int) -> bool:
-    """An array, or a list that becomes one, of so many axes: numpy.r_ joins such as hstack does, numpy.c_ as column_stack.
-    Python's numbers count for the dtype in another way."""
+    """An array, or a list that becomes one, of so many axes: numpy.r_ joins such as hstack does, numpy.c_ as
+    column_stack. Python's numbers count for the dtype in another way."""
     if isinstance(part, np.ndarray):
         return part.ndim in axes
     return (m.is_array(part) or type(part) in (list, tuple) and len(part) > 0) and m.arrays.tensor(part).dim() in axes
@@ -232,7 +243,8 @@ def set_item(m: Interpreter, s: State, container: Any, key: Any, value: Any) -> 
             return m.call_then(s, polyfills.assign_slice, (container, key, value), {}, signals.drop)
         if isinstance(key, slice) and isinstance(value, RtList):
             if key.step not in (None, 1) or type(container) is not list:
-                raise CaptureRefusal("every so many elements of a list are replaced by a list whose length is known only at run time",
+                raise CaptureRefusal("every so many elements of a list are replaced by a list whose length is "
+                                     "known only at run time",
                                      "replace them one by one", kind="list.slice")
             return m.call_then(s, polyfills.assign_run_time_slice, (container, key, value), {}, signals.drop)
     elif isinstance(container, dict) and keys.at_run_time(key):

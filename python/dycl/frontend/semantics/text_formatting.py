@@ -21,14 +21,16 @@ _PERCENT = re.compile(r"%([-+ 0]*)(\d{0,3})(\.\d{1,2})?([a-zA-Z%])")
 def text_method(text: RtText, name: str, args: tuple) -> bool:
     """text.startswith(...), text.endswith(...), where what is asked for ends before a number begins."""
     wanted = args[0] if len(args) == 1 and isinstance(args[0], (str, tuple)) else None
-    found = None if wanted is None else [_begins(text.parts, w, name) for w in ((wanted,) if isinstance(wanted, str) else wanted)]
+    found = None if wanted is None else [_begins(text.parts, w, name)
+                                         for w in ((wanted,) if isinstance(wanted, str) else wanted)]
     if found is None or True not in found and None in found:
         refuse_method(text, name)
     return True in found
 
 
 def refuse_method(text: RtText, name: str) -> None:
-    raise CaptureRefusal(f"str.{name} of text that holds a number known only at run time", "compare the number itself", kind="escape.str", because=text)
+    raise CaptureRefusal(f"str.{name} of text that holds a number known only at run time", "compare the number itself",
+                         kind="escape.str", because=text)
 
 
 def _begins(parts: tuple, wanted: Any, name: str) -> bool | None:
@@ -41,7 +43,8 @@ def _begins(parts: tuple, wanted: Any, name: str) -> bool | None:
             return True
         if not isinstance(part, str):
             first = wanted[-1] if turned else wanted[0]
-            return None if not isinstance(part, RtScalar) or part.kind != "int" or first.isdigit() or first == "-" else False
+            return (None if not isinstance(part, RtScalar) or part.kind != "int" or first.isdigit()
+                    or first == "-" else False)
         part = part[::-1] if turned else part
         rest = wanted[::-1] if turned else wanted
         size = min(len(part), len(rest))
@@ -63,7 +66,8 @@ def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
     if isinstance(value, RtText) and not spec:
         return value if conversion < 2 else RtText(("'", *value.parts, "'"))
     if isinstance(value, RtScalar):
-        return RtText((value,)) if spec == "" else RtText((formatted(value, spec) if not conversion else _opaque(value, spec),))
+        return (RtText((value,)) if spec == ""
+                else RtText((formatted(value, spec) if not conversion else _opaque(value, spec),)))
     if machine.is_tensor(value):
         static = machine.recorder.static(value)
         if static is None and value.dim() == 0:
@@ -95,7 +99,8 @@ def formatted(value: RtScalar, spec: Any) -> Any:
     if not isinstance(spec, str):
         return _opaque(value, spec)
     format(EXAMPLES[value.kind], spec)
-    return Formatted(value, spec) if _SPEC.fullmatch(spec) and not _ZEROS_IN_GROUPS.search(spec) else _opaque(value, spec)
+    return (Formatted(value, spec) if _SPEC.fullmatch(spec) and not _ZEROS_IN_GROUPS.search(spec)
+            else _opaque(value, spec))
 
 
 def percent(machine, text: str, values: tuple) -> "str | RtText":
@@ -134,8 +139,9 @@ def _percent_piece(machine, value: Any, found: re.Match) -> Any:
     if whole and (value.kind == "float" or precision) or not whole and kind not in "eEfFgG":
         return None
     sign = "+" if "+" in flags else " " if " " in flags else ""
-    spec = ("<" if "-" in flags else "") + sign + ("0" if "0" in flags and "-" not in flags else "") + width + (precision or "") + (
-        "d" if kind in "iu" else kind)
+    zeros = "0" if "0" in flags and "-" not in flags else ""
+    kind = "d" if kind in "iu" else kind
+    spec = ("<" if "-" in flags else "") + sign + zeros + width + (precision or "") + kind
     return RtText((formatted(value, spec),))
 
 
@@ -144,7 +150,8 @@ _OF_ARGUMENTS = (BaseException.__str__, AttributeError.__str__, NameError.__str_
 
 def is_text_of_argument(error: BaseException) -> bool:
     """str(error) is the text of its one argument, which is known only at run time."""
-    return type(error).__str__ in _OF_ARGUMENTS and len(error.args) == 1 and isinstance(error.args[0], (RtText, RtScalar))
+    return (type(error).__str__ in _OF_ARGUMENTS and len(error.args) == 1
+            and isinstance(error.args[0], (RtText, RtScalar)))
 
 
 def _pieces(machine, value: Any) -> list:

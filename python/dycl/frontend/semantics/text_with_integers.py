@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of texts with integers of the run in them, `f"{k}:{n}".split(":")`: what such an integer looks like is digits, perhaps after a
-minus, so that methods which look for other characters treat it as one character that they do not know."""
+"""Methods of texts with integers of the run in them, `f"{k}:{n}".split(":")`: what such an integer looks like is
+digits, perhaps after a minus, so that methods which look for other characters treat it as one character that they do
+not know."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from ..values.text import Chosen, RtText
 from . import chosen_text
 from .text_formatting import refuse_method
 
-_METHODS = {"split", "rsplit", "partition", "rpartition", "replace", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix",
-            "splitlines", "upper", "lower", "casefold", "swapcase"}
+_METHODS = {"split", "rsplit", "partition", "rpartition", "replace", "strip", "lstrip", "rstrip",
+            "removeprefix", "removesuffix", "splitlines", "upper", "lower", "casefold", "swapcase"}
 _FIRST = 0xF0000  # of the plane for private use: neither space, letter nor digit
 _OF_NUMBERS = set("-0123456789")
 
@@ -71,7 +72,8 @@ def _counted(m: Any, text: RtText, args: tuple, kwargs: dict) -> Any:
 def length(m: Any, text: RtText) -> Any:
     """len(text)."""
     if not all(isinstance(p, (str, Chosen)) for p in text.parts):
-        raise CaptureRefusal("the length of a text that holds a number known only at run time", kind="escape.str", because=text)
+        raise CaptureRefusal("the length of a text that holds a number known only at run time",
+                             kind="escape.str", because=text)
     return _sum(m, text, len)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What class a value is of as the user's code sees it: stand-ins for run-time values are of the classes that they stand for."""
+"""What class a value is of as the user's code sees it:
+stand-ins for run-time values are of the classes that they stand for."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def is_instance(m: Interpreter, value: Any, kinds: Any) -> bool:
     if isinstance(value, keyed_tables.RtView):
         return isinstance(getattr({}, value.what)(), kinds)
     if m.is_symbolic(value):
-        return any(parameters.is_one_of(value, k) for k in _kinds(kinds) if not (isinstance(k, type) and issubclass(k, FakeTensor)))
+        return any(parameters.is_one_of(value, k)
+                   for k in _kinds(kinds) if not (isinstance(k, type) and issubclass(k, FakeTensor)))
     if isinstance(value, m.size_type) and any(k is torch.Size for k in _kinds(kinds)):
         return True
     return isinstance(value, kinds)
@@ -78,13 +80,18 @@ def type_of(m: Interpreter, value: Any) -> type:
     return type(value)
 
 
-_GENERATORS = {iterator_polyfills.enumerated: enumerate(()), iterator_polyfills.zipped: zip(), iterator_polyfills.mapped: map(str, ()), iterator_polyfills.filtered: filter(None, ()),
-               iterator_polyfills.chained: itertools.chain(), iterator_polyfills.taken: itertools.takewhile(bool, ()), iterator_polyfills.sliced: itertools.islice((), 0),
-               iterator_polyfills.grouped: itertools.groupby(()), iterator_polyfills.accumulated: itertools.accumulate(()), iterator_polyfills.dropped: itertools.dropwhile(bool, ()),
-               iterator_polyfills.left: itertools.filterfalse(None, ()), iterator_polyfills.spread: itertools.starmap(bool, ()), iterator_polyfills.pairs: itertools.pairwise(()),
-               iterator_polyfills.filled: itertools.zip_longest(), iterator_polyfills.compressed: itertools.compress((), ())}
-_LIVE = {"keys": iter({}), "values": iter({}.values()), "items": iter({}.items()), "items of": iter(set()), "places": iter(collections.deque()),
-         "reversed": reversed([])}
+_GENERATORS = {iterator_polyfills.enumerated: enumerate(()), iterator_polyfills.zipped: zip(),
+               iterator_polyfills.mapped: map(str, ()), iterator_polyfills.filtered: filter(None, ()),
+               iterator_polyfills.chained: itertools.chain(), iterator_polyfills.taken: itertools.takewhile(bool, ()),
+               iterator_polyfills.sliced: itertools.islice((), 0), iterator_polyfills.grouped: itertools.groupby(()),
+               iterator_polyfills.accumulated: itertools.accumulate(()),
+               iterator_polyfills.dropped: itertools.dropwhile(bool, ()),
+               iterator_polyfills.left: itertools.filterfalse(None, ()),
+               iterator_polyfills.spread: itertools.starmap(bool, ()), iterator_polyfills.pairs: itertools.pairwise(()),
+               iterator_polyfills.filled: itertools.zip_longest(),
+               iterator_polyfills.compressed: itertools.compress((), ())}
+_LIVE = {"keys": iter({}), "values": iter({}.values()), "items": iter({}.items()), "items of": iter(set()),
+         "places": iter(collections.deque()), "reversed": reversed([])}
 
 
 def _iterator_like(value: Any) -> Any:
@@ -98,7 +105,9 @@ def _iterator_like(value: Any) -> Any:
     if isinstance(value, iterators.RtRangeIter):
         return iter(range(0))
     sequence = value.sequence if isinstance(value, iterators.SeqIter) else ()
-    return iter(next(k() for k in (list, str, bytes, tuple) if isinstance(sequence, k))) if not isinstance(sequence, range) else iter(range(0))
+    if isinstance(sequence, range):
+        return iter(range(0))
+    return iter(next(k() for k in (list, str, bytes, tuple) if isinstance(sequence, k)))
 
 
 def _empty(table: Any) -> Any:

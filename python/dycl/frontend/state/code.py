@@ -10,8 +10,8 @@ CPython's own compiler is our lowering: scopes, name mangling, comprehensions, `
   states run;
 - natural loops: for each instruction the headers of the loops around it, outermost first, and for
   each header its body, to tell branches that leave the loop;
-- `live`: for each instruction the local variables whose value may still be read; `dead_saves`: the instructions by which a
-  comprehension (3.12) puts aside a variable whose value is not read any more;
+- `live`: for each instruction the local variables whose value may still be read; `dead_saves`: the instructions by
+  which a comprehension (3.12) puts aside a variable whose value is not read any more;
 - `joins`: instructions with more than one predecessor, where states can meet.
 """
 
@@ -174,8 +174,8 @@ class CodeInfo:
         self.dead_saves = {i for i in saves if not self.live[i] & define[i]}
 
     def _restored(self, pc: int) -> list[int]:
-        """3.12: the instructions at which a variable that a comprehension saves at pc has its value again, at its end and after an
-        exception; empty if they are not found."""
+        """3.12: the instructions at which a variable that a comprehension saves at pc has its value again, at its end
+        and after an exception; empty if they are not found."""
         start = pc + 1
         while self.instrs[start].op in _BEFORE_COMPREHENSION:
             start += 1
@@ -221,7 +221,8 @@ class CodeInfo:
         return [*self.succ[pc], target] if stops else self.succ[pc]
 
     def asked(self, pc: int) -> list[tuple[str, ...]] | None:
-        """The variables, each with the attributes read from it, that the test at pc alone asks about; None: it computes more."""
+        """The variables, each with the attributes read from it, that the test at pc alone asks about; None:
+        it computes more."""
         if pc not in self._asked:
             self._asked[pc] = self._sources(pc - 1)
         return self._asked[pc]
@@ -245,8 +246,9 @@ class CodeInfo:
         return found
 
     def _guard(self, pc: int) -> int:
-        """Where the innermost `try` or `with` of the program around pc goes on after an exception; -1 outside of them. Other
-        handlers only clean up and raise again: at the end of an except clause, and in 3.12 around generators and comprehensions."""
+        """Where the innermost `try` or `with` of the program around pc goes on after an exception; -1 outside of them.
+        Other handlers only clean up and raise again: at the end of an except clause,
+        and in 3.12 around generators and comprehensions."""
         handler = self.instrs[pc].handler
         while handler is not None:
             entry = self.instrs[handler.target]

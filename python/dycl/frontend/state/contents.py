@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The contents of a mutable object, by kind: taken, and put back.
 
-list -> tuple of items; dict -> tuple of (key, value); set -> tuple; an object with __dict__ -> its attributes; a `Cell` -> its value;
-anything with `dycl_contents()`/`dycl_install(c)`.
+list -> tuple of items; dict -> tuple of (key, value); set -> tuple; an object with __dict__ -> its attributes; a `Cell`
+-> its value; anything with `dycl_contents()`/`dycl_install(c)`.
 """
 
 from __future__ import annotations
@@ -161,8 +161,8 @@ def install(obj: Any, contents: Any) -> None:
 
 
 def _install_set(obj: set, items: tuple) -> None:
-    """The order in which a set gives its elements depends on how it came to hold them: the last that came may stand before one that
-    has taken its place."""
+    """The order in which a set gives its elements depends on how it came to hold them: the last that came may stand
+    before one that has taken its place."""
     tries = itertools.chain((items, items[::-1]), itertools.permutations(items) if len(items) <= _FEW else ())
     for order in tries:
         set.clear(obj)
@@ -170,7 +170,8 @@ def _install_set(obj: set, items: tuple) -> None:
         if all(map(operator.is_, set.__iter__(obj), items)):
             return
     if all(map(_hashes_alike, items)):
-        raise CaptureRefusal("a set whose elements stand in an order that only its history explains", "use a list or a dict", kind="heap")
+        raise CaptureRefusal("a set whose elements stand in an order that only its history explains",
+                             "use a list or a dict", kind="heap")
 
 
 _FEW = 5

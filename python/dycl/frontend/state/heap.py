@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutable objects under many states at once.
 
-Capture follows several states of one program; they share Python objects by identity, but each sees its own contents. Every mutation is
-announced first: `heap.touch(obj)`. The heap then keeps the contents that obj had (`pristine`), and when the machine goes from one state to
-another it puts each touched object's contents back to what that state saw. So forking is cheap (a dict copy), identity is kept in all
-states, and a merge only looks at objects whose contents differ.
+Capture follows several states of one program; they share Python objects by identity, but each sees its own contents.
+Every mutation is announced first: `heap.touch(obj)`. The heap then keeps the contents that obj had (`pristine`), and
+when the machine goes from one state to another it puts each touched object's contents back to what that state saw. So
+forking is cheap (a dict copy), identity is kept in all states, and a merge only looks at objects whose contents differ.
 """
 
 from __future__ import annotations
@@ -45,8 +45,10 @@ class Heap:
         self.before_write: Any = lambda obj: None  # told of an object from outside that is written
         self.fragile: dict[int, tuple] = {}  # id -> (object, what to call before a change): copies of it are elsewhere
         self.fresh_arrays: dict[int, Any] = {}  # id -> a weak reference to a numpy array that was made during capture
-        self.array_places: dict[int, tuple] = {}  # id -> (a weak reference to a numpy array, the instruction that made it)
-        self.beside: dict[int, list] = {}  # id of a numpy array -> (weak references to it, to the storage of a tensor that shares its memory)
+        # id -> (a weak reference to a numpy array, the instruction that made it)
+        self.array_places: dict[int, tuple] = {}
+        # id of a numpy array -> (weak references to it, to the storage of a tensor that shares its memory)
+        self.beside: dict[int, list] = {}
         self.installed = 0  # objects put in place for the states gone to, since dead ones were looked for
         self.dirty: set[int] = set()  # touched since the active overlay was last saved
         self.inert: dict[int, Any] = {}  # id -> a list or dict from before capture that holds nothing of this capture's
@@ -72,12 +74,14 @@ class Heap:
         self.dirty.add(key)
 
     def _is_elsewhere(self, array: np.ndarray) -> bool:
-        """Whether another array owns the memory. The array must not be a tensor's; one made during capture is the program's."""
+        """Whether another array owns the memory. The array must not be a tensor's;
+        one made during capture is the program's."""
         if memory_of(array) is not array:
             return True
         key = id(array)
         if any(known() is array and cell() is not None for known, cell in self.beside.get(key, ())):
-            raise CaptureRefusal("a write to a numpy array that shares its memory with a tensor (from_numpy, as_tensor, numpy)",
+            raise CaptureRefusal("a write to a numpy array that shares its memory with a tensor "
+                                 "(from_numpy, as_tensor, numpy)",
                                  "copy() the array first", kind="inplace.shared")
         fresh = self.fresh_arrays.get(key)
         if fresh is not None and fresh() is array:
@@ -88,14 +92,16 @@ class Heap:
         guard = self.fragile[id(obj)][1]
         if guard is not None:
             guard()
-        raise CaptureRefusal(f"a {type(obj).__name__} that is in a list whose length is known only at run time is changed",
+        raise CaptureRefusal(f"a {type(obj).__name__} that is in a list whose length is known only "
+                             "at run time is changed",
                              "change it before it is put there", kind="list.element")
 
     def touched(self, obj: Any) -> bool:
         return id(obj) in self.objects
 
     def is_inert(self, obj: Any) -> bool:
-        """A long list or dict from before capture in which nothing made or written since was found, and that nobody touched."""
+        """A long list or dict from before capture in which nothing made or written since was found,
+        and that nobody touched."""
         return id(obj) in self.inert and id(obj) not in self.objects
 
     def note_inert(self, obj: Any) -> None:

@@ -39,7 +39,8 @@ class ArrayIter(SeqIter):
 
 class LiveIter(SeqIter):
     """Over a container that may change meanwhile: `sequence` has its keys (or places) when the iteration began, the
-    items are looked up as they are now. kind: "keys", "values", "items", "items of" a set, "places" of a deque, "reversed" list."""
+    items are looked up as they are now. kind: "keys", "values", "items", "items of" a set,
+    "places" of a deque, "reversed" list."""
 
     __slots__ = ("owner", "kind")
 
@@ -56,14 +57,17 @@ class LiveIter(SeqIter):
     def item(self) -> Any:
         """The item at `index`; DONE at the end."""
         owner, kind, k = self.owner, self.kind, self.index
-        own = next(c for c in (list, dict, set, collections.deque) if isinstance(owner, c))  # not what a class of the user's makes of it
+        # not what a class of the user's makes of it
+        own = next(c for c in (list, dict, set, collections.deque) if isinstance(owner, c))
         if kind != "reversed" and k <= len(self.sequence) and own.__len__(owner) != len(self.sequence):
             self.index = len(self.sequence) + 1
             raise RuntimeError("dictionary changed size during iteration" if isinstance(owner, dict) else
                                "Set changed size during iteration" if isinstance(owner, set) else
                                "deque mutated during iteration")
-        if isinstance(owner, dict) and k <= len(self.sequence) and not all(map(operator.is_, own.__iter__(owner), self.sequence)):
-            raise CaptureRefusal("a dict whose keys change while it is iterated", "iterate over list(...)", kind="iterator")
+        if (isinstance(owner, dict) and k <= len(self.sequence)
+                and not all(map(operator.is_, own.__iter__(owner), self.sequence))):
+            raise CaptureRefusal("a dict whose keys change while it is iterated",
+                                 "iterate over list(...)", kind="iterator")
         if k >= len(self.sequence):
             return DONE
         key = self.sequence[k]

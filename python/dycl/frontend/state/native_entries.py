@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of ours through which native code runs on behalf of the program: what it calls back is the program's doing."""
+"""The functions of ours through which native code runs on behalf of the program:
+what it calls back is the program's doing."""
 
 from __future__ import annotations
 

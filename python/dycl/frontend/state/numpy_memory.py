@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """numpy arrays that are known while compiling, and who may write to them.
 
-Their contents are per state, like those of any object (state/heap.py): a write is announced for the array that owns the memory. Native
-code that is given arrays runs with them read-only at first; if it wants to write, the write is announced and it runs again. An
-array that a tensor of the program shares its memory with is not written at all.
+Their contents are per state, like those of any object (state/heap.py): a write is announced for the array that owns the
+memory. Native code that is given arrays runs with them read-only at first; if it wants to write, the write is announced
+and it runs again. An array that a tensor of the program shares its memory with is not written at all.
 
-An array that the program makes and then gives a value of run time begins anew as an array of run time (`at_run_time`): the place
-that made it is remembered, and the next attempt of the capture has an RtArray there, whose contents are known as long as they are.
+An array that the program makes and then gives a value of run time begins anew as an array of run time (`at_run_time`):
+the place that made it is remembered, and the next attempt of the capture has an RtArray there,
+whose contents are known as long as they are.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ def at_run_time(m, array: np.ndarray) -> None:
     root = memory_of(array)
     known, place = m.heap.array_places.get(id(root), (lambda: None, None))
     if known() is not root or place is None or place in m.assumptions.run_time_arrays or root.dtype.name not in DTYPES:
-        raise CaptureRefusal("a value known only at run time is put into a numpy array that the program did not make itself",
+        raise CaptureRefusal("a value known only at run time is put into a numpy array that the "
+                             "program did not make itself",
                              "copy() the array first, or use a tensor", kind="numpy")
     m.assumptions.run_time_arrays.add(place)
     raise Restart("a numpy array gets contents of run time")

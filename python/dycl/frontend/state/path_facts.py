@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the branches taken so far say about runtime ints.
 
-On a path where `n > 3` held, `n > 2` holds and `n - 4 < 0` does not: such a condition is no decision, and its other arm is
-never captured. That ends a recursion over a number of known range, and spares arms that no input takes.
+On a path where `n > 3` held, `n > 2` holds and `n - 4 < 0` does not: such a condition is no decision, and its other arm
+is never captured. That ends a recursion over a number of known range, and spares arms that no input takes.
 
-A range is kept for a graph value as (least, greatest), either None where nothing is known, and belongs to a state: values
-are in SSA form, so what held once holds on the rest of the path. A number is seen as another one and a constant (n - 1 - 1
-as n - 2), and only comparisons with constants, or of one number with itself, are looked at.
+A range is kept for a graph value as (least, greatest), either None where nothing is known, and belongs to a state:
+values are in SSA form, so what held once holds on the rest of the path. A number is seen as another one and a constant
+(n - 1 - 1 as n - 2), and only comparisons with constants, or of one number with itself, are looked at.
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ class Facts:
     def _range(self, value: Value, ranges: Ranges) -> Range:
         found = self._kept(value, ranges)
         node = self.producers.get(value)
-        if isinstance(node, HostNode) and node.op in ("int.min", "int.max"):  # this path may know more of the two it is computed from
+        # this path may know more of the two it is computed from
+        if isinstance(node, HostNode) and node.op in ("int.min", "int.max"):
             low, high = self._of_two(node, ranges)
             found = _any(max, found[0], low), _any(min, found[1], high)
         return found
@@ -166,7 +167,8 @@ class Facts:
         """The lesser or the greater of two numbers."""
         pick, parts = (min, max)[node.op == "int.max"], map(self._split, node.operands)
         a, b = (_moved((0, 0) if base is None else self._kept(base, ranges), offset) for base, offset in parts)
-        return tuple(_any(pick, *pair) if (pick is min) == upper else _outer(pick, *pair) for upper, pair in enumerate(zip(a, b)))
+        return tuple(_any(pick, *pair) if (pick is min) == upper else _outer(pick, *pair)
+                     for upper, pair in enumerate(zip(a, b)))
 
 
 def _moved(found: Range, offset: int) -> Range:

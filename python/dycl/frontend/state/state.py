@@ -93,7 +93,8 @@ class Frame:
             ours, theirs = self.loops[header][0], other.loops[header][0]
             if ours is theirs or self.pc not in self.info.loop_body[header]:
                 continue
-            apart = {ours, theirs} | set(ours.chain()) ^ set(theirs.chain())  # the two, and the headers that only one of them lies behind
+            # the two, and the headers that only one of them lies behind
+            apart = {ours, theirs} | set(ours.chain()) ^ set(theirs.chain())
             if not all(entry.mode == "unroll" for entry in apart):
                 return True
         return False
@@ -116,8 +117,8 @@ _state_ids = itertools.count()
 
 
 class State:
-    __slots__ = ("id", "frames", "overlay", "block", "known", "prefix", "lineage", "finished", "decided", "stored", "tag",
-                 "since", "ranges")
+    __slots__ = ("id", "frames", "overlay", "block", "known", "prefix", "lineage", "finished",
+                 "decided", "stored", "tag", "since", "ranges")
 
     def __init__(self, frames: list[Frame], overlay: Overlay, block: Block):
         self.id = next(_state_ids)
@@ -127,7 +128,8 @@ class State:
         self.block = block
         self.known: dict[int, bool] = {}  # graph value id -> truth decided on this path
         self.ranges: dict[int, tuple] = {}  # graph value id -> what the path says about an int (state/path_facts.py)
-        self.prefix: tuple[tuple[Any, bool], ...] = ()  # what the present instruction asked (machine/conditions.py), and the answers
+        # what the present instruction asked (machine/conditions.py), and the answers
+        self.prefix: tuple[tuple[Any, bool], ...] = ()
         self.since = 0  # the first value id of the present instruction
         self.lineage: frozenset = frozenset()  # LoopEntries this state has come through
         self.finished: Any = None  # (kind, payload) when the program ended here

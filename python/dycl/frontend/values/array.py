@@ -13,8 +13,8 @@ from .escape import Escape
 
 
 class RtArray:
-    """`tensor` is the symbolic tensor that holds the elements. `scalar`: a numpy scalar. `source`: of a copy that is a view in
-    numpy, a weak reference to the storage that it would look at."""
+    """`tensor` is the symbolic tensor that holds the elements. `scalar`: a numpy scalar. `source`: of a copy that is a
+    view in numpy, a weak reference to the storage that it would look at."""
 
     __slots__ = ("tensor", "scalar", "source", "__weakref__")
 

@@ -15,7 +15,8 @@ from .scalar import BY_KIND
 
 IMMUTABLE = (str, bytes, type(None), torch.dtype, torch.device, torch.Size, range, frozenset, np.dtype, complex,
              torch.layout, torch.memory_format, type(Ellipsis), type(NotImplemented))
-LEAVES = {int, float, bool, complex, str, bytes, type(None), torch.dtype, torch.device, *BY_KIND.values()}  # types of values that hold nothing
+# types of values that hold nothing
+LEAVES = {int, float, bool, complex, str, bytes, type(None), torch.dtype, torch.device, *BY_KIND.values()}
 
 
 def same_keys(a: Any, b: Any) -> bool:
@@ -38,4 +39,5 @@ def same_key(a: Any, b: Any) -> bool:
 
 
 def same_number(a: Any, b: Any) -> bool:
-    return a == b and (type(a) is not float or repr(a) == repr(b))  # of two NaNs either may be the one that a list holds
+    # of two NaNs either may be the one that a list holds
+    return a == b and (type(a) is not float or repr(a) == repr(b))

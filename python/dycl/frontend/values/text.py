@@ -90,7 +90,8 @@ class RtText:
 
     def __init__(self, parts: tuple):
         self.parts = parts
-        self.origin = next((p.number.origin if isinstance(p, Formatted) else p.origin for p in parts if not isinstance(p, str)), None)
+        self.origin = next((p.number.origin if isinstance(p, Formatted) else p.origin
+                            for p in parts if not isinstance(p, str)), None)
 
     @staticmethod
     def join(pieces: list) -> "str | RtText":
@@ -117,7 +118,8 @@ class RtText:
         return any(isinstance(p, LATE) for p in self.parts)
 
     def template(self, chosen: bool = False) -> tuple[str, list]:
-        """A format with `{}` or `{:spec}` for each runtime scalar (braces doubled), and the scalars; `chosen`: chosen texts among them."""
+        """A format with `{}` or `{:spec}` for each runtime scalar (braces doubled), and the scalars;
+        `chosen`: chosen texts among them."""
         if self.chooses and not chosen:
             self.refuse("printed or raised")
         text, values = [], []
@@ -135,7 +137,8 @@ class RtText:
         return "".join(text), values
 
     def refuse(self, what: str) -> None:
-        raise CaptureRefusal(f"a text that a run chooses is {what}", "return it, or use the number it stands for", kind="escape.str", because=self)
+        raise CaptureRefusal(f"a text that a run chooses is {what}", "return it, or use the number it stands for",
+                             kind="escape.str", because=self)
 
     def __str__(self) -> str:
         raise Escape(self, "str")

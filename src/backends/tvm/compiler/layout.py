@@ -15,8 +15,8 @@ import ports
 from ports import FIRST, LAST
 
 ONE_OPERAND = {"relax." + name for name in (
-    "nn.relu", "nn.leakyrelu", "nn.gelu", "nn.silu", "sigmoid", "tanh", "exp", "log", "sqrt", "erf", "negative", "abs", "isnan", "isinf",
-    "clip", "astype")}  # fmt: skip
+    "nn.relu", "nn.leakyrelu", "nn.gelu", "nn.silu", "sigmoid", "tanh", "exp", "log", "sqrt", "erf",
+    "negative", "abs", "isnan", "isinf", "clip", "astype")}  # fmt: skip
 TWO_OPERANDS = {"relax." + name for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum")}
 
 
@@ -58,15 +58,18 @@ class _ChannelsLast(relax.PyExprMutator):
         a = call.attrs
         weight = self.builder_.emit(relax.op.permute_dims(call.args[1], [2, 3, 1, 0]))
         strides, padding, dilation = ([int(n) for n in v] for v in (a.strides, a.padding, a.dilation))
-        return self.back(relax.op.nn.conv2d(self.last(call.args[0]), weight, strides, padding, dilation, int(a.groups), "NHWC", "HWIO"))
+        return self.back(relax.op.nn.conv2d(self.last(call.args[0]), weight, strides, padding, dilation,
+                                            int(a.groups), "NHWC", "HWIO"))
 
     def pool(self, call):
         a, x = call.attrs, self.turned(call.args[0])
         if x is None:
             return call
         op = relax.op.nn.max_pool2d if call.op.name.endswith("max_pool2d") else relax.op.nn.avg_pool2d
-        sizes, strides, padding, dilation = ([int(n) for n in v] for v in (a.pool_size, a.strides, a.padding, a.dilation))
-        return self.back(op(x, sizes, strides, padding, dilation, bool(a.ceil_mode), bool(a.count_include_pad), "NHWC", "NHWC"))
+        sizes, strides, padding, dilation = ([int(n) for n in v]
+                                             for v in (a.pool_size, a.strides, a.padding, a.dilation))
+        return self.back(op(x, sizes, strides, padding, dilation, bool(a.ceil_mode),
+                            bool(a.count_include_pad), "NHWC", "NHWC"))
 
     def concat(self, call):
         values = call.args[0]
@@ -102,7 +105,8 @@ class _ChannelsLast(relax.PyExprMutator):
 
 @relax.expr_functor.mutator
 class _WholePanels(relax.PyExprMutator):
-    """Products with weights whose last axis is no multiple of a panel (packed.py): with zeros behind them, which are cut off again."""
+    """Products with weights whose last axis is no multiple of a panel (packed.py):
+    with zeros behind them, which are cut off again."""
 
     def __init__(self, module: tvm.IRModule, panel: int):
         super().__init__(module)
@@ -113,7 +117,8 @@ class _WholePanels(relax.PyExprMutator):
         if not isinstance(call.op, tvm.ir.Op) or call.op.name != "relax.matmul":
             return call
         weight, extents = call.args[1], shape(call.args[1]) or []
-        if len(extents) != 2 or extents[1] <= self.panel or extents[1] % self.panel == 0 or not is_of(self, weight, self.weights):
+        if (len(extents) != 2 or extents[1] <= self.panel or extents[1] % self.panel == 0
+                or not is_of(self, weight, self.weights)):
             return call
         wide = self.builder_.emit(relax.op.nn.pad(weight, [0, 0, 0, -extents[1] % self.panel]))
         product = self.builder_.emit(relax.op.matmul(call.args[0], wide))
@@ -133,7 +138,8 @@ def is_of(mutator: relax.PyExprMutator, value, weights: list) -> bool:
     made = mutator.lookup_binding(value) if isinstance(value, relax.Var) else value
     if isinstance(made, tvm.ir.Tuple):
         return all(is_of(mutator, f, weights) for f in made.fields)
-    return isinstance(made, tvm.ir.Call) and isinstance(made.op, tvm.ir.Op) and all(is_of(mutator, a, weights) for a in made.args)
+    return (isinstance(made, tvm.ir.Call) and isinstance(made.op, tvm.ir.Op)
+            and all(is_of(mutator, a, weights) for a in made.args))
 
 
 def whole_panels(module: tvm.IRModule, panel: int) -> tvm.IRModule:

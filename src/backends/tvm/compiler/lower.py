@@ -150,7 +150,8 @@ def settle_arg_max(model: onnx.ModelProto) -> None:
             helper.make_node("Where", [names["nan"], names["low"], x], [names["tame"]]),
             best,
             helper.make_node("Slice", [x, names["zero"], names["one"], names["axis"]], [names["front"]]),
-            helper.make_node("Identity" if keep else "Squeeze", [names["front"], names["axis"]][: 2 - keep], [names["first"]]),
+            helper.make_node("Identity" if keep else "Squeeze",
+                             [names["front"], names["axis"]][: 2 - keep], [names["first"]]),
             helper.make_node("IsNaN", [names["first"]], [names["bad"]]),
             helper.make_node("Where", [names["bad"], names["zero"], names["best"]], [names["settled"]]),
             helper.make_node("Max", [names["settled"], names["zero"]], [out]),
@@ -184,9 +185,11 @@ def count_bools(model: onnx.ModelProto) -> None:
 
 
 def keep_zeros(model: onnx.ModelProto) -> None:
-    """x * 0 is computed: TVM folds a literal zero to zero, also where x is NaN or infinite. A tensor of one element is not folded."""
+    """x * 0 is computed: TVM folds a literal zero to zero, also where x is NaN or infinite.
+    A tensor of one element is not folded."""
     graph = model.graph
-    zeros = {t.name for t in graph.initializer if t.data_type == onnx.TensorProto.FLOAT and np.prod(t.dims, dtype=int) == 1
+    zeros = {t.name for t in graph.initializer
+             if t.data_type == onnx.TensorProto.FLOAT and np.prod(t.dims, dtype=int) == 1
              and not np.any(onnx.numpy_helper.to_array(t))}
     made = set()
     for node in graph.node:
@@ -340,7 +343,8 @@ class Form:
 
 
 def _fast_form(module: tvm.IRModule, machine: schedule.Machine) -> Form | None:
-    """With faster convolutions and guards in front of them; None: there are none, or their kernels cannot be ordered."""
+    """With faster convolutions and guards in front of them; None: there are none,
+    or their kernels cannot be ordered."""
     fast = lowered(module, machine, True)
     if fast is None:
         return None

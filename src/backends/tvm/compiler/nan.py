@@ -6,7 +6,6 @@ TVM's own compare and choose, so that a NaN on one side is lost, and start from 
 
 from __future__ import annotations
 
-import tvm
 from tvm import tirx
 from tvm_ffi.structural import structural_map
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schedule of a kernel, and what of it may be chosen otherwise: winograd.py's for its convolutions, schedule.py's for all else."""
+"""The schedule of a kernel, and what of it may be chosen otherwise: winograd.py's for its convolutions,
+schedule.py's for all else."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ import schedule
 import winograd
 
 
-def scheduled(function: tirx.PrimFunc, machine: schedule.Machine, choice: schedule.Choice = schedule.Choice()) -> tirx.PrimFunc:
+def scheduled(function: tirx.PrimFunc, machine: schedule.Machine,
+              choice: schedule.Choice = schedule.Choice()) -> tirx.PrimFunc:
     of = winograd if winograd.is_one(function) else schedule
     return of.scheduled(function, machine, choice)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutions and products with weights in panels: the channels that one tile computes stand together, row after row.
 
-Weights in rows of all channels are read in pieces that lie far apart, which caches, their prefetching and page tables take badly
-once there are many. Panels are made while compiling (weights.py); a panel is as wide as two vectors.
+Weights in rows of all channels are read in pieces that lie far apart, which caches, their prefetching and page tables
+take badly once there are many. Panels are made while compiling (weights.py); a panel is as wide as two vectors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ WORTH = 16 << 10  # bytes of weights
 OUT_ELEMENTWISE = 4  # TVM's name for what elementwise steps may be fused to
 
 
-def convolution(data: te.Tensor, weight: te.Tensor, strides: list[int], padding: list[int], dilation: list[int]) -> te.Tensor:
+def convolution(data: te.Tensor, weight: te.Tensor, strides: list[int], padding: list[int],
+                dilation: list[int]) -> te.Tensor:
     """(N, H, W, C) and (K / V, R, S, C, V) to (N, H', W', K); padding: top, left, bottom, right."""
     n, h, w, c = (int(d) for d in data.shape)
     panels, rows, columns, _, v = (int(d) for d in weight.shape)
@@ -33,7 +34,8 @@ def convolution(data: te.Tensor, weight: te.Tensor, strides: list[int], padding:
     at = lambda n, y, x: source[n, y * strides[0] + i * dilation[0], x * strides[1] + j * dilation[1], s]
     return te.compute(
         (n, high, wide, panels * v),
-        lambda n, y, x, k: te.sum(at(n, y, x) * weight[tirx.floordiv(k, v), i, j, s, tirx.floormod(k, v)], axis=[i, j, s]),
+        lambda n, y, x, k: te.sum(at(n, y, x) * weight[tirx.floordiv(k, v), i, j, s, tirx.floormod(k, v)],
+                                  axis=[i, j, s]),
         name=PREFIX + "conv2d",
     )
 
@@ -79,12 +81,14 @@ class _Rewritten(relax.PyExprMutator):
         return self.made(product, "matmul", call.args[0], self.in_panels(call.args[1]))
 
     def made(self, make, name, *operands):
-        return self.builder_.call_te(make, *operands, primfunc_name_hint=PREFIX + name, primfunc_attrs={"op_pattern": OUT_ELEMENTWISE})
+        return self.builder_.call_te(make, *operands, primfunc_name_hint=PREFIX + name,
+                                     primfunc_attrs={"op_pattern": OUT_ELEMENTWISE})
 
     def fits(self, weight) -> bool:
         extents = shape(weight) or [1]
         large = 4 * math.prod(extents) >= WORTH
-        return large and extents[-1] % self.panel == 0 and str(weight.ty.dtype) == "float32" and layout.is_of(self, weight, self.weights)
+        return (large and extents[-1] % self.panel == 0 and str(weight.ty.dtype) == "float32"
+                and layout.is_of(self, weight, self.weights))
 
     def in_panels(self, weight):
         extents, last = shape(weight), len(shape(weight)) - 1

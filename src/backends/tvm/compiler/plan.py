@@ -4,7 +4,8 @@
 A tensor is an operand, a result, a weight or a piece of the scratch memory, in which those that are alive at the
 same time do not overlap. Results are written in place by the kernel that makes them.
 
-A guard looks at a tensor; where it has NaNs, infinities or numbers beyond MODERATE, another plan is run instead, from the start.
+A guard looks at a tensor; where it has NaNs, infinities or numbers beyond MODERATE,
+another plan is run instead, from the start.
 """
 
 from __future__ import annotations

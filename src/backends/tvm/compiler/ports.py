@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operands and results that cross in ONNX Runtime's blocked layout (nchwc16): channels in blocks, each block innermost.
 
-Kernels have their channels last. A blocked tensor of one block of channels is one with its channels last already, and one of several
-blocks is copied block by block; plain tensors must be transposed. `block` writes the conversions into the model,
-`cancel` takes out those that meet their opposite.
+Kernels have their channels last. A blocked tensor of one block of channels is one with its channels last already, and
+one of several blocks is copied block by block; plain tensors must be transposed. `block` writes the conversions into
+the model, `cancel` takes out those that meet their opposite.
 """
 
 from __future__ import annotations

@@ -54,7 +54,8 @@ class Choice:
     unroll: int | None = None  # turns of the innermost sum
     sums: str | None = None  # "channels": their loop is the outermost of the sums
     block: tuple[int, int] | None = None  # of a transposition: elements along the axes of what is written and read
-    strip: tuple[int, int] | None = None  # of Winograd's algorithm: rows and columns of transforms at a time (winograd.py)
+    # of Winograd's algorithm: rows and columns of transforms at a time (winograd.py)
+    strip: tuple[int, int] | None = None
 
     @staticmethod
     def of(changes: dict) -> "Choice":
@@ -98,8 +99,8 @@ def _product_space(sch, block, machine: Machine) -> dict[str, list]:
     widths = [w for w in (machine.lanes, machine.lanes // 2) if spatial[-1] % w == 0] or [None]
     together = machine.panel if sch.get(block).name_hint.startswith(IN_PANELS) else spatial[-1]
     vectors = together // (widths[0] or _lanes(spatial[-1], machine.lanes))
-    return {"tile": tiles(rows, columns, vectors, machine)[:24], "order": ["channels", "rows"], "sums": ["channels", None], "unroll": [1, 2, 4, 8, 16],
-            "lanes": widths}  # fmt: skip
+    return {"tile": tiles(rows, columns, vectors, machine)[:24], "order": ["channels", "rows"],
+            "sums": ["channels", None], "unroll": [1, 2, 4, 8, 16], "lanes": widths}  # fmt: skip
 
 
 def tiles(rows: int, columns: int, vectors: int, machine: Machine) -> list[tuple[int, int, int]]:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Better schedules of one kernel, by trying: `--tune`.
 
-The schedule of a kernel (orders.py) has a few choices (schedule.Choice). They are gone through one after the other, each with the
-best values so far of the others, until nothing helps or the time is up. A candidate must give what the kernel gives
-without any schedule, on numbers and on NaNs and infinities; it is timed by turns with the best so far, in processor time,
-and the best of the rounds counts, because disturbances only add. In the end the winner is measured against the default
-once more and must be MIN_GAIN faster, else the default stays.
+The schedule of a kernel (orders.py) has a few choices (schedule.Choice). They are gone through one after the other,
+each with the best values so far of the others, until nothing helps or the time is up. A candidate must give what the
+kernel gives without any schedule, on numbers and on NaNs and infinities; it is timed by turns with the best so far, in
+processor time, and the best of the rounds counts, because disturbances only add. In the end the winner is measured
+against the default once more and must be MIN_GAIN faster, else the default stays.
 """
 
 from __future__ import annotations

@@ -51,7 +51,8 @@ def _is_known_call(call) -> bool:
     if call.op.name == "relax.call_tir":
         return call.args[0].name_hint.startswith(winograd.PREFIX + "weights")
     dtypes = {str(a.ty.dtype) for a in [call, *call.args] if isinstance(a.ty, relax.TensorType)}
-    return call.op.name in OPS and dtypes == {"float32"} and not (call.op.name == "relax.concat" and call.attrs.axis is None)
+    return (call.op.name in OPS and dtypes == {"float32"}
+            and not (call.op.name == "relax.concat" and call.attrs.axis is None))
 
 
 class Weights:

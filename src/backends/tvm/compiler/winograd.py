@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions of 3 x 3 by Winograd's F(2 x 2, 3 x 3): 16 products for 4 outputs of a channel, where the sum itself takes 36.
+"""Convolutions of 3 x 3 by Winograd's F(2 x 2, 3 x 3): 16 products for 4 outputs of a channel,
+where the sum itself takes 36.
 
-Windows of 4 x 4 are transformed (`windows`), multiplied with transformed weights and summed over channels (`products`), and transformed
-back (`outputs`). It is done in strips of rows, so that what is between stays in the caches. Sums round differently (about as much as
-those of another order), and a NaN or an infinity in a window would reach all four outputs: whoever calls must make sure that operands
-are finite and of moderate size, and compute the sum itself where they are not (plan.py: guards).
+Windows of 4 x 4 are transformed (`windows`), multiplied with transformed weights and summed over channels (`products`),
+and transformed back (`outputs`). It is done in strips of rows, so that what is between stays in the caches. Sums round
+differently (about as much as those of another order), and a NaN or an infinity in a window would reach all four
+outputs: whoever calls must make sure that operands are finite and of moderate size, and compute the sum itself where
+they are not (plan.py: guards).
 
 The same holds for groups of few channels, which are computed several as one, with zeros between (`grouped`).
 """
@@ -105,7 +107,8 @@ def convolution(data: te.Tensor, changed: te.Tensor, padding: list[int]) -> te.T
     )  # fmt: skip
 
 
-def grouped(data: te.Tensor, weight: te.Tensor, strides: list[int], padding: list[int], dilation: list[int]) -> te.Tensor:
+def grouped(data: te.Tensor, weight: te.Tensor, strides: list[int], padding: list[int],
+            dilation: list[int]) -> te.Tensor:
     """The sum itself: (N, H, W, C) and (R, S, C / G, K) to (N, H', W', K), in G groups."""
     n, h, w, c = (int(d) for d in data.shape)
     rows, columns, inner, k = (int(d) for d in weight.shape)
@@ -118,7 +121,8 @@ def grouped(data: te.Tensor, weight: te.Tensor, strides: list[int], padding: lis
     channel = lambda k: tirx.floordiv(k, outputs) * inner + s
     at = lambda n, y, x, k: padded[n, y * strides[0] + i * dilation[0], x * strides[1] + j * dilation[1], channel(k)]
     return te.compute(
-        (n, high, wide, k), lambda n, y, x, k: te.sum(at(n, y, x, k) * weight[i, j, s, k], axis=[i, j, s]), name=GROUPED + "conv2d")
+        (n, high, wide, k), lambda n, y, x, k: te.sum(at(n, y, x, k) * weight[i, j, s, k], axis=[i, j, s]),
+        name=GROUPED + "conv2d")
 
 
 @relax.expr_functor.mutator
@@ -133,7 +137,8 @@ class _Rewritten(relax.PyExprMutator):
 
     def visit_call_(self, call):
         call = super().visit_call_(call)
-        if not isinstance(call.op, tvm.ir.Op) or call.op.name != "relax.nn.conv2d" or str(call.attrs.data_layout) != "NHWC":
+        if (not isinstance(call.op, tvm.ir.Op) or call.op.name != "relax.nn.conv2d"
+                or str(call.attrs.data_layout) != "NHWC"):
             return call
         a, data, weight = call.attrs, call.args[0], call.args[1]
         shape, groups = layout.shape, int(a.groups)
@@ -149,7 +154,8 @@ class _Rewritten(relax.PyExprMutator):
 
     def made(self, make, prefix, *operands):
         self.count += 1
-        return self.builder_.call_te(make, *operands, primfunc_name_hint=prefix + "conv2d", primfunc_attrs={"op_pattern": OUT_ELEMENTWISE})
+        return self.builder_.call_te(make, *operands, primfunc_name_hint=prefix + "conv2d",
+                                     primfunc_attrs={"op_pattern": OUT_ELEMENTWISE})
 
     def spread(self, weight, groups: int, merged: int):
         """Several small groups as one, with zeros for what is not of the same group."""
@@ -217,8 +223,8 @@ def operand(function: tirx.PrimFunc) -> int:
 
 
 def _strip(rows: int, columns: int, c: int, k: int) -> tuple[int, int]:
-    """Rows and columns of transforms in a strip: what is between fits the caches, as long as weights do; the more weights there are,
-    the more often they must be used once they are here."""
+    """Rows and columns of transforms in a strip: what is between fits the caches, as long as weights do; the more
+    weights there are, the more often they must be used once they are here."""
     weights = WINDOW * WINDOW * c * k * 4
     if weights <= SMALL_WEIGHTS:
         wanted = max(MIN_STRIP, STRIP_BYTES // (WINDOW * WINDOW * 4 * (c + k)))
@@ -233,9 +239,11 @@ def space(function: tirx.PrimFunc, machine: schedule.Machine) -> dict[str, list]
     """The choices of such a kernel, the most important first (schedule.Choice)."""
     sch = s_tir.Schedule(function)
     products = sch.get_sblock(PREFIX + "products")
-    rows, columns, k = [int(v.dom.extent) for v in sch.get(products).iter_vars if int(v.iter_type) == schedule.SPATIAL][-3:]
+    rows, columns, k = [int(v.dom.extent) for v in sch.get(products).iter_vars
+                        if int(v.iter_type) == schedule.SPATIAL][-3:]
     usual = math.prod(_strip(rows, columns, _summed(sch, products), k))
-    strips = [(r, c) for r in schedule._divisors(rows) for c in schedule._divisors(columns) if r * c >= min(8, rows * columns)]
+    strips = [(r, c) for r in schedule._divisors(rows)
+              for c in schedule._divisors(columns) if r * c >= min(8, rows * columns)]
     strips.sort(key=lambda s: (abs(math.log(s[0] * s[1] / usual)), -s[1]))
     tiles = schedule.tiles(rows, columns, k // machine.lanes, machine)
     return {"strip": strips[:10], "tile": tiles[:12], "order": ["rows", "channels"], "unroll": [2, 4]}
@@ -246,7 +254,8 @@ def _summed(sch, products) -> int:
     return next(int(v.dom.extent) for v in sch.get(products).iter_vars if int(v.iter_type) == schedule.REDUCTION)
 
 
-def scheduled(function: tirx.PrimFunc, machine: schedule.Machine, choice: schedule.Choice = schedule.Choice()) -> tirx.PrimFunc:
+def scheduled(function: tirx.PrimFunc, machine: schedule.Machine,
+              choice: schedule.Choice = schedule.Choice()) -> tirx.PrimFunc:
     """A kernel of one such convolution and what follows it elementwise."""
     sch = s_tir.Schedule(function)
     schedule._inline(sch)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""numpy's matrices, order statistics, sets and methods of ufuncs over values known only at run time give numpy's answers."""
+"""numpy's matrices, order statistics, sets and methods of ufuncs over values known only at run time give numpy's
+answers."""
 
 import numpy as np
 import pytest
@@ -18,37 +19,49 @@ def with_gaps(a):
 
 
 FUNCTIONS = {
-    "diagonals": lambda a: (np.diag(a[:3]), np.diag(a.reshape(2, 3)), np.diag(a[:2], k=1), a.reshape(2, 3).diagonal(), a.reshape(2, 3).trace()),
-    "systems": lambda a: (np.linalg.inv(regular(a)), np.linalg.solve(regular(a), a[:2]), np.linalg.solve(regular(a), a[:4].reshape(2, 2)),
-                          np.linalg.det(regular(a)), np.linalg.cholesky(regular(a) @ regular(a).T)),
-    "products": lambda a: (np.linalg.multi_dot((a.reshape(2, 3), a.reshape(3, 2), regular(a))), np.einsum("ij,kj->ik", a.reshape(2, 3), a.reshape(2, 3)),
-                           np.tensordot(a.reshape(2, 3), a.reshape(3, 2), 1), np.inner(a, a), np.kron(a[:2], a[2:5]), np.cross(a[:3], a[3:])),
-    "order": lambda a: (np.median(a), np.median(a.reshape(2, 3), axis=1), np.ptp(a), np.quantile(a, 0.3), np.percentile(a, 75, axis=0),
-                        np.average(a, weights=np.abs(a) + 1), np.average(a), np.cumprod(a), np.median(with_gaps(a)), np.median(np.argsort(a))),
+    "diagonals": lambda a: (np.diag(a[:3]), np.diag(a.reshape(2, 3)), np.diag(a[:2], k=1),
+                            a.reshape(2, 3).diagonal(), a.reshape(2, 3).trace()),
+    "systems": lambda a: (np.linalg.inv(regular(a)), np.linalg.solve(regular(a), a[:2]),
+                          np.linalg.solve(regular(a), a[:4].reshape(2, 2)), np.linalg.det(regular(a)),
+                          np.linalg.cholesky(regular(a) @ regular(a).T)),
+    "products": lambda a: (np.linalg.multi_dot((a.reshape(2, 3), a.reshape(3, 2), regular(a))),
+                           np.einsum("ij,kj->ik", a.reshape(2, 3), a.reshape(2, 3)),
+                           np.tensordot(a.reshape(2, 3), a.reshape(3, 2), 1), np.inner(a, a),
+                           np.kron(a[:2], a[2:5]), np.cross(a[:3], a[3:])),
+    "order": lambda a: (np.median(a), np.median(a.reshape(2, 3), axis=1), np.ptp(a), np.quantile(a, 0.3),
+                        np.percentile(a, 75, axis=0), np.average(a, weights=np.abs(a) + 1), np.average(a),
+                        np.cumprod(a), np.median(with_gaps(a)), np.median(np.argsort(a))),
     "lexsort": lambda a: np.lexsort((a, np.sign(a))),
     "bins": lambda a: (np.digitize(a, [-1.0, 0.0, 1.0]), np.digitize(a, np.array([-1.0, 0.0, 1.0]), right=True)),
-    "interpolation": lambda a: (np.interp(a, [-0.5, 0.0, 1.0], [1.0, 3.0, 2.0]), np.interp(0.3, np.sort(a).astype(np.float64), np.arange(6.0))),
+    "interpolation": lambda a: (np.interp(a, [-0.5, 0.0, 1.0], [1.0, 3.0, 2.0]),
+                                np.interp(0.3, np.sort(a).astype(np.float64), np.arange(6.0))),
     "steps": lambda a: np.linspace(float(a[0]), float(a[1]), 5),
-    "gaps": lambda a: (np.nan_to_num(with_gaps(a)), np.nansum(with_gaps(a)), np.nanmax(with_gaps(a)), np.nanmin(with_gaps(a).reshape(2, 3), axis=1),
-                       np.nanmean(with_gaps(a))),
+    "gaps": lambda a: (np.nan_to_num(with_gaps(a)), np.nansum(with_gaps(a)), np.nanmax(with_gaps(a)),
+                       np.nanmin(with_gaps(a).reshape(2, 3), axis=1), np.nanmean(with_gaps(a))),
     "closeness": lambda a: (np.isclose(a, np.round(a), atol=0.1), np.allclose(a, a), np.allclose(a, 0.0)),
-    "sets": lambda a: (np.setdiff1d(np.argsort(a)[:4], np.argsort(-a)[:4]), np.intersect1d(np.argsort(a)[:4], np.argsort(-a)[:4]),
-                       np.union1d(np.argsort(a)[:2], [5, 7])),
-    "unique": lambda a: np.unique(np.sign(a) + (np.abs(a) > 1), return_index=True, return_inverse=True, return_counts=True),
+    "sets": lambda a: (np.setdiff1d(np.argsort(a)[:4], np.argsort(-a)[:4]),
+                       np.intersect1d(np.argsort(a)[:4], np.argsort(-a)[:4]), np.union1d(np.argsort(a)[:2], [5, 7])),
+    "unique": lambda a: np.unique(np.sign(a) + (np.abs(a) > 1), return_index=True,
+                                  return_inverse=True, return_counts=True),
     "unique counts": lambda a: np.unique((a > 0).astype(np.int64), return_counts=True),
-    "delete": lambda a: (np.delete(a, int(np.argmax(a))), np.delete(a, np.where(a > 0)[0]), np.delete(a.reshape(2, 3), [0, 2], axis=1)),
+    "delete": lambda a: (np.delete(a, int(np.argmax(a))), np.delete(a, np.where(a > 0)[0]),
+                         np.delete(a.reshape(2, 3), [0, 2], axis=1)),
     "extract": lambda a: np.extract(a > 0, a),
-    "stacks": lambda a: (np.column_stack((a[:3], a[3:])), np.dstack((a[:3], a[3:])), np.atleast_2d(a), np.atleast_1d(a[0]), np.broadcast_to(a, (2, 6))),
+    "stacks": lambda a: (np.column_stack((a[:3], a[3:])), np.dstack((a[:3], a[3:])), np.atleast_2d(a),
+                         np.atleast_1d(a[0]), np.broadcast_to(a, (2, 6))),
     "parts": lambda a: tuple(np.split(a, 3)) + tuple(np.array_split(a, 4)) + tuple(np.split(a, [1, 4])),
-    "rows and columns": lambda a: (np.r_[a[:2], [float(a[0]), 1.0]], np.r_[[float(a[0])], [1, 2]], np.c_[a[:3], a[3:]], np.c_[a.reshape(2, 3), a[:2]]),
+    "rows and columns": lambda a: (np.r_[a[:2], [float(a[0]), 1.0]], np.r_[[float(a[0])], [1, 2]], np.c_[a[:3], a[3:]],
+                                   np.c_[a.reshape(2, 3), a[:2]]),
     "grids": lambda a: np.meshgrid(a[:2], a[2:5]) + np.meshgrid(a[:2], a[2:5], indexing="ij"),
     "crossing": lambda a: a.reshape(2, 3)[np.ix_([1, 0], np.argsort(a[:3])[:2])],
-    "turned": lambda a: (np.fliplr(a.reshape(2, 3)).copy(), np.flipud(a).copy(), np.size(a), np.isscalar(a[0]), np.isscalar(a)),
+    "turned": lambda a: (np.fliplr(a.reshape(2, 3)).copy(), np.flipud(a).copy(), np.size(a),
+                         np.isscalar(a[0]), np.isscalar(a)),
     "choices": lambda a: np.select([a > 1, a > 0], [a, a * 2], 0.0),
-    "reductions": lambda a: (np.add.reduce(a), np.maximum.reduce(a), np.logical_or.reduce(a > 1), np.maximum.accumulate(a), np.minimum.accumulate(a),
-                             np.add.accumulate(a), np.subtract.outer(a[:2], a[2:5]), np.maximum.reduce(a.reshape(2, 3), axis=1)),
-    "elementwise": lambda a: (np.logical_xor(a > 0, a > 1), np.arcsinh(a), np.arctanh(np.tanh(a)), np.fmax(a, 0), np.copysign(a, a[::-1].copy()),
-                              np.fmin(with_gaps(a), a), np.deg2rad(a)),
+    "reductions": lambda a: (np.add.reduce(a), np.maximum.reduce(a), np.logical_or.reduce(a > 1),
+                             np.maximum.accumulate(a), np.minimum.accumulate(a), np.add.accumulate(a),
+                             np.subtract.outer(a[:2], a[2:5]), np.maximum.reduce(a.reshape(2, 3), axis=1)),
+    "elementwise": lambda a: (np.logical_xor(a > 0, a > 1), np.arcsinh(a), np.arctanh(np.tanh(a)), np.fmax(a, 0),
+                              np.copysign(a, a[::-1].copy()), np.fmin(with_gaps(a), a), np.deg2rad(a)),
 }
 
 
@@ -84,7 +97,8 @@ def test_views_see_what_is_written_later():
         same(program(x), f(x))
 
 
-@pytest.mark.parametrize("kind", [torch.FloatTensor, torch.LongTensor, torch.DoubleTensor, torch.Tensor, torch.BoolTensor])
+@pytest.mark.parametrize("kind",
+                         [torch.FloatTensor, torch.LongTensor, torch.DoubleTensor, torch.Tensor, torch.BoolTensor])
 def test_tensors_of_arrays(kind):
     def f(x):
         a = np.array([[float(x[0]), 1.0], [2.0, float(x[1])]])
@@ -137,7 +151,8 @@ def test_weights_that_sum_to_zero():
             call(torch.tensor([3.0, 3.0, 3.0]))
 
 
-@pytest.mark.parametrize("fn", [lambda a: np.unique(a), lambda a: np.union1d(a, a), lambda a: np.unique(a, return_counts=True)[0]])
+@pytest.mark.parametrize("fn", [lambda a: np.unique(a), lambda a: np.union1d(a, a),
+                                lambda a: np.unique(a, return_counts=True)[0]])
 def test_several_nan_are_one_to_numpy(fn):
     def f(x):
         return torch.from_numpy(np.asarray(fn(x.numpy())))

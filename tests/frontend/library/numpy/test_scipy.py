@@ -25,16 +25,21 @@ def torn(a):
 
 
 FUNCTIONS = {
-    "softmax": lambda a: (scipy.special.softmax(a), scipy.special.softmax(a.reshape(2, 3), axis=1), scipy.special.log_softmax(a.reshape(2, 3), axis=0)),
+    "softmax": lambda a: (scipy.special.softmax(a), scipy.special.softmax(a.reshape(2, 3), axis=1),
+                          scipy.special.log_softmax(a.reshape(2, 3), axis=0)),
     "sums": lambda a: (scipy.special.logsumexp(a), scipy.special.logsumexp(a.reshape(2, 3), axis=1, keepdims=True)),
     "elementwise": lambda a: (scipy.special.expit(a), scipy.special.erf(a), scipy.special.gammaln(np.abs(a) + 1)),
-    "triangular": lambda a: (scipy.linalg.solve_triangular(np.tril(positive(a)), a[:2], lower=True), scipy.linalg.solve_triangular(positive(a), a[:4].reshape(2, 2)),
-                             scipy.linalg.solve_triangular(positive(a), a[:2], trans=1), scipy.linalg.solve_triangular(positive(a), a[:2], lower=True, trans="T")),
+    "triangular": lambda a: (scipy.linalg.solve_triangular(np.tril(positive(a)), a[:2], lower=True),
+                             scipy.linalg.solve_triangular(positive(a), a[:4].reshape(2, 2)),
+                             scipy.linalg.solve_triangular(positive(a), a[:2], trans=1),
+                             scipy.linalg.solve_triangular(positive(a), a[:2], lower=True, trans="T")),
     "factors": lambda a: (scipy.linalg.cho_factor(torn(a))[0], scipy.linalg.cho_factor(positive(a), lower=True)[0],
                           scipy.linalg.cho_solve(scipy.linalg.cho_factor(torn(a)), a[:2]),
-                          scipy.linalg.cho_solve(scipy.linalg.cho_factor(positive(a), lower=True), a[:4].reshape(2, 2))),
+                          scipy.linalg.cho_solve(scipy.linalg.cho_factor(positive(a), lower=True),
+                                                 a[:4].reshape(2, 2))),
     "systems": lambda a: (scipy.linalg.inv(positive(a)), scipy.linalg.solve(positive(a), a[:2])),
-    "distances": lambda a: tuple(scipy.spatial.distance.cdist(a.reshape(2, 3), a[:3].reshape(1, 3) * 2, metric) for metric in ("euclidean", "sqeuclidean", "cityblock", "cosine")),
+    "distances": lambda a: tuple(scipy.spatial.distance.cdist(a.reshape(2, 3), a[:3].reshape(1, 3) * 2, metric)
+                                 for metric in ("euclidean", "sqeuclidean", "cityblock", "cosine")),
 }
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of numpy arrays at places known only at run time: views where numpy gives views, copies where it gives copies."""
+"""Rows of numpy arrays at places known only at run time: views where numpy gives views,
+copies where it gives copies."""
 
 import numpy as np
 import pytest
@@ -52,7 +53,8 @@ def made_of_the_input(write):
     return f
 
 
-@pytest.mark.parametrize("write", [by_numpys_number, by_a_tensor, by_an_int, by_an_array_of_no_dims, by_what_was_found], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("write", [by_numpys_number, by_a_tensor, by_an_int, by_an_array_of_no_dims, by_what_was_found],
+                         ids=lambda f: f.__name__)
 @pytest.mark.parametrize("make", [made_here, made_of_the_input], ids=lambda f: f.__name__)
 def test_written_through_a_row(make, write):
     check(make(write), [(torch.tensor(v),) for v in ([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [1.0, 3.0, 2.0])])

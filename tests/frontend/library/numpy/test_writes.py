@@ -193,7 +193,8 @@ def test_reversed_views_are_not_written_behind():
 
     refused(base, INPUTS, "shares its memory with a numpy array")
     refused(view, INPUTS, "a view with a negative step")
-    refused(lambda x: torch.from_numpy((x * 2).numpy()[::-1]), INPUTS, "with a negative step, which torch does not take")
+    refused(lambda x: torch.from_numpy((x * 2).numpy()[::-1]), INPUTS,
+            "with a negative step, which torch does not take")
 
 
 def test_a_number_and_an_array_apart():
@@ -272,7 +273,8 @@ def test_in_place_operators():
         return a
 
     check(program, INPUTS, paths=1)
-    refused(lambda x: (x.long().numpy().__iadd__(1), _halved(x.long().numpy()))[1], INPUTS, "numpy refuses|cannot|in-place")
+    refused(lambda x: (x.long().numpy().__iadd__(1), _halved(x.long().numpy()))[1], INPUTS,
+            "the numpy method __iadd__")
 
 
 def _halved(a):
@@ -299,20 +301,26 @@ def test_a_float_into_integers():
 
 
 FUNCTIONS = {
-    "made": lambda a, n: (np.arange(n), np.zeros((n, 2)), np.ones(n, dtype=np.int32), np.full(3, a[0]), np.zeros_like(a, dtype=np.int32),
-                          np.full_like(a, 2.5)),
+    "made": lambda a, n: (np.arange(n), np.zeros((n, 2)), np.ones(n, dtype=np.int32), np.full(3, a[0]),
+                          np.zeros_like(a, dtype=np.int32), np.full_like(a, 2.5)),
     "between": lambda a, n: (np.arange(0, float(a[0]), 0.25), np.arange(float(a[1]), 2), np.arange(n, -3.0, -0.5)),
-    "changed": lambda a, n: (np.pad(a.reshape(2, 2), [[0, 0], [1, 0]], mode="constant", constant_values=-np.inf), np.pad(a, 2),
-                            np.insert(a > 0, 0, True), np.insert(a, 2, 7), _diagonal(a.reshape(2, 2).copy()), np.isin(np.sign(a), [1.0, 0.0])),
-    "joined": lambda a, n: (np.concatenate([a, a[:n]]), np.stack([a, a * 2], axis=1), np.vstack([a, a]), np.hstack([a, a[:1]]),
-                            np.append(a, 1.0), np.array([a[0], a[1]]), np.array([[1, n], [n, 2]])),
-    "reduced": lambda a, n: (a.reshape(2, 2).sum(0), a.max(axis=0, keepdims=True), a.reshape(2, 2).mean(axis=(0, 1)), np.any(a),
-                             a.astype(np.int32).sum(), a.reshape(2, 2).all(axis=1)),
-    "moved": lambda a, n: (np.tile(a, 2), np.repeat(a, 2), np.swapaxes(a.reshape(2, 2), 0, 1), np.take(a, [1, 0]), np.roll(a, 1), np.diff(a),
-                           np.outer(a, a), np.triu(a.reshape(2, 2))),
-    "operators": lambda a, n: (np.add(a, 1), np.multiply(a, a), np.greater(a, 0), np.negative(a), np.divide(a, 2), np.round(a)),
+    "changed": lambda a, n: (np.pad(a.reshape(2, 2), [[0, 0], [1, 0]], mode="constant", constant_values=-np.inf),
+                             np.pad(a, 2),
+                            np.insert(a > 0, 0, True), np.insert(a, 2, 7), _diagonal(a.reshape(2, 2).copy()),
+                             np.isin(np.sign(a), [1.0, 0.0])),
+    "joined": lambda a, n: (np.concatenate([a, a[:n]]), np.stack([a, a * 2], axis=1),
+                            np.vstack([a, a]), np.hstack([a, a[:1]]), np.append(a, 1.0), np.array([a[0], a[1]]),
+                            np.array([[1, n], [n, 2]])),
+    "reduced": lambda a, n: (a.reshape(2, 2).sum(0), a.max(axis=0, keepdims=True),
+                             a.reshape(2, 2).mean(axis=(0, 1)), np.any(a), a.astype(np.int32).sum(),
+                             a.reshape(2, 2).all(axis=1)),
+    "moved": lambda a, n: (np.tile(a, 2), np.repeat(a, 2), np.swapaxes(a.reshape(2, 2), 0, 1), np.take(a, [1, 0]),
+                           np.roll(a, 1), np.diff(a), np.outer(a, a), np.triu(a.reshape(2, 2))),
+    "operators": lambda a, n: (np.add(a, 1), np.multiply(a, a), np.greater(a, 0), np.negative(a),
+                               np.divide(a, 2), np.round(a)),
     "types": lambda a, n: (a.astype("int32"), a.astype(int), a.astype(bool), a.dtype, a.size, a.itemsize),
-    "searched": lambda a, n: (np.searchsorted(np.sort(a), 0.25), np.bincount((a > 0).astype(int), minlength=2), np.linalg.norm(a, axis=0)),
+    "searched": lambda a, n: (np.searchsorted(np.sort(a), 0.25), np.bincount((a > 0).astype(int), minlength=2),
+                              np.linalg.norm(a, axis=0)),
 }
 
 

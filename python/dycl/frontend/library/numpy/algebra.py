@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More numpy functions over arrays known only at run time: matrices, order statistics, sets, NaN, the methods of ufuncs.
+"""More numpy functions over arrays known only at run time: matrices, order statistics, sets, NaN,
+the methods of ufuncs.
 
-As in library/numpy/functions.py, whose table these are added to; functions of numpy.linalg stand there as "linalg.name", methods of
-ufuncs as "add.reduce".
+As in library/numpy/functions.py, whose table these are added to; functions of numpy.linalg stand there as
+"linalg.name", methods of ufuncs as "add.reduce".
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def name_of(fn: Any) -> str:
     owner = getattr(fn, "__self__", None)
     if isinstance(owner, np.ufunc):
         return f"{owner.__name__}.{name}"
-    return f"linalg.{name}" if name != "norm" and (getattr(fn, "__module__", "") or "").startswith("numpy.linalg") else name
+    if name != "norm" and (getattr(fn, "__module__", "") or "").startswith("numpy.linalg"):
+        return f"linalg.{name}"
+    return name
 
 
 def _whole(arrays, x: Any) -> torch.Tensor:
@@ -54,13 +57,18 @@ def diagonal(arrays, a, offset=0, axis1=0, axis2=1):
 @_named("trace")
 def trace(arrays, a, offset=0, axis1=0, axis2=1):
     t = _floats(arrays, "trace", a)
-    return arrays.wrap(arrays.m.recorder.call(torch.sum, (arrays.m.recorder.call(torch.diagonal, (t, offset, axis1, axis2), {}), -1), {}))
+    return arrays.wrap(
+        arrays.m.recorder.call(
+            torch.sum, (arrays.m.recorder.call(torch.diagonal, (t, offset, axis1, axis2), {}), -1), {}
+        )
+    )
 
 
 def _matrices(arrays, name: str, *given: Any) -> list[torch.Tensor]:
     """Integers count as floats of 64 bits. numpy's own error for a matrix that is not regular is not torch's."""
     if arrays.m.may_catch(np.linalg.LinAlgError):
-        raise CaptureRefusal(f"numpy.linalg.{name} in a `try` that would catch its failure at run time", "test the matrix first", kind="try")
+        raise CaptureRefusal(f"numpy.linalg.{name} in a `try` that would catch its failure at run time",
+                             "test the matrix first", kind="try")
     found = _parts(arrays, given)
     return [t if t.dtype in (torch.float32, torch.float64) else _to(arrays, t, torch.float64) for t in found]
 
@@ -189,7 +197,8 @@ def average(arrays, a, axis=None, weights=None):
     x, w = ((call(torch.flatten, (t,), {}) for t in (x, w)) if axis is None else (x, w))
     over = 0 if axis is None else axis
     top, bottom = (call(torch.sum, (t, over), {}) for t in (call(torch.mul, (x, w), {}), w))
-    _must_hold(arrays, call(torch.all, (call(torch.ne, (bottom, 0), {}),), {}), ZeroDivisionError, "Weights sum to zero, can't be normalized")
+    _must_hold(arrays, call(torch.all, (call(torch.ne, (bottom, 0), {}),), {}), ZeroDivisionError,
+               "Weights sum to zero, can't be normalized")
     return arrays.wrap(call(torch.div, (top, bottom), {}))
 
 
@@ -219,7 +228,8 @@ def lexsort(arrays, keys):
         refuse("lexsort", "by keys of several axes")
     order = None
     for key in parts:
-        found = call(torch.sort, (key if order is None else call(torch.gather, (key, 0, order), {}),), {"stable": True})[1]
+        found = call(torch.sort, (key if order is None else call(torch.gather, (key, 0, order), {}),),
+                     {"stable": True})[1]
         order = found if order is None else call(torch.gather, (order, 0, found), {})
     return RtArray(order)
 
@@ -307,7 +317,8 @@ def isclose(arrays, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
     if not x.dtype.is_floating_point:
         x, y = (_to(arrays, t, torch.float64) for t in (x, y))
     x, y = arrays.m.recorder.call(torch.broadcast_tensors, (x, y), {})
-    return arrays.wrap(arrays.m.recorder.call(torch.isclose, (x, y), {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}))
+    return arrays.wrap(arrays.m.recorder.call(torch.isclose, (x, y),
+                                              {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}))
 
 
 @_named("allclose")
@@ -324,7 +335,8 @@ def _unique(arrays, t: torch.Tensor, **how: bool) -> Any:
     call = arrays.m.recorder.call
     if t.dtype.is_floating_point:
         missing = call(torch.sum, (call(torch.isnan, (t,), {}),), {})
-        _must_hold(arrays, call(torch.le, (missing, 1), {}), RuntimeError, "numpy.unique of several NaN is not compiled")
+        _must_hold(arrays, call(torch.le, (missing, 1), {}), RuntimeError,
+                   "numpy.unique of several NaN is not compiled")
     return call(torch.unique, (t,), how)
 
 
@@ -423,7 +435,8 @@ def array_split(arrays, ary, indices_or_sections, axis=0):
     sections = indices_or_sections
     if not (type(sections) is int or isinstance(sections, (list, tuple)) and all(type(n) is int for n in sections)):
         refuse("split", "at places that are")
-    parts = arrays.m.recorder.call(torch.tensor_split, (t, sections if type(sections) is int else tuple(sections), axis), {})
+    parts = arrays.m.recorder.call(torch.tensor_split,
+                                   (t, sections if type(sections) is int else tuple(sections), axis), {})
     return arrays.m.new([arrays.view(ary, p) for p in parts])
 
 
@@ -447,7 +460,9 @@ def broadcast_to(arrays, array, shape):
 @_named("meshgrid")
 def meshgrid(arrays, *xi, indexing="xy"):
     parts = [_value(arrays, x) for x in xi]
-    found = arrays.m.recorder.call(torch.meshgrid, tuple(parts), {"indexing": indexing}) if len({p.dtype for p in parts}) == 1 else None
+    found = None
+    if len({p.dtype for p in parts}) == 1:
+        found = arrays.m.recorder.call(torch.meshgrid, tuple(parts), {"indexing": indexing})
     if found is None or any(p.dim() != 1 for p in parts):
         refuse("meshgrid", "of arrays of several dtypes or axes")
     return tuple(RtArray(arrays.m.recorder.call(torch.clone, (t,), {})) for t in found)
@@ -461,7 +476,9 @@ def ix_(arrays, *args):
         if t.dim() != 1:
             raise ValueError("Cross index must be 1 dimensional")
         t = arrays.m.recorder.call(torch.nonzero, (t,), {"as_tuple": True})[0] if t.dtype == torch.bool else t
-        made.append(RtArray(arrays.m.recorder.call(torch.reshape, (t, (1,) * k + (-1,) + (1,) * (len(args) - k - 1)), {})))
+        made.append(
+            RtArray(arrays.m.recorder.call(torch.reshape, (t, (1,) * k + (-1,) + (1,) * (len(args) - k - 1)), {}))
+        )
     return tuple(made)
 
 
@@ -478,7 +495,9 @@ def flipud(arrays, m):
 @_named("size")
 def size(arrays, a, axis=None):
     t = _value(arrays, a)
-    return arrays.m.recorder.call(torch.Tensor.numel, (t,), {}) if axis is None else arrays.m.recorder.attribute(t, "shape")[axis]
+    if axis is None:
+        return arrays.m.recorder.call(torch.Tensor.numel, (t,), {})
+    return arrays.m.recorder.attribute(t, "shape")[axis]
 
 
 @_named("isscalar")
@@ -519,7 +538,8 @@ def add_at(arrays, a, indices, b):
     call, places = arrays.m.recorder.call, indices if isinstance(indices, tuple) else (indices,)
     places = [_to(arrays, _value(arrays, p), torch.int64) if not isinstance(p, slice) else None for p in places]
     value = _value(arrays, b)
-    if any(p is None for p in places) or value.dtype != a.tensor.dtype and value.dtype.is_floating_point > a.tensor.dtype.is_floating_point:
+    if (any(p is None for p in places) or value.dtype != a.tensor.dtype
+            and value.dtype.is_floating_point > a.tensor.dtype.is_floating_point):
         refuse("add.at", "of such places, or of floats into integers,")
     call(torch.Tensor.index_put_, (a.tensor, places, _to(arrays, value, a.tensor.dtype)), {"accumulate": True})
 
@@ -527,10 +547,12 @@ def add_at(arrays, a, indices, b):
 def _reducing(name: str, by: str) -> None:
     @_named(f"{name}.reduce")
     def reduce(arrays, array, axis=0, keepdims=False):
-        return arrays.function(getattr(np, by), (array,), {"axis": axis, "keepdims": keepdims} if keepdims else {"axis": axis})
+        return arrays.function(getattr(np, by), (array,),
+                               {"axis": axis, "keepdims": keepdims} if keepdims else {"axis": axis})
 
 
-for _ufunc, _by in {"add": "sum", "maximum": "max", "minimum": "min", "multiply": "prod", "logical_or": "any", "logical_and": "all"}.items():
+for _ufunc, _by in {"add": "sum", "maximum": "max", "minimum": "min", "multiply": "prod", "logical_or": "any",
+                    "logical_and": "all"}.items():
     _reducing(_ufunc, _by)
 
 
@@ -544,7 +566,8 @@ def _accumulating(name: str, fn: Callable) -> None:
         return RtArray(found if isinstance(found, torch.Tensor) else found[0])
 
 
-for _ufunc, _torch in {"add": torch.cumsum, "multiply": torch.cumprod, "maximum": torch.cummax, "minimum": torch.cummin}.items():
+for _ufunc, _torch in {"add": torch.cumsum, "multiply": torch.cumprod, "maximum": torch.cummax,
+                       "minimum": torch.cummin}.items():
     _accumulating(_ufunc, _torch)
 
 

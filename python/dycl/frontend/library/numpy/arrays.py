@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """numpy arrays known only at run time: a tensor in numpy's clothes.
 
-What is done to them maps to the torch operation with the same meaning; anything else is refused. Views are views and copies
-are copies as in numpy: an array may be written (library/numpy/indexing.py), and so may the tensor whose memory it is.
+What is done to them maps to the torch operation with the same meaning; anything else is refused. Views are views and
+copies are copies as in numpy: an array may be written (library/numpy/indexing.py),
+and so may the tensor whose memory it is.
 """
 
 from __future__ import annotations
@@ -32,17 +33,20 @@ _FUNCTIONS = {
     "log": torch.log, "tanh": torch.tanh, "any": torch.any, "all": torch.all, "isnan": torch.isnan,
     "isinf": torch.isinf, "isfinite": torch.isfinite, "maximum": torch.maximum, "minimum": torch.minimum,
     "where": torch.where, "floor": torch.floor, "ceil": torch.ceil, "sign": torch.sign, "log2": torch.log2,
-    "log10": torch.log10, "log1p": torch.log1p, "expm1": torch.expm1, "sin": torch.sin, "cos": torch.cos, "tan": torch.tan,
-    "square": torch.square, "rint": torch.round, "logical_and": torch.logical_and, "logical_or": torch.logical_or,
-    "logical_not": torch.logical_not, "arctan2": torch.atan2, "trunc": torch.trunc, "logaddexp": torch.logaddexp,
-    "hypot": torch.hypot, "exp2": torch.exp2, "sinh": torch.sinh, "cosh": torch.cosh, "arcsin": torch.asin, "arccos": torch.acos,
-    "arctan": torch.atan, "fabs": torch.abs, "logical_xor": torch.logical_xor, "arcsinh": torch.asinh, "arccosh": torch.acosh,
-    "arctanh": torch.atanh, "fmax": torch.fmax, "fmin": torch.fmin, "copysign": torch.copysign, "deg2rad": torch.deg2rad, "rad2deg": torch.rad2deg,
-    "expit": torch.sigmoid, "erf": torch.erf, "gammaln": torch.lgamma, "logit": torch.logit, "xlogy": torch.xlogy,  # of scipy.special
+    "log10": torch.log10, "log1p": torch.log1p, "expm1": torch.expm1, "sin": torch.sin,
+    "cos": torch.cos, "tan": torch.tan, "square": torch.square, "rint": torch.round, "logical_and": torch.logical_and,
+    "logical_or": torch.logical_or, "logical_not": torch.logical_not, "arctan2": torch.atan2, "trunc": torch.trunc,
+    "logaddexp": torch.logaddexp, "hypot": torch.hypot, "exp2": torch.exp2, "sinh": torch.sinh, "cosh": torch.cosh,
+    "arcsin": torch.asin, "arccos": torch.acos, "arctan": torch.atan, "fabs": torch.abs,
+    "logical_xor": torch.logical_xor, "arcsinh": torch.asinh, "arccosh": torch.acosh,
+    "arctanh": torch.atanh, "fmax": torch.fmax, "fmin": torch.fmin, "copysign": torch.copysign,
+    "deg2rad": torch.deg2rad, "rad2deg": torch.rad2deg,
+    # of scipy.special
+    "expit": torch.sigmoid, "erf": torch.erf, "gammaln": torch.lgamma, "logit": torch.logit, "xlogy": torch.xlogy,
 }
-_FLOATING = {"exp", "sqrt", "log", "tanh", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "arctan2", "logaddexp", "hypot", "exp2",
-             "sinh", "cosh", "arcsin", "arccos", "arctan", "fabs", "arcsinh", "arccosh", "arctanh", "copysign", "deg2rad", "rad2deg", "expit", "erf",
-             "gammaln", "logit", "xlogy"}
+_FLOATING = {"exp", "sqrt", "log", "tanh", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "arctan2",
+             "logaddexp", "hypot", "exp2", "sinh", "cosh", "arcsin", "arccos", "arctan", "fabs", "arcsinh", "arccosh",
+             "arctanh", "copysign", "deg2rad", "rad2deg", "expit", "erf", "gammaln", "logit", "xlogy"}
 
 
 class Arrays:
@@ -71,7 +75,8 @@ class Arrays:
         """Python's floats have 64 bits, and so has an array of nothing."""
         lists = self.m.lists
         kinds = {t.kind for t in leaf_types(x.kind) if isinstance(t, ScalarType)}
-        dtype = {"int": torch.int64, "bool": torch.bool}.get(*kinds) if len(kinds) == 1 and "float" not in kinds else torch.float64 if kinds else None
+        dtype = ({"int": torch.int64, "bool": torch.bool}.get(*kinds) if len(kinds) == 1 and "float" not in kinds
+                 else torch.float64 if kinds else None)
         if dtype not in (None, torch.float64) and not lists.has_some(x) and not self.m.truth(lists.length(x)):
             dtype = torch.float64
         return lists.numbers(x, dtype)
@@ -121,8 +126,9 @@ class Arrays:
         name = algebra.name_of(fn)
         wanted = _dtype_of(fn, args, kwargs)
         if name == "where" and len(args) == 3 and wanted is not None:
-            args = (args[0], *(RtArray(self._in(x, wanted) if isinstance(x, torch.Tensor) else self.m.scalar_tensor(x, wanted))
-                               for x in map(self.tensor, args[1:])))
+            chosen = (RtArray(self._in(x, wanted) if isinstance(x, torch.Tensor) else self.m.scalar_tensor(x, wanted))
+                      for x in map(self.tensor, args[1:]))
+            args = (args[0], *chosen)
         return self._as_numpy_has_it(self._function(name, args, kwargs), wanted, name)
 
     def _function(self, name: str, args: tuple, kwargs: dict) -> Any:
@@ -132,7 +138,8 @@ class Arrays:
             x = self.tensor(args[0])
             axis = kwargs.get("axis", args[1] if len(args) > 1 else None)
             return self.wrap(self.m.recorder.call(_FUNCTIONS[name], (x, axis) if axis is not None else (x,), {}))
-        if name in ("max", "amax", "min", "amin", "sum", "any", "all") and set(kwargs) <= {"axis", "keepdims"} and len(args) < 3:
+        if (name in ("max", "amax", "min", "amin", "sum", "any", "all") and set(kwargs) <= {"axis", "keepdims"}
+                and len(args) < 3):
             return self._reduce(name, *args, **kwargs)
         if name in _FUNCTIONS and not kwargs:
             self._check_numbers(tuple(map(self.tensor, args)))
@@ -166,8 +173,8 @@ class Arrays:
         x = self.tensor(x)
         if isinstance(x, (RtScalar, bool, int, float)):
             kind = x.kind if isinstance(x, RtScalar) else type(x).__name__
-            x = self.m.scalar_tensor(x, {"bool": torch.bool, "int": torch.int64, "float": torch.float64}[kind]) if isinstance(
-                x, RtScalar) or floating else x
+            if isinstance(x, RtScalar) or floating:
+                x = self.m.scalar_tensor(x, {"bool": torch.bool, "int": torch.int64, "float": torch.float64}[kind])
         if floating and isinstance(x, torch.Tensor) and not x.dtype.is_floating_point:
             x = self.m.recorder.call(torch.Tensor.to, (x, torch.float64), {})
         return x
@@ -212,7 +219,8 @@ class Arrays:
             return "cpu"
         cls = self.type_of(array)
         if not callable(getattr(cls, name)):  # raises where numpy's arrays have no such attribute
-            raise CaptureRefusal(f"the attribute {name} of a numpy array known only at run time", "use the torch tensor before .numpy()", kind="numpy")
+            raise CaptureRefusal(f"the attribute {name} of a numpy array known only at run time",
+                                 "use the torch tensor before .numpy()", kind="numpy")
         return BoundArrayMethod(array, name)
 
     def method(self, bound: "BoundArrayMethod", args: tuple, kwargs: dict) -> Any:
@@ -226,7 +234,8 @@ class Arrays:
             return self.m.tensor_item(self.subscripts.get_item(self.m, self.m.current, source, args))
         if name in ("copy", "flatten") and not args and not kwargs:
             copied = self.m.recorder.call(torch.clone, (array.tensor,), {})
-            return RtArray(copied, array.scalar) if name == "copy" else RtArray(self.m.recorder.call(torch.flatten, (copied,), {}))
+            return (RtArray(copied, array.scalar) if name == "copy"
+                    else RtArray(self.m.recorder.call(torch.flatten, (copied,), {})))
         if name in _METHODS:
             return self.function(getattr(np, name), (array, *args), kwargs)
         if name in ("reshape", "transpose"):
@@ -246,13 +255,15 @@ class Arrays:
     @staticmethod
     def concern(a: Any, b: Any) -> bool:
         """Whether an operator between the two is numpy's, of values known only at run time."""
-        return isinstance(a, RtArray) or isinstance(b, RtArray) or isinstance(a, RtScalar) and isinstance(b, (np.ndarray, np.generic)) or (
-            isinstance(b, RtScalar) and isinstance(a, (np.ndarray, np.generic)))
+        of_numpy = (np.ndarray, np.generic)
+        return (isinstance(a, RtArray) or isinstance(b, RtArray) or isinstance(a, RtScalar) and isinstance(b, of_numpy)
+                or isinstance(b, RtScalar) and isinstance(a, of_numpy))
 
     def _with_tensor(self, fn: Any, a: Any, b: Any) -> Any:
         """Beside a tensor a numpy scalar counts as a number; an array is refused or not, by the operator."""
         if any(isinstance(x, np.ndarray) or isinstance(x, RtArray) and not x.scalar for x in (a, b)):
-            raise CaptureRefusal("an operator between a tensor and a numpy array known only at run time", "convert one of them", kind="numpy")
+            raise CaptureRefusal("an operator between a tensor and a numpy array known only at run time",
+                                 "convert one of them", kind="numpy")
         a, b = (self.m.tensor_item(x.tensor) if isinstance(x, RtArray) else x for x in (a, b))
         return self.m.recorder.call(fn, (a, b), {})
 
@@ -263,7 +274,9 @@ class Arrays:
             return self._inplace(op, a, b)
         fn = getattr(operator, {"and": "and_", "or": "or_"}.get(op, op))
         if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
-            return self._with_tensor(getattr(operator, f"i{op}") if inplace and isinstance(a, torch.Tensor) else fn, a, b)
+            return self._with_tensor(
+                getattr(operator, f"i{op}") if inplace and isinstance(a, torch.Tensor) else fn, a, b
+            )
         wanted = _dtype_of(fn, (a, b), {})
         x, y = self._alike(self.tensor(a), self.tensor(b))
         self._check_numbers((x, y))
@@ -278,7 +291,8 @@ class Arrays:
         result = self.binary(op, a, b, False)
         kinds = [np.dtype(str(t.dtype).removeprefix("torch.")) for t in (result.tensor, a.tensor)]
         if not np.can_cast(*kinds, "same_kind") or tuple(result.tensor.shape) != tuple(a.tensor.shape):
-            raise CaptureRefusal(f"an in-place operation that numpy refuses: {kinds[0]} into {kinds[1]}, or a result of another shape",
+            raise CaptureRefusal(f"an in-place operation that numpy refuses: {kinds[0]} into {kinds[1]}, "
+                                 "or a result of another shape",
                                  "use arrays of one dtype and shape", kind="numpy")
         self.m.recorder.call(torch.Tensor.copy_, (a.tensor, indexing.assigned(self, a.tensor, result)), {})
         return a
@@ -307,7 +321,9 @@ class Arrays:
         for op, limit in (("ge", limits.min), ("le", limits.max)):
             fits = self.m.scalars.compare(op, x, limit)
             if isinstance(fits, RtScalar):
-                self.m.recorder.check(fits.value, f"Python integer out of bounds for {str(dtype).removeprefix('torch.')}", "OverflowError")
+                self.m.recorder.check(
+                    fits.value, f"Python integer out of bounds for {str(dtype).removeprefix('torch.')}", "OverflowError"
+                )
 
     def _in(self, x: Any, dtype: torch.dtype | None) -> Any:
         if dtype is None or not dtype.is_floating_point or not isinstance(x, torch.Tensor) or x.dtype == dtype:
@@ -325,33 +341,39 @@ class Arrays:
         """Arrays of several dtypes in the one that numpy computes in: int64 beside float32 is float64."""
         if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor) and x.dtype != y.dtype:
             common = promoted(x.dtype, y.dtype)
-            return tuple(t if t.dtype == common else self.m.recorder.call(torch.Tensor.to, (t, common), {}) for t in (x, y))
+            return tuple(t if t.dtype == common else self.m.recorder.call(torch.Tensor.to, (t, common), {})
+                         for t in (x, y))
         return x, y
 
     def unary(self, op: str, x: RtArray) -> Any:
         if op == "neg" and x.tensor.dtype == torch.bool:
-            raise TypeError("The numpy boolean negative, the `-` operator, is not supported, use the `~` operator or the logical_not function instead.")
+            raise TypeError("The numpy boolean negative, the `-` operator, is not supported, "
+                            "use the `~` operator or the logical_not function instead.")
         return self.wrap(self.m.recorder.call(getattr(operator, op), (x.tensor,), {}))
 
     def compare(self, op: str, a: Any, b: Any) -> Any:
         if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
             return self._with_tensor(getattr(operator, op), a, b)
         if a is None or b is None or isinstance(a, str) or isinstance(b, str):
-            raise CaptureRefusal("a comparison of a numpy array known only at run time with None or text", "use `is`", kind="numpy")
+            raise CaptureRefusal("a comparison of a numpy array known only at run time with None or text",
+                                 "use `is`", kind="numpy")
         x, y = self._alike(self.tensor(a), self.tensor(b))
         if any(isinstance(t, torch.Tensor) and not t.dtype.is_floating_point for t in (x, y)):
-            x, y = (self.m.scalar_tensor(v, torch.float64) if isinstance(v, float) or isinstance(v, RtScalar) and v.kind == "float" else v
+            x, y = (self.m.scalar_tensor(v, torch.float64)
+                    if isinstance(v, float) or isinstance(v, RtScalar) and v.kind == "float" else v
                     for v in (x, y))
             x, y = self._alike(x, y)
         if any(kind_of(v) == "int" for v in (x, y)):  # any integer may be compared with one of few bits
-            x, y = (self.m.recorder.call(torch.Tensor.to, (v, torch.int64), {}) if isinstance(v, torch.Tensor) and v.dtype in NARROW else v for v in (x, y))
+            x, y = (self.m.recorder.call(torch.Tensor.to, (v, torch.int64), {})
+                    if isinstance(v, torch.Tensor) and v.dtype in NARROW else v for v in (x, y))
         return self.wrap(self.m.recorder.call(getattr(operator, op), (x, y), {}))
 
     def get_item(self, array: RtArray, key: Any) -> Any:
         return indexing.get(self, array, key)
 
     def get_known(self, array: np.ndarray, key: Any) -> Any:
-        """An array known while compiling, at a place that is not. What looks at its memory must see what is written there later."""
+        """An array known while compiling, at a place that is not.
+        What looks at its memory must see what is written there later."""
         found = self.get_item(RtArray(self.m.recorder.call(torch.from_numpy, (array,), {})), key)
         if not found.scalar and indexing.gives_view(self, key):
             numpy_memory.at_run_time(self.m, array)
@@ -390,7 +412,8 @@ def _find_method(fn: BoundArrayMethod) -> Any:
 
 
 def _dtype_of(fn: Any, args: tuple, kwargs: dict) -> torch.dtype | None:
-    """The dtype of numpy's result for such arguments, by small ones of the same kinds; None where that cannot be told."""
+    """The dtype of numpy's result for such arguments, by small ones of the same kinds;
+    None where that cannot be told."""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -414,6 +437,6 @@ def _example(x: Any) -> Any:
     return type(x)(map(_example, x)) if type(x) in (list, tuple) else x
 
 
-_METHODS = frozenset(("argmax", "argmin", "max", "min", "sum", "mean", "any", "all", "argsort", "clip", "cumsum", "prod", "std", "var",
-                      "squeeze", "nonzero", "dot", "ravel", "round", "repeat", "take", "swapaxes", "searchsorted", "diagonal", "trace",
-                      "cumprod"))
+_METHODS = frozenset(("argmax", "argmin", "max", "min", "sum", "mean", "any", "all", "argsort", "clip",
+                      "cumsum", "prod", "std", "var", "squeeze", "nonzero", "dot", "ravel", "round", "repeat", "take",
+                      "swapaxes", "searchsorted", "diagonal", "trace", "cumprod"))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """numpy functions over arrays known only at run time that are more than one torch function of the same arguments.
 
-Each takes `arrays` (library/numpy/arrays.py), then the caller's arguments; a signature that does not fit is a refusal. Where numpy and torch
-differ (NaN, ties, dtypes, what is a plain int) the result is numpy's, or the call is refused.
+Each takes `arrays` (library/numpy/arrays.py), then the caller's arguments; a signature that does not fit is a refusal.
+Where numpy and torch differ (NaN, ties, dtypes, what is a plain int) the result is numpy's, or the call is refused.
 """
 
 from __future__ import annotations
@@ -59,17 +59,21 @@ def argsort(arrays, x, axis=-1, kind=None):
 
 
 def _refuse_ties(arrays, ordered: torch.Tensor, dim: int) -> None:
-    """In which order numpy's other sorts leave equal elements depends on the machine: the run fails where there are some."""
+    """In which order numpy's other sorts leave equal elements depends on the machine:
+    the run fails where there are some."""
     call = arrays.m.recorder.call
     if ordered.dim() == 0:
         return
     front = (slice(None),) * (dim % ordered.dim())
-    before, after = (call(torch.Tensor.__getitem__, (ordered, (*front, part)), {}) for part in (slice(None, -1), slice(1, None)))
+    before, after = (call(torch.Tensor.__getitem__, (ordered, (*front, part)), {})
+                     for part in (slice(None, -1), slice(1, None)))
     alike = call(torch.eq, (before, after), {})
     if ordered.dtype.is_floating_point:
         alike = call(torch.logical_or, (alike, call(torch.isnan, (before,), {})), {})
     apart = arrays.m.tensor_item(call(torch.logical_not, (call(torch.any, (alike,), {}),), {}))
-    arrays.m.recorder.check(apart.value, "numpy.argsort of equal elements: their order depends on the machine; pass kind=\"stable\"", "RuntimeError")
+    arrays.m.recorder.check(apart.value,
+                            "numpy.argsort of equal elements: their order depends on the machine; pass kind=\"stable\"",
+                            "RuntimeError")
 
 
 @_named("sort")
@@ -145,7 +149,8 @@ def ravel(arrays, x):
 @_named("transpose")
 def transpose(arrays, x, axes=None):
     t = arrays.tensor(x)
-    return arrays.view(x, arrays.m.recorder.call(torch.permute, (t, tuple(axes) if axes else tuple(reversed(range(t.dim())))), {}))
+    return arrays.view(x, arrays.m.recorder.call(torch.permute,
+                                                 (t, tuple(axes) if axes else tuple(reversed(range(t.dim())))), {}))
 
 
 @_named("flip")
@@ -201,7 +206,8 @@ def _filled(arrays, shape: Any, value: Any, dtype: torch.dtype) -> Any:
     shape = tuple(_extent(arrays, n) for n in (shape if isinstance(shape, (list, tuple)) else (shape,)))
     made = arrays.m.recorder.call(torch.zeros, (shape,), {"dtype": dtype})
     if value is not None:
-        arrays.m.recorder.call(torch.Tensor.copy_, (made, arrays.m.recorder.call(torch.Tensor.expand_as, (value, made), {})), {})
+        arrays.m.recorder.call(torch.Tensor.copy_,
+                               (made, arrays.m.recorder.call(torch.Tensor.expand_as, (value, made), {})), {})
     return RtArray(made)
 
 
@@ -246,13 +252,15 @@ def _to(arrays, t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 @_named("zeros_like", "empty_like")
 def zeros_like(arrays, x, dtype=None):
     t = arrays.tensor(x)
-    return RtArray(arrays.m.recorder.call(torch.zeros_like, (t,), {"dtype": t.dtype if dtype is None else _dtype(dtype)}))
+    return RtArray(arrays.m.recorder.call(torch.zeros_like, (t,),
+                                          {"dtype": t.dtype if dtype is None else _dtype(dtype)}))
 
 
 @_named("ones_like")
 def ones_like(arrays, x, dtype=None):
     t = arrays.tensor(x)
-    return RtArray(arrays.m.recorder.call(torch.ones_like, (t,), {"dtype": t.dtype if dtype is None else _dtype(dtype)}))
+    return RtArray(arrays.m.recorder.call(torch.ones_like, (t,),
+                                          {"dtype": t.dtype if dtype is None else _dtype(dtype)}))
 
 
 @_named("full_like")
@@ -265,7 +273,8 @@ def full_like(arrays, x, fill_value, dtype=None):
 @_named("arange")
 def arange(arrays, start, stop=None, step=1, dtype=None):
     start, stop = (0, start) if stop is None else (start, stop)
-    parts = [arrays.m.tensor_item(arrays.tensor(n)) if arrays.m.is_array(n) or isinstance(n, torch.Tensor) else n for n in (start, stop, step)]
+    parts = [arrays.m.tensor_item(arrays.tensor(n)) if arrays.m.is_array(n) or isinstance(n, torch.Tensor) else n
+             for n in (start, stop, step)]
     parts = [n.item() if isinstance(n, np.generic) else n for n in parts]
     kinds = {n.kind if isinstance(n, RtScalar) else type(n).__name__ for n in parts}
     if "float" in kinds and kinds <= {"int", "float"} and dtype in (None, float, np.float64):
@@ -276,7 +285,8 @@ def arange(arrays, start, stop=None, step=1, dtype=None):
 
 
 def _floats_between(arrays, start: Any, stop: Any, step: Any) -> Any:
-    """numpy's rule: the count is rounded up, and each number is computed from the first and the difference to the second."""
+    """numpy's rule: the count is rounded up, and each number is computed from the first and the difference to the
+    second."""
     call, double = arrays.m.recorder.call, torch.float64
     start, stop, step = (arrays.m.scalar_tensor(n, double) for n in (start, stop, step))
     count = call(torch.ceil, (call(torch.div, (call(torch.sub, (stop, start), {}), step), {}),), {})
@@ -346,7 +356,9 @@ def _parts(arrays, items: Any) -> list[torch.Tensor]:
 def concatenate(arrays, items, axis=0):
     if arrays.m.is_array(items):
         items = arrays.rows(items)
-    parts = [arrays.m.recorder.call(torch.flatten, (p,), {}) for p in _parts(arrays, items)] if axis is None else _parts(arrays, items)
+    parts = _parts(arrays, items)
+    if axis is None:
+        parts = [arrays.m.recorder.call(torch.flatten, (p,), {}) for p in parts]
     return RtArray(arrays.m.recorder.call(torch.cat, (parts, axis or 0), {}))
 
 
@@ -369,7 +381,8 @@ def horizontally(arrays, items):
 
 @_named("append")
 def append(arrays, x, values, axis=None):
-    parts = [arrays.m.recorder.call(torch.flatten, (p,), {}) if axis is None else p for p in _parts(arrays, [x, values])]
+    parts = [arrays.m.recorder.call(torch.flatten, (p,), {}) if axis is None else p
+             for p in _parts(arrays, [x, values])]
     return RtArray(arrays.m.recorder.call(torch.cat, (parts, axis or 0), {}))
 
 
@@ -380,7 +393,8 @@ def rounded(arrays, x, decimals=0):
         return arrays.wrap(call(torch.round, (t,), {}))
     if type(decimals) is not int or abs(decimals) > 22 or t.dtype not in (torch.float32, torch.float64):
         refuse("round", "to these decimals, of numbers")
-    there, back = (torch.mul, torch.div) if decimals > 0 else (torch.div, torch.mul)  # as numpy does it, in the numbers' own precision
+    # as numpy does it, in the numbers' own precision
+    there, back = (torch.mul, torch.div) if decimals > 0 else (torch.div, torch.mul)
     unit = 10.0 ** abs(decimals)
     return arrays.wrap(call(back, (call(torch.round, (call(there, (t, unit), {}),), {}), unit), {}))
 
@@ -399,7 +413,11 @@ def _as_counts(arrays, x: Any) -> Any:
 
 @_named("tile")
 def tile(arrays, x, reps):
-    return RtArray(arrays.m.recorder.call(torch.tile, (_value(arrays, x), tuple(reps) if isinstance(reps, (list, tuple)) else (reps,)), {}))
+    return RtArray(
+        arrays.m.recorder.call(
+            torch.tile, (_value(arrays, x), tuple(reps) if isinstance(reps, (list, tuple)) else (reps,)), {}
+        )
+    )
 
 
 @_named("swapaxes")
@@ -423,7 +441,8 @@ def take(arrays, x, indices, axis=None):
 def roll(arrays, x, shift, axis=None):
     if type(shift) is not int:
         refuse("roll", "by a number")
-    return RtArray(arrays.m.recorder.call(torch.roll, (arrays.tensor(x), shift) if axis is None else (arrays.tensor(x), shift, axis), {}))
+    return RtArray(arrays.m.recorder.call(torch.roll, (arrays.tensor(x), shift) if axis is None
+                                          else (arrays.tensor(x), shift, axis), {}))
 
 
 @_named("diff")
@@ -449,7 +468,8 @@ def searchsorted(arrays, a, v, side="left"):
 
 @_named("bincount")
 def bincount(arrays, x, minlength=0):
-    return RtArray(arrays.m.recorder.call(torch.bincount, (_to(arrays, arrays.tensor(x), torch.int64),), {"minlength": minlength}))
+    return RtArray(arrays.m.recorder.call(torch.bincount, (_to(arrays, arrays.tensor(x), torch.int64),),
+                                          {"minlength": minlength}))
 
 
 @_named("triu")
@@ -467,12 +487,15 @@ def pad(arrays, x, pad_width, mode="constant", constant_values=0):
     t = arrays.tensor(x)
     if isinstance(pad_width, int):
         pad_width = (pad_width, pad_width)
-    pairs = [tuple(p) if isinstance(p, (list, tuple)) else p for p in pad_width] if isinstance(pad_width, (list, tuple)) else []
+    pairs = []
+    if isinstance(pad_width, (list, tuple)):
+        pairs = [tuple(p) if isinstance(p, (list, tuple)) else p for p in pad_width]
     if len(pairs) == 2 and all(type(p) is int for p in pairs):
         pairs = [tuple(pairs)] * t.dim()
     pairs = pairs * t.dim() if len(pairs) == 1 else pairs
-    if mode != "constant" or len(pairs) != t.dim() or not all(isinstance(p, tuple) and len(p) == 2 and all(type(n) is int for n in p) for p in pairs) \
-            or type(constant_values) not in (int, float) or isinstance(constant_values, float) and not t.dtype.is_floating_point:
+    are_static = all(isinstance(p, tuple) and len(p) == 2 and all(type(n) is int for n in p) for p in pairs)
+    if (mode != "constant" or len(pairs) != t.dim() or not are_static or type(constant_values) not in (int, float)
+            or isinstance(constant_values, float) and not t.dtype.is_floating_point):
         refuse("pad", "of such arguments, of arrays")
     widths = [n for p in reversed(pairs) for n in p]
     return RtArray(arrays.m.recorder.call(torch.nn.functional.pad, (t, widths), {"value": constant_values}))
@@ -480,7 +503,8 @@ def pad(arrays, x, pad_width, mode="constant", constant_values=0):
 
 @_named("fill_diagonal")
 def fill_diagonal(arrays, x, val):
-    if not arrays.m.is_array(x) or x.tensor.dim() != 2 or x.tensor.shape[0] != x.tensor.shape[1] or type(x.tensor.shape[0]) is not int:
+    if (not arrays.m.is_array(x) or x.tensor.dim() != 2 or x.tensor.shape[0] != x.tensor.shape[1]
+            or type(x.tensor.shape[0]) is not int):
         refuse("fill_diagonal", "of arrays whose extents are")
     places = list(range(x.tensor.shape[0]))
     arrays.set_item(x, (places, places), val)
@@ -489,10 +513,12 @@ def fill_diagonal(arrays, x, val):
 @_named("insert")
 def insert(arrays, x, obj, values):
     t = arrays.tensor(x)
-    if not isinstance(t, torch.Tensor) or t.dim() != 1 or type(obj) is not int or obj < 0 or not isinstance(values, (bool, int, float)):
+    if (not isinstance(t, torch.Tensor) or t.dim() != 1 or type(obj) is not int or obj < 0
+            or not isinstance(values, (bool, int, float))):
         refuse("insert", "of such arguments, into arrays")
     value = arrays.m.recorder.call(torch.reshape, (_to(arrays, _value(arrays, values), t.dtype), (1,)), {})
-    first, last = (arrays.subscripts.get_item(arrays.m, arrays.m.current, t, k) for k in (slice(None, obj), slice(obj, None)))
+    first, last = (arrays.subscripts.get_item(arrays.m, arrays.m.current, t, k)
+                   for k in (slice(None, obj), slice(obj, None)))
     return RtArray(arrays.m.recorder.call(torch.cat, ([first, value, last],), {}))
 
 
@@ -517,10 +543,12 @@ def _comparison(op: str) -> Callable:
 
 
 TABLE.update({name: _operation(op) for name, op in {
-    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "true_divide": "truediv", "power": "pow", "mod": "mod",
-    "remainder": "mod", "floor_divide": "floordiv", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}.items()})
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "true_divide": "truediv",
+    "power": "pow", "mod": "mod", "remainder": "mod", "floor_divide": "floordiv", "bitwise_and": "and",
+    "bitwise_or": "or", "bitwise_xor": "xor"}.items()})
 TABLE.update({name: _comparison(op) for name, op in {
-    "equal": "eq", "not_equal": "ne", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le"}.items()})
+    "equal": "eq", "not_equal": "ne", "greater": "gt", "greater_equal": "ge", "less": "lt",
+    "less_equal": "le"}.items()})
 
 
 @_named("negative")
@@ -554,6 +582,7 @@ def ndim(arrays, x):
 @_named("norm")
 def norm(arrays, x, ord=None, axis=None, keepdims=False):
     t = _floats(arrays, "linalg.norm", x)
-    if ord not in (None, 1, 2) or ord is not None and axis is None and t.dim() != 1 or axis is not None and type(axis) is not int:
+    if (ord not in (None, 1, 2) or ord is not None and axis is None and t.dim() != 1
+            or axis is not None and type(axis) is not int):
         refuse("linalg.norm", "of such an order, of arrays")
     return arrays.wrap(arrays.m.recorder.call(torch.linalg.vector_norm, (t, ord or 2, axis, keepdims), {}))

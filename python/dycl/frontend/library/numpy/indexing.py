@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Subscripts of numpy arrays known only at run time, read and written.
 
-An array is a tensor in numpy's clothes, so a view of one is a view of the other, and a write goes where eager's would. Where the
-two differ, numpy's meaning is kept or the subscript is refused: a number of an array is a copy, a part that is assigned from an
-overlapping part is taken as it was before, steps may be negative. torch has no views with negative steps: what such a subscript
-gives is a copy that remembers whose memory it would be (`RtArray.source`), and neither of the two is written while both are there.
+An array is a tensor in numpy's clothes, so a view of one is a view of the other, and a write goes where eager's would.
+Where the two differ, numpy's meaning is kept or the subscript is refused: a number of an array is a copy, a part that
+is assigned from an overlapping part is taken as it was before, steps may be negative. torch has no views with negative
+steps: what such a subscript gives is a copy that remembers whose memory it would be (`RtArray.source`), and neither of
+the two is written while both are there.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def get(arrays, array: Any, key: Any) -> Any:
         return arrays.wrap(m.recorder.call(torch.clone, (found,), {}))
     if not basic:
         return arrays.wrap(found)
-    if not found.dim() and all(k is not Ellipsis for k in items):  # with an ellipsis it is an array, though one of no dims
+    # with an ellipsis it is an array, though one of no dims
+    if not found.dim() and all(k is not Ellipsis for k in items):
         return arrays.number(found)
     if not reversed_dims:
         return arrays.view(array, found)
@@ -45,7 +47,8 @@ def gives_view(arrays, key: Any) -> bool:
 
 
 def _has_array_of_no_dims(m, key: Any) -> bool:
-    """numpy takes such an array for a number, and copies; a number of numpy's, or a tensor of one element, gives a view."""
+    """numpy takes such an array for a number, and copies; a number of numpy's, or a tensor of one element,
+    gives a view."""
     return any(m.is_array(k) and not k.scalar and not k.tensor.dim() or isinstance(k, np.ndarray) and not k.ndim
                for k in (key if isinstance(key, tuple) else (key,)))
 
@@ -53,7 +56,8 @@ def _has_array_of_no_dims(m, key: Any) -> bool:
 def put(arrays, array: Any, key: Any, value: Any) -> None:
     m = arrays.m
     if array.scalar:
-        raise TypeError(f"'{arrays.type_of(array).__module__}.{arrays.type_of(array).__name__}' object does not support item assignment")
+        raise TypeError(f"'{arrays.type_of(array).__module__}.{arrays.type_of(array).__name__}' object does not "
+                        "support item assignment")
     check_writable(array)
     items = plain_key(arrays, key)
     if any(isinstance(k, slice) and _is_negative(k.step) for k in items):
@@ -71,14 +75,17 @@ def assigned(arrays, target: torch.Tensor, value: Any) -> Any:
     whole = not target.dtype.is_floating_point
     if isinstance(value, torch.Tensor):
         if whole and target.dtype != torch.bool and value.dtype.is_floating_point and not value.dim():
-            raise CaptureRefusal("a float known only at run time is written into a numpy array of integers", "convert it with int()", kind="numpy")
+            raise CaptureRefusal("a float known only at run time is written into a numpy array of integers",
+                                 "convert it with int()", kind="numpy")
         if hasattr(value, "_dycl") and value._dycl.cell is target._dycl.cell:
             value = m.recorder.call(torch.clone, (value,), {})
         return value if value.dtype == target.dtype else m.recorder.call(torch.Tensor.to, (value, target.dtype), {})
     arrays.check_number(value, target.dtype)
     kind = value.kind if isinstance(value, RtScalar) else type(value).__name__
-    if whole and kind == "float" and target.dtype != torch.bool and (isinstance(value, RtScalar) or not math.isfinite(value)):
-        raise CaptureRefusal("a float known only at run time is written into a numpy array of integers", "convert it with int()", kind="numpy")
+    if (whole and kind == "float" and target.dtype != torch.bool
+            and (isinstance(value, RtScalar) or not math.isfinite(value))):
+        raise CaptureRefusal("a float known only at run time is written into a numpy array of integers",
+                             "convert it with int()", kind="numpy")
     if target.dtype == torch.bool and kind != "bool":
         return m.scalars.to_bool(value) if isinstance(value, RtScalar) else bool(value)
     return value
@@ -117,7 +124,8 @@ def _plain(arrays, k: Any) -> Any:
         k = np.array(k)  # torch takes a list of lists for several subscripts
     if isinstance(k, (np.ndarray, list)) and not (type(k) is list and not m.has_runtime(k)):
         return _as_index(m, arrays.tensor(k))
-    return _as_index(m, k) if isinstance(k, torch.Tensor) and k.dim() else m.tensor_item(k) if isinstance(k, torch.Tensor) else k
+    return (_as_index(m, k) if isinstance(k, torch.Tensor) and k.dim()
+            else m.tensor_item(k) if isinstance(k, torch.Tensor) else k)
 
 
 def _as_index(m, t: torch.Tensor) -> torch.Tensor:
@@ -136,7 +144,8 @@ def _refuse_torn(items: tuple) -> None:
         return
     places = [k for k, x in enumerate(items) if not (x is None or x is Ellipsis or isinstance(x, slice))]
     if places[-1] - places[0] >= len(places) and any(isinstance(items[k], (int, RtScalar)) for k in places):
-        raise CaptureRefusal("a numpy array known only at run time is indexed by a number and an array with a slice in between",
+        raise CaptureRefusal("a numpy array known only at run time is indexed by a number and an array "
+                             "with a slice in between",
                              "index twice", kind="numpy")
 
 
@@ -151,7 +160,8 @@ def _forwards(t: torch.Tensor, items: tuple, basic: bool) -> tuple[tuple, list[i
     if not any(isinstance(k, slice) and _is_negative(k.step) for k in items):
         return items, []
     if not basic:
-        raise CaptureRefusal("a numpy array known only at run time is indexed by arrays and a slice with a negative step",
+        raise CaptureRefusal("a numpy array known only at run time is indexed by arrays and a "
+                             "slice with a negative step",
                              "index twice", kind="numpy")
     given = sum(k is not None and k is not Ellipsis for k in items)
     made, turned, axis, out = [], [], 0, 0

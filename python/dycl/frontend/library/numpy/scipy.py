@@ -53,7 +53,8 @@ def _leaves(tree: Any) -> Any:
 
 
 def _floats(arrays, *given: Any) -> list[torch.Tensor]:
-    return [t if t.dtype in (torch.float32, torch.float64) else _to(arrays, t, torch.float64) for t in _parts(arrays, given)]
+    return [t if t.dtype in (torch.float32, torch.float64) else _to(arrays, t, torch.float64)
+            for t in _parts(arrays, given)]
 
 
 # ---- scipy.special ---------------------------------------------------------------------------------
@@ -94,7 +95,8 @@ def logsumexp(arrays, a, axis=None, keepdims=False):
 def _finite(arrays, check: bool, *tensors: torch.Tensor) -> None:
     call = arrays.m.recorder.call
     if arrays.m.may_catch(ValueError, np.linalg.LinAlgError):
-        raise CaptureRefusal("scipy.linalg in a `try` that would catch its failure at run time", "test the matrix first", kind="try")
+        raise CaptureRefusal("scipy.linalg in a `try` that would catch its failure at run time",
+                             "test the matrix first", kind="try")
     for t in tensors if check else ():
         good = arrays.m.tensor_item(call(torch.all, (call(torch.isfinite, (t,), {}),), {}))
         if not isinstance(good, bool):
@@ -117,7 +119,8 @@ def solve_triangular(arrays, a, b, trans=0, lower=False, unit_diagonal=False, ov
     turned = trans in (1, "T")
     x = call(torch.transpose, (x, 0, 1), {}) if turned else x
     y = call(torch.unsqueeze, (y, 1), {}) if flat else y
-    found = call(torch.linalg.solve_triangular, (x, y), {"upper": bool(lower) == turned, "unitriangular": bool(unit_diagonal)})
+    found = call(torch.linalg.solve_triangular, (x, y),
+                 {"upper": bool(lower) == turned, "unitriangular": bool(unit_diagonal)})
     return RtArray(call(torch.squeeze, (found, 1), {}) if flat else found)
 
 

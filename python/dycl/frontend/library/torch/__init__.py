@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of torch that need more than recording: contexts, checks, higher-order operators, lists among their arguments."""
+"""Functions of torch that need more than recording: contexts, checks, higher-order operators,
+lists among their arguments."""
 
 from . import functions, list_arguments
 

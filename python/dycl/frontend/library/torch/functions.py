@@ -32,8 +32,8 @@ def _false(m, s, args, kwargs):
 handles(torch_internals.get_tracing_state)(lambda m, s, args, kwargs: None)
 
 
-@handles(torch.no_grad, torch.enable_grad, torch.inference_mode, torch.set_grad_enabled, torch.autograd.set_grad_enabled,
-         torch.autograd.profiler.record_function, torch.profiler.record_function)
+@handles(torch.no_grad, torch.enable_grad, torch.inference_mode, torch.set_grad_enabled,
+         torch.autograd.set_grad_enabled, torch.autograd.profiler.record_function, torch.profiler.record_function)
 def _null_context(m, s, args, kwargs):
     if args and isinstance(args[0], types.FunctionType):
         return args[0]
@@ -43,7 +43,8 @@ def _null_context(m, s, args, kwargs):
 @handles(*(getattr(c, name) for c in (torch.no_grad, torch.enable_grad, torch.inference_mode, torch.set_grad_enabled)
            for name in ("__enter__", "__exit__")))
 def _outside_context(m, s, args, kwargs):
-    """Of one made outside (a decorator's): entered for real it would change how capture itself runs, and outlast the path."""
+    """Of one made outside (a decorator's): entered for real it would change how capture itself runs,
+    and outlast the path."""
     return None
 
 
@@ -138,8 +139,15 @@ def _encoder(m, s, args, kwargs):
     """Sequences with padding: torch's fast path, which differs where there is padding."""
     given = dict(zip(("self", "src", "mask", "src_key_padding_mask", "is_causal"), args), **kwargs)
     self, src = given["self"], given.get("src")
-    fast = m.is_tensor(src) and src.dim() == 3 and m.is_tensor(given.get("src_key_padding_mask")) and given.get("mask") is None \
-        and not given.get("is_causal") and getattr(self, "use_nested_tensor", False) and not self.layers[0].training
+    fast = (
+        m.is_tensor(src)
+        and src.dim() == 3
+        and m.is_tensor(given.get("src_key_padding_mask"))
+        and given.get("mask") is None
+        and not given.get("is_causal")
+        and getattr(self, "use_nested_tensor", False)
+        and not self.layers[0].training
+    )
     if not fast or not torch.backends.mha.get_fastpath_enabled():
         return NotImplemented
     return m.call(s, torch_polyfills.encode_padded, args, kwargs)
@@ -175,7 +183,8 @@ def _numbers_between(m, s, args, kwargs):
 
     if not any(map(is_one, (*args, *kwargs.values()))):
         return NotImplemented
-    return m.recorder.call(torch.arange, tuple(map(number, args)), {name: number(x) if name != "out" else x for name, x in kwargs.items()})
+    return m.recorder.call(torch.arange, tuple(map(number, args)),
+                           {name: number(x) if name != "out" else x for name, x in kwargs.items()})
 
 
 @handles(torch_internals.native_one_hot, torch.nn.functional.one_hot)
@@ -216,8 +225,10 @@ def _check_is_size(m, s, args, kwargs):
     size, most = args[0] if args else kwargs["i"], kwargs.get("max")
     for comparison, bound in (("ge", 0), ("le", most)):
         if bound is not None:
-            holds = m.scalars.compare(comparison, size, bound) if isinstance(size, RtScalar) or isinstance(bound, RtScalar) \
-                else getattr(operator, comparison)(size, bound)
+            if isinstance(size, RtScalar) or isinstance(bound, RtScalar):
+                holds = m.scalars.compare(comparison, size, bound)
+            else:
+                holds = getattr(operator, comparison)(size, bound)
             if not m.truth(holds):
                 raise RuntimeError(torch_internals.SIZE_FAILED)
 
@@ -262,7 +273,8 @@ for _fn in (time.time, time.perf_counter, time.monotonic, time.process_time):
 
 @handles(torch.utils.hooks.RemovableHandle)
 def _removable_handle(m, s, args, kwargs):
-    """Made as it is: it keeps weak references to the tables of hooks, which must not be copied; its number is nobody's state."""
+    """Made as it is: it keeps weak references to the tables of hooks, which must not be copied;
+    its number is nobody's state."""
     return m.new(torch.utils.hooks.RemovableHandle(*args, **kwargs))
 
 

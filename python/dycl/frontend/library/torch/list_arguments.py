@@ -24,8 +24,8 @@ from ...values.list import ListMethod, RtList
 from ...values.scalar import RtInt, RtScalar
 
 _CHANGING = (polyfills.list_remove, polyfills.reverse_growing, polyfills.sort_growing)
-_SHIMS = {"index": polyfills.list_index, "count": polyfills.list_count, "remove": polyfills.list_remove, "reverse": polyfills.reverse_growing,
-          "sort": polyfills.sort_growing}
+_SHIMS = {"index": polyfills.list_index, "count": polyfills.list_count, "remove": polyfills.list_remove,
+          "reverse": polyfills.reverse_growing, "sort": polyfills.sort_growing}
 
 
 @registry.finds(ListMethod)
@@ -86,9 +86,11 @@ def _has_rows(data):
 
 def _legacy_tensor(dtype):
     def call(m, s, args, kwargs):
-        exact = dtype() if dtype().is_floating_point else None  # for integers it is asked first whether they were floats
+        # for integers it is asked first whether they were floats
+        exact = dtype() if dtype().is_floating_point else None
         if len(args) == 1 and _has_rows(args[0]):
-            floats = any(t.kind == "float" for row in args[0] if isinstance(row, RtList) for t in leaf_types(row.kind) if isinstance(t, ScalarType))
+            floats = any(t.kind == "float" for row in args[0] if isinstance(row, RtList)
+                         for t in leaf_types(row.kind) if isinstance(t, ScalarType))
             made = m.lists.rows(args[0], exact if floats else dtype())
         elif len(args) == 1 and type(args[0]) in (list, tuple) and m.has_runtime(args[0]):
             made = m.recorder.call(torch.tensor, (args[0],), {"dtype": exact})
@@ -102,15 +104,16 @@ def _legacy_tensor(dtype):
         else:
             return NotImplemented
         if made.dtype.is_floating_point and not dtype().is_floating_point:
-            raise CaptureRefusal("integers made of floats known only at run time", "round them first", kind="build.data")
+            raise CaptureRefusal("integers made of floats known only at run time",
+                                 "round them first", kind="build.data")
         return made if made.dtype == dtype() else m.recorder.call(torch.Tensor.to, (made, dtype()), {})
 
     return call
 
 
 handles(torch.Tensor)(_legacy_tensor(torch.get_default_dtype))
-for _class, _dtype in ((torch.FloatTensor, torch.float32), (torch.DoubleTensor, torch.float64), (torch.LongTensor, torch.int64),
-                       (torch.IntTensor, torch.int32), (torch.BoolTensor, torch.bool)):
+for _class, _dtype in ((torch.FloatTensor, torch.float32), (torch.DoubleTensor, torch.float64),
+                       (torch.LongTensor, torch.int64), (torch.IntTensor, torch.int32), (torch.BoolTensor, torch.bool)):
     handles(_class)(_legacy_tensor(lambda dtype=_dtype: dtype))
 
 
@@ -136,7 +139,8 @@ def _resize_antialiased(cubic):
     def call(m, s, args, kwargs):
         x, size = args[0], args[1] if len(args) > 1 else kwargs.get("output_size")
         factors = args[3:] or [v for k, v in kwargs.items() if k.startswith("scale")]
-        if kwargs.keys() & {"input"} or size is None or any(f is not None for f in factors) or x.dtype not in (torch.float32, torch.float64):
+        if (kwargs.keys() & {"input"} or size is None or any(f is not None for f in factors)
+                or x.dtype not in (torch.float32, torch.float64)):
             return NotImplemented
         corners = args[2] if len(args) > 2 else kwargs.get("align_corners", False)
         return m.call(s, torch_polyfills.resize_antialiased, (x, size, cubic, corners), {})
@@ -156,10 +160,11 @@ def _pad(m, s, args, kwargs):
     if not isinstance(value, RtScalar) or given.get("mode", "constant") != "constant" or not m.is_tensor(x):
         return NotImplemented
     if not (x.dtype.is_floating_point or x.dtype == torch.int64 and isinstance(value, RtInt)):
-        raise CaptureRefusal("padding of integers with a number known only at run time that is none", "convert it", kind="native.number",
-                             because=value)
+        raise CaptureRefusal("padding of integers with a number known only at run time that is none",
+                             "convert it", kind="native.number", because=value)
     call = m.recorder.call
-    inside, filled = (call(torch_internals.native_pad, (t, given["pad"], "constant", 0), {}) for t in (call(torch.ones_like, (x,), {}), x))
+    inside, filled = (call(torch_internals.native_pad, (t, given["pad"], "constant", 0), {})
+                      for t in (call(torch.ones_like, (x,), {}), x))
     return call(torch.where, (call(torch.ne, (inside, 0), {}), filled, m.scalar_tensor(value, x.dtype)), {})
 
 

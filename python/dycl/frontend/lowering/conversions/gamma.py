@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The logarithm of the gamma function, which ONNX has not: densities of Student's t, gamma, beta and negative binomial laws need it.
+"""The logarithm of the gamma function, which ONNX has not: densities of Student's t, gamma,
+beta and negative binomial laws need it.
 
-Lanczos' sum with nine terms, computed with 64 bits whatever the tensor's type; left of 1/2 by the reflection formula. The error is
-about 1e-15, so that of 32 bits is what rounding leaves.
+Lanczos' sum with nine terms, computed with 64 bits whatever the tensor's type; left of 1/2 by the reflection formula.
+The error is about 1e-15, so that of 32 bits is what rounding leaves.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import torch
 from ..registry import converts
 
 _G = 7.0
-_TERMS = (0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059, 12.507343278686905,
-          -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7)
+_TERMS = (0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313,
+          -176.61502916214059, 12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7)
 
 
 @converts("lgamma", "special_gammaln")
@@ -46,4 +47,5 @@ def _lanczos(t, z):
         total = t.op("Add", total, t.op("Div", _number(t, c), t.op("Add", z, _number(t, float(k)))))
     base = t.op("Add", z, _number(t, _G + 0.5))
     power = t.op("Mul", t.op("Add", z, _number(t, 0.5)), t.op("Log", base))
-    return t.op("Add", t.op("Sub", power, base), t.op("Add", t.op("Log", total), _number(t, 0.5 * math.log(2 * math.pi))))
+    return t.op("Add", t.op("Sub", power, base),
+                t.op("Add", t.op("Log", total), _number(t, 0.5 * math.log(2 * math.pi))))

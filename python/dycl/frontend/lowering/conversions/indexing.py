@@ -250,7 +250,8 @@ def take(t, self, index):
 @converts("index_select", index_error="IndexError")
 def index_select(t, self, dim, index):
     if self.rank == 0:
-        return squeeze(t, t.op("Gather", unsqueeze(t, self, [0]), reshape(t, checked_index(t, index), [-1]), axis=0), [0])
+        rows = t.op("Gather", unsqueeze(t, self, [0]), reshape(t, checked_index(t, index), [-1]), axis=0)
+        return squeeze(t, rows, [0])
     rows = unsqueeze(t, checked_index(t, index), [0]) if index.rank == 0 else checked_index(t, index)
     return t.op("Gather", self, rows, axis=axis_of(self, dim))
 

@@ -265,14 +265,16 @@ def binary_cross_entropy_with_logits(t, self, target, weight=None, pos_weight=No
         log = t.op("Mul", log, t.op("Add", t.op("Mul", t.op("Sub", t.cast(pos_weight, x.torch_dtype), one), y), one))
     loss = t.op("Sub", t.op("Mul", t.op("Sub", one, y), x), log)
     loss = loss if weight is None else t.op("Mul", loss, t.cast(weight, x.torch_dtype))
-    return loss if reduction == 0 else average(t, loss, None, False) if reduction == 1 else reduce(t, "ReduceSum", loss, None)
+    return (loss if reduction == 0 else average(t, loss, None, False) if reduction == 1
+            else reduce(t, "ReduceSum", loss, None))
 
 
 @converts("nll_loss_forward", index_error="IndexError")
 def nll_loss_forward(t, self, target, weight, reduction, ignore_index):
     """torchlib's, with targets that torch rejects out of every engine's range."""
     wide = t.cast(target, torch.int64)
-    ignored = t.op("Equal", wide, t.ints(ignore_index) if isinstance(ignore_index, Sym) else t.constant(ignore_index, torch.int64))
+    ignored = t.op("Equal", wide, t.ints(ignore_index) if isinstance(ignore_index, Sym)
+                   else t.constant(ignore_index, torch.int64))
     safe = wide if target.nonnegative else t.op("Where", ignored, wide, checked_index(t, target))
     return torchlib.call(t, aten.nll_loss_forward.default, [self, safe, weight, reduction, ignore_index], {})
 

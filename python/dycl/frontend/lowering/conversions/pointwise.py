@@ -19,11 +19,13 @@ _SMALL_INTS = (torch.int16, torch.int8, torch.uint8, torch.bool)
 
 def promoted(a, b) -> torch.dtype:
     """torch.result_type over Syms (with their ranks) and Python numbers."""
-    return torch.result_type(*(torch.empty((1,) * x.rank, dtype=x.torch_dtype) if isinstance(x, Sym) else x for x in (a, b)))
+    return torch.result_type(*(torch.empty((1,) * x.rank, dtype=x.torch_dtype) if isinstance(x, Sym)
+                               else x for x in (a, b)))
 
 
 def _number_like(x):
-    """A number of the kind of x: numbers known only at run time come as tensors without dims, but do not promote as those do."""
+    """A number of the kind of x: numbers known only at run time come as tensors without dims,
+    but do not promote as those do."""
     return torch.zeros((), dtype=x.torch_dtype).item() if isinstance(x, Sym) else x
 
 
@@ -54,9 +56,11 @@ def wide(dtype: torch.dtype) -> torch.dtype:
 
 
 def _pair(t: Tape, a, b):
-    """Both in the result's dtype; half precision with a number that it cannot hold is computed in single, as torch does."""
+    """Both in the result's dtype; half precision with a number that it cannot hold is computed in single,
+    as torch does."""
     dtype = t.outputs[0][0]
-    if dtype in (torch.float16, torch.bfloat16) and any(isinstance(x, (int, float)) and _rounds(x, dtype) for x in (a, b)):
+    if (dtype in (torch.float16, torch.bfloat16)
+            and any(isinstance(x, (int, float)) and _rounds(x, dtype) for x in (a, b))):
         dtype = torch.float32
     return scalar_as(t, a, dtype), scalar_as(t, b, dtype)
 
@@ -296,7 +300,8 @@ def _log_of_sum(t, a, b, exp, log_of_two: float) -> Sym:
     """The larger plus the logarithm of 1 + exp of minus the distance: no step overflows where the result does not."""
     one = t.constant(1.0, a.torch_dtype)
     away = exp(t.op("Neg", t.op("Abs", t.op("Sub", a, b))))
-    far = t.op("Add", t.op("Max", a, b), t.op("Div", t.op("Log", t.op("Add", one, away)), t.constant(log_of_two, a.torch_dtype)))
+    far = t.op("Add", t.op("Max", a, b),
+               t.op("Div", t.op("Log", t.op("Add", one, away)), t.constant(log_of_two, a.torch_dtype)))
     return t.op("Where", t.op("Equal", a, b), t.op("Add", a, t.constant(math.log(2) / log_of_two, a.torch_dtype)), far)
 
 
@@ -308,7 +313,8 @@ def logaddexp(t, self, other):
 @converts("logaddexp2")
 def logaddexp2(t, self, other):
     a, b = _pair(t, self, other)
-    return _log_of_sum(t, a, b, lambda x: t.op("Exp", t.op("Mul", x, t.constant(math.log(2), a.torch_dtype))), math.log(2))
+    return _log_of_sum(t, a, b, lambda x: t.op("Exp", t.op("Mul", x, t.constant(math.log(2), a.torch_dtype))),
+                       math.log(2))
 
 
 @converts("heaviside")
@@ -641,7 +647,8 @@ def _log_of_one_plus(t, x: Sym) -> Sym:
     one = t.constant(1.0, x.torch_dtype)
     total = t.op("Add", one, x)
     kept = t.op("Sub", total, one)
-    whole = t.op("Or", t.op("Equal", kept, t.constant(0.0, x.torch_dtype)), t.op("Equal", t.op("Abs", x), t.constant(math.inf, x.torch_dtype)))
+    whole = t.op("Or", t.op("Equal", kept, t.constant(0.0, x.torch_dtype)),
+                 t.op("Equal", t.op("Abs", x), t.constant(math.inf, x.torch_dtype)))
     log = t.op("Log", total)
     scaled = t.op("Mul", log, t.op("Div", x, t.op("Where", whole, one, kept)))  # the product of both might overflow
     return t.op("Where", t.op("Equal", total, one), x, t.op("Where", whole, log, scaled))
@@ -771,5 +778,6 @@ def silu(t, self):
 def leaky_relu(t, self, negative_slope=0.01):
     if isinstance(negative_slope, Sym):
         zero = t.constant(0, self.torch_dtype)
-        return t.op("Where", t.op("Greater", self, zero), self, t.op("Mul", self, t.cast(negative_slope, self.torch_dtype)))
+        return t.op("Where", t.op("Greater", self, zero), self,
+                    t.op("Mul", self, t.cast(negative_slope, self.torch_dtype)))
     return t.op("LeakyRelu", self, alpha=negative_slope)

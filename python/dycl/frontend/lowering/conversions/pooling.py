@@ -151,7 +151,8 @@ def _adaptive_pool(t, x: Sym, size: list[int], n: int, largest: bool) -> Sym:
     attrs = _even_windows(x, size, n)
     if attrs is not None:
         return _unbatched(t, t.op("MaxPool" if largest else "AveragePool", _batched(t, x, n), **attrs), x, n)
-    if not largest and x.torch_dtype == torch.float32 and all(isinstance(e, int) for e in x.dims[-n:]) and all(_widest(e, s) <= 4 for e, s in zip(x.dims[-n:], size)):
+    if (not largest and x.torch_dtype == torch.float32 and all(isinstance(e, int) for e in x.dims[-n:])
+            and all(_widest(e, s) <= 4 for e, s in zip(x.dims[-n:], size))):
         pooled = _batched(t, x, n)
         for k in reversed(range(n)):  # the innermost first: its picks are single elements, and fewest now
             pooled = _narrow_windows(t, pooled, k, n, size[k])
@@ -202,7 +203,8 @@ def _adaptive_axis(t, x: Sym, axis: int, out: int, largest: bool) -> Sym:
         return x
     parts = []
     for start, end in _windows(extent, out) if isinstance(extent, int) else _windows_of_run(t, x, axis, out):
-        window = t.op("Slice", x, start, end, t.ints([axis])) if isinstance(start, Sym) else slice_(t, x, axis, start, end)
+        window = (t.op("Slice", x, start, end, t.ints([axis])) if isinstance(start, Sym)
+                  else slice_(t, x, axis, start, end))
         parts.append(
             extremum(t, window, axis, True, True) if largest else t.op("ReduceMean", window, t.ints([axis]), keepdims=1)
         )

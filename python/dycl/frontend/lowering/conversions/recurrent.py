@@ -118,8 +118,8 @@ converts("rnn_tanh.input")(_rnn("Tanh"))
 converts("rnn_relu.input")(_rnn("Relu"))
 
 
-_PACKED = {"lstm": ("LSTM", {}), "gru": ("GRU", {"linear_before_reset": 1}), "rnn_tanh": ("RNN", {"activation": "Tanh"}),
-           "rnn_relu": ("RNN", {"activation": "Relu"})}
+_PACKED = {"lstm": ("LSTM", {}), "gru": ("GRU", {"linear_before_reset": 1}),
+           "rnn_tanh": ("RNN", {"activation": "Tanh"}), "rnn_relu": ("RNN", {"activation": "Relu"})}
 
 
 def convert_packed(name: str):

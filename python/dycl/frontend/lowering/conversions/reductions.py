@@ -346,7 +346,8 @@ def unique2(t, self, sorted=True, return_inverse=False, return_counts=False):
 def unique_dim(t, self, dim, sorted=True, return_inverse=False, return_counts=False):
     """Distinct slices along a dim, in lexicographic order."""
     x, dtype = _without_nan(t, self), self.torch_dtype
-    key = x if dtype in (torch.float32, torch.float64, torch.int64) else t.cast(x, torch.float64 if x.is_float else torch.int64)
+    key = (x if dtype in (torch.float32, torch.float64, torch.int64)
+           else t.cast(x, torch.float64 if x.is_float else torch.int64))
     values, _, inverse, counts = t.op("Unique", key, n=4, sorted=1, axis=axis_of(x, dim))
     empty = t.constant(torch.empty(0, dtype=torch.int64))
     return [t.cast(values, dtype), inverse if return_inverse else empty, counts if return_counts else empty]
@@ -366,7 +367,8 @@ def unique_consecutive(t, self, return_inverse=False, return_counts=False, dim=N
     if not whole:  # a slice is another where any element is
         others = t.ints([k for k in range(x.rank) if k != axis])
         changed = t.cast(t.op("ReduceMax", t.cast(changed, torch.int64), others, keepdims=0), torch.bool)
-    first = t.op("Expand", t.constant([True]), t.op("Min", count, t.constant([1], torch.int64)))  # none if there is none
+    # none if there is none
+    first = t.op("Expand", t.constant([True]), t.op("Min", count, t.constant([1], torch.int64)))
     starts = t.op("Concat", first, changed, axis=0)
     values = t.op("Compress", flat, starts, axis=axis)
     empty = t.constant(torch.empty(0, dtype=torch.int64))
@@ -374,7 +376,8 @@ def unique_consecutive(t, self, return_inverse=False, return_counts=False, dim=N
     if return_inverse:
         numbers = t.op("CumSum", t.cast(starts, torch.int64), t.constant(0, torch.int64))
         inverse = t.op("Sub", numbers, t.constant(1, torch.int64))
-        inverse = inverse if x.rank == 1 or not whole else reshape(t, inverse, [dim_value(t, x, i) for i in range(x.rank)])
+        inverse = (inverse if x.rank == 1 or not whole
+                   else reshape(t, inverse, [dim_value(t, x, i) for i in range(x.rank)]))
     if return_counts:
         places = t.op("Range", t.constant(0, torch.int64), squeeze(t, count, [0]), t.constant(1, torch.int64))
         at = t.op("Compress", places, starts, axis=0)
@@ -399,7 +402,8 @@ def histc(t, self, bins=100, min=0, max=0):
         one = t.cast(t.op("Equal", low, high), x.torch_dtype)
         low, high = t.op("Sub", low, one), t.op("Add", high, one)
     inside = t.op("And", t.op("GreaterOrEqual", x, low), t.op("LessOrEqual", x, high))
-    place = t.op("Div", t.op("Mul", t.op("Sub", x, low), t.constant(float(bins), x.torch_dtype)), t.op("Sub", high, low))
+    place = t.op("Div", t.op("Mul", t.op("Sub", x, low), t.constant(float(bins), x.torch_dtype)),
+                 t.op("Sub", high, low))
     place = t.op("Where", inside, place, t.constant(0.0, x.torch_dtype))
     place = t.op("Min", t.cast(t.op("Floor", place), torch.int64), t.constant(bins - 1, torch.int64))
     zeros = t.constant(torch.zeros(bins, dtype=x.torch_dtype))
@@ -531,7 +535,8 @@ def bucketize(t, self, boundaries, *, out_int32=False, right=False):
 
 @converts("_convert_indices_from_coo_to_csr")
 def indices_from_coo_to_csr(t, self, size, *, out_int32=False):
-    """Where each row begins in a sorted list of rows, and its end (rows that are not sorted leave torch's result open)."""
+    """Where each row begins in a sorted list of rows, and its end (rows that are not sorted leave torch's result
+    open)."""
     end = t.op("Add", squeeze(t, t.ints([size]), [0]), t.constant(1, torch.int64))
     rows = t.op("Range", t.constant(0, torch.int64), end, t.constant(1, torch.int64))
     return searchsorted(t, self, rows, out_int32=out_int32)
