@@ -52,7 +52,7 @@ def page() -> str:
     for title, rows in by_module(CONVERSIONS, INDEX_ERRORS):
         parts.append(f"### {title}\n\n| op | overloads | refused |\n|---|---|---|\n" + "\n".join(rows) + "\n")
     parts.append("## Taken apart first\n\nBy torch's own decompositions; linear algebra step by step "
-                 "(`recording/linear_algebra.py`: matrices of known size up to 32 x 32):\n\n"
+                 "(`python/dycl/frontend/recording/linear_algebra.py`: matrices of known size up to 32 x 32):\n\n"
                  + names(map(name_of, NEEDS_DECOMPOSITION)))
     parts.append("## Of torchvision\n\n" + names(sorted(torchvision.BY_NAME)))
     known = {f"aten::{name_of(t)}" for t in (*CONVERSIONS, *NEEDS_DECOMPOSITION)}
@@ -97,7 +97,7 @@ def by_module(conversions: dict, index_errors: dict):
         overloads, limits = rows.setdefault(name, ([], []))
         overloads.append(target._schema.overload_name or "default")
         if target in index_errors:
-            limits.append(f"a number that torch rejects: {index_errors[target]} in the run")
+            limits.append(f"a number that torch rejects: {index_errors[target]} at run time")
         limits += limits_of(function)
     for module, rows in sorted(groups.items()):
         sentence, _, _ = (sys.modules[module].__doc__ or module).partition("\n\n")
