@@ -57,6 +57,24 @@ def test_every_package_is_in_the_table():
     assert packages - {"frontend"} <= rows(PAGE.read_text()).keys()
 
 
+def sections(page: str) -> dict[str, str]:
+    return {part.splitlines()[0]: part for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:]}
+
+
+def walk(text: str) -> list[tuple[str, str, str]]:
+    """The questions of CONTRIBUTING.md: each with a section of ARCHITECTURE.md and the file that it leads to."""
+    table = text[text.index("| question | section | file |"):].split("\n\n")[0]
+    return [tuple(cell.strip() for cell in row.strip("|").split("|")) for row in table.splitlines()[2:]]
+
+
+@pytest.mark.parametrize("question, section, file", walk((ROOT / "CONTRIBUTING.md").read_text()))
+def test_two_steps_lead_to_the_file(question, section, file):
+    part = sections(PAGE.read_text())[section]
+    path = file.strip("`")
+    assert (ROOT / path).exists() or (layers.ROOT / "frontend" / path).exists()
+    assert path in part and question.lower() in " ".join(part.lower().split())
+
+
 def test_a_planted_import_is_found():
     assert rows("| `values` | data | leaves `graph` |") == {"values": {*layers.LEAVES, "graph"}}
     assert rows("| `semantics` | Python | `recording`+ |")["semantics"] == {"recording", *layers.LAYERS["recording"]}
