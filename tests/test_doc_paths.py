@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every path, symbol and `make` target that the documents name exists. Costs a second.
+"""Every path, symbol and `make` target that the documents name exists; their lines are short. Costs a second.
 
 What counts as a path, outside blocks of code:
 - a link of markdown, `[text](target)`: from the document's folder; behind `#` a heading of that page;
@@ -36,6 +36,8 @@ BASES = {  # document -> folders that it writes paths from, beside the root and 
     "docs/backends/tvm.md": ("src/backends/tvm",),
     "docs/package_format.md": ("src/runtime",),
 }
+WRITTEN = ("docs/paper.md", "docs/supported_ops.md")  # by scripts, which break lines as they like
+WIDTH = 120
 MADE = {  # document -> names of files that DyCL or the reader makes
     "docs/emit.md": ("model.h", "model.cpp", "model_c.h", "model_c.cpp", "CMakeLists.txt", "main.cpp", "Model.h"),
     "CHANGELOG.md": ("model.py:name",),
@@ -141,6 +143,22 @@ def faults(text: str, page: Path) -> list[str]:
 def test_what_the_page_names_exists(page):
     wrong = faults(page.read_text(), page)
     assert not wrong, "\n".join(wrong)
+
+
+def too_long(text: str) -> list[int]:
+    """Numbers of the lines that are too long, but for rows of tables and lines of code."""
+    blank = _FENCE.sub(lambda found: "\n" * found[0].count("\n"), text)
+    return [k for k, line in enumerate(blank.splitlines(), 1) if len(line) > WIDTH and not line.startswith("|")]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if str(p.relative_to(ROOT)) not in WRITTEN], ids=lambda page: str(page.relative_to(ROOT)))
+def test_lines_are_short(page):
+    assert too_long(page.read_text()) == []
+
+
+def test_a_long_line_is_found():
+    long = "x" * (WIDTH + 1)
+    assert too_long(f"short\n```\n{long}\n```\n| {long} |\n{long}\n") == [6]
 
 
 @pytest.mark.parametrize("text, wrong", [
