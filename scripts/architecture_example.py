@@ -1,11 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes the example of ARCHITECTURE.md: one model, and what DyCL holds of it at each stage.
 
     scripts/architecture_example.py            writes the parts between the markers
     scripts/architecture_example.py --check    says whether they are current
 
-Numbers of values and blocks are counted anew, and what repeats is left out: the second block of the model is compiled as the first.
+Values and blocks are numbered from 1, and what repeats is left out: the second block of the model is compiled as the
+first.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def main() -> int:
     current = PAGE.read_text()
     text = written(current)
     if "--check" in sys.argv:
-        print("ARCHITECTURE.md is " + ("current" if text == current else "out of date: run scripts/architecture_example.py"))
+        said = "current" if text == current else "out of date: run scripts/architecture_example.py"
+        print(f"ARCHITECTURE.md is {said}")
         return int(text != current)
     PAGE.write_text(text)
     return 0
@@ -51,7 +52,12 @@ def main() -> int:
 
 def written(page: str) -> str:
     made = parts()
-    return PART.sub(lambda found: f"{found[1]}```{'python' if found[2] == 'model' else ''}\n{made[found[2]]}```\n{found[3]}", page)
+
+    def filled(found: re.Match) -> str:
+        language = "python" if found[2] == "model" else ""
+        return f"{found[1]}```{language}\n{made[found[2]]}```\n{found[3]}"
+
+    return PART.sub(filled, page)
 
 
 def parts() -> dict[str, str]:
@@ -60,8 +66,12 @@ def parts() -> dict[str, str]:
 
     torch.manual_seed(0)
     program = dycl.compile(Gate().eval(), (torch.randn(1, 8),), portable=True, use_cache=False)
-    return {"model": numbered(inspect.getsource(Gate.forward)), "graph": graph(graph_to_text(program._graph)),
-            "host": host_program(program.hcfg), "package": package(program)}
+    return {
+        "model": numbered(inspect.getsource(Gate.forward)),
+        "graph": graph(graph_to_text(program._graph)),
+        "host": host_program(program.hcfg),
+        "package": package(program),
+    }
 
 
 def numbered(source: str) -> str:
@@ -85,7 +95,8 @@ def graph(text: str) -> str:
 def _counted(text: str, mark: str) -> str:
     """Values, or blocks, are numbered in the whole process; here they begin with 1."""
     seen: dict[str, int] = {}
-    return re.sub(rf"\{mark}([A-Za-z_]*)(\d+)", lambda found: f"{mark}{found[1]}{seen.setdefault(found[2], len(seen) + 1)}", text)
+    pattern = rf"\{mark}([A-Za-z_]*)(\d+)"
+    return re.sub(pattern, lambda found: f"{mark}{found[1]}{seen.setdefault(found[2], len(seen) + 1)}", text)
 
 
 def host_program(text: str) -> str:

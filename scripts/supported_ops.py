@@ -17,17 +17,12 @@ sys.path.insert(0, str(ROOT / "python"))
 
 HEAD = """# Which torch ops are lowered
 
-Written by `scripts/supported_ops.py` from the registries of `python/dycl/frontend/lowering/`; \
-a test says if it is out of date.
-Capture records ATen ops, so what a model calls is often another name: `torch.nn.Linear` is `addmm`, `linear` or `mm`, \
-and most of
-`torch.nn.functional` is made of the ops below. In-place forms (`add_`) and views are taken back to these ops \
-before lowering.
-An op that is not here, or a use of one that is named under "refused", is a `CompileError` of kind `lowering` \
-that names the op and
-the line. Complex, quantised and sparse tensors are refused everywhere. \
-An op that torch itself does not compute for bools
-or integers (`argmax` of bools) is refused too, as eager would raise.
+Written by `scripts/supported_ops.py` from the registries of `python/dycl/frontend/lowering/`; a test says if it is out
+of date. Capture records ATen ops, so what a model calls is often another name: `torch.nn.Linear` is `addmm`, `linear`
+or `mm`, and most of `torch.nn.functional` is made of the ops below. In-place forms (`add_`) and views are taken back to
+these ops before lowering. An op that is not here, or a use of one that is named under "refused", is a `CompileError` of
+kind `lowering` that names the op and the line. Complex, quantised and sparse tensors are refused everywhere. An op that
+torch itself does not compute for bools or integers (`argmax` of bools) is refused too, as eager would raise.
 """
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The diffs of docs/recipes.md fit the files as they are. Costs a second.
 
-`@@ path @@` begins the changes of a file, `@@ path (new) @@` a file that must not be there yet. Lines that are kept (a blank before them) or
-removed must be lines of the file, in the order in which they stand in the diff.
+`@@ path @@` begins the changes of a file, `@@ path (new) @@` a file that must not be there yet. Lines that are kept (a
+blank before them) or removed must be lines of the file, in the order in which they stand in the diff.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "recipes.md"
 _BLOCK = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"^@@ (\S+)( \(new\))? @@$")
-RECIPES = ("An instruction of Python", "A library function", "An ATen conversion", "A kind of value", "An IR op", "A pass", "A back end")
+RECIPES = ("An instruction of Python", "A library function", "An ATen conversion", "A kind of value", "An IR op",
+           "A pass", "A back end")
 
 
 def changes(page: str) -> Iterator[tuple[str, bool, list[str]]]:
@@ -44,13 +45,17 @@ def fault(path: str, new: bool, lines: list[str]) -> str:
     for line in lines:
         if line[:1] not in (" ", "-"):
             continue
-        if line[1:].strip() not in there[at:]:
-            return f"{path} has no line {line[1:].strip()!r}" + (" behind those before it" if line[1:].strip() in there else "")
-        at = there.index(line[1:].strip(), at) + 1
+        wanted = line[1:].strip()
+        if wanted not in there[at:]:
+            return f"{path} has no line {wanted!r}" + (" behind those before it" if wanted in there else "")
+        at = there.index(wanted, at) + 1
     return ""
 
 
-@pytest.mark.parametrize("path, new, lines", list(changes(PAGE.read_text())), ids=[path for path, *_ in changes(PAGE.read_text())])
+CHANGES = list(changes(PAGE.read_text()))
+
+
+@pytest.mark.parametrize("path, new, lines", CHANGES, ids=[path for path, *_ in CHANGES])
 def test_the_diff_fits(path, new, lines):
     assert not fault(path, new, lines)
 

@@ -34,7 +34,7 @@ def test_each_part_of_the_example_is_there():
 
 
 def rows(page: str) -> dict[str, set[str]]:
-    """Package -> what it may import, as the table says: `x`+ is x and what x may import, "leaves" those files that import nothing."""
+    """Package -> what it may import, as the table says. `x`+: x and what x may import."""
     found = dict(re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \|$", page, re.MULTILINE))
     return {package: _granted(cell) for package, cell in found.items()}
 
@@ -53,7 +53,8 @@ def test_the_table_of_layers_is_the_one_that_is_checked():
 
 
 def test_every_package_is_in_the_table():
-    packages = {path.parent.name for folder in (layers.ROOT, layers.ROOT / "frontend") for path in folder.glob("*/__init__.py")}
+    folders = (layers.ROOT, layers.ROOT / "frontend")
+    packages = {path.parent.name for folder in folders for path in folder.glob("*/__init__.py")}
     assert packages - {"frontend"} <= rows(PAGE.read_text()).keys()
 
 
