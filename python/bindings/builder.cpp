@@ -12,7 +12,6 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
-#include "onnx/import/import.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -163,26 +162,6 @@ std::vector<std::uint32_t> add_op(FunctionBuilder& self, std::int64_t block, con
   return ids;
 }
 
-// The bytes object stays alive as long as a weight points into it.
-ir::Bytes keep_bytes(nb::bytes bytes) {
-  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  const std::size_t size = bytes.size();
-  return {share(std::move(bytes)), data, size};
-}
-
-std::map<std::string, std::uint32_t> append_onnx(FunctionBuilder& self, std::int64_t block, nb::bytes graph,
-                                                 const std::map<std::string, std::int64_t>& inputs) {
-  std::map<std::string, ir::ValueId> values;
-  for (const auto& [name, id] : inputs) values.emplace(name, self.value(id));
-  ir::Program& program = *self.owner->program;
-  const auto outputs =
-      unwrap(onnx::append_nodes(program, self.function(), self.block_id(block), keep_bytes(std::move(graph)), values),
-             program.sources);
-  std::map<std::string, std::uint32_t> ids;
-  for (const auto& [name, value] : outputs) ids.emplace(name, value.index);
-  return ids;
-}
-
 void set_switch(FunctionBuilder& self, std::int64_t block, std::int64_t selector,
                 const std::vector<std::int64_t>& cases, nb::sequence targets, nb::handle otherwise) {
   ir::Switch exit;
@@ -251,8 +230,6 @@ void bind_function(nb::module_& module) {
   c.def("add_block_param", &add_block_param, nb::arg("block"), nb::arg("type"), nb::arg("hint") = "");
   c.def("op", &add_op, nb::arg("block"), nb::arg("name"), nb::arg("operands"), nb::arg("result_types"),
         nb::arg("attrs") = nb::none(), nb::arg("hint") = "", nb::arg("span") = nb::none());
-  c.def("append_onnx", &append_onnx, nb::arg("block"), nb::arg("graph"), nb::arg("inputs"),
-        "Appends the nodes of a serialised GraphProto (opset 23); inputs and the returned outputs are by name.");
   c.def(
       "set_loop_limit",
       [](FunctionBuilder& self, std::int64_t block, std::int64_t limit) { self.block(block).loop_limit = limit; },

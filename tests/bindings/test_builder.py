@@ -141,29 +141,6 @@ def test_verify_names_the_place():
     assert "model.py:12:5" in str(caught.value)
 
 
-def test_appends_onnx_nodes():
-    import onnx
-    from onnx import TensorProto, helper
-
-    graph = helper.make_graph(
-        [helper.make_node("Relu", ["a"], ["r"]), helper.make_node("Add", ["r", "w"], ["out"])], "g",
-        [helper.make_tensor_value_info("a", TensorProto.FLOAT, [2, 400])],
-        [helper.make_tensor_value_info("out", TensorProto.FLOAT, [2, 400])],
-        [onnx.numpy_helper.from_array(numpy.ones(400, numpy.float32), "w")],
-        value_info=[helper.make_tensor_value_info("r", TensorProto.FLOAT, [2, 400])])
-    program = _native.ProgramBuilder()
-    main = program.new_function("main")
-    x = main.add_param("x", "f32[2,400]")
-    main.add_result("f32[2,400]")
-    block = main.add_block("entry")
-    outputs = main.append_onnx(block, graph.SerializeToString(), {"a": x})
-    main.return_(block, [outputs["out"]])
-    program.verify()
-    assert "Relu %x" in program.print()
-    with pytest.raises(_native.CompileError):
-        main.append_onnx(block, b"\xff\xff\xff", {"a": x})
-
-
 def test_builds_at_least_100000_ops_per_second():
     program = _native.ProgramBuilder()
     main = program.new_function("main")

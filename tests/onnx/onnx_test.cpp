@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX bytes in and out: structs, import of whole models and of runs of nodes, and
-// files that are damaged or hostile.
+// ONNX bytes in and out: structs, import of whole models, and files that are damaged
+// or hostile.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -55,7 +55,6 @@ TEST(OnnxProto, ReadsWhatItWrites) {
   Model model = example();
   Node rich = node("Foo", {"x", ""}, {"z"});
   rich.domain = "com.microsoft";
-  rich.metadata["dycl.span"] = "0:1:2-3:4";
   rich.attributes = {int_attribute("i", -3), ints_attribute("is", {1, -2, 1LL << 40})};
   Attribute f;
   f.name = "fs";
@@ -92,33 +91,6 @@ TEST(OnnxImport, StraightLineModel) {
   for (const ir::Op& op : main.blocks[0].body) names.push_back(op.name);
   EXPECT_EQ(names, (std::vector<std::string>{"weight", "const", "MatMul", "Relu", "Add"}));
   EXPECT_EQ(ir::to_string(main.results.at(0).type), "f32[N,20]");
-}
-
-TEST(OnnxImport, AppendsNodesToABlock) {
-  Graph g;
-  g.name = "g";
-  g.inputs = {info("a", DType::F32, {{2, ""}})};
-  g.outputs = {info("big", DType::Bool, {{2, ""}}), info("pair", DType::F32, {{2, ""}})};
-  g.initializers = {tensor("zero", {}, {0})};
-  g.nodes = {node("Greater", {"a", "zero"}, {"big"}), node("Add", {"a", "a"}, {"twice"}),
-             node("Identity", {"twice"}, {"pair"})};
-  g.nodes[1].metadata["dycl.span"] = "0:12:5-12:20";
-  ir::Program program;
-  ir::Function function;
-  function.blocks.emplace_back();
-  const ir::ValueId x = function.add_value(ir::Type::tensor(DType::F32, {ir::Dim::of(2)}), "x");
-  const auto outputs = append_nodes(program, function, {0}, bytes_of(write_graph(g)), {{"a", x}});
-  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
-  EXPECT_EQ(outputs->size(), 2U);
-  EXPECT_EQ(ir::to_string(function.type_of(outputs->at("big"))), "bool[2]");
-  ASSERT_EQ(function.blocks[0].body.size(), 4U);
-  const ir::Op& add = function.blocks[0].body[2];
-  EXPECT_EQ(add.operands, (std::vector{x, x}));
-  EXPECT_EQ(add.span, (SourceSpan{0, 12, 5, 12, 20}));
-  EXPECT_EQ(ir::to_string(function.type_of(add.results[0])), "f32[*]");
-  EXPECT_TRUE(program.weights.empty());
-  EXPECT_FALSE(append_nodes(program, function, {0}, bytes_of(write_graph(g)), {}).ok());
-  EXPECT_FALSE(append_nodes(program, function, {9}, bytes_of(write_graph(g)), {{"a", x}}).ok());
 }
 
 TEST(OnnxImport, OlderReductionsGetTheirAxesAsAnInput) {
@@ -178,17 +150,17 @@ TEST(OnnxImport, ExternalDataIsMapped) {
 }
 
 TEST(OnnxHostile, NestingIsLimited) {
-  Graph g = example().graph;
+  Model model = example();
   for (int depth = 0; depth < 100; ++depth) {
     Attribute body;
     body.name = "body";
     body.kind = Attribute::Kind::Graph;
-    body.graph.push_back(std::move(g));
-    g = Graph();
-    g.nodes = {node("If", {"c"}, {"y"})};
-    g.nodes[0].attributes = {std::move(body)};
+    body.graph.push_back(std::move(model.graph));
+    model.graph = Graph();
+    model.graph.nodes = {node("If", {"c"}, {"y"})};
+    model.graph.nodes[0].attributes = {std::move(body)};
   }
-  const auto result = read_graph(bytes_of(write_graph(g)));
+  const auto result = read_model(bytes_of(write_model(model)));
   ASSERT_FALSE(result.ok());
   EXPECT_NE(result.error().message.find("nested"), std::string::npos);
 }

@@ -24,8 +24,7 @@ inline constexpr Tag kNode = 1, kName = 2, kInitializer = 5, kInput = 11, kOutpu
                      kSparseInitializer = 15;
 }
 namespace node {
-inline constexpr Tag kInput = 1, kOutput = 2, kName = 3, kOpType = 4, kAttribute = 5, kDomain = 7, kOverload = 8,
-                     kMetadata = 9;
+inline constexpr Tag kInput = 1, kOutput = 2, kName = 3, kOpType = 4, kAttribute = 5, kDomain = 7, kOverload = 8;
 }
 namespace attribute {
 inline constexpr Tag kName = 1, kF = 2, kI = 3, kS = 4, kT = 5, kG = 6, kFloats = 7, kInts = 8, kStrings = 9,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX files as plain structs: the part of onnx.proto that DyCL reads or writes,
-// field for field. `read_model` and `read_graph` take untrusted bytes: a damaged or
-// hostile message is an error, never a crash; nesting is limited to kMaxNesting.
-// Unknown fields are skipped; known ones that would change the meaning of a model
-// and that we do not keep (sparse tensors, strings, segments) are refused.
+// field for field. `read_model` takes untrusted bytes: a damaged or hostile message
+// is an error, never a crash; nesting is limited to kMaxNesting. Unknown fields are
+// skipped; known ones that would change the meaning of a model and that we do not
+// keep (sparse tensors, strings, segments) are refused.
 //
 // Tensors point into the message they were read from (and keep it alive), so a
 // large model is not copied. Values of a typed field (float_data, int32_data, ...)
@@ -66,7 +66,6 @@ struct Node {
   std::string name, op_type, domain, overload;
   std::vector<std::string> inputs, outputs;  // an empty name: left out
   std::vector<Attribute> attributes;
-  std::map<std::string, std::string> metadata;
 
   const Attribute* attribute(const std::string& key) const;
 };
@@ -108,10 +107,8 @@ struct Model {
 };
 
 Result<Model> read_model(const ir::Bytes& message);
-Result<Graph> read_graph(const ir::Bytes& message);
 
 std::string write_model(const Model& model);
-std::string write_graph(const Graph& graph);
 
 // Conveniences for those who build models.
 Attribute int_attribute(std::string name, std::int64_t value);

@@ -347,7 +347,6 @@ Node Reader::node(pbf_reader reader, int depth) {
       case field::node::kOpType: node.op_type = text(reader); break;
       case field::node::kAttribute: node.attributes.push_back(attribute(reader.get_message(), depth)); break;
       case field::node::kDomain: node.domain = text(reader); break;
-      case field::node::kMetadata: node.metadata.insert(read_entry(reader.get_message())); break;
       case field::node::kOverload: node.overload = text(reader); break;
       default: reader.skip();
     }
@@ -465,10 +464,6 @@ const Attribute* Node::attribute(const std::string& key) const {
 
 Result<Model> read_model(const ir::Bytes& message) {
   return guarded<Model>(message, [&](pbf_reader reader) { return Reader(message).model(reader); });
-}
-
-Result<Graph> read_graph(const ir::Bytes& message) {
-  return guarded<Graph>(message, [&](pbf_reader reader) { return Reader(message).graph(reader, 0); });
 }
 
 }  // namespace dycl::onnx

@@ -67,7 +67,6 @@ void node(pbf_writer& parent, const Node& n) {
   out.add_string(field::node::kOpType, n.op_type);
   for (const Attribute& a : n.attributes) attribute(out, a);
   if (!n.domain.empty()) out.add_string(field::node::kDomain, n.domain);
-  for (const auto& [key, value] : n.metadata) entry(out, field::node::kMetadata, key, value);
 }
 
 void tensor_type(pbf_writer& type, const ValueInfo& info) {
@@ -111,13 +110,6 @@ void graph_fields(pbf_writer& out, const Graph& g) {
 }
 
 }  // namespace
-
-std::string write_graph(const Graph& graph) {
-  std::string bytes;
-  pbf_writer out(bytes);
-  graph_fields(out, graph);
-  return bytes;
-}
 
 std::string write_model(const Model& model) {
   std::string bytes;

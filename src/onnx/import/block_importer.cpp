@@ -2,7 +2,6 @@
 #include "onnx/import/block_importer.h"
 
 #include <cctype>
-#include <charconv>
 #include <cstring>
 
 #include "ir/dim.h"
@@ -12,9 +11,7 @@
 namespace dycl::onnx {
 namespace {
 
-Error invalid(std::string message, SourceSpan span = {}) {
-  return {ErrorKind::InvalidModel, "ONNX: " + std::move(message), {}, span, {}};
-}
+Error invalid(std::string message) { return {ErrorKind::InvalidModel, "ONNX: " + std::move(message), {}, {}, {}}; }
 
 Error unsupported(std::string message, std::string help = {}) {
   return {ErrorKind::Unsupported, "ONNX: " + std::move(message), std::move(help), {}, {}};
@@ -23,22 +20,6 @@ Error unsupported(std::string message, std::string help = {}) {
 std::string describe(const Node& node) {
   return (node.domain.empty() ? "" : node.domain + ".") + node.op_type +
          (node.name.empty() ? "" : " '" + node.name + "'");
-}
-
-// "file:line:column-line:column"; anything else is no span.
-SourceSpan span_of(const Node& node) {
-  const auto it = node.metadata.find("dycl.span");
-  if (it == node.metadata.end()) return {};
-  std::uint32_t numbers[5] = {};
-  const char separators[5] = {':', ':', '-', ':', '\0'};
-  const char* at = it->second.data();
-  const char* end = at + it->second.size();
-  for (int i = 0; i < 5; ++i) {
-    const auto [next, error] = std::from_chars(at, end, numbers[i]);
-    if (error != std::errc() || (i < 4 && (next == end || *next != separators[i]))) return {};
-    at = next + (i < 4 ? 1 : 0);
-  }
-  return {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]};
 }
 
 ir::Type known_type(const Tensor& tensor) {
@@ -137,13 +118,12 @@ ir::BlockId BlockImporter::new_block(const std::string& name) {
 }
 
 ir::ValueId BlockImporter::emit(const std::string& name, std::vector<ir::ValueId> operands, ir::Type type,
-                                std::map<std::string, ir::Attr> attrs, SourceSpan span) {
+                                std::map<std::string, ir::Attr> attrs) {
   ir::Op op;
   op.name = name;
   op.operands = std::move(operands);
   op.results = {function_.add_value(std::move(type))};
   op.attrs = std::move(attrs);
-  op.span = span;
   const ir::ValueId result = op.results[0];
   function_.block(block_).body.push_back(std::move(op));
   return result;
@@ -283,9 +263,9 @@ Result<void> BlockImporter::add_node(const Node& node) {
   if (node.op_type.empty() || !std::isupper(static_cast<unsigned char>(node.op_type[0])))
     return invalid("'" + node.op_type + "' is not the name of an operator");
   if (node.domain.empty() && node.op_type == "Constant") return add_constant_node(node);
-  if (takes_control_flow_ && is_control_flow(node)) return add_control_flow(*this, node);
-  if (takes_control_flow_ && is_sequence_op(node)) return add_sequence_op(*this, node);
-  if (takes_control_flow_ && node.domain.empty() && node.op_type == "Identity") {
+  if (is_control_flow(node)) return add_control_flow(*this, node);
+  if (is_sequence_op(node)) return add_sequence_op(*this, node);
+  if (node.domain.empty() && node.op_type == "Identity") {
     DYCL_ASSIGN(const bool same, add_identity_of_sequence(node));
     if (same) return {};
   }
@@ -293,7 +273,6 @@ Result<void> BlockImporter::add_node(const Node& node) {
     return unsupported(describe(node) + " draws random numbers inside the graph");
   ir::Op op;
   op.name = (node.domain.empty() ? "" : node.domain + ".") + node.op_type;
-  op.span = span_of(node);
   DYCL_ASSIGN(op.operands, operands_of(node));
   for (const Attribute& a : node.attributes) {
     if (a.kind == Attribute::Kind::Graph)

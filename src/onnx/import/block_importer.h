@@ -26,12 +26,8 @@ class BlockImporter {
   BlockImporter inner(ir::BlockId block) const {
     BlockImporter importer(program_, function_, block);
     importer.outer_ = this;
-    importer.takes_control_flow_ = takes_control_flow_;
     return importer;
   }
-
-  // Without this, nodes that hold graphs are refused.
-  void take_control_flow() { takes_control_flow_ = true; }
 
   // Types stated by the graph, used for results.
   void learn_types(const Graph& graph);
@@ -51,7 +47,7 @@ class BlockImporter {
   void end_block(ir::Exit exit) { function_.block(block_).exit = std::move(exit); }
   // Appends an op with one result.
   ir::ValueId emit(const std::string& name, std::vector<ir::ValueId> operands, ir::Type type,
-                   std::map<std::string, ir::Attr> attrs = {}, SourceSpan span = {});
+                   std::map<std::string, ir::Attr> attrs = {});
   ir::ValueId constant(ir::Attr value, ir::Type type) {
     return emit("const", {}, std::move(type), {{"value", std::move(value)}});
   }
@@ -77,7 +73,6 @@ class BlockImporter {
   std::map<std::string, ir::ValueId> values_;
   std::map<std::string, ValueInfo> types_;
   const BlockImporter* outer_ = nullptr;
-  bool takes_control_flow_ = false;
 };
 
 // "ONNX: Loop 'name' <what>"

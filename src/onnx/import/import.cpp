@@ -37,7 +37,6 @@ Result<void> check_versions(const Model& model) {
 Result<void> import_graph(const Graph& graph, const std::filesystem::path& base_dir, ir::Program& program) {
   ir::Function& main = program.main();
   BlockImporter importer(program, main, ir::BlockId{0});
-  importer.take_control_flow();
   importer.learn_types(graph);
   std::set<std::string> constant;
   for (const Tensor& t : graph.initializers) {
@@ -83,29 +82,6 @@ Result<ir::Program> import_model(const ir::Bytes& message, const std::filesystem
 Result<ir::Program> import_file(const std::filesystem::path& path) {
   DYCL_ASSIGN(const ir::Bytes bytes, map_file(path));
   return import_model(bytes, path.parent_path());
-}
-
-Result<std::map<std::string, ir::ValueId>> append_nodes(ir::Program& program, ir::Function& function, ir::BlockId block,
-                                                        const ir::Bytes& graph_message,
-                                                        const std::map<std::string, ir::ValueId>& inputs) {
-  DYCL_ASSIGN(const Graph graph, read_graph(graph_message));
-  if (block.index >= function.blocks.size()) return invalid("the function has no such block");
-  BlockImporter importer(program, function, block);
-  importer.learn_types(graph);
-  for (const Tensor& t : graph.initializers) DYCL_TRY(importer.add_initializer(t, {}));
-  for (const ValueInfo& input : graph.inputs) {
-    const auto it = inputs.find(input.name);
-    if (it == inputs.end()) return invalid("no value is given for input '" + input.name + "'");
-    if (it->second.index >= function.values.size())
-      return invalid("input '" + input.name + "' is no value of the function");
-    DYCL_TRY(importer.bind(input.name, it->second));
-  }
-  for (const Node& node : graph.nodes) DYCL_TRY(importer.add_node(node));
-  std::map<std::string, ir::ValueId> outputs;
-  for (const ValueInfo& output : graph.outputs) {
-    DYCL_ASSIGN(outputs[output.name], importer.value(output.name));
-  }
-  return outputs;
 }
 
 }  // namespace dycl::onnx

@@ -9,8 +9,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
-#include <string>
 
 #include "ir/program.h"
 #include "support/result.h"
@@ -24,14 +22,5 @@ Result<ir::Program> import_model(const ir::Bytes& message, const std::filesystem
 
 // The same, from a file: maps it and resolves external data beside it.
 Result<ir::Program> import_file(const std::filesystem::path& path);
-
-// Appends the nodes of a GraphProto (opset 23, straight line, in execution order) to
-// `block` of `function`. `inputs` gives a value for each graph input by name; the
-// graph's outputs come back by name. A node may carry its place in the user's source as
-// metadata "dycl.span" = "file:line:column-line:column". On an error the block
-// may hold some of the ops: discard the function.
-Result<std::map<std::string, ir::ValueId>> append_nodes(ir::Program& program, ir::Function& function, ir::BlockId block,
-                                                        const ir::Bytes& graph,
-                                                        const std::map<std::string, ir::ValueId>& inputs);
 
 }  // namespace dycl::onnx
