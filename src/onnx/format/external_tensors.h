@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensors that a model stores outside itself, found in its bytes: for plug-ins, which hand on to an engine bytes
+// that may come from a hostile file. Reads fields as they come and makes no structs of the model; what is found points
+// into the bytes. Header only, since plug-ins link no part of the compiler.
+#pragma once
+
+#include <cstdint>
+#include <protozero/pbf_reader.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "onnx/format/fields.h"
+#include "support/result.h"
+
+namespace dycl::onnx {
+
+// Thrown for what is not taken, in for_each_external and by its visitor; `why` is a clause: "it names a file".
+struct RefusedModel {
+  const char* why;
+};
+
+struct ExternalTensor {
+  std::string_view name;
+  std::int32_t dtype = 0;
+  std::vector<std::int64_t> dims;
+  std::vector<std::pair<std::string_view, std::string_view>> entries;  // key and value: "location", "offset", ...
+  bool is_initializer = false;                                         // of the model's own graph
+};
+
+inline std::string_view text_of(protozero::pbf_reader& reader) {
+  const auto view = reader.get_view();
+  return {view.data(), view.size()};
+}
+
+// Walks a model and calls `visit(const ExternalTensor&)`.
+template <typename Visit>
+class ExternalTensorWalk {
+ public:
+  ExternalTensorWalk(int max_depth, Visit visit) : max_depth_(max_depth), visit_(std::move(visit)) {}
+
+  void model(protozero::pbf_reader reader) {
+    while (reader.next()) {
+      if (reader.tag() == field::model::kGraph)
+        graph(reader.get_message(), 0);
+      else if (reader.tag() == field::model::kFunctions)
+        throw RefusedModel{"it defines functions"};
+      else
+        reader.skip();
+    }
+  }
+
+ private:
+  void graph(protozero::pbf_reader reader, int depth) {
+    if (depth > max_depth_)
+      throw RefusedModel{max_depth_ == 0 ? "it has graphs within ops" : "its graphs are nested too deeply"};
+    while (reader.next()) {
+      switch (reader.tag()) {
+        case field::graph::kInitializer: tensor(reader.get_message(), depth == 0); break;
+        case field::graph::kNode: node(reader.get_message(), depth); break;
+        case field::graph::kSparseInitializer: throw RefusedModel{"it has sparse tensors"};
+        default: reader.skip();
+      }
+    }
+  }
+
+  void node(protozero::pbf_reader reader, int depth) {
+    while (reader.next()) {
+      if (reader.tag() == field::node::kAttribute)
+        attribute(reader.get_message(), depth);
+      else
+        reader.skip();
+    }
+  }
+
+  void attribute(protozero::pbf_reader reader, int depth) {
+    while (reader.next()) {
+      switch (reader.tag()) {
+        case field::attribute::kT:
+        case field::attribute::kTensors: tensor(reader.get_message(), false); break;
+        case field::attribute::kG:
+        case field::attribute::kGraphs: graph(reader.get_message(), depth + 1); break;
+        case field::attribute::kSparseTensor:
+        case field::attribute::kSparseTensors: throw RefusedModel{"it has sparse tensors"};
+        default: reader.skip();
+      }
+    }
+  }
+
+  void tensor(protozero::pbf_reader reader, bool is_initializer) {
+    ExternalTensor found;
+    found.is_initializer = is_initializer;
+    bool external = false;
+    while (reader.next()) {
+      switch (reader.tag()) {
+        case field::tensor::kName: found.name = text_of(reader); break;
+        case field::tensor::kDataType: found.dtype = reader.get_int32(); break;
+        case field::tensor::kDims:
+          if (reader.wire_type() == protozero::pbf_wire_type::varint)
+            found.dims.push_back(reader.get_int64());
+          else
+            for (const auto dim : reader.get_packed_int64()) found.dims.push_back(dim);
+          break;
+        case field::tensor::kDataLocation: external = (reader.get_int32() != 0) || external; break;
+        case field::tensor::kExternalData:
+          external = true;
+          found.entries.push_back(entry(reader.get_message()));
+          break;
+        default: reader.skip();
+      }
+    }
+    if (external) visit_(found);
+  }
+
+  static std::pair<std::string_view, std::string_view> entry(protozero::pbf_reader reader) {
+    std::string_view key, value;
+    while (reader.next()) {
+      if (reader.tag() == field::entry::kKey)
+        key = text_of(reader);
+      else if (reader.tag() == field::entry::kValue)
+        value = text_of(reader);
+      else
+        reader.skip();
+    }
+    return {key, value};
+  }
+
+  const int max_depth_;
+  Visit visit_;
+};
+
+// Calls `visit`, which may throw RefusedModel, with every tensor of the model that lies outside it. Graphs within ops
+// may be nested `max_depth` deep. An Error for a model that is damaged or refused: it defines functions, has sparse
+// tensors, is nested deeper, or what the visitor says.
+template <typename Visit>
+Result<void> for_each_external(const void* bytes, std::size_t size, int max_depth, Visit visit) {
+  const auto damaged = [](std::string why) { return Error{ErrorKind::InvalidPackage, std::move(why), {}, {}, {}}; };
+  try {
+    ExternalTensorWalk<Visit>(max_depth, std::move(visit))
+        .model(protozero::pbf_reader{static_cast<const char*>(bytes), size});
+    return {};
+  } catch (const RefusedModel& refused) {
+    return damaged(refused.why);
+  } catch (const protozero::exception& e) {
+    return damaged(std::string("it is not a well-formed model (") + e.what() + ")");
+  }
+}
+
+}  // namespace dycl::onnx
