@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds functions from C++: importers, generators, tests. Host ops get their result
-// types inferred (ir/host_ops.h); names of blocks are made unique.
+// Builds functions from C++, for tests and generators of programs. Host ops get their
+// result types inferred (ir/host_ops.h); names of blocks are made unique.
 //
 //   Program program;
 //   FunctionBuilder f(program, "main");

@@ -143,9 +143,8 @@ class Matcher {
   std::vector<std::uint32_t> to_b_;
 };
 
-bool same_weight(const Weight& a, const Weight& b, bool bytes) {
+bool same_weight(const Weight& a, const Weight& b) {
   if (a.type != b.type) return false;
-  if (!bytes) return true;
   if ((a.bytes.data == nullptr) != (b.bytes.data == nullptr) || a.bytes.size != b.bytes.size) return false;
   return a.bytes.size == 0 || std::memcmp(a.bytes.data, b.bytes.data, a.bytes.size) == 0;
 }
@@ -166,9 +165,7 @@ std::optional<std::string> difference(const Program& a, const Program& b, const 
   if (Found f = compare_maps(a.symbols, b.symbols, "symbol",
                              [](const Symbol& x, const Symbol& y) { return x.min == y.min && x.max == y.max; }))
     return f;
-  if (Found f = compare_maps(a.weights, b.weights, "weight",
-                             [&](const Weight& x, const Weight& y) { return same_weight(x, y, options.weight_bytes); }))
-    return f;
+  if (Found f = compare_maps(a.weights, b.weights, "weight", same_weight)) return f;
   if (Found f = compare_maps(a.states, b.states, "state", [](const State& x, const State& y) {
         return x.type == y.type && equal(x.initial, y.initial);
       }))

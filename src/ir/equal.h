@@ -14,7 +14,6 @@ namespace dycl::ir {
 
 struct EqualOptions {
   bool spans = true;
-  bool weight_bytes = true;
 };
 
 // Where two programs differ first, in words; nullopt if they are equal.

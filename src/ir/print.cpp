@@ -350,12 +350,6 @@ std::string print(const Program& program, const PrintOptions& options) {
   return printer.take();
 }
 
-std::string print(const Program& program, const Function& function, const PrintOptions& options) {
-  Printer printer(program, options);
-  printer.print_function(function);
-  return printer.take();
-}
-
 std::string print(const Program& program, const Function& function, const Op& op) {
   Printer printer(program, {});
   printer.enter(function);

@@ -23,9 +23,6 @@ struct PrintOptions {
 
 std::string print(const Program& program, const PrintOptions& options = {});
 
-// One function alone.
-std::string print(const Program& program, const Function& function, const PrintOptions& options = {});
-
 // One op as it would stand in the text, for messages.
 std::string print(const Program& program, const Function& function, const Op& op);
 

@@ -35,7 +35,6 @@ struct Cfg {
   std::vector<std::vector<std::uint32_t>> preds;  // reachable ones, one entry per edge
 
   const std::vector<std::uint32_t>& order() const { return dominators.order(); }
-  bool reaches(std::uint32_t b) const { return dominators.reachable({b}); }
   std::uint32_t position(std::uint32_t b) const { return dominators.position({b}); }
   bool dominates(std::uint32_t a, std::uint32_t b) const { return dominators.dominates({a}, {b}); }
 };

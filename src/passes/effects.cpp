@@ -44,12 +44,13 @@ bool integer_division(const ir::Function& function, const ir::Op& op) {
   return !is_floating(function.type_of(op.results[0]).dtype);
 }
 
-}  // namespace
-
+// True if the type says that a tensor has exactly one element.
 bool has_one_element(const ir::Type& type) {
   if (!type.is_tensor() || !type.shape) return false;
   return std::ranges::all_of(*type.shape, [](const ir::Dim& dim) { return dim.value == 1; });
 }
+
+}  // namespace
 
 bool is_constant(const ir::Op& op) { return op.name == "const" || op.name == "weight"; }
 

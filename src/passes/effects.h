@@ -30,7 +30,4 @@ bool is_speculatable(const ir::Function& function, const ir::Op& op);
 // `const` and `weight`: free at run time, so never moved, copied where needed.
 bool is_constant(const ir::Op& op);
 
-// True if the type says that a tensor has exactly one element.
-bool has_one_element(const ir::Type& type);
-
 }  // namespace dycl::passes

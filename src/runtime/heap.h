@@ -110,7 +110,6 @@ class Heap {
   }
   void release(SlotKind kind, Slot s);  // null pointers are ignored
 
-  static bool is_borrowed(const TensorObject* t) { return t->pool == kBorrowed; }
   bool matches(const PlanType& type, std::span<const std::int64_t> shape) const;
 
  private:

@@ -147,11 +147,6 @@ Result<void> BlockImporter::add_body(const Graph& graph) {
   return {};
 }
 
-const ValueInfo* BlockImporter::stated(const std::string& name) const {
-  const auto it = types_.find(name);
-  return it == types_.end() ? nullptr : &it->second;
-}
-
 // An expression over the program's symbols; anything else is known only at run time.
 ir::Dim BlockImporter::symbolic(const std::string& text) const {
   if (text.empty()) return ir::Dim::opaque();

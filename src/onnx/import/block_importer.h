@@ -55,8 +55,6 @@ class BlockImporter {
   void check(ir::ValueId condition, std::string message, std::string exception);
   // Everything of a body graph but its inputs.
   Result<void> add_body(const Graph& graph);
-  // What the graph says about a value, if anything.
-  const ValueInfo* stated(const std::string& name) const;
 
  private:
   ir::Dim symbolic(const std::string& text) const;
