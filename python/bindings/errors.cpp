@@ -18,19 +18,6 @@ PyObject* new_class(nb::module_& module, const char* name, const char* qualified
   return type;
 }
 
-const char* name_of_kind(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::InvalidModel: return "invalid_model";
-    case ErrorKind::InvalidInput: return "invalid_input";
-    case ErrorKind::InvalidPackage: return "invalid_package";
-    case ErrorKind::Missing: return "missing";
-    case ErrorKind::RuntimeFailure: return "runtime_failure";
-    case ErrorKind::Unsupported: return "unsupported";
-    case ErrorKind::Internal: return "internal";
-  }
-  return "internal";
-}
-
 nb::object span_tuple(const SourceSpan& span, const std::vector<std::string>& sources) {
   if (!span.known()) return nb::none();
   const std::string file = span.file < sources.size() ? sources[span.file] : std::string("<unknown>");
@@ -73,7 +60,7 @@ namespace {
 
 [[noreturn]] void raise_as(PyObject* type, const Error& error, const std::vector<std::string>& sources) {
   nb::object exception = nb::borrow(type)(to_str(text_of(error, sources)));
-  exception.attr("kind") = name_of_kind(error.kind);
+  exception.attr("kind") = name_of(error.kind);
   exception.attr("message") = to_str(error.message);
   exception.attr("help") = to_str(error.help);
   exception.attr("type") = to_str(error.type);

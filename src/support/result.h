@@ -26,6 +26,20 @@ enum class ErrorKind : std::uint8_t {
   Internal = 70,        // a bug in DyCL
 };
 
+// As --json and the attribute `kind` of Python's exceptions spell it.
+inline const char* name_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::InvalidModel: return "invalid_model";
+    case ErrorKind::InvalidInput: return "invalid_input";
+    case ErrorKind::InvalidPackage: return "invalid_package";
+    case ErrorKind::Missing: return "missing";
+    case ErrorKind::RuntimeFailure: return "runtime_failure";
+    case ErrorKind::Unsupported: return "unsupported";
+    case ErrorKind::Internal: return "internal";
+  }
+  return "internal";
+}
+
 struct Error {
   ErrorKind kind = ErrorKind::InvalidModel;
   std::string message;  // one sentence, no trailing full stop needed

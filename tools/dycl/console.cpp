@@ -64,19 +64,6 @@ void Console::stage(std::string_view name) {
 
 bool Console::shows_progress() const { return !json && !quiet && ::isatty(STDERR_FILENO); }
 
-const char* name_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::InvalidModel: return "invalid_model";
-    case ErrorKind::InvalidInput: return "invalid_input";
-    case ErrorKind::InvalidPackage: return "invalid_package";
-    case ErrorKind::Missing: return "missing";
-    case ErrorKind::RuntimeFailure: return "runtime_failure";
-    case ErrorKind::Unsupported: return "unsupported";
-    case ErrorKind::Internal: return "internal";
-  }
-  return "internal";
-}
-
 std::string human_bytes(std::uint64_t bytes) {
   constexpr std::array<const char*, 5> kUnits{"B", "kB", "MB", "GB", "TB"};
   auto value = static_cast<double>(bytes);

@@ -37,8 +37,6 @@ class Console {
   std::chrono::steady_clock::time_point started_;
 };
 
-const char* name_of(ErrorKind kind);
-
 std::string human_bytes(std::uint64_t bytes);  // "3.2 MB"
 
 }  // namespace dycl::tools
