@@ -107,4 +107,29 @@ inline bool all_of_dtype(const OpSite& site, DType dtype, std::size_t first = 0)
   return true;
 }
 
+// Of Gather: an engine that checks no index must know them all.
+inline Reason indices_in_range(const OpSite& site) {
+  const auto indices = site.constant_integers(1);
+  if (!indices) return "its indices are known only at run time, and one out of range would go unnoticed";
+  const std::int64_t extent = site.extent(0, site.integer("axis", 0));
+  for (const std::int64_t index : *indices)
+    if (extent < 0 || index < -extent || index >= extent) return "an index may be out of range";
+  return {};
+}
+
+// Of Pad.
+inline Reason pads_outwards(const OpSite& site) {
+  const auto amounts = site.constant_integers(1);
+  if (!amounts || std::any_of(amounts->begin(), amounts->end(), [](std::int64_t n) { return n < 0; }))
+    return "its amounts are negative or known only at run time";
+  return {};
+}
+
+// Of Cast: to the same dtype, if the engine takes tensors of it, or of bool to f32.
+inline Reason casts_exactly(const OpSite& site, bool (*is_taken)(DType)) {
+  const DType from = site.dtype(0), to = site.result().dtype;
+  const bool same = from == to && is_taken(from);
+  return same || (from == DType::Bool && to == DType::F32) ? Reason() : "it narrows or saturates what it casts";
+}
+
 }  // namespace dycl::backends

@@ -37,6 +37,7 @@ Reason broadcast(const OpSite& site) {
   return {};
 }
 
+bool is_taken(DType dtype) { return dtype == DType::F32 || dtype == DType::Bool; }
 Reason wrong_dtype() { return "it computes with another dtype than f32 and bool"; }
 
 Reason floats(const OpSite& site) { return all_of_dtype(site, DType::F32) ? Reason() : wrong_dtype(); }
@@ -47,7 +48,7 @@ Reason floats_or_bools(const OpSite& site) {
 
 // The first operand is data, the others say where or how far: constants.
 Reason rearranged(const OpSite& site) {
-  if (site.dtype(0) != DType::F32 && site.dtype(0) != DType::Bool) return wrong_dtype();
+  if (!is_taken(site.dtype(0))) return wrong_dtype();
   for (std::size_t i = 1; i < site.count(); ++i)
     if (site.has(i) && !site.is_constant(i)) return "where it moves elements is known only at run time";
   return {};
@@ -171,11 +172,7 @@ Reason chosen(const OpSite& site) {
   return site.dtype(0) == DType::Bool && all_of_dtype(site, DType::F32, 1) ? Reason() : wrong_dtype();
 }
 
-Reason cast(const OpSite& site) {
-  const DType from = site.dtype(0), to = site.result().dtype;
-  const bool same = from == to && (from == DType::F32 || from == DType::Bool);
-  return same || (from == DType::Bool && to == DType::F32) ? Reason() : "it narrows or saturates what it casts";
-}
+Reason cast(const OpSite& site) { return casts_exactly(site, is_taken); }
 
 Reason windowed(const OpSite& site) {
   if (site.text("auto_pad", "NOTSET") != "NOTSET") return "its padding is automatic";
@@ -254,20 +251,10 @@ Reason along_known_axis(const OpSite& site) {
   return floats(site);
 }
 
-Reason gather(const OpSite& site) {
-  if (site.dtype(0) != DType::F32 && site.dtype(0) != DType::Bool) return wrong_dtype();
-  const auto indices = site.constant_integers(1);
-  if (!indices) return "its indices are known only at run time, and one out of range would go unnoticed";
-  const std::int64_t extent = site.extent(0, site.integer("axis", 0));
-  for (const std::int64_t index : *indices)
-    if (extent < 0 || index < -extent || index >= extent) return "an index may be out of range";
-  return {};
-}
+Reason gather(const OpSite& site) { return is_taken(site.dtype(0)) ? indices_in_range(site) : wrong_dtype(); }
 
 Reason pad(const OpSite& site) {
-  const auto amounts = site.constant_integers(1);
-  if (!amounts || std::any_of(amounts->begin(), amounts->end(), [](std::int64_t n) { return n < 0; }))
-    return "its amounts are negative or known only at run time";
+  if (Reason reason = pads_outwards(site); !reason.empty()) return reason;
   const std::string mode = site.text("mode", "constant");
   return mode == "constant" || mode == "reflect" || mode == "edge" ? float_rearranged(site) : "its mode is " + mode;
 }
@@ -281,9 +268,7 @@ Reason resize(const OpSite& site) {
   return float_rearranged(site);
 }
 
-Reason shape_of(const OpSite& site) {
-  return site.dtype(0) == DType::F32 || site.dtype(0) == DType::Bool ? Reason() : wrong_dtype();
-}
+Reason shape_of(const OpSite& site) { return is_taken(site.dtype(0)) ? Reason() : wrong_dtype(); }
 
 const std::map<std::string_view, Rule>& table() {
   static const std::map<std::string_view, Rule> rules = [] {
@@ -351,12 +336,12 @@ Reason judge(const OpSite& site, const ir::Op& op, const ir::Function& function)
     if (site.is_empty_constant(i)) return "a constant has no elements";
     if (site.has_open_shape(i)) return "the shape of an operand is known only at run time";
     if (!site.has(i) || site.is_constant(i)) continue;
-    if (site.dtype(i) != DType::F32 && site.dtype(i) != DType::Bool) return wrong_dtype();
+    if (!is_taken(site.dtype(i))) return wrong_dtype();
   }
   for (const ir::ValueId result : op.results) {
     if (!result.present()) continue;
     const DType dtype = function.type_of(result).dtype;
-    if (dtype != DType::F32 && dtype != DType::Bool && !is_index(op.name)) return wrong_dtype();
+    if (!is_taken(dtype) && !is_index(op.name)) return wrong_dtype();
   }
   return rule->second(site);
 }
@@ -383,12 +368,12 @@ std::vector<Refusal> refusals(const ir::Program& program, const ir::Function& su
     for (const ir::ValueId v : exit->values) {
       used.insert(v.index);
       const DType dtype = sub_dnn.type_of(v).dtype;
-      if (!computed.count(v.index) && dtype != DType::F32 && dtype != DType::Bool)
+      if (!computed.count(v.index) && !is_taken(dtype))
         out.push_back({nullptr, "a result that it hands through is neither f32 nor bool"});
     }
   for (const ir::Param& param : sub_dnn.params) {
     const DType dtype = sub_dnn.type_of(param.value).dtype;
-    if (dtype != DType::F32 && dtype != DType::Bool) out.push_back({nullptr, "a parameter is neither f32 nor bool"});
+    if (!is_taken(dtype)) out.push_back({nullptr, "a parameter is neither f32 nor bool"});
     if (!used.count(param.value.index)) out.push_back({nullptr, "a parameter is not used"});
   }
   return out;

@@ -74,26 +74,12 @@ Reason chosen(const OpSite& site) {
   return site.dtype(0) == DType::Bool && all_of_dtype(site, DType::F32, 1) ? Reason() : wrong_dtype();
 }
 
-Reason cast(const OpSite& site) {
-  const DType from = site.dtype(0), to = site.result().dtype;
-  const bool same = from == to && moves(from);
-  return same || (from == DType::Bool && to == DType::F32) ? Reason() : "it narrows or saturates what it casts";
-}
+Reason cast(const OpSite& site) { return casts_exactly(site, moves); }
 
-Reason gathered(const OpSite& site) {
-  if (!moves(site.dtype(0))) return wrong_dtype();
-  const auto indices = site.constant_integers(1);
-  if (!indices) return "its indices are known only at run time, and one out of range would go unnoticed";
-  const std::int64_t extent = site.extent(0, site.integer("axis", 0));
-  for (const std::int64_t index : *indices)
-    if (extent < 0 || index < -extent || index >= extent) return "an index may be out of range";
-  return {};
-}
+Reason gathered(const OpSite& site) { return moves(site.dtype(0)) ? indices_in_range(site) : wrong_dtype(); }
 
 Reason padded(const OpSite& site) {
-  const auto amounts = site.constant_integers(1);
-  if (!amounts || std::any_of(amounts->begin(), amounts->end(), [](std::int64_t n) { return n < 0; }))
-    return "its amounts are negative or known only at run time";
+  if (Reason reason = pads_outwards(site); !reason.empty()) return reason;
   if (site.text("mode", "constant") != "constant" || site.dtype(0) != DType::F32)
     return "it does not pad with a number";
   return moved(site);
