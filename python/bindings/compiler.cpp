@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "backends/backend.h"
+#include "backends/default_engine.h"
 #include "builder.h"
 #include "driver/compile.h"
 #include "driver/read_program.h"
@@ -110,7 +111,7 @@ nb::list run_passes(ProgramBuilder& builder, const std::vector<std::string>& onl
 
 void bind_compiler(nb::module_& module) {
   module.def("compile_program", &compile_program, nb::arg("program"), nb::arg("path"), nb::kw_only(),
-             nb::arg("backend") = "ort", nb::arg("skip_passes") = std::vector<std::string>(),
+             nb::arg("backend") = backends::kDefaultEngine, nb::arg("skip_passes") = std::vector<std::string>(),
              nb::arg("dump_folder") = nb::none(), nb::arg("portable_only") = false, nb::arg("debug_info") = true,
              nb::arg("source_texts") = std::map<std::string, std::string>(), nb::arg("progress") = nb::none(),
              nb::arg("threads") = 1, nb::arg("budget") = 20.0, nb::arg("use_cache") = true, nb::arg("tune") = 0.0,

@@ -9,14 +9,13 @@
 #include <memory>
 #include <tuple>
 
+#include "backends/backend.h"
+#include "backends/default_engine.h"
 #include "builder.h"
 #include "errors.h"
 #include "ir/interpret.h"
 #include "tensors.h"
 #include "values.h"
-#ifdef DYCL_WITH_ORT
-#include "backends/ort/evaluator.h"
-#endif
 
 namespace nb = nanobind;
 
@@ -73,9 +72,7 @@ struct PythonInterpreter {
 
 std::unique_ptr<ir::TensorEvaluator> make_evaluator(const std::string& name) {
   if (name == "builtin") return ir::make_builtin_evaluator();
-#ifdef DYCL_WITH_ORT
-  if (name == "ort") return unwrap(backends::ort::make_evaluator());
-#endif
+  if (name == backends::kDefaultEngine) return unwrap(backends::reference_evaluator());
   throw nb::value_error(("no evaluator '" + name + "' in this build").c_str());
 }
 
