@@ -76,7 +76,7 @@ TEST_P(Engine, HandsOnNaNsThroughFusedOps) {
 }
 
 // Who compiles a sub-DNN makes no difference.
-TEST_P(Engine, CompilesSideBySideTheSame) {
+TEST_P(Engine, CompilesInParallelTheSame) {
   const auto compiled = [&](int jobs) {
     ir::Program program = empty_program();
     for (int i = 0; i < 6; ++i) {

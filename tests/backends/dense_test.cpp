@@ -330,15 +330,15 @@ TEST_P(Dense, LstmCell) {
 }
 
 // Each part once, whoever does it; several callers at the same time.
-TEST(Crew, DoesEachPartOnce) {
+TEST(HelperThreads, DoesEachPartOnce) {
   for (const bool spins : {true, false})
     for (const int threads : {1, 2, 4}) {
-      Crew crew(threads, spins);
-      const auto work = [&crew] {
+      HelperThreads helpers(threads, spins);
+      const auto work = [&helpers] {
         for (const std::int64_t parts : {0, 1, 2, 7, 100})
           for (int round = 0; round < 50; ++round) {
             std::vector<std::atomic<int>> done(static_cast<std::size_t>(parts));
-            crew.run(
+            helpers.run(
                 parts, [](void* data, std::int64_t i) { ++static_cast<std::atomic<int>*>(data)[i]; }, done.data());
             for (const std::atomic<int>& each : done) ASSERT_EQ(each, 1);
           }

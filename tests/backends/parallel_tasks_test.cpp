@@ -16,14 +16,14 @@
 namespace dycl::test {
 namespace {
 
-using backends::SideBySide;
+using backends::ParallelTasks;
 using backends::Worker;
 using Words = std::vector<std::string>;
 
 struct Counted {
   std::vector<std::atomic<int>> done;
   std::atomic<int> by_helpers = 0;
-  SideBySide work;
+  ParallelTasks work;
 
   Counted(std::size_t count, std::size_t helpers, double seconds) : done(count) {
     const auto task = [this, seconds](std::size_t i) {
@@ -42,7 +42,7 @@ struct Counted {
   }
 };
 
-TEST(SideBySide, EveryTaskIsDoneOnce) {
+TEST(ParallelTasks, EveryTaskIsDoneOnce) {
   for (const std::size_t helpers : {0U, 1U, 3U}) {
     Counted counted(50, helpers, 0.001);
     counted.work.run(50);
@@ -51,10 +51,10 @@ TEST(SideBySide, EveryTaskIsDoneOnce) {
   }
 }
 
-TEST(SideBySide, FixedTasksAreAlwaysDoneByTheSame) {
+TEST(ParallelTasks, FixedTasksAreAlwaysDoneByTheSame) {
   for (const std::size_t helpers : {0U, 1U, 2U, 9U}) {
     std::vector<std::size_t> by(7, 99);
-    SideBySide work;
+    ParallelTasks work;
     work.helpers = helpers;
     work.is_fixed = true;
     work.here = [&](std::size_t i) { by[i] = 0; };
@@ -64,14 +64,14 @@ TEST(SideBySide, FixedTasksAreAlwaysDoneByTheSame) {
   }
 }
 
-TEST(SideBySide, NothingToDo) {
+TEST(ParallelTasks, NothingToDo) {
   Counted counted(1, 2, 0);
   counted.work.run(0);
   EXPECT_EQ(counted.done[0], 0);
 }
 
-TEST(SideBySide, WhatATaskThrowsComesOutAfterAllAreDone) {
-  SideBySide work;
+TEST(ParallelTasks, WhatATaskThrowsComesOutAfterAllAreDone) {
+  ParallelTasks work;
   std::atomic<int> done = 0;
   work.helpers = 2;
   work.here = [&](std::size_t i) {
@@ -83,13 +83,13 @@ TEST(SideBySide, WhatATaskThrowsComesOutAfterAllAreDone) {
   EXPECT_EQ(done, 9);
 }
 
-TEST(SideBySide, MemoryBoundsTheProcesses) {
+TEST(ParallelTasks, MemoryBoundsTheProcesses) {
   EXPECT_EQ(backends::processes_at_once(8, std::uint64_t{1} << 60), 1U);
   EXPECT_EQ(backends::processes_at_once(3, 1), 3U);
   EXPECT_GE(backends::processes_at_once(0, 1), 1U);
 }
 
-TEST(SideBySide, OneCoreIsOneProcess) {
+TEST(ParallelTasks, OneCoreIsOneProcess) {
   cpu_set_t before, one;
   ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
   CPU_ZERO(&one);

@@ -266,7 +266,7 @@ TEST_F(TvmFast, KernelsThatAreOperandsAreSummedUp) {
   EXPECT_TRUE(plan->instead.empty());
 }
 
-TEST(TvmGuard, KnowsModerateNumbers) {
+TEST(TvmFiniteCheck, KnowsModerateNumbers) {
   for (const std::size_t count : {0, 1, 63, 64, 65, 1000}) {
     std::vector<float> data(count, -1e15F);
     EXPECT_TRUE(tvm::is_moderate(data.data(), count)) << count;
@@ -293,7 +293,7 @@ TEST_F(Tvm, AProductWithZeroKeepsNaNs) {
 }
 
 // The layouts that tests rely on are really other orders of elements.
-TEST(Blocked, IsAnotherOrderOfTheSameElements) {
+TEST(LayoutConversion, IsAnotherOrderOfTheSameElements) {
   ir::Tensor tensor = ir::Tensor::zeros(DType::F32, {1, 4, 1, 3});
   for (int i = 0; i < 12; ++i) tensor.data<float>()[i] = static_cast<float>(i);
   const ir::Tensor blocked = backends::to_layout(tensor, "nchwc2");
@@ -360,7 +360,7 @@ ir::Program several(int count) {
   return program;
 }
 
-TEST_F(Tvm, SideBySideGivesTheSame) {
+TEST_F(Tvm, ParallelCompilationGivesTheSame) {
   ir::Program program = several(4), again = several(4);
   backends::BackendOptions alone, together;
   alone.jobs = 1;

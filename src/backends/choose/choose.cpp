@@ -104,11 +104,11 @@ class Measuring {
   const Artifact& artifact_of(std::size_t u, const Search::Choice& choice) const;
   Result<void> compile_members(const std::string& engine, const Search::Choice& choice);
   void find_paths();
-  Result<SweepTimes> swept(const std::vector<Search::Choice>& choices);
+  Result<RaceTimes> raced(const std::vector<Search::Choice>& choices);
   void learn(const std::vector<Search::Choice>& choices, const std::vector<std::vector<double>>& times);
   Search::Choice all_in(const std::string& engine, double plausible) const;
   std::string described(const Search::Choice& choice, bool is_uniform) const;
-  Result<Assignment> assign(const Search::Choice& choice, const SweepTimes& times, std::size_t chosen);
+  Result<Assignment> assign(const Search::Choice& choice, const RaceTimes& times, std::size_t chosen);
   bool takes_any(const std::string& backend) const;
   Result<Assignment> conclude();
 
@@ -378,8 +378,8 @@ Result<void> Measuring::compile_members(const std::string& engine, const Search:
 
 // Whole programs against each other along drawn ways, of the sub-DNNs that could be timed.
 // What sub-DNNs took there takes the place of what they took alone.
-Result<SweepTimes> Measuring::swept(const std::vector<Search::Choice>& choices) {
-  std::vector<std::vector<SweptSubDnn>> programs;
+Result<RaceTimes> Measuring::raced(const std::vector<Search::Choice>& choices) {
+  std::vector<std::vector<RacingSubDnn>> programs;
   for (const Search::Choice& choice : choices) {
     programs.emplace_back(units_.size());
     for (std::size_t u = 0; u < units_.size(); ++u) {
@@ -397,9 +397,9 @@ Result<SweepTimes> Measuring::swept(const std::vector<Search::Choice>& choices) 
       programs.back()[u] = {trial.get(), it->second};
     }
   }
-  constexpr double kShareOfASweep = 0.4, kLeast = 0.5, kMost = 8;
+  constexpr double kShareOfARace = 0.4, kLeast = 0.5, kMost = 8;
   const double unspent = limits_.budget - seconds_since(start_);
-  DYCL_ASSIGN(SweepTimes times, sweep(programs, paths_, std::clamp(kShareOfASweep * unspent, kLeast, kMost)));
+  DYCL_ASSIGN(RaceTimes times, race(programs, paths_, std::clamp(kShareOfARace * unspent, kLeast, kMost)));
   learn(choices, times.medians);
   return times;
 }
@@ -470,7 +470,7 @@ Result<Assignment> Measuring::conclude() {
   find_paths();
   if (choices.size() > 1 && !paths_.empty()) {
     tell("sub-DNNs are timed within programs");
-    DYCL_TRY(swept(choices));
+    DYCL_TRY(raced(choices));
   }
   choices = {all_ort};
   for (const std::string& engine : others_) {
@@ -487,10 +487,10 @@ Result<Assignment> Measuring::conclude() {
     const Search::Choice few = search().from(engine, engines, kMuch);
     if (search().total(few) < kTooSlow * search().total(all_ort)) add(choices, few);
   }
-  SweepTimes times;
+  RaceTimes times;
   if (choices.size() > 1 && !paths_.empty()) {
     tell(std::to_string(choices.size()) + " programs race");
-    DYCL_ASSIGN(times, swept(choices));
+    DYCL_ASSIGN(times, raced(choices));
   } else {
     choices.resize(1);
     times.ways = {0};
@@ -518,7 +518,7 @@ std::string Measuring::described(const Search::Choice& choice, bool is_uniform) 
 }
 
 // Says what was found: `chosen` is the number of the choice in `times`.
-Result<Assignment> Measuring::assign(const Search::Choice& choice, const SweepTimes& times, std::size_t chosen) {
+Result<Assignment> Measuring::assign(const Search::Choice& choice, const RaceTimes& times, std::size_t chosen) {
   Assignment assignment;
   std::map<std::string, int> counts;
   for (std::size_t u = 0; u < units_.size(); ++u) {
@@ -526,7 +526,7 @@ Result<Assignment> Measuring::assign(const Search::Choice& choice, const SweepTi
     report_.sub_dnns[u].chosen = choice[u];
     ++counts[choice[u]];
   }
-  const SweepTimes::Ratio ratio = chosen == 0 ? SweepTimes::Ratio() : times.ratio(chosen, 0);
+  const RaceTimes::Ratio ratio = chosen == 0 ? RaceTimes::Ratio() : times.ratio(chosen, 0);
   report_.ort_micros = times.mean(0) * 1e6;
   report_.chosen_micros = report_.ort_micros * ratio.median;
   char text[160];

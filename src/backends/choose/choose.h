@@ -12,7 +12,7 @@
 // total falls. What it finds, and each engine for all that it takes, is then run as a whole program by turns with ONNX
 // Runtime's and must gain kMinGain and more than the rounds differ, else ONNX Runtime keeps all.
 //
-// Candidates of an engine are compiled side by side, the sub-DNNs that take most time first, and then timed with
+// Candidates of an engine are compiled in parallel, the sub-DNNs that take most time first, and then timed with
 // nothing beside them, until the budget is spent.
 #pragma once
 

@@ -17,7 +17,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-Result<double> run_way(const std::vector<SweptSubDnn>& program, const std::vector<std::size_t>& way,
+Result<double> run_way(const std::vector<RacingSubDnn>& program, const std::vector<std::size_t>& way,
                        std::vector<std::vector<double>>* times) {
   double total = 0;
   for (const std::size_t u : way) {
@@ -33,7 +33,7 @@ Result<double> run_way(const std::vector<SweptSubDnn>& program, const std::vecto
 
 // The margin is that of a median whose spread is estimated by the median deviation, which single disturbances do not
 // move.
-SweepTimes::Ratio SweepTimes::ratio(std::size_t program, std::size_t of) const {
+RaceTimes::Ratio RaceTimes::ratio(std::size_t program, std::size_t of) const {
   std::map<std::size_t, std::vector<double>> by_way;
   const std::size_t rounds = std::min(totals[program].size(), totals[of].size());
   for (std::size_t r = 0; r < rounds; ++r) by_way[ways[r]].push_back(totals[program][r] / totals[of][r]);
@@ -52,7 +52,7 @@ SweepTimes::Ratio SweepTimes::ratio(std::size_t program, std::size_t of) const {
   return {ratio, kSpread * median(deviations) / std::sqrt(static_cast<double>(rounds))};
 }
 
-double SweepTimes::mean(std::size_t program) const {
+double RaceTimes::mean(std::size_t program) const {
   std::map<std::size_t, std::vector<double>> by_way;
   for (std::size_t r = 0; r < totals[program].size(); ++r) by_way[ways[r]].push_back(totals[program][r]);
   double sum = 0;
@@ -60,7 +60,7 @@ double SweepTimes::mean(std::size_t program) const {
   return sum / static_cast<double>(by_way.size());
 }
 
-std::size_t SweepTimes::best(std::size_t uniform, double needed, double mixed) const {
+std::size_t RaceTimes::best(std::size_t uniform, double needed, double mixed) const {
   std::size_t found = 0;
   for (std::size_t p = 1; p < totals.size(); ++p) {
     const Ratio to_first = ratio(p, 0), to_found = ratio(p, found);
@@ -77,25 +77,25 @@ namespace {
 // Programs that take turns, round by round.
 class Race {
  public:
-  Race(const std::vector<std::vector<SweptSubDnn>>& programs, const std::vector<std::vector<std::size_t>>& ways)
+  Race(const std::vector<std::vector<RacingSubDnn>>& programs, const std::vector<std::vector<std::size_t>>& ways)
       : programs_(programs), ways_(ways), last_(ways.size(), 0), is_in_(programs.size(), true) {
     for (const auto& program : programs) times_.emplace_back(program.size());
     found_.totals.resize(programs.size());
   }
 
-  Result<SweepTimes> run(double seconds) {
+  Result<RaceTimes> run(double seconds) {
     constexpr std::size_t kMaxRounds = 2000;
     const auto start = std::chrono::steady_clock::now();
     std::size_t ways = ways_.size();
     for (std::size_t round = 0; round < kMaxRounds; ++round) {
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      if (round >= kMinSweeps && (taken.count() > seconds || (round % ways == 0 && is_decided()))) break;
+      if (round >= kMinRounds && (taken.count() > seconds || (round % ways == 0 && is_decided()))) break;
       if (round == kMinWays) {
         const double affordable = seconds / (taken.count() / static_cast<double>(kMinWays) * kRepeats);
         ways = std::clamp(static_cast<std::size_t>(affordable), std::min(kMinWays, ways), ways);
       }
       DYCL_TRY(run_round(round, round % ways));
-      if (round + 1 >= 2 * ways && round + 1 >= kMinSweeps) give_up();
+      if (round + 1 >= 2 * ways && round + 1 >= kMinRounds) give_up();
     }
     for (const auto& program : times_) {
       found_.medians.emplace_back();
@@ -127,7 +127,7 @@ class Race {
   void give_up() {
     const std::size_t best = leader();
     for (std::size_t p = 1; p < programs_.size(); ++p) {
-      const SweepTimes::Ratio ratio = found_.ratio(p, best);
+      const RaceTimes::Ratio ratio = found_.ratio(p, best);
       if (p != best && ratio.median - ratio.margin > kHopeless) is_in_[p] = false;
     }
   }
@@ -137,23 +137,23 @@ class Race {
     if (std::count(is_in_.begin() + 1, is_in_.end(), true) > 1) return false;
     const auto other = std::find(is_in_.begin() + 1, is_in_.end(), true);
     if (other == is_in_.end()) return true;
-    const SweepTimes::Ratio ratio = found_.ratio(static_cast<std::size_t>(other - is_in_.begin()), 0);
+    const RaceTimes::Ratio ratio = found_.ratio(static_cast<std::size_t>(other - is_in_.begin()), 0);
     return std::abs(ratio.median - 1) > 2 * ratio.margin + kClear;
   }
 
   static constexpr double kHopeless = 1.02, kClear = 0.02;
-  const std::vector<std::vector<SweptSubDnn>>& programs_;
+  const std::vector<std::vector<RacingSubDnn>>& programs_;
   const std::vector<std::vector<std::size_t>>& ways_;
   std::vector<double> last_;  // seconds of each way
   std::vector<bool> is_in_;
   std::vector<std::vector<std::vector<double>>> times_;  // by program and sub-DNN
-  SweepTimes found_;
+  RaceTimes found_;
 };
 
 }  // namespace
 
-Result<SweepTimes> sweep(const std::vector<std::vector<SweptSubDnn>>& programs,
-                         const std::vector<std::vector<std::size_t>>& ways, double seconds) {
+Result<RaceTimes> race(const std::vector<std::vector<RacingSubDnn>>& programs,
+                       const std::vector<std::vector<std::size_t>>& ways, double seconds) {
   return Race(programs, ways).run(seconds);
 }
 

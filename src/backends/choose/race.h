@@ -11,14 +11,14 @@
 namespace dycl::backends {
 
 // A sub-DNN of a program; no trial: it is not called.
-struct SweptSubDnn {
+struct RacingSubDnn {
   Trial* trial = nullptr;
   std::size_t loaded = 0;
 };
 
 // What was measured of some programs, in rounds in which each of them ran one way. A program that was given up has
 // fewer rounds; what is compared are the rounds that both have.
-struct SweepTimes {
+struct RaceTimes {
   std::vector<std::vector<double>> medians;  // by program and sub-DNN: seconds of a call; 0: never called
   std::vector<std::vector<double>> totals;   // by program and round: seconds
   std::vector<std::size_t> ways;             // of each round
@@ -36,11 +36,11 @@ struct SweepTimes {
   std::size_t best(std::size_t uniform, double needed, double mixed) const;
 };
 
-// At least kMinSweeps rounds, then until `seconds` have passed or nothing is in question any more: a program that is
+// At least kMinRounds rounds, then until `seconds` have passed or nothing is in question any more: a program that is
 // clearly slower than the best one is given up, the first one never. Of the ways as many are taken, at least kMinWays,
 // as can be run kRepeats times each. Short ways run twice: what the program before left in the caches is not counted.
-inline constexpr std::size_t kMinSweeps = 9, kMinWays = 3, kRepeats = 6;
-Result<SweepTimes> sweep(const std::vector<std::vector<SweptSubDnn>>& programs,
-                         const std::vector<std::vector<std::size_t>>& ways, double seconds);
+inline constexpr std::size_t kMinRounds = 9, kMinWays = 3, kRepeats = 6;
+Result<RaceTimes> race(const std::vector<std::vector<RacingSubDnn>>& programs,
+                       const std::vector<std::vector<std::size_t>>& ways, double seconds);
 
 }  // namespace dycl::backends

@@ -157,7 +157,7 @@ class Compilation {
     }
     const auto program = find_installed("dycl_openvino_compile", DYCL_OPENVINO_COMPILE_OF_BUILD);
     std::vector<std::unique_ptr<Worker>> workers;
-    SideBySide work;
+    ParallelTasks work;
     work.is_fixed = true;  // OpenVINO numbers what it makes in a process, and blobs have the numbers
     work.helpers = program.empty() ? 0 : processes_at_once(options_.jobs, kMemoryOfOne) - 1;
     if (options_.jobs == 0) work.helpers = std::min(work.helpers, small.size() / kWorthAProcess);

@@ -80,7 +80,7 @@ struct dycl_engine {
   Handle<OrtPrepackedWeightsContainer> packed;
   std::unique_ptr<ort::DenseOp> dense;
   std::unique_ptr<ort::SelectionOps> torch_ops;
-  std::unique_ptr<dense::Crew> crew;                    // if there is more than one thread
+  std::unique_ptr<dense::HelperThreads> helpers;        // if there is more than one thread
   std::vector<std::unique_ptr<float, Free>> reordered;  // weights in blocked form
   std::map<std::pair<const void*, std::vector<std::int64_t>>, Handle<OrtValue>> weights;
 };
@@ -177,7 +177,7 @@ Result<void> fill_engine(dycl_engine& engine, const dycl_engine_options& options
   const int threads = engine.threads > 0 ? engine.threads : static_cast<int>(std::thread::hardware_concurrency());
   DYCL_ASSIGN(engine.dense, ort::DenseOp::create(api, threads));
   DYCL_ASSIGN(engine.torch_ops, ort::SelectionOps::create(api, threads));
-  if (threads > 1) engine.crew = std::make_unique<dense::Crew>(threads, engine.spinning != 0);
+  if (threads > 1) engine.helpers = std::make_unique<dense::HelperThreads>(threads, engine.spinning != 0);
   ++g_environment_users;
   return {};
 }
@@ -540,7 +540,7 @@ Result<void> run_small(dycl_session& session, dycl_context& context, dycl_plugin
     context.small_outputs[i] = output.data;
   }
   const char* failed = small.program.run(context.small_inputs.data(), context.small_outputs.data(),
-                                         small.weights.data(), context.scratch.data(), session.engine->crew.get());
+                                         small.weights.data(), context.scratch.data(), session.engine->helpers.get());
   if (failed) {  // in the engine's words, which callers know
     const std::string what = std::string(": running ") + failed + " node. An index is out of bounds";
     return Error{ErrorKind::RuntimeFailure, session.function + what, {}, {}, {}};

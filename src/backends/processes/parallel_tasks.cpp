@@ -48,7 +48,7 @@ std::size_t processes_at_once(int wanted, std::uint64_t bytes) {
   return std::max<std::size_t>(1, static_cast<std::size_t>(std::min<std::uint64_t>(count, fitting)));
 }
 
-void SideBySide::run(std::size_t count) const {
+void ParallelTasks::run(std::size_t count) const {
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::exception_ptr thrown;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that do not depend on each other, done side by side: by the calling thread, and by threads that each hand
+// Tasks that do not depend on each other, done in parallel: by the calling thread, and by threads that each hand
 // theirs to a process of its own (worker.h). Callers put results together in an order of their own, so that it does not
 // matter which task is done first. How many helpers pay is the caller's to know: none for few or tiny tasks.
 #pragma once
@@ -18,7 +18,7 @@ using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 // `bytes`. At least 1. `wanted` > 0 is taken instead of the number of cores.
 std::size_t processes_at_once(int wanted, std::uint64_t bytes);
 
-struct SideBySide {
+struct ParallelTasks {
   std::size_t helpers = 0;  // beside the calling thread
   // Task i is always done by the same one of them: for engines that count what they have done in a process and name
   // things by it. Else by whoever is free.

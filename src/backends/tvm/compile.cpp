@@ -36,7 +36,7 @@ class Compilation {
   Compilation(ir::Program& program, const BackendOptions& options, const Library& library)
       : program_(program),
         options_(options),
-        known_(options, target_key(library), compiler_sources()),
+        structure_cache_(options, target_key(library), compiler_sources()),
         names_(program) {}
   ~Compilation() { finish(); }
   Compilation(const Compilation&) = delete;
@@ -58,7 +58,7 @@ class Compilation {
       if (is_new) structures_.push_back({&jobs_[i].structure, {}, {}, nlohmann::json::object()});
       structures_[it->second].jobs.push_back(i);
     }
-    if (options_.tune > 0) DYCL_TRY(tune(options_, jobs_, structures_, known_));
+    if (options_.tune > 0) DYCL_TRY(tune(options_, jobs_, structures_, structure_cache_));
     for (std::size_t s = 0; s < structures_.size(); ++s)
       if (!look_up(structures_[s])) missing_.push_back(s);
     if (!missing_.empty()) thread_ = std::thread([this] { compile_missing(); });
@@ -110,18 +110,18 @@ class Compilation {
 
   // Whether the cache has everything about a structure. What it has is settled.
   bool look_up(Structure& structure) {
-    if (const auto why = known_.refusal(structure)) {
+    if (const auto why = structure_cache_.refusal(structure)) {
       for (const std::size_t i : structure.jobs) settle(i, *why);
       return true;
     }
-    return known_.look_up_kernels(structure) && options_.cache && look_up_jobs(structure);
+    return structure_cache_.look_up_kernels(structure) && options_.cache && look_up_jobs(structure);
   }
 
   bool look_up_jobs(Structure& structure) {
     bool all = true;
     for (const std::size_t i : structure.jobs) {
       if (outcomes_[i].entry) continue;
-      outcomes_[i].key = known_.key_of(structure, jobs_[i]);
+      outcomes_[i].key = structure_cache_.key_of(structure, jobs_[i]);
       auto found = options_.cache->get(*outcomes_[i].key);
       if (found)
         settle(i, std::move(*found));
@@ -135,7 +135,7 @@ class Compilation {
   void compile_missing() {
     constexpr std::uint64_t kMemoryOfOne = std::uint64_t{1} << 30;
     constexpr std::size_t kWorthAProcess = 4;  // structures: importing TVM takes as long as to compile a few
-    SideBySide work;
+    ParallelTasks work;
     work.helpers = processes_at_once(options_.jobs, kMemoryOfOne) - 1;
     if (options_.jobs == 0) work.helpers = std::min(work.helpers, missing_.size() / kWorthAProcess);
     work.helpers = std::min(work.helpers, missing_.size() - 1);
@@ -153,11 +153,11 @@ class Compilation {
       for (const std::size_t i : structure.jobs)
         if (!outcomes_[i].entry) settle(i, error);
     };
-    Inquiry inquiry(compiler, options_.deadline);
+    CompilerClient client(compiler, options_.deadline);
     try {
       if (stopped_) return fail_all(failure("given up"));
-      if (const auto done = known_.describe(inquiry, jobs_[structure.jobs.front()], structure); !done) {
-        if (inquiry.is_refusal) known_.refuse(structure, done.error());
+      if (const auto done = structure_cache_.describe(client, jobs_[structure.jobs.front()], structure); !done) {
+        if (client.is_refusal) structure_cache_.refuse(structure, done.error());
         return fail_all(done.error());
       }
       if (options_.cache && structure.kernels) look_up_jobs(structure);
@@ -166,9 +166,9 @@ class Compilation {
         if (stopped_) return fail_all(failure("given up"));
         if (options_.deadline && std::chrono::steady_clock::now() > *options_.deadline)
           return fail_all(budget_is_spent());
-        auto answer = inquiry.compile(jobs_[i], structure.records);
+        auto answer = client.compile(jobs_[i], structure.records);
         if (!answer) {
-          if (inquiry.is_refusal) known_.refuse(structure, answer.error());
+          if (client.is_refusal) structure_cache_.refuse(structure, answer.error());
           return fail_all(answer.error());
         }
         outcomes_[i].is_new = true;
@@ -184,7 +184,7 @@ class Compilation {
   Result<Artifact> artifact_of(const Job& job, Made made) {
     Artifact artifact;
     artifact.backend = "tvm";
-    artifact.target = known_.target();
+    artifact.target = structure_cache_.target();
     artifact.input_layouts = job.layouts.inputs;
     artifact.output_layouts = job.layouts.outputs;
     artifact.bytes = std::move(made.artifact);
@@ -198,7 +198,7 @@ class Compilation {
 
   ir::Program& program_;
   const BackendOptions& options_;
-  Knowledge known_;
+  StructureCache structure_cache_;
   NewWeights names_;
   std::vector<Job> jobs_;
   std::vector<Structure> structures_;

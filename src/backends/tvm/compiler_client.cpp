@@ -49,7 +49,7 @@ Result<Job> job_of(const ir::Program& program, const ir::Function& function, con
   return Job{&function, std::move(model), std::move(structure), std::move(exported.weights), std::move(bytes), layouts};
 }
 
-Result<nlohmann::json> Inquiry::ask(const Job& job, nlohmann::json request) {
+Result<nlohmann::json> CompilerClient::ask(const Job& job, nlohmann::json request) {
   DYCL_ASSIGN(const fs::path folder, compiler_.folder());
   std::string elements;
   for (const ir::Bytes& bytes : job.bytes) elements.append(reinterpret_cast<const char*>(bytes.data), bytes.size);
@@ -75,7 +75,7 @@ Result<nlohmann::json> Inquiry::ask(const Job& job, nlohmann::json request) {
   return error;
 }
 
-Result<Answer> Inquiry::compile(const Job& job, const nlohmann::json& records) {
+Result<Answer> CompilerClient::compile(const Job& job, const nlohmann::json& records) {
   DYCL_ASSIGN(const fs::path folder, compiler_.folder());
   const auto start = std::chrono::steady_clock::now();
   DYCL_ASSIGN(const nlohmann::json answer,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One sub-DNN as the compiling process is asked about it (compiler/__main__.py), and the asking. A Job refers to its
-// function and shares the bytes of its weights. An Inquiry is one thread's.
+// function and shares the bytes of its weights. A CompilerClient is one thread's.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -34,9 +34,9 @@ struct Answer {
 };
 
 // Requests to one process about one structure.
-class Inquiry {
+class CompilerClient {
  public:
-  Inquiry(Worker& compiler, Deadline deadline) : compiler_(compiler), deadline_(deadline) {}
+  CompilerClient(Worker& compiler, Deadline deadline) : compiler_(compiler), deadline_(deadline) {}
 
   Result<nlohmann::json> ask(const Job& job, nlohmann::json request);
   Result<Answer> compile(const Job& job, const nlohmann::json& records);

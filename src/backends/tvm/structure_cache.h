@@ -24,9 +24,9 @@ struct Structure {
   nlohmann::json records = nlohmann::json::object();  // schedules of kernels that were tuned, by key
 };
 
-class Knowledge {
+class StructureCache {
  public:
-  Knowledge(const BackendOptions& options, std::string target, std::string sources)
+  StructureCache(const BackendOptions& options, std::string target, std::string sources)
       : options_(options), target_(std::move(target)), sources_(std::move(sources)) {}
 
   const std::string& target() const { return target_; }
@@ -40,7 +40,7 @@ class Knowledge {
 
   // Which kernels a structure has, from the cache or from TVM; then the schedules that are known.
   bool look_up_kernels(Structure& structure) const;
-  Result<void> describe(Inquiry& inquiry, const Job& job, Structure& structure) const;
+  Result<void> describe(CompilerClient& client, const Job& job, Structure& structure) const;
 
   // What tuning found out about a kernel; an empty object if it was not tuned.
   nlohmann::json record_of(const std::string& kernel) const;

@@ -18,12 +18,12 @@ struct Tunable {
 };
 
 Result<std::vector<Tunable>> tunable(Worker& compiler, const std::vector<Job>& jobs, std::vector<Structure>& structures,
-                                     const Knowledge& known) {
+                                     const StructureCache& cache) {
   std::map<std::string, Tunable> by_key;
   for (Structure& structure : structures) {
     const Job& job = jobs[structure.jobs.front()];
-    Inquiry inquiry(compiler, {});
-    if (auto done = known.describe(inquiry, job, structure); !done) {
+    CompilerClient client(compiler, {});
+    if (auto done = cache.describe(client, job, structure); !done) {
       if (done.error().kind == ErrorKind::Missing) return done.error();
       continue;  // it fails once more when it is compiled
     }
@@ -40,28 +40,28 @@ Result<std::vector<Tunable>> tunable(Worker& compiler, const std::vector<Job>& j
   return kernels;
 }
 
-Result<void> tune_one(Worker& compiler, const Tunable& kernel, double seconds, Knowledge& known) {
-  const nlohmann::json before = known.record_of(kernel.key);
+Result<void> tune_one(Worker& compiler, const Tunable& kernel, double seconds, StructureCache& cache) {
+  const nlohmann::json before = cache.record_of(kernel.key);
   const double spent = before.value("seconds", 0.0);
   if (before.value("done", false) || spent >= seconds) return {};
-  Inquiry inquiry(compiler, {});
-  auto record = inquiry.ask(*kernel.job, {{"do", "tune"},
-                                          {"kernel", kernel.key},
-                                          {"seconds", seconds},
-                                          {"start", before.value("schedule", nlohmann::json::object())}});
+  CompilerClient client(compiler, {});
+  auto record = client.ask(*kernel.job, {{"do", "tune"},
+                                         {"kernel", kernel.key},
+                                         {"seconds", seconds},
+                                         {"start", before.value("schedule", nlohmann::json::object())}});
   if (!record && record.error().kind == ErrorKind::Missing) return record.error();
   if (!record) return {};  // the default schedule stays
   (*record)["seconds"] = spent + seconds;
-  known.keep_record(kernel.key, *record);
+  cache.keep_record(kernel.key, *record);
   return {};
 }
 
 // What tuning gave, of all kernels that it knows in this program.
-std::string told(const std::vector<Tunable>& kernels, const Knowledge& knowledge) {
+std::string told(const std::vector<Tunable>& kernels, const StructureCache& cache) {
   double before = 0, after = 0;
   std::size_t known = 0, better = 0, tried = 0, wrong = 0;
   for (const Tunable& kernel : kernels) {
-    const nlohmann::json record = knowledge.record_of(kernel.key);
+    const nlohmann::json record = cache.record_of(kernel.key);
     if (record.empty()) continue;
     ++known;
     better += !record.value("schedule", nlohmann::json::object()).empty();
@@ -81,23 +81,23 @@ std::string told(const std::vector<Tunable>& kernels, const Knowledge& knowledge
 }  // namespace
 
 Result<void> tune(const BackendOptions& options, const std::vector<Job>& jobs, std::vector<Structure>& structures,
-                  Knowledge& known) {
+                  StructureCache& cache) {
   constexpr double kShortest = 1;  // second
   const Lease compiler;
-  DYCL_ASSIGN(const std::vector<Tunable> kernels, tunable(*compiler, jobs, structures, known));
+  DYCL_ASSIGN(const std::vector<Tunable> kernels, tunable(*compiler, jobs, structures, cache));
   double work = 0, left = options.tune;
   for (const Tunable& one : kernels) work += one.work;
   for (std::size_t k = 0; k < kernels.size() && left > 0; ++k) {
     const double share = std::max(kShortest, left * kernels[k].work / work);
     work -= kernels[k].work;
     const auto start = std::chrono::steady_clock::now();
-    DYCL_TRY(tune_one(*compiler, kernels[k], std::min(share, left), known));
+    DYCL_TRY(tune_one(*compiler, kernels[k], std::min(share, left), cache));
     left -= std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     char text[120];
     std::snprintf(text, sizeof text, "tune kernel %zu/%zu, %.0f s left", k + 1, kernels.size(), std::max(left, 0.0));
     if (options.progress) options.progress(text);
   }
-  if (options.notice) options.notice(told(kernels, known));
+  if (options.notice) options.notice(told(kernels, cache));
   return {};
 }
 

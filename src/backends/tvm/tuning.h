@@ -12,6 +12,6 @@ namespace dycl::backends::tvm {
 
 // Fills in what kernels the structures have, keeps records, and tells options.progress and options.notice.
 Result<void> tune(const BackendOptions& options, const std::vector<Job>& jobs, std::vector<Structure>& structures,
-                  Knowledge& known);
+                  StructureCache& cache);
 
 }  // namespace dycl::backends::tvm

@@ -16,7 +16,7 @@ void pause() {
 
 }  // namespace
 
-Crew::~Crew() {
+HelperThreads::~HelperThreads() {
   ends_ = true;
   ++calls_;
   calls_.notify_all();
@@ -24,14 +24,14 @@ Crew::~Crew() {
 }
 
 // A system that gives no threads leaves the work to the caller.
-void Crew::start() {
+void HelperThreads::start() {
   try {
     while (helpers_.size() < static_cast<std::size_t>(helpers_wanted_)) helpers_.emplace_back([this] { help(); });
   } catch (const std::system_error&) {
   }
 }
 
-void Crew::help() {
+void HelperThreads::help() {
   std::uint32_t seen = 0;
   for (;;) {
     for (int i = 0; spins_ && i < kSpins && calls_.load(std::memory_order_acquire) == seen; ++i) pause();
@@ -44,11 +44,11 @@ void Crew::help() {
   }
 }
 
-void Crew::take_parts() {
+void HelperThreads::take_parts() {
   for (std::int64_t i = next_.fetch_add(1); i < parts_; i = next_.fetch_add(1)) part_(data_, i);
 }
 
-void Crew::run(std::int64_t parts, Part part, void* data) {
+void HelperThreads::run(std::int64_t parts, Part part, void* data) {
   const std::unique_lock lock(one_at_a_time_, std::try_to_lock);
   if (!lock || helpers_wanted_ < 1 || parts < 2) {
     for (std::int64_t i = 0; i < parts; ++i) part(data, i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads that help with products of small programs when an engine has more than one. One piece of work at a time;
-// whoever comes while the crew is busy does theirs alone. The caller takes parts as the helpers do, so that helpers
+// whoever comes while the helpers are busy does theirs alone. The caller takes parts as the helpers do, so that helpers
 // which the system does not let run cost nothing. Helpers look for work for some microseconds and then sleep; they are
 // started by the first work.
 #pragma once
@@ -13,15 +13,15 @@
 
 namespace dycl::backends::dense {
 
-class Crew {
+class HelperThreads {
  public:
   using Part = void (*)(void* data, std::int64_t part);
 
   // `threads` counts the caller. Without `spins` helpers sleep at once.
-  Crew(int threads, bool spins) : helpers_wanted_(threads - 1), spins_(spins) {}
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
-  ~Crew();
+  HelperThreads(int threads, bool spins) : helpers_wanted_(threads - 1), spins_(spins) {}
+  HelperThreads(const HelperThreads&) = delete;
+  HelperThreads& operator=(const HelperThreads&) = delete;
+  ~HelperThreads();
 
   int threads() const { return helpers_wanted_ + 1; }
 

@@ -314,7 +314,7 @@ void gemm(const std::int64_t* numbers, const float* a, const float* b, const flo
 }
 
 void packed_gemm(const std::int64_t* n, const dense::Packed& b, const float* a, const float* c, float* out,
-                 dense::Crew* crew) {
+                 dense::HelperThreads* helpers) {
   dense::Product product;
   product.m = n[0];
   product.a = a;
@@ -325,9 +325,9 @@ void packed_gemm(const std::int64_t* n, const dense::Packed& b, const float* a, 
   product.out = out;
   product.ldo = n[1];
   Shared shared{&b, &product, dense::panels_of(b.n), 1};
-  if (crew && b.n * b.k >= kWorthHelp) {
-    shared.parts = std::min<std::int64_t>(shared.panels, std::int64_t{4} * crew->threads());
-    return crew->run(shared.parts, some_panels, &shared);
+  if (helpers && b.n * b.k >= kWorthHelp) {
+    shared.parts = std::min<std::int64_t>(shared.panels, std::int64_t{4} * helpers->threads());
+    return helpers->run(shared.parts, some_panels, &shared);
   }
   some_panels(&shared, 0);
 }

@@ -15,9 +15,9 @@ namespace dycl::backends::small {
 void unary(UnaryFunction function, const void* in, void* out, std::int64_t count);
 void binary(const std::int64_t* n, const void* a, const void* b, void* out);
 void gemm(const std::int64_t* n, const float* a, const float* b, const float* c, float* out);
-// The crew may be missing.
+// The helpers may be missing.
 void packed_gemm(const std::int64_t* n, const dense::Packed& b, const float* a, const float* c, float* out,
-                 dense::Crew* crew);
+                 dense::HelperThreads* helpers);
 void mat_mul(const std::int64_t* n, const float* a, const float* b, float* out);
 void reduce(const std::int64_t* n, const void* in, void* out);
 void blocked_mean(const std::int64_t* n, const float* in, float* out);

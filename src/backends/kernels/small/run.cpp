@@ -435,7 +435,7 @@ struct SmallProgram::Memory {
   const void* const* weights;
   std::uint8_t* scratch;
   const std::uint8_t* literals;
-  dense::Crew* crew;
+  dense::HelperThreads* helpers;
 
   const void* read(const Where& w) const {
     switch (w.place) {
@@ -465,7 +465,7 @@ const char* SmallProgram::execute(const Step& step, const Memory& memory) {
     case Opcode::Binary: binary(n, a, b, out); break;
     case Opcode::Gemm:
       if (step.packed)
-        packed_gemm(n, step.packed->get(), x, c(), y, memory.crew);
+        packed_gemm(n, step.packed->get(), x, c(), y, memory.helpers);
       else
         gemm(n, x, w, c(), y);
       break;
@@ -506,8 +506,8 @@ void SmallProgram::pack(dense::PackedStore& store, const void* const* weights) {
 }
 
 const char* SmallProgram::run(const void* const* inputs, void* const* outputs, const void* const* weights,
-                              void* scratch, dense::Crew* crew) const {
-  const Memory memory{inputs, outputs, weights, static_cast<std::uint8_t*>(scratch), literals_.data(), crew};
+                              void* scratch, dense::HelperThreads* helpers) const {
+  const Memory memory{inputs, outputs, weights, static_cast<std::uint8_t*>(scratch), literals_.data(), helpers};
   for (const Step& step : steps_) {
     if (const char* failed = execute(step, memory)) return failed;
   }

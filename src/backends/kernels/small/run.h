@@ -29,9 +29,10 @@ class SmallProgram {
   // Once, before it runs: lets products use packed forms of weights, which must stay as long as the program does.
   void pack(dense::PackedStore& store, const void* const* weights);
 
-  // nullptr, or the ONNX op that an index out of range was for: then results are not complete. `crew` may be missing.
+  // nullptr, or the ONNX op that an index out of range was for: then results are not complete. `helpers` may be
+  // missing.
   [[nodiscard]] const char* run(const void* const* inputs, void* const* outputs, const void* const* weights,
-                                void* scratch, dense::Crew* crew) const;
+                                void* scratch, dense::HelperThreads* helpers) const;
 
  private:
   struct Where {
