@@ -703,7 +703,7 @@ std::set<std::string> functions_called(const ir::Function& main) {
 
 }  // namespace
 
-Result<Lowered> lower(const ir::Program& program, const std::vector<backends::SubDnnArtifacts>& artifacts) {
+Result<Lowered> lower_to_plan(const ir::Program& program, const std::vector<backends::SubDnnArtifacts>& artifacts) {
   if (program.functions.empty()) return invalid("the program has no function");
   Lowered out;
   Tables tables(program, out);

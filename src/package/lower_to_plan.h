@@ -20,6 +20,6 @@ struct Lowered {
   std::vector<std::string> weights;  // names; a plan's weight index counts here
 };
 
-Result<Lowered> lower(const ir::Program& program, const std::vector<backends::SubDnnArtifacts>& artifacts);
+Result<Lowered> lower_to_plan(const ir::Program& program, const std::vector<backends::SubDnnArtifacts>& artifacts);
 
 }  // namespace dycl::package

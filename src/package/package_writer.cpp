@@ -177,7 +177,7 @@ std::span<const std::uint8_t> as_bytes(const std::string& text) {
 
 Result<void> write_package(const ir::Program& outlined, const std::vector<backends::SubDnnArtifacts>& artifacts,
                            const PackageOptions& options, const std::filesystem::path& path) {
-  DYCL_ASSIGN(Lowered lowered, lower(outlined, artifacts));
+  DYCL_ASSIGN(Lowered lowered, lower_to_plan(outlined, artifacts));
   lowered.plan.producer = options.producer;
   SectionContent weights{std::string(section::kWeights), runtime::kLazyChecksum, {}};
   SectionContent artifact_bytes{std::string(section::kArtifacts), artifact_flags(artifacts), {}};

@@ -277,8 +277,8 @@ class Resolver {
 
 }  // namespace
 
-void resolve_jumps(RawSequence plan, const StructureOptions& options, Structure& out) {
-  Resolver(options, out).run(std::move(plan));
+void resolve_jumps(RawSequence sequence, const StructureOptions& options, Structure& out) {
+  Resolver(options, out).run(std::move(sequence));
 }
 
 }  // namespace dycl::emit::recovery

@@ -17,9 +17,9 @@ struct Ending {
   void operator|=(const Ending& other) { only_leaps = only_leaps && other.only_leaps; }
 };
 
-class Planner {
+class SequenceBuilder {
  public:
-  Planner(const ir::Function& function, const Graph& graph, int max_nesting)
+  SequenceBuilder(const ir::Function& function, const Graph& graph, int max_nesting)
       : function_(function),
         graph_(graph),
         max_nesting_(max_nesting),
@@ -255,8 +255,8 @@ class Planner {
 
 }  // namespace
 
-RawSequence plan_of(const ir::Function& function, const Graph& graph, int max_nesting) {
-  return Planner(function, graph, max_nesting).run();
+RawSequence sequence_of(const ir::Function& function, const Graph& graph, int max_nesting) {
+  return SequenceBuilder(function, graph, max_nesting).run();
 }
 
 }  // namespace dycl::emit::recovery

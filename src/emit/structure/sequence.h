@@ -26,6 +26,6 @@ struct Raw {
 };
 
 // A branch nested deeper than `max_nesting` is hoisted: its smaller arm stays in the If, the other one follows it.
-RawSequence plan_of(const ir::Function& function, const Graph& graph, int max_nesting);
+RawSequence sequence_of(const ir::Function& function, const Graph& graph, int max_nesting);
 
 }  // namespace dycl::emit::recovery

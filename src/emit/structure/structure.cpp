@@ -70,8 +70,8 @@ Structure structure_of(const ir::Function& function, const StructureOptions& opt
   Structure out;
   out.dispatchers = static_cast<std::uint32_t>(graph.arcs.size()) - graph.blocks;
   const bool strict = options.style == Style::Strict;
-  // A strict tree is planned flat and nested by resolve_jumps, which knows how deep it stands.
-  recovery::resolve_jumps(recovery::plan_of(function, graph, strict ? 0 : kDeepestLeaps), options, out);
+  // A strict tree is made flat and nested by resolve_jumps, which knows how deep it stands.
+  recovery::resolve_jumps(recovery::sequence_of(function, graph, strict ? 0 : kDeepestLeaps), options, out);
   recovery::flatten_guards(out.body, strict ? options.max_nesting : kDeepestLeaps);
   if (!strict) recovery::leave_early(out.body);
   return out;
