@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks what the files of src/ include: each folder only those that LAYERS grants it, no cycle of headers, and no
-engine named outside its own folder but in the tables of back ends.
+engine named outside its own folder but in the tables of back ends, in tools/ and python/bindings/ neither.
 `check_includes.py [src]` prints what is wrong and fails."""
 
 import re
@@ -9,8 +9,11 @@ import sys
 from pathlib import Path
 
 ENGINES = ("ort", "openvino", "tvm")
-# The table of back ends, and which of them is the one to start from: the two places that may name engines.
+# The table of back ends, and which of them is the one to start from: the two places that may name engines. The second
+# is a header of its own because emit/ reads it, which links no back end.
 TABLES = ("backends/backend.cpp", "backends/default_engine.h")
+# Beside src/: what calls the driver.
+CALLERS = ("tools", "python/bindings")
 
 # Which folders the files of a folder may include, beside its own; a folder that is not named here belongs to the one
 # around it. A name with a dot is a single header: data without code, which needs no library.
@@ -48,6 +51,12 @@ def folder_of(path):
 def engine_of(path):
     parts = path.split("/")
     return parts[1] if parts[0] == "backends" and parts[1] in ENGINES else None
+
+
+def texts_below(folder, names):
+    """The C++ files below `folder`, by name below `names`."""
+    return {str(file.relative_to(names)): file.read_text() for file in sorted(folder.rglob("*.[hc]*"))
+            if file.suffix in (".h", ".cpp")}
 
 
 def wrong_layers(path, included):
@@ -90,11 +99,13 @@ def cycle_in(graph):
 
 def check(src):
     """Sentences about what is wrong below `src`."""
-    texts = {str(file.relative_to(src)): file.read_text() for file in sorted(src.rglob("*.[hc]*"))
-             if file.suffix in (".h", ".cpp")}
+    texts = texts_below(src, src)
     graph = {path: [other for other in INCLUDE.findall(text) if other in texts] for path, text in texts.items()}
     wrong = [what for path, text in texts.items()
              for what in wrong_layers(path, graph[path]) + wrong_names(path, text, graph[path])]
+    for folder in CALLERS:
+        for path, text in texts_below(src.parent / folder, src.parent).items():
+            wrong += wrong_names(path, text, [other for other in INCLUDE.findall(text) if other in texts])
     if ring := cycle_in(graph):
         wrong.append("headers include each other: " + " -> ".join(ring))
     return wrong

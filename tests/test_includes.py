@@ -33,14 +33,18 @@ def test_the_tree_keeps_its_layers():
      'driver/guilty.cpp names an engine that is not its own: "tvm"'),
     ("backends/tvm/guilty.cpp", '#include "backends/ort/target.h"\n',
      "names an engine that is not its own: backends/ort/target.h"),
+    ("../tools/guilty.cpp", '#include "backends/ort/target.h"\n',
+     "tools/guilty.cpp names an engine that is not its own"),
+    ("../python/bindings/guilty.cpp", 'auto n = "ort";\n', "bindings/guilty.cpp names an engine that is not its own"),
     ("ir/guilty.h", '#include "ir/other.h"\n', "headers include each other: ir/guilty.h -> ir/other.h -> ir/guilty.h"),
 ])
 def test_a_planted_violation_is_named(tmp_path, path, text, said):
-    plant(tmp_path, {"passes/cse.h": "", "ir/guilty.h": "", "backends/ort/target.h": "",
-                     "ir/other.h": '#include "ir/guilty.h"\n'})
-    assert check(tmp_path) == (0, "")
-    plant(tmp_path, {path: text})
-    code, output = check(tmp_path)
+    src = tmp_path / "src"
+    plant(src, {"passes/cse.h": "", "ir/guilty.h": "", "backends/ort/target.h": "",
+                "ir/other.h": '#include "ir/guilty.h"\n'})
+    assert check(src) == (0, "")
+    plant(src, {path: text})
+    code, output = check(src)
     assert code == 1 and said in output
 
 
