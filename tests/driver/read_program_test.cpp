@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/read_program.h"
 
+#include <gtest/gtest.h>
+
+#include "../scratch.h"
 #include "driver/weights_file.h"
-#include "scratch.h"
 
 namespace dycl::driver {
 namespace {
@@ -34,8 +36,8 @@ TEST(ReadProgram, ReadsBackWhatItWrites) {
       read_program(scratch.write("m.dyir", kText), {.weights = {}, .spans_from_text = false, .need_weights = false});
   ASSERT_TRUE(program.ok()) << program.error().message;
   program->weights["w"].bytes = ir::Bytes::copy_of("01234567", 8);
-  ASSERT_TRUE(write_program(*program, scratch.folder / "out.dyir").ok());
-  const auto again = read_program(scratch.folder / "out.dyir");
+  ASSERT_TRUE(write_program(*program, scratch / "out.dyir").ok());
+  const auto again = read_program(scratch / "out.dyir");
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again->weights.at("w").bytes.size, 8U);
 }
@@ -53,8 +55,8 @@ TEST(ReadProgram, DrawsErrorsOnTheText) {
 
 TEST(ReadProgram, SaysWhatIsMissingOrUnknown) {
   const Scratch scratch;
-  EXPECT_EQ(read_program(scratch.folder / "none.dyir").error().kind, ErrorKind::Missing);
-  EXPECT_EQ(read_program(scratch.folder / "none.txt").error().kind, ErrorKind::Missing);
+  EXPECT_EQ(read_program(scratch / "none.dyir").error().kind, ErrorKind::Missing);
+  EXPECT_EQ(read_program(scratch / "none.txt").error().kind, ErrorKind::Missing);
   EXPECT_EQ(read_program(scratch.write("m.txt", "")).error().kind, ErrorKind::Unsupported);
 }
 

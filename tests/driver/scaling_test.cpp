@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <atomic>
 
+#include "../scratch.h"
 #include "chains.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "package/package_writer.h"
 #include "passes/pipeline.h"
-#include "scratch.h"
 
 namespace {
 std::atomic<long> allocations{0};
@@ -75,7 +75,7 @@ Cost compile(const std::string& text, int gates) {
     artifacts.push_back({function.name, {{"stub", backends::kPortableTarget, {0}, {}, {}, {}}}});
     ++cost.sub_dnns;
   }
-  const auto written = package::write_package(*program, artifacts, options, scratch.folder / "chain.dycl");
+  const auto written = package::write_package(*program, artifacts, options, scratch / "chain.dycl");
   EXPECT_TRUE(written.ok()) << written.error().message;
   cost.seconds = (thread_seconds() - start) / gates;
   cost.allocations = static_cast<double>(allocations - count) / gates;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/weights_file.h"
 
+#include <gtest/gtest.h>
+
 #include <cstring>
 
-#include "scratch.h"
+#include "../scratch.h"
 
 namespace dycl::driver {
 namespace {
@@ -29,7 +31,7 @@ TEST(WeightsFile, WritesWhatItReads) {
   program.weights["b.weight"] = weight(DType::F32, {2, 1}, "01234567");
   program.weights["empty"] = weight(DType::F64, {0, 4}, "");
   program.weights["half"] = weight(DType::BF16, {}, "hh");
-  const auto path = scratch.folder / "m.safetensors";
+  const auto path = scratch / "m.safetensors";
   ASSERT_TRUE(write_weights(program, path).ok());
 
   const auto read = read_weights(path);
@@ -89,7 +91,7 @@ TEST(WeightsFile, AttachChecksNamesAndTypes) {
   const Scratch scratch;
   ir::Program stored;
   stored.weights["w"] = weight(DType::F32, {1}, "0123");
-  const auto path = scratch.folder / "m.safetensors";
+  const auto path = scratch / "m.safetensors";
   ASSERT_TRUE(write_weights(stored, path).ok());
 
   ir::Program program;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../scratch.h"
 #include "dycl/runtime.h"
 #include "ir/parse.h"
 #include "ir/verify.h"
@@ -25,25 +25,7 @@ using runtime::Run;
 using runtime::Value;
 using ProgramPtr = std::shared_ptr<const Program>;
 
-// A folder that goes with its owner.
-class Scratch {
- public:
-  Scratch() {
-    // In memory where possible: packages are synced to disk, and tests write thousands.
-    const bool memory = ::access("/dev/shm", W_OK) == 0;
-    const std::filesystem::path parent = memory ? "/dev/shm" : std::filesystem::temp_directory_path();
-    std::string pattern = (parent / "dycl-test-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
+using tests::Scratch;
 
 inline ir::Program parsed(const std::string& text) {
   auto program = ir::parse(text, "test.dyir", {.spans_from_text = true});

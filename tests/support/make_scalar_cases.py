@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes scalar_cases.txt: what CPython computes for the scalar host ops.
 
-    python tests/ir/make_scalar_cases.py > tests/ir/scalar_cases.txt
+    python tests/support/make_scalar_cases.py > tests/support/scalar_cases.txt
 
 One case a line: op, operands, `->`, result or the exception's type. Floats are
 written as float.hex() does, so that they are exact; ints beyond 64 bits are what

@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include "support.h"
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
 
-namespace dycl::testing {
+#include "../scratch.h"
+
+namespace dycl::tests {
 namespace {
 
 std::string npy(const std::string& header, const std::string& data) {
@@ -115,4 +120,4 @@ TEST(Npy, DamagedArchives) {
 }
 
 }  // namespace
-}  // namespace dycl::testing
+}  // namespace dycl::tests
