@@ -42,6 +42,29 @@ dycl_plugin_status guarded(Body body) noexcept {
   }
 }
 
+// Engines have no options of their own so far: create_engine names the first that is given.
+inline Result<void> refuse_options(const std::string& engine, const dycl_engine_options& options) {
+  if (options.extra_count == 0) return {};
+  return Error{ErrorKind::Unsupported,
+               "the " + engine + " engine has no option '" + std::string(options.extra_keys[0]) + "'",
+               {},
+               {},
+               {}};
+}
+
+// What accepts_target answers where artifacts fit one target alone; `mine` gives its key.
+template <typename Mine>
+int32_t accepts_only(const char* target, Mine mine) noexcept {
+  try {
+    const std::string key = mine();
+    if (key == target) return 1;
+    t_last_error = "artifacts are for " + std::string(target) + ", this machine is " + key;
+  } catch (const std::exception& e) {
+    t_last_error = e.what();
+  }
+  return 0;
+}
+
 inline const char* last_error() noexcept { return t_last_error.c_str(); }
 
 // "engine 1.2", as a plug-in's table shows it; `library` is what opening the vendor's library gave.

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -24,10 +23,9 @@ namespace openvino = dycl::backends::openvino;
 using dycl::Error;
 using dycl::ErrorKind;
 using dycl::Result;
-using dycl::backends::fail;
+using dycl::backends::accepts_only;
 using dycl::backends::guarded;
-using dycl::backends::status_of;
-using dycl::backends::t_last_error;
+using dycl::backends::refuse_options;
 using openvino::Library;
 
 namespace {
@@ -69,12 +67,7 @@ const Library& library_of(const dycl_session& session) { return *session.engine-
 dycl_plugin_status create_engine(const dycl_plugin_host* host, const dycl_engine_options* options,
                                  dycl_engine** out) noexcept {
   return guarded([&]() -> Result<void> {
-    if (options->extra_count > 0)
-      return Error{ErrorKind::Unsupported,
-                   "the openvino engine has no option '" + std::string(options->extra_keys[0]) + "'",
-                   {},
-                   {},
-                   {}};
+    DYCL_TRY(refuse_options("openvino", *options));
     auto engine = std::make_unique<dycl_engine>();
     engine->host = host;
     DYCL_ASSIGN(engine->core, openvino::make_core(options->threads));
@@ -86,14 +79,7 @@ dycl_plugin_status create_engine(const dycl_plugin_host* host, const dycl_engine
 void destroy_engine(dycl_engine* engine) noexcept { delete engine; }
 
 int32_t accepts_target(dycl_engine* engine, const char* target) noexcept {
-  try {
-    const std::string mine = openvino::target_key(engine->core.library->version);
-    if (mine == target) return 1;
-    t_last_error = "artifacts are for " + std::string(target) + ", this machine is " + mine;
-  } catch (const std::exception& e) {
-    t_last_error = e.what();
-  }
-  return 0;
+  return accepts_only(target, [&] { return openvino::target_key(engine->core.library->version); });
 }
 
 // ---- load ------------------------------------------------------------------------

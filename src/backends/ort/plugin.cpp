@@ -43,10 +43,9 @@ namespace small = dycl::backends::small;
 using dycl::Error;
 using dycl::ErrorKind;
 using dycl::Result;
-using dycl::backends::fail;
+using dycl::backends::accepts_only;
 using dycl::backends::guarded;
-using dycl::backends::status_of;
-using dycl::backends::t_last_error;
+using dycl::backends::refuse_options;
 using ort::Handle;
 using ort::WeightLayout;
 
@@ -149,12 +148,7 @@ Result<void> fill_engine(dycl_engine& engine, const dycl_engine_options& options
   engine.version = library->version;
   engine.threads = options.threads;
   engine.spinning = options.spinning;
-  if (options.extra_count > 0)
-    return Error{ErrorKind::Unsupported,
-                 "the ort engine has no option '" + std::string(options.extra_keys[0]) + "'",
-                 {},
-                 {},
-                 {}};
+  DYCL_TRY(refuse_options("ort", options));
   const OrtApi& api = *engine.api;
   const std::lock_guard lock(g_environment_mutex);
   g_api = engine.api;
@@ -200,14 +194,7 @@ void destroy_engine(dycl_engine* engine) noexcept {
 }
 
 int32_t accepts_target(dycl_engine* engine, const char* target) noexcept {
-  try {
-    const std::string mine = to_string(ort::this_target(engine->version));
-    if (mine == target) return 1;
-    t_last_error = "artifacts are for " + std::string(target) + ", this machine is " + mine;
-  } catch (const std::exception& e) {
-    t_last_error = e.what();
-  }
-  return 0;
+  return accepts_only(target, [&] { return to_string(ort::this_target(engine->version)); });
 }
 
 // ---- load ------------------------------------------------------------------------

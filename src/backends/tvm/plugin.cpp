@@ -31,10 +31,9 @@ using dycl::DType;
 using dycl::Error;
 using dycl::ErrorKind;
 using dycl::Result;
-using dycl::backends::fail;
+using dycl::backends::accepts_only;
 using dycl::backends::guarded;
-using dycl::backends::status_of;
-using dycl::backends::t_last_error;
+using dycl::backends::refuse_options;
 
 namespace {
 
@@ -101,12 +100,7 @@ namespace {
 dycl_plugin_status create_engine(const dycl_plugin_host* host, const dycl_engine_options* options,
                                  dycl_engine** out) noexcept {
   return guarded([&]() -> Result<void> {
-    if (options->extra_count > 0)
-      return Error{ErrorKind::Unsupported,
-                   "the tvm engine has no option '" + std::string(options->extra_keys[0]) + "'",
-                   {},
-                   {},
-                   {}};
+    DYCL_TRY(refuse_options("tvm", *options));
     // Idle threads of TVM yield 300,000 times before they sleep, and before they end: on busy cores that takes minutes.
     if (options->spinning != 1) ::setenv("TVM_THREAD_POOL_SPIN_COUNT", "0", 0);
     auto engine = std::make_unique<dycl_engine>();
@@ -122,14 +116,7 @@ dycl_plugin_status create_engine(const dycl_plugin_host* host, const dycl_engine
 void destroy_engine(dycl_engine* engine) noexcept { delete engine; }
 
 int32_t accepts_target(dycl_engine* engine, const char* target) noexcept {
-  try {
-    const std::string mine = tvm::target_key(*engine->library);
-    if (mine == target) return 1;
-    t_last_error = "artifacts are for " + std::string(target) + ", this machine is " + mine;
-  } catch (const std::exception& e) {
-    t_last_error = e.what();
-  }
-  return 0;
+  return accepts_only(target, [&] { return tvm::target_key(*engine->library); });
 }
 
 // ---- load ------------------------------------------------------------------------

@@ -115,7 +115,6 @@ const std::map<std::string_view, Rule>& table() {
                  "Floor",
                  "Ceil",
                  "Round",
-
                  "Reciprocal",
                  "Sigmoid",
                  "Tanh",
