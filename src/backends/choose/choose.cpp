@@ -89,8 +89,8 @@ class Measuring {
 
  private:
   Result<void> find_others();
-  Result<void> compile_ort();
-  Result<void> time_ort();
+  Result<void> compile_default();
+  Result<void> time_default();
   Result<void> compile_candidates(const std::string& backend, const std::vector<std::size_t>& order);
   Result<void> try_other(std::size_t place, const std::string& backend);
   void find_classes();
@@ -160,7 +160,7 @@ void Measuring::tell(const std::string& text) const {
   options_.progress("auto: " + text + left);
 }
 
-Result<void> Measuring::compile_ort() {
+Result<void> Measuring::compile_default() {
   DYCL_ASSIGN(const auto backend, find_backend(kDefaultEngine));
   DYCL_ASSIGN(auto all, backend->compile_program(program_, options_));
   BackendOptions plain = options_;
@@ -229,7 +229,7 @@ void Measuring::share(std::size_t place) {
   }
 }
 
-Result<void> Measuring::time_ort() {
+Result<void> Measuring::time_default() {
   DYCL_ASSIGN(const auto trial, Trial::start(kDefaultEngine, limits_.threads, options_.plugin_folders));
   for (std::size_t u = 0; u < units_.size(); ++u) {
     const ir::Function& function = *functions_[u];
@@ -329,11 +329,11 @@ Result<void> Measuring::try_other(std::size_t place, const std::string& name) {
   for (std::size_t i = 0; i < expected.size(); ++i)
     if (const std::string apart = difference((*results)[i], expected[i]); !apart.empty())
       return drop("differs from the reference: result " + std::to_string(i) + " has " + apart);
-  DYCL_ASSIGN(const auto ort, Trial::start(kDefaultEngine, limits_.threads, options_.plugin_folders));
+  DYCL_ASSIGN(const auto usual, Trial::start(kDefaultEngine, limits_.threads, options_.plugin_folders));
   std::vector<Timed> timed = {{engine.get(), *loaded}};
   DYCL_ASSIGN(const std::size_t own,
-              ort->load(program_, function, blocked_.at(function.name).artifacts.front(), operands));
-  timed.push_back({ort.get(), own});
+              usual->load(program_, function, blocked_.at(function.name).artifacts.front(), operands));
+  timed.push_back({usual.get(), own});
   if (auto done = time_by_turns(timed, 0.05); !done) return drop("failed: " + done.error().message);
   artifacts_[{place, name}] = made->second;
   // What ONNX Runtime took then and now sets the two measurements in relation.
@@ -458,11 +458,11 @@ Result<Assignment> Measuring::conclude() {
   constexpr double kForAnother = 0.005;                  // what a mixture must gain over one engine
   std::vector<std::string> engines = {kDefaultEngine};
   engines.insert(engines.end(), others_.begin(), others_.end());
-  const Search::Choice all_ort(units_.size(), kDefaultEngine);
+  const Search::Choice all_default(units_.size(), kDefaultEngine);
   const auto add = [](std::vector<Search::Choice>& to, const Search::Choice& choice) {
     if (std::find(to.begin(), to.end(), choice) == to.end()) to.push_back(choice);
   };
-  std::vector<Search::Choice> choices = {all_ort};
+  std::vector<Search::Choice> choices = {all_default};
   for (const std::string& engine : others_) {
     DYCL_TRY(compile_members(engine, all_in(engine, kMaybeFaster)));
     add(choices, all_in(engine, kMaybeFaster));
@@ -472,10 +472,10 @@ Result<Assignment> Measuring::conclude() {
     tell("sub-DNNs are timed within programs");
     DYCL_TRY(raced(choices));
   }
-  choices = {all_ort};
+  choices = {all_default};
   for (const std::string& engine : others_) {
     constexpr double kAny = std::numeric_limits<double>::infinity();
-    if (search().total(all_in(engine, kAny)) >= kTooSlow * search().total(all_ort)) continue;
+    if (search().total(all_in(engine, kAny)) >= kTooSlow * search().total(all_default)) continue;
     DYCL_TRY(compile_members(engine, all_in(engine, kAny)));
     add(choices, all_in(engine, kAny));
   }
@@ -485,7 +485,7 @@ Result<Assignment> Measuring::conclude() {
   add(choices, search().best(engines));
   for (const std::string& engine : engines) {  // the same with few moves, of much gain each
     const Search::Choice few = search().from(engine, engines, kMuch);
-    if (search().total(few) < kTooSlow * search().total(all_ort)) add(choices, few);
+    if (search().total(few) < kTooSlow * search().total(all_default)) add(choices, few);
   }
   RaceTimes times;
   if (choices.size() > 1 && !paths_.empty()) {
@@ -494,13 +494,13 @@ Result<Assignment> Measuring::conclude() {
   } else {
     choices.resize(1);
     times.ways = {0};
-    times.totals = {{search().total(all_ort)}};
+    times.totals = {{search().total(all_default)}};
   }
   const std::size_t best = times.best(uniform, limits_.threads == 1 ? kMinGain : kMinGainThreaded, kForAnother);
   for (std::size_t p = 1; p < choices.size(); ++p) {
     const auto ratio = times.ratio(p, 0);
     char text[80];
-    std::snprintf(text, sizeof text, " %.3f (+-%.3f) of ort's time", ratio.median, ratio.margin);
+    std::snprintf(text, sizeof text, " %.3f (+-%.3f) of %s's time", ratio.median, ratio.margin, kDefaultEngine);
     raced_ += (raced_.empty() ? "" : ", ") + described(choices[p], p < uniform) + text;
   }
   return assign(choices[best], times, best);
@@ -527,11 +527,11 @@ Result<Assignment> Measuring::assign(const Search::Choice& choice, const RaceTim
     ++counts[choice[u]];
   }
   const RaceTimes::Ratio ratio = chosen == 0 ? RaceTimes::Ratio() : times.ratio(chosen, 0);
-  report_.ort_micros = times.mean(0) * 1e6;
-  report_.chosen_micros = report_.ort_micros * ratio.median;
+  report_.default_micros = times.mean(0) * 1e6;
+  report_.chosen_micros = report_.default_micros * ratio.median;
   char text[160];
-  std::snprintf(text, sizeof text, "measured %zu of %zu structures in other engines; all in ort %.0f us", tried_,
-                possible_, report_.ort_micros);
+  std::snprintf(text, sizeof text, "measured %zu of %zu structures in other engines; all in %s %.0f us", tried_,
+                possible_, kDefaultEngine, report_.default_micros);
   report_.summary = text + (raced_.empty() ? "" : "; " + raced_) + ": ";
   std::string names;
   for (const auto& [name, number] : counts)
@@ -563,11 +563,11 @@ Result<Assignment> Measuring::run() {
     Loading loading;
     for (const std::string& name : others_)
       if (takes_any(name)) loading.start(name);
-    DYCL_TRY(compile_ort());
+    DYCL_TRY(compile_default());
     start_ = Clock::now();
     find_classes();
     find_structures();
-    DYCL_TRY(time_ort());
+    DYCL_TRY(time_default());
     std::vector<std::size_t> order;
     for (const auto& members : alike_)
       if (units_[members.front()].blocked > 0) order.push_back(members.front());

@@ -48,8 +48,9 @@ struct SubDnnChoice {
 
 struct AutoReport {
   std::vector<SubDnnChoice> sub_dnns;
-  double ort_micros = 0, chosen_micros = 0;  // the program's totals, as far as measured
-  std::string summary;                       // one sentence
+  double default_micros = 0;  // the program's total in the default engine, as far as measured
+  double chosen_micros = 0;   // and as chosen
+  std::string summary;        // one sentence
 };
 
 Result<Assignment> choose_backends(const ir::Program& program, const BackendOptions& options, const AutoOptions& limits,

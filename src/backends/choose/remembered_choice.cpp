@@ -31,7 +31,7 @@ std::string to_json(const AutoReport& report, const AutoOptions& limits) {
   }
   return nlohmann::json({{"summary", report.summary},
                          {"threads", limits.threads},
-                         {"ort_micros", report.ort_micros},
+                         {"ort_micros", report.default_micros},
                          {"chosen_micros", report.chosen_micros},
                          {"sub_dnns", sub_dnns}})
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
