@@ -100,7 +100,8 @@ def _match_extra(value: Any, template: tuple, path: str, found: list, given: dic
 
 
 def _match_object(value: Any, template: tuple, path: str, found: list, given: dict) -> None:
-    own, known = attributes_of(value), [name for name, _ in template[2]]
+    own: Any = attributes_of(value)  # of the example's class: it has some
+    known = [name for name, _ in template[2]]
     asked = {name for name, _ in template[3]}
     more = [name for name in own if name not in known]
     if "*" in asked and list(own) != known or any(name in asked for name in more):

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import Any
+from typing import Any, Callable
 
 from ..objects import new_instance
 
 PLAIN = (str, int, float, bool, type(None))
-_READ = {"int": int, "float": float, "bool": {"True": True, "False": False}.__getitem__, "text": str}
+_READ: dict[str, Callable[[str], Any]] = {
+    "int": int, "float": float, "bool": {"True": True, "False": False}.__getitem__, "text": str}
 
 
 class Raised(dict):

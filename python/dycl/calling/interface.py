@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import threading
-from typing import Any
+from typing import Any, Iterable
 
 import torch
 
@@ -35,7 +35,7 @@ class Interface:
     slots: list  # per variant: the output number of each leaf
     written_inputs: list  # numbers of the inputs that are written
     states: list  # (name, kind, owner, key)
-    exceptions: dict
+    exceptions: Raised
     symbols: dict
     names: list  # of inputs, for messages
     argument_names: list
@@ -224,7 +224,8 @@ class Interface:
                 raise InputError(f"an argument shares memory with {self.states[k][0]}, "
                                  "which the program writes in place; pass a clone")
             others = self.constants | buffers | {memory for j, memory in held.items() if j != k}
-            if held[k] in others and self.held_tensor(k).numel():
+            tensor: Any = self.held_tensor(k) if held[k] in others else None
+            if tensor is not None and tensor.numel():
                 raise InputError(f"{self.states[k][0]}, which the program writes in place, "
                                  "shares memory with another tensor of the model; give it a clone")
 
@@ -353,7 +354,7 @@ class Interface:
         """Attributes that hold a tensor from before the call hold that one, with what the call wrote; others may hold
         one that was replaced."""
         left = {origin for _, origin in origins}
-        found = [(self.held_tensor(k), value) for k, value in replaced.items() if k not in left]
+        found: list[tuple[Any, Any]] = [(self.held_tensor(k), value) for k, value in replaced.items() if k not in left]
         found = [(tensor, value) for tensor, value in found if tensor is not None]
         for k, origin in origins:
             tensor = self.held_tensor(origin)
@@ -497,7 +498,7 @@ class _Place:
     path: str | None
 
 
-def _writes_from_json(writes: list) -> tuple:
+def _writes_from_json(writes: Iterable) -> tuple:
     return tuple((_Place(path), name, from_json(t)) for path, name, t in writes)
 
 

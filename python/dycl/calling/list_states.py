@@ -24,16 +24,16 @@ def column(state: ListState, items: Any, place: int) -> list | None:
     """The values of one leaf of all elements; None: not such a list."""
     if type(items) is not list:
         return None
-    rows = [_leaves(x, state.kind) for x in items]
+    rows: list[Any] = [_leaves(x, state.kind) for x in items]
     return None if None in rows else [row[place] for row in rows]
 
 
 def _leaves(x: Any, kind: tuple) -> list | None:
     if kind[0] in ("tuple", "list", "dict"):
-        wanted = kind[1] if kind[0] == "tuple" else dict if kind[0] == "dict" else list
+        wanted: Any = kind[1] if kind[0] == "tuple" else dict if kind[0] == "dict" else list
         if type(x) is not wanted or len(x) != len(kind[2]) or kind[0] == "dict" and tuple(x) != kind[1]:
             return None
-        parts = [_leaves(y, k) for y, k in zip(x.values() if kind[0] == "dict" else x, kind[2])]
+        parts: list[Any] = [_leaves(y, k) for y, k in zip(x.values() if kind[0] == "dict" else x, kind[2])]
         return None if None in parts else [leaf for part in parts for leaf in part]
     if kind[0] == "const":
         return [] if type(x) is type(kind[1]) and x == kind[1] else None

@@ -93,7 +93,7 @@ class Compound:
         """`equal(known, value)`: whether a value is the known one."""
         if type(value) is not self.cls:
             return False
-        keys, parts = self.split(value)
+        keys, parts = self.split(value)  # type: ignore[misc]  # what is of this class has parts
         return keys == self.keys and all(fits(mine, given, equal) for mine, given in zip(self.parts, parts))
 
     def leaves(self) -> list:
@@ -102,7 +102,8 @@ class Compound:
 
     def taken(self, value: Any) -> list:
         """The values at the leaves."""
-        return [x for mine, given in zip(self.parts, self.split(value)[1]) for x in taken(mine, given)]
+        _, parts = self.split(value)  # type: ignore[misc]  # it fits
+        return [x for mine, given in zip(self.parts, parts) for x in taken(mine, given)]
 
     def filled(self, leaves: Any, new: Any = lambda made: made) -> Any:
         """`leaves`: an iterator; `new(made)` is called with every list, dict and object."""
@@ -143,7 +144,7 @@ def fits(known: Any, value: Any, equal: Any) -> bool:
     """Whether a value is, or is one of, what is known of an attribute."""
     if isinstance(known, Compound):
         return known.fits(value, equal)
-    return known.fits(value) if isinstance(known, OPEN) else equal(known, value)
+    return known.fits(value) if isinstance(known, (Slot, Number)) else equal(known, value)
 
 
 def open_leaves(known: Any) -> list:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import collections
-from typing import Any
+from typing import Any, Callable
 
 import torch
 
@@ -106,9 +106,9 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
         if isinstance(result, collections.deque):
             collections.deque.__init__(result, (), template[4][2] if len(template) > 4 else None)
         made.append(result)
-        put = list.append if isinstance(result, list) else collections.deque.append
+        append: Callable[..., None] = list.append if isinstance(result, list) else collections.deque.append
         for t in template[2]:
-            put(result, rebuild(t, leaves, made))
+            append(result, rebuild(t, leaves, made))
         _put_extra(result, template, leaves, made)
         return result
     if kind == "dict":

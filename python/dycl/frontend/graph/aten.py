@@ -24,7 +24,8 @@ def _define(name: str, layer: Any) -> Any:
     _LIBRARY.define(f"packed_{name}(Tensor input, Tensor lengths, Tensor[] states, Tensor[] params, bool has_biases, "
                     f"int num_layers, bool bidirectional) -> {results}")
 
-    def real(input, lengths, states, params, has_biases, num_layers, bidirectional):
+    def real(input: torch.Tensor, lengths: torch.Tensor, states: list, params: list, has_biases: bool,
+             num_layers: int, bidirectional: bool) -> tuple:
         packed = rnn.pack_padded_sequence(input, lengths)
         hx = list(states) if name == "lstm" else states[0]
         data, *last = layer(packed.data, packed.batch_sizes, hx, params, has_biases, num_layers,
@@ -32,7 +33,8 @@ def _define(name: str, layer: Any) -> Any:
         padded, _ = rnn.pad_packed_sequence(rnn.PackedSequence(data, packed.batch_sizes), total_length=input.shape[0])
         return padded, *last
 
-    def fake(input, lengths, states, params, has_biases, num_layers, bidirectional):
+    def fake(input: torch.Tensor, lengths: torch.Tensor, states: list, params: list, has_biases: bool,
+             num_layers: int, bidirectional: bool) -> tuple:
         width = states[0].shape[-1] * (2 if bidirectional else 1)
         return input.new_empty(input.shape[0], input.shape[1], width), *(torch.empty_like(s) for s in states)
 
@@ -44,7 +46,7 @@ def _define(name: str, layer: Any) -> Any:
 PACKED_OPS = {name: _define(name, layer) for name, layer in PACKED_LAYERS.items()}
 
 
-def overload(name: str):
+def overload(name: str) -> Any:
     """The OpOverload of "add.Tensor" or "relu", or None if this torch does not have it."""
     packet, _, which = name.partition(".")
     return getattr(getattr(aten, packet, None), which or "default", None)

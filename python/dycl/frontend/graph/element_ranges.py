@@ -6,7 +6,7 @@ A number read from such a tensor is then bounded: `x[j:j + 1]` has one row, and 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -36,7 +36,7 @@ def element_range(value: Value, producers: dict[Value, Any], depth: int = 0) -> 
         return element_range(source, producers, depth + 1) if isinstance(source, Value) else None
     if name == "_to_copy":
         found = element_range(node.args[0], producers, depth + 1)
-        return found if found and found[1] <= torch.iinfo(value.type.dtype).max else None
+        return found if found and found[1] <= torch.iinfo(cast(TensorType, value.type).dtype).max else None
     if (name == "remainder" and len(node.args) == 2 and type(node.args[1]) is int and node.args[1] > 0
             and _is_integer(node.args[0])):
         return 0, node.args[1] - 1
@@ -55,12 +55,13 @@ def clamped(number: Value, producers: dict[Value, Any]) -> tuple[int | None, int
     node = producers.get(node.operands[0])
     if not isinstance(node, AtenNode) or node.target._schema.name != "aten::clamp":
         return None, None
-    dtype = node.outputs[0].type.dtype
-    limits = [float(torch.tensor(x, dtype=dtype)) if type(x) in (int, float) else None
-              for x in (_argument(node, "min"), _argument(node, "max"))]
-    if None not in limits and not limits[0] <= limits[1]:
+    dtype = cast(TensorType, node.outputs[0].type).dtype
+    low, high = (float(torch.tensor(x, dtype=dtype)) if type(x) in (int, float) else None
+                 for x in (_argument(node, "min"), _argument(node, "max")))
+    if low is not None and high is not None and not low <= high:
         return None, None
-    return tuple(int(x) if x is not None and abs(x) < 2**31 else None for x in limits)
+    least, greatest = (int(x) if x is not None and abs(x) < 2**31 else None for x in (low, high))
+    return least, greatest
 
 
 def _is_integer(value: Any) -> bool:

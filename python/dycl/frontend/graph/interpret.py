@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, Callable, cast
 
 import torch
 
@@ -18,6 +18,7 @@ from .program import (
     AtenNode,
     Block,
     Branch,
+    Edge,
     Goto,
     Graph,
     HostNode,
@@ -57,7 +58,7 @@ def symbols_of(inputs: list[Value], tensors: list) -> dict[str, int]:
     """The extents that the inputs give to the program's symbols."""
     found: dict[str, int] = {}
     for value, tensor in zip(inputs, tensors):
-        for dim, size in zip(value.type.shape, tensor.shape):
+        for dim, size in zip(cast(TensorType, value.type).shape, tensor.shape):
             if isinstance(dim, str):
                 found[dim] = size
     return found
@@ -110,7 +111,7 @@ def run_graph(graph: Graph, inputs: list, steps: int = 100_000, decide: Any = No
               host_functions: dict | None = None) -> list:
     """`decide(block, truth)`: the arm to take at a branch, whatever its condition says. `host_functions`:
     name -> HostFunction."""
-    env = dict(zip(graph.inputs + [v for _, v in graph.states], inputs))
+    env: dict[Any, Any] = dict(zip(graph.inputs + [v for _, v in graph.states], inputs))
     symbols = symbols_of(graph.inputs, inputs)
     block = graph.entry
     for _ in range(steps):
@@ -128,7 +129,7 @@ def run_graph(graph: Graph, inputs: list, steps: int = 100_000, decide: Any = No
     raise RuntimeError("too many steps")
 
 
-def _taken(block: Any, exit: Any, env: dict, decide: Any):
+def _taken(block: Any, exit: Any, env: dict, decide: Any) -> Edge:
     if isinstance(exit, Goto):
         return exit.edge
     assert isinstance(exit, Branch)
@@ -136,14 +137,14 @@ def _taken(block: Any, exit: Any, env: dict, decide: Any):
     return exit.if_true if (truth if decide is None else decide(block, truth)) else exit.if_false
 
 
-_BINARY = {
+_BINARY: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "mod": operator.mod,
     "truediv": operator.truediv, "pow": operator.pow, "and": operator.and_, "or": operator.or_, "xor": operator.xor,
     "shl": operator.lshift, "shr": operator.rshift, "min": min, "max": max, "eq": operator.eq, "ne": operator.ne,
     "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "atan2": math.atan2, "fmod": math.fmod,
     "copysign": math.copysign, "hypot": math.hypot,
 }
-_UNARY = {
+_UNARY: dict[str, Callable[..., Any]] = {
     "neg": operator.neg, "abs": abs, "to_float": float, "to_bool": bool, "to_int": int, "round": round,
     "floor": math.floor, "ceil": math.ceil, "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "sin": math.sin,
     "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan, "sinh": math.sinh,

@@ -40,7 +40,7 @@ class Thunk:
 
     def __call__(self) -> Any:
         _run(self.computation)
-        return self.computation.results[self.index]
+        return self.computation.results[self.index]  # type: ignore[index]  # it has just been evaluated
 
 
 def is_known(value: Value) -> bool:

@@ -58,7 +58,7 @@ class Value:
         self.hint = hint
         self.block = block  # where it is defined; None: everywhere (inputs, constants)
         self.constant: torch.Tensor | None = None  # a real tensor known at capture time
-        self.thunk = None  # () -> real tensor, if it is computed from constants alone
+        self.thunk: Any = None  # () -> real tensor, if it is computed from constants alone
 
     def __repr__(self) -> str:
         return f"%{self.hint or ''}{self.id}:{self.type}"
@@ -148,7 +148,7 @@ class Block:
         return f"^{self.name}{self.id}"
 
 
-def dominates(a: Block | None, b: Block) -> bool:
+def dominates(a: Block | None, b: Block | None) -> bool:
     """True if `a` is `b` or dominates it. None (a value defined outside every block) dominates all."""
     if a is None:
         return True
@@ -168,13 +168,14 @@ def common_dominator(blocks: list[Block]) -> Block:
             elif first.jump is not None and other.jump is not None and first.jump is not other.jump:
                 first, other = first.jump, other.jump
             else:
-                first, other = first.idom, other.idom
+                first, other = first.idom, other.idom  # type: ignore[assignment]  # both are below the entry
     return first
 
 
 def _climb(block: Block, depth: int) -> Block:
     while block.depth > depth:
-        block = block.jump if block.jump is not None and block.jump.depth >= depth else block.idom
+        above = block.jump if block.jump is not None and block.jump.depth >= depth else block.idom
+        block = above  # type: ignore[assignment]  # only the entry has none, and its depth is 0
     return block
 
 

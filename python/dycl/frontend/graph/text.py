@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Iterable
 
 from ... import dtypes
 from .program import (
@@ -61,6 +61,7 @@ def _type_brief(type: Type) -> str:
 
 def _node_text(node: AtenNode | HostNode) -> str:
     results = ", ".join(f"%{v.hint}{v.id}: {_type_brief(v.type)}" for v in node.outputs)
+    args: Iterable[Any]
     if isinstance(node, HostNode):
         name, args, kwargs = node.op, node.operands, node.attrs
     else:

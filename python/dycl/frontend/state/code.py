@@ -21,6 +21,7 @@ import dis
 import types
 import weakref
 from dataclasses import dataclass
+from typing import Any
 
 from ..source import Span
 
@@ -35,7 +36,7 @@ _BEFORE_COMPREHENSION = {"LOAD_FAST_AND_CLEAR", "MAKE_CELL", "SWAP", "BUILD_LIST
 class Instr:
     op: str
     arg: int
-    value: object  # dis's argval; for jumps the target's index
+    value: Any  # dis's argval; for jumps the target's index
     target: int  # -1: not a jump
     span: Span
     handler: "Handler | None" = None
@@ -270,7 +271,7 @@ def _decode(code: types.CodeType) -> list[Instr]:
             position += 1
         if position < len(offsets):
             index[ins.offset] = position
-    instrs = []
+    instrs: list[Instr] = []
     for ins in raw:
         p = ins.positions
         line = p.lineno or 0 if p else 0
@@ -292,7 +293,7 @@ def _decode(code: types.CodeType) -> list[Instr]:
     return instrs
 
 
-def _exception_table(code: types.CodeType):
+def _exception_table(code: types.CodeType) -> list[tuple[int, int, int, int, bool]]:
     it = iter(code.co_exceptiontable)
 
     def varint(first: int) -> int:

@@ -29,10 +29,10 @@ class Cell:
         self.note = note
         self.arrays: tuple = ()  # weak references to numpy arrays whose memory this is (torch.from_numpy, Tensor.numpy)
 
-    def dycl_contents(self):
+    def dycl_contents(self) -> Any:
         return self.value
 
-    def dycl_install(self, contents):
+    def dycl_install(self, contents: Any) -> None:
         self.value = contents
 
 
@@ -45,10 +45,10 @@ class ContextCell:
         self.value = value
         self.var = var
 
-    def dycl_contents(self):
+    def dycl_contents(self) -> tuple:
         return self.value
 
-    def dycl_install(self, contents):
+    def dycl_install(self, contents: tuple) -> None:
         self.value = contents
 
 
@@ -65,7 +65,7 @@ class Items(tuple):
 
     attributes: dict
 
-    def __new__(cls, items: Any, attributes: dict):
+    def __new__(cls, items: Any, attributes: dict) -> "Items":
         made = super().__new__(cls, items)
         made.attributes = attributes
         return made

@@ -24,10 +24,10 @@ class SeqIter:
         self.sequence = sequence
         self.index = 0
 
-    def dycl_contents(self):
+    def dycl_contents(self) -> tuple:
         return (self.sequence, self.index)
 
-    def dycl_install(self, contents):
+    def dycl_install(self, contents: tuple) -> None:
         self.sequence, self.index = contents
 
 
@@ -48,17 +48,17 @@ class LiveIter(SeqIter):
         super().__init__(sequence)
         self.owner, self.kind = owner, kind
 
-    def dycl_contents(self):
+    def dycl_contents(self) -> tuple:
         return (self.sequence, self.index, self.owner, self.kind)
 
-    def dycl_install(self, contents):
+    def dycl_install(self, contents: tuple) -> None:
         self.sequence, self.index, self.owner, self.kind = contents
 
     def item(self) -> Any:
         """The item at `index`; DONE at the end."""
         owner, kind, k = self.owner, self.kind, self.index
         # not what a class of the user's makes of it
-        own = next(c for c in (list, dict, set, collections.deque) if isinstance(owner, c))
+        own: Any = next(c for c in (list, dict, set, collections.deque) if isinstance(owner, c))
         if kind != "reversed" and k <= len(self.sequence) and own.__len__(owner) != len(self.sequence):
             self.index = len(self.sequence) + 1
             raise RuntimeError("dictionary changed size during iteration" if isinstance(owner, dict) else
@@ -99,10 +99,10 @@ class NativeIter:
         self.buffer: list = []
         self.index = 0
 
-    def dycl_contents(self):
+    def dycl_contents(self) -> int:
         return self.index
 
-    def dycl_install(self, contents):
+    def dycl_install(self, contents: int) -> None:
         self.index = contents
 
 
@@ -113,10 +113,10 @@ class RtRangeIter:
         self.current, self.stop, self.step = current, stop, step
         self.first = current
 
-    def dycl_contents(self):
+    def dycl_contents(self) -> tuple:
         return (self.current, self.stop, self.step, self.first)
 
-    def dycl_install(self, contents):
+    def dycl_install(self, contents: tuple) -> None:
         self.current, self.stop, self.step, self.first = contents
 
 
@@ -128,10 +128,10 @@ class RtTensorIter:
     def __init__(self, tensor: Any, length: Any):
         self.tensor, self.index, self.length = tensor, 0, length
 
-    def dycl_contents(self):
+    def dycl_contents(self) -> tuple:
         return (self.tensor, self.index, self.length)
 
-    def dycl_install(self, contents):
+    def dycl_install(self, contents: tuple) -> None:
         self.tensor, self.index, self.length = contents
 
 
@@ -148,7 +148,7 @@ class MGenerator:
 
     @property
     def frame(self) -> Frame | None:
-        if self._shared:
+        if self._shared and self._frame is not None:
             self.frame = self._frame.copy()
         return self._frame
 
@@ -161,10 +161,10 @@ class MGenerator:
         self.frame = None
         self.done = True
 
-    def dycl_contents(self):
+    def dycl_contents(self) -> tuple:
         return (self._frame if self._shared or self._frame is None else self._frame.copy(), self.done)
 
-    def dycl_install(self, contents):
+    def dycl_install(self, contents: tuple) -> None:
         self._frame, self.done = contents
         self._shared = self._frame is not None
 

@@ -22,6 +22,8 @@ from ...objects import held
 from ..diagnostics import CaptureRefusal, Restart
 from ..values.array import DTYPES, RtArray
 from .contents import Cell, memory_of
+from .heap import Heap
+from .interpreter import Interpreter
 
 
 def leaves(tree: Any, depth: int = 3) -> Iterator[np.ndarray]:
@@ -32,7 +34,7 @@ def leaves(tree: Any, depth: int = 3) -> Iterator[np.ndarray]:
             yield from leaves(item, depth - 1)
 
 
-def run(m, fn: Callable, args: tuple, kwargs: dict) -> Any:
+def run(m: Interpreter, fn: Callable, args: tuple, kwargs: dict) -> Any:
     """fn(*args, **kwargs), of native code."""
     given = list(leaves((getattr(fn, "__self__", None), args, kwargs)))
     locked = []
@@ -64,7 +66,7 @@ def _unlock(arrays: list) -> None:
         array.flags.writeable = True
 
 
-def made(m, result: Any, given: list) -> Any:
+def made(m: Interpreter, result: Any, given: list) -> Any:
     """Arrays that native code made are the program's own."""
     place = _place(m)
     for array in leaves(result):
@@ -74,13 +76,13 @@ def made(m, result: Any, given: list) -> Any:
     return result if place not in m.assumptions.run_time_arrays else _lifted(m, result, given)
 
 
-def _place(m) -> Any:
+def _place(m: Interpreter) -> Any:
     """The instruction at hand."""
     frame = m.current.frames[-1] if m.current is not None and m.current.frames else None
     return None if frame is None else (frame.info.code, frame.pc)
 
 
-def _lifted(m, result: Any, given: list) -> Any:
+def _lifted(m: Interpreter, result: Any, given: list) -> Any:
     """New arrays as arrays of run time."""
     if isinstance(result, np.ndarray):
         if result.dtype.name not in DTYPES or any(memory_of(result) is memory_of(x) for x in given):
@@ -89,12 +91,12 @@ def _lifted(m, result: Any, given: list) -> Any:
     return type(result)(_lifted(m, x, given) for x in result) if type(result) in (list, tuple) else result
 
 
-def is_lifted(m) -> bool:
+def is_lifted(m: Interpreter) -> bool:
     """Whether the instruction at hand makes arrays of run time."""
     return _place(m) in m.assumptions.run_time_arrays
 
 
-def at_run_time(m, array: np.ndarray) -> None:
+def at_run_time(m: Interpreter, array: np.ndarray) -> None:
     """The array gets contents that only the run knows."""
     root = memory_of(array)
     known, place = m.heap.array_places.get(id(root), (lambda: None, None))
@@ -106,14 +108,14 @@ def at_run_time(m, array: np.ndarray) -> None:
     raise Restart("a numpy array gets contents of run time")
 
 
-def share(heap, cell: Cell, array: np.ndarray) -> None:
+def share(heap: Heap, cell: Cell, array: np.ndarray) -> None:
     """The tensor of `cell` and the array have one memory: while both live, neither is written."""
     cell.arrays = (*cell.arrays, weakref.ref(array))
     root = memory_of(array)
     heap.beside.setdefault(id(root), []).append((weakref.ref(root), weakref.ref(cell)))
 
 
-def of_tensor(m, t: Any, real: Any) -> np.ndarray:
+def of_tensor(m: Interpreter, t: Any, real: Any) -> np.ndarray:
     """t.numpy() of a tensor whose contents, `real`, are known while compiling."""
     with m.recorder.without_modes():
         array = np.array(real.detach().numpy())

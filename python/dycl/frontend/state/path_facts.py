@@ -61,9 +61,10 @@ class Facts:
             if answer is (node.op == "bool.and"):
                 for part in node.operands:
                     self.learn(part, answer, ranges)
-        elif (asked := self._comparison(node)) is not None and asked[1] is not None:
+        elif (asked := self._comparison(node)) is not None:
             op, base, bound = asked
-            ranges[base.id] = _narrowed(op if answer else _OPPOSITE[op], self._range(base, ranges), bound)
+            if base is not None:
+                ranges[base.id] = _narrowed(op if answer else _OPPOSITE[op], self._range(base, ranges), bound)
 
     def of(self, number: Any, ranges: Ranges) -> Range:
         """Of an int, static or of the run."""
@@ -167,8 +168,9 @@ class Facts:
         """The lesser or the greater of two numbers."""
         pick, parts = (min, max)[node.op == "int.max"], map(self._split, node.operands)
         a, b = (_moved((0, 0) if base is None else self._kept(base, ranges), offset) for base, offset in parts)
-        return tuple(_any(pick, *pair) if (pick is min) == upper else _outer(pick, *pair)
+        low, high = (_any(pick, *pair) if (pick is min) == upper else _outer(pick, *pair)
                      for upper, pair in enumerate(zip(a, b)))
+        return low, high
 
 
 def _moved(found: Range, offset: int) -> Range:

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from .interpreter import Interpreter
+from .state import State
+
 PUSHED = object()  # a frame was pushed; the result arrives on the caller's stack later
 JUMPED = object()  # the handler has set the position itself
 
 
-def drop(m, s, value):
+def drop(m: Interpreter, s: State, value: Any) -> None:
     return None
 
 
-def push_none(m, s, value):
+def push_none(m: Interpreter, s: State, value: Any) -> None:
     s.frames[-1].stack.append(None)
     return None
 

@@ -13,7 +13,7 @@ import types
 from typing import Any, Callable
 
 from ..graph.program import Block
-from .code import CodeInfo
+from .code import CodeInfo, Instr
 from .heap import Overlay
 
 
@@ -100,11 +100,11 @@ class Frame:
         return False
 
     @property
-    def instr(self):
+    def instr(self) -> Instr:
         return self.info.instrs[self.pc]
 
 
-def _slot_copier(kind: type) -> Callable:
+def _slot_copier(kind: Any) -> Callable:
     """A function (old, new) that copies every slot, written out: states are forked tens of thousands of times."""
     lines = "\n".join(f"    new.{name} = old.{name}" for name in kind.__slots__)
     space: dict = {}

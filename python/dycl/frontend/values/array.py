@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable, NoReturn
 
 import numpy as np
 import torch
@@ -28,12 +28,12 @@ class RtArray:
         return self.source is not None and self.source() is not None
 
     @property
-    def origin(self):
+    def origin(self) -> Any:
         return self.tensor._dycl.span
 
 
-def _refuse(how: str):
-    def method(self, *args, **kwargs):
+def _refuse(how: str) -> Callable[..., NoReturn]:
+    def method(self: RtArray, *args: Any, **kwargs: Any) -> NoReturn:
         raise Escape(self, how)
 
     return method

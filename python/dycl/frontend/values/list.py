@@ -18,10 +18,10 @@ class RtList:
         self.guard = guard  # called by a write to a storage whose value is in the list
         self.frozen = frozen  # a tuple
 
-    def dycl_contents(self):
+    def dycl_contents(self) -> tuple:
         return (self.values, self.kind, self.cells)
 
-    def dycl_install(self, contents):
+    def dycl_install(self, contents: tuple) -> None:
         self.values, self.kind, self.cells = contents
 
 
@@ -33,10 +33,10 @@ class RtListIter:
     def __init__(self, source: RtList):
         self.source, self.index = source, 0
 
-    def dycl_contents(self):
+    def dycl_contents(self) -> tuple:
         return (self.source, self.index)
 
-    def dycl_install(self, contents):
+    def dycl_install(self, contents: tuple) -> None:
         self.source, self.index = contents
 
 

@@ -11,14 +11,14 @@ fork (truth) or a diagnostic (everything else).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable, NoReturn
 
 from ..graph.program import BOOL, FLOAT, INT, Value
 from .escape import Escape
 
 
-def _refuse(how: str):
-    def method(self, *args, **kwargs):
+def _refuse(how: str) -> Callable[..., NoReturn]:
+    def method(self: RtScalar, *args: Any, **kwargs: Any) -> NoReturn:
         raise Escape(self, how)
 
     return method
@@ -68,11 +68,11 @@ for _op in ("neg", "pos", "abs", "invert"):
     setattr(RtScalar, f"__{_op}__", _refuse(f"operator {_op}"))
 
 
-def _truth(self):
+def _truth(self: RtScalar) -> NoReturn:
     raise Escape(self, "truth")
 
 
-RtScalar.__bool__ = _truth
+setattr(RtScalar, "__bool__", _truth)
 
 
 class RtInt(RtScalar):
