@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make demo` and `make test` do all their own set-up on a bare Debian 12 machine
 # and are incremental afterwards. `make help` lists everything.
-.PHONY: help setup demo test test-sanitize test-emit install wheel fuzz-capture bench bench-backends backends-correct paper format tidy clean artifact
+.PHONY: help setup demo test lint test-sanitize test-emit install wheel fuzz-capture bench bench-backends backends-correct paper format tidy clean artifact
 
 help:
 	@echo 'make setup          Debian packages, .venv, C++ build; .venv/bin/dycl and `import dycl` work afterwards'
 	@echo 'make demo           set up, then compile a dynamic PyTorch model and run it without Python'
-	@echo 'make test           set up, then the C++ tests, the fast ones under ASan, and the Python tests'
+	@echo 'make test           set up, then the linters, the C++ tests, the fast ones under ASan, and the Python tests'
+	@echo 'make lint           ruff over all Python, mypy over calling/, graph/, values/ and state/'
 	@echo 'make test-sanitize  all C++ tests, and those of the kernels and ONNX Runtime, under ASan/UBSan and under TSan'
 	@echo 'make test-emit      500 generated programs and the zoo: emitted C++ against the walker, emitted ONNX against the interpreter; goes on where it was stopped'
 	@echo 'make install        runtime, plug-ins, tools and headers into PREFIX (default /usr/local)'
@@ -17,7 +18,7 @@ help:
 	@echo 'make bench-backends ort, openvino, tvm and auto on the zoo: bench/results/backends.md; goes on where it was stopped'
 	@echo 'make backends-correct the zoo on every back end against eager, 100 inputs each; goes on where it was stopped'
 	@echo 'make artifact DIR=d the published artifact of the paper, checked out in d, against eager'
-	@echo 'make format tidy    clang-format in place; clang-tidy over src/ and tools/, all back ends; goes on where it was stopped'
+	@echo 'make format tidy    clang-format in place (C++ only); clang-tidy over src/ and tools/, all back ends; goes on where it was stopped'
 	@echo 'make clean          remove build/ (.venv and .setup stay)'
 
 setup:
@@ -27,7 +28,10 @@ demo: setup
 	@.venv/bin/python scripts/demo.py
 
 test: setup
-	@.venv/bin/python scripts/test.py release asan-fast python
+	@.venv/bin/python scripts/test.py lint release asan-fast python
+
+lint: setup
+	@.venv/bin/python scripts/test.py lint
 
 test-sanitize: setup
 	@.venv/bin/python scripts/test.py asan tsan asan_ort tsan_ort
