@@ -5,7 +5,7 @@ For each input the captured graph is run op by op with torch (`dycl.frontend.gra
 which tells eager's decisions. Then
 
  (a) forced: our program takes exactly these decisions, and all results are compared; each arm of each decision that no
-     input took is driven once by turning that decision round in both (`dycl.drive`);
+     input took is driven once by turning that decision round in both (`dycl.verification.drive`);
  (b) free: our program decides for itself. A run that decides otherwise is a flip; it is listed with eager's margin, the
      distance of the two sides of the comparison that decided.
 

@@ -64,7 +64,7 @@ def captured(model: Any, args: tuple) -> tuple[Any, Any, dict]:
     """(interface, builder, seconds per stage): the program before the passes."""
     from dycl import _native
     from dycl.build import _weight_names
-    from dycl.calling.interface import Interface
+    from dycl.frontend.boundary.interface import interface_of
     from dycl.frontend.capture import capture
     from dycl.frontend.lowering.lower import lower_graph
     from dycl.frontend.options import Options
@@ -72,7 +72,7 @@ def captured(model: Any, args: tuple) -> tuple[Any, Any, dict]:
     start = time.perf_counter()
     graph = capture(model, args, {}, Options())
     middle = time.perf_counter()
-    interface = Interface.of(graph)
+    interface = interface_of(graph)
     builder = _native.ProgramBuilder()
     lower_graph(graph.graph, builder, names=_weight_names(model), initials=interface.initial_states())
     for name, (low, high) in interface.symbols.items():
