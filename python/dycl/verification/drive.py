@@ -17,6 +17,7 @@ from typing import Any
 from ..calling import host_functions
 from ..frontend.graph.interpret import ProgramRaised, run_graph
 from ..frontend.graph.program import Branch
+from ..native import native
 from .compare import differences
 
 Key = tuple[tuple, int]
@@ -81,18 +82,18 @@ class _Course:
 def drive(program: Any, inputs: list[tuple[list, list]], rtol: float, atol: float, budget: int) -> dict:
     """`inputs`: (tensors in the program's order, states). Returns the report's "arms"."""
     graph, engine = program._graph, program._engine
-    native = engine.program.decisions if hasattr(engine, "program") else []
-    in_package = collections.Counter(place_of_decision(d) for d in native)
+    decisions = engine.program.decisions if hasattr(engine, "program") else []
+    in_package = collections.Counter(place_of_decision(d) for d in decisions)
     in_package.pop(None, None)
     best = None
     guesses = _guesses(graph, in_package)
     for gone in guesses:
-        drives = _Drives(program, inputs, rtol, atol, Arms(graph, in_package, gone), native)
+        drives = _Drives(program, inputs, rtol, atol, Arms(graph, in_package, gone), decisions)
         if drives.run(budget, patient=len(guesses) == 1):
             return drives.report()
         if best is None or drives.runs > best[0]:
             best = drives.runs, gone
-    drives = _Drives(program, inputs, rtol, atol, Arms(graph, in_package, best[1]), native)
+    drives = _Drives(program, inputs, rtol, atol, Arms(graph, in_package, best[1]), decisions)
     drives.run(budget, patient=True)
     return drives.report()
 
@@ -119,9 +120,9 @@ def _guesses(graph: Any, in_package: Any) -> list[frozenset]:
 class _Drives:
     """Runs of graph and program side by side under one guess of which decision is which."""
 
-    def __init__(self, program: Any, inputs: list, rtol: float, atol: float, arms: Arms, native: list):
+    def __init__(self, program: Any, inputs: list, rtol: float, atol: float, arms: Arms, decisions: list):
         self.graph, self.engine, self.inputs = program._graph, program._engine, inputs
-        self.native, self.arms = native, arms
+        self.decisions, self.arms = decisions, arms
         self.rtol, self.atol = rtol, atol
         self.worst, self.mismatches = [0.0], []
         self.impossible = self.unmatched = self.runs = 0
@@ -158,7 +159,7 @@ class _Drives:
         if expected is None:
             self.impossible += 1  # the forced path asks for what these values cannot do
             return False
-        actual, passed = _compiled(self.engine, self.native, tensors, states, course, self.swapped, bool(plan))
+        actual, passed = _compiled(self.engine, self.decisions, tensors, states, course, self.swapped, bool(plan))
         worst = [0.0]
         # its text holds values of run time, or is torch's own
         if expected[0] == actual[0] == "raised" and expected[2] is None:
@@ -196,7 +197,7 @@ def _reference(graph: Any, tensors: list, states: list, course: _Course) -> Any:
         return None
 
 
-def _compiled(engine: Any, native: list, tensors: list, states: list, course: _Course, swapped: dict,
+def _compiled(engine: Any, decisions: list, tensors: list, states: list, course: _Course, swapped: dict,
               forced: bool) -> tuple:
     """The program, led the way the graph went. Passes may have swapped a branch's arms: `swapped`, by decision, is
     learnt where both first come."""
@@ -204,7 +205,7 @@ def _compiled(engine: Any, native: list, tensors: list, states: list, course: _C
     went = {key: arm for b, key, arm in course.steps if id(b) in course.arms.driveable}
 
     def decide(decision: int, arm: int) -> int:
-        place = place_of_decision(native[decision])
+        place = place_of_decision(decisions[decision])
         key = (place, counts[place])
         counts[place] += 1
         if key not in went:
@@ -212,7 +213,7 @@ def _compiled(engine: Any, native: list, tensors: list, states: list, course: _C
         swap = swapped.setdefault(decision, bool(arm) != course.natural[key])
         return int(went[key] != swap) if forced else arm
 
-    if native:
+    if decisions:
         engine.run_.set_decider(decide)
     try:
         outputs, after = engine.run(tensors, states, {}) if states else (engine.run(tensors, [], {})[0], [])
@@ -222,7 +223,7 @@ def _compiled(engine: Any, native: list, tensors: list, states: list, course: _C
     except Exception as error:
         return ("raised", type(error).__name__, error.args[0] if error.args else ""), counts
     finally:
-        if native:
+        if decisions:
             engine.run_.set_decider(None)
 
 
