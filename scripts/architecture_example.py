@@ -84,7 +84,6 @@ def graph(text: str) -> str:
     blocks = re.split(r"^(?=\^)", text, flags=re.MULTILINE)
     end = next(k for k, block in enumerate(blocks) if block.startswith("^join"))
     shown = "".join(blocks[:end]) + blocks[end].partition("\n")[0] + "\n  ...\n"
-    shown = re.sub(r"TensorType\(dtype=torch.float32, shape=\(1, 8\)\)", " f32[1,8]", shown)
     first = inspect.getsourcelines(Gate.forward)[1]
     shown = re.sub(r"# \S+:(\d+)$", lambda found: f"# line {int(found[1]) - first + 1}", shown, flags=re.MULTILINE)
     for mark in "%^":

@@ -129,7 +129,7 @@ def _check_layout(machine: Machine) -> None:
         return
     if machine.assumptions.keep_layout:
         raise CaptureRefusal("the model asks how a tensor lies in memory (stride, is_contiguous), "
-                             "or writes to what reshape gave, and only the run knows",
+                             "or writes to what reshape gave, and that is known only at run time",
                              "call contiguous() or clone() before", span=machine.left, kind="tensor.layout")
     machine.assumptions.keep_layout = True
     raise Restart("keeping tensors apart that lie in memory differently")

@@ -30,9 +30,9 @@ def op_name(target: Any) -> str:
 
 def graph_to_text(graph: Graph) -> str:
     """The graph before lowering, for people."""
-    lines = [f"graph({', '.join(map(repr, graph.inputs))})"]
+    lines = [f"graph({_declared(graph.inputs)})"]
     for block in graph.reachable_blocks():
-        lines.append(f"{block!r}({', '.join(map(repr, block.params))}):")
+        lines.append(f"{block!r}({_declared(block.params)}):")
         lines += [f"  {_node_text(node)}" for node in block.nodes]
         lines.append(f"  {_exit_text(block)}")
     return "\n".join(lines) + "\n"
@@ -48,6 +48,10 @@ def _brief(argument: Any) -> str:
     return repr(argument)
 
 
+def _declared(values: Iterable[Value]) -> str:
+    return ", ".join(f"%{v.hint}{v.id}: {_type_brief(v.type)}" for v in values)
+
+
 def _type_brief(type: Type) -> str:
     match type:
         case TensorType(dtype, shape):
@@ -60,7 +64,7 @@ def _type_brief(type: Type) -> str:
 
 
 def _node_text(node: AtenNode | HostNode) -> str:
-    results = ", ".join(f"%{v.hint}{v.id}: {_type_brief(v.type)}" for v in node.outputs)
+    results = _declared(node.outputs)
     args: Iterable[Any]
     if isinstance(node, HostNode):
         name, args, kwargs = node.op, node.operands, node.attrs

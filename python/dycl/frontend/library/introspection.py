@@ -49,7 +49,7 @@ def _of_the_process(m, s, args, kwargs):
 
 @handles(contextlib.redirect_stdout, contextlib.redirect_stderr)
 def _redirected(m, s, args, kwargs):
-    raise CaptureRefusal("what the program prints is sent elsewhere", "build the text with f-strings", kind="print")
+    raise CaptureRefusal("what the program prints is sent elsewhere", "build the string with f-strings", kind="print")
 
 
 @handles(weakref.ref, weakref.proxy, weakref.finalize, weakref.WeakMethod)

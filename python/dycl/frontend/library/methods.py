@@ -105,7 +105,7 @@ def tensor_method(m: Interpreter, s: State, t: torch.Tensor, name: str, args: tu
     if name in ("backward",):
         raise CaptureRefusal("backward() inside the model", kind="autograd")
     if name == "__format__" or name in ("__repr__", "__str__"):
-        raise CaptureRefusal("the text of a tensor", "use tensor.item()", kind="escape.str")
+        raise CaptureRefusal("a tensor as a string", "use tensor.item()", kind="escape.str")
     if name in ("dim", "ndimension") and not args:
         return t.dim()
     if name == "__hash__":

@@ -194,7 +194,7 @@ class RtDict:
     __hash__ = None
 
     def __repr__(self):
-        return refuse("the text of a dict with keys known only at run time")
+        return refuse("a dict with keys known only at run time as a string")
 
     __str__ = __repr__
 
@@ -307,7 +307,7 @@ class RtView:
     __hash__ = None
 
     def __repr__(self):
-        return refuse("the text of a dict with keys known only at run time")
+        return refuse("a dict with keys known only at run time as a string")
 
     __str__ = __repr__
 
@@ -507,6 +507,6 @@ class RtSet:
     __hash__ = None
 
     def __repr__(self):
-        return refuse("the text of a set with elements known only at run time")
+        return refuse("a set with elements known only at run time as a string")
 
     __str__ = __repr__

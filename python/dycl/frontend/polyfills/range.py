@@ -65,6 +65,6 @@ class RtRange:
         return 1 if item in self else 0
 
     def __repr__(self):
-        return refuse("the text of a range known only at run time")
+        return refuse("a range known only at run time as a string")
 
     __str__ = __repr__

@@ -177,7 +177,7 @@ def _refuse_escapes(name: str, args: tuple) -> None:
     if name in _MEMORY:
         raise CaptureRefusal(f"{name} reads a tensor's memory while the program is compiled", kind="escape.memory")
     if name in _TEXT:
-        raise CaptureRefusal("a tensor known only at run time as text", "use item() of single elements",
+        raise CaptureRefusal("a tensor known only at run time as a string", "use item() of single elements",
                              kind="escape.text")
     if name in _GRADIENTS:
         raise _no_gradients()

@@ -5,7 +5,7 @@
 All such texts stand in one table per capture, and a chosen one is the number of its place there (`Chosen` in
 semantics/text_formatting.py): two are equal if their numbers are, they merge as numbers do, and lists of run-time
 length hold numbers. As long as paths are few each has its own text instead, which every function of Python's takes;
-where texts keep many paths apart capture begins anew with chosen ones (`prefer`),
+where strings keep many paths apart capture begins anew with chosen ones (`prefer`),
 and once more without them if that leads to a refusal.
 """
 
@@ -36,7 +36,7 @@ def prefer(m: Any) -> None:
     texts = m.assumptions.texts
     if m.texts_apart and not texts.wanted and not texts.in_vain:
         texts.wanted = True
-        raise Restart("texts keep many paths apart")
+        raise Restart("strings keep many paths apart")
 
 
 def without(m: Any, refusal: Exception) -> None:
@@ -44,7 +44,7 @@ def without(m: Any, refusal: Exception) -> None:
     texts = m.assumptions.texts
     if texts.wanted:
         texts.wanted, texts.in_vain, texts.refusal = False, True, refusal
-        raise Restart("no texts chosen at run time")
+        raise Restart("no strings chosen at run time")
 
 
 def are_chosen(m: Any, texts: Any) -> bool:
@@ -105,9 +105,10 @@ def numbers(m: Any, texts: Any) -> list[int]:
     if len(table.all) > before and m.texts_asked:
         table.late += 1
         if table.late > _MOST_TIMES:
-            raise CaptureRefusal("texts that are made of texts of the run again and again, as in a loop",
+            raise CaptureRefusal("strings that are made of strings known only at run time again and again, "
+                                 "as in a loop",
                                  "keep their parts in a list", kind="escape.str")
-        raise Restart("texts that were not known when all were asked")
+        raise Restart("strings that were not known when all were asked")
     return [table.numbers[text] for text in texts]
 
 
@@ -161,15 +162,15 @@ def lifted(m: Any, text: RtText, fn: Callable[[str], Any]) -> Any:
 def settled(m: Any, text: RtText) -> str:
     """The text itself, on a path for each."""
     if not is_chosen(text):
-        raise CaptureRefusal("a text that is known only at run time, used in this way",
+        raise CaptureRefusal("a string that is known only at run time, used in this way",
                              "compare or index the numbers it is made of", kind="escape.str", because=text)
     number = text.parts[0].number
     m.forbid_if_merged(number)
     first, possible = _possible(m, number)
     if len(possible) > _FEW:
-        raise CaptureRefusal(f"one of {len(possible)} texts, known only at run time, used in this way",
+        raise CaptureRefusal(f"one of {len(possible)} strings, known only at run time, used in this way",
                              "compare or index the numbers it stands for", kind="escape.str", because=text)
-    return possible[m.decide_value(number, range(first, first + len(possible)), "a text") - first]
+    return possible[m.decide_value(number, range(first, first + len(possible)), "a string") - first]
 
 
 def _possible(m: Any, number: RtInt) -> tuple[int, list[str]]:

@@ -211,7 +211,7 @@ def check(m, key: Any) -> None:
             check(m, part)
     elif isinstance(key, RtText) and not chosen_text.is_chosen(key):
         if not key.exact or any(isinstance(p, RtScalar) and not isinstance(p, RtInt) for p in key.parts):
-            raise _refusal("text with something other than integers known only at run time as a key", key)
+            raise _refusal("a string with something other than integers known only at run time as a key", key)
 
 
 def equal(m, a: Any, b: Any) -> Any:
@@ -286,7 +286,7 @@ def equal_texts(m, a: Any, b: Any) -> Any:
     if chosen_text.is_one(a) and chosen_text.is_one(b):
         return m.scalars.compare("eq", chosen_text.number_of(m, a), chosen_text.number_of(m, b))
     if a.chooses if isinstance(a, RtText) else b.chooses:
-        raise _refusal("a text that a run chooses, compared with one that numbers are in", None)
+        raise _refusal("a string that is chosen at run time, compared with one that numbers are in", None)
     if isinstance(b, str):
         a, b = b, a
     if isinstance(a, str):
@@ -325,7 +325,7 @@ def separable(text: RtText) -> bool:
 def parse(text: RtText, name: str) -> tuple | None:
     """The numbers that make the text equal a name; None if there are none."""
     if not separable(text):
-        raise _refusal("a text that begins a number known only at run time right behind another", text)
+        raise _refusal("a string in which a number known only at run time stands right behind another", text)
     pattern = "".join(re.escape(p) if isinstance(p, str) else "(-?[0-9]+)" for p in text.parts)
     found = re.fullmatch(pattern, name)
     if found is None or any(str(int(g)) != g for g in found.groups()):
@@ -352,7 +352,7 @@ def _words(parts: list) -> list:
             before, behind = parts[k - 1] if k else "", parts[k + 1] if k + 1 < len(parts) else ""
             if (not isinstance(before, str) or not isinstance(behind, str) or before[-1:].isdigit()
                     or before[-1:] == "-" or behind[:1].isdigit() or behind[:1] == "-"):
-                raise _refusal("a comparison of texts whose numbers known only at run time stand beside other digits",
+                raise _refusal("a comparison of strings whose numbers known only at run time stand beside other digits",
                                part)
             words.append(part)
         else:

@@ -29,8 +29,8 @@ def text_method(text: RtText, name: str, args: tuple) -> bool:
 
 
 def refuse_method(text: RtText, name: str) -> None:
-    raise CaptureRefusal(f"str.{name} of text that holds a number known only at run time", "compare the number itself",
-                         kind="escape.str", because=text)
+    raise CaptureRefusal(f"str.{name} of a string that holds a number known only at run time",
+                         "compare the number itself", kind="escape.str", because=text)
 
 
 def _begins(parts: tuple, wanted: Any, name: str) -> bool | None:

@@ -72,7 +72,7 @@ def _counted(m: Any, text: RtText, args: tuple, kwargs: dict) -> Any:
 def length(m: Any, text: RtText) -> Any:
     """len(text)."""
     if not all(isinstance(p, (str, Chosen)) for p in text.parts):
-        raise CaptureRefusal("the length of a text that holds a number known only at run time",
+        raise CaptureRefusal("the length of a string that holds a number known only at run time",
                              kind="escape.str", because=text)
     return _sum(m, text, len)
 

@@ -137,8 +137,8 @@ class RtText:
         return "".join(text), values
 
     def refuse(self, what: str) -> None:
-        raise CaptureRefusal(f"a text that a run chooses is {what}", "return it, or use the number it stands for",
-                             kind="escape.str", because=self)
+        raise CaptureRefusal(f"a string that is chosen at run time is {what}",
+                             "return it, or use the number it stands for", kind="escape.str", because=self)
 
     def __str__(self) -> str:
         raise Escape(self, "str")

@@ -355,7 +355,7 @@ class Arrays:
         if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
             return self._with_tensor(getattr(operator, op), a, b)
         if a is None or b is None or isinstance(a, str) or isinstance(b, str):
-            raise CaptureRefusal("a comparison of a numpy array known only at run time with None or text",
+            raise CaptureRefusal("a comparison of a numpy array known only at run time with None or a string",
                                  "use `is`", kind="numpy")
         x, y = self._alike(self.tensor(a), self.tensor(b))
         if any(isinstance(t, torch.Tensor) and not t.dtype.is_floating_point for t in (x, y)):

@@ -253,7 +253,7 @@ handles(control_flow.map)(_map)
 
 @handles(torch.manual_seed, torch.seed, torch.random.manual_seed)
 def _seed(m, s, args, kwargs):
-    raise CaptureRefusal("torch.manual_seed inside the model", "seed before the run", kind="random.seed")
+    raise CaptureRefusal("torch.manual_seed inside the model", "seed before the call", kind="random.seed")
 
 
 def _clock(function):
