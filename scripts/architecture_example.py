@@ -99,9 +99,11 @@ def _counted(text: str, mark: str) -> str:
 
 
 def host_program(text: str) -> str:
-    """What `outline` makes: `main`, and the first of its sub-DNNs."""
-    functions = re.findall(r"^(?:func|subdnn) .*?^}\n", text, re.MULTILINE | re.DOTALL)
-    return "".join(functions[:2]) + "...\n"
+    """What `outline` makes: the first gate of `main`, and the first of its sub-DNNs."""
+    main, sub_dnn = re.findall(r"^(?:func|subdnn) .*?^}\n", text, re.MULTILINE | re.DOTALL)[:2]
+    lines = main.splitlines(keepends=True)
+    end = next(k for k, line in enumerate(lines) if line.startswith("^join"))
+    return "".join([*lines[:end + 1], "  ...\n}\n", sub_dnn, "...\n"])
 
 
 def package(program) -> str:
