@@ -27,10 +27,10 @@ _TOP = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "src/
 PAGES = sorted([*(ROOT / name for name in _TOP), *(ROOT / "docs").rglob("*.md")])
 FOLDERS = "bench docs include python scripts src tests tools zoo".split()  # of the root; build/ holds what is made
 SUFFIXES = (".py", ".h", ".cpp", ".md", ".fbs", ".txt", ".dyir", ".json", ".yml")
-FRONT_END = "python/dycl/frontend"
+PACKAGE, FRONT_END = "python/dycl", "python/dycl/frontend"
 BASES = {  # document -> folders that it writes paths from, beside the root and its own
-    "ARCHITECTURE.md": (FRONT_END,),
-    "CONTRIBUTING.md": (FRONT_END,),
+    "ARCHITECTURE.md": (PACKAGE,),
+    "CONTRIBUTING.md": (PACKAGE,),
     "docs/recipes.md": (FRONT_END,),
     "docs/passes.md": ("src/passes",),
     "docs/backends/auto.md": ("src/backends/choose",),

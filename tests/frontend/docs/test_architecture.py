@@ -72,7 +72,7 @@ def walk(text: str) -> list[tuple[str, str, str]]:
 def test_two_steps_lead_to_the_file(question, section, file):
     part = sections(PAGE.read_text())[section]
     path = file.strip("`")
-    assert (ROOT / path).exists() or (layers.ROOT / "frontend" / path).exists()
+    assert (ROOT / path).exists() or (layers.ROOT / path).exists()
     assert path in part and question.lower() in " ".join(part.lower().split())
 
 
