@@ -18,7 +18,7 @@ from ..polyfills import builtins as polyfills
 from ..polyfills import itertools as iterator_polyfills
 from ..polyfills import keyed_tables
 from ..polyfills.range import RtRange
-from ..semantics import identity, iteration, keys, lookup, operators, subscripts, text_with_integers
+from ..semantics import identity, interpretation, iteration, keys, lookup, operators, subscripts, text_with_integers
 from ..semantics.registry import handles
 from ..state import iterators
 from ..state.signals import PUSHED
@@ -27,6 +27,8 @@ from ..values.list import RtList
 from ..values.scalar import RtBool, RtFloat, RtInt, RtScalar
 from ..values.text import RtText
 from . import lru_cache, pure_python
+
+interpretation.shares(places)
 
 
 @handles(len)

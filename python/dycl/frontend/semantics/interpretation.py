@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from ... import frontend
+from ... import errors, frontend, objects
 from .. import polyfills, torch_internals
 from ..diagnostics import CaptureRefusal
 
@@ -26,7 +26,7 @@ _STDLIB = tuple({os.path.realpath(sysconfig.get_paths()[k]) + os.sep for k in ("
 _SITE = tuple({os.path.realpath(p) + os.sep
                for p in (sysconfig.get_paths()["purelib"], sysconfig.get_paths()["platlib"])})
 _TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
-_HERE = os.path.dirname(os.path.dirname(os.path.realpath(frontend.__file__))) + os.sep  # the whole package
+_HERE = os.path.dirname(os.path.realpath(frontend.__file__)) + os.sep
 _POLYFILLS = os.path.dirname(os.path.realpath(polyfills.__file__)) + os.sep
 
 _INTERPRETED_TORCH = (
@@ -41,6 +41,14 @@ _NATIVE_SITE = ("numpy", "scipy", "sympy")
 _NATIVE_PACKAGES = ("einx",)  # a compiler of its own: looks at shapes alone
 
 _cache: dict[types.CodeType, bool] = {}
+# Beside the front end: what capture runs itself. The rest of the package is to a model what any library is: a host
+# function or a compiled program that it calls may keep states, which native calls would change while compiling.
+_SHARED = {os.path.realpath(module.__file__) for module in (errors, objects)}
+
+
+def shares(module: types.ModuleType) -> None:
+    """Capture runs the module's code itself, while it watches what native code calls back."""
+    _SHARED.add(os.path.realpath(str(module.__file__)))
 
 
 def is_polyfill(fn: types.FunctionType) -> bool:
@@ -72,7 +80,7 @@ def _decide(fn: types.FunctionType) -> bool:
     path = os.path.realpath(raw)
     if path.startswith(_TORCH):
         return path[len(_TORCH):].replace(os.sep, "/").startswith(_INTERPRETED_TORCH)
-    if path.startswith(_HERE):
+    if is_ours(path):
         return path.startswith(_POLYFILLS)
     for site in _SITE:
         if path.startswith(site):
@@ -134,16 +142,18 @@ def _tops(folder: str) -> frozenset:
 
 @functools.lru_cache(maxsize=None)
 def is_python_or_torch(path: str) -> bool:
-    """A file of torch, of the standard library (with what typing_extensions puts into `typing`) or of this package."""
+    """A file of torch, of the standard library (with what typing_extensions puts into `typing`) or of capture."""
     path = os.path.realpath(path)
     if os.path.basename(path) == "typing_extensions.py":
         return not is_user_file(path)
-    return path.startswith((_TORCH, _HERE)) or path.startswith(_STDLIB) and "site-packages" not in path
+    return (path.startswith((_TORCH, _HERE)) or path in _SHARED
+            or path.startswith(_STDLIB) and "site-packages" not in path)
 
 
 @functools.lru_cache(maxsize=None)
 def is_ours(path: str) -> bool:
-    return os.path.realpath(path).startswith(_HERE)
+    path = os.path.realpath(path)
+    return path.startswith(_HERE) or path in _SHARED
 
 
 def is_torch(fn: Any) -> bool:
