@@ -48,6 +48,11 @@ def copy(m, s, f, i):
     f.stack.append(f.stack[-i.arg])
 
 
+@op("KW_NAMES")
+def kw_names(m, s, f, i):
+    f.kw_names = f.info.code.co_consts[i.arg]
+
+
 @op("SWAP")
 def swap(m, s, f, i):
     st = f.stack
@@ -463,4 +468,4 @@ def delete_attr(m, s, f, i):
 # object, and where they raise (an unbound name) they have done nothing.
 MOVERS = {name: HANDLERS[name] for name in (
     "NOP", "RESUME", "PRECALL", "POP_TOP", "PUSH_NULL", "COPY", "SWAP", "LOAD_CONST", "LOAD_FAST",
-    "STORE_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "KW_NAMES") if name in HANDLERS}
+    "STORE_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "KW_NAMES")}

@@ -241,11 +241,6 @@ def unpack_ex(m, s, f, i):
 # ---- calls ------------------------------------------------------------------------------
 
 
-@op("KW_NAMES")
-def kw_names(m, s, f, i):
-    f.kw_names = f.info.code.co_consts[i.arg]
-
-
 @op("CALL")
 def call(m, s, f, i):
     count = i.arg
