@@ -5,6 +5,10 @@ import pytest
 import torch
 
 import dycl
+from dycl.frontend.diagnostics import CaptureRefusal
+from dycl.frontend.graph import dtypes
+from dycl.frontend.machine.own_errors import refuse_own_error
+from dycl.frontend.recording import schema
 from dycl.frontend.semantics.numbers import Scalars
 
 
@@ -26,3 +30,12 @@ def test_a_recursion_error_that_the_model_raises_itself():
     program = dycl.compile(f, (-torch.ones(2),))
     with pytest.raises(RecursionError, match="too deep"):
         program(torch.ones(2))
+
+
+@pytest.mark.parametrize("fault", [lambda: schema.bind(None, (), {}), lambda: dtypes.dtype_of_name("f31")])
+def test_faults_of_recording_are_not_shown_to_the_model(fault):
+    """`except KeyError` of the model must not catch what a table of ours lacks."""
+    with pytest.raises((AttributeError, KeyError)) as caught:
+        fault()
+    with pytest.raises(CaptureRefusal, match=type(caught.value).__name__):
+        refuse_own_error(caught.value)

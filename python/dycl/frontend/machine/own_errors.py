@@ -12,7 +12,7 @@ import types
 import torch
 
 from ..diagnostics import CaptureRefusal
-from ..graph import known_values, program
+from ..graph import dtypes, known_values, program
 from ..merging import loops, merge, reachable, signature, unify, unify_aliases, unify_lists, unify_objects
 from ..polyfills.keyed_tables import RtDict, RtSet, RtView
 from ..polyfills.range import RtRange
@@ -24,6 +24,7 @@ from ..recording import (
     inplace,
     native_call,
     real_tensors,
+    schema,
     shape_cache,
     shape_rules,
     symbolic_shapes,
@@ -58,7 +59,7 @@ _SHAPES_OF_TORCH = tuple(os.path.join(os.path.dirname(torch.__file__), part) for
 # an exception that nobody raised there is a fault of ours.
 _OURS = {os.path.realpath(module.__file__) for module in (
     tensor_construction, native_call, composed_functions, dispatch, tensor_to_number, path_facts, shape_rules,
-    shape_cache, program, indexing, inplace, known_values, real_tensors, signature, loops, merge,
+    shape_cache, program, indexing, inplace, schema, known_values, dtypes, real_tensors, signature, loops, merge,
     reachable, call_cache, conditions, live_objects, symbolic_to_graph, symbolic_text, symbolic_shapes, unify,
     unify_aliases, unify_lists, unify_objects, equality, views, whole_layers, whole_layer_shapes)}
 
