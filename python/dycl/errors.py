@@ -24,3 +24,8 @@ class CompileError(Exception):
 
 class InputError(ValueError):
     """A call that does not fit the compiled program; the text names the argument."""
+
+
+# Their names are dycl.InputError and so on, in tracebacks and in packages that raise them, wherever they are defined.
+for _public in (CompileWarning, CompileError, InputError):
+    _public.__module__ = "dycl"

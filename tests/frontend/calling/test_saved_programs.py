@@ -90,3 +90,22 @@ def test_results_that_no_file_can_hold(tmp_path):
         loaded(lambda x: {(1, 2): x if positive(x) else -x}, (T(1, 2),), tmp_path)
     program = loaded(lambda x: (x, Kind.A) if positive(x) else (x, Kind.B), (T(1, 2),), tmp_path)
     assert program(T(1, 2))[1] is Kind.A and program(T(-1, -2))[1] is Kind.B
+
+
+class Checked(torch.nn.Module):
+    def forward(self, x):
+        if x.sum() > 10:
+            raise dycl.InputError("too much")
+        return x * 2
+
+
+def test_errors_of_dycl_have_public_names(tmp_path):
+    """A package keeps the name of a class, and these classes may be defined elsewhere one day."""
+    program = dycl.compile(Checked().eval(), (torch.ones(2),))
+    program.save(tmp_path / "checked.dycl")
+    loaded = dycl.load(tmp_path / "checked.dycl")
+    for run in (program, loaded):
+        with pytest.raises(dycl.InputError, match="too much"):
+            run(torch.full((2,), 9.0))
+    assert "dycl:InputError" in str(program._interface.to_json())
+    assert {cls.__module__ for cls in (dycl.InputError, dycl.CompileError, dycl.CompileWarning)} == {"dycl"}
