@@ -9,6 +9,7 @@ from . import (
     containers,
     einx,
     host_calls,
+    interpreted,
     introspection,
     lru_cache,
     methods,
@@ -19,5 +20,5 @@ from . import (
     wrapped_callables,
 )
 
-__all__ = ["containers", "einx", "host_calls", "introspection", "lru_cache", "methods", "numbers",
-           "numpy", "objects", "torch", "wrapped_callables"]
+__all__ = ["containers", "einx", "host_calls", "interpreted", "introspection", "lru_cache",
+           "methods", "numbers", "numpy", "objects", "torch", "wrapped_callables"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import collections
 import functools
-import heapq
 import itertools
 import sys
 import types
@@ -26,7 +25,7 @@ from ..values.array import RtArray
 from ..values.list import RtList
 from ..values.scalar import RtBool, RtFloat, RtInt, RtScalar
 from ..values.text import RtText
-from . import lru_cache, pure_python
+from . import lru_cache
 
 interpretation.shares(places)
 
@@ -182,45 +181,15 @@ def _same_key(m, s, args, kwargs):
     return keys.equal(m, a, b)
 
 
-@handles(keyed_tables.check_key)
-def _check_key(m, s, args, kwargs):
-    keys.check(m, args[0])
-
-
-@handles(keyed_tables.new_table)
-def _new_table(m, s, args, kwargs):
-    return keys.new_like(m, *args)
-
-
-@handles(keyed_tables.view)
-def _new_view(m, s, args, kwargs):
-    return keys.new_view(m, *args)
-
-
-@handles(keyed_tables.elements)
-def _elements(m, s, args, kwargs):
-    return keys.elements(m, args[0])
+for _fn, _answer in ((keyed_tables.check_key, keys.check), (keyed_tables.new_table, keys.new_like),
+                     (keyed_tables.view, keys.new_view), (keyed_tables.elements, keys.elements),
+                     (polyfills.keep_remembered, lru_cache.keep)):
+    handles(_fn)(lambda m, s, args, kwargs, _answer=_answer: _answer(m, *args))
 
 
 @handles(keyed_tables.refuse)
 def _refuse_table(m, s, args, kwargs):
     raise CaptureRefusal(args[0], "use lists, or sorted(...) of a set", kind="escape.hash")
-
-
-for _fn, _shim in ((enumerate, iterator_polyfills.enumerate_), (map, iterator_polyfills.map_),
-                   (filter, iterator_polyfills.filter_), (zip, iterator_polyfills.zip_),
-                   (itertools.chain, iterator_polyfills.chain_), (itertools.takewhile, iterator_polyfills.takewhile_),
-                   (itertools.accumulate, iterator_polyfills.accumulate_), (functools.reduce, polyfills.reduce_),
-                   (itertools.chain.from_iterable, iterator_polyfills.chain_from_iterable),
-                   (itertools.groupby, iterator_polyfills.groupby_),
-                   (itertools.dropwhile, iterator_polyfills.dropwhile_),
-                   (itertools.filterfalse, iterator_polyfills.filterfalse_),
-                   (functools.cmp_to_key, polyfills.cmp_to_key), (itertools.starmap, iterator_polyfills.starmap_),
-                   (itertools.islice, iterator_polyfills.islice_), (itertools.pairwise, iterator_polyfills.pairwise_),
-                   (itertools.zip_longest, iterator_polyfills.zip_longest_),
-                   (itertools.compress, iterator_polyfills.compress_), (itertools.repeat, iterator_polyfills.repeat_),
-                   *(((itertools.batched, iterator_polyfills.batched_),) if sys.version_info >= (3, 12) else ())):
-    handles(_fn)(lambda m, s, args, kwargs, _shim=_shim: m.call(s, _shim, args, kwargs))
 
 
 @handles(itertools.tee)
@@ -247,13 +216,6 @@ def _of_lists(fn, one):
 
 for _fn in (itertools.product, itertools.permutations, itertools.combinations, itertools.combinations_with_replacement):
     handles(_fn)(_of_lists(_fn, _fn is not itertools.product))
-
-
-handles(polyfills.keep_remembered)(lambda m, s, args, kwargs: lru_cache.keep(m, args[0]))
-handles(functools.lru_cache)(lambda m, s, args, kwargs: m.call(s, polyfills.lru_cache, args, kwargs))
-
-for _fn, _plain in pure_python.functions():
-    handles(_fn)(lambda m, s, args, kwargs, _plain=_plain: m.call(s, _plain, args, kwargs))
 
 
 @handles(reversed)
@@ -348,16 +310,6 @@ def _is_in_order(key):
     return all(map(_is_in_order, key)) if type(key) is tuple else type(key) in (int, bool, str, RtInt, RtBool, RtText)
 
 
-@handles(heapq.nlargest)
-def _nlargest(m, s, args, kwargs):
-    return m.call(s, polyfills.nlargest, args, kwargs)
-
-
-@handles(heapq.nsmallest)
-def _nsmallest(m, s, args, kwargs):
-    return m.call(s, polyfills.nsmallest, args, kwargs)
-
-
 @handles(polyfills.same)
 def _same(m, s, args, kwargs):
     a, b = args
@@ -409,16 +361,8 @@ def _put_choice(m, s, args, kwargs):
     return None
 
 
-@handles(polyfills.by_native_methods)
-def _by_native_methods(m, s, args, kwargs):
-    return operators.by_native_methods(m, s, *args)
-
-
-@handles(polyfills.plain_binary)
-def _plain_binary(m, s, args, kwargs):
-    op, a, b = args
-    return operators.binary(m, s, op, a, b, False)
-
+handles(polyfills.by_native_methods)(lambda m, s, args, kwargs: operators.by_native_methods(m, s, *args))
+handles(polyfills.plain_binary)(lambda m, s, args, kwargs: operators.binary(m, s, *args, False))
 
 _named: dict[str, type] = {}  # one class for all states that ask for it
 

@@ -15,6 +15,7 @@ import torch
 from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
 from ..polyfills import keyed_tables
+from ..polyfills.registry import POLYFILLS
 from ..semantics import (
     attributes,
     calls,
@@ -339,11 +340,11 @@ def _needs_equality(m, target, args):
     return m.has_runtime(target) or m.has_runtime(args) or lookup.python_method(args[0], "__eq__") is not None
 
 
-def _by_shim(shim):
+def _by_equality(method):
     def call(m, s, target, args, kwargs):
         if not _needs_equality(m, target, args):
             return NotImplemented
-        return m.call(s, shim, (target, *args), {})
+        return m.call(s, POLYFILLS[method], (target, *args), {})
 
     return call
 
@@ -357,8 +358,7 @@ def _list_sort(m, s, target, args, kwargs):
 
 _LIST = {
     "__init__": _list_init, "extend": _list_extend, "pop": _list_pop, "insert": _list_insert, "sort": _list_sort,
-    "index": _by_shim(polyfills.list_index), "count": _by_shim(polyfills.list_count),
-    "remove": _by_shim(polyfills.list_remove),
+    "index": _by_equality(list.index), "count": _by_equality(list.count), "remove": _by_equality(list.remove),
     "__getitem__": lambda m, s, t, args, kwargs: (
         subscripts.get_item(m, s, t, args[0]) if type(t) is list else NotImplemented),
     "__setitem__": lambda m, s, t, args, kwargs: (

@@ -14,8 +14,9 @@ import torch
 from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
 from ..polyfills import numbers as number_polyfills
+from ..polyfills.registry import POLYFILLS
 from ..semantics import identity, lookup, operators, subscripts, text_with_integers
-from ..semantics.registry import handles
+from ..semantics.registry import find, handles
 from ..semantics.types import type_of
 from ..state import signals
 from ..state.signals import PUSHED
@@ -170,45 +171,30 @@ def _divmod(m, s, args, kwargs):
 
 
 def _math(name):
+    native = getattr(math, name)
+    polyfill = POLYFILLS.get(native)
+
     def call(m, s, args, kwargs):
         if name == "trunc" and any(map(m.is_tensor, args)):
             raise TypeError("type Tensor doesn't define __trunc__ method")
         args = tuple(m.tensor_number(a) if m.is_tensor(a)
                      else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
         if any(isinstance(a, RtScalar) for a in args):
+            if polyfill is not None and (name != "log" or len(args) == 2):
+                return m.call(s, polyfill, args, kwargs)
             result = m.scalars.math_call(name, args)
             if result is NotImplemented:
                 raise CaptureRefusal(f"math.{name} of a number known only at run time", kind="math",
                                      because=next(a for a in args if isinstance(a, RtScalar)))
             return result
-        return getattr(math, name)(*args, **kwargs)
+        return native(*args, **kwargs)
 
     return call
 
 
-for _name in dir(math):
-    if callable(getattr(math, _name)) and not _name.startswith("_"):
-        handles(getattr(math, _name))(_math(_name))
-
-
-def _in_python(shim, native, counts):
-    """A function of math that is followed where numbers of run time are given; `counts`: of how many arguments."""
-
-    def call(m, s, args, kwargs):
-        args = tuple(m.tensor_number(a) if m.is_tensor(a)
-                     else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
-        if not any(isinstance(a, RtScalar) for a in args) or counts is not None and len(args) not in counts:
-            return _math(native.__name__)(m, s, args, kwargs)
-        return m.call(s, shim, args, kwargs)
-
-    return call
-
-
-for _fn, _shim, _counts in ((math.gcd, number_polyfills.gcd, None), (math.lcm, number_polyfills.lcm, None),
-                            (math.log, number_polyfills.logarithm, (2,)),
-                            (math.radians, number_polyfills.radians, None),
-                            (math.degrees, number_polyfills.degrees, None)):
-    handles(_fn)(_in_python(_shim, _fn, _counts))
+for _name, _fn in vars(math).items():
+    if callable(_fn) and not _name.startswith("_") and find(_fn) is None:  # else it is interpreted
+        handles(_fn)(_math(_name))
 
 
 @handles(math.prod)
@@ -229,7 +215,6 @@ def _operator_index(m, s, args, kwargs):
     return m.scalars.to_int(x) if isinstance(x, RtScalar) else NotImplemented
 
 
-handles(math.isclose)(lambda m, s, args, kwargs: m.call(s, number_polyfills.isclose, args, kwargs))
 _BINARY = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv", "mod": "mod",
            "pow": "pow", "and_": "and", "or_": "or", "xor": "xor", "matmul": "matmul", "lshift": "lshift",
            "rshift": "rshift"}

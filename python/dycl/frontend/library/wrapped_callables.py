@@ -15,6 +15,7 @@ import torch
 
 from .. import torch_internals
 from ..polyfills import builtins as polyfills
+from ..polyfills.registry import POLYFILLS
 from ..semantics import keys, registry
 from ..state.interpreter import Interpreter
 from ..state.state import State
@@ -57,11 +58,7 @@ def _member(cls: Any, m: Interpreter, s: State, args: tuple, kwargs: dict) -> An
     return cls._value2member_map_[keys.present_key(m, args[0], cls._value2member_map_, ValueError(text))]
 
 
-_GETTERS = {operator.itemgetter: polyfills.items_got, operator.attrgetter: polyfills.attributes_got,
-            operator.methodcaller: polyfills.method_called}
-
-
-@registry.finds(*_GETTERS)
+@registry.finds(operator.itemgetter, operator.attrgetter, operator.methodcaller)
 def _operator_getter(fn: Any) -> Any:
     return functools.partial(_getter, fn)
 
@@ -74,7 +71,8 @@ def _getter(fn: Any, m: Interpreter, s: State, args: tuple, kwargs: dict) -> Any
     made = fn.__reduce__()
     named = made[0].keywords if isinstance(made[0], functools.partial) else {}
     held = (*made[0].args, *made[1]) if isinstance(made[0], functools.partial) else made[1]
-    return m.call(s, _GETTERS[type(fn)], (args[0], held, *([named] if type(fn) is operator.methodcaller else ())), {})
+    more = (named,) if type(fn) is operator.methodcaller else ()
+    return m.call(s, POLYFILLS[type(fn).__call__], (args[0], held, *more), {})
 
 
 @registry.finds(type)

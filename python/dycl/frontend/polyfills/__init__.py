@@ -2,5 +2,10 @@
 """Python that the machine interprets in place of native functions, a file per module that it stands for.
 
 Everything in this folder is interpreted and never run, and hidden from the user's stack: the folder itself decides that
-(semantics/interpretation.py).
+(semantics/interpretation.py). Only registry.py is run: by it a polyfill says what it stands in for. Importing this
+package registers them all.
 """
+
+from . import builtins, itertools, numbers, torch
+
+__all__ = ["builtins", "itertools", "numbers", "torch"]

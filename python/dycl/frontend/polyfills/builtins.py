@@ -9,7 +9,11 @@ polyfills/torch.py are the rest.
 
 from __future__ import annotations
 
+import functools
+import heapq
 import operator
+
+from .registry import on_request, substitutes
 
 MISSING = object()
 
@@ -57,10 +61,12 @@ def close_generator(generator):
 # ---- operator's getters ------------------------------------------------------------------------
 
 
+@substitutes(operator.itemgetter.__call__, when=on_request)
 def items_got(obj, keys):
     return obj[keys[0]] if len(keys) == 1 else tuple([obj[key] for key in keys])
 
 
+@substitutes(operator.attrgetter.__call__, when=on_request)
 def attributes_got(obj, paths):
     return attribute_at(obj, paths[0]) if len(paths) == 1 else tuple([attribute_at(obj, path) for path in paths])
 
@@ -71,6 +77,7 @@ def attribute_at(obj, path):
     return obj
 
 
+@substitutes(operator.methodcaller.__call__, when=on_request)
 def method_called(obj, held, named):
     return getattr(obj, held[0])(*held[1:], **named)
 
@@ -270,6 +277,7 @@ def sort_list(target, key=None, reverse=False):
     target[:] = inserted(rest, keys, reverse)
 
 
+@substitutes(list.sort, when=on_request)
 def sort_growing(target, *, key=None, reverse=False):
     """list.sort of a list whose length is known at run time."""
     made = sorted(target, key=key, reverse=reverse)
@@ -277,17 +285,20 @@ def sort_growing(target, *, key=None, reverse=False):
     target.extend(made)
 
 
+@substitutes(list.reverse, when=on_request)
 def reverse_growing(target):
     made = target[::-1]
     target.clear()
     target.extend(made)
 
 
+@substitutes(heapq.nlargest)
 def nlargest(n, iterable, key=None):
     """As Python documents it; what is equal in two elements is compared no further."""
     return sorted(iterable, key=key, reverse=True)[:max(n, 0)]
 
 
+@substitutes(heapq.nsmallest)
 def nsmallest(n, iterable, key=None):
     return sorted(iterable, key=key)[:max(n, 0)]
 
@@ -354,6 +365,7 @@ def inserted_from_the_end(rest, waiting, reverse):
     return items
 
 
+@substitutes(functools.reduce)
 def reduce_(function, iterable, initial=MISSING):
     it = iter(iterable)
     if initial is MISSING:
@@ -393,6 +405,7 @@ class Compared:
     __hash__ = None
 
 
+@substitutes(functools.cmp_to_key)
 def cmp_to_key(mycmp):
     def key(obj):
         return Compared(mycmp, obj)
@@ -486,6 +499,7 @@ def contains_not(method, container, item):
     return not method(container, item)
 
 
+@substitutes(list.index, tuple.index, when=on_request)
 def list_index(items, item, start=0, stop=None):
     n = len(items)
     stop = n if stop is None else min(stop, n) if stop >= 0 else stop + n
@@ -495,6 +509,7 @@ def list_index(items, item, start=0, stop=None):
     raise ValueError(f"{item!r} is not in list")
 
 
+@substitutes(list.count, tuple.count, when=on_request)
 def list_count(items, item):
     n = 0
     for x in items:
@@ -503,6 +518,7 @@ def list_count(items, item):
     return n
 
 
+@substitutes(list.remove, when=on_request)
 def list_remove(items, item):
     for i in range(len(items)):
         if same(items[i], item) or items[i] == item:
@@ -726,6 +742,7 @@ def shown(*args, **kwargs):
 # ---- functools ---------------------------------------------------------------------------------
 
 
+@substitutes(functools.lru_cache)
 def lru_cache(maxsize=128, typed=False):
     if callable(maxsize) and isinstance(typed, bool):
         return remembering(maxsize, 128, False)

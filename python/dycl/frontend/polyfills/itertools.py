@@ -8,13 +8,12 @@ the generators behind them begin with the first item.
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 
+from .registry import substitutes
+
 _MISSING = object()
-
-
-def enumerate_(iterable, start=0):
-    return enumerated(iter(iterable), start)
 
 
 def enumerated(iterator, n):
@@ -23,8 +22,9 @@ def enumerated(iterator, n):
         n = n + 1
 
 
-def zip_(*iterables, strict=False):
-    return zipped([iter(i) for i in iterables], strict)
+@substitutes(enumerate, gives=enumerated, like=enumerate(()))
+def enumerate_(iterable, start=0):
+    return enumerated(iter(iterable), start)
 
 
 def zipped(iterators, strict):
@@ -38,6 +38,11 @@ def zipped(iterators, strict):
                     check_lengths(iterators, len(row))
                 return
         yield tuple(row)
+
+
+@substitutes(zip, gives=zipped, like=zip())
+def zip_(*iterables, strict=False):
+    return zipped([iter(i) for i in iterables], strict)
 
 
 def check_lengths(iterators, first):
@@ -54,19 +59,16 @@ def check_lengths(iterators, first):
         raise ValueError(f"zip() argument {k + 1} is longer than argument{'s 1-' if k > 1 else ' '}{k}")
 
 
-def map_(function, *iterables):
-    if not iterables:
-        raise TypeError("map() must have at least two arguments.")
-    return mapped(function, zip(*iterables))
-
-
 def mapped(function, rows):
     for args in rows:
         yield function(*args)
 
 
-def filter_(function, iterable):
-    return filtered(function, iter(iterable))
+@substitutes(map, gives=mapped, like=map(str, ()))
+def map_(function, *iterables):
+    if not iterables:
+        raise TypeError("map() must have at least two arguments.")
+    return mapped(function, zip(*iterables))
 
 
 def filtered(function, iterator):
@@ -76,6 +78,11 @@ def filtered(function, iterator):
                 yield x
         elif function(x):
             yield x
+
+
+@substitutes(filter, gives=filtered, like=filter(None, ()))
+def filter_(function, iterable):
+    return filtered(function, iter(iterable))
 
 
 def reversed_(sequence):
@@ -101,22 +108,20 @@ def iterate_array(array):
         yield array[i]
 
 
-def chain_(*iterables):
-    return chained(iterables)
-
-
-def chain_from_iterable(iterables):
-    return chained(iter(iterables))
-
-
 def chained(iterables):
     for it in iterables:
         for x in it:
             yield x
 
 
-def takewhile_(predicate, iterable):
-    return taken(predicate, iter(iterable))
+@substitutes(itertools.chain, gives=chained, like=itertools.chain())
+def chain_(*iterables):
+    return chained(iterables)
+
+
+@substitutes(itertools.chain.from_iterable)
+def chain_from_iterable(iterables):
+    return chained(iter(iterables))
 
 
 def taken(predicate, iterator):
@@ -126,8 +131,9 @@ def taken(predicate, iterator):
         yield x
 
 
-def accumulate_(iterable, func=None, *, initial=None):
-    return accumulated(iter(iterable), func, initial)
+@substitutes(itertools.takewhile, gives=taken, like=itertools.takewhile(bool, ()))
+def takewhile_(predicate, iterable):
+    return taken(predicate, iter(iterable))
 
 
 def accumulated(iterator, func, total):
@@ -143,8 +149,9 @@ def accumulated(iterator, func, total):
         yield total
 
 
-def dropwhile_(predicate, iterable):
-    return dropped(predicate, iter(iterable))
+@substitutes(itertools.accumulate, gives=accumulated, like=itertools.accumulate(()))
+def accumulate_(iterable, func=None, *, initial=None):
+    return accumulated(iter(iterable), func, initial)
 
 
 def dropped(predicate, iterator):
@@ -156,8 +163,9 @@ def dropped(predicate, iterator):
         yield x
 
 
-def filterfalse_(function, iterable):
-    return left(function, iter(iterable))
+@substitutes(itertools.dropwhile, gives=dropped, like=itertools.dropwhile(bool, ()))
+def dropwhile_(predicate, iterable):
+    return dropped(predicate, iter(iterable))
 
 
 def left(function, iterator):
@@ -166,8 +174,9 @@ def left(function, iterator):
             yield x
 
 
-def starmap_(function, iterable):
-    return spread(function, iter(iterable))
+@substitutes(itertools.filterfalse, gives=left, like=itertools.filterfalse(None, ()))
+def filterfalse_(function, iterable):
+    return left(function, iter(iterable))
 
 
 def spread(function, iterator):
@@ -175,15 +184,9 @@ def spread(function, iterator):
         yield function(*args)
 
 
-def islice_(iterable, *bounds):
-    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
-    start = 0 if start is None else start
-    step = 1 if step is None else step
-    if start < 0 or stop is not None and stop < 0:
-        raise ValueError("Indices for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
-    if step < 1:
-        raise ValueError("Step for islice() must be a positive integer or None.")
-    return sliced(iter(iterable), start, stop, step)
+@substitutes(itertools.starmap, gives=spread, like=itertools.starmap(bool, ()))
+def starmap_(function, iterable):
+    return spread(function, iter(iterable))
 
 
 def sliced(iterator, start, stop, step):
@@ -201,8 +204,16 @@ def sliced(iterator, start, stop, step):
             return
 
 
-def pairwise_(iterable):
-    return pairs(iter(iterable))
+@substitutes(itertools.islice, gives=sliced, like=itertools.islice((), 0))
+def islice_(iterable, *bounds):
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
+    start = 0 if start is None else start
+    step = 1 if step is None else step
+    if start < 0 or stop is not None and stop < 0:
+        raise ValueError("Indices for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
+    if step < 1:
+        raise ValueError("Step for islice() must be a positive integer or None.")
+    return sliced(iter(iterable), start, stop, step)
 
 
 def pairs(iterator):
@@ -213,6 +224,12 @@ def pairs(iterator):
         before = x
 
 
+@substitutes(itertools.pairwise, gives=pairs, like=itertools.pairwise(()))
+def pairwise_(iterable):
+    return pairs(iter(iterable))
+
+
+@substitutes(getattr(itertools, "batched", None))
 def batched_(iterable, n):
     if n < 1:
         raise ValueError("n must be at least one")
@@ -230,18 +247,15 @@ def _batches(iterable, n):
         yield batch
 
 
-def zip_longest_(*iterables, fillvalue=None):
-    return filled([iter(i) for i in iterables], fillvalue)
-
-
 def filled(iterators, fillvalue):
     rows = [list(i) for i in iterators]
     for k in range(max([len(r) for r in rows], default=0)):
         yield tuple([r[k] if k < len(r) else fillvalue for r in rows])
 
 
-def compress_(data, selectors):
-    return compressed(zip(data, selectors))
+@substitutes(itertools.zip_longest, gives=filled, like=itertools.zip_longest())
+def zip_longest_(*iterables, fillvalue=None):
+    return filled([iter(i) for i in iterables], fillvalue)
 
 
 def compressed(rows):
@@ -250,10 +264,9 @@ def compressed(rows):
             yield x
 
 
-def groupby_(iterable, key=None):
-    """Each group is complete when it is handed out (itertools' groups share the source instead),
-    and empty once the next is asked for."""
-    return grouped(iter(iterable), key)
+@substitutes(itertools.compress, gives=compressed, like=itertools.compress((), ()))
+def compress_(data, selectors):
+    return compressed(zip(data, selectors))
 
 
 def grouped(iterator, key):
@@ -273,6 +286,13 @@ def grouped(iterator, key):
         group.clear()
 
 
+@substitutes(itertools.groupby, gives=grouped, like=itertools.groupby(()))
+def groupby_(iterable, key=None):
+    """Each group is complete when it is handed out (itertools' groups share the source instead),
+    and empty once the next is asked for."""
+    return grouped(iter(iterable), key)
+
+
 def range_by(start, stop, step):
     """range() with a step known only at run time."""
     if step == 0:
@@ -290,6 +310,7 @@ def iter_sentinel(function, sentinel):
         yield x
 
 
+@substitutes(itertools.repeat)
 def repeat_(object, times=None):
     return repeated(object, times)
 

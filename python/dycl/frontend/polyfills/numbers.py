@@ -6,14 +6,20 @@ from __future__ import annotations
 
 import math
 import operator
+import random
 
+import numpy as np
 import torch
 
+from .registry import on_request, substitutes, with_known_numbers
 
+
+@substitutes(random.random, when=with_known_numbers)
 def drawn():
     return torch.rand((), dtype=torch.float64).item()
 
 
+@substitutes(np.random.uniform, random.uniform, when=with_known_numbers)
 def drawn_between(low=0.0, high=1.0):
     return low + (high - low) * torch.rand((), dtype=torch.float64).item()
 
@@ -45,11 +51,13 @@ def round_to(x, digits):
     return math.copysign(whole / scale, x)
 
 
+@substitutes(float.is_integer, when=on_request)
 def is_integer(x):
     """Of a float; what is left of an infinity or a NaN is no zero."""
     return x % 1.0 == 0.0
 
 
+@substitutes(int.bit_length, when=on_request)
 def bit_length(x):
     rest = abs(int(x))
     count = 0
@@ -59,14 +67,12 @@ def bit_length(x):
     return count
 
 
+@substitutes(float.conjugate, when=on_request)
 def itself(x):
     return x
 
 
-NUMBER_METHODS = {("float", "is_integer"): is_integer, ("int", "bit_length"): bit_length,
-                  ("float", "conjugate"): itself}
-
-
+@substitutes(math.gcd, when=on_request)
 def gcd(*numbers):
     found = 0
     for n in numbers:
@@ -78,6 +84,7 @@ def gcd(*numbers):
     return found
 
 
+@substitutes(math.lcm, when=on_request)
 def lcm(*numbers):
     found = 1
     for n in numbers:
@@ -96,18 +103,22 @@ def prod(iterable, *, start=1):
     return total
 
 
+@substitutes(math.log, when=on_request)
 def logarithm(x, base):
     return math.log(x) / math.log(base)
 
 
+@substitutes(math.radians, when=on_request)
 def radians(x):
     return x * (math.pi / 180.0)
 
 
+@substitutes(math.degrees, when=on_request)
 def degrees(x):
     return x * (180.0 / math.pi)
 
 
+@substitutes(math.isclose)
 def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
     if a == b:
         return True

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import torch
+from functorch.experimental import control_flow
 
+from .. import torch_internals
 from ..torch_internals import canonical_mask
+from .registry import substitutes, with_run_time_list
 
 
 def make_size(iterable):
@@ -53,6 +56,7 @@ def antialiased_weights(extent, wanted, cubic, align_corners, like):
     return weights / weights.sum(1, keepdim=True)
 
 
+@substitutes(torch_internals.native_pad_sequence, when=with_run_time_list)
 def pad_list(items, batch_first=False, padding_value=0.0, padding_side="right"):
     longest = 0
     for x in items:
@@ -66,12 +70,14 @@ def pad_list(items, batch_first=False, padding_value=0.0, padding_side="right"):
     return found if batch_first else found.transpose(0, 1)
 
 
+@substitutes(torch.cond)
 def cond(pred, true_fn, false_fn, operands=()):
     if pred:
         return true_fn(*operands)
     return false_fn(*operands)
 
 
+@substitutes(torch_internals.while_loop)
 def while_loop(cond_fn, body_fn, carried_inputs):
     state = tuple(carried_inputs)
     while cond_fn(*state):
@@ -81,6 +87,7 @@ def while_loop(cond_fn, body_fn, carried_inputs):
     return state
 
 
+@substitutes(control_flow.map)
 def map_over(f, xs, *args):
     return torch.stack([f(x, *args) for x in xs])
 
@@ -110,6 +117,7 @@ def encode_padded(self, src, mask=None, src_key_padding_mask=None, is_causal=Non
     return output if self.norm is None else self.norm(output)
 
 
+@substitutes(torch.embedding_renorm_)
 def renorm_rows(weight, indices, max_norm, norm_type):
     """torch.embedding_renorm_: the rows asked for that are longer than max_norm are shortened, in place."""
     asked = torch.zeros(weight.shape[0], dtype=torch.bool,

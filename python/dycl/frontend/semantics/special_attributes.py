@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..diagnostics import CaptureRefusal
-from ..polyfills import numbers as number_polyfills
+from ..polyfills.registry import POLYFILLS
 from ..state import iterators
 from ..state.interpreter import Interpreter
 from ..state.iterators import MGenerator
@@ -120,7 +120,7 @@ def _scalar_attribute(m: Interpreter, x: RtScalar, name: str) -> Any:
         return x
     if name == "__class__":
         return type_of(m, x)
-    method = number_polyfills.NUMBER_METHODS.get(("float" if isinstance(x, RtFloat) else "int", name))
+    method = POLYFILLS.get(vars(float if isinstance(x, RtFloat) else int).get(name))
     if method is not None:
         return types.MethodType(method, x)
     if hasattr(EXAMPLES[x.kind], name):

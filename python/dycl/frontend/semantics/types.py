@@ -5,15 +5,14 @@ stand-ins for run-time values are of the classes that they stand for."""
 from __future__ import annotations
 
 import collections
-import itertools
 import types
 from typing import Any
 
 import torch
 
-from ..polyfills import itertools as iterator_polyfills
 from ..polyfills import keyed_tables
 from ..polyfills.range import RtRange
+from ..polyfills.registry import ITERATORS
 from ..recording import parameters
 from ..state import iterators
 from ..state.interpreter import Interpreter
@@ -80,16 +79,6 @@ def type_of(m: Interpreter, value: Any) -> type:
     return type(value)
 
 
-_GENERATORS = {iterator_polyfills.enumerated: enumerate(()), iterator_polyfills.zipped: zip(),
-               iterator_polyfills.mapped: map(str, ()), iterator_polyfills.filtered: filter(None, ()),
-               iterator_polyfills.chained: itertools.chain(), iterator_polyfills.taken: itertools.takewhile(bool, ()),
-               iterator_polyfills.sliced: itertools.islice((), 0), iterator_polyfills.grouped: itertools.groupby(()),
-               iterator_polyfills.accumulated: itertools.accumulate(()),
-               iterator_polyfills.dropped: itertools.dropwhile(bool, ()),
-               iterator_polyfills.left: itertools.filterfalse(None, ()),
-               iterator_polyfills.spread: itertools.starmap(bool, ()), iterator_polyfills.pairs: itertools.pairwise(()),
-               iterator_polyfills.filled: itertools.zip_longest(),
-               iterator_polyfills.compressed: itertools.compress((), ())}
 _LIVE = {"keys": iter({}), "values": iter({}.values()), "items": iter({}.items()), "items of": iter(set()),
          "places": iter(collections.deque()), "reversed": reversed([])}
 
@@ -97,7 +86,7 @@ _LIVE = {"keys": iter({}), "values": iter({}.values()), "items": iter({}.items()
 def _iterator_like(value: Any) -> Any:
     """An iterator of the kind that Python gives."""
     if isinstance(value, iterators.MGenerator):
-        return _GENERATORS.get(value.function) or (x for x in ())
+        return ITERATORS.get(value.function) or (x for x in ())
     if isinstance(value, iterators.NativeIter):
         return value.source
     if isinstance(value, iterators.LiveIter):

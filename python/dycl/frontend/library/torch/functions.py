@@ -9,7 +9,6 @@ import types
 
 import torch
 import torch.utils.checkpoint
-from functorch.experimental import control_flow
 
 from ....calling import host_functions
 from ... import torch_internals
@@ -153,11 +152,6 @@ def _encoder(m, s, args, kwargs):
     return m.call(s, torch_polyfills.encode_padded, args, kwargs)
 
 
-@handles(torch.embedding_renorm_)
-def _renorm_rows(m, s, args, kwargs):
-    return m.call(s, torch_polyfills.renorm_rows, args, kwargs)
-
-
 @handles(torch.jit.annotate)
 def _annotate(m, s, args, kwargs):
     """The value itself, for a list to go on being the one that it is."""
@@ -231,24 +225,6 @@ def _check_is_size(m, s, args, kwargs):
                 holds = getattr(operator, comparison)(size, bound)
             if not m.truth(holds):
                 raise RuntimeError(torch_internals.SIZE_FAILED)
-
-
-def _cond(m, s, args, kwargs):
-    return m.call(s, torch_polyfills.cond, args, kwargs)
-
-
-def _while_loop(m, s, args, kwargs):
-    return m.call(s, torch_polyfills.while_loop, args, kwargs)
-
-
-def _map(m, s, args, kwargs):
-    return m.call(s, torch_polyfills.map_over, args, kwargs)
-
-
-handles(torch.cond)(_cond)
-handles(torch_internals.while_loop)(_while_loop)
-handles(control_flow.cond)(_cond)
-handles(control_flow.map)(_map)
 
 
 @handles(torch.manual_seed, torch.seed, torch.random.manual_seed)

@@ -4,28 +4,22 @@
 from __future__ import annotations
 
 import functools
-import random
 
-import numpy as np
 import torch
 
 from ... import torch_internals
 from ...diagnostics import CaptureRefusal
 from ...graph.program import ScalarType
 from ...polyfills import builtins as polyfills
-from ...polyfills import numbers as number_polyfills
 from ...polyfills import torch as torch_polyfills
 from ...polyfills.range import RtRange
+from ...polyfills.registry import POLYFILLS
 from ...semantics import iteration, operators, registry, subscripts
 from ...semantics.list_kinds import leaf_types
 from ...semantics.registry import handles
 from ...state import signals
 from ...values.list import ListMethod, RtList
 from ...values.scalar import RtInt, RtScalar
-
-_CHANGING = (polyfills.list_remove, polyfills.reverse_growing, polyfills.sort_growing)
-_SHIMS = {"index": polyfills.list_index, "count": polyfills.list_count, "remove": polyfills.list_remove,
-          "reverse": polyfills.reverse_growing, "sort": polyfills.sort_growing}
 
 
 @registry.finds(ListMethod)
@@ -34,9 +28,9 @@ def find_list_method(method):
 
 
 def list_method(method, m, s, args, kwargs):
-    shim = _SHIMS.get(method.name)
-    if shim is not None and not (method.target.frozen and shim in _CHANGING):
-        return m.call(s, shim, (method.target, *args), kwargs)
+    polyfill = POLYFILLS.get(vars(tuple if method.target.frozen else list).get(method.name))
+    if polyfill is not None:
+        return m.call(s, polyfill, (method.target, *args), kwargs)
     if method.name == "__iter__":
         return iteration.get_iter(m, s, method.target)
     if method.name == "__contains__":
@@ -122,19 +116,6 @@ def _new_tensor_of_list(m, s, args, kwargs):
     return _of_numbers(m, args[1], kwargs.get("dtype") or args[0].dtype) if len(args) > 1 else NotImplemented
 
 
-def _draws(shim):
-    def call(m, s, args, kwargs):
-        if m.has_runtime(args) or kwargs or not all(type(x) in (int, float) for x in args):
-            return NotImplemented
-        return m.call(s, shim, args, {})
-
-    return call
-
-
-handles(np.random.uniform, random.uniform)(_draws(number_polyfills.drawn_between))
-handles(random.random)(_draws(number_polyfills.drawn))
-
-
 def _resize_antialiased(cubic):
     def call(m, s, args, kwargs):
         x, size = args[0], args[1] if len(args) > 1 else kwargs.get("output_size")
@@ -166,13 +147,6 @@ def _pad(m, s, args, kwargs):
     inside, filled = (call(torch_internals.native_pad, (t, given["pad"], "constant", 0), {})
                       for t in (call(torch.ones_like, (x,), {}), x))
     return call(torch.where, (call(torch.ne, (inside, 0), {}), filled, m.scalar_tensor(value, x.dtype)), {})
-
-
-@handles(torch_internals.native_pad_sequence)
-def _pad_sequence(m, s, args, kwargs):
-    if not args or not isinstance(args[0], RtList):
-        return NotImplemented
-    return m.call(s, torch_polyfills.pad_list, args, kwargs)
 
 
 @handles(torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of the standard library that are written in Python and replaced by C at import:
-heapq, bisect, collections.Counter.
-
-The machine interprets the Python they are written in, so that comparisons of values known only at run time can be
-decided.
-"""
+"""Native functions in whose place the machine interprets Python, so that comparisons of values known only at run time
+can be decided: by polyfills, and by what heapq, bisect and collections are written in and C replaces at import."""
 
 from __future__ import annotations
 
@@ -14,10 +10,19 @@ import heapq
 import importlib.util
 import sys
 import types
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
+
+from ..polyfills.registry import POLYFILLS, WHEN, on_request
+from ..semantics.registry import handles
 
 
-def functions() -> Iterator[tuple[Any, types.FunctionType]]:
+def _interpret(native: Any, plain: Callable, when: Any = None) -> None:
+    @handles(native)
+    def call(m, s, args, kwargs):
+        return m.call(s, plain, args, kwargs) if when is None or when(args, kwargs) else NotImplemented
+
+
+def _replaced_by_c() -> Iterator[tuple[Any, types.FunctionType]]:
     """(the C function, the same in Python)"""
     for module, accelerator in ((heapq, "_heapq"), (bisect, "_bisect"), (collections, "_collections")):
         plain = _without(module, accelerator)
@@ -41,3 +46,10 @@ def _without(module: types.ModuleType, accelerator: str) -> types.ModuleType:
         else:
             sys.modules[accelerator] = before
     return plain
+
+
+for _native, _plain in _replaced_by_c():
+    _interpret(_native, _plain)
+for _native, _plain in POLYFILLS.items():
+    if WHEN[_plain] is not on_request:
+        _interpret(_native, _plain, WHEN[_plain])
