@@ -8,27 +8,40 @@ import math
 
 import torch
 
+from dycl.verification import compare
 from zoo.paths import path_of
 
 WORST = -4.7  # log10 of the largest error relative to the largest value, the paper's own worst
 
 
+class Worst(compare.Policy):
+    """Floating values within WORST; what else there is, equal."""
+
+    def __init__(self):
+        super().__init__(10**WORST, 0.0)
+
+    def same_class(self, a, b):
+        return a is b
+
+    def same_float(self, a, b):
+        return math.isclose(a, b, rel_tol=self.rtol)
+
+    def of_values(self, a, b):
+        if a.is_complex():
+            return "" if torch.equal(a, b) else f"{a} expected, {b} found"
+        error = error_of(a, b)
+        return "" if error <= WORST else f"error 10^{error:.2f}"
+
+    def parts(self, x):
+        return [*x] if isinstance(x, (list, tuple)) else None
+
+    def same(self, a, b):
+        return a == b
+
+
 def difference(expected, actual):
     """None if the values agree; a sentence otherwise."""
-    if isinstance(expected, torch.Tensor):
-        if not isinstance(actual, torch.Tensor) or expected.shape != actual.shape or expected.dtype != actual.dtype:
-            return f"{describe(expected)} expected, {describe(actual)} found"
-        if not expected.is_floating_point():
-            return None if torch.equal(expected, actual) else f"{expected} expected, {actual} found"
-        error = error_of(expected, actual)
-        return None if error <= WORST else f"error 10^{error:.2f}"
-    if isinstance(expected, (list, tuple)):
-        if type(expected) is not type(actual) or len(expected) != len(actual):
-            return f"{describe(expected)} expected, {describe(actual)} found"
-        return next((d for d in map(difference, expected, actual) if d), None)
-    if isinstance(expected, float):
-        return None if math.isclose(expected, actual, rel_tol=10**WORST) else f"{expected} expected, {actual} found"
-    return None if expected == actual else f"{expected} expected, {actual} found"
+    return next(iter(compare.differences(expected, actual, "result", Worst())), None)
 
 
 def error_of(expected, actual):
@@ -36,10 +49,6 @@ def error_of(expected, actual):
         return -math.inf
     largest = float(expected.abs().max()) or 1.0
     return math.log10(float((expected - actual).abs().max()) / largest + 1e-10)
-
-
-def describe(value):
-    return f"{type(value).__name__}{tuple(value.shape) if isinstance(value, torch.Tensor) else ''}"
 
 
 FARTHER = 2.0  # how much farther from float64 than eager a program may be

@@ -19,68 +19,84 @@ from ..errors import CompileError, InputError
 from ..objects import plain_object, slot_names
 
 
-def _made_by_each_call(a: type, b: type) -> bool:
-    """Two executions of one namedtuple(...)."""
-    return issubclass(a, tuple) and issubclass(b, tuple) and getattr(a, "_fields", 0) == getattr(b, "_fields", 1) and (
-        a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
+class Policy:
+    """What verification takes for equal; tests and the zoo say otherwise in classes of their own."""
 
+    def __init__(self, rtol: float, atol: float):
+        self.rtol, self.atol = rtol, atol
+        self.worst = 0.0  # the largest difference of floating values so far
 
-def differences(a: Any, b: Any, path: str, rtol: float, atol: float, worst: list, above: tuple = ()) -> list[str]:
-    """Where two results differ; `worst[0]` collects the largest difference of floating values. `above`: the objects
-    that hold these, which they may hold in turn."""
-    if a is b:
-        return []
-    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
-        if a.dtype != b.dtype or a.shape != b.shape:
-            return [f"{path}: {a.dtype}{list(a.shape)} against {b.dtype}{list(b.shape)}"]
-        if a.numel() == 0:
-            return []
-        if not a.dtype.is_floating_point and not a.dtype.is_complex:
-            return [] if torch.equal(a, b) else [f"{path}: integers differ"]
-        x, y = (
-            a.detach().double() if not a.dtype.is_complex else a,
-            b.detach().double() if not b.dtype.is_complex else b,
-        )
+    def same_class(self, a: type, b: type) -> bool:
+        """The same, or made by two executions of one namedtuple(...)."""
+        return a is b or issubclass(a, tuple) and issubclass(b, tuple) and all(
+            getattr(a, name, a) == getattr(b, name, b) for name in ("_fields", "__module__", "__qualname__"))
+
+    def same_key(self, a: Any, b: Any) -> bool:
+        return a is b or a == b
+
+    def same_float(self, a: float, b: float) -> bool:
+        return a == b or a != a and b != b or math.isclose(a, b, rel_tol=self.rtol, abs_tol=self.atol)
+
+    def of_values(self, a: torch.Tensor, b: torch.Tensor) -> str:
+        """How the elements of two tensors of floating or complex values differ; "": not beyond what is allowed."""
+        x, y = (t if t.dtype.is_complex else t.double() for t in (a, b))
         finite = torch.isfinite(x) & torch.isfinite(y)
-        worst[0] = max(worst[0], (x - y)[finite].abs().max().item() if finite.any() else 0.0)
+        self.worst = max(self.worst, (x - y)[finite].abs().max().item() if finite.any() else 0.0)
         scale = x[finite].abs().max().item() if finite.any() else 0.0
         # a few roundings of half precision are more than the rest allows
-        rtol = max(rtol, 4 * torch.finfo(a.dtype).eps)
-        same = torch.isclose(x, y, rtol=rtol, atol=atol + rtol * scale, equal_nan=True)
-        return [] if bool(same.all()) else [f"{path}: values differ by up to {worst[0]:.3g}"]
-    if type(a) is not type(b) and not _made_by_each_call(type(a), type(b)):
-        return [f"{path}: a {type(a).__name__} against a {type(b).__name__}"]
-    if isinstance(a, float):
-        if a == b or a != a and b != b or math.isclose(a, b, rel_tol=rtol, abs_tol=atol):
-            return []
-        return [f"{path}: {a!r} against {b!r}"]
-    if isinstance(a, (list, tuple)):
-        if any(a is x for x in above):
-            return []
-        if len(a) != len(b):
-            return [f"{path}: {len(a)} elements against {len(b)}"]
-        return [d for k, (x, y) in enumerate(zip(a, b))
-                for d in differences(x, y, f"{path}[{k}]", rtol, atol, worst, (*above, a))]
-    if isinstance(a, dict):
-        if list(a) != list(b):
-            return [f"{path}: keys {list(a)} against {list(b)}"]
-        return [d for k in a for d in differences(a[k], b[k], f"{path}[{k!r}]", rtol, atol, worst, above)]
-    if hasattr(a, "__dict__") and (not callable(a) or plain_object(a)):
-        if any(a is x for x in above):
-            return []
-        return differences(vars(a), vars(b), path, rtol, atol, worst, (*above, a))
-    if isinstance(a, types.BuiltinMethodType):
-        return differences((a.__name__, a.__self__), (b.__name__, b.__self__), path, rtol, atol, worst, above)
-    names = slot_names(type(a)) if type(a).__flags__ & 1 << 9 else ()
-    if names and type(a).__eq__ is object.__eq__:
-        return [d for n in names for d in differences(getattr(a, n, ABSENT), getattr(b, n, ABSENT), f"{path}.{n}",
-                                                      rtol, atol, worst, above)]
-    if hasattr(a, "shape") and hasattr(a, "dtype"):
-        return differences(torch.from_numpy(np.array(a)), torch.from_numpy(np.array(b)), path, rtol, atol, worst)
-    try:
-        return [] if a is b or bool(a == b) else [f"{path}: {a!r} against {b!r}"]
-    except Exception:
+        rtol = max(self.rtol, 4 * torch.finfo(a.dtype).eps)
+        same = torch.isclose(x, y, rtol=rtol, atol=self.atol + rtol * scale, equal_nan=True)
+        return "" if bool(same.all()) else f"values differ by up to {self.worst:.3g}"
+
+    def parts(self, x: Any) -> Any:
+        """What is compared of a value: a list or dict of what it holds, a tensor; else the value itself, by `same`."""
+        if isinstance(x, (list, tuple, dict)):
+            return x if isinstance(x, dict) else [*x]
+        if hasattr(x, "__dict__") and (not callable(x) or plain_object(x)):
+            return vars(x)
+        if isinstance(x, types.BuiltinMethodType):
+            return [x.__name__, x.__self__]
+        names = slot_names(type(x)) if type(x).__flags__ & 1 << 9 else ()
+        if names and type(x).__eq__ is object.__eq__:
+            return {n: getattr(x, n, ABSENT) for n in names}
+        return torch.from_numpy(np.array(x)) if hasattr(x, "shape") and hasattr(x, "dtype") else x
+
+    def same(self, a: Any, b: Any) -> bool:
+        """Of values without parts."""
+        try:
+            return bool(a == b)
+        except Exception:
+            return True
+
+
+def differences(a: Any, b: Any, path: str, policy: Policy, seen: dict | None = None) -> list[str]:
+    """Where two results differ. `seen`: pairs of objects that are compared already, which may hold one another."""
+    seen = {} if seen is None else seen
+    if a is b or (id(a), id(b)) in seen:
         return []
+    tensors = isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
+    if not tensors and not policy.same_class(type(a), type(b)):
+        return [f"{path}: a {type(a).__name__} against a {type(b).__name__}"]
+    x, y = (a.detach(), b.detach()) if tensors else (a, b) if isinstance(a, float) else map(policy.parts, (a, b))
+    if isinstance(x, torch.Tensor):
+        if x.dtype != y.dtype or x.shape != y.shape:
+            return [f"{path}: {x.dtype}{list(x.shape)} against {y.dtype}{list(y.shape)}"]
+        if not x.is_floating_point() and not x.is_complex():
+            return [] if torch.equal(x, y) else [f"{path}: integers differ"]
+        told = policy.of_values(x, y) if x.numel() else ""
+        return [f"{path}: {told}"] if told else []
+    if isinstance(x, (list, dict)):
+        seen[id(a), id(b)] = a, b
+    if isinstance(x, list):
+        if len(x) != len(y):
+            return [f"{path}: {len(x)} elements against {len(y)}"]
+        return [d for k, held in enumerate(zip(x, y)) for d in differences(*held, f"{path}[{k}]", policy, seen)]
+    if isinstance(x, dict):
+        if len(x) != len(y) or not all(map(policy.same_key, x, y)):
+            return [f"{path}: keys {list(x)} against {list(y)}"]
+        return [d for k, other in zip(x, y) for d in differences(x[k], y[other], f"{path}[{k!r}]", policy, seen)]
+    same = policy.same_float(a, b) if isinstance(a, float) else policy.same(a, b)
+    return [] if same else [f"{path}: {a!r} against {b!r}"]
 
 
 def _outcome(call: Any, args: tuple, kwargs: dict) -> tuple[str, Any, str]:
@@ -97,7 +113,7 @@ def _outcome(call: Any, args: tuple, kwargs: dict) -> tuple[str, Any, str]:
         return "raised", "RuntimeError" if name == "RunError" else name, out.getvalue()
 
 
-def compare(program: Any, model: Any, args: tuple, kwargs: dict, rtol: float, atol: float, worst: list) -> list[str]:
+def compare(program: Any, model: Any, args: tuple, kwargs: dict, policy: Policy) -> list[str]:
     """Eager first, on copies of everything it may change; then the program from the same start."""
     interface = program._interface
     before = _Saved(interface)
@@ -115,12 +131,10 @@ def compare(program: Any, model: Any, args: tuple, kwargs: dict, rtol: float, at
     actual = _outcome(program, our_args, our_kwargs)
     after_ours = before.contents()
     before.restore()
-    found = differences(expected[0], actual[0], "outcome", rtol, atol, worst)
-    found += differences(expected[1], actual[1], "result", rtol, atol, worst)
-    found += differences(expected[2], actual[2], "printed", rtol, atol, worst)
-    found += differences((eager_args, eager_kwargs), (our_args, our_kwargs), "inputs after", rtol, atol, worst)
-    found += differences(after_eager, after_ours, "state after", rtol, atol, worst)
-    return found
+    of_eager = (*expected, (eager_args, eager_kwargs), after_eager)
+    ours = (*actual, (our_args, our_kwargs), after_ours)
+    return [d for what, a, b in zip(("outcome", "result", "printed", "inputs after", "state after"), of_eager, ours)
+            for d in differences(a, b, what, policy)]
 
 
 def _as_it_is_now(result: Any, args: tuple, kwargs: dict) -> Any:
@@ -209,9 +223,8 @@ class _Saved:
 
 
 def check_example(program: Any, model: Any, args: tuple, kwargs: dict) -> None:
-    worst = [0.0]
     try:
-        found = compare(program, model, args, kwargs, 1e-3, 1e-4, worst)
+        found = compare(program, model, args, kwargs, Policy(1e-3, 1e-4))
     except InputError as error:
         raise CompileError(f"the example arguments can't be taken: {error}", kind="argument") from error
     if found:

@@ -18,7 +18,7 @@ from ..calling import host_functions
 from ..frontend.graph.interpret import ProgramRaised, run_graph
 from ..frontend.graph.program import Branch
 from ..native import native
-from .compare import differences
+from .compare import Policy, differences
 
 Key = tuple[tuple, int]
 
@@ -124,7 +124,7 @@ class _Drives:
         self.graph, self.engine, self.inputs = program._graph, program._engine, inputs
         self.decisions, self.arms = decisions, arms
         self.rtol, self.atol = rtol, atol
-        self.worst, self.mismatches = [0.0], []
+        self.worst, self.mismatches = 0.0, []
         self.impossible = self.unmatched = self.runs = 0
         self.swapped: dict[int, bool] = {}
 
@@ -160,18 +160,18 @@ class _Drives:
             self.impossible += 1  # the forced path asks for what these values cannot do
             return False
         actual, passed = _compiled(self.engine, self.decisions, tensors, states, course, self.swapped, bool(plan))
-        worst = [0.0]
+        policy = Policy(self.rtol, self.atol)
         # its text holds values of run time, or is torch's own
         if expected[0] == actual[0] == "raised" and expected[2] is None:
             expected, actual = expected[:2], actual[:2]
-        found = differences(expected, actual, "result", self.rtol, self.atol, worst)
+        found = differences(expected, actual, "result", policy)
         only_graph = turn is not None and turn[0] not in self.arms.driveable
         if only_graph and (found or passed != course.passed()):
             return False  # it follows from what was decided before: there is no such path
         if plan and passed != course.passed():
             self.unmatched += 1  # a test that follows from an earlier one is gone from the program: it cannot be forced
             return False
-        self.worst[0] = max(self.worst[0], worst[0])
+        self.worst = max(self.worst, policy.worst)
         self.mismatches += [(number, f"{_told(plan)}: {text}") for text in found]
         return True
 
@@ -179,7 +179,7 @@ class _Drives:
         arms = self.arms
         return {"total": arms.total(), "taken": len(arms.taken), "driven": len(arms.driven - arms.taken),
                 "never": arms.never(), "runs": self.runs, "impossible": self.impossible, "unmatched": self.unmatched,
-                "mismatches": self.mismatches, "error": self.worst[0]}
+                "mismatches": self.mismatches, "error": self.worst}
 
 
 def place_of_decision(decision: tuple) -> tuple | None:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is what the compiled program gave the same as what eager gave?
 
-`differences(expected, actual)` walks two values side by side and returns lines that say where they
-differ: structure and exact types of containers and Python scalars, dtype, shape and values of tensors
-(integers and bools exactly, floats within a tight tolerance), fields of dataclasses and attributes of
-user objects. Cycles and shared sub-objects are followed once. `state_of` gives what a callable can
-remember between calls, in a form that `differences` understands; `copy_value` copies it.
+`differences(expected, actual)` walks two values side by side (`dycl.verification.compare`) and returns lines that say
+where they differ: structure and exact types of containers and Python scalars, dtype, shape and values of tensors
+(integers and bools exactly, floats within a tight tolerance), fields of dataclasses and attributes of user objects, the
+state of modules. Cycles and shared sub-objects are followed once. `state_of` gives what a callable can remember between
+calls, in a form that `differences` understands; `copy_value` copies it.
 """
 
 from __future__ import annotations
@@ -21,118 +21,71 @@ from typing import Any
 import numpy as np
 import torch
 
+from dycl.verification import compare
+
 RTOL = 1e-5
 ATOL = 1e-6
 MAX_LINES = 8
 
 
+class Eager(compare.Policy):
+    """The outcome of a program beside eager's, where both began with a model of their own: classes, functions and
+    modules of the two are others that say the same. What has neither attributes nor contents is not compared."""
+
+    def same_class(self, a: type, b: type) -> bool:
+        return a is b or a.__qualname__ == b.__qualname__  # of two executions of one source
+
+    def same_key(self, a: Any, b: Any) -> bool:
+        """Equal, or objects of one class that are equal to themselves alone."""
+        return a == b or type(a) is type(b) and type(a).__eq__ is object.__eq__
+
+    def same_float(self, a: float, b: float) -> bool:
+        if math.isnan(a) or math.isnan(b):
+            return math.isnan(a) and math.isnan(b)
+        if math.isinf(a) or math.isinf(b):
+            return a == b
+        return abs(a - b) <= self.atol + self.rtol * abs(a)
+
+    def of_values(self, a: torch.Tensor, b: torch.Tensor) -> str:
+        half = a.dtype in (torch.float16, torch.bfloat16)
+        rtol, atol = (max(self.rtol, 1e-2), max(self.atol, 1e-3)) if half else (self.rtol, self.atol)
+        x, y = (t if t.is_complex() else t.double() for t in (a, b))
+        same = torch.allclose(x, y, rtol=rtol, atol=atol, equal_nan=True)
+        return "" if same else f"eager gives {_show(a)}, compiled gives {_show(b)}"
+
+    def parts(self, x: Any) -> Any:
+        if isinstance(x, _WITHOUT_PARTS) or isinstance(x, dict):
+            return x
+        for base in (list, tuple, collections.deque):
+            if isinstance(x, base):
+                return [*base.__iter__(x)]  # a subclass may refuse len()
+        if isinstance(x, torch.nn.Module):
+            return module_state(x)
+        slots = {name: getattr(x, name, None) for name in getattr(type(x), "__slots__", ())}
+        return {**getattr(x, "__dict__", {}), **slots}
+
+    def same(self, a: Any, b: Any) -> bool:
+        if isinstance(a, (np.ndarray, np.generic)):
+            return a.dtype == b.dtype and a.shape == b.shape and np.allclose(a, b, self.rtol, self.atol, equal_nan=True)
+        if isinstance(a, enum.Enum):
+            return (a.name, a.value) == (b.name, b.value)
+        if isinstance(a, _SAME_BY_NAME):
+            return getattr(a, "__qualname__", None) == getattr(b, "__qualname__", None)
+        return a == b
+
+
+_SAME_BY_NAME = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type, types.ModuleType)
+_WITHOUT_PARTS = (type(None), bool, int, str, bytes, complex, enum.Enum, torch.dtype, torch.device, slice, range,
+                  set, frozenset, np.ndarray, np.generic, *_SAME_BY_NAME)
+
+
 def differences(expected: Any, actual: Any, path: str = "result", rtol: float = RTOL, atol: float = ATOL) -> list[str]:
     """Lines that say where `actual` differs from `expected`; empty when they are the same."""
-    found: list[str] = []
-    _walk(expected, actual, path, found, set(), rtol, atol)
-    return found[:MAX_LINES]
+    return compare.differences(expected, actual, path, Eager(rtol, atol))[:MAX_LINES]
 
 
-def _same_key(a: Any, b: Any) -> bool:
-    """Equal, or objects of one class that are equal to themselves alone."""
-    return a == b or type(a) is type(b) and type(a).__eq__ is object.__eq__
-
-
-def _walk(a: Any, b: Any, path: str, out: list[str], seen: set, rtol: float, atol: float) -> None:
-    if len(out) >= MAX_LINES or (id(a), id(b)) in seen:
-        return
-    if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
-        _tensors(a, b, path, out, rtol, atol)
-        return
-    if type(a) is not type(b):
-        if getattr(type(a), "__qualname__", 0) != getattr(type(b), "__qualname__", 1):
-            out.append(f"{path}: eager gives {_show(a)}, compiled gives {_show(b)}")
-            return  # classes of two executions of one source differ by identity only
-    if isinstance(a, float):
-        if not _close(a, b, rtol, atol):
-            out.append(f"{path}: eager gives {a!r}, compiled gives {b!r}")
-        return
-    if a is None or isinstance(a, (bool, int, str, bytes, complex, enum.Enum, torch.dtype, torch.device, slice, range)):
-        if isinstance(a, enum.Enum):
-            a, b = (a.name, a.value), (b.name, b.value)
-        if a != b:
-            out.append(f"{path}: eager gives {a!r}, compiled gives {b!r}")
-        return
-    if isinstance(a, (np.ndarray, np.generic)):
-        if a.dtype != b.dtype or a.shape != b.shape or not np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True):
-            out.append(f"{path}: eager gives {_show(a)}, compiled gives {_show(b)}")
-        return
-    seen.add((id(a), id(b)))
-    if isinstance(a, (list, tuple, collections.deque)):
-        # a subclass may refuse len()
-        a, b = ([*next(k for k in (list, tuple, collections.deque) if isinstance(x, k)).__iter__(x)] for x in (a, b))
-        if len(a) != len(b):
-            out.append(f"{path}: eager has {len(a)} elements, compiled has {len(b)}")
-            return
-        for i, (x, y) in enumerate(zip(a, b)):
-            _walk(x, y, f"{path}[{i}]", out, seen, rtol, atol)
-        return
-    if isinstance(a, (set, frozenset)):
-        if a != b:
-            out.append(f"{path}: eager gives {a!r}, compiled gives {b!r}")
-        return
-    if isinstance(a, dict):
-        if len(a) != len(b) or not all(map(_same_key, a, b)):
-            out.append(f"{path}: eager has keys {list(a)}, compiled has {list(b)}")
-            return
-        for k, other in zip(list(a), list(b)):
-            _walk(a[k], b[other], f"{path}[{k!r}]", out, seen, rtol, atol)
-        return
-    if isinstance(a, (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type, types.ModuleType)):
-        if getattr(a, "__qualname__", None) != getattr(b, "__qualname__", None):
-            out.append(f"{path}: eager gives {_show(a)}, compiled gives {_show(b)}")
-        return
-    if isinstance(a, torch.nn.Module):
-        _walk(module_state(a), module_state(b), path, out, seen, rtol, atol)
-        return
-    if hasattr(a, "__dict__"):
-        _walk(dict(a.__dict__), dict(b.__dict__), path, out, seen, rtol, atol)
-    if hasattr(type(a), "__slots__"):
-        for name in type(a).__slots__:
-            _walk(getattr(a, name, None), getattr(b, name, None), f"{path}.{name}", out, seen, rtol, atol)
-
-
-def _tensors(a: Any, b: Any, path: str, out: list[str], rtol: float, atol: float) -> None:
-    if not (isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)):
-        out.append(f"{path}: eager gives {_show(a)}, compiled gives {_show(b)}")
-    elif a.dtype != b.dtype:
-        out.append(f"{path}: eager has dtype {a.dtype}, compiled has {b.dtype}")
-    elif a.shape != b.shape:
-        out.append(f"{path}: eager has shape {tuple(a.shape)}, compiled has {tuple(b.shape)}")
-    else:
-        a, b = a.detach(), b.detach()
-        if a.is_floating_point() or a.is_complex():
-            if a.dtype in (torch.float16, torch.bfloat16):
-                rtol, atol = max(rtol, 1e-2), max(atol, 1e-3)
-            same = torch.allclose(a.double() if not a.is_complex() else a, b.double() if not b.is_complex() else b,
-                                  rtol=rtol, atol=atol, equal_nan=True)
-        else:
-            same = torch.equal(a, b)
-        if not same:
-            out.append(f"{path}: eager gives {_show(a)}, compiled gives {_show(b)}")
-
-
-def _close(a: float, b: float, rtol: float, atol: float) -> bool:
-    if math.isnan(a) or math.isnan(b):
-        return math.isnan(a) and math.isnan(b)
-    if math.isinf(a) or math.isinf(b):
-        return a == b
-    return abs(a - b) <= atol + rtol * abs(a)
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, torch.Tensor):
-        text = " ".join(str(value.detach()).split())
-    else:
-        try:
-            text = f"{type(value).__name__} {value!r}"
-        except Exception:
-            text = f"a {type(value).__name__}"
+def _show(value: torch.Tensor) -> str:
+    text = " ".join(str(value).split())
     return text if len(text) <= 160 else text[:157] + "..."
 
 
