@@ -128,7 +128,10 @@ class Program:
 
 
 def as_compile_error(error: Any, kind: str) -> CompileError:
-    """An error of the C++ side as the class that callers of dycl know."""
+    """An error of the C++ side as the class that callers of dycl know. Whatever was to be done: a disk that is full is
+    nothing about the model."""
+    if getattr(error, "kind", "") == "write_failed":
+        kind = "write_failed"
     return CompileError(str(error), message=getattr(error, "message", ""), help=getattr(error, "help", ""), kind=kind)
 
 

@@ -2,7 +2,6 @@
 #include "driver/compile.h"
 
 #include <chrono>
-#include <fstream>
 #include <optional>
 
 #include "backends/assign.h"
@@ -12,6 +11,7 @@
 #include "ir/print.h"
 #include "package/package_writer.h"
 #include "passes/pipeline.h"
+#include "support/files.h"
 
 namespace dycl::driver {
 namespace {
@@ -39,32 +39,27 @@ class Stages {
 struct Dump {
   std::filesystem::path folder;
   int number = 0;
-  std::string failed;
+  Result<void> done = {};
 
   void write(std::string_view pass, const ir::Program& program) {
     char prefix[16];
     std::snprintf(prefix, sizeof prefix, "%02d_", number++);
     const auto path = folder / (prefix + std::string(pass) + ".dyir");
-    std::ofstream out(path, std::ios::binary);
-    out << ir::print(program);
-    out.close();
-    if (!out && failed.empty()) failed = path.string();
+    if (done) done = write_file(path, ir::print(program));
   }
 };
 
 Result<void> run_passes(ir::Program& program, const CompileOptions& options, CompileReport& report) {
   passes::PipelineOptions pipeline;
   pipeline.skip = options.skip_passes;
-  Dump dump{options.dump_folder, 0, {}};
+  Dump dump{options.dump_folder};
   if (!options.dump_folder.empty()) {
-    std::error_code failure;
-    std::filesystem::create_directories(options.dump_folder, failure);
+    DYCL_TRY(make_folder(options.dump_folder));
     dump.write("input", program);
     pipeline.dump = [&](std::string_view pass, const ir::Program& p) { dump.write(pass, p); };
   }
   DYCL_ASSIGN(report.passes, passes::run_pipeline(program, pipeline));
-  if (!dump.failed.empty()) return Error{ErrorKind::Missing, "cannot write " + dump.failed, {}, {}, {}};
-  return {};
+  return dump.done;
 }
 
 constexpr const char* kAuto = "auto";

@@ -2,16 +2,13 @@
 #include "driver/read_program.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "driver/weights_file.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "onnx/import/import.h"
+#include "support/files.h"
 
 namespace dycl::driver {
 namespace {
@@ -82,26 +79,12 @@ Result<void> write_program(const ir::Program& program, const std::filesystem::pa
 }
 
 Result<std::string> read_text(const std::filesystem::path& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || in.bad())
-    return Error{ErrorKind::Missing,
-                 "cannot read " + path.string() + (errno ? std::string(": ") + std::strerror(errno) : ""),
-                 {},
-                 {},
-                 {}};
-  return std::move(text).str();
+  DYCL_ASSIGN(const auto bytes, read_file(path, {ErrorKind::InvalidModel, ErrorKind::Missing}));
+  return std::string(bytes.begin(), bytes.end());
 }
 
 Result<void> write_text(const std::string& text, const std::filesystem::path& path) {
-  errno = 0;
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  if (!out) return Error{ErrorKind::Missing, "cannot write " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
-  return {};
+  return write_file(path, text);
 }
 
 std::string render(const Error& error, const std::vector<std::string>& sources) {

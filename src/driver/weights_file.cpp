@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/weights_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "support/files.h"
 
 namespace dycl::driver {
 namespace {
@@ -52,17 +50,9 @@ struct Mapping {
 };
 
 Result<Mapping> map_file(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return Error{ErrorKind::Missing, "cannot open " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
-  struct ::stat info {};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(fd);
-    return Error{ErrorKind::Missing, path.string() + " is not a regular file", {}, {}, {}};
-  }
-  const auto size = static_cast<std::size_t>(info.st_size);
-  void* data = size ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0) : nullptr;
-  ::close(fd);
+  DYCL_ASSIGN(const OpenFile file, open_regular_file(path, {ErrorKind::InvalidModel, ErrorKind::Missing}));
+  const auto size = static_cast<std::size_t>(file.size);
+  void* data = size ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor.number(), 0) : nullptr;
   if (data == MAP_FAILED)
     return Error{ErrorKind::Missing, "cannot map " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
   std::shared_ptr<const void> owner(data, [size](const void* p) {
@@ -209,16 +199,14 @@ Result<void> write_weights(const ir::Program& program, const std::filesystem::pa
       return Error{ErrorKind::InvalidModel, "weight @" + entry->first + " has no bytes to write", {}, {}, {}};
   const std::string header = header_text(order);
   const std::uint64_t length = header.size();
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(&length), sizeof length);
-  out.write(header.data(), static_cast<std::streamsize>(header.size()));
-  for (const Entry entry : order) {
-    const ir::Bytes& bytes = entry->second.bytes;
-    out.write(reinterpret_cast<const char*>(bytes.data), static_cast<std::streamsize>(bytes.size));
-  }
-  out.close();
-  if (!out) return Error{ErrorKind::Missing, "cannot write " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
-  return {};
+  return write_file(path, [&](const Put& put) {
+    put({reinterpret_cast<const char*>(&length), sizeof length});
+    put(header);
+    for (const Entry entry : order) {
+      const ir::Bytes& bytes = entry->second.bytes;
+      put({reinterpret_cast<const char*>(bytes.data), bytes.size});
+    }
+  });
 }
 
 }  // namespace dycl::driver

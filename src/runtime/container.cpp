@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/container.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +13,8 @@
 
 #include <zlib.h>
 
+#include "support/files.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -22,15 +22,6 @@ static_assert(std::endian::native == std::endian::little, "packages are little-e
 
 namespace dycl::runtime {
 namespace {
-
-Error file_error(const std::filesystem::path& path, const std::string& what) {
-  const int code = errno;
-  return {code == ENOENT ? ErrorKind::Missing : ErrorKind::InvalidPackage,
-          what + " " + path.string() + ": " + std::strerror(code),
-          {},
-          {},
-          {}};
-}
 
 std::string name_of(const SectionEntry& entry) { return {entry.name, strnlen(entry.name, sizeof entry.name)}; }
 
@@ -82,23 +73,12 @@ Error damaged(std::string_view section, std::string what) {
 std::uint64_t checksum_of(std::span<const std::uint8_t> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return file_error(path, "cannot open");
-  struct stat info {};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(fd);
-    return Error{ErrorKind::InvalidPackage, "not a file: " + path.string(), {}, {}, {}};
-  }
-  const auto size = static_cast<std::size_t>(info.st_size);
-  if (size < sizeof(FileHeader)) {
-    ::close(fd);
-    return damaged("header", "the file has only " + std::to_string(size) + " bytes");
-  }
-  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  const int code = errno;
-  ::close(fd);
-  errno = code;
-  if (data == MAP_FAILED) return file_error(path, "cannot map");
+  DYCL_ASSIGN(const OpenFile file, open_regular_file(path, {ErrorKind::InvalidPackage, ErrorKind::InvalidPackage}));
+  const auto size = static_cast<std::size_t>(file.size);
+  if (size < sizeof(FileHeader)) return damaged("header", "the file has only " + std::to_string(size) + " bytes");
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor.number(), 0);
+  if (data == MAP_FAILED)
+    return Error{ErrorKind::InvalidPackage, "cannot map " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
   return MappedFile(static_cast<const std::uint8_t*>(data), size);
 }
 

@@ -5,10 +5,10 @@
 #include <cctype>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <string_view>
 
+#include "support/files.h"
 #include "support/float_bits.h"
 
 namespace dycl {
@@ -193,18 +193,7 @@ Result<NamedArray> parse_npy(ByteSpan file, const std::string& where) {
   return array;
 }
 
-Result<Bytes> read_file(const fs::path& path) {
-  std::error_code code;
-  if (!fs::exists(path, code)) return Error{ErrorKind::Missing, "there is no file " + path.string(), {}, {}, {}};
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  const auto size = in ? static_cast<std::streamoff>(in.tellg()) : -1;
-  if (size < 0 || !fs::is_regular_file(path, code)) return bad(path.string(), "cannot read it");
-  Bytes bytes(static_cast<std::size_t>(size));
-  in.seekg(0);
-  in.read(reinterpret_cast<char*>(bytes.data()), size);
-  if (!in) return bad(path.string(), "cannot read it");
-  return bytes;
-}
+constexpr ReadErrors kReadErrors{ErrorKind::InvalidInput, ErrorKind::InvalidInput};
 
 // ---- .npz: zip ---------------------------------------------------------------------------------
 
@@ -328,12 +317,8 @@ Bytes npy_bytes(const ArrayView& array) {
   return out;
 }
 
-Result<void> write_file(const fs::path& path, const Bytes& bytes) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out) return Error{ErrorKind::Missing, "cannot write " + path.string(), {}, {}, {}};
-  return {};
+Result<void> write_bytes(const fs::path& path, const Bytes& bytes) {
+  return write_file(path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 // The fields that a member's local header and its directory entry have in common.
@@ -353,19 +338,19 @@ void put_member_fields(Bytes& out, std::uint32_t crc, std::size_t size, std::siz
 }  // namespace
 
 Result<NamedArray> read_npy(const fs::path& path) {
-  DYCL_ASSIGN(const Bytes file, read_file(path));
+  DYCL_ASSIGN(const Bytes file, read_file(path, kReadErrors));
   DYCL_ASSIGN(NamedArray array, parse_npy(file, path.string()));
   array.name = path.stem().string();
   return array;
 }
 
 Result<std::vector<NamedArray>> read_npz(const fs::path& path) {
-  DYCL_ASSIGN(const Bytes file, read_file(path));
+  DYCL_ASSIGN(const Bytes file, read_file(path, kReadErrors));
   return parse_npz(file, path.string());
 }
 
 Result<std::vector<NamedArray>> read_arrays(const fs::path& path) {
-  DYCL_ASSIGN(const Bytes file, read_file(path));
+  DYCL_ASSIGN(const Bytes file, read_file(path, kReadErrors));
   if (file.size() >= 4 && (little(file, 0, 4) == kLocal || little(file, 0, 4) == kEnd))
     return parse_npz(file, path.string());
   DYCL_ASSIGN(NamedArray array, parse_npy(file, path.string()));
@@ -375,7 +360,7 @@ Result<std::vector<NamedArray>> read_arrays(const fs::path& path) {
   return arrays;
 }
 
-Result<void> write_npy(const fs::path& path, const ArrayView& array) { return write_file(path, npy_bytes(array)); }
+Result<void> write_npy(const fs::path& path, const ArrayView& array) { return write_bytes(path, npy_bytes(array)); }
 
 Result<void> write_npz(const fs::path& path, std::span<const ArrayView> arrays) {
   Bytes out, directory;
@@ -408,7 +393,7 @@ Result<void> write_npz(const fs::path& path, std::span<const ArrayView> arrays) 
   put_little(out, directory.size(), 4);
   put_little(out, start, 4);
   put_little(out, 0, 2);  // no comment
-  return write_file(path, out);
+  return write_bytes(path, out);
 }
 
 }  // namespace dycl

@@ -23,6 +23,7 @@ enum class ErrorKind : std::uint8_t {
   Missing = 5,          // a file, a plug-in or a vendor library is not there
   RuntimeFailure = 6,   // raise, loop limit, overflow, an engine's own failure
   Unsupported = 7,      // valid, but refused
+  WriteFailed = 8,      // a file could not be written: no space, no permission, ...
   Internal = 70,        // a bug in DyCL
 };
 
@@ -35,6 +36,7 @@ inline const char* name_of(ErrorKind kind) {
     case ErrorKind::Missing: return "missing";
     case ErrorKind::RuntimeFailure: return "runtime_failure";
     case ErrorKind::Unsupported: return "unsupported";
+    case ErrorKind::WriteFailed: return "write_failed";
     case ErrorKind::Internal: return "internal";
   }
   return "internal";

@@ -247,3 +247,19 @@ def test_a_python_model_takes_the_options_of_other_sources(tmp_path):
     assert emitted.returncode not in (0, 70) and "strip" in emitted.stderr, emitted.stderr
     unknown = subprocess.run([*map(str, command), "--skip-passes", "nonsense"], capture_output=True, text=True)
     assert unknown.returncode not in (0, 70) and "nonsense" in unknown.stderr and "Traceback" not in unknown.stderr
+
+
+def test_what_is_no_file_is_refused_at_once(package, tmp_path):
+    """Opening a FIFO would wait for somebody who writes into it."""
+    for name in ("p.dycl", "p.dyir", "p.onnx", "x.npy", "x.npz", "early.safetensors"):
+        os.mkfifo(tmp_path / name)
+    source = tmp_path / "early.dyir"
+    source.write_text(EARLY_EXIT.replace(" = [1.0,0.0,0.0,2.0]", ""))
+    for words, code in ((["run", tmp_path / "p.dycl"], 4), (["bench", tmp_path / "p.dycl"], 4),
+                        (["inspect", tmp_path / "p.dycl"], 4), (["compile", "--retarget", tmp_path / "p.dycl"], 4),
+                        (["compile", tmp_path / "p.dyir"], 2), (["opt", tmp_path / "p.dyir"], 2),
+                        (["compile", tmp_path / "p.onnx"], 2), (["compile", source], 2),
+                        (["run", package, tmp_path / "x.npy"], 3), (["run", package, tmp_path / "x.npz"], 3)):
+        assert "is a FIFO, not a file" in dycl(*words, code=code, cwd=tmp_path).stderr
+
+

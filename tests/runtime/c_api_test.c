@@ -54,6 +54,10 @@ int main(int argc, char** argv) {
   CHECK(e && dycl_error_kind_of(e) == DYCL_MISSING && program == NULL);
   dycl_error_free(e);
 
+  e = dycl_program_load("/dev/zero", NULL, &program);
+  CHECK(e && dycl_error_kind_of(e) == DYCL_INVALID_PACKAGE && strstr(dycl_error_message(e), "is a device, not a file"));
+  dycl_error_free(e);
+
   no_error(dycl_program_load(argv[1], NULL, &program), __LINE__);
   if (!program) return 1;
   CHECK(dycl_program_input_count(program) == 1);

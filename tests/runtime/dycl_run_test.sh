@@ -38,6 +38,13 @@ expect 5 "libdycl_plugin_stub.so" "$run" "$dir/m.dycl" --random 0
 expect 4 "not a DyCL package" "$run" "$run" --random 0
 head -c 500 "$dir/m.dycl" > "$dir/short.dycl"
 expect 4 "damaged package" "$run" "$dir/short.dycl" --random 0
+mkfifo "$dir/fifo.dycl" "$dir/fifo.npy"
+expect 4 "is a FIFO, not a file" "$run" "$dir/fifo.dycl" --random 0
+expect 4 "is a device, not a file" "$run" /dev/zero --random 0
+expect 3 "is a FIFO, not a file" "$run" "$dir/m.dycl" "$dir/fifo.npy" --plugins "$plugins"
+ln -s /dev/full "$dir/full.npz"
+expect 8 "No space left on device" "$run" "$dir/m.dycl" --random 0 --plugins "$plugins" -o "$dir/full.npz"
+expect 5 "make its folder first" "$run" "$dir/m.dycl" --random 0 --plugins "$plugins" -o "$dir/no/out.npz"
 expect 64 "" "$run" "$dir/m.dycl" --nonsense
 expect 0 "dycl-run" "$run" --version
 

@@ -2,6 +2,7 @@
 // Packages that are damaged, truncated or hostile: an error that names the section, never a
 // crash (run this with the address sanitizer), never an allocation far beyond the file's size.
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <random>
 
@@ -385,6 +386,19 @@ TEST_F(Packages, OtherFilesAndVersions) {
   EXPECT_NE(load(newer).error().message.find("package format version 3, this runtime reads 1 to 2"), std::string::npos);
   newer[8] = 0;
   EXPECT_NE(load(newer).error().message.find("package format version 0"), std::string::npos);
+}
+
+// A test that waits for somebody to write into the FIFO does not end.
+TEST_F(Packages, WhatIsNoFileIsRefusedAtOnce) {
+  ASSERT_EQ(::mkfifo((scratch_ / "fifo.dycl").c_str(), 0600), 0);
+  for (const auto& [path, what] : {std::pair(scratch_ / "fifo.dycl", "is a FIFO, not a file"),
+                                   {"/dev/zero", "is a device, not a file"},
+                                   {"/dev", "is a folder, not a file"}}) {
+    const auto loaded = Program::load(path, options_);
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(loaded.error().kind, ErrorKind::InvalidPackage);
+    EXPECT_EQ(loaded.error().message, path.string() + " " + what);
+  }
 }
 
 TEST_F(Packages, AllButWeightsIsDeflatedWhereItPays) {

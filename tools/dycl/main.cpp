@@ -15,7 +15,7 @@ constexpr const char* kExamples = R"(examples:
   dycl opt model.dyir --passes=fold_branches,drop_unreachable
 
 exit codes: 0 success, 1 differs, 2 model, 3 input, 4 package, 5 missing, 6 run
-failed, 7 refused, 64 command line, 70 bug (docs/exit_codes.md))";
+failed, 7 refused, 8 not written, 64 command line, 70 bug (docs/exit_codes.md))";
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "support/elements.h"
+#include "support/files.h"
 #include "support/npy.h"
 
 namespace dycl::tools {
@@ -158,11 +159,7 @@ namespace {
 // Every output that a file can hold is written, also where another one cannot.
 Result<void> write_folder(const runtime::Program& program, std::span<const Value> results,
                           const std::filesystem::path& folder) {
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure)
-    return Error{
-        ErrorKind::Missing, "cannot make the folder " + folder.string() + ": " + failure.message(), {}, {}, {}};
+  DYCL_TRY(make_folder(folder));
   Result<void> outcome;
   for (std::size_t i = 0; i < results.size(); ++i) {
     Storage storage;

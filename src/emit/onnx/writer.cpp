@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <set>
 
@@ -17,6 +16,7 @@
 #include "ir/host_ops.h"
 #include "onnx/export.h"
 #include "package/liveness.h"
+#include "support/files.h"
 
 namespace dycl::emit {
 namespace {
@@ -720,31 +720,29 @@ class Writer {
     for (const onnx::Tensor& t : g_.model().graph.initializers) total += t.bytes.size;
     if (total > kMaxInside) DYCL_TRY(move_outside(path));
     const std::string bytes = onnx::write_model(g_.model());
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    out.close();
-    if (!out) return Error{ErrorKind::Missing, "cannot write " + path.string(), {}, {}, {}};
-    return {};
+    return write_file(path, bytes);
   }
 
   Result<void> move_outside(const std::filesystem::path& path) {
-    constexpr std::size_t kSmall = 1024;
     const std::filesystem::path side = path.string() + ".data";
-    std::ofstream out(side, std::ios::binary | std::ios::trunc);
+    return write_file(side, [&](const Put& put) { put_outside(side.filename().string(), put); });
+  }
+
+  // Puts the bytes of large weights and names their place in the file.
+  void put_outside(const std::string& file, const Put& put) {
+    constexpr std::int64_t kAlignment = 64;
+    constexpr char kZeros[kAlignment] = {};
     std::int64_t offset = 0;
     for (onnx::Tensor& t : g_.model().graph.initializers) {
+      constexpr std::size_t kSmall = 1024;
       if (t.bytes.size <= kSmall) continue;
-      const std::int64_t padding = (64 - offset % 64) % 64;
-      const char zeros[64] = {};
-      out.write(zeros, padding);
+      const std::int64_t padding = (kAlignment - offset % kAlignment) % kAlignment;
+      put({kZeros, static_cast<std::size_t>(padding)});
       offset += padding;
-      out.write(reinterpret_cast<const char*>(t.bytes.data), static_cast<std::streamsize>(t.bytes.size));
-      t.external = onnx::ExternalData{side.filename().string(), offset, static_cast<std::int64_t>(t.bytes.size)};
+      put({reinterpret_cast<const char*>(t.bytes.data), t.bytes.size});
+      t.external = onnx::ExternalData{file, offset, static_cast<std::int64_t>(t.bytes.size)};
       offset += static_cast<std::int64_t>(t.bytes.size);
     }
-    out.close();
-    if (!out) return Error{ErrorKind::Missing, "cannot write " + side.string(), {}, {}, {}};
-    return {};
   }
 
   const ir::Program& program_;

@@ -1,36 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/format/files.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "support/files.h"
+
 namespace dycl::onnx {
 
 Result<ir::Bytes> map_file(const std::filesystem::path& path) {
-  auto missing = [&](const std::string& why) {
-    return Error{ErrorKind::Missing, "cannot read " + path.string() + ": " + why, {}, {}, {}};
-  };
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return missing(std::strerror(errno));
-  struct stat info {};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(fd);
-    return missing("not a regular file");
-  }
-  const auto size = static_cast<std::size_t>(info.st_size);
-  if (size == 0) {
-    ::close(fd);
-    return ir::Bytes::copy_of("", 0);
-  }
-  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  const int error = errno;
-  ::close(fd);
-  if (data == MAP_FAILED) return missing(std::strerror(error));
+  DYCL_ASSIGN(const OpenFile file, open_regular_file(path, {ErrorKind::InvalidModel, ErrorKind::Missing}));
+  const auto size = static_cast<std::size_t>(file.size);
+  if (size == 0) return ir::Bytes::copy_of("", 0);
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor.number(), 0);
+  if (data == MAP_FAILED)
+    return Error{ErrorKind::Missing, "cannot map " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
   std::shared_ptr<const void> owner(data, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
   return ir::Bytes{std::move(owner), static_cast<const std::uint8_t*>(data), size};
 }
