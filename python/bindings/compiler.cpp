@@ -18,6 +18,7 @@
 #include "driver/compile.h"
 #include "driver/read_program.h"
 #include "errors.h"
+#include "package/package_writer.h"
 #include "runner.h"
 #include "tensors.h"
 
@@ -119,6 +120,16 @@ void bind_compiler(nb::module_& module) {
              "Compiles a ProgramBuilder's program into a package and returns a report (dict). source_texts: by name "
              "of source; the lines that spans name are kept for run-time errors. progress(stage). threads and budget "
              "(seconds) are for backend \"auto\", which measures; tune (seconds) for \"tvm\" and \"auto\".");
+  module.def(
+      "copy_package",
+      [](const std::filesystem::path& from, const std::filesystem::path& to) {
+        auto copied = [&] {
+          nb::gil_scoped_release release;
+          return package::copy_package(from, to);
+        }();
+        if (!copied) raise_compile_error(copied.error());
+      },
+      nb::arg("source"), nb::arg("destination"), "Complete or not at all; a destination that is a link is replaced.");
   module.def("backends", &backends::backend_names, "Names of the back ends in this build.");
   module.def("read_program", &read_program, nb::arg("path"), "A ProgramBuilder from .dyir or .onnx.");
   module.def(

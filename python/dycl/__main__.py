@@ -23,6 +23,8 @@ from . import dtypes
 
 _DTYPES = {name: dtypes.BY_NAME[name] for name in ("f32", "f64", "f16", "bf16", "i64", "i32", "bool", "u8")}
 
+_EXIT_CODES = {"invalid_package": 4, "missing": 5, "write_failed": 8}  # others: the model is wrong
+
 EXAMPLES = """examples:
   dycl compile model.py:make_model --input 1,3,32,32 -o model.dycl
   dycl compile package.module:Model --input 1,10:i64 --input x.npy -o model.dycl
@@ -62,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
         return run(args)
     except dycl.CompileError as error:
         print(error, file=sys.stderr)
-        return 2
+        return _EXIT_CODES.get(error.kind, 2)
     except (OSError, ImportError, AttributeError, ValueError) as error:
         print(f"dycl compile: {error}", file=sys.stderr)
         return 5

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "package/container_writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstring>
-#include <random>
 
 #include <zlib.h>
 
+#include "package/temporary_file.h"
 #include "runtime/container.h"
 
 #define XXH_INLINE_ALL
@@ -109,78 +105,30 @@ std::vector<std::uint8_t> header_and_table(const std::vector<Stored>& sections, 
   return bytes;
 }
 
-// A file under construction: closed and removed unless it was published.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const fs::path& target) : target_(target) {
-    std::random_device random;
-    path_ = target;
-    path_ += ".tmp" + std::to_string(::getpid()) + "-" + std::to_string(random());
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  }
-  ~TemporaryFile() {
-    if (fd_ >= 0) ::close(fd_);
-    if (!published_) ::unlink(path_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  bool is_open() const { return fd_ >= 0; }
-  const fs::path& path() const { return path_; }
-
-  bool write(std::span<const std::uint8_t> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t n = ::write(fd_, bytes.data(), std::min<std::size_t>(bytes.size(), std::size_t{1} << 30));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return false;
-      bytes = bytes.subspan(static_cast<std::size_t>(n));
-    }
-    return true;
-  }
-  bool sync() { return ::fsync(fd_) == 0; }
-  bool publish() {
-    if (::rename(path_.c_str(), target_.c_str()) != 0) return false;
-    published_ = true;
-    const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
-    const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-      ::fsync(fd);  // best effort: some file systems cannot
-      ::close(fd);
-    }
-    return true;
-  }
-
- private:
-  fs::path target_, path_;
-  int fd_ = -1;
-  bool published_ = false;
-};
-
 }  // namespace
 
 Result<void> write_container(const std::vector<SectionContent>& sections, const fs::path& path,
                              const std::function<Result<void>(const fs::path&)>& check) {
-  const auto failed = [&](const std::string& what) {
-    return Error{ErrorKind::Missing, "cannot " + what + " " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
-  };
   std::vector<Stored> stored;
   for (const SectionContent& section : sections) stored.push_back(to_stored(section));
   std::vector<SectionEntry> entries;
   const auto head = header_and_table(stored, entries);
 
-  TemporaryFile file(path);
-  if (!file.is_open()) return failed("create");
-  bool ok = file.write(head);
+  DYCL_ASSIGN(TemporaryFile file, TemporaryFile::create(path));
+  DYCL_TRY(file.write(head));
   std::uint64_t position = head.size();
-  for (std::size_t i = 0; i < stored.size() && ok; ++i) {
-    ok = file.write(std::span(kZeros).first(entries[i].offset - position));
-    for_each_run(stored[i].content, [&](std::span<const std::uint8_t> bytes) { ok = ok && file.write(bytes); });
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    DYCL_TRY(file.write(std::span(kZeros).first(entries[i].offset - position)));
+    Result<void> written;
+    for_each_run(stored[i].content, [&](std::span<const std::uint8_t> bytes) {
+      if (written) written = file.write(bytes);
+    });
+    DYCL_TRY(written);
     position = entries[i].offset + entries[i].size;
   }
-  if (!ok || !file.sync()) return failed("write");
+  DYCL_TRY(file.sync());
   DYCL_TRY(check(file.path()));
-  if (!file.publish()) return failed("rename to");
-  return {};
+  return file.publish();
 }
 
 }  // namespace dycl::package

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the container of a package (runtime/container.h, docs/package_format.md):
-// into a temporary file beside the target, synced, checked by the caller, then
+// into a temporary file beside the target (temporary_file.h), synced, checked by the caller, then
 // renamed. The target is either the old file or the complete new one at any moment.
 #pragma once
 

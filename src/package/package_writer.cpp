@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "package/package_writer.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_map>
@@ -10,7 +14,9 @@
 #include "package/container_writer.h"
 #include "package/lower_to_plan.h"
 #include "package/plan_write.h"
+#include "package/temporary_file.h"
 #include "runtime/container.h"
+#include "support/files.h"
 
 namespace dycl::package {
 namespace {
@@ -169,6 +175,19 @@ std::uint32_t artifact_flags(const std::vector<backends::SubDnnArtifacts>& sub_d
   return runtime::kLazyChecksum | (size <= kMost ? std::uint32_t{runtime::kDeflated} : 0);
 }
 
+Result<void> copy_bytes(const std::filesystem::path& from, const OpenFile& source, TemporaryFile& target) {
+  std::vector<std::uint8_t> piece(std::size_t{1} << 20);
+  for (;;) {
+    const ssize_t n = ::read(source.descriptor.number(), piece.data(), piece.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0)
+      return Error{
+          ErrorKind::InvalidPackage, "cannot read " + from.string() + ": " + std::strerror(errno), {}, {}, {}};
+    if (n == 0) return {};
+    DYCL_TRY(target.write(std::span(piece).first(static_cast<std::size_t>(n))));
+  }
+}
+
 std::span<const std::uint8_t> as_bytes(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
@@ -202,6 +221,20 @@ Result<void> write_package(const ir::Program& outlined, const std::vector<backen
   sections.push_back(std::move(artifact_bytes));
   sections.push_back(std::move(weights));
   return write_container(sections, path, check_before_naming);
+}
+
+Result<void> copy_package(const std::filesystem::path& from, const std::filesystem::path& to) {
+  DYCL_ASSIGN(const OpenFile source, open_regular_file(from, {ErrorKind::InvalidPackage, ErrorKind::InvalidPackage}));
+  DYCL_ASSIGN(TemporaryFile target, TemporaryFile::create(to));
+  // Read, not mapped: whoever truncates the source meanwhile would end this process.
+  DYCL_TRY(copy_bytes(from, source, target));
+  DYCL_TRY(target.sync());
+  if (auto checked = check_written(target.path()); !checked) {
+    Error error = std::move(checked).error();
+    error.message = from.string() + ": " + error.message;
+    return error;
+  }
+  return target.publish();
 }
 
 Result<void> strip_package(const std::filesystem::path& from, const std::filesystem::path& to) {

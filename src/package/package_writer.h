@@ -39,6 +39,9 @@ struct PackageOptions {
 Result<void> write_package(const ir::Program& outlined, const std::vector<backends::SubDnnArtifacts>& artifacts,
                            const PackageOptions& options, const std::filesystem::path& path);
 
+// Copies a package as it is, written like any other: complete or not at all, and checked before it gets its name.
+Result<void> copy_package(const std::filesystem::path& from, const std::filesystem::path& to);
+
 // Copies a package without its debug section.
 Result<void> strip_package(const std::filesystem::path& from, const std::filesystem::path& to);
 

@@ -263,3 +263,19 @@ def test_what_is_no_file_is_refused_at_once(package, tmp_path):
         assert "is a FIFO, not a file" in dycl(*words, code=code, cwd=tmp_path).stderr
 
 
+def test_what_cannot_be_written_is_8(package, tmp_path):
+    source, taken = tmp_path / "early.dyir", tmp_path / "taken"
+    taken.write_text("")
+    full = tmp_path / "full.npz"
+    full.symlink_to("/dev/full")
+    for words, said in ((["opt", source, "-o", "/dev/full"], "No space left on device"),
+                        (["compile", source, "--dump", taken], "cannot make the folder"),
+                        (["compile", source, "-o", tmp_path], "Is a directory"),
+                        (["compile", source, "-o", "/sys/early.dycl"], "cannot create /sys/early.dycl"),
+                        (["emit", package, "-o", taken], "cannot make the folder"),
+                        (["run", package, "--random", "0", "-o", full], "No space left on device")):
+        result = dycl(*words, "--json", code=8)
+        error = json.loads(result.stdout)["error"]
+        assert error["kind"] == "write_failed" and said in error["message"] and error["help"]
+    assert dycl("compile", source, "-o", tmp_path / "no" / "early.dycl", code=5).stderr.endswith(
+        "help: make its folder first\n")

@@ -17,7 +17,6 @@ from typing import Any, Callable
 
 import torch
 
-from ..errors import CompileError
 from ..native import native
 from ..runtime import Runs, as_compile_error
 from . import host_functions
@@ -92,17 +91,16 @@ class NativeEngine:
             raise found from (error if found is not error and not error.type else None)
 
     def save(self, path: str) -> None:
-        temporary = f"{path}.{os.getpid()}.tmp"
-        shutil.copyfile(self.path, temporary)
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        try:
+            native().copy_package(self.path, path)
+        except native().CompileError as error:
+            raise as_compile_error(error, kind=error.kind) from None
 
     def emit(self, folder: str, name: str) -> None:
         try:
             native().package_to_cpp(self.path, folder, name)
         except native().CompileError as error:
-            raise CompileError(str(error), kind="emit") from None
+            raise as_compile_error(error, kind="emit") from None
 
     def emit_onnx(self, path: str) -> list[str]:
         try:
@@ -110,7 +108,7 @@ class NativeEngine:
                 return list(native().program_to_onnx(self.builder, path))
             return list(native().package_to_onnx(self.path, path))
         except native().CompileError as error:
-            raise CompileError(str(error), kind="emit") from None
+            raise as_compile_error(error, kind="emit") from None
 
     def metadata(self) -> dict:
         return json.loads(json.loads(self.program.metadata).get("metadata", {}).get("python", "{}"))

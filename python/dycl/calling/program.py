@@ -37,7 +37,9 @@ class CompiledProgram:
         return interface.give_back(outputs, new_states, originals)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the package: one file that runs without Python."""
+        """Writes the package: one file that runs without Python. It appears complete or not at all; a file of that
+        name is replaced, and so is a symbolic link (what it leads to stays as it is). Raises CompileError, of kind
+        "write_failed" or, where the folder is not there, "missing"."""
         self._engine.save(os.fspath(path))
 
     def emit(self, folder: str | os.PathLike, name: str = "model") -> None:

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files around an emitted host program: class, C header, CMake project, example.
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <initializer_list>
 #include <set>
 #include <string>
@@ -12,6 +9,8 @@
 #include "emit/cpp/results.h"
 #include "emit/cpp/text.h"
 #include "emit/cpp/writer.h"
+#include "package/package_writer.h"
+#include "support/files.h"
 
 namespace dycl::emit {
 namespace {
@@ -434,14 +433,6 @@ class Project {
   std::vector<Input> inputs_;
 };
 
-Result<void> write_file(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  if (!out) return Error{ErrorKind::Missing, "cannot write " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
-  return {};
-}
-
 }  // namespace
 
 Result<void> write_cpp_project(const std::filesystem::path& package_path, const CppOptions& given,
@@ -452,14 +443,7 @@ Result<void> write_cpp_project(const std::filesystem::path& package_path, const 
   std::vector<ResultField> fields = result_fields(package);
   DYCL_ASSIGN(CppBody body, write_cpp_body(package, options, fields));
   const Project project(package, options, std::move(fields), std::move(body));
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure || !std::filesystem::is_directory(folder))
-    return Error{ErrorKind::Missing,
-                 "cannot make the folder " + folder.string() + (failure ? ": " + failure.message() : ""),
-                 "give a folder that can be written with -o",
-                 {},
-                 {}};
+  DYCL_TRY(make_folder(folder));
   const auto file = [&](const std::string& suffix) { return folder / (options.name + suffix); };
   DYCL_TRY(write_file(file(".h"), project.header()));
   DYCL_TRY(write_file(file(".cpp"), project.source()));
@@ -470,12 +454,9 @@ Result<void> write_cpp_project(const std::filesystem::path& package_path, const 
   DYCL_TRY(write_file(folder / "main.cpp", project.example()));
   DYCL_TRY(write_file(folder / "CMakeLists.txt", project.cmake()));
   const auto copy = file(".dycl");
-  if (!std::filesystem::equivalent(package_path, copy, failure)) {
-    std::filesystem::copy_file(package_path, copy, std::filesystem::copy_options::overwrite_existing, failure);
-    if (failure)
-      return Error{ErrorKind::Missing, "cannot write " + copy.string() + ": " + failure.message(), {}, {}, {}};
-  }
-  return {};
+  std::error_code none_there;
+  if (std::filesystem::equivalent(package_path, copy, none_there)) return {};
+  return package::copy_package(package_path, copy);
 }
 
 }  // namespace dycl::emit
