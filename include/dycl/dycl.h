@@ -114,7 +114,7 @@ typedef struct dycl_program dycl_program;
 
 typedef struct dycl_load_options {
   size_t struct_size;        /* sizeof(dycl_load_options) */
-  int32_t threads;           /* of an engine within one call; 0: the engine's choice */
+  int32_t threads;           /* of an engine within one call, at most 1024; 0: as many as cores */
   int32_t spinning;          /* idle workers spin: 1 yes, 0 no, -1 the engine's choice */
   int32_t verify_weights;    /* check every checksum */
   int32_t portable_only;     /* ignore artifacts made for this CPU */

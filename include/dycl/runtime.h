@@ -157,7 +157,7 @@ struct WeightInfo {
 using HostFunction = std::function<Result<void>(std::span<const Value> arguments, std::span<Value> results)>;
 
 struct LoadOptions {
-  int threads = 0;              // threads of an engine within one call; 0: the engine's choice
+  int threads = 0;              // threads of an engine within one call, at most 1024; 0: as many as cores
   int spinning = -1;            // idle workers of an engine spin: 1 yes, 0 no, -1 the engine's choice
   bool verify_weights = false;  // check every checksum, weights included (reads the whole file)
   bool portable_only = false;   // ignore artifacts made for this CPU

@@ -20,6 +20,7 @@
 #include "errors.h"
 #include "package/package_writer.h"
 #include "runner.h"
+#include "support/threads.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -130,6 +131,7 @@ void bind_compiler(nb::module_& module) {
         if (!copied) raise_compile_error(copied.error());
       },
       nb::arg("source"), nb::arg("destination"), "Complete or not at all; a destination that is a link is replaced.");
+  module.attr("MOST_THREADS") = kMostThreads;
   module.def("backends", &backends::backend_names, "Names of the back ends in this build.");
   module.def("read_program", &read_program, nb::arg("path"), "A ProgramBuilder from .dyir or .onnx.");
   module.def(

@@ -20,6 +20,7 @@ import torch
 import dycl
 
 from . import dtypes
+from .runtime import checked_threads
 
 _DTYPES = {name: dtypes.BY_NAME[name] for name in ("f32", "f64", "f16", "bf16", "i64", "i32", "bool", "u8")}
 
@@ -45,7 +46,8 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--range", action="append", default=[], metavar="NAME=MIN,MAX", help="the range of a dynamic dim")
     p.add_argument("-o", "--output", help="the package; default: the name with .dycl")
     p.add_argument("--backend", default="ort", help="ort, openvino, tvm, or auto: chosen per sub-DNN by measuring")
-    p.add_argument("--threads", type=int, default=1, help="threads of use, for what auto measures")
+    p.add_argument("--threads", type=threads_of, default=1,
+                   help="threads of use, for what auto measures; 0: as many as there are cores")
     p.add_argument("--budget", type=float, default=20.0, help="seconds that auto may spend on measuring")
     p.add_argument("--tune", type=seconds_of, default=0.0, metavar="TIME",
                    help="time for better code, e.g. 60s or 5m; for tvm and auto")
@@ -77,6 +79,13 @@ def seconds_of(text: str) -> float:
     if not 0 < seconds < 1e6:
         raise argparse.ArgumentTypeError(f"'{text}' is no time; write 60s or 5m")
     return seconds
+
+
+def threads_of(text: str) -> int:
+    try:
+        return checked_threads(int(text) if text.lstrip("-").isdigit() else text)
+    except dycl.InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def run(args: argparse.Namespace) -> int:

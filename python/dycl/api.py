@@ -14,6 +14,7 @@ from .errors import CompileWarning
 from .frontend.boundary.interface import interface_of
 from .frontend.capture import capture
 from .frontend.options import Options
+from .runtime import checked_threads
 from .verification.compare import check_example
 from .verification.verify import verify as verify_program
 
@@ -30,6 +31,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
                    are fixed and checked at each call
     backend        the engine of the straight-line parts: "ort", "openvino", "tvm", or "auto": chosen for each part by
                    measuring with `threads` threads, for at most `budget` seconds
+    threads        of the engine within one call, at most 1024; 0: as many as there are cores
     tune           seconds to look for better code ("tvm" and "auto"); what is found is kept for later compilations
     jobs           processes that compile at once; 0: as many as cores and memory allow
     use_cache      take what engines compiled before (DYCL_CACHE_DIR, ~/.cache/dycl)
@@ -42,6 +44,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     Raises CompileError, with the place in the user's code, the reason and a remedy, for what is refused.
     Warns with CompileWarning where a loop or a recursion is followed so far and raises beyond.
     """
+    threads = checked_threads(threads)
     if not isinstance(args, tuple):
         args = tuple(args) if isinstance(args, list) else (args,)
     options = Options(dynamic_dims=dict(dynamic_dims or {}), ranges=dict(ranges or {}), allow_training=allow_training,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import os
 import threading
 from typing import Any, Callable, Iterator
@@ -28,7 +29,9 @@ _KINDS_OF_INPUTS = ("invalid_input",)
 
 def load(path: str | os.PathLike, *, threads: int = 0,
          host_functions: dict[str, Callable[..., Any]] | None = None) -> "Program":
-    """A saved program. `host_functions`: by name, functions of numpy arrays and numbers that the program calls."""
+    """A saved program. `threads`: of the engine within one call, at most 1024; 0: as many as there are cores.
+    `host_functions`: by name, functions of numpy arrays and numbers that the program calls."""
+    threads = checked_threads(threads)
     try:
         functions = {name: _of_numbers(function) for name, function in (host_functions or {}).items()}
         loaded = native().Program.load(os.fspath(path), threads=threads, host_functions=functions,
@@ -133,6 +136,18 @@ def as_compile_error(error: Any, kind: str) -> CompileError:
     if getattr(error, "kind", "") == "write_failed":
         kind = "write_failed"
     return CompileError(str(error), message=getattr(error, "message", ""), help=getattr(error, "help", ""), kind=kind)
+
+
+def checked_threads(threads: Any) -> int:
+    """A number of threads that an engine may be asked for."""
+    most = native().MOST_THREADS
+    try:
+        number = operator.index(threads)
+    except TypeError:
+        number = -1
+    if not 0 <= number <= most:
+        raise InputError(f"threads is {threads!r}; give 1 to {most}, or 0: as many as there are cores")
+    return number
 
 
 def _of_numbers(function: Callable) -> Callable:

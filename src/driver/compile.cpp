@@ -12,6 +12,7 @@
 #include "package/package_writer.h"
 #include "passes/pipeline.h"
 #include "support/files.h"
+#include "support/threads.h"
 
 namespace dycl::driver {
 namespace {
@@ -91,6 +92,7 @@ Result<CompileReport> compile(ir::Program program, const CompileOptions& options
   CompileReport report;
   Stages stages(options, report);
   if (options.output.empty()) return Error{ErrorKind::InvalidInput, "no output path for the package", {}, {}, {}};
+  DYCL_TRY(check_threads(options.threads));
   DYCL_ASSIGN(const auto known,
               backends::find_backend(options.backend == kAuto ? backends::kDefaultEngine : options.backend));
   DYCL_TRY(known->engine());

@@ -6,6 +6,7 @@
 
 #include "runtime/code_view.h"
 #include "runtime/loaded_program.h"
+#include "support/threads.h"
 
 namespace dycl::runtime {
 namespace {
@@ -306,6 +307,7 @@ Program::Program(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Program::~Program() = default;
 
 Result<std::shared_ptr<const Program>> Program::load(const std::filesystem::path& path, LoadOptions options) {
+  DYCL_TRY(check_threads(options.threads));
   auto container = Container::open(path);
   if (!container) return std::move(container).error();
   auto parts = std::make_unique<Parts>(std::move(options), std::move(container).value());

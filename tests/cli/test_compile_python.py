@@ -36,3 +36,15 @@ def test_a_forgotten_input(tmp_path):
         assert not (tmp_path / "model.dycl").exists()
     done = run(tmp_path, sys.executable, "-m", "dycl", "compile", "m.py:model", "--input", "3", "--input", "3")
     assert done.returncode == 0 and (tmp_path / "model.dycl").exists(), done.stderr
+
+
+def test_what_cannot_be_written_and_impossible_threads(tmp_path):
+    (tmp_path / "m.py").write_text("def model(x):\n    return x + x\n")
+    for options, code, said in ((["-o", "/sys/m.dycl"], 8, "this user may write"),
+                                (["-o", "no/m.dycl"], 5, "make its folder first"),
+                                (["--threads", "100000"], 2, "threads is 100000; give 1 to 1024, or 0"),
+                                (["--threads=-1"], 2, "threads is -1; give 1 to 1024, or 0"),
+                                (["--threads", "many"], 2, "threads is 'many'; give 1 to 1024, or 0")):
+        done = run(tmp_path, sys.executable, "-m", "dycl", "compile", "m.py:model", "--input", "3", *options)
+        assert done.returncode == code and said in done.stderr, done.stderr
+        assert "Traceback" not in done.stderr

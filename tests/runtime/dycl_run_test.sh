@@ -42,6 +42,10 @@ mkfifo "$dir/fifo.dycl" "$dir/fifo.npy"
 expect 4 "is a FIFO, not a file" "$run" "$dir/fifo.dycl" --random 0
 expect 4 "is a device, not a file" "$run" /dev/zero --random 0
 expect 3 "is a FIFO, not a file" "$run" "$dir/m.dycl" "$dir/fifo.npy" --plugins "$plugins"
+for threads in 100000 -1 many; do
+  expect 64 "1024" "$run" "$dir/m.dycl" --random 0 --plugins "$plugins" --threads="$threads"
+  expect 64 "1024" "$run" bench "$dir/m.dycl" --random 0 --plugins "$plugins" --threads="$threads"
+done
 ln -s /dev/full "$dir/full.npz"
 expect 8 "No space left on device" "$run" "$dir/m.dycl" --random 0 --plugins "$plugins" -o "$dir/full.npz"
 expect 5 "make its folder first" "$run" "$dir/m.dycl" --random 0 --plugins "$plugins" -o "$dir/no/out.npz"

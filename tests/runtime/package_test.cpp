@@ -401,6 +401,21 @@ TEST_F(Packages, WhatIsNoFileIsRefusedAtOnce) {
   }
 }
 
+TEST_F(Packages, AnImpossibleNumberOfThreadsIsRefused) {
+  for (const int threads : {-1, 1025, 100'000}) {
+    options_.threads = threads;
+    const auto loaded = load(good_);
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(loaded.error().kind, ErrorKind::InvalidInput);
+    EXPECT_NE(loaded.error().message.find(std::to_string(threads)), std::string::npos);
+    EXPECT_NE(loaded.error().help.find("1 to 1024, or 0"), std::string::npos);
+  }
+  for (const int threads : {0, 1, 1024}) {
+    options_.threads = threads;
+    EXPECT_TRUE(load(good_));
+  }
+}
+
 TEST_F(Packages, AllButWeightsIsDeflatedWhereItPays) {
   auto container = Container::open(scratch_ / "good.dycl");
   ASSERT_TRUE(container);

@@ -14,6 +14,7 @@
 #include "driver/compile.h"
 #include "driver/read_program.h"
 #include "driver/retarget.h"
+#include "support/threads.h"
 
 namespace dycl::tools {
 namespace {
@@ -156,9 +157,11 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
           ->add_option("--backend", options->compile.backend,
                        "The engine that runs the sub-DNNs: ort, openvino, tvm, or auto (measured per sub-DNN)")
           ->capture_default_str();
-  command->add_option("--threads", options->compile.threads, "Threads of use, for what auto measures")
+  command
+      ->add_option("--threads", options->compile.threads,
+                   "Threads of use, for what auto measures; 0: as many as there are cores")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(0, kMostThreads));
   command->add_flag("--no-cache{false}", options->compile.use_cache,
                     "Let engines compile again what they compiled before");
   command->add_option("--budget", options->compile.budget, "Seconds that auto may spend on measuring")

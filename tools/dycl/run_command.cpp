@@ -7,6 +7,7 @@
 
 #include "outputs.h"
 #include "run_commands.h"
+#include "support/threads.h"
 
 namespace dycl::tools {
 namespace {
@@ -130,8 +131,9 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--random", options.inputs.random_seed, "Draw the missing arguments with this seed");
   command.add_option("--dim", options.dim_words, "Extent of a symbol of random arguments: N=8")
       ->allow_extra_args(false);
-  command.add_option("--threads", options.load.threads, "Threads of the engine; 0: its own choice")
-      ->capture_default_str();
+  command.add_option("--threads", options.load.threads, "Threads of the engine; 0: as many as there are cores")
+      ->capture_default_str()
+      ->check(CLI::Range(0, kMostThreads));
   command.add_option("--spinning", options.load.spinning, "Idle threads spin: 1, 0, or -1: the engine's choice")
       ->capture_default_str();
   command.add_option("--seed", options.seed, "Of the program's own random numbers")->capture_default_str();

@@ -6,14 +6,16 @@ from __future__ import annotations
 import os
 from typing import Any, Callable
 
+from ..runtime import checked_threads
 from .interface import Interface
 from .native_engine import NativeEngine
 
 
 def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | None = None) -> "CompiledProgram":
-    """A saved program. Classes of its inputs and outputs are imported by name. `host_functions`: by name, beside those
-    marked with @dycl.host_function in this process."""
-    engine = NativeEngine.load(os.fspath(path), threads, host_functions)
+    """A saved program. Classes of its inputs and outputs are imported by name. `threads`: of the engine within one
+    call, at most 1024; 0: as many as there are cores. `host_functions`: by name, beside those marked with
+    @dycl.host_function in this process."""
+    engine = NativeEngine.load(os.fspath(path), checked_threads(threads), host_functions)
     interface = Interface.from_json(engine.metadata())
     engine.index_errors = interface.index_errors
     return CompiledProgram(engine, interface, None, {})

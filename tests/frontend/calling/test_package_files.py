@@ -118,3 +118,17 @@ def test_emitting_where_nothing_can_be_written(program, tmp_path):
     assert caught.value.kind == "write_failed"
 
 
+@pytest.mark.parametrize("threads", (-1, 1025, 100_000, 2**70, "many", "4", 1.5, None))
+def test_an_impossible_number_of_threads_is_refused(threads, package):
+    said = "give 1 to 1024, or 0: as many as there are cores"
+    for load in LOADERS:
+        with pytest.raises(dycl.InputError, match=said):
+            load(package, threads=threads)
+    with pytest.raises(dycl.InputError, match=said):
+        dycl.compile(twice, (T(1, 2),), threads=threads)
+
+
+@pytest.mark.parametrize("threads", (0, 1, 2))
+def test_possible_numbers_of_threads(threads, package):
+    for load in LOADERS:
+        assert load(package, threads=threads)
