@@ -10,7 +10,9 @@
  *     if (e) { fprintf(stderr, "%s\n", dycl_error_text(e)); dycl_error_free(e); }
  *
  * Errors. A function that can fail returns NULL, or an error that the caller frees. No exception
- * leaves this interface; running out of memory is an error like any other.
+ * leaves this interface; running out of memory is an error like any other. So is NULL for a pointer that
+ * is needed (DYCL_INVALID_INPUT); a function that returns no error then does nothing, and returns 0, NULL,
+ * or "" where it reads an error.
  *
  * Threads. A program is immutable and may be shared by threads. A run belongs to one
  * thread at a time. A run keeps its program alive: free them in any order.
@@ -41,12 +43,14 @@ DYCL_C_API uint32_t dycl_abi(void) DYCL_NOEXCEPT;
 typedef struct dycl_error dycl_error;
 
 typedef enum dycl_error_kind {
+  DYCL_NO_ERROR = 0, /* of NULL */
   DYCL_INVALID_MODEL = 2,
   DYCL_INVALID_INPUT = 3,
   DYCL_INVALID_PACKAGE = 4,
   DYCL_MISSING = 5,
   DYCL_RUNTIME_FAILURE = 6,
   DYCL_UNSUPPORTED = 7,
+  DYCL_WRITE_FAILED = 8, /* of the tools: nothing here writes files */
   DYCL_INTERNAL = 70
 } dycl_error_kind;
 
@@ -149,7 +153,8 @@ DYCL_C_API dycl_error* dycl_run_execute(dycl_run* run, const dycl_value* argumen
 
 DYCL_C_API void dycl_run_set_seed(dycl_run* run, uint64_t seed) DYCL_NOEXCEPT;
 DYCL_C_API void dycl_run_set_loop_limit(dycl_run* run, int64_t limit) DYCL_NOEXCEPT; /* 0: the default */
-DYCL_C_API void dycl_run_reset_states(dycl_run* run) DYCL_NOEXCEPT;
+/* To the initial values: all, or none if it fails. (Returned nothing in version 0.1.) */
+DYCL_C_API dycl_error* dycl_run_reset_states(dycl_run* run) DYCL_NOEXCEPT;
 DYCL_C_API dycl_error* dycl_run_get_state(dycl_run* run, const char* name,
                                           dycl_value* value) DYCL_NOEXCEPT; /* a view */
 /* What the program had written under this name when it raised, if the last dycl_run_execute ended so: the value after

@@ -265,7 +265,7 @@ class DYCL_API Run {
   // The states kept in this Run. set_state copies.
   Result<Value> state(std::string_view name) const;
   Result<void> set_state(std::string_view name, const Value& value);
-  void reset_states();  // to the initial values
+  void reset_states();  // to the initial values: all, or none if memory runs out (std::bad_alloc)
 
   void set_seed(std::uint64_t seed);        // of rand.* ops; the generator otherwise goes on from run to run
   void set_loop_limit(std::int64_t limit);  // for loops without a limit of their own; 0: the default, 1,000,000

@@ -69,6 +69,19 @@ dycl_error* guarded(const runtime::Program* program, Body body) noexcept {
 
 Error bad(std::string message) { return {ErrorKind::InvalidInput, std::move(message), {}, {}, {}}; }
 
+// The first of a call's pointers that must not be NULL and is, or nothing wrong.
+struct Pointer {
+  const char* name;
+  const void* value;
+};
+Result<void> check_pointers(std::initializer_list<Pointer> pointers) {
+  for (const Pointer& p : pointers)
+    if (!p.value) return bad(std::string(p.name) + " is NULL");
+  return {};
+}
+
+const runtime::Program* program_of(const dycl_run* run) { return run ? &run->run.program() : nullptr; }
+
 struct DlType {
   DType dtype;
   std::uint8_t code, bits;
@@ -112,6 +125,7 @@ Result<Value> value_from(const dycl_value& v, int depth = 0) {
     case DYCL_LIST: break;
     default: return bad("a value of unknown kind");
   }
+  if (v.as.list.count > 0 && !v.as.list.items) return bad("a list whose items are NULL");
   std::vector<Value> items;
   for (std::size_t i = 0; i < v.as.list.count; ++i) {
     DYCL_ASSIGN(Value item, value_from(v.as.list.items[i], depth + 1));
@@ -188,21 +202,24 @@ extern "C" {
 
 uint32_t dycl_abi(void) noexcept { return DYCL_ABI; }
 
-dycl_error_kind dycl_error_kind_of(const dycl_error* e) noexcept { return static_cast<dycl_error_kind>(e->error.kind); }
-const char* dycl_error_message(const dycl_error* e) noexcept { return e->error.message.c_str(); }
-const char* dycl_error_help(const dycl_error* e) noexcept { return e->error.help.c_str(); }
-const char* dycl_error_type(const dycl_error* e) noexcept { return e->error.type.c_str(); }
-const char* dycl_error_text(const dycl_error* e) noexcept { return e->text.c_str(); }
-const char* dycl_error_file(const dycl_error* e) noexcept { return e->file.c_str(); }
-uint32_t dycl_error_line(const dycl_error* e) noexcept { return e->error.span.line; }
+dycl_error_kind dycl_error_kind_of(const dycl_error* e) noexcept {
+  return e ? static_cast<dycl_error_kind>(e->error.kind) : DYCL_NO_ERROR;
+}
+const char* dycl_error_message(const dycl_error* e) noexcept { return e ? e->error.message.c_str() : ""; }
+const char* dycl_error_help(const dycl_error* e) noexcept { return e ? e->error.help.c_str() : ""; }
+const char* dycl_error_type(const dycl_error* e) noexcept { return e ? e->error.type.c_str() : ""; }
+const char* dycl_error_text(const dycl_error* e) noexcept { return e ? e->text.c_str() : ""; }
+const char* dycl_error_file(const dycl_error* e) noexcept { return e ? e->file.c_str() : ""; }
+uint32_t dycl_error_line(const dycl_error* e) noexcept { return e ? e->error.span.line : 0; }
 void dycl_error_free(dycl_error* e) noexcept {
   if (e != &out_of_memory) delete e;
 }
 
 dycl_error* dycl_program_load(const char* path, const dycl_load_options* options, dycl_program** program) noexcept {
   return guarded(nullptr, [&]() -> Result<void> {
+    DYCL_TRY(check_pointers({{"program", program}}));
     *program = nullptr;
-    if (!path) return bad("no path given");
+    DYCL_TRY(check_pointers({{"path", path}}));
     DYCL_ASSIGN(auto loaded, runtime::Program::load(path, options_from(options)));
     auto made = std::make_unique<dycl_program>();
     made->program = std::move(loaded);
@@ -215,21 +232,27 @@ dycl_error* dycl_program_load(const char* path, const dycl_load_options* options
 }
 
 void dycl_program_free(dycl_program* p) noexcept { delete p; }
-size_t dycl_program_input_count(const dycl_program* p) noexcept { return p->program->inputs().size(); }
-size_t dycl_program_output_count(const dycl_program* p) noexcept { return p->program->outputs().size(); }
+size_t dycl_program_input_count(const dycl_program* p) noexcept { return p ? p->program->inputs().size() : 0; }
+size_t dycl_program_output_count(const dycl_program* p) noexcept { return p ? p->program->outputs().size() : 0; }
 const char* dycl_program_input_name(const dycl_program* p, size_t i) noexcept {
-  return name_at(p->program->inputs(), i);
+  return p ? name_at(p->program->inputs(), i) : nullptr;
 }
 const char* dycl_program_output_name(const dycl_program* p, size_t i) noexcept {
-  return name_at(p->program->outputs(), i);
+  return p ? name_at(p->program->outputs(), i) : nullptr;
 }
-const char* dycl_program_input_type(const dycl_program* p, size_t i) noexcept { return text_at(p->input_types, i); }
-const char* dycl_program_output_type(const dycl_program* p, size_t i) noexcept { return text_at(p->output_types, i); }
-const char* dycl_program_metadata(const dycl_program* p) noexcept { return p->metadata.c_str(); }
+const char* dycl_program_input_type(const dycl_program* p, size_t i) noexcept {
+  return p ? text_at(p->input_types, i) : nullptr;
+}
+const char* dycl_program_output_type(const dycl_program* p, size_t i) noexcept {
+  return p ? text_at(p->output_types, i) : nullptr;
+}
+const char* dycl_program_metadata(const dycl_program* p) noexcept { return p ? p->metadata.c_str() : nullptr; }
 
 dycl_error* dycl_run_create(const dycl_program* program, dycl_run** run) noexcept {
-  return guarded(program->program.get(), [&]() -> Result<void> {
+  return guarded(program ? program->program.get() : nullptr, [&]() -> Result<void> {
+    DYCL_TRY(check_pointers({{"run", run}}));
     *run = nullptr;
+    DYCL_TRY(check_pointers({{"program", program}}));
     DYCL_ASSIGN(auto made, runtime::Run::create(program->program));
     // `guarded` catches. NOLINTNEXTLINE(bugprone-unhandled-exception-at-new)
     *run = new dycl_run{std::move(made), {}, {}, {}, {}};
@@ -241,7 +264,9 @@ void dycl_run_free(dycl_run* run) noexcept { delete run; }
 
 dycl_error* dycl_run_execute(dycl_run* run, const dycl_value* arguments, size_t argument_count,
                              const dycl_value** results, size_t* result_count) noexcept {
-  return guarded(&run->run.program(), [&]() -> Result<void> {
+  return guarded(program_of(run), [&]() -> Result<void> {
+    DYCL_TRY(check_pointers({{"run", run}, {"results", results}, {"result_count", result_count}}));
+    if (argument_count > 0) DYCL_TRY(check_pointers({{"arguments", arguments}}));
     run->arguments.resize(argument_count);
     for (std::size_t i = 0; i < argument_count; ++i) {
       auto value = value_from(arguments[i]);
@@ -262,39 +287,53 @@ dycl_error* dycl_run_execute(dycl_run* run, const dycl_value* arguments, size_t 
   });
 }
 
-void dycl_run_set_seed(dycl_run* run, uint64_t seed) noexcept { run->run.set_seed(seed); }
-void dycl_run_set_loop_limit(dycl_run* run, int64_t limit) noexcept { run->run.set_loop_limit(limit); }
-void dycl_run_reset_states(dycl_run* run) noexcept { run->run.reset_states(); }
+void dycl_run_set_seed(dycl_run* run, uint64_t seed) noexcept {
+  if (run) run->run.set_seed(seed);
+}
+void dycl_run_set_loop_limit(dycl_run* run, int64_t limit) noexcept {
+  if (run) run->run.set_loop_limit(limit);
+}
+dycl_error* dycl_run_reset_states(dycl_run* run) noexcept {
+  return guarded(program_of(run), [&]() -> Result<void> {
+    DYCL_TRY(check_pointers({{"run", run}}));
+    run->run.reset_states();
+    return {};
+  });
+}
 
 dycl_error* dycl_run_get_state(dycl_run* run, const char* name, dycl_value* value) noexcept {
-  return guarded(&run->run.program(), [&]() -> Result<void> {
-    DYCL_ASSIGN(run->state, run->run.state(name ? name : ""));
+  return guarded(program_of(run), [&]() -> Result<void> {
+    DYCL_TRY(check_pointers({{"run", run}, {"name", name}, {"value", value}}));
+    DYCL_ASSIGN(run->state, run->run.state(name));
     *value = value_to(run->state, *run);
     return {};
   });
 }
 
 dycl_error* dycl_run_get_kept(dycl_run* run, const char* name, dycl_value* value) noexcept {
-  return guarded(&run->run.program(), [&]() -> Result<void> {
+  return guarded(program_of(run), [&]() -> Result<void> {
+    DYCL_TRY(check_pointers({{"run", run}, {"name", name}, {"value", value}}));
     for (const runtime::Kept& kept : run->run.kept()) {
-      if (!name || kept.name != name) continue;
+      if (kept.name != name) continue;
       run->state = kept.value;
       *value = value_to(run->state, *run);
       return {};
     }
-    return bad("the last run kept nothing called " + std::string(name ? name : ""));
+    return bad("the last run kept nothing called " + std::string(name));
   });
 }
 
 dycl_error* dycl_run_set_state(dycl_run* run, const char* name, const dycl_value* value) noexcept {
-  return guarded(&run->run.program(), [&]() -> Result<void> {
+  return guarded(program_of(run), [&]() -> Result<void> {
+    DYCL_TRY(check_pointers({{"run", run}, {"name", name}, {"value", value}}));
     DYCL_ASSIGN(const Value given, value_from(*value));
-    return run->run.set_state(name ? name : "", given);
+    return run->run.set_state(name, given);
   });
 }
 
 dycl_error* dycl_run_set_print(dycl_run* run, dycl_print_fn print, void* context) noexcept {
-  return guarded(&run->run.program(), [&]() -> Result<void> {
+  return guarded(program_of(run), [&]() -> Result<void> {
+    DYCL_TRY(check_pointers({{"run", run}}));
     if (!print)
       run->run.set_print(nullptr);
     else

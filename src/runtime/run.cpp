@@ -93,7 +93,13 @@ Slot Run::Parts::initial_state(const PlanState& state) {
   if (type.kind == ValueKind::Tensor || is_scalar(type.kind)) return item(state.initial[0], type.kind);
   Slot slot;
   slot.list = heap.acquire_list(shared.slot_of(type.element));
-  for (std::uint64_t value : state.initial) slot.list->items.push_back(item(value, plan.types[type.element].kind));
+  try {
+    slot.list->items.reserve(state.initial.size());
+    for (std::uint64_t value : state.initial) slot.list->items.push_back(item(value, plan.types[type.element].kind));
+  } catch (...) {  // out of memory: what was made goes back
+    heap.release(shared.slot_of(state.type), slot);
+    throw;
+  }
   return slot;
 }
 
@@ -273,10 +279,19 @@ Result<void> Run::set_state(std::string_view name, const Value& value) {
 }
 
 void Run::reset_states() {
-  for (std::size_t i = 0; i < parts_->states.size(); ++i) {
-    const PlanState& s = parts_->plan.states[i];
-    parts_->heap.release(parts_->shared.slot_of(s.type), std::exchange(parts_->states[i], parts_->initial_state(s)));
+  Parts& p = *parts_;
+  const auto release = [&](std::size_t i, Slot value) {
+    p.heap.release(p.shared.slot_of(p.plan.states[i].type), value);
+  };
+  std::vector<Slot> fresh;
+  fresh.reserve(p.states.size());
+  try {
+    for (const PlanState& s : p.plan.states) fresh.push_back(p.initial_state(s));
+  } catch (...) {  // out of memory: all states stay as they are
+    for (std::size_t i = 0; i < fresh.size(); ++i) release(i, fresh[i]);
+    throw;
   }
+  for (std::size_t i = 0; i < fresh.size(); ++i) release(i, std::exchange(p.states[i], fresh[i]));
 }
 
 void Run::set_seed(std::uint64_t seed) { parts_->random.reseed(seed); }

@@ -6,11 +6,18 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "dycl/dycl.h"
 #include "support.h"
 
 namespace {
 std::atomic<long> allocations{0};
+thread_local long allocations_until_none = -1;  // -1: memory does not run out
+
+bool is_out_of_memory() {
+  ++allocations;
+  return allocations_until_none >= 0 && allocations_until_none-- == 0;
 }
+}  // namespace
 
 extern "C" {
 void* __libc_malloc(std::size_t);
@@ -20,20 +27,16 @@ void* __libc_memalign(std::size_t, std::size_t);
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 __attribute__((visibility("default"))) void* malloc(std::size_t n) {
-  ++allocations;
-  return __libc_malloc(n);
+  return is_out_of_memory() ? nullptr : __libc_malloc(n);
 }
 __attribute__((visibility("default"))) void* calloc(std::size_t n, std::size_t m) {
-  ++allocations;
-  return __libc_calloc(n, m);
+  return is_out_of_memory() ? nullptr : __libc_calloc(n, m);
 }
 __attribute__((visibility("default"))) void* realloc(void* p, std::size_t n) {
-  ++allocations;
-  return __libc_realloc(p, n);
+  return is_out_of_memory() ? nullptr : __libc_realloc(p, n);
 }
 __attribute__((visibility("default"))) void* aligned_alloc(std::size_t a, std::size_t n) {
-  ++allocations;
-  return __libc_memalign(a, n);
+  return is_out_of_memory() ? nullptr : __libc_memalign(a, n);
 }
 #define DYCL_COUNTS_ALLOCATIONS 1
 #endif
@@ -112,6 +115,65 @@ TEST(Allocation, NoneAfterWarmUp) {
   EXPECT_EQ(allocations_of(run, first, 100), 0);
   run.reset_states();
   EXPECT_EQ(allocations_of(run, first, 100), 0);
+}
+
+// A scalar, a tensor and two lists, which take memory to be made again.
+const std::string kCounts = R"(state @count: int = 0
+state @h: f32[2] = @zeros
+state @seen: list<int> = [1,2,3]
+state @more: list<int> = [4,5]
+weight @zeros: f32[2] = [0.0,0.0]
+func @main(%x: f32[2], %count: int state @count, %h: f32[2] state @h, %seen: list<int> state @seen, %more: list<int> state @more) -> (int state @count, f32[2] state @h, list<int> state @seen, list<int> state @more) {
+^entry:
+  %one = const 1
+  %n = int.add %count, %one
+  %seen.1 = list.append %seen, %n
+  return %n, %x, %seen.1, %more
+}
+)";
+
+std::int64_t count_in(dycl_run* run) {
+  dycl_value value{};
+  EXPECT_EQ(dycl_run_get_state(run, "count", &value), nullptr);
+  return value.as.integer;
+}
+
+// Through the C ABI, where an exception would end the process.
+TEST(Allocation, ResetWithoutMemoryIsAnErrorAndChangesNothing) {
+#if !defined(DYCL_COUNTS_ALLOCATIONS)
+  GTEST_SKIP() << "the sanitizer owns malloc";
+#endif
+  const Scratch scratch;
+  ASSERT_TRUE(package::write_package(parsed(kCounts), {}, {}, scratch / "p.dycl"));
+  dycl_program* program = nullptr;
+  dycl_run* run = nullptr;
+  ASSERT_EQ(dycl_program_load((scratch / "p.dycl").c_str(), nullptr, &program), nullptr);
+  ASSERT_EQ(dycl_run_create(program, &run), nullptr);
+  float data[2] = {1, 2};
+  std::int64_t shape[1] = {2};
+  dycl_value x{};
+  x.kind = DYCL_TENSOR;
+  x.as.tensor = {data, {1, 0}, 1, {2, 32, 1}, shape, nullptr, 0};
+  const dycl_value* results = nullptr;
+  std::size_t count = 0;
+  long failures = 0;
+  for (bool failed = true; failed; failures += failed) {
+    ASSERT_EQ(dycl_run_execute(run, &x, 1, &results, &count), nullptr);
+    const std::int64_t before = count_in(run);
+    allocations_until_none = failures;
+    dycl_error* error = dycl_run_reset_states(run);
+    allocations_until_none = -1;
+    failed = error != nullptr;
+    if (failed) {
+      EXPECT_STREQ(dycl_error_type(error), "MemoryError");
+      EXPECT_EQ(dycl_error_kind_of(error), DYCL_RUNTIME_FAILURE);
+    }
+    EXPECT_EQ(count_in(run), failed ? before : 0);
+    dycl_error_free(error);
+  }
+  EXPECT_GE(failures, 1);
+  dycl_run_free(run);
+  dycl_program_free(program);
 }
 
 // Results of unknown shape are recycled too, once sizes repeat.

@@ -37,6 +37,104 @@ static dycl_value tensor_of(float* data, int64_t* shape, int ndim) {
   return v;
 }
 
+/* A call that must be refused: NULL for a pointer that is needed, or a number that cannot be. */
+static void refused(dycl_error* e, const char* words, int line) {
+  if (!e || dycl_error_kind_of(e) != DYCL_INVALID_INPUT || !strstr(dycl_error_text(e), words)) {
+    fprintf(stderr, "line %d: no error that says '%s', but: %s\n", line, words, dycl_error_text(e));
+    ++failures;
+  }
+  dycl_error_free(e);
+}
+#define REFUSED(words, call) refused(call, words, __LINE__)
+
+static void null_errors_and_programs(void) {
+  CHECK(dycl_error_kind_of(NULL) == DYCL_NO_ERROR);
+  CHECK(strcmp(dycl_error_message(NULL), "") == 0);
+  CHECK(strcmp(dycl_error_help(NULL), "") == 0);
+  CHECK(strcmp(dycl_error_type(NULL), "") == 0);
+  CHECK(strcmp(dycl_error_text(NULL), "") == 0);
+  CHECK(strcmp(dycl_error_file(NULL), "") == 0);
+  CHECK(dycl_error_line(NULL) == 0);
+  dycl_error_free(NULL);
+  dycl_program_free(NULL);
+  dycl_run_free(NULL);
+  CHECK(dycl_program_input_count(NULL) == 0);
+  CHECK(dycl_program_output_count(NULL) == 0);
+  CHECK(dycl_program_input_name(NULL, 0) == NULL);
+  CHECK(dycl_program_input_type(NULL, 0) == NULL);
+  CHECK(dycl_program_output_name(NULL, 0) == NULL);
+  CHECK(dycl_program_output_type(NULL, 0) == NULL);
+  CHECK(dycl_program_metadata(NULL) == NULL);
+}
+
+static void null_arguments(const char* package) {
+  dycl_program* program = NULL;
+  dycl_run* run = NULL;
+  const dycl_value* results = NULL;
+  size_t count = 0;
+  dycl_value value;
+  dycl_value list;
+
+  REFUSED("program is NULL", dycl_program_load(package, NULL, NULL));
+  program = (dycl_program*)&count;
+  REFUSED("path is NULL", dycl_program_load(NULL, NULL, &program));
+  CHECK(program == NULL);
+  no_error(dycl_program_load(package, NULL, &program), __LINE__);
+  REFUSED("run is NULL", dycl_run_create(program, NULL));
+  REFUSED("run is NULL", dycl_run_create(NULL, NULL));
+  REFUSED("program is NULL", dycl_run_create(NULL, &run));
+  no_error(dycl_run_create(program, &run), __LINE__);
+  if (!run) return;
+
+  memset(&value, 0, sizeof value);
+  REFUSED("run is NULL", dycl_run_execute(NULL, &value, 1, &results, &count));
+  REFUSED("arguments is NULL", dycl_run_execute(run, NULL, 1, &results, &count));
+  REFUSED("results is NULL", dycl_run_execute(run, &value, 1, NULL, &count));
+  REFUSED("result_count is NULL", dycl_run_execute(run, &value, 1, &results, NULL));
+  value.kind = DYCL_TENSOR; /* no data, no shape */
+  REFUSED("CPU memory", dycl_run_execute(run, &value, 1, &results, &count));
+  value.as.tensor.device.device_type = 1;
+  value.as.tensor.ndim = 1;
+  REFUSED("impossible rank", dycl_run_execute(run, &value, 1, &results, &count));
+  memset(&list, 0, sizeof list);
+  list.kind = DYCL_LIST;
+  list.as.list.count = 1;
+  REFUSED("items are NULL", dycl_run_execute(run, &list, 1, &results, &count));
+
+  dycl_run_set_seed(NULL, 1);
+  dycl_run_set_loop_limit(NULL, 1);
+  REFUSED("run is NULL", dycl_run_reset_states(NULL));
+  REFUSED("run is NULL", dycl_run_get_state(NULL, "count", &value));
+  REFUSED("name is NULL", dycl_run_get_state(run, NULL, &value));
+  REFUSED("value is NULL", dycl_run_get_state(run, "count", NULL));
+  REFUSED("run is NULL", dycl_run_get_kept(NULL, "y", &value));
+  REFUSED("name is NULL", dycl_run_get_kept(run, NULL, &value));
+  REFUSED("value is NULL", dycl_run_get_kept(run, "y", NULL));
+  REFUSED("run is NULL", dycl_run_set_state(NULL, "count", &value));
+  REFUSED("name is NULL", dycl_run_set_state(run, NULL, &value));
+  REFUSED("value is NULL", dycl_run_set_state(run, "count", NULL));
+  REFUSED("run is NULL", dycl_run_set_print(NULL, NULL, NULL));
+  no_error(dycl_run_set_print(run, NULL, NULL), __LINE__);
+  dycl_run_free(run);
+  dycl_program_free(program);
+}
+
+static void threads(const char* package) {
+  const int32_t impossible[] = {-1, 1025, 100000};
+  dycl_load_options options;
+  dycl_program* program = NULL;
+  size_t i;
+
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.spinning = -1;
+  for (i = 0; i < 3; ++i) {
+    options.threads = impossible[i];
+    REFUSED("1 to 1024, or 0", dycl_program_load(package, &options, &program));
+    CHECK(program == NULL);
+  }
+}
+
 int main(int argc, char** argv) {
   dycl_program* program = NULL;
   dycl_run* run = NULL;
@@ -99,7 +197,9 @@ int main(int argc, char** argv) {
   CHECK(state.kind == DYCL_TENSOR && ((float*)state.as.tensor.data)[0] == 2);
   no_error(dycl_run_get_state(run, "count", &state), __LINE__);
   CHECK(state.kind == DYCL_INT && state.as.integer == 1000000001);
-  dycl_run_reset_states(run);
+  no_error(dycl_run_reset_states(run), __LINE__);
+  no_error(dycl_run_get_state(run, "count", &state), __LINE__);
+  CHECK(state.as.integer == 0);
 
   shape[0] = 2;
   e = dycl_run_execute(run, &x, 1, &results, &count);
@@ -115,6 +215,10 @@ int main(int argc, char** argv) {
   dycl_error_free(e);
 
   dycl_run_free(run);
+
+  null_errors_and_programs();
+  null_arguments(argv[1]);
+  threads(argv[1]);
   if (failures == 0) printf("ok\n");
   return failures == 0 ? 0 : 1;
 }
