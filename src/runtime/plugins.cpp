@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "runtime/heap.h"
+#include "support/shared_library.h"
 
 namespace dycl::runtime {
 namespace {
@@ -75,6 +76,7 @@ Result<fs::path> find_library(const std::string& backend, const LoadOptions& opt
 
 Result<const dycl_plugin*> load_plugin(const std::string& backend, const LoadOptions& options) {
   DYCL_ASSIGN(const fs::path path, find_library(backend, options));
+  DYCL_TRY(check_shared_library(path));
   std::error_code ignored;
   void* library = dlopen(fs::absolute(path, ignored).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {

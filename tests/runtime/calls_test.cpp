@@ -334,6 +334,26 @@ TEST(Failures, MissingPlugin) {
   EXPECT_NE(loaded.error().help.find(DYCL_TEST_PLUGINS), std::string::npos) << loaded.error().help;
 }
 
+// The system would map what is not there, and the process would end with SIGBUS.
+TEST(Failures, TruncatedPlugin) {
+  const Scratch scratch;
+  const std::string name = "libdycl_plugin_stub.so";
+  std::ifstream in(std::string(DYCL_TEST_PLUGINS) + "/" + name, std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(in), {}};
+  LoadOptions options;
+  options.plugin_folders = {scratch / ""};
+  for (const std::size_t size : {std::size_t{64}, std::size_t{4096}, whole.size() / 2, whole.size() - 1}) {
+    const auto path = scratch.write(name, whole.substr(0, size));
+    auto loaded = load_program(parsed(kDoubling), artifacts_of(kDouble), options);
+    ASSERT_FALSE(loaded) << size;
+    EXPECT_EQ(loaded.error().kind, ErrorKind::Missing);
+    EXPECT_NE(loaded.error().message.find(name + " is truncated"), std::string::npos) << loaded.error().message;
+    EXPECT_EQ(loaded.error().help, "copy or install the library again");
+  }
+  scratch.write(name, whole);
+  EXPECT_TRUE(load_program(parsed(kDoubling), artifacts_of(kDouble), options));
+}
+
 TEST(Failures, EngineFailsWhileLoadingOrRunning) {
   auto loaded = load_program(parsed(kDoubling), artifacts_of({{"double", "dubble 1"}}));
   ASSERT_FALSE(loaded);

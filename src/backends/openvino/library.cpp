@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "support/shared_library.h"
+
 namespace dycl::backends::openvino {
 namespace {
 
@@ -53,6 +55,10 @@ Result<Library> open() {
   std::string reasons;
   const auto add = [&](const std::string& reason) { reasons += (reasons.empty() ? "" : "; ") + reason; };
   for (const std::string& path : candidates()) {
+    if (const auto whole = check_shared_library(path); !whole) {
+      add(whole.error().message);
+      continue;
+    }
     void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
       const char* why = ::dlerror();

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "support/shared_library.h"
+
 namespace dycl::backends::ort {
 namespace {
 
@@ -32,6 +34,10 @@ std::vector<std::string> candidates() {
 Result<Library> open() {
   std::string reasons;
   for (const std::string& path : candidates()) {
+    if (const auto whole = check_shared_library(path); !whole) {
+      reasons += (reasons.empty() ? "" : "; ") + whole.error().message;
+      continue;
+    }
     void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
       const char* why = ::dlerror();

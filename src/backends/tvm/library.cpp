@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "backends/cpu.h"
+#include "support/shared_library.h"
 
 namespace dycl::backends::tvm {
 namespace {
@@ -71,6 +72,8 @@ const char* resolve(void* ffi, void* runtime, Library& library) {
 Result<void> open_pair(const Pair& paths, Library& library) {
   const auto failure = [](std::string what) { return Error{ErrorKind::Missing, std::move(what), {}, {}, {}}; };
   const auto open = [](const std::string& path) { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL); };
+  DYCL_TRY(check_shared_library(paths.first));
+  DYCL_TRY(check_shared_library(paths.second));
   void* ffi = open(paths.first);
   void* runtime = ffi ? open(paths.second) : nullptr;
   if (!runtime) {
