@@ -128,9 +128,13 @@ def from_json(data: Any) -> tuple:
     return (kind, cls, tuple((k, from_json(t)) for k, t in data[2]), *more)
 
 
+# Where packages of 0.1.0 say that errors of ours are.
+_MOVED = {"dycl.frontend.inputs": "dycl", "dycl.frontend.diagnostics": "dycl"}
+
+
 def imported(name: str) -> Any:
     module, _, qualname = name.partition(":")
-    found: Any = importlib.import_module(module)
+    found: Any = importlib.import_module(_MOVED.get(module, module))
     for part in qualname.split("."):
         found = getattr(found, part)
     return found

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import dycl
+from dycl.calling.template_json import imported
 from tests.frontend.support.harness import Call, T
 
 
@@ -108,4 +109,5 @@ def test_errors_of_dycl_have_public_names(tmp_path):
         with pytest.raises(dycl.InputError, match="too much"):
             run(torch.full((2,), 9.0))
     assert "dycl:InputError" in str(program._interface.to_json())
+    assert imported("dycl.frontend.inputs:InputError") is dycl.InputError  # as packages of 0.1.0 have it
     assert {cls.__module__ for cls in (dycl.InputError, dycl.CompileError, dycl.CompileWarning)} == {"dycl"}
