@@ -144,12 +144,12 @@ def texts(x, i):
     return x if s == "exit_3.weight" else x * 2, known
 
 
-@case((T(1, 2), I(3)), refuse="startswith of text")
+@case((T(1, 2), I(3)), refuse="startswith of a string")
 def texts_with_digits(x, i):
     return x if f"exit_{i.item()}".startswith("exit_1") else -x
 
 
-@case((T(1, 2), I(3)), refuse="endswith of text")
+@case((T(1, 2), I(3)), refuse="endswith of a string")
 def texts_that_end_with_digits(x, i):
     return x if f"exit_{i.item()}".endswith("1") else -x
 
