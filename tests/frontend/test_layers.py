@@ -38,9 +38,9 @@ LAYERS = {  # package or file -> what it may import
     "capture": (*_SEMANTICS, "machine", "boundary", "options"),
     "verification": ("calling", "graph", *LEAVES),
     "build": ("calling", "diagnostics", "lowering", "verification", *LEAVES),
-    "api": ("build", "calling", "capture", "boundary", "options", "verification", *LEAVES),
+    "api": ("build", "calling", "capture", "boundary", "options", "runtime", "verification", *LEAVES),
     "__init__": (),
-    "__main__": ("__init__", "dtypes"),
+    "__main__": ("__init__", "dtypes", "runtime"),
     "programs": (),
 }
 _PACKAGES_OF_DYCL = ("calling", "verification", "frontend")
