@@ -267,7 +267,7 @@ def test_what_is_no_file_is_refused_at_once(package, tmp_path):
 def test_an_impossible_number_of_threads_is_refused(threads, package, tmp_path):
     for words in (["run", package], ["bench", package], ["compile", tmp_path / "early.dyir"],
                   ["compile", "model.py:make"]):
-        assert "[0 - 1024]" in dycl(*words, f"--threads={threads}", code=64).stderr
+        assert "range 0 to 1024" in dycl(*words, f"--threads={threads}", code=64).stderr
 
 
 def test_what_cannot_be_written_is_8(package, tmp_path):

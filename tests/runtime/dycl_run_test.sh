@@ -46,9 +46,6 @@ for threads in 100000 -1 many; do
   expect 64 "1024" "$run" "$dir/m.dycl" --random 0 --plugins "$plugins" --threads="$threads"
   expect 64 "1024" "$run" bench "$dir/m.dycl" --random 0 --plugins "$plugins" --threads="$threads"
 done
-ln -s /dev/full "$dir/full.npz"
-expect 8 "No space left on device" "$run" "$dir/m.dycl" --random 0 --plugins "$plugins" -o "$dir/full.npz"
-expect 5 "make its folder first" "$run" "$dir/m.dycl" --random 0 --plugins "$plugins" -o "$dir/no/out.npz"
 mkdir "$dir/short" && head -c 10000 "$plugins/libdycl_plugin_stub.so" > "$dir/short/libdycl_plugin_stub.so"
 expect 5 "libdycl_plugin_stub.so is truncated" "$run" "$dir/m.dycl" --random 0 --plugins "$dir/short"
 expect 64 "" "$run" "$dir/m.dycl" --nonsense

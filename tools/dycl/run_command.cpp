@@ -108,10 +108,11 @@ int run_once(Console& console, const Options& options) {
   }
   const auto results = run->run(inputs->values);
   if (!results) return console.fail(results.error(), (*program)->describe(results.error()));
-  report(console, options, *run, *results, times);
+  // Before the report: what --json prints is one object, the results or the error.
   if (!options.output.empty())
     if (const auto written = write_outputs(**program, *results, options.output); !written)
       return console.fail(written.error());
+  report(console, options, *run, *results, times);
   return options.expect.empty() ? 0 : compare(console, options, **program, *results);
 }
 
