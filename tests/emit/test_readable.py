@@ -80,4 +80,4 @@ def test_a_folder_that_cannot_be_written(tmp_path, where, said):
     dycl.compile(Decode().eval(), (torch.ones(1, 4),), threads=1).save(tmp_path / "m.dycl")
     (tmp_path / "taken").write_text("a file")
     done = subprocess.run([TOOL, "emit", tmp_path / "m.dycl", "-o", tmp_path / where], capture_output=True, text=True)
-    assert done.returncode not in (0, 70) and said in done.stderr and "-o" in done.stderr, done.stderr
+    assert done.returncode not in (0, 70) and said in done.stderr and "written with -o" in done.stderr, done.stderr

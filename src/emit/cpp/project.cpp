@@ -443,7 +443,11 @@ Result<void> write_cpp_project(const std::filesystem::path& package_path, const 
   std::vector<ResultField> fields = result_fields(package);
   DYCL_ASSIGN(CppBody body, write_cpp_body(package, options, fields));
   const Project project(package, options, std::move(fields), std::move(body));
-  DYCL_TRY(make_folder(folder));
+  if (auto made = make_folder(folder); !made) {
+    Error error = std::move(made).error();
+    error.help = "give a folder that can be written with -o";
+    return error;
+  }
   const auto file = [&](const std::string& suffix) { return folder / (options.name + suffix); };
   DYCL_TRY(write_file(file(".h"), project.header()));
   DYCL_TRY(write_file(file(".cpp"), project.source()));
