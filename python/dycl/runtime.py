@@ -24,8 +24,6 @@ from .native import native
 
 RunError = native().RunError  # an execution that failed: the program raised, or an engine did
 
-_KINDS_OF_INPUTS = ("invalid_input",)
-
 
 def load(path: str | os.PathLike, *, threads: int = 0,
          host_functions: dict[str, Callable[..., Any]] | None = None) -> "Program":
@@ -47,6 +45,7 @@ class Runs:
 
     def __init__(self, program: Any):
         self._program = program
+        self._keep_states = bool(program.states)  # asked once: the list is made anew each time
         self._of_thread = threading.local()
         self.first = self._new()  # keeps the states
         self._busy = threading.Lock()
@@ -63,7 +62,7 @@ class Runs:
 
     @contextlib.contextmanager
     def keeping_states(self) -> Iterator[Any]:
-        if not self._program.states:
+        if not self._keep_states:
             yield self.own
             return
         with self._busy:
@@ -78,6 +77,7 @@ class Program:
         self._program = loaded
         self._runs = Runs(loaded)
         self._names = [name for name, _ in loaded.inputs]
+        self._results = [name for name, _ in loaded.outputs]
 
     @property
     def inputs(self) -> list[tuple[str, str]]:
@@ -99,10 +99,10 @@ class Program:
             with self._runs.keeping_states() as run:
                 results = run.run(arguments, framework="numpy")
         except RunError as error:
-            if error.kind in _KINDS_OF_INPUTS:
+            if error.kind == "invalid_input":
                 raise InputError(str(error)) from None
             raise
-        return dict(zip((name for name, _ in self.outputs), results))
+        return dict(zip(self._results, results))
 
     def __repr__(self) -> str:
         def ports(of: list) -> str:
