@@ -28,13 +28,13 @@ from ..graph.program import INT, HostNode, Raise, Return, ScalarType, TensorType
 from ..library import lru_cache
 from ..machine.exceptions import cleans_up
 from ..polyfills.keyed_tables import RtView
-from ..recording import parameters
 from ..recording.recorder import is_handle
 from ..semantics import callbacks, chosen_text, interpretation, lookup
 from ..source import Span
 from ..state.contents import Cell, ContextCell
 from ..state.iterators import MGenerator
 from ..state.state import State
+from ..values import parameters
 from ..values.array import RtArray
 from ..values.list import RtList
 from ..values.scalar import RtScalar

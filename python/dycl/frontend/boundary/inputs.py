@@ -22,8 +22,8 @@ from ...objects import all_in_attributes, attributes_of
 from ..diagnostics import CaptureRefusal
 from ..graph.program import BOOL, FLOAT, INT, ScalarType, Value
 from ..polyfills import builtins as polyfills
-from ..recording import parameters
 from ..state.heap import Overlay
+from ..values import parameters
 from . import list_states
 
 _STATIC = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device,

@@ -9,7 +9,7 @@ import torch
 
 from ...calling.arguments import sharing
 from ...calling.interface import Interface, memory_of
-from ..recording.parameters import was_asked
+from ..values.parameters import was_asked
 from .argument_templates import Entering, by_place_or_name, extra_keywords
 
 

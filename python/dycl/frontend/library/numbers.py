@@ -17,12 +17,12 @@ from ..polyfills import numbers as number_polyfills
 from ..polyfills.registry import POLYFILLS
 from ..semantics import identity, lookup, operators, subscripts, text_with_integers
 from ..semantics.registry import find, handles
-from ..semantics.types import type_of
 from ..state import signals
 from ..state.signals import PUSHED
 from ..values.array import RtArray
 from ..values.list import RtList
 from ..values.scalar import RtFloat, RtScalar
+from ..values.stand_in import type_of
 from ..values.text import RtText
 
 

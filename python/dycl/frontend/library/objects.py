@@ -23,11 +23,11 @@ from ..polyfills import builtins as polyfills
 from ..semantics import attributes, lookup
 from ..semantics.registry import handles, ignore
 from ..semantics.text_formatting import format_value, is_text_of_argument
-from ..semantics.types import is_instance, type_of
 from ..state import signals
 from ..state.contents import contents_of
 from ..torch_internals import FakeTensor
 from ..values.scalar import RtBool, RtFloat, RtInt, RtScalar
+from ..values.stand_in import is_instance, type_of
 from ..values.text import RtText
 
 

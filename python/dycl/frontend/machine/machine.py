@@ -31,7 +31,6 @@ from ..polyfills.torch import RtSize
 from ..semantics import callbacks, calls, chosen_text, interpretation, keys, opaque_objects
 from ..semantics.lists import Lists
 from ..semantics.numbers import Scalars
-from ..semantics.types import type_of
 from ..source import Span
 from ..state.assumptions import Assumptions
 from ..state.code import info_of
@@ -43,6 +42,7 @@ from ..values.array import RtArray
 from ..values.escape import Escape, NeedDecision, Thrown
 from ..values.list import RtList
 from ..values.scalar import RtBool, RtScalar
+from ..values.stand_in import stand_in_of, type_of
 from ..values.text import RtText
 from . import conditions, opcode_table, opcodes, opcodes_calls, opcodes_control
 from .exceptions import always_raises, ended_by, takes
@@ -67,6 +67,7 @@ class Machine:
         self.scalars.machine = self
         self.arrays = Arrays(self)
         self.lists = Lists(self)
+        self.polyfills, self.texts, self.keys = polyfills, chosen_text, keys
         self.options = options
         self.assumptions = assumptions
         self.call = functools.partial(calls.call, self)  # call(state, fn, args, kwargs)
@@ -368,17 +369,10 @@ class Machine:
 
     def truth(self, value: Any) -> bool:
         """bool(value) for values that need no user code; see opcodes for objects with __bool__."""
-        if isinstance(value, RtScalar):
-            return self.decide(self.scalars.to_bool(value))
-        if isinstance(value, RtList):
-            return self.lists.truth(value)
-        if isinstance(value, RtText):
-            return chosen_text.truth(self, value)
-        if isinstance(value, RtArray):
-            value = value.tensor
-        if self.is_tensor(value):
-            static = self.tensor_truth(value)
-            return static if isinstance(static, bool) else self.decide(static)
+        own = stand_in_of(value)
+        found = own.truth(self) if own is not None else NotImplemented
+        if found is not NotImplemented:
+            return found if isinstance(found, bool) else self.decide(found)
         self.note_read(value)
         return bool(value)
 

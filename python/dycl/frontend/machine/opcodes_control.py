@@ -9,10 +9,10 @@ import sys
 
 from ..diagnostics import CaptureRefusal
 from ..semantics import iteration, keys, opaque_objects, special_attributes
-from ..semantics.types import is_instance
 from ..state import iterators
 from ..state.signals import JUMPED
 from ..values.list import RtList
+from ..values.stand_in import is_instance
 from .opcode_table import op, push_result
 
 _SINCE_312 = sys.version_info >= (3, 12)

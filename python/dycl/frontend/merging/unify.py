@@ -18,7 +18,6 @@ import torch
 
 from ..graph.program import Block, ScalarType, TensorType, Value, dominates
 from ..polyfills.range import RtRange
-from ..recording import parameters
 from ..recording.memory_layout import Order, is_plain, lie_alike, order_of
 from ..recording.symbolic_shapes import Extent
 from ..semantics.chosen_text import is_one, unified
@@ -26,6 +25,7 @@ from ..semantics.list_kinds import graph_lists
 from ..state.contents import DEAD, LONG, Cell
 from ..state.state import NULL, UNBOUND, Frame, State
 from ..torch_internals import FakeTensor
+from ..values import parameters
 from ..values.array import RtArray
 from ..values.equality import IMMUTABLE, LEAVES, same_key, same_number
 from ..values.list import RtList

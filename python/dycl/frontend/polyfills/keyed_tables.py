@@ -13,6 +13,7 @@ only what does not ask for the order is taken.
 from __future__ import annotations
 
 from ..values.escape import Escape
+from ..values.stand_in import Interpreted
 
 
 def same_key(a, b):
@@ -64,8 +65,25 @@ _MISSING = object()
 _KEYS_VIEW = type({}.keys())
 
 
-class RtDict:
+class Table(Interpreted):
+    """A dict or set. One whose keys are known takes operators as a table with the same entries."""
+
+    def yields(self, a, b, comparing):
+        return comparing or not isinstance(a, (set, dict))
+
+    def binary(self, m, s, op, a, b, inplace):
+        if not isinstance(a, (set, dict)):
+            return NotImplemented
+        if inplace:
+            m.keys.make_table(m, a, 0)
+        return m.call(s, m.polyfills.plain_binary, (op, m.keys.as_table(m, a), b), {})
+
+
+class RtDict(Table):
     """Attributes: kind (the class it stands for), factory (of a defaultdict), found_keys, found_values, removals."""
+
+    def example(self, m):
+        return self.kind()
 
     def __getitem__(self, key):
         check_key(key)
@@ -282,8 +300,11 @@ def walk(table, what):
             refuse("a dict whose entries are taken out and put back while it is iterated")
 
 
-class RtView:
+class RtView(Interpreted):
     """keys(), values() or items(). Attributes: table, what."""
+
+    def example(self, m):
+        return getattr({}, self.what)()
 
     def __iter__(self):
         return walk(self.table, self.what)
@@ -332,8 +353,11 @@ def common(table, items):
     return made
 
 
-class RtSet:
+class RtSet(Table):
     """Attribute: found."""
+
+    def example(self, m):
+        return set()
 
     def add(self, item):
         if item not in self:

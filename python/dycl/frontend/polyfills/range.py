@@ -4,13 +4,33 @@ polyfills/builtins.py is)."""
 
 from __future__ import annotations
 
+import torch
+
+from ..diagnostics import CaptureRefusal
+from ..values.stand_in import Interpreted
 from .keyed_tables import refuse
 
 
-class RtRange:
+class RtRange(Interpreted):
     """Immutable. The step is known while compiling."""
 
     __slots__ = ("start", "stop", "step")
+
+    def example(self, m):
+        return range(0)
+
+    def as_subscript(self, m):
+        return self.tensor(m)
+
+    def tensor(self, m, of_none=torch.int64):
+        """Its numbers; `of_none`: the dtype if there are none."""
+        if type(self.step) is not int:
+            raise CaptureRefusal("a tensor of a range whose step is known only at run time",
+                                 "index with a tensor", kind="index")
+        ends = m.scalars.compare("le" if self.step > 0 else "ge", self.stop, self.start)
+        if ends if isinstance(ends, bool) else m.decide(ends):
+            return m.recorder.call(torch.zeros, (0,), {"dtype": of_none})
+        return m.recorder.call(torch.arange, (self.start, self.stop, self.step), {})
 
     def __init__(self, start, stop, step):
         self.start, self.stop, self.step = start, stop, step

@@ -8,6 +8,7 @@ from functorch.experimental import control_flow
 
 from .. import torch_internals
 from ..torch_internals import canonical_mask
+from ..values.stand_in import Interpreted, StandIn, one_by_one
 from .registry import substitutes, with_run_time_list
 
 
@@ -92,8 +93,26 @@ def map_over(f, xs, *args):
     return torch.stack([f(x, *args) for x in xs])
 
 
-class RtSize(tuple):
+class RtSize(Interpreted, tuple):
     """A torch.Size with extents known only at run time."""
+
+    indexed = True
+
+    def example(self, m):
+        return torch.Size(())
+
+    def is_instance(self, m, kinds):
+        return isinstance(self, kinds) or torch.Size in one_by_one(kinds)
+
+    @staticmethod
+    def of(extents):
+        """A torch.Size of these."""
+        return RtSize(extents) if any(isinstance(x, StandIn) for x in extents) else torch.Size(extents)
+
+    def binary(self, m, s, op, a, b, inplace):
+        if op == "add" and isinstance(a, tuple) and isinstance(b, tuple):
+            return RtSize.of((*a, *b))
+        return RtSize.of(tuple.__mul__(self, b if a is self else a)) if op == "mul" else NotImplemented
 
     def numel(self):
         n = 1

@@ -16,7 +16,7 @@ from ..diagnostics import CaptureRefusal
 from ..graph.program import Value
 from ..state.contents import Cell
 from ..torch_internals import FakeTensor
-from . import parameters
+from ..values import parameters
 from .views import BASE, TensorInfo
 
 

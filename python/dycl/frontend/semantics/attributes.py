@@ -17,12 +17,12 @@ import torch
 from ...objects import is_slot
 from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
-from ..recording import parameters
 from ..recording.recorder import is_handle
 from ..state import signals
 from ..state.contents import unfollowed
 from ..state.interpreter import Interpreter
 from ..state.state import State
+from ..values import parameters
 from ..values.text import RtText
 from . import interpretation, opaque_objects, special_attributes
 from .lookup import MISSING, getattr_dict, mro_lookup

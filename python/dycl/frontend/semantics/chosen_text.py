@@ -123,7 +123,7 @@ def is_one(x: Any) -> bool:
 
 
 def is_chosen(x: Any) -> bool:
-    return isinstance(x, RtText) and len(x.parts) == 1 and isinstance(x.parts[0], Chosen)
+    return isinstance(x, RtText) and x.chosen
 
 
 def _chosen(number: Any) -> RtText:

@@ -11,10 +11,10 @@ from ..state.interpreter import Interpreter
 from ..state.iterators import MGenerator
 from ..state.state import State
 from ..values.escape import Thrown
+from ..values.stand_in import type_of
 from ..values.text import RtText
 from . import chosen_text, iteration, registry, text_with_integers
 from .text_formatting import text_method
-from .types import type_of
 
 
 class BoundSpecial:

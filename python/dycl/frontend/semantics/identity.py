@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from ..diagnostics import CaptureRefusal
 from ..state.interpreter import Interpreter
 from ..values.scalar import RtScalar
@@ -15,7 +13,7 @@ from . import interpretation
 
 def sizes(m: Interpreter, extents: tuple) -> tuple:
     """A torch.Size of these."""
-    return m.size_type(extents) if any(isinstance(x, RtScalar) for x in extents) else torch.Size(extents)
+    return m.size_type.of(extents)
 
 
 def same_object(m: Interpreter, a: Any, b: Any) -> bool:

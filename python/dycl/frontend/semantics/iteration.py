@@ -172,7 +172,7 @@ def _next_range(m: Interpreter, it: RtRangeIter) -> Any:
 
 
 def _next_row(m: Interpreter, it: RtTensorIter) -> Any:
-    if not _less(m, it.index, it.length):
+    if not _less(m, it.index, it.extent):
         return DONE
     row = m.recorder.call(type(it.tensor).select, (it.tensor, 0, it.index), {})
     following = m.scalars.binary("add", it.index, 1) if isinstance(it.index, RtInt) else it.index + 1

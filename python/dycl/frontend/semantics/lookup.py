@@ -24,6 +24,11 @@ def mro_lookup(cls: type, name: str) -> Any:
     return MISSING
 
 
+def by_type(table: dict, obj: Any, otherwise: Any) -> Any:
+    """What a table by classes has for obj: of the first class of its MRO that is there."""
+    return next((table[cls] for cls in type(obj).__mro__ if cls in table), otherwise)
+
+
 def python_method(obj: Any, name: str) -> Any:
     """The Python function that implements a special method of obj's class, if user code does."""
     found = mro_lookup(type(obj), name)

@@ -19,12 +19,12 @@ from ..torch_internals import FakeTensor
 from ..values.array import RtArray
 from ..values.list import ListMethod, RtList
 from ..values.scalar import EXAMPLES, RtFloat, RtScalar
+from ..values.stand_in import Interpreted, StandIn, type_of
 from ..values.text import RtText
 from . import chosen_text, keys, lookup, text_with_integers
 from .generators import BoundSpecial
 from .lookup import bound_method
 from .text_formatting import refuse_method
-from .types import type_of
 
 
 def special_method(m: Interpreter, obj: Any, name: str) -> Any:
@@ -72,6 +72,8 @@ def special_attribute(m: Interpreter, s: State, obj: Any, name: str) -> Any:
         return ListMethod(obj, name)
     if isinstance(obj, keys.TABLES) and name == "__class__":
         return type_of(m, obj)
+    if isinstance(obj, Interpreted) and name in vars(StandIn) and not name.startswith("__"):
+        raise AttributeError(f"'{type_of(m, obj).__name__}' object has no attribute '{name}'")
     if isinstance(obj, RtText):
         if (name in ("startswith", "endswith") or chosen_text.has_method(obj, name)
                 or text_with_integers.has_method(obj, name)):

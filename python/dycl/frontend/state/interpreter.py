@@ -20,7 +20,10 @@ class Interpreter(Protocol):
     recorder: Any  # torch calls become nodes
     scalars: Any  # arithmetic on numbers known only at run time
     lists: Any  # lists of a length known only at run time
+    texts: Any  # strings that runs choose among (semantics/chosen_text.py)
+    keys: Any  # when two keys are one (semantics/keys.py)
     arrays: Any  # numpy arrays known only at run time
+    polyfills: Any  # Python that is interpreted in place of native functions (polyfills/builtins.py)
     facts: Any  # ranges of integers on a path
     loops: Any
     merger: Any

@@ -9,13 +9,24 @@ import operator
 from typing import Any
 
 from ..diagnostics import CaptureRefusal
+from ..polyfills.registry import ITERATORS
 from ..values.list import RtListIter
+from ..values.stand_in import StandIn
 from .state import Frame
 
 DONE = object()
 
 
-class SeqIter:
+class Iterator(StandIn):
+    """One place in what is iterated over."""
+
+    __slots__ = ()
+
+    def truth(self, m: Any) -> Any:
+        return True
+
+
+class SeqIter(Iterator):
     """Over anything indexable by 0.. (list, tuple, str, range, torch.Size); lists may grow meanwhile."""
 
     __slots__ = ("sequence", "index", "__weakref__")
@@ -29,6 +40,11 @@ class SeqIter:
 
     def dycl_install(self, contents: tuple) -> None:
         self.sequence, self.index = contents
+
+    def example(self, m: Any) -> Any:
+        kinds = (list, str, bytes, tuple)
+        return iter(range(0) if isinstance(self.sequence, range)
+                    else next(kind() for kind in kinds if isinstance(self.sequence, kind)))
 
 
 class ArrayIter(SeqIter):
@@ -53,6 +69,9 @@ class LiveIter(SeqIter):
 
     def dycl_install(self, contents: tuple) -> None:
         self.sequence, self.index, self.owner, self.kind = contents
+
+    def example(self, m: Any) -> Any:
+        return _LIVE[self.kind]
 
     def item(self) -> Any:
         """The item at `index`; DONE at the end."""
@@ -81,6 +100,10 @@ class LiveIter(SeqIter):
         return key if kind == "keys" else value if kind == "values" else (key, value)
 
 
+_LIVE: dict[str, Any] = {"keys": iter({}), "values": iter({}.values()), "items": iter({}.items()),
+                         "items of": iter(set()), "places": iter(collections.deque()), "reversed": reversed([])}
+
+
 def view_of(view: Any) -> tuple[Any, str] | None:
     """The dict behind keys(), values() or items(), and which of them; None for other objects."""
     if type(view) not in VIEWS:
@@ -89,7 +112,7 @@ def view_of(view: Any) -> tuple[Any, str] | None:
     return None if found is None else (found, type(view).__name__.rsplit("_", 1)[-1])
 
 
-class NativeIter:
+class NativeIter(Iterator):
     """Over a native iterator: what it gave is kept in a buffer that all states share."""
 
     __slots__ = ("source", "buffer", "index", "__weakref__")
@@ -105,8 +128,11 @@ class NativeIter:
     def dycl_install(self, contents: int) -> None:
         self.index = contents
 
+    def example(self, m: Any) -> Any:
+        return self.source
 
-class RtRangeIter:
+
+class RtRangeIter(Iterator):
     __slots__ = ("current", "stop", "step", "first", "__weakref__")
 
     def __init__(self, current: Any, stop: Any, step: int):
@@ -119,23 +145,29 @@ class RtRangeIter:
     def dycl_install(self, contents: tuple) -> None:
         self.current, self.stop, self.step, self.first = contents
 
+    def example(self, m: Any) -> Any:
+        return iter(range(0))
 
-class RtTensorIter:
+
+class RtTensorIter(Iterator):
     """Over the first axis of a tensor whose extent is known only at run time."""
 
-    __slots__ = ("tensor", "index", "length", "__weakref__")
+    __slots__ = ("tensor", "index", "extent", "__weakref__")
 
-    def __init__(self, tensor: Any, length: Any):
-        self.tensor, self.index, self.length = tensor, 0, length
+    def __init__(self, tensor: Any, extent: Any):
+        self.tensor, self.index, self.extent = tensor, 0, extent
 
     def dycl_contents(self) -> tuple:
-        return (self.tensor, self.index, self.length)
+        return (self.tensor, self.index, self.extent)
 
     def dycl_install(self, contents: tuple) -> None:
-        self.tensor, self.index, self.length = contents
+        self.tensor, self.index, self.extent = contents
+
+    def example(self, m: Any) -> Any:
+        return iter(())
 
 
-class MGenerator:
+class MGenerator(Iterator):
     """A generator of interpreted code; `frame` is its suspended frame, None when running or done."""
 
     __slots__ = ("_frame", "_shared", "done", "function", "__weakref__")
@@ -167,6 +199,9 @@ class MGenerator:
     def dycl_install(self, contents: tuple) -> None:
         self._frame, self.done = contents
         self._shared = self._frame is not None
+
+    def example(self, m: Any) -> Any:
+        return ITERATORS.get(self.function) or (_ for _ in list[Any]())
 
 
 OURS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator, RtListIter)

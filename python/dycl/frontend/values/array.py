@@ -3,20 +3,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, NoReturn
+from typing import Any
 
 import numpy as np
 import torch
 
 from ..diagnostics import CaptureRefusal
 from .escape import Escape
+from .stand_in import StandIn, sealed
 
 
-class RtArray:
+@sealed("bool=truth", "str", "repr", "format", "hash", "index", "int", "float", "len", "iter=iteration", "array=numpy",
+        "getitem=subscript", "contains=containment", "reduce_ex=pickle",
+        *(f"{op}=comparison" for op in ("eq", "ne", "lt", "le", "gt", "ge")),
+        *(f"{side}{op}=operator" for op in ("add", "mul", "sub") for side in ("", "r")))
+class RtArray(StandIn):
     """`tensor` is the symbolic tensor that holds the elements. `scalar`: a numpy scalar. `source`: of a copy that is a
     view in numpy, a weak reference to the storage that it would look at."""
 
     __slots__ = ("tensor", "scalar", "source", "__weakref__")
+    priority = 40
 
     def __init__(self, tensor: torch.Tensor, scalar: bool = False, source: Any = None):
         self.tensor = tensor
@@ -31,23 +37,48 @@ class RtArray:
     def origin(self) -> Any:
         return self.tensor._dycl.span
 
+    def example(self, m: Any) -> Any:
+        found: Any = np.zeros((), dtype=str(self.tensor.dtype).removeprefix("torch."))
+        return found[()] if self.scalar else found
 
-def _refuse(how: str) -> Callable[..., NoReturn]:
-    def method(self: RtArray, *args: Any, **kwargs: Any) -> NoReturn:
-        raise Escape(self, how)
+    def truth(self, m: Any) -> Any:
+        return m.tensor_truth(self.tensor)
 
-    return method
+    def as_index(self, m: Any, error: str) -> Any:
+        found = m.tensor_item(self.tensor)
+        return found.as_index(m, error) if isinstance(found, StandIn) else found
+
+    def is_place(self, m: Any) -> bool:
+        return self.scalar and is_integer(self.tensor)
+
+    def get_item(self, m: Any, s: Any, key: Any) -> Any:
+        return m.arrays.get_item(self, key)
+
+    def set_item(self, m: Any, s: Any, key: Any, value: Any) -> Any:
+        return m.arrays.set_item(self, key, value)
+
+    def as_subscript(self, m: Any) -> Any:
+        return self if self.scalar else self.tensor
+
+    def contains(self, m: Any, s: Any, item: Any, negate: bool) -> Any:
+        raise Escape(self, "containment")
+
+    def yields(self, a: Any, b: Any, comparing: bool) -> bool:
+        return False
+
+    def binary(self, m: Any, s: Any, op: str, a: Any, b: Any, inplace: bool) -> Any:
+        return m.arrays.binary(op, a, b, inplace)
+
+    def unary(self, m: Any, s: Any, op: str) -> Any:
+        return m.arrays.unary(op, self)
+
+    def compare(self, m: Any, s: Any, op: str, a: Any, b: Any) -> Any:
+        return m.arrays.compare(op, a, b)
 
 
-for _name, _how in {
-    "__bool__": "truth", "__str__": "str", "__repr__": "repr", "__format__": "format", "__hash__": "hash",
-    "__index__": "index", "__int__": "int", "__float__": "float", "__len__": "len", "__iter__": "iteration",
-    "__array__": "numpy", "__getitem__": "subscript", "__eq__": "comparison", "__ne__": "comparison",
-    "__lt__": "comparison", "__le__": "comparison", "__gt__": "comparison", "__ge__": "comparison",
-    "__add__": "operator", "__radd__": "operator", "__mul__": "operator", "__rmul__": "operator",
-    "__sub__": "operator", "__rsub__": "operator", "__contains__": "containment", "__reduce_ex__": "pickle",
-}.items():
-    setattr(RtArray, _name, _refuse(_how))
+def is_integer(x: torch.Tensor) -> bool:
+    """One integer, in a tensor without dims."""
+    return not x.dim() and not x.is_floating_point() and x.dtype != torch.bool
 
 
 NARROW = (torch.uint8, torch.int8, torch.int16, torch.int32)

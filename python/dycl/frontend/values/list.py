@@ -5,13 +5,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
+from ..diagnostics import CaptureRefusal
+from .stand_in import StandIn
+
 EMPTY = ("empty",)  # the kind of no element at all
 
 
-class RtList:
+class RtList(StandIn):
     """Contents, per state: the graph lists, the kind of an element, the storages whose values are in it."""
 
     __slots__ = ("values", "kind", "cells", "guard", "frozen", "__weakref__")
+    priority = 50
+    indexed = True
 
     def __init__(self, values: tuple, kind: tuple, cells: frozenset, guard: Any, frozen: bool = False):
         self.values, self.kind, self.cells = values, kind, cells
@@ -24,8 +31,65 @@ class RtList:
     def dycl_install(self, contents: tuple) -> None:
         self.values, self.kind, self.cells = contents
 
+    def example(self, m: Any) -> Any:
+        return () if self.frozen else []
 
-class RtListIter:
+    def truth(self, m: Any) -> Any:
+        length = m.lists.length(self)
+        return length > 0 if isinstance(length, int) else m.scalars.compare("gt", length, 0)
+
+    def get_item(self, m: Any, s: Any, key: Any) -> Any:
+        if isinstance(key, slice) and type(key.step) is int and key.step != 1 and self.kind != EMPTY:
+            start, stop = (m.tensor_index(x) if m.is_tensor(x) else x for x in (key.start, key.stop))
+            return m.call(s, m.polyfills.stepped, (self, start, stop, key.step), {})
+        return m.lists.get(self, key)
+
+    def set_item(self, m: Any, s: Any, key: Any, value: Any) -> Any:
+        return m.lists.set(self, key, value)
+
+    def delete_item(self, m: Any, s: Any, key: Any) -> Any:
+        return m.lists.delete(self, key)
+
+    def assign_slice(self, m: Any, target: Any, key: slice) -> Any:
+        if key.step not in (None, 1) or type(target) is not list:
+            raise CaptureRefusal("every so many elements of a list are replaced by a list whose length is "
+                                 "known only at run time",
+                                 "replace them one by one", kind="list.slice")
+        return m.polyfills.assign_run_time_slice
+
+    def as_subscript(self, m: Any) -> Any:
+        if self.frozen or self.kind != ("int",):
+            m.lists.refuse(self, CaptureRefusal("a tensor indexed by a list whose length is known only at run time "
+                                                "and which does not hold ints",
+                                                "index with a tensor", kind="list.native"))
+        return m.lists.numbers(self, torch.int64)
+
+    def yields(self, a: Any, b: Any, comparing: bool) -> bool:
+        return comparing
+
+    def binary(self, m: Any, s: Any, op: str, a: Any, b: Any, inplace: bool) -> Any:
+        """+ and += where one side's length is known only at run time."""
+        if op != "add":
+            m.lists.refuse(self, CaptureRefusal(
+                f"the operator {op} on a list whose length is known only at run time", kind="list.method"))
+        if inplace and a is self and not self.frozen and isinstance(b, (list, tuple, RtList)):
+            m.lists.extend(a, b)
+            return a
+        if inplace and (a is self and not self.frozen or type(a) is list):
+            return m.call(s, m.polyfills.extend_list, (a, b), {})
+        if len(set(map(_side, (a, b)))) > 1:
+            raise TypeError("can only concatenate lists with lists and tuples with tuples")
+        return m.lists.concat(a, b)
+
+
+def _side(x: Any) -> type:
+    """Of an operand of +: list, tuple or what else it is."""
+    if isinstance(x, RtList):
+        return tuple if x.frozen else list
+    return next((kind for kind in (tuple, list) if isinstance(x, kind)), type(x))
+
+
+class RtListIter(StandIn):
     """Over an RtList; it may grow meanwhile."""
 
     __slots__ = ("source", "index", "__weakref__")
@@ -38,6 +102,12 @@ class RtListIter:
 
     def dycl_install(self, contents: tuple) -> None:
         self.source, self.index = contents
+
+    def example(self, m: Any) -> Any:
+        return iter(())
+
+    def truth(self, m: Any) -> Any:
+        return True
 
 
 class ListMethod:

@@ -11,32 +11,43 @@ fork (truth) or a diagnostic (everything else).
 
 from __future__ import annotations
 
-from typing import Any, Callable, NoReturn
+import numbers
+import operator
+from typing import Any
 
+import numpy as np
+
+from ..diagnostics import CaptureRefusal
 from ..graph.program import BOOL, FLOAT, INT, Value
 from .escape import Escape
+from .stand_in import StandIn, sealed, type_of
+
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+         "pow": "** or pow()", "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "matmul": "@",
+         "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
-def _refuse(how: str) -> Callable[..., NoReturn]:
-    def method(self: RtScalar, *args: Any, **kwargs: Any) -> NoReturn:
-        raise Escape(self, how)
-
-    return method
+_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift",
+              "matmul", "divmod")
 
 
-class RtScalar:
+@sealed(*(f"{side}{op}=operator {op}" for op in _OPERATORS for side in ("", "r")),
+        *(f"{op}=comparison {op}" for op in ("eq", "ne", "lt", "le", "gt", "ge")),
+        *(f"{op}=operator {op}" for op in ("neg", "pos", "abs", "invert")),
+        "bool=truth", "repr", "str", "format", "hash", "index", "int", "float", "complex", "len", "iter=iteration",
+        "round", "trunc", "floor", "ceil", "bytes", "array=numpy", "reduce=pickle", "reduce_ex=pickle", "copy",
+        "getitem=subscript", "contains=containment", "call", "dlpack")
+class RtScalar(StandIn):
     """Base of runtime numbers. `value` is the graph value; immutable; shared freely between states."""
 
     __slots__ = ("value", "origin", "symbolic")
     kind = ""
+    priority = 20
 
     def __init__(self, value: Value, origin: Any = None):
         self.value = value
         self.origin = origin  # why it is known only at run time: a Span, or a merge point (for restarts)
         self.symbolic = None  # the torch.SymInt/SymFloat that stands for it in native code, once made
-
-    def __repr__(self) -> str:  # for our own debugging; user code's repr()/str()/format() go through the machine
-        raise Escape(self, "repr")
 
     def again(self) -> "RtScalar":
         """The same number once more, computed by the program a second time: a float is an object of its own."""
@@ -49,30 +60,69 @@ class RtScalar:
     def describe(self) -> str:
         return f"<runtime {self.kind} %{self.value.id}>"
 
+    def example(self, m: Any) -> Any:
+        return EXAMPLES[self.kind]
 
-for _name, _how in {
-    "__str__": "str", "__format__": "format", "__hash__": "hash", "__index__": "index", "__int__": "int",
-    "__float__": "float", "__complex__": "complex", "__len__": "len", "__iter__": "iteration",
-    "__round__": "round", "__trunc__": "trunc", "__floor__": "floor", "__ceil__": "ceil", "__bytes__": "bytes",
-    "__array__": "numpy", "__reduce__": "pickle", "__reduce_ex__": "pickle", "__copy__": "copy",
-    "__getitem__": "subscript", "__contains__": "containment", "__call__": "call", "__dlpack__": "dlpack",
-}.items():
-    setattr(RtScalar, _name, _refuse(_how))
-for _op in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift",
-            "matmul", "divmod"):
-    setattr(RtScalar, f"__{_op}__", _refuse(f"operator {_op}"))
-    setattr(RtScalar, f"__r{_op}__", _refuse(f"operator {_op}"))
-for _op in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(RtScalar, f"__{_op}__", _refuse(f"comparison {_op}"))
-for _op in ("neg", "pos", "abs", "invert"):
-    setattr(RtScalar, f"__{_op}__", _refuse(f"operator {_op}"))
+    def truth(self, m: Any) -> Any:
+        return m.scalars.to_bool(self)
 
+    def as_index(self, m: Any, error: str) -> Any:
+        return self
 
-def _truth(self: RtScalar) -> NoReturn:
-    raise Escape(self, "truth")
+    def get_item(self, m: Any, s: Any, key: Any) -> Any:
+        # Python's own words: t.squeeze().tolist() of one element is a number
+        raise TypeError(f"'{self.kind}' object is not subscriptable")
 
+    def contains(self, m: Any, s: Any, item: Any, negate: bool) -> Any:
+        raise Escape(self, "containment")
 
-setattr(RtScalar, "__bool__", _truth)
+    def is_in(self, m: Any, s: Any, container: Any, negate: bool) -> Any:
+        if not isinstance(container, (dict, set, frozenset)):
+            return NotImplemented
+        return m.call(s, m.polyfills.not_in if negate else m.polyfills.is_in, (tuple(container), self), {})
+
+    def binary(self, m: Any, s: Any, op: str, a: Any, b: Any, inplace: bool) -> Any:
+        if _is_of_numpy(a) or _is_of_numpy(b):
+            return m.arrays.binary(op, a, b, inplace)
+        a, b = plain_number(a), plain_number(b)
+        if kind_of(a) is None or kind_of(b) is None:
+            return self._with_other(m, s, op, a, b)
+        if op in ("truediv", "floordiv", "mod"):
+            _refuse_zero(m, op, a, b)
+        elif op == "pow":
+            return _power(m, a, b)
+        return m.scalars.binary(op, a, b)
+
+    def _with_other(self, m: Any, s: Any, op: str, a: Any, b: Any) -> Any:
+        """Beside something that is no number."""
+        if op == "mod" and isinstance(a, str):
+            return NotImplemented  # a format, which takes numbers
+        other = b if a is self else a
+        if op == "mul" and isinstance(other, (list, tuple, str)):
+            return _repeated(m, s, other, self)
+        if not isinstance(other, (str, list, tuple, dict, set, type(None))):
+            raise CaptureRefusal(f"the operator {SIGNS[op]} between a number known only at run time and a "
+                                 f"{type_of(m, other).__name__}",
+                                 "use plain numbers or tensors", kind="type", because=self)
+        raise TypeError(f"unsupported operand type(s) for {SIGNS[op]}: '{type_of(m, a).__name__}' and "
+                        f"'{type_of(m, b).__name__}'")
+
+    def unary(self, m: Any, s: Any, op: str) -> Any:
+        return m.scalars.unary(op, self)
+
+    def compare(self, m: Any, s: Any, op: str, a: Any, b: Any) -> Any:
+        if _is_of_numpy(a) or _is_of_numpy(b):
+            return m.arrays.compare(op, a, b)
+        a, b = plain_number(a), plain_number(b)
+        other = b if a is self else a
+        if isinstance(other, numbers.Number) and kind_of(other) is None:
+            raise CaptureRefusal(f"a number known only at run time compared with a {type(other).__name__}",
+                                 "compare it with plain numbers", kind="type", because=self)
+        result = m.scalars.compare(op, a, b)
+        if result is NotImplemented:
+            raise TypeError(f"'{SIGNS[op]}' not supported between instances of '{type_of(m, a).__name__}' and "
+                            f"'{type_of(m, b).__name__}'")
+        return result
 
 
 class RtInt(RtScalar):
@@ -80,11 +130,17 @@ class RtInt(RtScalar):
     kind = dycl_number = "int"
     type = INT
 
+    def is_place(self, m: Any) -> bool:
+        return True
+
 
 class RtFloat(RtScalar):
     __slots__ = ()
     kind = dycl_number = "float"
     type = FLOAT
+
+    def as_index(self, m: Any, error: str) -> Any:
+        raise TypeError(error)
 
 
 class RtBool(RtScalar):
@@ -114,3 +170,47 @@ def kind_of(x: Any) -> str | None:
     if t is float:
         return "float"
     return None
+
+
+def plain_number(x: Any) -> Any:
+    """A member of an IntEnum and the like is the number that it is."""
+    if type(x) in (int, float, bool) or not isinstance(x, (int, float)):
+        return x
+    return int(x) if isinstance(x, int) else float(x)
+
+
+def _is_of_numpy(x: Any) -> bool:
+    return isinstance(x, (np.ndarray, np.generic))
+
+
+def _refuse_zero(m: Any, op: str, a: Any, b: Any) -> None:
+    """A divisor that is zero, or may be inside `try`, raises here, with Python's own words."""
+    if isinstance(b, RtScalar):
+        zero = m.in_try() and m.decide(m.scalars.compare("eq", b, 0))
+    else:
+        zero = b == 0
+    if zero:
+        getattr(operator, op)(1.0 if "float" in (kind_of(a), kind_of(b)) else 1, 0)
+
+
+def _power(m: Any, a: Any, b: Any) -> Any:
+    if m.in_try():
+        zero, negative = m.scalars.compare("eq", a, 0), m.scalars.compare("lt", b, 0)
+        if all(x if isinstance(x, bool) else m.decide(x) for x in (zero, negative)):
+            raise ZeroDivisionError("0.0 cannot be raised to a negative power")
+    if isinstance(b, RtScalar) and kind_of(b) != "float" and kind_of(a) != "float":  # a negative exponent gives a float
+        return m.scalars.power_of_ints(a, b, negative=not m.decide(m.scalars.compare("ge", b, 0)))
+    return m.scalars.binary("pow", a, b)
+
+
+def _repeated(m: Any, s: Any, sequence: Any, count: Any) -> Any:
+    """sequence * count: a list of numbers and tensors of run-time length, of other things one arm for each count."""
+    if not sequence:
+        return m.new_if_mutable(sequence * 0)
+    if isinstance(sequence, list) and all(kind_of(x) is not None or isinstance(x, (int, float)) or m.is_tensor(x)
+                                          for x in sequence):
+        return m.call(s, m.polyfills.repeat_list, (sequence, count), {})
+    if not m.decide(m.scalars.compare("gt", count, 0)):
+        return m.new_if_mutable(sequence * 0)
+    count = m.decide_value(count, range(1, 65), "a repeat count")
+    return m.call(s, m.polyfills.plain_binary, ("mul", sequence, count), {})

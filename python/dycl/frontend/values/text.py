@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ..diagnostics import CaptureRefusal
 from .escape import Escape
 from .scalar import RtScalar
+from .stand_in import StandIn, sealed
 
 
 class Formatted(NamedTuple):
@@ -83,10 +84,12 @@ class Opaque:
         self.what, self.origin = what, origin
 
 
-class RtText:
+@sealed("str", "repr=str", "hash", "eq=comparison eq", "bool=truth")
+class RtText(StandIn):
     """parts: strings and runtime scalars in order. Immutable."""
 
     __slots__ = ("parts", "origin")
+    priority = 10
 
     def __init__(self, parts: tuple):
         self.parts = parts
@@ -140,16 +143,48 @@ class RtText:
         raise CaptureRefusal(f"a string that is chosen at run time is {what}",
                              "return it, or use the number it stands for", kind="escape.str", because=self)
 
-    def __str__(self) -> str:
-        raise Escape(self, "str")
+    @property
+    def chosen(self) -> bool:
+        """It is nothing but one of the texts of the capture's table."""
+        return len(self.parts) == 1 and isinstance(self.parts[0], Chosen)
 
-    def __hash__(self) -> int:
-        raise Escape(self, "hash")
+    # ---- what Python does with it ------------------------------------------------------------------
 
-    def __eq__(self, other: Any) -> bool:
-        raise Escape(self, "comparison eq")
+    def example(self, m: Any) -> Any:
+        return ""
 
-    def __bool__(self) -> bool:
-        raise Escape(self, "truth")
+    def truth(self, m: Any) -> Any:
+        return m.texts.truth(m, self)
 
-    __repr__ = __str__
+    def get_item(self, m: Any, s: Any, key: Any) -> Any:
+        if m.has_runtime(key):
+            raise CaptureRefusal("a string known only at run time is indexed by a value known only at run time",
+                                 kind="index", because=key)
+        if not self.chosen:
+            raise Escape(self, "subscript")
+        return m.texts.lifted(m, self, lambda text: text[key])
+
+    def contains(self, m: Any, s: Any, item: Any, negate: bool) -> Any:
+        if not self.chosen or type(item) is not str:
+            return NotImplemented
+        return m.texts.lifted(m, self, lambda text: (item in text) != negate)
+
+    def is_in(self, m: Any, s: Any, container: Any, negate: bool) -> Any:
+        if not self.chosen or type(container) is not str:
+            return NotImplemented
+        return m.texts.lifted(m, self, lambda text: (text in container) != negate)
+
+    def binary(self, m: Any, s: Any, op: str, a: Any, b: Any, inplace: bool) -> Any:
+        if op == "add" and isinstance(a, (str, RtText)) and isinstance(b, (str, RtText)):
+            return RtText.join([a, b])
+        if op == "mul" and a is self and self.chosen and type(b) is int:
+            return m.texts.lifted(m, self, lambda text: text * b)
+        return NotImplemented
+
+    def compare(self, m: Any, s: Any, op: str, a: Any, b: Any) -> Any:
+        if op not in ("eq", "ne"):
+            raise Escape(self, f"comparison {op}")
+        found = m.keys.equal(m, a, b)
+        if op == "eq":
+            return found
+        return not found if isinstance(found, bool) else m.scalars.unary("not", found)

@@ -391,10 +391,6 @@ class Arrays:
     def set_item(self, array: RtArray, key: Any, value: Any) -> None:
         indexing.put(self, array, key, value)
 
-    def is_instance(self, array: RtArray, kinds: Any) -> bool:
-        example = np.zeros((), dtype=str(array.tensor.dtype).removeprefix("torch."))
-        return isinstance(example[()] if array.scalar else example, kinds)
-
     def type_of(self, array: RtArray) -> type:
         return np.dtype(str(array.tensor.dtype).removeprefix("torch.")).type if array.scalar else np.ndarray
 

@@ -20,6 +20,7 @@ import torch
 
 from ...diagnostics import CaptureRefusal
 from ...values.scalar import RtScalar
+from ...values.tensor import subscript
 
 
 def get(arrays, array: Any, key: Any) -> Any:
@@ -65,7 +66,7 @@ def put(arrays, array: Any, key: Any, value: Any) -> None:
                              "write to the slice without it", kind="numpy")
     _refuse_torn(items)
     found = assigned(arrays, array.tensor, value)
-    m.recorder.call(operator.setitem, (array.tensor, arrays.subscripts.slice_bounds(m, _one(items)), found), {})
+    m.recorder.call(operator.setitem, (array.tensor, subscript(m, _one(items)), found), {})
 
 
 def assigned(arrays, target: torch.Tensor, value: Any) -> Any:

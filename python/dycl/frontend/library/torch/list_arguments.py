@@ -14,7 +14,7 @@ from ...polyfills import builtins as polyfills
 from ...polyfills import torch as torch_polyfills
 from ...polyfills.range import RtRange
 from ...polyfills.registry import POLYFILLS
-from ...semantics import iteration, operators, registry, subscripts
+from ...semantics import iteration, operators, registry
 from ...semantics.list_kinds import leaf_types
 from ...semantics.registry import handles
 from ...state import signals
@@ -69,7 +69,7 @@ def _of_numbers(m, data, dtype):
     if _has_rows(data):
         return m.lists.rows(data, dtype)
     if isinstance(data, RtRange):
-        made = subscripts.range_tensor(m, data, torch.get_default_dtype())  # torch's own rule for no numbers at all
+        made = data.tensor(m, torch.get_default_dtype())  # torch's own rule for no numbers at all
         return made if dtype in (None, made.dtype) else m.recorder.call(torch.Tensor.to, (made, dtype), {})
     return m.lists.numbers(data, dtype) if isinstance(data, RtList) else NotImplemented
 
@@ -89,7 +89,7 @@ def _legacy_tensor(dtype):
         elif len(args) == 1 and type(args[0]) in (list, tuple) and m.has_runtime(args[0]):
             made = m.recorder.call(torch.tensor, (args[0],), {"dtype": exact})
         elif len(args) == 1 and isinstance(args[0], RtRange):
-            made = subscripts.range_tensor(m, args[0])
+            made = args[0].tensor(m)
         elif len(args) == 1 and isinstance(args[0], RtList):
             whole = all(isinstance(t, ScalarType) and t.kind != "float" for t in leaf_types(args[0].kind))
             made = m.lists.numbers(args[0], dtype() if whole else exact)

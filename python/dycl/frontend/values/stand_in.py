@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Python can do with a value that is known only at run time: the one interface of all kinds.
+
+A kind is a class that says, in a file of its own, what each of these means for it. What it does not say ends in
+`Escape`, or in NotImplemented where Python has another way: the other operand, an iteration in place of `in`. A kind
+asks the interpreter `m` for what it needs (`m.decide`, `m.recorder`, `m.scalars`, `m.call`); a method that may run code
+of the program gives a value, or PUSHED as calls do. The dispatchers in semantics/ ask `stand_in_of` once and follow
+Python's rules for all other objects.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Callable, NoReturn
+
+import torch
+
+from .escape import Escape
+
+
+class StandIn:
+    """One value known only at run time, of whichever kind."""
+
+    __slots__ = ()
+    priority = 0  # of two stand-ins the one that has more says what an operator between them means
+    indexed = False  # takes an integer in brackets, and so an object that says in Python which one it is
+
+    # ---- what it is ----------------------------------------------------------------------------
+
+    def example(self, m: Any) -> Any:
+        """Some known value of the class that it stands for."""
+        raise Escape(self, "type")
+
+    def type_of(self, m: Any) -> type:
+        return type(self.example(m))
+
+    def is_instance(self, m: Any, kinds: Any) -> bool:
+        return isinstance(self.example(m), kinds)
+
+    def truth(self, m: Any) -> Any:
+        """bool(self): a bool, one of run time, or NotImplemented: its own __bool__ or __len__ is interpreted."""
+        raise Escape(self, "truth")
+
+    def length(self, m: Any) -> Any:
+        raise Escape(self, "len")
+
+    def as_index(self, m: Any, error: str) -> Any:
+        """The int, known or not, that it is where an index is wanted; `error`: the words if it is none."""
+        raise Escape(self, "index")
+
+    def is_place(self, m: Any) -> bool:
+        """Whether it is one integer, which may be an index in any place."""
+        return False
+
+    # ---- what it holds ---------------------------------------------------------------------------
+
+    def get_item(self, m: Any, s: Any, key: Any) -> Any:
+        raise Escape(self, "subscript")
+
+    def set_item(self, m: Any, s: Any, key: Any, value: Any) -> Any:
+        raise Escape(self, "subscript")
+
+    def delete_item(self, m: Any, s: Any, key: Any) -> Any:
+        raise Escape(self, "subscript")
+
+    def assign_slice(self, m: Any, target: Any, key: slice) -> Any:
+        """The polyfill that replaces a slice of a list by its elements."""
+        return m.polyfills.assign_slice
+
+    def as_subscript(self, m: Any) -> Any:
+        """What torch takes for it in the brackets of a tensor."""
+        return self
+
+    def contains(self, m: Any, s: Any, item: Any, negate: bool) -> Any:
+        """`item in self`."""
+        return NotImplemented
+
+    def is_in(self, m: Any, s: Any, container: Any, negate: bool) -> Any:
+        """`self in container`, of an object that is none of ours."""
+        return NotImplemented
+
+    # ---- operators -------------------------------------------------------------------------------
+
+    def yields(self, a: Any, b: Any, comparing: bool) -> bool:
+        """Whether a method that a class of the user's has in Python goes before what this kind says of `a op b`."""
+        return True
+
+    def binary(self, m: Any, s: Any, op: str, a: Any, b: Any, inplace: bool) -> Any:
+        """`a op b`, one of which it is."""
+        return NotImplemented
+
+    def unary(self, m: Any, s: Any, op: str) -> Any:
+        raise Escape(self, f"operator {op}")
+
+    def compare(self, m: Any, s: Any, op: str, a: Any, b: Any) -> Any:
+        """`a op b`, one of which it is."""
+        return NotImplemented
+
+
+class Interpreted(StandIn):
+    """A kind whose methods are written in Python, in polyfills/, and interpreted as those of a class of the user's."""
+
+    __slots__ = ()
+
+    def truth(self, m: Any) -> Any:
+        return NotImplemented
+
+    def length(self, m: Any) -> Any:
+        return NotImplemented
+
+    def get_item(self, m: Any, s: Any, key: Any) -> Any:
+        return NotImplemented
+
+    def set_item(self, m: Any, s: Any, key: Any, value: Any) -> Any:
+        return NotImplemented
+
+    def delete_item(self, m: Any, s: Any, key: Any) -> Any:
+        return NotImplemented
+
+    def unary(self, m: Any, s: Any, op: str) -> Any:
+        return NotImplemented
+
+
+ADAPTERS: dict[type, Callable[[Any], StandIn]] = {}  # for torch's own class of tensors, which cannot derive from ours
+
+
+def stand_in_of(x: Any) -> StandIn | None:
+    """What says what Python's operations mean for x; None: Python itself."""
+    if isinstance(x, StandIn):
+        return x
+    return ADAPTERS[torch.Tensor](x) if isinstance(x, torch.Tensor) else None
+
+
+def deciding(a: Any, b: Any) -> StandIn | None:
+    """The one of two operands that says what an operator between them means."""
+    x, y = stand_in_of(a), stand_in_of(b)
+    return y if x is None or y is not None and y.priority > x.priority else x
+
+
+def type_of(m: Any, x: Any) -> type:
+    """type(x) as the user's code sees it."""
+    own = stand_in_of(x)
+    return type(x) if own is None else own.type_of(m)
+
+
+def is_instance(m: Any, x: Any, kinds: Any) -> bool:
+    """isinstance(x, kinds) as the user's code sees it."""
+    own = stand_in_of(x)
+    return isinstance(x, kinds) if own is None else own.is_instance(m, kinds)
+
+
+def one_by_one(kinds: Any) -> list:
+    """The classes that isinstance is asked for."""
+    if isinstance(kinds, types.UnionType):
+        kinds = kinds.__args__
+    return [k for one in kinds for k in one_by_one(one)] if isinstance(kinds, tuple) else [kinds]
+
+
+def sealed(*protocols: str) -> Callable[[type], type]:
+    """The decorated class raises `Escape` where native code uses one of these: "name", or "name=what is done"."""
+    def seal(cls: type) -> type:
+        for protocol in protocols:
+            name, _, how = protocol.partition("=")
+            setattr(cls, f"__{name}__", _refusing(how or name))
+        return cls
+
+    return seal
+
+
+def _refusing(how: str) -> Callable[..., NoReturn]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        raise Escape(self, how)
+
+    return method

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors: what Python's operations on them mean where torch itself does not say it.
+
+Torch's tensors cannot derive from `StandIn`; `TensorHandle` says for one of them what the interface asks. Tensors known
+while compiling come here too: an operation on one is recorded where the others are.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+
+from ..diagnostics import CaptureRefusal
+from ..torch_internals import FakeTensor
+from . import parameters
+from .array import is_integer
+from .scalar import RtInt, RtScalar, kind_of
+from .stand_in import ADAPTERS, StandIn, one_by_one, stand_in_of
+
+_OPERATORS = {"and": "and_", "or": "or_"}
+
+
+class TensorHandle(StandIn):
+    __slots__ = ("tensor",)
+    priority = 30
+    indexed = True
+
+    def __init__(self, tensor: torch.Tensor):
+        self.tensor = tensor
+
+    def type_of(self, m: Any) -> type:
+        return parameters.kind_of(self.tensor) if m.is_symbolic(self.tensor) else type(self.tensor)
+
+    def is_instance(self, m: Any, kinds: Any) -> bool:
+        """Models ask whether a tensor is one of torch's stand-ins, which it is for us alone."""
+        if not m.is_symbolic(self.tensor):
+            return isinstance(self.tensor, kinds)
+        return any(parameters.is_one_of(self.tensor, k)
+                   for k in one_by_one(kinds) if not (isinstance(k, type) and issubclass(k, FakeTensor)))
+
+    def truth(self, m: Any) -> Any:
+        return m.tensor_truth(self.tensor)
+
+    def as_index(self, m: Any, error: str) -> Any:
+        return m.tensor_index(self.tensor)
+
+    def is_place(self, m: Any) -> bool:
+        return is_integer(self.tensor)
+
+    def get_item(self, m: Any, s: Any, key: Any) -> Any:
+        tensor = self.tensor
+        if isinstance(key, RtScalar) and m.in_try() and tensor.dim() and type(tensor.shape[0]) is int:
+            n = tensor.shape[0]
+            if not (m.decide(m.scalars.compare("lt", key, n)) and m.decide(m.scalars.compare("ge", key, -n))):
+                raise IndexError(f"index out of bounds for dimension 0 with size {n}")
+        m.note_deep(key)
+        tensor, key = _narrowed(m, tensor, subscript(m, key))
+        return m.recorder.call(operator.getitem, (tensor, key), {})
+
+    def set_item(self, m: Any, s: Any, key: Any, value: Any) -> Any:
+        m.recorder.call(operator.setitem, (self.tensor, subscript(m, key), value), {})
+
+    def delete_item(self, m: Any, s: Any, key: Any) -> Any:
+        return NotImplemented
+
+    def as_subscript(self, m: Any) -> Any:
+        return self.tensor
+
+    def contains(self, m: Any, s: Any, item: Any, negate: bool) -> Any:
+        found = m.recorder.call(torch.any, (m.recorder.call(operator.eq, (self.tensor, item), {}),), {})
+        truth = m.tensor_truth(found)
+        if isinstance(truth, bool):
+            return truth != negate
+        return m.scalars.unary("not", truth) if negate else truth
+
+    def yields(self, a: Any, b: Any, comparing: bool) -> bool:
+        """torch compares with what has `__torch_function__`, and computes with whatever is on the right."""
+        if not comparing:
+            return not isinstance(a, torch.Tensor)
+        return not any(hasattr(type(x), "__torch_function__") for x in (a, b) if not isinstance(x, torch.Tensor))
+
+    def binary(self, m: Any, s: Any, op: str, a: Any, b: Any, inplace: bool) -> Any:
+        if op == "mod" and isinstance(a, str):
+            return NotImplemented  # a format, which takes tensors
+        fn = getattr(operator, f"i{op}") if inplace and m.is_tensor(a) else getattr(operator, _OPERATORS.get(op, op))
+        try:
+            return m.recorder.call(fn, (a, b), {})
+        except TypeError as error:  # of operands that torch does not take: Python's words, which name their types
+            if not str(error).startswith("unsupported operand type(s) for ") or "'FakeTensor'" not in str(error):
+                raise
+            names = {TensorHandle(x).type_of(m).__name__ for x in (a, b) if m.is_symbolic(x)}
+            if len(names) != 1:
+                raise
+            raise TypeError(str(error).replace("'FakeTensor'", f"'{names.pop()}'")) from None
+
+    def unary(self, m: Any, s: Any, op: str) -> Any:
+        return m.recorder.call(getattr(operator, op), (self.tensor,), {})
+
+    def compare(self, m: Any, s: Any, op: str, a: Any, b: Any) -> Any:
+        if op in ("eq", "ne") and any(x is None or isinstance(x, str) for x in (a, b)):
+            return op == "ne"
+        return m.recorder.call(getattr(operator, op), (a, b), {})
+
+
+ADAPTERS[torch.Tensor] = TensorHandle
+
+
+# ---- subscripts --------------------------------------------------------------------------------
+
+
+def subscript(m: Any, key: Any) -> Any:
+    """What torch takes in brackets: numbers as bounds of slices, lists of them as tensors."""
+    own = stand_in_of(key)
+    if own is not None:
+        return own.as_subscript(m)
+    if isinstance(key, tuple) and any(isinstance(k, (slice, list, tuple)) or stand_in_of(k) is not None for k in key):
+        return tuple(_places(m, k) if type(k) in (list, tuple) else subscript(m, k) for k in key)
+    if type(key) is list and any(isinstance(k, RtScalar) for k in key):
+        return _of_numbers(m, key)
+    if isinstance(key, slice) and any(m.is_tensor(x) for x in (key.start, key.stop, key.step)):
+        return slice(*(m.tensor_index(x) if m.is_tensor(x) else x for x in (key.start, key.stop, key.step)))
+    return key
+
+
+def _of_numbers(m: Any, key: list) -> torch.Tensor:
+    m.note_load(key, "*")
+    kinds = {kind_of(k) for k in key}
+    if len(kinds) > 1 or kinds <= {"float"}:
+        raise CaptureRefusal("a tensor indexed by a list of numbers of different kinds",
+                             "index with a tensor", kind="index")
+    return m.recorder.call(torch.tensor, (key,), {})
+
+
+def _places(m: Any, items: Any) -> Any:
+    """A list or tuple inside a subscript: numbers in a row, of tensors without dims too."""
+    places = all(is_integer(x) if isinstance(x, torch.Tensor) else isinstance(x, (RtInt, int)) for x in items)
+    if not places or not any(map(m.is_tensor, items)):
+        return subscript(m, items) if type(items) is list else items
+    m.note_read(items)
+    numbers = [m.recorder.call(torch.Tensor.to, (x, torch.int64), {}) if m.is_tensor(x)
+               else m.scalar_tensor(x, torch.int64) for x in items]
+    return m.recorder.call(torch.stack, (numbers,), {})
+
+
+def _narrowed(m: Any, tensor: Any, key: Any) -> tuple[Any, Any]:
+    """The tensor narrowed by slices between numbers known only at run time, and the subscript that is left.
+    Others stay as they are."""
+    keys = key if isinstance(key, tuple) else (key,)
+    if not any(isinstance(k, slice) and (isinstance(k.start, RtInt) or isinstance(k.stop, RtInt)) for k in keys):
+        return tensor, key
+    left = list(keys)
+    for axis, k in enumerate(keys):  # one subscript to a dim, up to one that is several or none
+        if not isinstance(k, (slice, int, RtInt)) or isinstance(k, bool) or axis >= tensor.dim():
+            break
+        length = _length(m, k, tensor.shape[axis]) if isinstance(k, slice) else None
+        if isinstance(k, slice) and length is not None:
+            tensor = m.recorder.call(torch.narrow, (tensor, axis, k.start, length), {})
+            left[axis] = slice(None)
+    return tensor, tuple(left) if isinstance(key, tuple) else left[0]
+
+
+def _length(m: Any, bounds: slice, extent: Any) -> int | None:
+    """Known, and all of it inside the tensor."""
+    if bounds.step not in (None, 1) or type(extent) is not int or not isinstance(bounds.start, RtInt):
+        return None
+    if not isinstance(bounds.stop, RtInt):
+        return None
+    symbols = m.recorder.symbols
+    length = symbols.difference(bounds.stop, bounds.start)
+    least, greatest = symbols.least(bounds.start), symbols.greatest(bounds.stop)
+    if length is None or length < 0 or least is None or least < 0 or greatest is None or greatest > extent:
+        return None
+    return length
