@@ -55,6 +55,7 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--no-cache", action="store_true", help="let engines compile again what they compiled before")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--no-verify", action="store_true", help="do not compare with the model on the example")
+    p.add_argument("--allow-raise", action="store_true", help="compile a model that raises on its own example, too")
     p.add_argument("--json", action="store_true", help="print a report as JSON")
     p.add_argument("--portable", action="store_true", help="no artifacts for this machine's CPU")
     p.add_argument("--strip", action="store_true", help="leave IR text and source lines out of the package")
@@ -114,7 +115,8 @@ def run(args: argparse.Namespace) -> int:
     warnings.simplefilter("ignore", dycl.CompileWarning)  # printed below
     program = dycl.compile(model, tuple(inputs), backend=args.backend, threads=args.threads, budget=args.budget,
                            tune=args.tune, jobs=args.jobs, use_cache=not args.no_cache,
-                           dynamic_dims=dims, ranges=ranges, verify=not args.no_verify, progress=say,
+                           dynamic_dims=dims, ranges=ranges, verify=not args.no_verify,
+                           allow_raise=args.allow_raise, progress=say,
                            portable=args.portable, strip=args.strip, dump=args.dump, skip_passes=args.skip_passes)
     program.save(args.output)
     report = program.report()

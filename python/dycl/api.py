@@ -11,6 +11,7 @@ from typing import Any, Callable, Sequence
 from .build import build
 from .calling.program import CompiledProgram
 from .errors import CompileWarning
+from .frontend import diagnostics
 from .frontend.boundary.interface import interface_of
 from .frontend.capture import capture
 from .frontend.options import Options
@@ -21,7 +22,7 @@ from .verification.verify import verify as verify_program
 
 def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend: str = "ort",
             dynamic_dims: dict | None = None, ranges: dict | None = None, max_iterations: int = 0,
-            verify: bool | str = True, allow_training: bool = False, threads: int = 0,
+            verify: bool | str = True, allow_training: bool = False, allow_raise: bool = False, threads: int = 0,
             budget: float = 20.0, tune: float = 0.0, jobs: int = 0, use_cache: bool = True, portable: bool = False,
             strip: bool = False, dump: str | os.PathLike | None = None, skip_passes: Sequence[str] = (),
             progress: Callable[[str], None] | None = None, **limits: Any) -> "CompiledProgram":
@@ -40,6 +41,8 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     dump           a folder for the IR after every pass; skip_passes: names of passes to leave out
     dynamic_dims   {argument name: {axis: symbol}}: extents that may differ from call to call
     verify         run model and program side by side on the example before returning
+    allow_training compile a module that is in training mode
+    allow_raise    compile a model that raises on its own example, too
 
     Raises CompileError, with the place in the user's code, the reason and a remedy, for what is refused.
     Warns with CompileWarning where a loop or a recursion is followed so far and raises beyond.
@@ -48,6 +51,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     if not isinstance(args, tuple):
         args = tuple(args) if isinstance(args, list) else (args,)
     options = Options(dynamic_dims=dict(dynamic_dims or {}), ranges=dict(ranges or {}), allow_training=allow_training,
+                      allow_raise=allow_raise,
                       max_iterations=max_iterations, **limits)
     say = progress or (lambda stage: None)
     times: dict[str, float] = {}
@@ -69,5 +73,8 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     if verify:
         say("verify")
         if not interface.random:
-            check_example(program, model, args, dict(kwargs or {}))
+            raised = check_example(program, model, args, dict(kwargs or {}), allow_raise)
+            if raised is not None:
+                told = diagnostics.raised_on_example(type(raised).__name__, str(raised))
+                raise diagnostics.report(told, diagnostics.stack_of(raised)) from raised
     return program

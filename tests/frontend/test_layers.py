@@ -38,7 +38,7 @@ LAYERS = {  # package or file -> what it may import
     "capture": (*_SEMANTICS, "machine", "boundary", "options"),
     "verification": ("calling", "graph", *LEAVES),
     "build": ("calling", "diagnostics", "lowering", "verification", *LEAVES),
-    "api": ("build", "calling", "capture", "boundary", "options", "runtime", "verification", *LEAVES),
+    "api": ("build", "calling", "capture", "boundary", "diagnostics", "options", "runtime", "verification", *LEAVES),
     "__init__": (),
     "__main__": ("__init__", "dtypes", "runtime"),
     "programs": (),

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 
 from ..errors import CompileError
-from .boundary import first_call, late_states
+from .boundary import exceptions, first_call, late_states
 from .boundary.ends import Outputs
 from .boundary.inputs import Inputs
-from .diagnostics import CaptureRefusal, Restart, report
+from .diagnostics import CaptureRefusal, Restart, raised_on_example, report
 from .graph.program import Graph
 from .machine.machine import Machine, user_stack
 from .options import Options
@@ -85,6 +85,8 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, assumptions: 
             machine.start(inputs.callable, inputs.args, inputs.kwargs)
             outputs = Outputs(machine, inputs)
             _check_ends(machine)
+            if not options.allow_raise:
+                _check_example(outputs)
             _check_guards(machine)
             _check_layout(machine)
         if machine.warnings:
@@ -120,6 +122,14 @@ def _check_ends(machine: Machine) -> None:
         raise CaptureRefusal("the paths of this loop cannot be followed to their ends", span=lost.span, kind="internal")
     machine.assumptions.never_begun_anew |= machine.loops.begun_anew
     raise Restart("unrolling loops that were begun anew")
+
+
+def _check_example(outputs: Outputs) -> None:
+    """No path returns: the example's does not, either. Which way the data decide is seen when the example is run."""
+    if outputs.ends or not outputs.raising:
+        return
+    block = outputs.raising[0].state.block
+    raise raised_on_example(block.exit.type, exceptions.in_short(block.exit.message), block.exit_span)
 
 
 def _check_layout(machine: Machine) -> None:

@@ -9,6 +9,10 @@ a `CompileError` with the user's stack.
 from __future__ import annotations
 
 import linecache
+import os
+import traceback
+
+import torch
 
 from ..errors import CompileError
 from .source import Span
@@ -34,6 +38,22 @@ class Restart(BaseException):
 
     def __init__(self, why: str):
         super().__init__(why)
+
+
+def raised_on_example(name: str, text: str, span: Span | None = None) -> CaptureRefusal:
+    """For a model that ends in an exception on the arguments that were to show how it is used."""
+    told = f"{name}: {text}" if text else name
+    return CaptureRefusal(f"the model raises on the example: {told}",
+                          "give example arguments on which the model returns; allow_raise=True (--allow-raise) "
+                          "compiles it as it is", span=span, kind="example")
+
+
+def stack_of(error: BaseException) -> list[tuple[Span, str]]:
+    """Where an exception came through, outermost first; torch's own frames only if there are no others."""
+    own = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep)
+    found = [(Span(frame.filename, frame.lineno or 0, (frame.colno or 0) + 1, frame.end_lineno or 0,
+                   (frame.end_colno or 0) + 1), frame.name) for frame in traceback.extract_tb(error.__traceback__)]
+    return [entry for entry in found if not entry[0].file.startswith(own)] or found[-1:]
 
 
 def draw(span: Span) -> list[str]:

@@ -11,6 +11,7 @@ class Options:
     dynamic_dims: dict = field(default_factory=dict)  # argument name or index -> {axis: symbol name}
     ranges: dict = field(default_factory=dict)  # symbol name -> (min, max)
     allow_training: bool = False  # capture modules that are in training mode
+    allow_raise: bool = False  # take a model that raises on its own example
     max_iterations: int = 0  # limit of each run-time loop; 0: the runtime's default
     max_unroll: int = 64  # iterations of a loop with a static bound before a back edge is tried
     # the same if nobody reads the numbers of its range, or if a list or a None ends the loop on some paths

@@ -99,7 +99,8 @@ def differences(a: Any, b: Any, path: str, policy: Policy, seen: dict | None = N
     return [] if same else [f"{path}: {a!r} against {b!r}"]
 
 
-def _outcome(call: Any, args: tuple, kwargs: dict) -> tuple[str, Any, str]:
+def _outcome(call: Any, args: tuple, kwargs: dict, raised: list | None = None) -> tuple[str, Any, str]:
+    """`raised` gets the exception, if there is one."""
     out = io.StringIO()
     try:
         with torch.no_grad(), contextlib.redirect_stdout(out):
@@ -108,13 +109,17 @@ def _outcome(call: Any, args: tuple, kwargs: dict) -> tuple[str, Any, str]:
     except (CompileError, InputError):
         raise
     except Exception as error:
+        if raised is not None:
+            raised.append(error)
         name = type(error).__name__
         # what an engine refuses, torch does
         return "raised", "RuntimeError" if name == "RunError" else name, out.getvalue()
 
 
-def compare(program: Any, model: Any, args: tuple, kwargs: dict, policy: Policy) -> list[str]:
-    """Eager first, on copies of everything it may change; then the program from the same start."""
+def compare(program: Any, model: Any, args: tuple, kwargs: dict, policy: Policy,
+            raised: list | None = None) -> list[str]:
+    """Eager first, on copies of everything it may change; then the program from the same start. `raised` gets the
+    exception that eager raised, if it did."""
     interface = program._interface
     before = _Saved(interface)
     memo: dict = {}
@@ -124,7 +129,7 @@ def compare(program: Any, model: Any, args: tuple, kwargs: dict, policy: Policy)
         raise CompileError(f"an argument can't be copied, so that model and program could be compared ({error}); "
                            "verify=False leaves that out",
                            kind="argument") from error
-    expected = _outcome(model, eager_args, eager_kwargs)
+    expected = _outcome(model, eager_args, eager_kwargs, raised)
     after_eager = before.contents()
     before.restore()
     our_args, our_kwargs = copy.deepcopy((args, kwargs))
@@ -222,14 +227,19 @@ class _Saved:
                 owner.update(value)
 
 
-def check_example(program: Any, model: Any, args: tuple, kwargs: dict) -> None:
+def check_example(program: Any, model: Any, args: tuple, kwargs: dict, allow_raise: bool) -> BaseException | None:
+    """The exception that the model raised on its example, unless that is allowed: nothing else is said of it then."""
+    raised: list[BaseException] = []
     try:
-        found = compare(program, model, args, kwargs, Policy(1e-3, 1e-4))
+        found = compare(program, model, args, kwargs, Policy(1e-3, 1e-4), raised)
     except InputError as error:
         raise CompileError(f"the example arguments can't be taken: {error}", kind="argument") from error
+    if raised and not allow_raise:
+        return raised[0]
     if found:
         raise CompileError(
             "verification failed on the example inputs: the program's answers differ from the model's\n  "
             + "\n  ".join(found[:8])
             + "\n  help: this is a defect of DyCL; please report the model. verify=False skips "
             "the check, at your own risk", kind="verify")
+    return None

@@ -110,7 +110,7 @@ def overlapping(x):
 
 @pytest.mark.parametrize("function", [known, with_numbers, with_attributes, by_python, overlapping])
 def test_exceptions_as_they_were_raised(function, tmp_path):
-    program = dycl.compile(function, V[-1])
+    program = dycl.compile(function, V[-1], allow_raise=True)
     program.save(tmp_path / "p.dycl")
     for callee in (program, dycl.load(tmp_path / "p.dycl")):
         for (x,) in V:

@@ -164,7 +164,7 @@ def run(seed: int, source: str, compiler: Callable | None = None, limit: int = 6
         return Report(seed, "unusable", detail=unusable)
     import dycl
 
-    compiler = compiler or (lambda target, args: dycl.compile(target, args, **options))
+    compiler = compiler or (lambda target, args: dycl.compile(target, args, allow_raise=True, **options))
     ours, theirs = load(source, f"fuzz/program_{seed}"), load(source, f"fuzz/program_{seed}")
     eager, subject = ours.make(), theirs.make()
     report = Report(seed, "equal", paths=paths)

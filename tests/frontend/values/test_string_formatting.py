@@ -136,7 +136,7 @@ def raising(x):
 
 @pytest.mark.parametrize("x", [UP, DOWN, BOTH])
 def test_messages(x):
-    program = dycl.compile(raising, (UP,))
+    program = dycl.compile(raising, (UP,), allow_raise=True)
     with pytest.raises(Exception) as eager:
         raising(x)
     with pytest.raises(type(eager.value)) as ours:

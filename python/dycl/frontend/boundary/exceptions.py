@@ -44,6 +44,11 @@ def message_of(error: BaseException) -> tuple[str, list]:
     return str(error).replace("{", "{{").replace("}", "}}"), []
 
 
+def in_short(text: str) -> str:
+    """A message with dots for the values that only a run knows."""
+    return PLACE.sub("...", text.replace("{{", "\0").replace("}}", "\1")).replace("\0", "{").replace("\1", "}")
+
+
 def _unknown(x: Any) -> bool:
     return (isinstance(x, (RtScalar, RtText)) or hasattr(x, "_dycl")
             or isinstance(x, (list, tuple)) and any(map(_unknown, x)))

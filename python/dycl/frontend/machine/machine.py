@@ -424,6 +424,7 @@ class Machine:
     def unwind(self, state: State, error: BaseException) -> bool:
         """Finds the handler of an exception of the user's program. True: go on running."""
         popped = False
+        place = self.line_of_model()
         ins = state.frames[-1].instr
         if ins.op not in ("RERAISE", "CLEANUP_THROW") and not (ins.op == "RAISE_VARARGS" and ins.arg == 0):
             active = state.being_handled()
@@ -464,6 +465,7 @@ class Machine:
             state.frames.pop()
             popped = True
         state.finished = ("raise", error)
+        state.block.exit_span = place
         self.finished.append(state)
         return False
 
