@@ -17,12 +17,14 @@ sys.path.insert(0, str(ROOT / "python"))
 
 HEAD = """# Which torch ops are lowered
 
-Written by `scripts/supported_ops.py` from the registries of `python/dycl/frontend/lowering/`; a test says if it is out
-of date. Capture records ATen ops, so what a model calls is often another name: `torch.nn.Linear` is `addmm`, `linear`
-or `mm`, and most of `torch.nn.functional` is made of the ops below. In-place forms (`add_`) and views are taken back to
-these ops before lowering. An op that is not here, or a use of one that is named under "refused", is a `CompileError` of
-kind `lowering` that names the op and the line. Complex, quantised and sparse tensors are refused everywhere. An op that
-torch itself does not compute for bools or integers (`argmax` of bools) is refused too, as eager would raise.
+Written by `scripts/supported_ops.py` from the tables of `python/dycl/frontend/recording/functions.py` and
+`python/dycl/frontend/lowering/`; a test says if it is out of date. What happens to one function, from the call to ONNX,
+`python -m dycl.frontend.torch_functions torch.linspace` prints. Capture records ATen ops, so what a model calls is
+often another name: `torch.nn.Linear` is `addmm`, `linear` or `mm`, and most of `torch.nn.functional` is made of the ops
+below. In-place forms (`add_`) and views are taken back to these ops before lowering. An op that is not here, or a use
+of one that is named under "refused", is a `CompileError` of kind `lowering` that names the op and the line. Complex,
+quantised and sparse tensors are refused everywhere. An op that torch itself does not compute for bools or integers
+(`argmax` of bools) is refused too, as eager would raise.
 """
 
 
@@ -38,40 +40,47 @@ def main() -> int:
 
 
 def page() -> str:
+    from dycl.frontend import torch_functions
     from dycl.frontend.lowering import torchlib
     from dycl.frontend.lowering.conversions import torchvision
     from dycl.frontend.lowering.registry import CONVERSIONS, INDEX_ERRORS
     from dycl.frontend.recording.decompositions import NEEDS_DECOMPOSITION
 
-    parts = [HEAD, "## Lowered by DyCL itself\n"]
+    parts = [HEAD, functions(), "## Lowered by DyCL itself\n"]
     for title, rows in by_module(CONVERSIONS, INDEX_ERRORS):
         parts.append(f"### {title}\n\n| op | overloads | refused |\n|---|---|---|\n" + "\n".join(rows) + "\n")
     parts.append("## Taken apart first\n\nBy torch's own decompositions; linear algebra step by step "
                  "(`python/dycl/frontend/recording/linear_algebra.py`: matrices of known size up to 32 x 32):\n\n"
                  + names(map(name_of, NEEDS_DECOMPOSITION)))
     parts.append("## Of torchvision\n\n" + names(sorted(torchvision.BY_NAME)))
-    known = {f"aten::{name_of(t)}" for t in (*CONVERSIONS, *NEEDS_DECOMPOSITION)}
-    library = [n.removeprefix("aten::") for n in registry_names(torchlib) if n.startswith("aten::") and n not in known
-               and n.removeprefix("aten::") not in torchlib._WRONG and in_torch(n.removeprefix("aten::"))]
     parts.append("## By onnxscript's torchlib\n\nReal numbers only; an argument that its function does "
                  "not take is refused:\n\n"
-                 + names(library))
+                 + names(map(name_of, torch_functions.lowered_by_torchlib(torchlib.names()))))
+    parts.append("## Not lowered\n\nOps of functions of torch on real, dense tensors that nothing above takes. Of "
+                 "tensors that are known when the program is compiled they are computed then:\n\n"
+                 + names(map(name_of, torch_functions.not_lowered())))
     return "\n".join(parts)
 
 
-def registry_names(torchlib) -> list[str]:
-    return [name for name in torchlib._registry() if torchlib._registry()[name].overloads]
+def functions() -> str:
+    """How functions are taken that are not just dispatched."""
+    from dycl.frontend import torch_functions
+    from dycl.frontend.recording.functions import FUNCTIONS
 
+    by_handler = "answered by a handler of `python/dycl/frontend/library/`, or left to the next row that names it"
+    rows: dict[str, list] = {by_handler: torch_functions.answered()}
+    for name, row in sorted(FUNCTIONS.items()):
+        if row.ways() != ["dispatched"]:
+            rows.setdefault(", else ".join(row.ways()), []).append(name)
+    return """## Functions that are not just dispatched
 
-def in_torch(name: str) -> bool:
-    """An op of this torch on real numbers that is no random one (those are drawn by the runtime)."""
-    import torch
+torch runs a function while recording, and what it dispatches is recorded op by op. These are taken before that: *built*
+from Python data, *answered* by a number, *composed* of other functions where that is needed, *checked* for values that
+torch rejects, *kept whole* as one op that engines know, or *refused*.
 
-    from dycl.frontend.graph.aten import overload
-
-    target = overload(name)
-    return target is not None and torch.Tag.nondeterministic_seeded not in target.tags and not any(
-        part in name for part in ("complex", "polar", "stft", "sym_", "fft", "normal"))
+| taken | functions |
+|---|---|
+""" + "\n".join(f"| {how} | {', '.join(f'`{n}`' for n in found)} |" for how, found in rows.items()) + "\n"
 
 
 def name_of(target) -> str:

@@ -34,6 +34,7 @@ LAYERS = {  # package or file -> what it may import
     "merging": _SEMANTICS,
     "machine": (*_SEMANTICS, "library", "merging"),
     "boundary": (*_SEMANTICS, "library", "merging", "machine", "calling"),
+    "torch_functions": (*_SEMANTICS, "library", "lowering"),
     "lowering": ("source", "diagnostics", "graph", "torch_internals", *LEAVES),
     "capture": (*_SEMANTICS, "machine", "boundary", "options"),
     "verification": ("calling", "graph", *LEAVES),

@@ -42,10 +42,10 @@ __all__ = [
     "SIZE_FAILED", "TENSOR_METHODS", "BatchNorm", "ConstantSource", "Dropout", "FakeTensor", "FakeTensorMode",
     "OpOverload", "OpOverloadPacket", "SLoc", "TorchDispatchMode", "ValueRanges", "active_modes", "assert_",
     "canonical_mask", "check", "check_tensor_all", "check_tensor_all_with", "check_with", "enable_python_dispatcher",
-    "forbid_data_pointer", "get_decompositions", "get_tracing_state", "global_forward_hooks", "has_torch_function",
-    "has_torch_function_unary", "has_torch_function_variadic", "int_oo", "is_fake", "is_scripting",
-    "linalg_check_errors", "make_subclass", "module_call", "native_one_hot", "native_pad", "native_pad_sequence",
-    "patched", "shape_config", "sympy_functions", "tree_iter", "tree_map_only", "unsafe_view",
+    "forbid_data_pointer", "get_decompositions", "get_tracing_state", "global_forward_hooks", "has_kernel",
+    "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "int_oo", "is_composite",
+    "is_fake", "is_scripting", "linalg_check_errors", "make_subclass", "module_call", "native_one_hot", "native_pad",
+    "native_pad_sequence", "patched", "shape_config", "sympy_functions", "tree_iter", "tree_map_only", "unsafe_view",
     "upsample_bicubic_antialiased", "upsample_bilinear_antialiased", "while_loop", "without_dispatch", "without_modes",
 ]
 
@@ -125,6 +125,16 @@ ATTRIBUTES = {
 def global_forward_hooks() -> tuple[dict, dict]:
     """Hooks of all modules: before forward, after it."""
     return _modules._global_forward_pre_hooks, _modules._global_forward_hooks
+
+
+def has_kernel(op: OpOverload) -> bool:
+    """It is no op of TorchScript alone."""
+    return torch._C._dispatch_has_kernel(op.name())
+
+
+def is_composite(op: OpOverload) -> bool:
+    """torch runs it as other ops, which is all that is dispatched of it."""
+    return torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), "CompositeImplicitAutograd")
 
 
 # ---- patches, for as long as a capture lasts -----------------------------------------------------

@@ -339,7 +339,7 @@ def _again(p: _Pairs, node: AtenNode, *args: Any) -> Value:
     return p.emit(node.target, *args, like=node.outputs[0].type)
 
 
-@_rule("view", "_unsafe_view", "reshape", "_reshape_alias")
+@_rule("view", "_unsafe_view", "reshape")
 def _view(p: _Pairs, node, self_, size=None, shape=None, **_):
     return p.emit(aten.view.default, self_, [*(size if size is not None else shape), 2], like=node.outputs[0].type)
 

@@ -40,6 +40,10 @@ def _registry():
     return importlib.import_module("onnxscript.function_libs.torch_lib.registration").default_registry
 
 
+def names() -> list[str]:
+    return [name.removeprefix("aten::") for name in _registry() if name.startswith("aten::")]
+
+
 @functools.cache
 def function_for(target: Any) -> Callable | None:
     """torchlib's function for an OpOverload, or None. Only functions on real numbers."""

@@ -20,6 +20,7 @@ from ..recording import (
     call_cache,
     composed_functions,
     dispatch,
+    functions,
     indexing,
     inplace,
     native_call,
@@ -32,6 +33,7 @@ from ..recording import (
     symbolic_to_graph,
     tensor_construction,
     tensor_to_number,
+    training,
     views,
     whole_layer_shapes,
     whole_layers,
@@ -61,7 +63,8 @@ _OURS = {os.path.realpath(module.__file__) for module in (
     tensor_construction, native_call, composed_functions, dispatch, tensor_to_number, path_facts, shape_rules,
     shape_cache, program, indexing, inplace, schema, known_values, dtypes, real_tensors, signature, loops, merge,
     reachable, call_cache, conditions, live_objects, symbolic_to_graph, symbolic_text, symbolic_shapes, unify,
-    unify_aliases, unify_lists, unify_objects, equality, views, whole_layers, whole_layer_shapes)}
+    unify_aliases, unify_lists, unify_objects, equality, views, whole_layers, whole_layer_shapes, functions,
+    training)}
 
 
 def refuse_own_error(error: Exception) -> None:

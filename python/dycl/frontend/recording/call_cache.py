@@ -27,7 +27,7 @@ _BY_CONTENT = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape, 
 @dataclass(slots=True)
 class Plan:
     func: Any
-    kind: str
+    kind: Callable | None  # of recording/dispatch.py
     args: list[tuple[bool, Any]]  # (from the call's tensors, place there or places) or (False, value)
     kwargs: list[tuple[str, bool, Any]]
     wrap: Callable | None  # makes the tuple that the call gives
@@ -54,7 +54,7 @@ class Plans:
         return natively(fn, args, kwargs) if known[1] is None else self._follow(known[1], tensors)
 
     def _follow(self, plan: Plan, tensors: list) -> Any:
-        result = self.recorder.mode.run_kind(plan.kind, plan.func, *plan.arguments(tensors))
+        result = plan.kind(self.recorder.mode, plan.func, *plan.arguments(tensors))
         return result if plan.wrap is None else plan.wrap(result)
 
     def resolved(self, name: str, args: tuple, kwargs: dict, resolve: Callable) -> tuple | None:
@@ -67,7 +67,7 @@ class Plans:
         known = self._known.get(key)
         if known is None:
             found = resolve(name, args, kwargs)
-            self._known[key] = (None, found and _plan(found[0], "whole", *found[1:], tensors))
+            self._known[key] = (None, found and _plan(found[0], None, *found[1:], tensors))
             return found
         plan = known[1]
         return resolve(name, args, kwargs) if plan is None else (plan.func, *plan.arguments(tensors))
@@ -86,7 +86,7 @@ class Plans:
         if len(log) != 1 or log[0] is None:
             return None
         func, kind, args, kwargs, given = log[0]
-        if kind not in ("pure", "view", "write") or _BY_CONTENT & set(func.tags):
+        if kind not in self.recorder.mode.PLAIN or _BY_CONTENT & set(func.tags):
             return None
         if not self.recorder.forms.knows(self.recorder.forms.key(func, args, kwargs)):
             return None
@@ -101,7 +101,8 @@ class Plans:
         return _plan(func, kind, args, kwargs, tensors, wrap)
 
 
-def _plan(func: Any, kind: str, args: tuple, kwargs: dict, tensors: list, wrap: Callable | None = None) -> Plan | None:
+def _plan(func: Any, kind: Callable | None, args: tuple, kwargs: dict, tensors: list,
+          wrap: Callable | None = None) -> Plan | None:
     places = {id(x): k for k, x in enumerate(tensors)}
     found = [_source(x, places) for x in args]
     named = [(name, _source(x, places)) for name, x in kwargs.items()]

@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Native functions written out in other torch functions, where torch itself would need a plain number
-or back ends have no such op."""
+or back ends have no such op. NotImplemented: the call needs no help."""
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
 
 import torch
 
 from ..diagnostics import CaptureRefusal
 from ..graph.known_values import is_known
-from . import packed_sequences, value_checks
+from . import value_checks
 
 
-def compose(recorder, name: str, args: tuple, kwargs: dict) -> Any:
-    """The call's result, or NotImplemented if it needs no help."""
-    function = _COMPOSED.get(name)
-    return NotImplemented if function is None else function(recorder, *args, **kwargs)
-
-
-def _linspace(recorder, start, end, steps=100, *, dtype=None, out=None, **options) -> Any:
+def linspace(recorder, start, end, steps=100, *, dtype=None, out=None, **options) -> Any:
     """torch takes `steps` as a plain integer only. As torch does: from the start up to the middle,
     from the end after."""
     numbers = (int, float, torch.SymInt, torch.SymFloat)
@@ -42,7 +36,7 @@ def _linspace(recorder, start, end, steps=100, *, dtype=None, out=None, **option
     return recorder.native(one_or_more, (), {})
 
 
-def _embedding_bag(recorder, weight, indices, offsets=None, scale_grad_by_freq=False, mode=0, sparse=False,
+def embedding_bag(recorder, weight, indices, offsets=None, scale_grad_by_freq=False, mode=0, sparse=False,
                    per_sample_weights=None, include_last_offset=False, padding_idx=-1) -> Any:
     """Bags of one known length: an embedding and a reduction."""
     length = None if offsets is None else _bag_length(recorder, indices, offsets, include_last_offset)
@@ -70,7 +64,7 @@ def _bag_length(recorder, indices, offsets, include_last_offset: bool) -> int | 
     return max(lengths) if len(lengths) == 1 and starts[0] == 0 and max(lengths) > 0 else None
 
 
-def _diff(recorder, input, n=1, dim=-1, prepend=None, append=None, out=None) -> Any:
+def diff(recorder, input, n=1, dim=-1, prepend=None, append=None, out=None) -> Any:
     """torch slices by plain integers only."""
     if not recorder.is_symbolic((input, prepend, append)) or out is not None or not isinstance(n, int):
         return NotImplemented
@@ -85,7 +79,7 @@ def _diff(recorder, input, n=1, dim=-1, prepend=None, append=None, out=None) -> 
     return recorder.native(compute, (), {})
 
 
-def _fill_diagonal(recorder, tensor, fill_value, wrap=False) -> Any:
+def fill_diagonal(recorder, tensor, fill_value, wrap=False) -> Any:
     """torch writes through a view by strides, which cannot be traced; a diagonal can."""
     sizes = tensor.shape
     if (recorder.is_symbolic(tensor) or len(sizes) < 2 or wrap and sizes[0] > sizes[1]
@@ -102,7 +96,7 @@ def _fill_diagonal(recorder, tensor, fill_value, wrap=False) -> Any:
     return recorder.native(compute, (), {})
 
 
-def _grouped_mm(recorder, input, mat2, offs=None, bias=None, out_dtype=None) -> Any:
+def grouped_mm(recorder, input, mat2, offs=None, bias=None, out_dtype=None) -> Any:
     """Rows of each group times the group's matrix. torch's rule for shapes knows one dtype, its kernel others too."""
     if input.dim() != 2 or mat2.dim() != 3 or offs is None or bias is not None or out_dtype not in (None, input.dtype):
         raise CaptureRefusal("torch's grouped_mm other than rows in groups by a matrix per group",
@@ -117,14 +111,3 @@ def _grouped_mm(recorder, input, mat2, offs=None, bias=None, out_dtype=None) -> 
         return result
 
     return recorder.native(compute, (), {})
-
-
-_COMPOSED: dict[str, Callable] = {
-    "_grouped_mm": _grouped_mm, "grouped_mm": _grouped_mm,
-    "diff": _diff, "fill_diagonal_": _fill_diagonal, "linspace": _linspace, "embedding_bag": _embedding_bag,
-    "quantile": value_checks.quantile, "nanquantile": value_checks.quantile, "histc": value_checks.histc,
-    "binary_cross_entropy": value_checks.binary_cross_entropy, "slice_scatter": value_checks.slice_scatter,
-    "max_unpool2d": value_checks.max_unpool, "max_unpool3d": value_checks.max_unpool,
-    "_pack_padded_sequence": packed_sequences.pack, "_pad_packed_sequence": packed_sequences.pad,
-    **{name: packed_sequences.layer(name) for name in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
-}

@@ -9,6 +9,7 @@ decomposition that ends in ops without conversions would only hide the name the 
 from __future__ import annotations
 
 import math
+from typing import Callable
 
 import torch
 
@@ -31,7 +32,7 @@ view_copy.dtype
 """
 
 _overloads = [target for name in _NAMES.split() if (target := overload(name)) is not None]
-NEEDS_DECOMPOSITION: dict[OpOverload, object] = {
+NEEDS_DECOMPOSITION: dict[OpOverload, Callable] = {
     target: function for target, function in get_decompositions(_overloads).items() if target in set(_overloads)
 }
 NEEDS_DECOMPOSITION.update(linear_algebra.TAKEN_APART)
@@ -122,4 +123,8 @@ def _axis_weights(start, length, bins: int, extent: int, ratio: int):
     return weights.sum(2) / total
 
 
-DECOMPOSED_BY_NAME: dict = {"torchvision.roi_align.default": roi_align}
+_BY_NAME: dict = {"torchvision.roi_align.default": roi_align}
+
+
+def decomposition_of(func) -> Callable | None:
+    return NEEDS_DECOMPOSITION.get(func) or _BY_NAME.get(str(func))

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What torch dispatches during a recorded call, one ATen op at a time.
 
-Each op is of one kind, read off its schema: a view extends a path, an op that writes goes to
-`inplace`, a random op to `randomness`, everything else becomes a node. Ops that the ONNX lowering
-cannot take whole are taken apart here with the decomposition it names.
+Each op is of one kind, which `kind_of` says: a view extends a path, an op that writes goes to `inplace`, a random op
+to `random`, everything else becomes a node. Ops that the ONNX lowering cannot take whole are taken apart here
+(recording/decompositions.py). A kind is a method of the recorder for (op, arguments), whose tensors are handles.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import sympy
 import torch
@@ -16,7 +16,7 @@ import torch
 from ..diagnostics import CaptureRefusal
 from ..torch_internals import FakeTensor, TorchDispatchMode, tree_iter
 from . import inplace, known_results, linear_algebra, schema, value_checks
-from .decompositions import DECOMPOSED_BY_NAME, NEEDS_DECOMPOSITION
+from .decompositions import decomposition_of
 from .random import run
 from .views import step_of
 
@@ -32,7 +32,7 @@ class DispatchRecorder(TorchDispatchMode):
     def __init__(self, recorder):
         super().__init__()
         self.recorder = recorder
-        self._kinds: dict[Any, str] = {}
+        self._kinds: dict[Any, Callable] = {}
         self.log: list | None = None  # what is dispatched, ops within ops left out; see recording/call_cache.py
 
     @classmethod
@@ -47,19 +47,15 @@ class DispatchRecorder(TorchDispatchMode):
             return func(*args, **kwargs)
         kind = self._kinds.get(func)
         if kind is None:
-            kind = self._kinds[func] = _kind(func)
+            kind = self._kinds[func] = kind_of(func)
         log, self.log = self.log, None
         with self.recorder.unswallowed():
             args, kwargs = _enter(self.recorder, args), _enter(self.recorder, kwargs)
-            result = self.run_kind(kind, func, args, kwargs)
+            result = kind(self, func, args, kwargs)
         if log is not None:
             log.append((func, kind, args, kwargs, result))
             self.log = log
         return result
-
-    def run_kind(self, kind: str, func, args: tuple, kwargs: dict):
-        """Records an op of the kind; its tensors are handles."""
-        return getattr(self, "_" + kind)(func, args, kwargs)
 
     def _computed(self, func, args, kwargs):
         """The op's fake result."""
@@ -74,7 +70,7 @@ class DispatchRecorder(TorchDispatchMode):
 
     # -- kinds ------------------------------------------------------------------------
 
-    def _pure(self, func, args, kwargs):
+    def pure(self, func, args, kwargs):
         if torch.Tag.dynamic_output_shape in func.tags:
             args = known_results.without_known_masks(self.recorder, func, args)
             result = known_results.evaluated(self.recorder, func, args, kwargs)
@@ -86,7 +82,7 @@ class DispatchRecorder(TorchDispatchMode):
             return result
         return record_results(self.recorder, func, args, kwargs, result)
 
-    def _view(self, func, args, kwargs):
+    def view(self, func, args, kwargs):
         try:
             result = self._computed(func, args, kwargs)
         except ValueError as error:
@@ -125,17 +121,17 @@ class DispatchRecorder(TorchDispatchMode):
         if not whole:
             raise CaptureRefusal("as_strided of a tensor that is not the whole of its memory",
                                  "use slices, unfold or indexing", kind="tensor.strides")
-        return source if order == list(range(source.dim())) else self._view(aten.permute.default, (source, order), {})
+        return source if order == list(range(source.dim())) else self.view(aten.permute.default, (source, order), {})
 
-    def _squeeze(self, func, args, kwargs):
+    def squeeze(self, func, args, kwargs):
         """A dim goes if its extent is 1; of an extent that depends on data that is a decision."""
         source, sizes = args[0], args[0].shape
         if not source._has_symbolic_sizes_strides:
-            return self._view(func, args, kwargs)
+            return self.view(func, args, kwargs)
         going = [d for d in _squeezed(func, args, kwargs, len(sizes)) if self._is_one(sizes[d])]
         for d in reversed(going):
-            source = self._view(aten.select.int, (source, d, 0), {})
-        return source if going else self._view(aten.alias.default, (source,), {})
+            source = self.view(aten.select.int, (source, d, 0), {})
+        return source if going else self.view(aten.alias.default, (source,), {})
 
     def _is_one(self, size) -> bool:
         if not isinstance(size, torch.SymInt):
@@ -146,10 +142,10 @@ class DispatchRecorder(TorchDispatchMode):
             return False
         return self.recorder.decide(sympy.Eq(size.node.expr, 1))
 
-    def _lift_fresh(self, func, args, kwargs):
+    def lift_fresh(self, func, args, kwargs):
         return args[0]
 
-    def _decomposed(self, func, args, kwargs):
+    def decomposed(self, func, args, kwargs):
         if func in linear_algebra.TAKEN_APART:
             result = known_results.evaluated(self.recorder, func, args, kwargs)
             if result is not NotImplemented:
@@ -158,62 +154,62 @@ class DispatchRecorder(TorchDispatchMode):
         # called for its errors, too
         wanted = linear_algebra.strides(self._computed(func, args, kwargs)) if known_form else []
         with self:
-            result = (NEEDS_DECOMPOSITION.get(func) or DECOMPOSED_BY_NAME[str(func)])(*args, **kwargs)
+            result = decomposition_of(func)(*args, **kwargs)
             if wanted and isinstance(result, tuple):
                 result = tuple(map(linear_algebra.laid_out, result, wanted))
             elif wanted and result is not NotImplemented:
                 result = linear_algebra.laid_out(result, wanted[0])
-        return self._pure(func, args, kwargs) if result is NotImplemented else result
+        return self.pure(func, args, kwargs) if result is NotImplemented else result
 
-    def _write(self, func, args, kwargs):
+    def write(self, func, args, kwargs):
         return inplace.run(self.recorder, func, args, kwargs)
 
-    def _random(self, func, args, kwargs):
+    def random(self, func, args, kwargs):
         return run(self.recorder, func, args, kwargs)
 
-    def _empty(self, func, args, kwargs):
+    def empty(self, func, args, kwargs):
         """Uninitialised memory: zeros, so that the program is deterministic."""
         self.recorder.choose_cache((args, kwargs))
         fake = func(*args, **kwargs)
         value = self.recorder.full(fake, 0)
         return self.recorder.adopt(fake, value)
 
-    def _item(self, func, args, kwargs):
+    def item(self, func, args, kwargs):
         return self.recorder.symbolic_item(args[0])
 
-    def _equal(self, func, args, kwargs):
+    def equal(self, func, args, kwargs):
         return self.recorder.native_truth(self.recorder.equal(args[0], args[1]))
 
-    def _allclose(self, func, args, kwargs):
+    def allclose(self, func, args, kwargs):
         return self.recorder.native_truth(self.recorder.allclose(*args, **kwargs))
 
-    def _nonzero_truth(self, func, args, kwargs):
+    def nonzero_truth(self, func, args, kwargs):
         return self.recorder.native_truth(self.recorder.truth(args[0]))
 
-    def _assertion(self, func, args, kwargs):
+    def assertion(self, func, args, kwargs):
         condition = self.recorder.truth(args[0])
         message = args[1] if len(args) > 1 else "Expected Tensor with single nonzero value, but got zero"
         self.recorder.assert_true(condition, message)
 
-    def _linalg_errors(self, func, args, kwargs):
+    def linalg_errors(self, func, args, kwargs):
         info, name = args[0], args[1]
         with self:
             good = (info == 0).all()
         self.recorder.assert_true(self.recorder.truth(good), f"{name}: a matrix is singular, or not positive definite",
                                   torch.linalg.LinAlgError)
 
-    def _batch_norm(self, func, args, kwargs):
+    def batch_norm(self, func, args, kwargs):
         """Its schema hides that training writes the running statistics."""
         arguments = schema.bind(func, args, kwargs)
         if arguments["training"] and arguments["running_mean"] is not None:
             raise CaptureRefusal("batch_norm, which updates its running statistics, in training mode",
                                  "call model.eval() before compiling", kind="training")
-        return self._pure(func, args, kwargs)
+        return self.pure(func, args, kwargs)
 
-    def _nothing(self, func, args, kwargs):
+    def nothing(self, func, args, kwargs):
         return None
 
-    def _metadata(self, func, args, kwargs):
+    def metadata(self, func, args, kwargs):
         """What native code has just made, or an op since the last decision: no other state knows that tensor."""
         target = args[0]
         if func.overloadpacket in (aten.resize_as_, aten.resize_):
@@ -232,6 +228,7 @@ class DispatchRecorder(TorchDispatchMode):
         raise CaptureRefusal(f"{func.overloadpacket.__name__} changes a tensor's shape in place",
                              "use the form without the underscore and assign its result", kind="inplace.metadata")
 
+    PLAIN = (pure, view, write)  # what they record depends on metadata and plain values alone
 
 def _fixed_change(func, target: torch.Tensor, given: tuple) -> bool:
     """Which dims there are afterwards is known: `squeeze_` asks extents that are numbers."""
@@ -244,24 +241,24 @@ def _fixed_change(func, target: torch.Tensor, given: tuple) -> bool:
 
 
 _SPECIAL = {
-    aten._local_scalar_dense.default: "item",
-    aten.item.default: "item",
-    aten.equal.default: "equal",
-    aten.allclose.default: "allclose",
-    aten.is_nonzero.default: "nonzero_truth",
-    aten._assert_async.default: "assertion",
-    aten._assert_async.msg: "assertion",
-    aten.lift_fresh.default: "lift_fresh",
-    aten._assert_tensor_metadata.default: "nothing",
-    aten.sym_constrain_range.default: "nothing",
-    aten.sym_constrain_range_for_size.default: "nothing",
-    aten.detach_.default: "lift_fresh",
-    aten._linalg_check_errors.default: "linalg_errors",
-    aten.native_batch_norm.default: "batch_norm",
-    aten._native_batch_norm_legit.default: "batch_norm",
-    aten._native_batch_norm_legit_functional.default: "batch_norm",
-    aten.cudnn_batch_norm.default: "batch_norm",
-    aten.miopen_batch_norm.default: "batch_norm",
+    aten._local_scalar_dense.default: DispatchRecorder.item,
+    aten.item.default: DispatchRecorder.item,
+    aten.equal.default: DispatchRecorder.equal,
+    aten.allclose.default: DispatchRecorder.allclose,
+    aten.is_nonzero.default: DispatchRecorder.nonzero_truth,
+    aten._assert_async.default: DispatchRecorder.assertion,
+    aten._assert_async.msg: DispatchRecorder.assertion,
+    aten.lift_fresh.default: DispatchRecorder.lift_fresh,
+    aten._assert_tensor_metadata.default: DispatchRecorder.nothing,
+    aten.sym_constrain_range.default: DispatchRecorder.nothing,
+    aten.sym_constrain_range_for_size.default: DispatchRecorder.nothing,
+    aten.detach_.default: DispatchRecorder.lift_fresh,
+    aten._linalg_check_errors.default: DispatchRecorder.linalg_errors,
+    aten.native_batch_norm.default: DispatchRecorder.batch_norm,
+    aten._native_batch_norm_legit.default: DispatchRecorder.batch_norm,
+    aten._native_batch_norm_legit_functional.default: DispatchRecorder.batch_norm,
+    aten.cudnn_batch_norm.default: DispatchRecorder.batch_norm,
+    aten.miopen_batch_norm.default: DispatchRecorder.batch_norm,
 }
 
 _RESHAPES = {
@@ -274,25 +271,25 @@ _RESHAPES = {
 }
 
 
-def _kind(func) -> str:
-    special = _SPECIAL.get(func)
-    if special is not None:
+def kind_of(func) -> Callable:
+    """What takes an op that arrives: read off the tables, else off its schema."""
+    if (special := _SPECIAL.get(func)) is not None:
         return special
-    if func in NEEDS_DECOMPOSITION or func.namespace == "torchvision" and func.overloadpacket.__name__ == "roi_align":
-        return "decomposed"
+    if decomposition_of(func) is not None:
+        return DispatchRecorder.decomposed
     if func.overloadpacket in _EMPTY and not any(a.alias_info for a in func._schema.arguments):
-        return "empty"
+        return DispatchRecorder.empty
     if torch.Tag.inplace_view in func.tags:
-        return "metadata"
-    if any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments):
-        return "write"
+        return DispatchRecorder.metadata
+    if schema.written(func):
+        return DispatchRecorder.write
     if torch.Tag.nondeterministic_seeded in func.tags:
-        return "random"
+        return DispatchRecorder.random
     if func.overloadpacket is aten.squeeze:
-        return "squeeze"
+        return DispatchRecorder.squeeze
     if any(r.alias_info is not None for r in func._schema.returns):
-        return "view"
-    return "pure"
+        return DispatchRecorder.view
+    return DispatchRecorder.pure
 
 
 def _squeezed(func, args, kwargs, rank: int) -> list[int]:

@@ -14,9 +14,15 @@ import torch
 
 from ..diagnostics import CaptureRefusal
 from ..values.scalar import RtScalar
+from . import packed_sequences
 
 
 def get(recorder, tensor: torch.Tensor, index: Any) -> Any:
+    if not isinstance(tensor, torch.Tensor):
+        return NotImplemented
+    batch = packed_sequences.first_batch_size(recorder, tensor, index)
+    if batch is not NotImplemented:
+        return batch
     chosen, rest = _take_integers(recorder, tensor, index)
     if chosen is None:
         return NotImplemented
@@ -24,6 +30,8 @@ def get(recorder, tensor: torch.Tensor, index: Any) -> Any:
 
 
 def set(recorder, tensor: torch.Tensor, index: Any, value: Any) -> Any:
+    if not isinstance(tensor, torch.Tensor):
+        return NotImplemented
     masks = [item for item in (index if isinstance(index, tuple) else (index,)) if isinstance(item, torch.Tensor)]
     if (len(masks) == 1 and masks[0].dtype == torch.uint8
             and (not isinstance(value, torch.Tensor) or value.shape.numel() == 1)):

@@ -13,7 +13,7 @@ import torch
 
 from ..diagnostics import CaptureRefusal
 from ..graph.program import TensorType, Value
-from . import value_checks
+from . import schema, value_checks
 from .random import run_inplace
 from .schema import bind, functional_form, is_out_variant
 
@@ -45,7 +45,7 @@ def _check_overlap(func, arguments: dict) -> None:
     any memory that they read. Its own rule (MemoryOverlap.cpp): tensors with gaps are not looked at, nor is what has
     extents known only at run time. Of other ops some fail and some read what they have just written."""
     by_index = func.overloadpacket in _BY_INDEX
-    written = {a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write}
+    written = {a.name for a in schema.written(func)}
     tensors = [(name, x) for name, given in arguments.items()
                for x in (given if isinstance(given, (list, tuple)) else (given,))
                if isinstance(x, torch.Tensor) and hasattr(x, "_dycl") and not _taken_as_number(func, name, arguments)]
@@ -103,7 +103,7 @@ def _without_gaps(x: torch.Tensor) -> bool:
 
 def _by_functional_form(recorder, func, args, kwargs, arguments) -> Any:
     functional = functional_form(func)
-    written = [a for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+    written = schema.written(func)
     outs = is_out_variant(func)
     if not outs:
         _try(recorder, func, args, kwargs)

@@ -14,8 +14,8 @@ import torch
 
 from ..state.contents import Cell
 
-ASKS = {"is_contiguous", "stride", "is_non_overlapping_and_dense", "dim_order"}
-MAY_COPY = {"contiguous", "reshape", "flatten", "reshape_as", "ravel", "to"}  # a view if the layout allows
+# how a function depends on it (recording/functions.py)
+ASKS, ASKS_OFFSET, MAY_COPY = "asks", "asks where it begins", "is a view if the layout allows"
 
 
 class Layout:
@@ -24,13 +24,13 @@ class Layout:
         self.lost = False  # states met whose tensors lie in memory differently, or otherwise than the merged one
         self._cells: set[Cell] = set()  # storages that are one in some layouts and two in others
 
-    def note(self, name: str, result: Any, source: Any) -> None:
-        """A native call with that name gave `result`."""
-        if name in ASKS and not isinstance(result, torch.Tensor):
+    def note(self, depends: str, result: Any, source: Any) -> None:
+        """A native call that depends on it gave `result`."""
+        if depends == ASKS and not isinstance(result, torch.Tensor):
             self.matters = True
-        elif name == "storage_offset":
+        elif depends == ASKS_OFFSET:
             self.offset_matters = True
-        elif name in MAY_COPY and all(hasattr(x, "_dycl") for x in (result, source)):
+        elif depends == MAY_COPY and all(hasattr(x, "_dycl") for x in (result, source)):
             self._cells |= {result._dycl.cell, source._dycl.cell}
 
     def written(self, cell: Cell) -> None:

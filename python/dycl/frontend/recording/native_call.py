@@ -2,9 +2,8 @@
 """One native call: arguments in, special cases, results out.
 
 Going in, real tensors become handles and runtime scalars torch's symbolic numbers; coming out,
-symbolic numbers become runtime scalars. Functions that would end in a Python number (item, bool,
-tolist, equal), that build tensors from Python data, or that index with runtime integers are answered
-here; the rest runs under the recording modes.
+symbolic numbers become runtime scalars. What happens in between recording/functions.py says by the
+function's name; the rest runs under the recording modes.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import contextlib
 import operator
 import re
 import types
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import torch
 
@@ -25,17 +24,12 @@ from ..torch_internals import SHAPE_ERRORS, FakeTensor
 from ..values.escape import NeedDecision
 from ..values.list import RtList
 from ..values.scalar import RtScalar
-from . import (
-    composed_functions,
-    eager_errors,
-    indexing,
-    memory_layout,
-    packed_sequences,
-    tensor_construction,
-    whole_layers,
-)
+from . import eager_errors, whole_layers
+from .functions import ANSWERED, BUILT, FUNCTIONS, GRADIENTS, UNNAMED, Function
+from .memory_layout import ASKS, MAY_COPY
 
 _OPERATORS = {operator.getitem: "__getitem__", operator.setitem: "__setitem__", operator.matmul: "__matmul__"}
+_OF_TORCH = {*_OPERATORS.values(), "run_backward"}  # whatever has this name
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _UNREADABLE = (  # native code looked at the memory, or at the plain sizes, of a symbolic tensor
     "data is not allocated yet", "with symbolic sizes/strides", "dispatch_on_subclass called",
@@ -46,16 +40,19 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
     """fn: a function, method or operator of torch, or one that only calls those."""
     fn, args = _unbound(fn, args)
     name = _OPERATORS.get(fn) or getattr(fn, "__name__", "")
-    native = name in ("__getitem__", "__setitem__", "__matmul__") or _is_native(fn)
-    if native and name in tensor_construction.BUILDERS:
-        return tensor_construction.BUILDERS[name](recorder, fn, args, kwargs)
+    native = name in _OF_TORCH or _is_native(fn)
+    function = FUNCTIONS.get(name, UNNAMED)
+    if not native and function is not UNNAMED:
+        function = Function(layout=function.layout)
+    if function.how == BUILT:
+        return function.take(recorder, fn, args, kwargs)
     entering = _Entering(recorder)
     args, kwargs = entering(args), entering(kwargs)
-    if native and name in _BY_EXTENT:
-        _refuse_caught(recorder, name, args, kwargs)
+    if function.may_fail:
+        _refuse_caught(recorder, function, args, kwargs)
     with _as_refusals(fn, entering.symbolic, recorder):
         try:
-            result = _perform(recorder, fn, name, native, args, kwargs)
+            result = _perform(recorder, fn, name, function, args, kwargs)
         except eager_errors.KINDS as error:
             told = error
             if native or getattr(fn, "__module__", "") == "_operator":
@@ -67,66 +64,55 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
         return leave(recorder, result, entering.given)
 
 
-# Calls that fail by an index, and those that fail by an extent (nothing there, shapes that do not fit).
-_BY_INDEX = {"__getitem__", "__setitem__", "index_select", "gather", "take", "take_along_dim", "scatter", "scatter_",
-             "scatter_add", "scatter_add_", "index_add", "index_add_", "index_put", "index_put_",
-             "index_copy", "index_copy_", "index_fill", "index_fill_", "select", "narrow", "embedding", "embedding_bag",
-             "one_hot", "bincount", "view", "reshape", "scatter_reduce", "scatter_reduce_", "index_reduce",
-             "index_reduce_", "repeat_interleave", "nll_loss", "nll_loss_nd", "cross_entropy_loss", "put", "put_"}
-_BY_EXTENT = {"max", "min", "amax", "amin", "argmax", "argmin", "aminmax", "median", "item",
-              "stack", "cat", "add", "sub", "mul", "div", "__add__", "__sub__", "__mul__", "__truediv__", *_BY_INDEX}
-
-
-def _refuse_caught(recorder, name: str, args: tuple, kwargs: dict) -> None:
+def _refuse_caught(recorder, function: Function, args: tuple, kwargs: dict) -> None:
     """Indices and extents of run time may be wrong in a run, which ends it:
     refused where the program would catch that."""
-    parts = [y for x in args for y in (x if isinstance(x, (list, tuple)) else (x,))]
-    extents = any(isinstance(d, torch.SymInt) for x in parts if isinstance(x, torch.Tensor) for d in x.shape)
-    if not extents and name in _BY_INDEX:
-        if name == "__getitem__" and isinstance(args[1], torch.SymInt):
-            return  # a branch already
-        first = name in ("one_hot", "bincount") or name == "repeat_interleave" and len(args) == 1
-        given = args[:1] if first else args[1:2] if name in _OPERATORS.values() else args[1:]
-        parts = [y for x in (*given, *kwargs.values()) for y in (x if isinstance(x, (list, tuple)) else (x,))]
-        extents = any(isinstance(x, torch.SymInt) or isinstance(x, torch.Tensor)
-                      and x.dtype in (torch.int64, torch.int32)
-                      and recorder.static_value(recorder.value_of(x)) is None for x in parts)
-    if extents:
+    fails = any(isinstance(d, torch.SymInt) for x in _parts(args) if isinstance(x, torch.Tensor) for d in x.shape)
+    if not fails and function.indices is not None:
+        fails = any(_is_unknown_index(recorder, x) for x in _parts((*function.indices(args), *kwargs.values())))
+    if fails:
         recorder.refuse_caught(IndexError, RuntimeError)
 
 
-def _perform(recorder, fn: Callable, name: str, native: bool, args: tuple, kwargs: dict) -> Any:
-    if native or name == "run_backward":
-        _refuse_escapes(name, args)
-        whole_layers.refuse_training(name, args, kwargs)
-        args = _with_sizes(recorder, name, args)
-        answer = _answer(recorder, name, args, kwargs)
+def _parts(arguments: tuple) -> Iterator:
+    return (y for x in arguments for y in (x if isinstance(x, (list, tuple)) else (x,)))
+
+
+def _is_unknown_index(recorder, x: Any) -> bool:
+    return isinstance(x, torch.SymInt) or isinstance(x, torch.Tensor) and x.dtype in (torch.int64, torch.int32) and (
+        recorder.static_value(recorder.value_of(x)) is None)
+
+
+def _perform(recorder, fn: Callable, name: str, function: Function, args: tuple, kwargs: dict) -> Any:
+    if function is not UNNAMED:
+        if function.training is not None and (what := function.training(name, args, kwargs)) is not None:
+            raise CaptureRefusal(f"{what} in training mode", "call model.eval() before compiling", kind="training")
+        args = _with_sizes(recorder, function, args)
+        answer = _taken(recorder, name, function, args, kwargs)
         if answer is not NotImplemented:
             return answer
     try:
-        return recorder.transaction(lambda: _run(recorder, fn, args, kwargs))
+        return recorder.transaction(lambda: _run(recorder, fn, function, args, kwargs))
     except TypeError as error:
         if "SymBool" not in str(error):
             raise
-    return _run(recorder, fn, _decided(recorder, args), _decided(recorder, kwargs))
+    return _run(recorder, fn, function, _decided(recorder, args), _decided(recorder, kwargs))
 
 
-_SIZED = {"zeros": 0, "ones": 0, "empty": 0, "full": 0, "view": 1, "reshape": 1, "expand": 1,
-          "repeat": 1, "new_zeros": 1, "new_ones": 1, "new_empty": 1, "new_full": 1, "pad": 1, "upsample_nearest1d": 1,
-          "upsample_nearest2d": 1, "upsample_nearest3d": 1, "_upsample_nearest_exact1d": 1,
-          "_upsample_nearest_exact2d": 1, "_upsample_nearest_exact3d": 1, "upsample_linear1d": 1,
-          # from which argument on they are sizes
-          "upsample_bilinear2d": 1, "upsample_bicubic2d": 1, "upsample_trilinear3d": 1}
-_ONE_SIZE = ("full", "new_full", "pad")  # only one argument of theirs
+def _taken(recorder, name: str, function: Function, args: tuple, kwargs: dict) -> Any:
+    """The result of a call that is not dispatched; NotImplemented for others."""
+    answer = NotImplemented
+    if function.take is not None and (function.how != ANSWERED or args and isinstance(args[0], torch.Tensor)):
+        answer = function.take(recorder, *args, **kwargs)
+    if answer is NotImplemented and function.whole and "out" not in kwargs:
+        return whole_layers.record_whole(recorder, name, args, kwargs)
+    return answer
 
 
-def _with_sizes(recorder, name: str, args: tuple) -> tuple:
+def _with_sizes(recorder, function: Function, args: tuple) -> tuple:
     """A tensor of one integer is a size wherever torch takes sizes."""
-    first = _SIZED.get(name)
-    if first is None or not any(isinstance(y, torch.Tensor) for x in args[first:]
-                                for y in (x if isinstance(x, (list, tuple)) else (x,))):
+    if function.sizes is None or not any(isinstance(x, torch.Tensor) for x in _parts(args[function.sizes])):
         return args
-    last = first + 1 if name in _ONE_SIZE or name.lstrip("_").startswith("upsample") else len(args)
 
     def size(x: Any) -> Any:
         if isinstance(x, torch.Tensor) and x.dim() == 0 and x.dtype in (torch.int64, torch.int32):
@@ -134,8 +120,10 @@ def _with_sizes(recorder, name: str, args: tuple) -> tuple:
             return recorder.symbols.to_symbolic(number) if isinstance(number, RtScalar) else number
         return x
 
-    return (*args[:first], *(type(x)(map(size, x)) if type(x) in (list, tuple) else size(x) for x in args[first:last]),
-            *args[last:])
+    made = list(args)
+    made[function.sizes] = [type(x)(map(size, x)) if type(x) in (list, tuple) else size(x)
+                            for x in args[function.sizes]]
+    return tuple(made)
 
 
 _SYMBOL = re.compile(r"\b[us]\d+\b")  # torch's name of a symbolic extent
@@ -154,7 +142,7 @@ def _as_refusals(fn: Callable, symbolic: bool, recorder: Any):
                 or _SYMBOL.search(str(error)) and not recorder.symbols.answered):
             raise _refusal(fn, error) from error  # not the answer to a question about extents: eager might go on
         if "does not require grad" in str(error):
-            raise _no_gradients() from error
+            raise CaptureRefusal(*GRADIENTS, kind="autograd") from error
         raise
     except (TypeError, IndexError, ValueError) as error:
         # what is known on this path says that no such element is there
@@ -164,28 +152,6 @@ def _as_refusals(fn: Callable, symbolic: bool, recorder: Any):
         if symbolic or _SYMBOL.search(str(error)) and not recorder.symbols.answered:
             raise _refusal(fn, error) from error
         raise
-
-
-_MEMORY = {"data_ptr", "untyped_storage", "storage", "_typed_storage", "numpy", "__array__",
-           "__dlpack__", "const_data_ptr"}
-_TEXT = {"__repr__", "__str__", "__format__", "__reduce__", "__reduce_ex__"}
-_GRADIENTS = {"backward", "run_backward", "register_hook"}
-
-
-def _refuse_escapes(name: str, args: tuple) -> None:
-    """Calls that would look inside a symbolic tensor and bake what they see."""
-    if name in _MEMORY:
-        raise CaptureRefusal(f"{name} reads a tensor's memory while the program is compiled", kind="escape.memory")
-    if name in _TEXT:
-        raise CaptureRefusal("a tensor known only at run time as a string", "use item() of single elements",
-                             kind="escape.text")
-    if name in _GRADIENTS:
-        raise _no_gradients()
-
-
-def _no_gradients() -> CaptureRefusal:
-    return CaptureRefusal("gradients inside the compiled program", "compile the forward computation only",
-                          kind="autograd")
 
 
 def attribute(recorder, tensor: torch.Tensor, name: str) -> Any:
@@ -218,69 +184,21 @@ def _is_native(fn: Callable) -> bool:
     return False
 
 
-def _answer(recorder, name: str, args: tuple, kwargs: dict) -> Any:
-    """Calls that are answered without dispatch; NotImplemented for the others."""
-    exit = _EXITS.get(name)
-    if exit is not None and args and isinstance(args[0], torch.Tensor):
-        return exit(recorder, *args, **kwargs)
-    if name == "__getitem__" and isinstance(args[0], torch.Tensor):
-        batch = packed_sequences.first_batch_size(recorder, *args)
-        return indexing.get(recorder, *args) if batch is NotImplemented else batch
-    if name == "__setitem__" and isinstance(args[0], torch.Tensor):
-        return indexing.set(recorder, *args)
-    answer = composed_functions.compose(recorder, name, args, kwargs)
-    if answer is not NotImplemented:
-        return answer
-    if name in whole_layers.NAMES and "out" not in kwargs:
-        return whole_layers.record_whole(recorder, name, args, kwargs)
-    return NotImplemented
-
-
-def _item(recorder, tensor):
-    return recorder.item(tensor)
-
-
-def _number(kind: type) -> Callable:
-    def convert(recorder, tensor):
-        number = recorder.item(tensor)
-        if not isinstance(number, RtScalar):
-            return kind(number)
-        return recorder.convert_scalar(number, kind.__name__)
-
-    return convert
-
-
-def _tolist(recorder, tensor):
-    numbers = recorder.tolist(tensor)
-    if numbers is None:
-        raise CaptureRefusal("tolist() of a tensor whose extents are known only at run time", kind="tolist.extent")
-    return numbers
-
-
-_EXITS: dict[str, Callable] = {
-    "tolist": _tolist,
-    "item": _item,
-    "__bool__": lambda recorder, t: recorder.truth(t),
-    "is_nonzero": lambda recorder, t: recorder.truth(t),
-    "__int__": _number(int),
-    "__index__": _number(int),
-    "__float__": _number(float),
-    "equal": lambda recorder, a, b: recorder.equal(a, b),
-    "allclose": lambda recorder, *args, **kwargs: recorder.allclose(*args, **kwargs),
-}
-
-
-def _run(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
+def _run(recorder, fn: Callable, function: Function, args: tuple, kwargs: dict) -> Any:
     result = recorder.native(fn, args, kwargs)
-    name = getattr(fn, "__name__", "")
-    recorder.layout.note(name, result, args[0] if args else None)
+    if function.layout:
+        _note_layout(recorder, function.layout, result, args[0] if args else None)
+    return result
+
+
+def _note_layout(recorder, depends: str, result: Any, source: Any) -> None:
+    recorder.layout.note(depends, result, source)
     sizes = recorder.symbols.assumed_not_one
-    if sizes and not isinstance(result, torch.Tensor) and name in memory_layout.ASKS:
+    if sizes and depends == ASKS and not isinstance(result, torch.Tensor):
         for size in sizes:
             recorder.symbols.require_not_one(size)
-    elif sizes and name in memory_layout.MAY_COPY and result._dycl.cell is not args[0]._dycl.cell:
-        recorder.may_share(result._dycl, args[0]._dycl, sizes)
-    return result
+    elif sizes and depends == MAY_COPY and result._dycl.cell is not source._dycl.cell:
+        recorder.may_share(result._dycl, source._dycl, sizes)
 
 
 def _decided(recorder, tree: Any) -> Any:

@@ -19,6 +19,11 @@ def is_out_variant(func) -> bool:
     return any(a.is_out for a in func._schema.arguments)
 
 
+def written(func) -> list:
+    """Its arguments that it writes to."""
+    return [a for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+
+
 def functional_form(func) -> Any:
     found = _functional.get(func)
     if found is None:
@@ -34,7 +39,7 @@ def _find_functional(func) -> Any:
         packet = getattr(getattr(torch.ops, namespace), candidate, None)
         for overload in packet.overloads() if packet is not None else ():
             op = getattr(packet, overload)
-            if any(a.alias_info is not None and a.alias_info.is_write for a in op._schema.arguments):
+            if written(op):
                 continue
             mine = [(a.name, _plain(a)) for a in op._schema.arguments]
             if (sorted(wanted) == sorted(mine) or is_out_variant(func)

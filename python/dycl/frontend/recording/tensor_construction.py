@@ -25,14 +25,14 @@ from ..values.scalar import EXAMPLES, RtScalar
 aten = torch.ops.aten
 
 
-def _tensor(recorder, fn, args, kwargs):
+def tensor(recorder, fn, args, kwargs):
     data, options = _data_and_options(recorder, args, kwargs)
     if isinstance(data, torch.Tensor):
         return recorder.call(torch.clone, (_converted(recorder, data, options),))
     return build(recorder, data, options.get("dtype"), fn)
 
 
-def _as_tensor(recorder, fn, args, kwargs):
+def as_tensor(recorder, fn, args, kwargs):
     data, options = _data_and_options(recorder, args, kwargs)
     if isinstance(data, torch.Tensor):
         return _converted(recorder, data, options)
@@ -40,11 +40,11 @@ def _as_tensor(recorder, fn, args, kwargs):
     return _beside(recorder, made, data) if isinstance(data, np.ndarray) else made
 
 
-def _new_tensor(recorder, fn, args, kwargs):
+def new_tensor(recorder, fn, args, kwargs):
     own, rest = args[0], args[1:]
     data, options = _data_and_options(recorder, rest, kwargs)
     options.setdefault("dtype", own.dtype)
-    return _tensor(recorder, torch.tensor, (data,), options)
+    return tensor(recorder, torch.tensor, (data,), options)
 
 
 def _data_and_options(recorder, args: tuple, kwargs: dict) -> tuple[Any, dict]:
@@ -179,13 +179,13 @@ def _part(recorder, x: Any, dtype: torch.dtype):
     return recorder.value_of(recorder.constant_handle(real))
 
 
-def _scalar_tensor(recorder, fn, args, kwargs):
+def scalar_tensor(recorder, fn, args, kwargs):
     options = dict(kwargs)
     x = args[0] if args else options.pop("s")
     return build(recorder, x, options.get("dtype") or torch.get_default_dtype())
 
 
-def _from_numpy(recorder, fn, args, kwargs):
+def from_numpy(recorder, fn, args, kwargs):
     if isinstance(args[0], RtArray):
         if args[0].source is not None:
             _refuse_negative()
@@ -200,8 +200,3 @@ def _beside(recorder, made: torch.Tensor, array: np.ndarray) -> torch.Tensor:
     numpy_memory.share(recorder.heap, made._dycl.cell, array)
     return made
 
-
-BUILDERS: dict[str, Callable] = {
-    "tensor": _tensor, "as_tensor": _as_tensor, "asarray": _as_tensor, "new_tensor": _new_tensor,
-    "scalar_tensor": _scalar_tensor, "from_numpy": _from_numpy,
-}

@@ -7,7 +7,7 @@ a runtime scalar.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import torch
 
@@ -188,3 +188,37 @@ def _nest(flat: list, shape: list[int]) -> list:
         return flat
     step = len(flat) // shape[0] if shape[0] else 0
     return [_nest(flat[i * step:(i + 1) * step], shape[1:]) for i in range(shape[0])]
+
+
+# ---- functions of torch that are answered (recording/functions.py) -----------------------------------
+
+
+def item(recorder, tensor: torch.Tensor) -> Any:
+    return recorder.item(tensor)
+
+
+def truth(recorder, tensor: torch.Tensor) -> Any:
+    return recorder.truth(tensor)
+
+
+def number(kind: type) -> Callable:
+    def convert(recorder, tensor: torch.Tensor) -> Any:
+        found = recorder.item(tensor)
+        return recorder.convert_scalar(found, kind.__name__) if isinstance(found, RtScalar) else kind(found)
+
+    return convert
+
+
+def tolist(recorder, tensor: torch.Tensor) -> Any:
+    found = recorder.tolist(tensor)
+    if found is None:
+        raise CaptureRefusal("tolist() of a tensor whose extents are known only at run time", kind="tolist.extent")
+    return found
+
+
+def equal(recorder, a: torch.Tensor, b: torch.Tensor) -> Any:
+    return recorder.equal(a, b)
+
+
+def allclose(recorder, *args: Any, **kwargs: Any) -> Any:
+    return recorder.allclose(*args, **kwargs)

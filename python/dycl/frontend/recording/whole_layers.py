@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers kept whole: one node for what torch would take apart before dispatch.
 
-Back ends fuse linear, attention, normalisation and recurrent layers only if they still see them. The
-table goes by the native function's name; a call that no overload fits, or whose result may share
-memory with an argument, is recorded part by part instead.
+Back ends fuse linear, attention, normalisation and recurrent layers only if they still see them. Which ones
+recording/functions.py says; a call that no overload fits, or whose result may share memory with an argument, is
+recorded part by part instead.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 
-from ..diagnostics import CaptureRefusal
 from ..torch_internals import FakeTensor, tree_iter
 from .decompositions import NEEDS_DECOMPOSITION
 from .dispatch import record_results
@@ -20,49 +19,7 @@ from .schema import bind
 from .whole_layer_shapes import symbolic_result
 
 aten = torch.ops.aten
-
-NAMES = {
-    "linear", "matmul", "__matmul__", "layer_norm", "group_norm", "batch_norm", "instance_norm", "rms_norm",
-    "scaled_dot_product_attention", "lstm", "gru", "rnn_tanh", "rnn_relu",
-    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
-    "gelu", "embedding", "softmax", "log_softmax", "prelu", "silu", "mish",
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
-    "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
-    "max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "pad",
-    "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_linear1d", "upsample_bilinear2d",
-    "upsample_bicubic2d", "upsample_trilinear3d", "pixel_shuffle", "cosine_similarity",
-}
 _PACKETS = {"__matmul__": "matmul"}
-_TRAINING = {"dropout", "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_",
-             "feature_alpha_dropout", "feature_alpha_dropout_", "native_dropout"}
-
-
-def refuse_training(name: str, args: tuple, kwargs: dict) -> None:
-    """Layers that behave at random, or change their own buffers, while training."""
-    if name in _TRAINING:
-        p = args[1] if len(args) > 1 else kwargs.get("p", 0.5)
-        train = args[2] if len(args) > 2 else kwargs.get("train", False)
-        if train and p > 0:
-            raise _training("dropout")
-    elif name == "scaled_dot_product_attention":
-        if (args[4] if len(args) > 4 else kwargs.get("dropout_p", 0.0)) > 0:
-            raise _training("attention dropout")
-    elif name in ("lstm", "gru", "rnn_tanh", "rnn_relu") and len(args) > 6:
-        dropout, train = (args[5], args[6]) if isinstance(args[3], bool) else (args[6], args[7])
-        if train and dropout > 0:
-            raise _training("dropout between recurrent layers")
-    elif name in ("batch_norm", "instance_norm"):
-        names = ["input", "weight", "bias", "running_mean", "running_var", "training"]
-        given = dict(zip(names, args)) | kwargs
-        train = given.get("training", given.get("use_input_stats", False))
-        if train and given.get("running_mean") is not None:
-            raise _training(f"{name}, which updates its running statistics,")
-    elif name in ("rrelu", "rrelu_") and (args[3] if len(args) > 3 else kwargs.get("training", False)):
-        raise _training("rrelu")
-
-
-def _training(what: str) -> CaptureRefusal:
-    return CaptureRefusal(f"{what} in training mode", "call model.eval() before compiling", kind="training")
 
 
 def record_whole(recorder, name: str, args: tuple, kwargs: dict) -> Any:

@@ -74,6 +74,10 @@ def rewrites(package: str):
     return register
 
 
+def registered() -> list:
+    return list(_KEEP)
+
+
 def find(fn: Any) -> Any:
     """The handler that is registered for this very function."""
     return _HANDLERS.get(_key(fn))

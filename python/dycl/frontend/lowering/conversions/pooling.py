@@ -212,7 +212,7 @@ def _adaptive_axis(t, x: Sym, axis: int, out: int, largest: bool) -> Sym:
 
 
 for _n in (1, 2, 3):
-    converts(f"adaptive_avg_pool{_n}d", f"_adaptive_avg_pool{_n}d")(_adaptive(_n, False, False))
+    converts(f"adaptive_avg_pool{_n}d", *["_adaptive_avg_pool3d"] * (_n == 3))(_adaptive(_n, False, False))
     converts(f"adaptive_max_pool{_n}d")(_adaptive(_n, True, True))
 
 

@@ -25,7 +25,7 @@ def result_shape(t: Tape, sizes=None) -> Sym:
 # ---- views -----------------------------------------------------------------------------------
 
 
-@converts("view", "_unsafe_view", "reshape", "_reshape_alias", "view_copy", "reshape_copy", "_unsafe_view_copy")
+@converts("view", "_unsafe_view", "reshape", "view_copy", "reshape_copy", "_unsafe_view_copy")
 def view(t, self, size, *_):
     known = t.outputs[0][1]
     unknown = [i for i, d in enumerate(known) if not isinstance(d, int)]
@@ -172,7 +172,7 @@ def split(t, self, split_size, dim=0):
     return [slice_(t, self, axis, a, b) for a, b in zip(bounds, bounds[1:])]
 
 
-@converts("split_with_sizes", "unsafe_split_with_sizes", "split_with_sizes_copy", "split.sizes")
+@converts("split_with_sizes", "split_with_sizes_copy", "split.sizes")
 def split_with_sizes(t, self, split_sizes, dim=0):
     sizes = list(split_sizes)
     axis = axis_of(self, dim)
