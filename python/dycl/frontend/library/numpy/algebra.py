@@ -17,7 +17,7 @@ from ...diagnostics import CaptureRefusal
 from ...state import numpy_memory
 from ...values.array import RtArray
 from ...values.scalar import RtScalar
-from .functions import TABLE, _along, _floats, _named, _parts, _to, _value, refuse
+from .functions import TABLE, _along, _floats, _named, _parts, _to, _value, refuse, simple, wrapped
 
 
 def name_of(fn: Any) -> str:
@@ -33,7 +33,7 @@ def name_of(fn: Any) -> str:
 
 def _whole(arrays, x: Any) -> torch.Tensor:
     """Its elements in a row."""
-    return arrays.m.recorder.call(torch.flatten, (_value(arrays, x),), {})
+    return arrays.call(torch.flatten, _value(arrays, x))
 
 
 # ---- matrices ----------------------------------------------------------------------------------
@@ -45,55 +45,38 @@ def diag(arrays, v, k=0):
     if t.dim() not in (1, 2) or type(k) is not int:
         refuse("diag", "of such arrays")
     if t.dim() == 2:
-        return arrays.view(v, arrays.m.recorder.call(torch.diagonal, (t, k), {}))
-    return RtArray(arrays.m.recorder.call(torch.diag_embed, (t, k), {}))
-
-
-@_named("diagonal")
-def diagonal(arrays, a, offset=0, axis1=0, axis2=1):
-    return arrays.view(a, arrays.m.recorder.call(torch.diagonal, (_value(arrays, a), offset, axis1, axis2), {}))
+        return arrays.view(v, arrays.call(torch.diagonal, t, k))
+    return RtArray(arrays.call(torch.diag_embed, t, k))
 
 
 @_named("trace")
 def trace(arrays, a, offset=0, axis1=0, axis2=1):
     t = _floats(arrays, "trace", a)
     return arrays.wrap(
-        arrays.m.recorder.call(
-            torch.sum, (arrays.m.recorder.call(torch.diagonal, (t, offset, axis1, axis2), {}), -1), {}
-        )
+        arrays.call(torch.sum, arrays.call(torch.diagonal, t, offset, axis1, axis2), -1)
     )
 
 
 def _matrices(arrays, name: str, *given: Any) -> list[torch.Tensor]:
     """Integers count as floats of 64 bits. numpy's own error for a matrix that is not regular is not torch's."""
     if arrays.m.may_catch(np.linalg.LinAlgError):
-        raise CaptureRefusal(f"numpy.linalg.{name} in a `try` that would catch its failure at run time",
+        raise CaptureRefusal(f"numpy.{name} in a `try` that would catch its failure at run time",
                              "test the matrix first", kind="try")
     found = _parts(arrays, given)
     return [t if t.dtype in (torch.float32, torch.float64) else _to(arrays, t, torch.float64) for t in found]
 
 
-@_named("linalg.inv")
-def inverse(arrays, a):
-    return RtArray(arrays.m.recorder.call(torch.linalg.inv, tuple(_matrices(arrays, "inv", a)), {}))
+simple("linalg.inv", torch.linalg.inv, "a", _matrices)
+simple("linalg.cholesky", torch.linalg.cholesky, "a", _matrices)
+simple("linalg.det", torch.linalg.det, "a", _matrices, wrapped)
 
 
 @_named("linalg.solve")
 def solve(arrays, a, b):
-    x, y = _matrices(arrays, "solve", a, b)
+    x, y = _matrices(arrays, "linalg.solve", a, b)
     if y.dim() > 1 and y.dim() != x.dim() or y.dim() == 1 and x.dim() != 2:
         refuse("linalg.solve", "of such arrays")
-    return RtArray(arrays.m.recorder.call(torch.linalg.solve, (x, y), {}))
-
-
-@_named("linalg.cholesky")
-def cholesky(arrays, a):
-    return RtArray(arrays.m.recorder.call(torch.linalg.cholesky, tuple(_matrices(arrays, "cholesky", a)), {}))
-
-
-@_named("linalg.det")
-def determinant(arrays, a):
-    return arrays.wrap(arrays.m.recorder.call(torch.linalg.det, tuple(_matrices(arrays, "det", a)), {}))
+    return RtArray(arrays.call(torch.linalg.solve, x, y))
 
 
 @_named("linalg.multi_dot")
@@ -103,12 +86,11 @@ def multi_dot(arrays, items):
         refuse("linalg.multi_dot", "of arrays other than matrices of floats")
     made = parts[0]
     for p in parts[1:]:
-        made = arrays.m.recorder.call(torch.matmul, (made, p), {})
+        made = arrays.call(torch.matmul, made, p)
     return RtArray(made)
 
 
 TABLE["linalg.matmul"] = TABLE["matmul"]
-TABLE["linalg.outer"] = TABLE["outer"]
 
 
 @_named("einsum")
@@ -116,7 +98,7 @@ def einsum(arrays, subscripts, *operands):
     parts = _parts(arrays, operands)
     if not isinstance(subscripts, str) or "->" not in subscripts or not parts[0].dtype.is_floating_point:
         refuse("einsum", "without a written result, or of integers,")
-    return arrays.wrap(arrays.m.recorder.call(torch.einsum, (subscripts, *parts), {}))
+    return arrays.wrap(arrays.call(torch.einsum, subscripts, *parts))
 
 
 @_named("tensordot")
@@ -125,7 +107,7 @@ def tensordot(arrays, a, b, axes=2):
     if not x.dtype.is_floating_point:
         refuse("tensordot", "of integers")
     axes = axes if type(axes) is int else tuple([n] if type(n) is int else list(n) for n in axes)
-    return arrays.wrap(arrays.m.recorder.call(torch.tensordot, (x, y), {"dims": axes}))
+    return arrays.wrap(arrays.call(torch.tensordot, x, y, dims=axes))
 
 
 @_named("inner", "vdot")
@@ -133,12 +115,7 @@ def inner(arrays, a, b):
     x, y = _parts(arrays, [a, b])
     if x.dim() != 1 or y.dim() != 1:
         refuse("inner", "of arrays of several axes")
-    return arrays.wrap(arrays.m.recorder.call(torch.matmul, (x, y), {}))
-
-
-@_named("kron")
-def kron(arrays, a, b):
-    return RtArray(arrays.m.recorder.call(torch.kron, tuple(_parts(arrays, [a, b])), {}))
+    return arrays.wrap(arrays.call(torch.matmul, x, y))
 
 
 @_named("cross")
@@ -146,7 +123,7 @@ def cross(arrays, a, b):
     x, y = _parts(arrays, [a, b])
     if x.shape[-1:] != (3,) or y.shape[-1:] != (3,):
         refuse("cross", "of vectors of other than three elements")
-    return RtArray(arrays.m.recorder.call(torch.linalg.cross, (x, y), {}))
+    return RtArray(arrays.call(torch.linalg.cross, x, y))
 
 
 # ---- order and averages ----------------------------------------------------------------------------
@@ -155,22 +132,22 @@ def cross(arrays, a, b):
 @_named("ptp")
 def ptp(arrays, a, axis=None):
     t, dim = _along(arrays, a, axis)
-    top, bottom = (arrays.m.recorder.call(fn, (t, dim), {}) for fn in (torch.amax, torch.amin))
-    return arrays.wrap(arrays.m.recorder.call(torch.sub, (top, bottom), {}))
+    top, bottom = (arrays.call(fn, t, dim) for fn in (torch.amax, torch.amin))
+    return arrays.wrap(arrays.call(torch.sub, top, bottom))
 
 
 @_named("median")
 def median(arrays, a, axis=None):
-    call = arrays.m.recorder.call
+    call = arrays.call
     t, dim = _along(arrays, a, axis)
     count = t.shape[dim]
     if type(dim) is not int or type(count) is not int or count == 0:
         refuse("median", "of arrays whose extents are")
     t = t if t.dtype.is_floating_point else _to(arrays, t, torch.float64)
-    ordered = call(torch.sort, (t,), {"dim": dim})[0]
-    low, high, last = (call(torch.select, (ordered, dim, k), {}) for k in ((count - 1) // 2, count // 2, count - 1))
-    middle = call(torch.div, (call(torch.add, (low, high), {}), 2), {})
-    return arrays.wrap(call(torch.where, (call(torch.isnan, (last,), {}), last, middle), {}))
+    ordered = call(torch.sort, t, dim=dim)[0]
+    low, high, last = (call(torch.select, ordered, dim, k) for k in ((count - 1) // 2, count // 2, count - 1))
+    middle = call(torch.div, call(torch.add, low, high), 2)
+    return arrays.wrap(call(torch.where, call(torch.isnan, last), last, middle))
 
 
 @_named("quantile")
@@ -178,7 +155,7 @@ def quantile(arrays, a, q, axis=None):
     t = _floats(arrays, "quantile", a)
     if not isinstance(q, (int, float)):
         refuse("quantile", "at places that are")
-    return arrays.wrap(arrays.m.recorder.call(torch.quantile, (t, float(q), axis), {}))
+    return arrays.wrap(arrays.call(torch.quantile, t, float(q), axis))
 
 
 @_named("percentile")
@@ -188,18 +165,18 @@ def percentile(arrays, a, q, axis=None):
 
 @_named("average")
 def average(arrays, a, axis=None, weights=None):
-    call = arrays.m.recorder.call
+    call = arrays.call
     if weights is None:
-        return arrays._mean(a, axis)
+        return TABLE["mean"](arrays, a, axis)
     x, w = _parts(arrays, [a, weights])
     if not x.dtype.is_floating_point or tuple(x.shape) != tuple(w.shape):
         refuse("average", "of integers, or with weights of another shape,")
-    x, w = ((call(torch.flatten, (t,), {}) for t in (x, w)) if axis is None else (x, w))
+    x, w = ((call(torch.flatten, t) for t in (x, w)) if axis is None else (x, w))
     over = 0 if axis is None else axis
-    top, bottom = (call(torch.sum, (t, over), {}) for t in (call(torch.mul, (x, w), {}), w))
-    _must_hold(arrays, call(torch.all, (call(torch.ne, (bottom, 0), {}),), {}), ZeroDivisionError,
+    top, bottom = (call(torch.sum, t, over) for t in (call(torch.mul, x, w), w))
+    _must_hold(arrays, call(torch.all, call(torch.ne, bottom, 0)), ZeroDivisionError,
                "Weights sum to zero, can't be normalized")
-    return arrays.wrap(call(torch.div, (top, bottom), {}))
+    return arrays.wrap(call(torch.div, top, bottom))
 
 
 def _must_hold(arrays, truth: torch.Tensor, error: type, text: str) -> None:
@@ -211,26 +188,17 @@ def _must_hold(arrays, truth: torch.Tensor, error: type, text: str) -> None:
         raise error(text)
 
 
-@_named("cumprod")
-def cumprod(arrays, a, axis=None):
-    t, dim = _along(arrays, a, axis)
-    if not t.dtype.is_floating_point:
-        refuse("cumprod", "of integers")
-    return arrays.wrap(arrays.m.recorder.call(torch.cumprod, (t, dim), {}))
-
-
 @_named("lexsort")
 def lexsort(arrays, keys):
     """By the last key, then by the one before it: stable sorts, from the first on."""
-    call = arrays.m.recorder.call
+    call = arrays.call
     parts = [_value(arrays, k) for k in (arrays.rows(keys) if arrays.m.is_array(keys) else keys)]
     if not parts or any(p.dim() != 1 for p in parts):
         refuse("lexsort", "by keys of several axes")
     order = None
     for key in parts:
-        found = call(torch.sort, (key if order is None else call(torch.gather, (key, 0, order), {}),),
-                     {"stable": True})[1]
-        order = found if order is None else call(torch.gather, (order, 0, found), {})
+        found = call(torch.sort, key if order is None else call(torch.gather, key, 0, order), stable=True)[1]
+        order = found if order is None else call(torch.gather, order, 0, found)
     return RtArray(order)
 
 
@@ -244,34 +212,34 @@ def digitize(arrays, x, bins, right=False):
 
 @_named("interp")
 def interp(arrays, x, xp, fp):
-    call = arrays.m.recorder.call
+    call = arrays.call
     at, places, values = (_to(arrays, _value(arrays, t), torch.float64) for t in (x, xp, fp))
     count = places.shape[0]
     if places.dim() != 1 or values.dim() != 1 or type(count) is not int or count < 2 or values.shape[0] != count:
         refuse("interp", "between points whose number is")
-    after = call(torch.clamp, (call(torch.searchsorted, (places, at), {"side": "right"}), 1, count - 1), {})
-    before = call(torch.sub, (after, 1), {})
-    x0, x1, y0, y1 = (call(torch.Tensor.__getitem__, (t, (k,)), {}) for t in (places, values) for k in (before, after))
-    slope = call(torch.div, (call(torch.sub, (y1, y0), {}), call(torch.sub, (x1, x0), {})), {})
-    found = call(torch.add, (y0, call(torch.mul, (slope, call(torch.sub, (at, x0), {})), {})), {})
+    after = call(torch.clamp, call(torch.searchsorted, places, at, side="right"), 1, count - 1)
+    before = call(torch.sub, after, 1)
+    x0, x1, y0, y1 = (call(torch.Tensor.__getitem__, t, (k,)) for t in (places, values) for k in (before, after))
+    slope = call(torch.div, call(torch.sub, y1, y0), call(torch.sub, x1, x0))
+    found = call(torch.add, y0, call(torch.mul, slope, call(torch.sub, at, x0)))
     for beyond, end in ((torch.lt, 0), (torch.gt, -1)):  # what lies outside has the value of the end; NaN stays
-        edge, outer = (call(torch.Tensor.__getitem__, (t, (end,)), {}) for t in (places, values))
-        found = call(torch.where, (call(beyond, (at, edge), {}), outer, found), {})
+        edge, outer = (call(torch.Tensor.__getitem__, t, (end,)) for t in (places, values))
+        found = call(torch.where, call(beyond, at, edge), outer, found)
     return arrays.wrap(found)
 
 
 @_named("linspace")
 def linspace(arrays, start, stop, num=50):
-    call, double = arrays.m.recorder.call, torch.float64
+    call, double = arrays.call, torch.float64
     if type(num) is not int or num < 2:
         refuse("linspace", "of a number of steps")
     first, last = (_to(arrays, _value(arrays, n), double) for n in (start, stop))
     if first.dim() or last.dim():
         refuse("linspace", "between arrays")
-    steps = arrays.m.recorder.call(torch.arange, (num - 1,), {"dtype": double})
-    width = call(torch.div, (call(torch.sub, (last, first), {}), num - 1), {})
-    inner = call(torch.add, (call(torch.mul, (steps, width), {}), first), {})
-    return RtArray(call(torch.cat, ([inner, call(torch.reshape, (last, (1,)), {})],), {}))
+    steps = arrays.call(torch.arange, num - 1, dtype=double)
+    width = call(torch.div, call(torch.sub, last, first), num - 1)
+    inner = call(torch.add, call(torch.mul, steps, width), first)
+    return RtArray(call(torch.cat, [inner, call(torch.reshape, last, (1,))]))
 
 
 # ---- NaN and closeness --------------------------------------------------------------------------------
@@ -282,29 +250,17 @@ def nan_to_num(arrays, x, copy=True, nan=0.0, posinf=None, neginf=None):
     t = _floats(arrays, "nan_to_num", x)
     if copy is not True or any(isinstance(n, RtScalar) for n in (nan, posinf, neginf)):
         refuse("nan_to_num", "in place, or by numbers")
-    return arrays.wrap(arrays.m.recorder.call(torch.nan_to_num, (t, nan, posinf, neginf), {}))
-
-
-@_named("nansum")
-def nansum(arrays, a, axis=None):
-    t, dim = _along(arrays, RtArray(_floats(arrays, "nansum", a)), axis)
-    return arrays.wrap(arrays.m.recorder.call(torch.nansum, (t, dim), {}))
-
-
-@_named("nanmean")
-def nanmean(arrays, a, axis=None):
-    t, dim = _along(arrays, RtArray(_floats(arrays, "nanmean", a)), axis)
-    return arrays.wrap(arrays.m.recorder.call(torch.nanmean, (t, dim), {}))
+    return arrays.wrap(arrays.call(torch.nan_to_num, t, nan, posinf, neginf))
 
 
 def _extreme_but_nan(name: str, fn: Callable, least: float) -> None:
     @_named(name)
     def extreme(arrays, a, axis=None):
-        call = arrays.m.recorder.call
+        call = arrays.call
         t, dim = _along(arrays, RtArray(_floats(arrays, name, a)), axis)
-        missing = call(torch.isnan, (t,), {})
-        found = call(fn, (call(torch.masked_fill, (t, missing, least), {}), dim), {})
-        return arrays.wrap(call(torch.masked_fill, (found, call(torch.all, (missing, dim), {}), float("nan")), {}))
+        missing = call(torch.isnan, t)
+        found = call(fn, call(torch.masked_fill, t, missing, least), dim)
+        return arrays.wrap(call(torch.masked_fill, found, call(torch.all, missing, dim), float("nan")))
 
 
 _extreme_but_nan("nanmax", torch.amax, float("-inf"))
@@ -316,15 +272,14 @@ def isclose(arrays, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
     x, y = _parts(arrays, [a, b])
     if not x.dtype.is_floating_point:
         x, y = (_to(arrays, t, torch.float64) for t in (x, y))
-    x, y = arrays.m.recorder.call(torch.broadcast_tensors, (x, y), {})
-    return arrays.wrap(arrays.m.recorder.call(torch.isclose, (x, y),
-                                              {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}))
+    x, y = arrays.call(torch.broadcast_tensors, x, y)
+    return arrays.wrap(arrays.call(torch.isclose, x, y, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
 @_named("allclose")
 def allclose(arrays, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
     near = isclose(arrays, a, b, rtol, atol, equal_nan)
-    return arrays.m.tensor_item(arrays.m.recorder.call(torch.all, (near.tensor,), {}))
+    return arrays.m.tensor_item(arrays.call(torch.all, near.tensor))
 
 
 # ---- sets -------------------------------------------------------------------------------------------------
@@ -332,71 +287,71 @@ def allclose(arrays, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
 
 def _unique(arrays, t: torch.Tensor, **how: bool) -> Any:
     """numpy takes all NaN for one, torch for as many."""
-    call = arrays.m.recorder.call
+    call = arrays.call
     if t.dtype.is_floating_point:
-        missing = call(torch.sum, (call(torch.isnan, (t,), {}),), {})
-        _must_hold(arrays, call(torch.le, (missing, 1), {}), RuntimeError,
+        missing = call(torch.sum, call(torch.isnan, t))
+        _must_hold(arrays, call(torch.le, missing, 1), RuntimeError,
                    "numpy.unique of several NaN is not compiled")
-    return call(torch.unique, (t,), how)
+    return call(torch.unique, t, **how)
 
 
 @_named("unique")
 def unique(arrays, ar, return_index=False, return_inverse=False, return_counts=False):
-    call, t = arrays.m.recorder.call, _value(arrays, ar)
+    call, t = arrays.call, _value(arrays, ar)
     if not (return_index or return_inverse or return_counts):
         return arrays.wrap(_unique(arrays, t))
     values, inverse, counts = _unique(arrays, t, return_inverse=True, return_counts=True)
     parts = [values]
     if return_index:
-        flat = call(torch.flatten, (inverse,), {})
-        places = call(torch.arange, (flat.shape[0],), {})
-        first = call(torch.full_like, (counts, torch.iinfo(torch.int64).max), {})
-        parts.append(call(torch.scatter_reduce, (first, 0, flat, places, "amin"), {}))
+        flat = call(torch.flatten, inverse)
+        places = call(torch.arange, flat.shape[0])
+        first = call(torch.full_like, counts, torch.iinfo(torch.int64).max)
+        parts.append(call(torch.scatter_reduce, first, 0, flat, places, "amin"))
     parts += [inverse] if return_inverse else []
     parts += [counts] if return_counts else []
     return tuple(RtArray(p) for p in parts)
 
 
 def _those(arrays, t: torch.Tensor, chosen: torch.Tensor) -> RtArray:
-    return RtArray(arrays.m.recorder.call(torch.Tensor.__getitem__, (t, chosen), {}))
+    return RtArray(arrays.call(torch.Tensor.__getitem__, t, chosen))
 
 
 @_named("setdiff1d")
 def setdiff1d(arrays, ar1, ar2, assume_unique=False):
-    x, y = (arrays.m.recorder.call(torch.flatten, (t,), {}) for t in _parts(arrays, [ar1, ar2]))
+    x, y = (arrays.call(torch.flatten, t) for t in _parts(arrays, [ar1, ar2]))
     x = x if assume_unique else _unique(arrays, x)
-    return _those(arrays, x, arrays.m.recorder.call(torch.isin, (x, y), {"invert": True}))
+    return _those(arrays, x, arrays.call(torch.isin, x, y, invert=True))
 
 
 @_named("intersect1d")
 def intersect1d(arrays, ar1, ar2):
-    x, y = (arrays.m.recorder.call(torch.flatten, (t,), {}) for t in _parts(arrays, [ar1, ar2]))
+    x, y = (arrays.call(torch.flatten, t) for t in _parts(arrays, [ar1, ar2]))
     x = _unique(arrays, x)
-    return _those(arrays, x, arrays.m.recorder.call(torch.isin, (x, y), {}))
+    return _those(arrays, x, arrays.call(torch.isin, x, y))
 
 
 @_named("union1d")
 def union1d(arrays, ar1, ar2):
-    parts = [arrays.m.recorder.call(torch.flatten, (t,), {}) for t in _parts(arrays, [ar1, ar2])]
-    return RtArray(_unique(arrays, arrays.m.recorder.call(torch.cat, (parts,), {})))
+    parts = [arrays.call(torch.flatten, t) for t in _parts(arrays, [ar1, ar2])]
+    return RtArray(_unique(arrays, arrays.call(torch.cat, parts)))
 
 
 @_named("delete")
 def delete(arrays, arr, obj, axis=None):
-    call = arrays.m.recorder.call
+    call = arrays.call
     t, dim = _along(arrays, arr, axis)
     places = _value(arrays, obj) if not isinstance(obj, slice) else None
     if places is None or places.dtype not in (torch.int64, torch.int32, torch.bool) or type(dim) is not int:
         refuse("delete", "of such places, of arrays")
     count = t.shape[dim]
-    left = call(torch.ones, (count,), {"dtype": torch.bool})
+    left = call(torch.ones, count, dtype=torch.bool)
     if places.dtype == torch.bool:
-        left = call(torch.logical_not, (places,), {})
+        left = call(torch.logical_not, places)
     else:
-        places = call(torch.reshape, (_to(arrays, places, torch.int64), (-1,)), {})
-        call(torch.Tensor.__setitem__, (left, places, False), {})
-    kept = call(torch.nonzero, (left,), {"as_tuple": True})[0]
-    return RtArray(call(torch.index_select, (t, dim, kept), {}))
+        places = call(torch.reshape, _to(arrays, places, torch.int64), (-1,))
+        call(torch.Tensor.__setitem__, left, places, False)
+    kept = call(torch.nonzero, left, as_tuple=True)[0]
+    return RtArray(call(torch.index_select, t, dim, kept))
 
 
 @_named("extract")
@@ -408,35 +363,13 @@ def extract(arrays, condition, arr):
 # ---- shapes ------------------------------------------------------------------------------------------------
 
 
-def _at_least(name: str, fn: Callable) -> None:
-    @_named(name)
-    def at_least(arrays, x):
-        return arrays.view(x, arrays.m.recorder.call(fn, (_value(arrays, x),), {}))
-
-
-for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
-    _at_least(_name, getattr(torch, _name))
-
-
-def _stacked(name: str, fn: Callable) -> None:
-    @_named(name)
-    def stacked(arrays, items):
-        parts = _parts(arrays, arrays.rows(items) if arrays.m.is_array(items) else items)
-        return RtArray(arrays.m.recorder.call(fn, (parts,), {}))
-
-
-_stacked("column_stack", torch.column_stack)
-_stacked("dstack", torch.dstack)
-
-
 @_named("array_split")
 def array_split(arrays, ary, indices_or_sections, axis=0):
     t = _value(arrays, ary)
     sections = indices_or_sections
     if not (type(sections) is int or isinstance(sections, (list, tuple)) and all(type(n) is int for n in sections)):
         refuse("split", "at places that are")
-    parts = arrays.m.recorder.call(torch.tensor_split,
-                                   (t, sections if type(sections) is int else tuple(sections), axis), {})
+    parts = arrays.call(torch.tensor_split, t, sections if type(sections) is int else tuple(sections), axis)
     return arrays.m.new([arrays.view(ary, p) for p in parts])
 
 
@@ -454,7 +387,7 @@ def split(arrays, ary, indices_or_sections, axis=0):
 @_named("broadcast_to")
 def broadcast_to(arrays, array, shape):
     shape = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
-    return arrays.view(array, arrays.m.recorder.call(torch.broadcast_to, (_value(arrays, array), shape), {}))
+    return arrays.view(array, arrays.call(torch.broadcast_to, _value(arrays, array), shape))
 
 
 @_named("meshgrid")
@@ -462,10 +395,10 @@ def meshgrid(arrays, *xi, indexing="xy"):
     parts = [_value(arrays, x) for x in xi]
     found = None
     if len({p.dtype for p in parts}) == 1:
-        found = arrays.m.recorder.call(torch.meshgrid, tuple(parts), {"indexing": indexing})
+        found = arrays.call(torch.meshgrid, *parts, indexing=indexing)
     if found is None or any(p.dim() != 1 for p in parts):
         refuse("meshgrid", "of arrays of several dtypes or axes")
-    return tuple(RtArray(arrays.m.recorder.call(torch.clone, (t,), {})) for t in found)
+    return tuple(RtArray(arrays.call(torch.clone, t)) for t in found)
 
 
 @_named("ix_")
@@ -475,9 +408,9 @@ def ix_(arrays, *args):
         t = _value(arrays, x)
         if t.dim() != 1:
             raise ValueError("Cross index must be 1 dimensional")
-        t = arrays.m.recorder.call(torch.nonzero, (t,), {"as_tuple": True})[0] if t.dtype == torch.bool else t
+        t = arrays.call(torch.nonzero, t, as_tuple=True)[0] if t.dtype == torch.bool else t
         made.append(
-            RtArray(arrays.m.recorder.call(torch.reshape, (t, (1,) * k + (-1,) + (1,) * (len(args) - k - 1)), {}))
+            RtArray(arrays.call(torch.reshape, t, (1,) * k + (-1,) + (1,) * (len(args) - k - 1)))
         )
     return tuple(made)
 
@@ -496,7 +429,7 @@ def flipud(arrays, m):
 def size(arrays, a, axis=None):
     t = _value(arrays, a)
     if axis is None:
-        return arrays.m.recorder.call(torch.Tensor.numel, (t,), {})
+        return arrays.call(torch.Tensor.numel, t)
     return arrays.m.recorder.attribute(t, "shape")[axis]
 
 
@@ -535,13 +468,13 @@ def _written(arrays, a: Any) -> RtArray:
 def add_at(arrays, a, indices, b):
     """Every place as often as it is named."""
     a = _written(arrays, a)
-    call, places = arrays.m.recorder.call, indices if isinstance(indices, tuple) else (indices,)
+    call, places = arrays.call, indices if isinstance(indices, tuple) else (indices,)
     places = [_to(arrays, _value(arrays, p), torch.int64) if not isinstance(p, slice) else None for p in places]
     value = _value(arrays, b)
     if (any(p is None for p in places) or value.dtype != a.tensor.dtype
             and value.dtype.is_floating_point > a.tensor.dtype.is_floating_point):
         refuse("add.at", "of such places, or of floats into integers,")
-    call(torch.Tensor.index_put_, (a.tensor, places, _to(arrays, value, a.tensor.dtype)), {"accumulate": True})
+    call(torch.Tensor.index_put_, a.tensor, places, _to(arrays, value, a.tensor.dtype), accumulate=True)
 
 
 def _reducing(name: str, by: str) -> None:
@@ -562,7 +495,7 @@ def _accumulating(name: str, fn: Callable) -> None:
         t = _value(arrays, array)
         if fn in (torch.cumsum, torch.cumprod) and not t.dtype.is_floating_point and t.dtype != torch.int64:
             refuse(f"{name}.accumulate", "of small integers")
-        found = arrays.m.recorder.call(fn, (t, axis), {})
+        found = arrays.call(fn, t, axis)
         return RtArray(found if isinstance(found, torch.Tensor) else found[0])
 
 
@@ -575,7 +508,7 @@ def _between_all(name: str) -> None:
     @_named(f"{name}.outer")
     def between_all(arrays, A, B):
         x, y = _value(arrays, A), _value(arrays, B)
-        column = arrays.m.recorder.call(torch.reshape, (x, (*x.shape, *(1,) * y.dim())), {})
+        column = arrays.call(torch.reshape, x, (*x.shape, *(1,) * y.dim()))
         return arrays.function(getattr(np, name), (RtArray(column), B), {})
 
 

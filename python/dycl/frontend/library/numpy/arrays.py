@@ -28,9 +28,8 @@ from ...values.scalar import RtScalar, kind_of
 from . import algebra, functions, indexing
 
 _FUNCTIONS = {
-    "argmax": torch.argmax, "argmin": torch.argmin, "max": torch.amax, "amax": torch.amax, "min": torch.amin,
-    "amin": torch.amin, "sum": torch.sum, "abs": torch.abs, "absolute": torch.abs, "exp": torch.exp, "sqrt": torch.sqrt,
-    "log": torch.log, "tanh": torch.tanh, "any": torch.any, "all": torch.all, "isnan": torch.isnan,
+    "abs": torch.abs, "absolute": torch.abs, "exp": torch.exp, "sqrt": torch.sqrt,
+    "log": torch.log, "tanh": torch.tanh, "isnan": torch.isnan,
     "isinf": torch.isinf, "isfinite": torch.isfinite, "maximum": torch.maximum, "minimum": torch.minimum,
     "where": torch.where, "floor": torch.floor, "ceil": torch.ceil, "sign": torch.sign, "log2": torch.log2,
     "log10": torch.log10, "log1p": torch.log1p, "expm1": torch.expm1, "sin": torch.sin,
@@ -54,6 +53,10 @@ class Arrays:
         self.m = machine
         self.subscripts = subscripts
 
+    def call(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
+        """A function of torch, recorded."""
+        return self.m.recorder.call(fn, args, kwargs)
+
     # -- conversions ----------------------------------------------------------------
 
     def tensor(self, x: Any) -> Any:
@@ -63,7 +66,7 @@ class Arrays:
         if isinstance(x, torch.Tensor) or isinstance(x, (bool, int, float, RtScalar)) and not isinstance(x, np.generic):
             return x
         if isinstance(x, (np.ndarray, np.generic)):
-            return self.m.recorder.call(torch.from_numpy, (np.array(x, order="C"),), {})
+            return self.call(torch.from_numpy, np.array(x, order="C"))
         if isinstance(x, RtList):
             return self._of_list(x)
         if isinstance(x, (list, tuple)):
@@ -96,8 +99,8 @@ class Arrays:
             common = parts[0].dtype
             for p in parts[1:]:
                 common = promoted(common, p.dtype)
-            parts = [self.m.recorder.call(torch.Tensor.to, (p, common), {}) for p in parts]
-        return self.m.recorder.call(torch.stack, (parts,), {})
+            parts = [self.call(torch.Tensor.to, p, common) for p in parts]
+        return self.call(torch.stack, parts)
 
     def wrap(self, x: Any) -> Any:
         if isinstance(x, torch.Tensor):
@@ -106,7 +109,7 @@ class Arrays:
 
     def number(self, t: torch.Tensor) -> RtArray:
         """A numpy scalar, which does not change when the array is written that it was taken from."""
-        return RtArray(self.m.recorder.call(torch.clone, (t,), {}), scalar=True)
+        return RtArray(self.call(torch.clone, t), scalar=True)
 
     def view(self, of: Any, t: torch.Tensor) -> RtArray:
         """An array that looks at the memory of another."""
@@ -132,29 +135,20 @@ class Arrays:
         return self._as_numpy_has_it(self._function(name, args, kwargs), wanted, name)
 
     def _function(self, name: str, args: tuple, kwargs: dict) -> Any:
-        if name == "mean" and set(kwargs) <= {"axis", "keepdims"} and len(args) < 3:
-            return self._mean(*args, **kwargs)
-        if name in ("argmax", "argmin") and set(kwargs) <= {"axis"} and len(args) < 3:
-            x = self.tensor(args[0])
-            axis = kwargs.get("axis", args[1] if len(args) > 1 else None)
-            return self.wrap(self.m.recorder.call(_FUNCTIONS[name], (x, axis) if axis is not None else (x,), {}))
-        if (name in ("max", "amax", "min", "amin", "sum", "any", "all") and set(kwargs) <= {"axis", "keepdims"}
-                and len(args) < 3):
-            return self._reduce(name, *args, **kwargs)
         if name in _FUNCTIONS and not kwargs:
             self._check_numbers(tuple(map(self.tensor, args)))
             operands = self._matched(tuple(self._operand(a, name in _FLOATING) for a in args), name)
             if any(isinstance(o, torch.Tensor) for o in operands):
-                return self.wrap(self.m.recorder.call(_FUNCTIONS[name], operands, {}))
+                return self.wrap(self.call(_FUNCTIONS[name], *operands))
         special = functions.TABLE.get(name)
-        if special is not None:
-            try:
-                inspect.signature(special).bind(self, *args, **kwargs)
-            except TypeError:
-                functions.refuse(name, "with such arguments, of arrays")
-            return special(self, *args, **kwargs)
-        raise CaptureRefusal(f"numpy.{name} of values known only at run time",
-                             "use the torch function of the same meaning", kind="numpy")
+        if special is None:
+            raise CaptureRefusal(f"numpy.{name} of values known only at run time",
+                                 "use the torch function of the same meaning", kind="numpy")
+        try:
+            inspect.signature(special).bind(self, *args, **kwargs)
+        except TypeError:
+            functions.refuse(name, "with such arguments, of arrays")
+        return special(self, *args, **kwargs)
 
     def _matched(self, operands: tuple, name: str) -> tuple:
         """A Python number beside an array takes the array's dtype if that can hold its kind."""
@@ -176,29 +170,8 @@ class Arrays:
             if isinstance(x, RtScalar) or floating:
                 x = self.m.scalar_tensor(x, {"bool": torch.bool, "int": torch.int64, "float": torch.float64}[kind])
         if floating and isinstance(x, torch.Tensor) and not x.dtype.is_floating_point:
-            x = self.m.recorder.call(torch.Tensor.to, (x, torch.float64), {})
+            x = self.call(torch.Tensor.to, x, torch.float64)
         return x
-
-    def _mean(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        x = self.tensor(x)
-        if not x.dtype.is_floating_point:
-            x = self.m.recorder.call(torch.Tensor.to, (x, torch.float64), {})
-        return self._reduced(torch.mean, x, axis, keepdims)
-
-    def _reduce(self, name: str, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        x = self.tensor(x)
-        if name in ("max", "amax", "min", "amin") and axis is None and not keepdims:
-            fn = torch.max if name.endswith("max") else torch.min
-            return self.wrap(self.m.recorder.call(fn, (x,), {}))
-        if name in ("any", "all") and x.dtype != torch.bool:
-            x = self.m.recorder.call(torch.ne, (x, 0), {})
-        return self._reduced(_FUNCTIONS[name], x, axis, keepdims)
-
-    def _reduced(self, fn: Any, x: torch.Tensor, axis: Any, keepdims: bool) -> Any:
-        if axis is None and not keepdims:
-            return self.wrap(self.m.recorder.call(fn, (x,), {}))
-        axis = tuple(range(x.dim())) if axis is None else axis
-        return self.wrap(self.m.recorder.call(fn, (x, axis), {"keepdim": bool(keepdims)}))
 
     # -- methods and attributes ----------------------------------------------------------------
 
@@ -210,9 +183,9 @@ class Arrays:
         if name == "dtype":
             return np.dtype(str(t.dtype).removeprefix("torch."))
         if name == "size":
-            return self.m.recorder.call(torch.Tensor.numel, (t,), {})
+            return self.call(torch.Tensor.numel, t)
         if name == "T":
-            return self.view(array, self.m.recorder.call(torch.permute, (t, tuple(reversed(range(t.dim())))), {}))
+            return self.view(array, self.call(torch.permute, t, tuple(reversed(range(t.dim())))))
         if name == "itemsize":
             return t.element_size()
         if name == "device" and hasattr(np.ndarray, name):
@@ -225,30 +198,47 @@ class Arrays:
 
     def method(self, bound: "BoundArrayMethod", args: tuple, kwargs: dict) -> Any:
         array, name = bound.array, bound.name
-        if name == "item" and not args:
-            return self.m.tensor_item(array.tensor)
-        if name == "tolist":
-            return self.m.tolist(array.tensor)
-        if name == "item" and all(type(a) is int or isinstance(a, RtScalar) for a in args):
-            source = self.m.recorder.call(torch.flatten, (array.tensor,), {}) if len(args) == 1 else array.tensor
-            return self.m.tensor_item(self.subscripts.get_item(self.m, self.m.current, source, args))
-        if name in ("copy", "flatten") and not args and not kwargs:
-            copied = self.m.recorder.call(torch.clone, (array.tensor,), {})
-            return (RtArray(copied, array.scalar) if name == "copy"
-                    else RtArray(self.m.recorder.call(torch.flatten, (copied,), {})))
         if name in _METHODS:
             return self.function(getattr(np, name), (array, *args), kwargs)
-        if name in ("reshape", "transpose"):
-            shape = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
-            return self.function(getattr(np, name), (array, shape) if shape or name == "reshape" else (array,), kwargs)
-        if name == "astype" and args and not set(kwargs) - {"copy"}:
-            return self.converted(array, args[0], kwargs.get("copy", True))
-        if name == "fill" and len(args) == 1 and not kwargs:
-            return self.set_item(array, Ellipsis, args[0])
-        if name == "sort" and not array.scalar:
-            return self.set_item(array, Ellipsis, self.function(np.sort, (array, *args), kwargs))
-        raise CaptureRefusal(f"the numpy method {name} on an array known only at run time",
-                             "use the torch method before .numpy()", kind="numpy")
+        own = _OWN_METHODS.get(name)
+        found = own(self, array, *args, **kwargs) if own is not None and _takes(own, array, args, kwargs) else _REFUSED
+        if found is _REFUSED:
+            raise CaptureRefusal(f"the numpy method {name} on an array known only at run time",
+                                 "use the torch method before .numpy()", kind="numpy")
+        return found
+
+    def item(self, array: RtArray, *places: Any) -> Any:
+        if not all(type(n) is int or isinstance(n, RtScalar) for n in places):
+            return _REFUSED
+        if not places:
+            return self.m.tensor_item(array.tensor)
+        source = self.call(torch.flatten, array.tensor) if len(places) == 1 else array.tensor
+        return self.m.tensor_item(self.subscripts.get_item(self.m, self.m.current, source, places))
+
+    def reshape(self, array: RtArray, *shape: Any, **kwargs: Any) -> Any:
+        shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else shape
+        return self.function(np.reshape, (array, shape), kwargs)
+
+    def transpose(self, array: RtArray, *axes: Any, **kwargs: Any) -> Any:
+        axes = axes[0] if len(axes) == 1 and isinstance(axes[0], (list, tuple)) else axes
+        return self.function(np.transpose, (array, axes) if axes else (array,), kwargs)
+
+    def copied(self, array: RtArray) -> RtArray:
+        return RtArray(self.call(torch.clone, array.tensor), array.scalar)
+
+    def flattened(self, array: RtArray) -> RtArray:
+        return RtArray(self.call(torch.flatten, self.copied(array).tensor))
+
+    def astype(self, array: RtArray, dtype: Any, /, *, copy: bool = True) -> Any:
+        return self.converted(array, dtype, copy)
+
+    def fill(self, array: RtArray, value: Any, /) -> None:
+        return self.set_item(array, Ellipsis, value)
+
+    def sort(self, array: RtArray, *args: Any, **kwargs: Any) -> Any:
+        if array.scalar:
+            return _REFUSED
+        return self.set_item(array, Ellipsis, self.function(np.sort, (array, *args), kwargs))
 
     # -- operators ------------------------------------------------------------------------------
 
@@ -265,7 +255,7 @@ class Arrays:
             raise CaptureRefusal("an operator between a tensor and a numpy array known only at run time",
                                  "convert one of them", kind="numpy")
         a, b = (self.m.tensor_item(x.tensor) if isinstance(x, RtArray) else x for x in (a, b))
-        return self.m.recorder.call(fn, (a, b), {})
+        return self.call(fn, a, b)
 
     def binary(self, op: str, a: Any, b: Any, inplace: bool) -> Any:
         if inplace and isinstance(a, np.ndarray):
@@ -283,7 +273,7 @@ class Arrays:
         x, y = self._in(x, wanted), self._in(y, wanted)
         if op in ("pow", "floordiv", "mod") and not floating(x, y) and not (op != "pow" and type(y) is int and y > 0):
             raise CaptureRefusal(f"numpy {op} of integers known only at run time", "use torch", kind="numpy")
-        return self._as_numpy_has_it(self.wrap(self.m.recorder.call(fn, (x, y), {})), wanted, op)
+        return self._as_numpy_has_it(self.wrap(self.call(fn, x, y)), wanted, op)
 
     def _inplace(self, op: str, a: RtArray, b: Any) -> RtArray:
         """The array itself, with the result written to it: numpy demands that the result's kind fits."""
@@ -294,7 +284,7 @@ class Arrays:
             raise CaptureRefusal(f"an in-place operation that numpy refuses: {kinds[0]} into {kinds[1]}, "
                                  "or a result of another shape",
                                  "use arrays of one dtype and shape", kind="numpy")
-        self.m.recorder.call(torch.Tensor.copy_, (a.tensor, indexing.assigned(self, a.tensor, result)), {})
+        self.call(torch.Tensor.copy_, a.tensor, indexing.assigned(self, a.tensor, result))
         return a
 
     def converted(self, array: Any, dtype: Any, copied: bool = True) -> Any:
@@ -302,7 +292,7 @@ class Arrays:
         wanted = torch_dtype(dtype)
         if array.tensor.dtype == wanted and not copied:
             return array
-        return RtArray(self.m.recorder.call(torch.Tensor.to, (array.tensor, wanted), {"copy": True}), array.scalar)
+        return RtArray(self.call(torch.Tensor.to, array.tensor, wanted, copy=True), array.scalar)
 
     def _check_numbers(self, operands: tuple) -> None:
         """Python's integers beside an array must fit its dtype."""
@@ -328,7 +318,7 @@ class Arrays:
     def _in(self, x: Any, dtype: torch.dtype | None) -> Any:
         if dtype is None or not dtype.is_floating_point or not isinstance(x, torch.Tensor) or x.dtype == dtype:
             return x
-        return self.m.recorder.call(torch.Tensor.to, (x, dtype), {})
+        return self.call(torch.Tensor.to, x, dtype)
 
     def _as_numpy_has_it(self, result: Any, wanted: torch.dtype | None, name: str) -> Any:
         """The result, whose dtype must be the one that numpy gives."""
@@ -341,7 +331,7 @@ class Arrays:
         """Arrays of several dtypes in the one that numpy computes in: int64 beside float32 is float64."""
         if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor) and x.dtype != y.dtype:
             common = promoted(x.dtype, y.dtype)
-            return tuple(t if t.dtype == common else self.m.recorder.call(torch.Tensor.to, (t, common), {})
+            return tuple(t if t.dtype == common else self.call(torch.Tensor.to, t, common)
                          for t in (x, y))
         return x, y
 
@@ -349,7 +339,7 @@ class Arrays:
         if op == "neg" and x.tensor.dtype == torch.bool:
             raise TypeError("The numpy boolean negative, the `-` operator, is not supported, "
                             "use the `~` operator or the logical_not function instead.")
-        return self.wrap(self.m.recorder.call(getattr(operator, op), (x.tensor,), {}))
+        return self.wrap(self.call(getattr(operator, op), x.tensor))
 
     def compare(self, op: str, a: Any, b: Any) -> Any:
         if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
@@ -359,14 +349,12 @@ class Arrays:
                                  "use `is`", kind="numpy")
         x, y = self._alike(self.tensor(a), self.tensor(b))
         if any(isinstance(t, torch.Tensor) and not t.dtype.is_floating_point for t in (x, y)):
-            x, y = (self.m.scalar_tensor(v, torch.float64)
-                    if isinstance(v, float) or isinstance(v, RtScalar) and v.kind == "float" else v
-                    for v in (x, y))
-            x, y = self._alike(x, y)
+            x, y = self._alike(*(self.m.scalar_tensor(v, torch.float64)
+                                 if isinstance(v, float) or kind_of(v) == "float" else v for v in (x, y)))
         if any(kind_of(v) == "int" for v in (x, y)):  # any integer may be compared with one of few bits
-            x, y = (self.m.recorder.call(torch.Tensor.to, (v, torch.int64), {})
-                    if isinstance(v, torch.Tensor) and v.dtype in NARROW else v for v in (x, y))
-        return self.wrap(self.m.recorder.call(getattr(operator, op), (x, y), {}))
+            x, y = (self.call(torch.Tensor.to, v, torch.int64) if isinstance(v, torch.Tensor) and v.dtype in NARROW
+                    else v for v in (x, y))
+        return self.wrap(self.call(getattr(operator, op), x, y))
 
     def get_item(self, array: RtArray, key: Any) -> Any:
         return indexing.get(self, array, key)
@@ -374,15 +362,15 @@ class Arrays:
     def get_known(self, array: np.ndarray, key: Any) -> Any:
         """An array known while compiling, at a place that is not.
         What looks at its memory must see what is written there later."""
-        found = self.get_item(RtArray(self.m.recorder.call(torch.from_numpy, (array,), {})), key)
+        found = self.get_item(RtArray(self.call(torch.from_numpy, array)), key)
         if not found.scalar and indexing.gives_view(self, key):
             numpy_memory.at_run_time(self.m, array)
-        return RtArray(self.m.recorder.call(torch.clone, (found.tensor,), {}), found.scalar)
+        return RtArray(self.call(torch.clone, found.tensor), found.scalar)
 
     def rows(self, array: RtArray) -> tuple:
         """What iteration gives; a number among them is still a view, see `row`."""
         return tuple(RtArray(row, scalar=row.dim() == 0, source=array.source)
-                     for row in self.m.recorder.call(torch.unbind, (array.tensor, 0), {}))
+                     for row in self.call(torch.unbind, array.tensor, 0))
 
     def row(self, row: RtArray) -> RtArray:
         """One of `rows`, at the moment when it is asked for."""
@@ -436,3 +424,15 @@ def _example(x: Any) -> Any:
 _METHODS = frozenset(("argmax", "argmin", "max", "min", "sum", "mean", "any", "all", "argsort", "clip",
                       "cumsum", "prod", "std", "var", "squeeze", "nonzero", "dot", "ravel", "round", "repeat", "take",
                       "swapaxes", "searchsorted", "diagonal", "trace", "cumprod"))
+_OWN_METHODS = {"item": Arrays.item, "tolist": lambda arrays, array, *args, **kwargs: arrays.m.tolist(array.tensor),
+                "copy": Arrays.copied, "flatten": Arrays.flattened, "reshape": Arrays.reshape,
+                "transpose": Arrays.transpose, "astype": Arrays.astype, "fill": Arrays.fill, "sort": Arrays.sort}
+_REFUSED = object()
+
+
+def _takes(method: Any, array: RtArray, args: tuple, kwargs: dict) -> bool:
+    try:
+        inspect.signature(method).bind(None, array, *args, **kwargs)
+    except TypeError:
+        return False
+    return True

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from ...diagnostics import CaptureRefusal
-from ...values.scalar import RtScalar
+from ...values.scalar import RtScalar, kind_of
 from ...values.tensor import subscript
 
 
@@ -31,7 +31,7 @@ def get(arrays, array: Any, key: Any) -> Any:
     _refuse_torn(items)
     found = arrays.subscripts.get_item(m, m.current, array.tensor, _one(items))
     if _has_array_of_no_dims(m, key):
-        return arrays.wrap(m.recorder.call(torch.clone, (found,), {}))
+        return arrays.wrap(arrays.call(torch.clone, found))
     if not basic:
         return arrays.wrap(found)
     # with an ellipsis it is an array, though one of no dims
@@ -39,7 +39,7 @@ def get(arrays, array: Any, key: Any) -> Any:
         return arrays.number(found)
     if not reversed_dims:
         return arrays.view(array, found)
-    return backwards(arrays, array, m.recorder.call(torch.flip, (found, tuple(reversed_dims)), {}))
+    return backwards(arrays, array, arrays.call(torch.flip, found, tuple(reversed_dims)))
 
 
 def gives_view(arrays, key: Any) -> bool:
@@ -66,7 +66,7 @@ def put(arrays, array: Any, key: Any, value: Any) -> None:
                              "write to the slice without it", kind="numpy")
     _refuse_torn(items)
     found = assigned(arrays, array.tensor, value)
-    m.recorder.call(operator.setitem, (array.tensor, subscript(m, _one(items)), found), {})
+    arrays.call(operator.setitem, array.tensor, subscript(m, _one(items)), found)
 
 
 def assigned(arrays, target: torch.Tensor, value: Any) -> Any:
@@ -79,16 +79,19 @@ def assigned(arrays, target: torch.Tensor, value: Any) -> Any:
             raise CaptureRefusal("a float known only at run time is written into a numpy array of integers",
                                  "convert it with int()", kind="numpy")
         if hasattr(value, "_dycl") and value._dycl.cell is target._dycl.cell:
-            value = m.recorder.call(torch.clone, (value,), {})
-        return value if value.dtype == target.dtype else m.recorder.call(torch.Tensor.to, (value, target.dtype), {})
+            value = arrays.call(torch.clone, value)
+        return value if value.dtype == target.dtype else arrays.call(torch.Tensor.to, value, target.dtype)
     arrays.check_number(value, target.dtype)
-    kind = value.kind if isinstance(value, RtScalar) else type(value).__name__
-    if (whole and kind == "float" and target.dtype != torch.bool
-            and (isinstance(value, RtScalar) or not math.isfinite(value))):
+    return _number_for(m, target.dtype, value)
+
+
+def _number_for(m, dtype: torch.dtype, value: Any) -> Any:
+    kind, known = kind_of(value), not isinstance(value, RtScalar)
+    if dtype == torch.bool and kind != "bool":
+        return bool(value) if known else m.scalars.to_bool(value)
+    if kind == "float" and not dtype.is_floating_point and dtype != torch.bool and not (known and math.isfinite(value)):
         raise CaptureRefusal("a float known only at run time is written into a numpy array of integers",
                              "convert it with int()", kind="numpy")
-    if target.dtype == torch.bool and kind != "bool":
-        return m.scalars.to_bool(value) if isinstance(value, RtScalar) else bool(value)
     return value
 
 
@@ -117,16 +120,15 @@ def _plain(arrays, k: Any) -> Any:
         if not k.tensor.dim() and k.tensor.dtype != torch.bool:
             return m.tensor_item(k.tensor)
         return _as_index(m, k.tensor)
-    if isinstance(k, np.bool_):
-        return bool(k)
-    if isinstance(k, np.integer):
-        return int(k)
-    if type(k) is list and not m.has_runtime(k) and any(isinstance(x, (list, tuple, np.ndarray)) for x in k):
+    if isinstance(k, (np.bool_, np.integer)):
+        return k.item()
+    if isinstance(k, torch.Tensor):
+        return _as_index(m, k) if k.dim() else m.tensor_item(k)
+    if type(k) is list and not m.has_runtime(k):
+        if not any(isinstance(x, (list, tuple, np.ndarray)) for x in k):
+            return k
         k = np.array(k)  # torch takes a list of lists for several subscripts
-    if isinstance(k, (np.ndarray, list)) and not (type(k) is list and not m.has_runtime(k)):
-        return _as_index(m, arrays.tensor(k))
-    return (_as_index(m, k) if isinstance(k, torch.Tensor) and k.dim()
-            else m.tensor_item(k) if isinstance(k, torch.Tensor) else k)
+    return _as_index(m, arrays.tensor(k)) if isinstance(k, (np.ndarray, list)) else k
 
 
 def _as_index(m, t: torch.Tensor) -> torch.Tensor:

@@ -77,28 +77,28 @@ def log_softmax(arrays, x, axis=None):
 
 
 def _normalised(arrays, x: Any, axis: Any, fn: Callable) -> RtArray:
-    call, (t,) = arrays.m.recorder.call, _floats(arrays, x)
+    call, (t,) = arrays.call, _floats(arrays, x)
     if axis is not None:
-        return RtArray(call(fn, (t, _over(t, axis, "softmax")), {}))
-    return RtArray(call(torch.reshape, (call(fn, (call(torch.flatten, (t,), {}), 0), {}), tuple(t.shape)), {}))
+        return RtArray(call(fn, t, _over(t, axis, "softmax")))
+    return RtArray(call(torch.reshape, call(fn, call(torch.flatten, t), 0), tuple(t.shape)))
 
 
 @_named("special.logsumexp")
 def logsumexp(arrays, a, axis=None, keepdims=False):
     (t,) = _floats(arrays, a)
-    return arrays.wrap(arrays.m.recorder.call(torch.logsumexp, (t, _over(t, axis, "logsumexp"), bool(keepdims)), {}))
+    return arrays.wrap(arrays.call(torch.logsumexp, t, _over(t, axis, "logsumexp"), bool(keepdims)))
 
 
 # ---- scipy.linalg ----------------------------------------------------------------------------------
 
 
 def _finite(arrays, check: bool, *tensors: torch.Tensor) -> None:
-    call = arrays.m.recorder.call
+    call = arrays.call
     if arrays.m.may_catch(ValueError, np.linalg.LinAlgError):
         raise CaptureRefusal("scipy.linalg in a `try` that would catch its failure at run time",
                              "test the matrix first", kind="try")
     for t in tensors if check else ():
-        good = arrays.m.tensor_item(call(torch.all, (call(torch.isfinite, (t,), {}),), {}))
+        good = arrays.m.tensor_item(call(torch.all, call(torch.isfinite, t)))
         if not isinstance(good, bool):
             arrays.m.recorder.check(good.value, "array must not contain infs or NaNs", "ValueError")
 
@@ -113,15 +113,14 @@ def solve_triangular(arrays, a, b, trans=0, lower=False, unit_diagonal=False, ov
     x, y = _floats(arrays, a, b)
     _matrix(x, "solve_triangular")
     _finite(arrays, check_finite, x, y)
-    call, flat = arrays.m.recorder.call, y.dim() == 1
+    call, flat = arrays.call, y.dim() == 1
     if trans not in (0, 1, "N", "T"):
         refuse("solve_triangular", "of such a kind, of arrays")
     turned = trans in (1, "T")
-    x = call(torch.transpose, (x, 0, 1), {}) if turned else x
-    y = call(torch.unsqueeze, (y, 1), {}) if flat else y
-    found = call(torch.linalg.solve_triangular, (x, y),
-                 {"upper": bool(lower) == turned, "unitriangular": bool(unit_diagonal)})
-    return RtArray(call(torch.squeeze, (found, 1), {}) if flat else found)
+    x = call(torch.transpose, x, 0, 1) if turned else x
+    y = call(torch.unsqueeze, y, 1) if flat else y
+    found = call(torch.linalg.solve_triangular, x, y, upper=bool(lower) == turned, unitriangular=bool(unit_diagonal))
+    return RtArray(call(torch.squeeze, found, 1) if flat else found)
 
 
 @_named("linalg.cho_factor")
@@ -129,18 +128,18 @@ def cho_factor(arrays, a, lower=False, overwrite_a=False, check_finite=True):
     (t,) = _floats(arrays, a)
     _matrix(t, "cho_factor")
     _finite(arrays, check_finite, t)
-    call = arrays.m.recorder.call
-    own = call(torch.tril if lower else torch.triu, (t,), {})  # the other half is not looked at
-    own = own if lower else call(torch.transpose, (own, 0, 1), {})
-    factor = call(torch.linalg.cholesky, (_both_halves(call, own),), {})
-    factor = factor if lower else call(torch.transpose, (factor, 0, 1), {})
-    rest = call(torch.triu if lower else torch.tril, (t, 1 if lower else -1), {})  # and stays as it was
-    return RtArray(call(torch.add, (factor, rest), {})), bool(lower)
+    call = arrays.call
+    own = call(torch.tril if lower else torch.triu, t)  # the other half is not looked at
+    own = own if lower else call(torch.transpose, own, 0, 1)
+    factor = call(torch.linalg.cholesky, _both_halves(call, own))
+    factor = factor if lower else call(torch.transpose, factor, 0, 1)
+    rest = call(torch.triu if lower else torch.tril, t, 1 if lower else -1)  # and stays as it was
+    return RtArray(call(torch.add, factor, rest)), bool(lower)
 
 
 def _both_halves(call: Callable, low: torch.Tensor) -> torch.Tensor:
-    below = call(torch.tril, (low, -1), {})
-    return call(torch.add, (low, call(torch.transpose, (below, 0, 1), {})), {})
+    below = call(torch.tril, low, -1)
+    return call(torch.add, low, call(torch.transpose, below, 0, 1))
 
 
 @_named("linalg.cho_solve")
@@ -155,7 +154,7 @@ def cho_solve(arrays, c_and_lower, b, overwrite_b=False, check_finite=True):
 def inv(arrays, a, overwrite_a=False, check_finite=True):
     (t,) = _floats(arrays, a)
     _finite(arrays, check_finite, t)
-    return RtArray(arrays.m.recorder.call(torch.linalg.inv, (t,), {}))
+    return RtArray(arrays.call(torch.linalg.inv, t))
 
 
 @_named("linalg.solve")
@@ -163,7 +162,7 @@ def solve(arrays, a, b, lower=False, overwrite_a=False, overwrite_b=False, check
     x, y = _floats(arrays, a, b)
     _matrix(x, "solve")
     _finite(arrays, check_finite, x, y)
-    return RtArray(arrays.m.recorder.call(torch.linalg.solve, (x, y), {}))
+    return RtArray(arrays.call(torch.linalg.solve, x, y))
 
 
 # ---- scipy.spatial ---------------------------------------------------------------------------------
@@ -171,15 +170,15 @@ def solve(arrays, a, b, lower=False, overwrite_a=False, overwrite_b=False, check
 
 @_named("spatial.cdist")
 def cdist(arrays, XA, XB, metric="euclidean"):
-    call = arrays.m.recorder.call
+    call = arrays.call
     x, y = (_to(arrays, t, torch.float64) for t in _floats(arrays, XA, XB))
     if metric == "cosine":
-        x, y = (call(torch.div, (t, call(torch.linalg.vector_norm, (t, 2, 1, True), {})), {}) for t in (x, y))
-        return RtArray(call(torch.sub, (1, call(torch.matmul, (x, call(torch.transpose, (y, 0, 1), {})), {})), {}))
+        x, y = (call(torch.div, t, call(torch.linalg.vector_norm, t, 2, 1, True)) for t in (x, y))
+        return RtArray(call(torch.sub, 1, call(torch.matmul, x, call(torch.transpose, y, 0, 1))))
     if metric not in ("euclidean", "sqeuclidean", "cityblock"):
         refuse("cdist", "(of scipy) by such a distance, of arrays")
-    apart = call(torch.sub, (call(torch.unsqueeze, (x, 1), {}), call(torch.unsqueeze, (y, 0), {})), {})
+    apart = call(torch.sub, call(torch.unsqueeze, x, 1), call(torch.unsqueeze, y, 0))
     if metric == "cityblock":
-        return RtArray(call(torch.sum, (call(torch.abs, (apart,), {}), 2), {}))
-    squares = call(torch.sum, (call(torch.square, (apart,), {}), 2), {})
-    return RtArray(squares if metric == "sqeuclidean" else call(torch.sqrt, (squares,), {}))
+        return RtArray(call(torch.sum, call(torch.abs, apart), 2))
+    squares = call(torch.sum, call(torch.square, apart), 2)
+    return RtArray(squares if metric == "sqeuclidean" else call(torch.sqrt, squares))
