@@ -128,7 +128,7 @@ void bind_compiler(nb::module_& module) {
           nb::gil_scoped_release release;
           return package::copy_package(from, to);
         }();
-        if (!copied) raise_compile_error(copied.error());
+        if (!copied) raise(copied.error());
       },
       nb::arg("source"), nb::arg("destination"), "Complete or not at all; a destination that is a link is replaced.");
   module.attr("MOST_THREADS") = kMostThreads;

@@ -21,7 +21,7 @@ Notices package_to_onnx(const std::filesystem::path& package, const std::filesys
     nb::gil_scoped_release release;
     return emit::emit_onnx(package, model);
   }();
-  if (!report) raise_compile_error(report.error());
+  if (!report) raise(report.error());
   return std::move(report->notices);
 }
 
@@ -31,7 +31,7 @@ Notices program_to_onnx(const ProgramBuilder& builder, const std::filesystem::pa
     nb::gil_scoped_release release;
     return emit::emit_onnx(std::move(copy), model);
   }();
-  if (!report) raise_compile_error(report.error(), builder.program->sources);
+  if (!report) raise(report.error(), builder.program->sources);
   return std::move(report->notices);
 }
 
@@ -41,7 +41,7 @@ void package_to_cpp(const std::filesystem::path& package, const std::filesystem:
     nb::gil_scoped_release release;
     return emit::emit_cpp(package, name, folder);
   }();
-  if (!written) raise_compile_error(written.error());
+  if (!written) raise(written.error());
 }
 
 }  // namespace

@@ -8,14 +8,29 @@ namespace {
 
 // Borrowed for the life of the process: a module's exception classes are never freed.
 PyObject* compile_error = nullptr;
+PyObject* input_error = nullptr;
 PyObject* run_error = nullptr;
+PyObject* package_error = nullptr;
 PyObject* internal_error = nullptr;
 
-PyObject* new_class(nb::module_& module, const char* name, const char* qualified, PyObject* base, const char* doc) {
-  PyObject* type = PyErr_NewExceptionWithDoc(qualified, doc, base, nullptr);
-  if (!type) nb::raise_python_error();
-  module.attr(name) = nb::borrow(type);
-  return type;
+PyObject* class_of(nb::module_& module, const nb::module_& home, const char* name) {
+  nb::object type = home.attr(name);
+  module.attr(name) = type;
+  return type.release().ptr();
+}
+
+PyObject* class_for(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::InvalidModel:
+    case ErrorKind::Unsupported: return compile_error;
+    case ErrorKind::InvalidInput: return input_error;
+    case ErrorKind::RuntimeFailure: return run_error;
+    case ErrorKind::InvalidPackage:
+    case ErrorKind::Missing:
+    case ErrorKind::WriteFailed: return package_error;
+    case ErrorKind::Internal: break;
+  }
+  return internal_error;
 }
 
 nb::object span_tuple(const SourceSpan& span, const std::vector<std::string>& sources) {
@@ -42,11 +57,15 @@ nb::str to_str(const std::string& text) {
 }  // namespace
 
 void bind_errors(nb::module_& module) {
-  compile_error = new_class(module, "CompileError", "dycl.CompileError", PyExc_Exception,
-                            "A model that can't be compiled, a damaged package or a missing part.");
-  run_error = new_class(module, "RunError", "dycl.RunError", PyExc_RuntimeError, "A run of a compiled program failed.");
-  internal_error =
-      new_class(module, "InternalError", "dycl.InternalError", PyExc_RuntimeError, "A bug in DyCL; please report it.");
+  const nb::module_ errors = nb::module_::import_("dycl.errors");
+  compile_error = class_of(module, errors, "CompileError");
+  input_error = class_of(module, errors, "InputError");
+  run_error = class_of(module, errors, "RunError");
+  package_error = class_of(module, errors, "PackageError");
+  internal_error = PyErr_NewExceptionWithDoc("dycl.InternalError", "A bug in DyCL; please report it.",
+                                             PyExc_RuntimeError, nullptr);
+  if (!internal_error) nb::raise_python_error();
+  module.attr("InternalError") = nb::borrow(internal_error);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
@@ -72,12 +91,12 @@ namespace {
 }  // namespace
 
 void raise(const Error& error, const std::vector<std::string>& sources) {
-  const bool run = error.kind == ErrorKind::RuntimeFailure || error.kind == ErrorKind::InvalidInput;
-  raise_as(error.kind == ErrorKind::Internal ? internal_error : run ? run_error : compile_error, error, sources);
+  raise_as(class_for(error.kind), error, sources);
 }
 
 void raise_compile_error(const Error& error, const std::vector<std::string>& sources) {
-  raise_as(error.kind == ErrorKind::Internal ? internal_error : compile_error, error, sources);
+  const bool model = error.kind != ErrorKind::Internal && error.kind != ErrorKind::WriteFailed;
+  raise_as(model ? compile_error : class_for(error.kind), error, sources);
 }
 
 }  // namespace dycl::bindings

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of the core as Python exceptions. Two classes, both with the attributes
-// kind, message, help, type and span (file name, line, column, end line, end
-// column; None if unknown):
+// Errors of the core as Python exceptions: the classes of dycl.errors, each for some kinds, with the attributes
+// kind, message, help, type and span (file name, line, column, end line, end column; None if unknown):
 //
-//   dycl.CompileError(Exception)   the model, the IR, a package or the set-up is wrong
-//   dycl.RunError(RuntimeError)    a run failed; `type` is the Python exception
-//                                  class the program asked for, if any
+//   dycl.CompileError   the model or its IR is wrong, or refused
+//   dycl.InputError     an argument of a run
+//   dycl.RunError       a run failed; `type` is the Python exception class the program asked for, if any
+//   dycl.PackageError   a package or another file is missing, damaged or cannot be written
 //
 // An InternalError becomes dycl.InternalError(RuntimeError).
 #pragma once
@@ -21,11 +21,10 @@ namespace dycl::bindings {
 
 void bind_errors(nanobind::module_& module);
 
-// Raises `error` as CompileError, or RunError for the two kinds a run produces
-// (InvalidInput, RuntimeFailure). `sources` turns the span's file into a name.
+// Raises `error` as the class for its kind. `sources` turns the span's file into a name.
 [[noreturn]] void raise(const Error& error, const std::vector<std::string>& sources = {});
 
-// The same, but a CompileError whatever the kind: what went wrong was no run.
+// The same, of a compilation: a CompileError also where an engine is missing or fails.
 [[noreturn]] void raise_compile_error(const Error& error, const std::vector<std::string>& sources = {});
 
 // The value of `result`, or its error raised.

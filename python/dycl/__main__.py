@@ -24,7 +24,8 @@ from .runtime import checked_threads
 
 _DTYPES = {name: dtypes.BY_NAME[name] for name in ("f32", "f64", "f16", "bf16", "i64", "i32", "bool", "u8")}
 
-_EXIT_CODES = {"invalid_package": 4, "missing": 5, "write_failed": 8}  # others: the model is wrong
+# docs/exit_codes.md; others: the model is wrong
+_EXIT_CODES = {"invalid_input": 3, "invalid_package": 4, "missing": 5, "runtime_failure": 6, "write_failed": 8}
 
 EXAMPLES = """examples:
   dycl compile model.py:make_model --input 1,3,32,32 -o model.dycl
@@ -65,7 +66,7 @@ def main(argv: list[str] | None = None) -> int:
     args = p.parse_args(argv)
     try:
         return run(args)
-    except dycl.CompileError as error:
+    except dycl.Error as error:
         print(error, file=sys.stderr)
         return _EXIT_CODES.get(error.kind, 2)
     except (OSError, ImportError, AttributeError, ValueError) as error:

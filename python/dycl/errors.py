@@ -11,21 +11,46 @@ class CompileWarning(UserWarning):
     a loop or a recursion was unrolled so many times."""
 
 
-class CompileError(Exception):
-    """The model cannot be compiled; the text says where, what, why and what to do."""
+class Error(Exception):
+    """What all errors of dycl are. The text says where, what and what to do; `kind` is a stable name
+    (docs/exit_codes.md), `message` and `help` are parts of the text, `span` is a place in the model's source."""
 
-    def __init__(self, text: str, *, message: str = "", help: str = "", span: Any = None, kind: str = ""):
+    kind = ""
+
+    def __init__(self, text: str = "", *, message: str = "", help: str = "", span: Any = None, kind: str = ""):
         super().__init__(text)
         self.message = message or text
         self.help = help
         self.span = span
-        self.kind = kind  # a stable name of the refusal's class, e.g. "escape.hash"
+        self.kind = kind or self.kind
 
 
-class InputError(ValueError):
+class CompileError(Error):
+    """The model cannot be compiled."""  # kind: the refusal's class, e.g. "escape.hash"
+
+
+class InputError(Error, ValueError):
     """A call that does not fit the compiled program; the text names the argument."""
+
+    kind = "invalid_input"
+
+
+class RunError(Error, RuntimeError):
+    """An execution that failed in an engine, or raised an exception whose class is not to be found; `type` names it."""
+
+    kind = "runtime_failure"
+    type = ""
+    kept: dict = {}  # what the program had written when it raised, by name
+    states: list | None = None  # and its new states, where the caller keeps them
+
+
+class PackageError(Error):
+    """A package, or another file or library that was named, is not there ("missing"), damaged or of no use here
+    ("invalid_package"), or cannot be written ("write_failed")."""
+
+    kind = "invalid_package"
 
 
 # Their names are dycl.InputError and so on, in tracebacks and in packages that raise them, wherever they are defined.
-for _public in (CompileWarning, CompileError, InputError):
+for _public in (CompileWarning, Error, CompileError, InputError, RunError, PackageError):
     _public.__module__ = "dycl"

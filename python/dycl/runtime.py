@@ -19,10 +19,10 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 
-from .errors import CompileError, InputError
+from .errors import InputError, PackageError, RunError
 from .native import native
 
-RunError = native().RunError  # an execution that failed: the program raised, or an engine did
+__all__ = ["InputError", "PackageError", "Program", "RunError", "load"]
 
 
 def load(path: str | os.PathLike, *, threads: int = 0,
@@ -30,13 +30,9 @@ def load(path: str | os.PathLike, *, threads: int = 0,
     """A saved program. `threads`: of the engine within one call, at most 1024; 0: as many as there are cores.
     `host_functions`: by name, functions of numpy arrays and numbers that the program calls."""
     threads = checked_threads(threads)
-    try:
-        functions = {name: _of_numbers(function) for name, function in (host_functions or {}).items()}
-        loaded = native().Program.load(os.fspath(path), threads=threads, host_functions=functions,
-                                       host_framework="numpy")
-    except native().CompileError as error:
-        raise as_compile_error(error, kind="package") from None
-    return Program(loaded)
+    functions = {name: _of_numbers(function) for name, function in (host_functions or {}).items()}
+    return Program(native().Program.load(os.fspath(path), threads=threads, host_functions=functions,
+                                         host_framework="numpy"))
 
 
 class Runs:
@@ -95,13 +91,8 @@ class Program:
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         arguments = [_array(x) for x in self._in_order(args, kwargs)]
-        try:
-            with self._runs.keeping_states() as run:
-                results = run.run(arguments, framework="numpy")
-        except RunError as error:
-            if error.kind == "invalid_input":
-                raise InputError(str(error)) from None
-            raise
+        with self._runs.keeping_states() as run:
+            results = run.run(arguments, framework="numpy")
         return dict(zip(self._results, results))
 
     def __repr__(self) -> str:
@@ -128,14 +119,6 @@ class Program:
             raise InputError(f"the program takes {', '.join(self._names) or 'nothing'}; given {len(args)} by place"
                              + (f" and {', '.join(kwargs)} by name" if kwargs else ""))
         return [*args, *(kwargs[name] for name in self._names[len(args):])]
-
-
-def as_compile_error(error: Any, kind: str) -> CompileError:
-    """An error of the C++ side as the class that callers of dycl know. Whatever was to be done: a disk that is full is
-    nothing about the model."""
-    if getattr(error, "kind", "") == "write_failed":
-        kind = "write_failed"
-    return CompileError(str(error), message=getattr(error, "message", ""), help=getattr(error, "help", ""), kind=kind)
 
 
 def checked_threads(threads: Any) -> int:

@@ -192,11 +192,14 @@ def test_ctrl_c_stops_a_run(tmp_path, text):
     assert said == "stopped\n"
 
 
-def test_errors_of_engines_and_packages_are_compile_errors(tmp_path):
+def test_errors_of_engines_and_packages(tmp_path):
     with pytest.raises(dycl.CompileError, match="back end 'none'") as caught:
         dycl.compile(lambda x: x + 1, (torch.ones(2),), backend="none")
     assert caught.value.kind == "engine"
     (tmp_path / "broken.dycl").write_bytes(b"not a package" * 100)
-    with pytest.raises(dycl.CompileError) as caught:
+    with pytest.raises(dycl.PackageError) as caught:
         dycl.load(tmp_path / "broken.dycl")
-    assert caught.value.kind == "package"
+    assert caught.value.kind == "invalid_package" and not isinstance(caught.value, dycl.CompileError)
+    with pytest.raises(dycl.PackageError, match="none.dycl") as caught:
+        dycl.load(tmp_path / "none.dycl")
+    assert caught.value.kind == "missing" and isinstance(caught.value, dycl.Error)

@@ -111,7 +111,7 @@ def test_results_survive_the_next_run_and_the_run_itself(package):
 ])
 def test_bad_arguments_are_refused(package, arguments, message):
     run = _native.Run(_native.Program.load(package))
-    with pytest.raises(_native.RunError) as caught:
+    with pytest.raises(_native.InputError) as caught:
         run.run(arguments)
     assert caught.value.kind == "invalid_input" and message in str(caught.value)
     with pytest.raises(TypeError):
@@ -191,7 +191,7 @@ def test_host_functions(tmp_path):
         load(lambda t: t).run([torch.ones(2)])
     with pytest.raises(_native.RunError, match="mine"):
         load(lambda t: (t, 1.5)).run([torch.ones(2)])
-    with pytest.raises(_native.CompileError, match="mine, which is not registered"):
+    with pytest.raises(_native.PackageError, match="mine, which is not registered"):
         _native.Program.load(tmp_path / "h.dycl")
 
 
@@ -233,11 +233,11 @@ def test_failures_of_compile_are_compile_errors(tmp_path):
         _native.compile_program(early_exit(), tmp_path / "no" / "folder" / "x.dycl")
     with pytest.raises(_native.CompileError):
         _native.compile_program(early_exit(), tmp_path / "x.dycl", skip_passes=["no_such_pass"])
-    with pytest.raises(_native.CompileError) as caught:
+    with pytest.raises(_native.PackageError) as caught:
         _native.Program.load(tmp_path / "none.dycl")
     assert caught.value.kind == "missing"
     (tmp_path / "bad.dycl").write_bytes(b"nothing of the kind")
-    with pytest.raises(_native.CompileError) as caught:
+    with pytest.raises(_native.PackageError) as caught:
         _native.Program.load(tmp_path / "bad.dycl")
     assert caught.value.kind == "invalid_package"
 

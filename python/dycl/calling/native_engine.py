@@ -17,8 +17,9 @@ from typing import Any, Callable
 
 import torch
 
+from ..errors import CompileError, RunError
 from ..native import native
-from ..runtime import Runs, as_compile_error
+from ..runtime import Runs
 from . import host_functions
 from .exceptions import Raised
 
@@ -63,17 +64,14 @@ class NativeEngine:
             return engine, dict(report)
         except BaseException as error:
             shutil.rmtree(folder, True)
-            if isinstance(error, native().CompileError):
-                raise as_compile_error(error, kind="engine") from None
+            if isinstance(error, CompileError):
+                raise _compile_error(error, kind="engine") from None
             raise
 
     @classmethod
     def load(cls, path: str, threads: int, functions: dict | None = None) -> "NativeEngine":
         table = host_functions.table(functions)
-        try:
-            return cls(path, native().Program.load(path, threads=threads, host_functions=table), None)
-        except native().CompileError as error:
-            raise as_compile_error(error, kind="package") from None
+        return cls(path, native().Program.load(path, threads=threads, host_functions=table), None)
 
     def run(self, inputs: list, states: list, exceptions: dict, leave: Callable = lambda *_: None) -> tuple[list, list]:
         """`leave(kept, new states)` is told what the program had written when it raised,
@@ -84,31 +82,28 @@ class NativeEngine:
                     return run.run(inputs), []
             outputs, after = self.run_.run(inputs, [states[k] for k in self.order])
             return outputs, [after[k] for k in self.back]
-        except native().RunError as error:
-            if getattr(error, "kept", None):
+        except RunError as error:
+            if error.kept:
                 leave(error.kept, None if error.states is None else [error.states[k] for k in self.back])
             found = _user_exception(error, exceptions, self.index_errors)
             raise found from (error if found is not error and not error.type else None)
 
     def save(self, path: str) -> None:
-        try:
-            native().copy_package(self.path, path)
-        except native().CompileError as error:
-            raise as_compile_error(error, kind=error.kind) from None
+        native().copy_package(self.path, path)
 
     def emit(self, folder: str, name: str) -> None:
         try:
             native().package_to_cpp(self.path, folder, name)
-        except native().CompileError as error:
-            raise as_compile_error(error, kind="emit") from None
+        except CompileError as error:
+            raise _compile_error(error, kind="emit") from None
 
     def emit_onnx(self, path: str) -> list[str]:
         try:
             if self.builder is not None:
                 return list(native().program_to_onnx(self.builder, path))
             return list(native().package_to_onnx(self.path, path))
-        except native().CompileError as error:
-            raise as_compile_error(error, kind="emit") from None
+        except CompileError as error:
+            raise _compile_error(error, kind="emit") from None
 
     def metadata(self) -> dict:
         return json.loads(json.loads(self.program.metadata).get("metadata", {}).get("python", "{}"))
@@ -124,6 +119,12 @@ class NativeEngine:
             native().run_passes(self.builder)
             self._hcfg = self.builder.print()
         return self._hcfg
+
+
+def _compile_error(error: CompileError, kind: str) -> CompileError:
+    """Which step refused is the kind that docs/supported_python.md knows."""
+    error.kind = kind
+    return error
 
 
 def _source_texts(builder: Any) -> dict[str, str]:

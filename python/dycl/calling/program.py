@@ -40,7 +40,7 @@ class CompiledProgram:
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the package: one file that runs without Python. It appears complete or not at all; a file of that
-        name is replaced, and so is a symbolic link (what it leads to stays as it is). Raises CompileError, of kind
+        name is replaced, and so is a symbolic link (what it leads to stays as it is). Raises PackageError, of kind
         "write_failed" or, where the folder is not there, "missing"."""
         self._engine.save(os.fspath(path))
 

@@ -15,9 +15,9 @@ import itertools
 from typing import Any
 
 from ..calling import host_functions
+from ..errors import RunError
 from ..frontend.graph.interpret import ProgramRaised, run_graph
 from ..frontend.graph.program import Branch
-from ..native import native
 from .compare import Policy, differences
 
 Key = tuple[tuple, int]
@@ -218,7 +218,7 @@ def _compiled(engine: Any, decisions: list, tensors: list, states: list, course:
     try:
         outputs, after = engine.run(tensors, states, {}) if states else (engine.run(tensors, [], {})[0], [])
         return ("returned", [*outputs, *after]), counts
-    except native().RunError as error:
+    except RunError as error:
         return ("raised", getattr(error, "type", "") or "RuntimeError", getattr(error, "message", None)), counts
     except Exception as error:
         return ("raised", type(error).__name__, error.args[0] if error.args else ""), counts

@@ -42,9 +42,9 @@ def test_what_is_no_file_is_refused_at_once(load, tmp_path):
     listener.bind(os.path.relpath(tmp_path / "socket"))  # the name of a socket may have 107 bytes
     for path, what in ((fifo, "a FIFO"), (tmp_path / "socket", "a socket"), ("/dev/zero", "a device"),
                        (tmp_path, "a folder")):
-        with pytest.raises(dycl.CompileError, match=f"{path} is {what}, not a file") as caught:
+        with pytest.raises(dycl.PackageError, match=f"{path} is {what}, not a file") as caught:
             load(path)
-        assert caught.value.kind == "package" and caught.value.help
+        assert caught.value.kind == "invalid_package" and caught.value.help
     listener.close()
 
 
@@ -62,7 +62,7 @@ def test_saving_where_nothing_can_be_written(program, tmp_path):
                              (tmp_path, "write_failed", "name a file in it"),
                              ("/dev/null", "write_failed", "name a file"),
                              ("/sys/p.dycl", "write_failed", "name a place that this user may write")):
-        with pytest.raises(dycl.CompileError, match=str(path)) as caught:
+        with pytest.raises(dycl.PackageError, match=str(path)) as caught:
             program.save(path)
         assert (caught.value.kind, caught.value.help) == (kind, help)
 
@@ -74,7 +74,7 @@ def test_a_save_that_fails_leaves_the_old_package(program, tmp_path):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
     try:
-        with pytest.raises(dycl.CompileError, match="File too large") as caught:
+        with pytest.raises(dycl.PackageError, match="File too large") as caught:
             program.save(path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -103,17 +103,17 @@ def test_a_killed_save_leaves_the_old_package_and_the_next_cleans_up(package, tm
 
 def test_a_full_disk_is_nothing_about_the_model(tmp_path):
     (tmp_path / "dump").symlink_to("/dev/full")
-    with pytest.raises(dycl.CompileError, match="cannot make the folder") as caught:
+    with pytest.raises(dycl.PackageError, match="cannot make the folder") as caught:
         dycl.compile(twice, (T(1, 2),), dump=tmp_path / "dump")
     assert caught.value.kind == "write_failed"
 
 
 def test_emitting_where_nothing_can_be_written(program, tmp_path):
     (tmp_path / "taken").write_text("")
-    with pytest.raises(dycl.CompileError, match="cannot make the folder") as caught:
+    with pytest.raises(dycl.PackageError, match="cannot make the folder") as caught:
         program.emit(tmp_path / "taken")
     assert caught.value.kind == "write_failed"
-    with pytest.raises(dycl.CompileError, match="/dev/full: No space left on device") as caught:
+    with pytest.raises(dycl.PackageError, match="/dev/full: No space left on device") as caught:
         program.emit_onnx("/dev/full")
     assert caught.value.kind == "write_failed"
 
