@@ -10,6 +10,7 @@ from typing import Any, Callable
 import torch
 
 from .calling.native_engine import NativeEngine
+from .calling.templates import in_words
 from .frontend import diagnostics
 from .frontend.diagnostics import CaptureRefusal
 from .frontend.lowering.convert import LoweringRefusal
@@ -41,6 +42,8 @@ def build(captured: Any, interface: Any, model: Any, backend: str, threads: int,
         builder.set_metadata("python", json.dumps(interface.to_json()))
     except Exception as error:  # the interface cannot be saved: the program still runs in this process
         builder.set_metadata("python", json.dumps({"unsaved": str(error)}))
+    if len(interface.variants) > 1:
+        builder.set_metadata("variants", json.dumps(_variants(interface, captured.graph.output_names[1:])))
     lowered = time.perf_counter() - started
     engine, report = NativeEngine.compile(builder, backend, threads, say, **choices)
     names = [name for name, *_ in interface.states]
@@ -49,6 +52,11 @@ def build(captured: Any, interface: Any, model: Any, backend: str, threads: int,
     engine.back = [engine.order.index(k) for k in range(len(names))]
     report["times"] = {"lower": lowered, "compile": time.perf_counter() - started - lowered}
     return engine, report
+
+
+def _variants(interface: Any, names: list[str]) -> list[str]:
+    """What the model returns where the result `variant` is 0, 1, ...: for readers without Python."""
+    return [in_words(body, (names[k] for k in slots)) for (body, _), slots in zip(interface.variants, interface.slots)]
 
 
 def _weight_names(model: Any) -> dict[int, str]:

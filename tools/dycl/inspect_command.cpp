@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "driver/read_program.h"
 #include "ir/print.h"
+#include "outputs.h"
 #include "runtime/container.h"
 #include "runtime/plan.h"
 
@@ -110,6 +111,9 @@ std::string to_text(const Options& options, const Package& package, const json& 
   std::string text = options.source + ": " + human_bytes(object["bytes"]) + ", made by " + package.plan.producer + "\n";
   append_ports(text, "input     ", object["inputs"]);
   append_ports(text, "output    ", object["outputs"]);
+  const std::vector<std::string> variants = variants_of(package.metadata);
+  for (std::size_t i = 0; i < variants.size(); ++i)
+    text += "variant   " + std::to_string(i) + ": " + variants[i] + "\n";
   append_ports(text, "state     ", object["states"]);
   for (const auto& symbol : package.plan.symbols)
     text +=

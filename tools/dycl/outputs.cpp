@@ -120,6 +120,17 @@ std::string name_of_output(const runtime::Program& program, std::size_t i) {
   return name.empty() ? "output_" + std::to_string(i) : name;
 }
 
+std::vector<std::string> variants_of(std::string_view metadata) {
+  const json package = json::parse(metadata, nullptr, false);
+  const json::json_pointer place("/metadata/variants");
+  if (package.is_discarded() || !package.contains(place) || !package[place].is_string()) return {};
+  const json texts = json::parse(package[place].get<std::string>(), nullptr, false);
+  std::vector<std::string> found;
+  for (const json& text : texts)
+    if (text.is_string()) found.push_back(text);
+  return found;
+}
+
 json value_json(const Value& value) {
   switch (value.kind) {
     case Value::Kind::None: return nullptr;

@@ -16,6 +16,9 @@ namespace dycl::tools {
 // The output's own name, or output_<i>.
 std::string name_of_output(const runtime::Program& program, std::size_t i);
 
+// What the model returns where its result `variant` is 0, 1, ...; nothing if there is no such result.
+std::vector<std::string> variants_of(std::string_view metadata);
+
 // Tensors up to 10,000 elements with their data.
 nlohmann::ordered_json value_json(const runtime::Value& value);
 

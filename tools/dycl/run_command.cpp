@@ -64,10 +64,14 @@ void report(const Console& console, const Options& options, const runtime::Run& 
             const json& times) {
   json object = {{"outputs", json::object()}};
   std::string text;
+  const std::vector<std::string> variants = variants_of(run.program().metadata());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string name = name_of_output(run.program(), i);
     object["outputs"][name] = value_json(results[i]);
-    text += name + " = " + value_text(results[i]) + "\n";
+    text += name + " = " + value_text(results[i]);
+    if (i == 0 && name == "variant" && static_cast<std::size_t>(results[i].integer) < variants.size())
+      text += ": " + variants[static_cast<std::size_t>(results[i].integer)];
+    text += "\n";
   }
   if (options.trace) {
     object["trace"] = trace_json(run);

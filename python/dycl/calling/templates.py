@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import collections
-from typing import Any, Callable
+import re
+from typing import Any, Callable, Iterator
 
 import torch
 
@@ -153,6 +154,57 @@ def _rebuild_mutable(template: tuple, leaves: Any, made: list) -> Any:
 def _put_extra(result: Any, template: tuple, leaves: Any, made: list) -> None:
     for name, t in template[3] if len(template) > 3 else ():
         result.__dict__[name] = rebuild(t, leaves, made)
+
+
+def leaf_names(template: tuple) -> list[str]:
+    """What the user calls each computed leaf, in order: the keys and fields on its way ("boxes", "past_0"); "" where
+    there are only places."""
+    return [re.sub(r"\W", "_", "_".join(path).lstrip("0123456789_")) for path in _leaf_paths(template, ())]
+
+
+def _leaf_paths(template: tuple, path: tuple) -> Iterator[tuple]:
+    kind = template[0]
+    if kind == "argument":
+        yield from _leaf_paths(template[2], path)
+    elif kind == "rows":
+        yield from [path] * count_leaves(template[2])
+    elif kind in ("tuple", "list", "set", "table", "text"):
+        names = getattr(template[1], "_fields", getattr(template[1], "__match_args__", ())) or range(len(template[2]))
+        for name, t in zip(map(str, names), template[2]):
+            yield from _leaf_paths(t, path if kind == "text" else (*path, name))
+        yield from _of_entries(template[3:4], path)
+    elif kind in ("dict", "object", "exception"):
+        yield from _of_entries(template[2:4], path)
+    elif kind not in ("static", "live", "ref"):
+        yield path
+
+
+def _of_entries(groups: tuple, path: tuple) -> Iterator[tuple]:
+    for key, t in (entry for group in groups for entry in group):
+        yield from _leaf_paths(t, (*path, str(key)))
+
+
+def in_words(template: tuple, leaves: Iterator[str]) -> str:
+    """A result as Python would write it, with names for what is computed."""
+    kind, cls = template[0], template[1] if len(template) > 1 else None
+    if kind == "argument":
+        return in_words(template[2], leaves)
+    if kind == "static":
+        return str(template[2]) if cls == "float" else repr(template[2])
+    if kind in ("tuple", "list", "set"):
+        items = [in_words(t, leaves) for t in template[2]]
+        one = "," if cls is tuple and len(items) == 1 else ""
+        before, after = {tuple: "()", list: "[]", set: "{}"}.get(cls, (f"{cls.__name__}(", ")"))  # type: ignore
+        return before + ", ".join(items) + one + after
+    if kind == "dict":
+        return "{" + ", ".join(f"{key!r}: {in_words(t, leaves)}" for key, t in template[2]) + "}"
+    if kind in ("object", "exception"):
+        fields = ", ".join(f"{name}={in_words(t, leaves)}" for name, t in template[2])
+        return f"{cls.__name__}({fields})"  # type: ignore
+    if kind in ("live", "ref"):
+        return "..."
+    names = [next(leaves) for _ in _leaf_paths(template, ())]
+    return ", ".join(names) if len(names) == 1 else f"({', '.join(names)})"
 
 
 def types_of_keys(template: Any) -> tuple:

@@ -11,6 +11,7 @@ result; what it wrote is kept by name (`keep`, docs/ir.md) beside the error.
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import types
 from operator import is_
@@ -21,7 +22,7 @@ import torch
 from ...calling import places
 from ...calling.exceptions import Raised
 from ...calling.state_values import ABSENT, OPEN, Compound, Number, Slot, alike, fits, opened, taken, tensors_of
-from ...calling.templates import types_of_keys
+from ...calling.templates import leaf_names, types_of_keys
 from ...objects import plain_object
 from ..diagnostics import CaptureRefusal, Restart
 from ..graph.program import INT, HostNode, Raise, Return, ScalarType, TensorType, Value
@@ -220,7 +221,7 @@ class Outputs:
                               self._argument, self._text)
         body = flattener.flatten(result, "result")
         of_result = len(flattener.leaves)
-        named = [""] * of_result
+        written: list[str] = []  # for each leaf of what is written: the attribute
         recorder = self.m.recorder
         for root in recorder.written():
             end.roots[id(root)] = recorder.value_of_info(root.info)
@@ -249,7 +250,7 @@ class Outputs:
             writes.append((owner, name, flattener.flatten(value, str(name))))
             if ("attribute", id(owner), name) in m.assumptions.states:
                 states |= {*range(before, len(flattener.leaves))}
-            named += [str(name)] * (len(flattener.leaves) - len(named))
+            written += [str(name)] * (len(flattener.leaves) - before)
         self._note_appearing(appearing)
         end.appearing = tuple((_Owner(owner), name) for owner, name in appearing)
         end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
@@ -257,7 +258,7 @@ class Outputs:
         leaves = [self._values(leaf) for leaf in flattener.leaves]
         end.values = [v for values in leaves for v in values]
         end.containers = {id(x) for x in flattener.keep if not isinstance(x, torch.Tensor)}
-        end.names = [name for name, values in zip(named, leaves) for _ in values if name]
+        end.names = [name for name, values in zip(written, leaves[of_result:]) for _ in values]
         end.themselves = self._themselves(flattener.leaves)
         end.others = [self._looked_at(leaf) for k, leaf in enumerate(flattener.leaves) if k not in states]
         end.left = {self._value(leaf).id for leaf in flattener.leaves[of_result:] if self._is_buffer(leaf)}
@@ -629,13 +630,14 @@ class Outputs:
         m.graph.output_states = state_names
 
     def _names(self, numbers: list[int], count: int) -> list[str]:
-        """What goes into an attribute has its name where nothing else is in its slot."""
-        taken = {"variant", *self.m.graph.input_names, *(name for name, _ in self.m.graph.states)}
+        """Results have the names of their keys and fields, what goes into an attribute has its name, where nothing else
+        is in that slot."""
+        taken = {"variant", *self.m.graph.input_names, *(name for name, _ in self.m.graph.states),
+                 *(f"{root.name}_{when}" for root in self.roots for when in ("after", "before"))}
         found: list[set] = [set() for _ in range(count)]
         for end, number in zip(self.ends, numbers):
-            for k, name in zip(self.slots_of[number], [""] * (len(end.values) - len(end.names)) + end.names):
-                usual = name.startswith("out") or name.endswith("_after")
-                found[k].add(name if name.isidentifier() and not usual and name not in taken else "")
+            for k, name in zip(self.slots_of[number], leaf_names(end.template[0]) + end.names, strict=True):
+                found[k].add(name if name.isidentifier() and not re.fullmatch(r"out\d+", name) else "")
         names: list[str] = []
         for k, candidates in enumerate(found):
             name = candidates.pop() if len(candidates) == 1 else ""
