@@ -8,7 +8,7 @@ import contextvars
 import string
 import threading
 import types
-from typing import Any
+from typing import Any, Callable
 
 import torch
 
@@ -35,7 +35,8 @@ from ..state.interpreter import Interpreter
 from ..state.state import State
 from ..values.array import RtArray
 from ..values.list import RtList
-from ..values.scalar import RtFloat, RtScalar, kind_of
+from ..values.scalar import kind_of
+from ..values.stand_in import StandIn, stand_in_of
 from ..values.text import RtText
 
 _MUTABLE = (list, dict, set, collections.deque, bytearray)
@@ -52,23 +53,26 @@ _READERS = {
 def call_native(m: Interpreter, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     """A builtin function, bound builtin method, slot wrapper or method descriptor."""
     if isinstance(fn, (types.MethodDescriptorType, types.WrapperDescriptorType)) and args:
-        owner, rest = args[0], args[1:]
-        if isinstance(owner, torch.Tensor) and issubclass(torch.Tensor, fn.__objclass__):
-            return tensor_method(m, s, owner, fn.__name__, rest, kwargs, fn)
-        return object_method(m, s, owner, fn.__name__, rest, kwargs, fn, args)
-    owner = getattr(fn, "__self__", None)
-    if owner is None or isinstance(owner, (types.ModuleType, type)):
-        if fn.__name__ == "__new__" and isinstance(owner, type):
-            return _new(m, s, owner, fn, args, kwargs)
-        if fn.__name__ == "fromkeys" and owner is dict and args and not kwargs:
-            items = iteration.materialise(m, args[0])
-            if items is None or keys.wanted(m) or any(map(keys.at_run_time, items)):
-                given = args[0] if items is None else tuple(items)
-                return m.call(s, keyed_tables.from_keys, (given, *args[1:], None)[:2], {})
-        return native_calls.native(m, s, fn, args, kwargs)
-    if isinstance(owner, torch.Tensor):
-        return tensor_method(m, s, owner, fn.__name__, args, kwargs, fn)
-    return object_method(m, s, owner, fn.__name__, args, kwargs, fn, args)
+        owner, rest, home = args[0], args[1:], fn.__objclass__
+    else:
+        owner, rest, home = getattr(fn, "__self__", None), args, torch.Tensor
+        if owner is None or isinstance(owner, (types.ModuleType, type)):
+            return _function(m, s, owner, fn, args, kwargs)
+    if isinstance(owner, torch.Tensor) and issubclass(torch.Tensor, home):
+        return tensor_method(m, s, owner, fn.__name__, rest, kwargs, fn)
+    return object_method(m, s, owner, fn.__name__, rest, kwargs, fn, args)
+
+
+def _function(m: Interpreter, s: State, owner: Any, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """A function of a module, or of a class itself."""
+    if fn.__name__ == "__new__" and isinstance(owner, type):
+        return _new(m, s, owner, fn, args, kwargs)
+    if fn.__name__ == "fromkeys" and owner is dict and args and not kwargs:
+        items = iteration.materialise(m, args[0])
+        if items is None or keys.wanted(m) or any(map(keys.at_run_time, items)):
+            given = args[0] if items is None else tuple(items)
+            return m.call(s, keyed_tables.from_keys, (given, *args[1:], None)[:2], {})
+    return native_calls.native(m, s, fn, args, kwargs)
 
 
 def _new(m, s, owner, fn, args, kwargs):
@@ -87,32 +91,10 @@ def _new(m, s, owner, fn, args, kwargs):
 
 
 def tensor_method(m: Interpreter, s: State, t: torch.Tensor, name: str, args: tuple, kwargs: dict, fn: Any) -> Any:
-    if name == "tolist":
-        return m.tolist(t)
-    if name == "numpy":
-        return _numpy(m, t)
-    if name == "__len__":
-        return m.call(s, len, (t,), {})
-    if name == "__iter__":
-        return iteration.tensor_iter(m, t)
-    if name == "__contains__":
-        return operators.contains(m, s, t, args[0], negate=False)
-    if name in ("requires_grad_", "retain_grad"):
-        if args[:1] != (False,) and kwargs.get("requires_grad") is not False or t.requires_grad:
-            m.want_gradients(t)
-        return t
-    if name == "register_hook":
-        return None
-    if name in ("backward",):
-        raise CaptureRefusal("backward() inside the model", kind="autograd")
-    if name == "__format__" or name in ("__repr__", "__str__"):
-        raise CaptureRefusal("a tensor as a string", "use tensor.item()", kind="escape.str")
-    if name in ("dim", "ndimension") and not args:
-        return t.dim()
-    if name == "__hash__":
-        return id(t)
-    if name in ("__reduce_ex__", "__deepcopy__"):
-        return m.recorder.call(torch.clone, (t,), {})
+    special = _TENSOR.get(name)
+    result = special(m, s, t, args, kwargs) if special is not None else NotImplemented
+    if result is not NotImplemented:
+        return result
     m.note_deep(*args, *kwargs.values())
     if (name == "new" and len(args) == 1 and type(args[0]) is list and m.has_runtime(args)
             and all(kind_of(x) == "int" for x in args[0])):
@@ -125,9 +107,40 @@ def tensor_method(m: Interpreter, s: State, t: torch.Tensor, name: str, args: tu
     return m.adopt_lists(m.recorder.call(method, (t, *args), kwargs))
 
 
+def _want_gradients(m, s, t, args, kwargs):
+    if args[:1] != (False,) and kwargs.get("requires_grad") is not False or t.requires_grad:
+        m.want_gradients(t)
+    return t
+
+
+def _refusing(text, remedy, kind):
+    def refuse(m, s, owner, args, kwargs):
+        raise CaptureRefusal(text, remedy, kind=kind)
+
+    return refuse
+
+
 def _numpy(m: Interpreter, t: torch.Tensor) -> Any:
     real = m.recorder.static(t)
     return RtArray(t) if real is None or numpy_memory.is_lifted(m) else numpy_memory.of_tensor(m, t, real)
+
+
+_as_text = _refusing("a tensor as a string", "use tensor.item()", "escape.str")
+_TENSOR = {
+    "tolist": lambda m, s, t, args, kwargs: m.tolist(t),
+    "numpy": lambda m, s, t, args, kwargs: _numpy(m, t),
+    "__len__": lambda m, s, t, args, kwargs: m.call(s, len, (t,), {}),
+    "__iter__": lambda m, s, t, args, kwargs: iteration.tensor_iter(m, t),
+    "__contains__": lambda m, s, t, args, kwargs: operators.contains(m, s, t, args[0], negate=False),
+    "__hash__": lambda m, s, t, args, kwargs: id(t),
+    "requires_grad_": _want_gradients, "retain_grad": _want_gradients,
+    "register_hook": lambda m, s, t, args, kwargs: None,
+    "backward": _refusing("backward() inside the model", None, "autograd"),
+    "__format__": _as_text, "__repr__": _as_text, "__str__": _as_text,
+    **dict.fromkeys(("dim", "ndimension"), lambda m, s, t, args, kwargs: NotImplemented if args else t.dim()),
+    **dict.fromkeys(("__reduce_ex__", "__deepcopy__"),
+                    lambda m, s, t, args, kwargs: m.recorder.call(torch.clone, (t,), {})),
+}
 
 
 # ---- containers and text ---------------------------------------------------------------------------
@@ -137,73 +150,41 @@ def object_method(m: Interpreter, s: State, owner: Any, name: str, args: tuple, 
                   fn: Any, full: tuple) -> Any:
     if isinstance(owner, str):
         return _str_method(m, s, owner, name, args, kwargs, fn, full)
-    if name in ("__reduce_ex__", "__reduce__", "__getstate__", "__dir__", "__repr__", "__str__", "__format__"):
+    if name in _SHOWING:
         m.note_objects(owner)
-    if isinstance(owner, contextvars.ContextVar) and name in ("get", "set", "reset"):
-        return _context_method(m, owner, name, args)
-    if isinstance(owner, _LOCKS) and name in ("acquire", "release", "__enter__", "__exit__"):
-        return name in ("acquire", "__enter__") or None  # one run is one thread: nobody to wait for
-    if isinstance(owner, list) and name in ("insert", "pop", "sort", "reverse", "remove", "copy", "index", "count"):
-        m.note_load(owner, "*")
-    if isinstance(owner, list) and name == "clear":
-        m.note_store(owner, "*")
-    if isinstance(owner, list):
-        special = _LIST.get(name)
-        if special is not None:
-            result = special(m, s, owner, args, kwargs)
-            if result is not NotImplemented:
-                return result
-    if (isinstance(owner, set) and args and name in ("add", "discard", "remove", "__contains__")
-            and keys.at_run_time(args[0])):
-        m.note_load(owner, "*")
-        if name == "__contains__":
-            return operators.contains(m, s, owner, args[0], negate=False)
-        args = (keys.any_key(m, args[0], owner),)
-        full = (*full[:-1], *args)
-    if isinstance(owner, dict):
-        special = _DICT.get(name)
-        if special is not None:
-            result = special(m, s, owner, args, kwargs)
-            if result is not NotImplemented:
-                return result
+    if isinstance(owner, list) and name in _LIST_USES:
+        (m.note_store if name == "clear" else m.note_load)(owner, "*")
+    special = lookup.by_type(_METHODS, owner, {}).get(name)
+    result = special(m, s, owner, args, kwargs) if special is not None else NotImplemented
+    if result is not NotImplemented:
+        return result
     if isinstance(owner, _MUTABLE) and (name not in _BLIND or name == "clear" and isinstance(owner, dict)):
         m.note_load(owner, "*")
-    if isinstance(owner, set) and name == "update" and args:
-        items = iteration.materialise(m, args[0])
-        if items is None or any(map(keys.at_run_time, items)):
-            return m.call_then(s, polyfills.extend_set,
-                               (owner, args[0] if items is None else tuple(items)), {}, signals.push_none)
-        args = (items,)
-        m.heap.touch(owner)
-        set.update(owner, items)
-        return None
     if name == "__setattr__":
         return signals.as_call(s, attributes.store_default(m, s, owner, *args))
     if name == "__getattribute__":
         return attributes.default_attr(m, s, owner, *args, fallback=False)
-    if name == "__init__" and isinstance(owner, BaseException):
-        owner.args = args
+    if name == "__init__" and not isinstance(owner, _MUTABLE):
+        return _init(m, owner, fn, args, kwargs, full)
+    return _native_method(m, s, owner, name, kwargs, fn, full)
+
+
+def _init(m: Interpreter, owner: Any, fn: Any, args: tuple, kwargs: dict, full: tuple) -> Any:
+    if type(owner).__init__ is object.__init__ or not args and not kwargs:
         return None
+    if hasattr(owner, "__dict__"):
+        m.heap.touch(owner)
+    return fn(*full, **kwargs)
+
+
+def _native_method(m: Interpreter, s: State, owner: Any, name: str, kwargs: dict, fn: Any, full: tuple) -> Any:
+    """As it is, on the real object."""
     if isinstance(owner, _MUTABLE) and name not in _READERS:
         m.heap.touch(owner)
-    elif name == "__init__" and not isinstance(owner, _MUTABLE):
-        if type(owner).__init__ is object.__init__ or not args and not kwargs:
-            return None
-        if hasattr(owner, "__dict__"):
-            m.heap.touch(owner)
-        return fn(*full, **kwargs)
     elif name == "__delattr__":
         attributes.touch_attributes(m, owner)
     if isinstance(owner, iterators.OURS):
         raise CaptureRefusal(f"the iterator method {name}", kind="iterator")
-    if (isinstance(owner, collections.deque) and name == "rotate" and args
-            and (isinstance(args[0], RtScalar) or m.is_tensor(args[0]))):
-        full = (*full[:-1], _turns(m, owner, args[0]))
-    if isinstance(owner, collections.deque) and name in ("extend", "extendleft") and args:
-        items = iteration.materialise(m, args[0])
-        if items is None:
-            raise CaptureRefusal(f"deque.{name} by a generator", "make a list of it first", kind="iterator")
-        full = (*full[:-1], items)
     if isinstance(owner, _MUTABLE) and name in _CARRIERS:  # what is put in must stay the object it is
         result = fn(*full, **kwargs)
     else:
@@ -213,12 +194,10 @@ def object_method(m: Interpreter, s: State, owner: Any, name: str, args: tuple, 
     return m.new_if_mutable(result) if name in ("copy", "split", "fromkeys") else result
 
 
-def _turns(m: Interpreter, ring: collections.deque, count: Any) -> int:
+def _turns(m: Interpreter, ring: collections.deque, count: StandIn) -> int:
     """By how many places a deque is rotated: one arm for each."""
-    count = m.tensor_index(count) if m.is_tensor(count) else count
-    if isinstance(count, RtFloat):
-        raise TypeError("'float' object cannot be interpreted as an integer")
-    if not isinstance(count, RtScalar) or len(ring) < 2:
+    count = count.as_index(m, "'float' object cannot be interpreted as an integer")
+    if stand_in_of(count) is None or len(ring) < 2:
         return count if isinstance(count, int) else 0
     return m.decide_value(m.scalars.binary("mod", m.scalars.to_int(count), len(ring)),
                           range(len(ring)), "a number of places")
@@ -233,7 +212,11 @@ _CARRIERS = {"append", "appendleft", "extend", "extendleft", "insert", "pop", "p
              "__ixor__"}
 
 
-_LOCKS = (type(threading.Lock()), type(threading.RLock()))
+_SHOWING = {"__reduce_ex__", "__reduce__", "__getstate__", "__dir__", "__repr__", "__str__", "__format__"}
+_LIST_USES = {"insert", "pop", "sort", "reverse", "remove", "copy", "index", "count", "clear"}
+
+
+# ---- context variables -----------------------------------------------------------------------------
 
 
 class ContextToken:
@@ -245,18 +228,24 @@ class ContextToken:
         self.var, self.before = var, before
 
 
-def _context_method(m: Interpreter, var: contextvars.ContextVar, name: str, args: tuple) -> Any:
+def _context_method(name: str) -> Callable:
     """A context variable's value is per state, like any other contents."""
-    cell = m.contexts.get(id(var))
-    if cell is None:
-        found = var.get(m)  # the machine itself: never a value
-        cell = m.contexts[id(var)] = ContextCell(() if found is m else (found,), var)
-    now = cell.value
-    if name == "get":
-        return now[0] if now else args[0] if args else var.get()
-    m.heap.touch(cell)
-    cell.value = args[0].before if name == "reset" else (args[0],)
-    return None if name == "reset" else ContextToken(var, now)
+    def method(m: Interpreter, s: State, var: contextvars.ContextVar, args: tuple, kwargs: dict) -> Any:
+        cell = m.contexts.get(id(var))
+        if cell is None:
+            found = var.get(m)  # the machine itself: never a value
+            cell = m.contexts[id(var)] = ContextCell(() if found is m else (found,), var)
+        now = cell.value
+        if name == "get":
+            return now[0] if now else args[0] if args else var.get()
+        m.heap.touch(cell)
+        cell.value = args[0].before if name == "reset" else (args[0],)
+        return None if name == "reset" else ContextToken(var, now)
+
+    return method
+
+
+# ---- strings ---------------------------------------------------------------------------------------
 
 
 def _str_method(m, s, text, name, args, kwargs, fn, full):
@@ -329,7 +318,7 @@ def _list_pop(m, s, target, args, kwargs):
 
 def _list_insert(m, s, target, args, kwargs):
     index = args[0]
-    if isinstance(index, RtScalar) or m.is_tensor(index):
+    if stand_in_of(index) is not None:
         index = subscripts.static_bound(m, index, subscripts.length(target), -subscripts.length(target))
     m.heap.touch(target)
     list.insert(target, index, args[1])
@@ -423,3 +412,77 @@ def _dict_pop(m, s, table, args, kwargs):
 
 
 _DICT = {"get": _dict_get, "pop": _dict_pop, "update": _dict_update, "setdefault": _dict_setdefault}
+
+
+def _set_by_key(name):
+    """An element known only at run time is one of those that there are, or a new one."""
+    def method(m, s, target, args, kwargs):
+        if not args or not keys.at_run_time(args[0]):
+            return NotImplemented
+        m.note_load(target, "*")
+        key = keys.any_key(m, args[0], target)
+        m.heap.touch(target)
+        return getattr(set, name)(target, key)
+
+    return method
+
+
+def _set_contains(m, s, target, args, kwargs):
+    if not keys.at_run_time(args[0]):
+        return NotImplemented
+    m.note_load(target, "*")
+    return operators.contains(m, s, target, args[0], negate=False)
+
+
+def _set_update(m, s, target, args, kwargs):
+    if not args:
+        return NotImplemented
+    items = iteration.materialise(m, args[0])
+    if items is None or any(map(keys.at_run_time, items)):
+        return m.call_then(s, polyfills.extend_set,
+                           (target, args[0] if items is None else tuple(items)), {}, signals.push_none)
+    m.heap.touch(target)
+    set.update(target, items)
+    return None
+
+
+_SET = {"update": _set_update, "__contains__": _set_contains,
+        **{name: _set_by_key(name) for name in ("add", "discard", "remove")}}
+
+
+def _deque_extend(name):
+    def method(m, s, target, args, kwargs):
+        items = iteration.materialise(m, args[0]) if args else []
+        if items is None:
+            raise CaptureRefusal(f"deque.{name} by a generator", "make a list of it first", kind="iterator")
+        m.heap.touch(target)
+        return getattr(collections.deque, name)(target, *([items] if args else []))
+
+    return method
+
+
+def _deque_rotate(m, s, target, args, kwargs):
+    if not args or stand_in_of(args[0]) is None:
+        return NotImplemented
+    m.note_load(target, "*")
+    m.heap.touch(target)
+    return collections.deque.rotate(target, _turns(m, target, stand_in_of(args[0])))
+
+
+_DEQUE = {"rotate": _deque_rotate, "extend": _deque_extend("extend"), "extendleft": _deque_extend("extendleft")}
+
+
+def _keep_arguments(m, s, error, args, kwargs):
+    error.args = args
+    return None
+
+
+# one run is one thread: nobody to wait for
+_LOCK = {"acquire": lambda m, s, lock, args, kwargs: True, "__enter__": lambda m, s, lock, args, kwargs: True,
+         "release": lambda m, s, lock, args, kwargs: None, "__exit__": lambda m, s, lock, args, kwargs: None}
+_METHODS: dict[type, dict] = {
+    list: _LIST, dict: _DICT, set: _SET, collections.deque: _DEQUE,
+    BaseException: {"__init__": _keep_arguments},
+    contextvars.ContextVar: {name: _context_method(name) for name in ("get", "set", "reset")},
+    type(threading.Lock()): _LOCK, type(threading.RLock()): _LOCK,
+}
