@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "onnx/format/opsets.h"
+
 namespace dycl::onnx {
 namespace {
 
@@ -36,7 +38,12 @@ class Exporter {
 };
 
 // ONNX models state the version of every domain they use. Contrib domains have only 1.
-void note_domain(Model& model, const std::string& domain) { model.opsets.emplace(domain, domain.empty() ? kOpset : 1); }
+void note_domain(Model& model, const ir::Program& program, const std::string& domain) {
+  if (model.opsets.count(domain)) return;
+  const auto stated = opsets_of(program);
+  const auto it = stated.find(domain);
+  model.opsets[domain] = it == stated.end() ? 1 : it->second;
+}
 
 Result<std::string> Exporter::name_of(ir::ValueId value) const {
   if (!value.present()) return std::string();
@@ -97,7 +104,7 @@ Result<void> Exporter::node(const ir::Op& op) {
   n.op_type = dot == std::string::npos ? op.name : op.name.substr(dot + 1);
   n.domain = dot == std::string::npos ? "" : op.name.substr(0, dot);
   n.name = "n" + std::to_string(out_.model.graph.nodes.size());
-  note_domain(out_.model, n.domain);
+  note_domain(out_.model, program_, n.domain);
   for (const ir::ValueId operand : op.operands) {
     DYCL_ASSIGN(std::string name, name_of(operand));
     n.inputs.push_back(std::move(name));
@@ -165,7 +172,7 @@ Result<ExportedModel> Exporter::run() {
   if (function_.blocks.size() != 1) return error("it must have one block");
   out_.model.graph.name = "sub_dnn";
   out_.model.producer_name = "dycl";
-  note_domain(out_.model, "");
+  note_domain(out_.model, program_, "");
   DYCL_TRY(inputs());
   for (const ir::Op& each : function_.blocks[0].body) DYCL_TRY(op(each));
   DYCL_TRY(outputs());

@@ -52,12 +52,31 @@ class Propagator {
         for (const ir::Op& op : function_.blocks[b].body) visit(op);
       }
     }
-    int improved = 0;
+    int improved = fill_results();
     for (std::size_t v = 0; v < declared_.size(); ++v) improved += function_.values[v].type != declared_[v];
     return improved;
   }
 
  private:
+  // What every return gives.
+  int fill_results() {
+    int improved = 0;
+    for (std::size_t i = 0; i < function_.results.size(); ++i) {
+      std::optional<ir::Type> joined;
+      bool agree = true;
+      for (const std::uint32_t b : cfg_.order())
+        if (const auto* exit = std::get_if<ir::Return>(&function_.blocks[b].exit); exit && agree) {
+          joined = joined ? ir::join(*joined, type(exit->values[i])) : type(exit->values[i]);
+          agree = joined.has_value();
+        }
+      if (!joined) continue;
+      ir::Type next = filled(function_.results[i].type, *joined);
+      improved += next != function_.results[i].type;
+      function_.results[i].type = std::move(next);
+    }
+    return improved;
+  }
+
   ir::Type& type(ir::ValueId value) { return function_.values[value.index].type; }
 
   // A parameter takes the join of the arguments seen so far; it only ever gives up

@@ -175,6 +175,48 @@ TEST(OnnxControlFlow, IfInsideLoop) {
   expect_results(g, {i64(3), f32({2}, {3, -1})}, {f32({2}, {-12, 4})});  // negated, doubled, doubled
 }
 
+// The body states no types: they are those of what it computes.
+TEST(OnnxControlFlow, LoopWithoutStatedTypes) {
+  Graph g = loop_graph(true, false);
+  for (ValueInfo& output : g.nodes[0].attributes[0].graph[0].outputs) output = {output.name};
+  expect_results(g, {i64(2), f32({2}, {1, 2})}, {f32({2}, {4, 8}), f32({2, 2}, {2, 4, 4, 8})});
+}
+
+// Wrong shapes of a body's values, and axes from the end of a tensor whose rank only a run knows.
+TEST(OnnxControlFlow, WrongShapesChangeNothing) {
+  Graph g = loop_graph(true, false);
+  g.nodes[0].attributes[0].graph[0].outputs[1] = info("w", DType::F32, {9, 9, 9});
+  g.nodes[0].attributes[0].graph[0].value_infos = {info("seen", DType::F32, {7})};
+  expect_results(g, {i64(2), f32({2}, {1, 2})}, {f32({2}, {4, 8}), f32({2, 2}, {2, 4, 4, 8})});
+  g = scan_graph(0);
+  g.nodes[0].attributes.push_back(ints_attribute("scan_input_axes", {-2}));
+  g.nodes[0].attributes.push_back(ints_attribute("scan_output_axes", {-2}));
+  expect_results(g, {f32({3, 2}, {1, 2, 3, 4, 5, 6})}, {f32({2}, {9, 12}), f32({3, 2}, {1, 2, 4, 6, 9, 12})});
+}
+
+// x + 1 for each element of a sequence; an optional that is there or not.
+TEST(OnnxControlFlow, SequencesAndOptionals) {
+  Graph body, g;
+  body.inputs = {info("e", DType::F32, {2}), info("k", DType::F32, {})};
+  body.nodes = {node("Add", {"e", "k"}, {"f"})};
+  body.outputs = {{"f"}};
+  ValueInfo sequence = info("s", DType::F32, {2}), maybe = info("m", DType::F32, {2});
+  sequence.sequence = true;
+  maybe.optional = true;
+  g.inputs = {sequence, maybe};
+  g.initializers = {tensor<float>("one", DType::F32, {}, {1})};
+  g.nodes = {node("SequenceMap", {"s", "one"}, {"t"}, {graph("body", body)}),
+             node("OptionalHasElement", {"m"}, {"has"})};
+  g.outputs = {{"t"}, {"has"}};
+  const auto list = [](std::vector<ir::HostValue> elements) { return ir::HostValue::list(std::move(elements)); };
+  const auto boolean = [](bool value) {
+    return ir::HostValue::of(ir::Tensor::of(DType::Bool, {}, std::vector<std::uint8_t>{value}));
+  };
+  expect_results(g, {list({f32({2}, {1, 2}), f32({2}, {3, 4})}), ir::HostValue::none()},
+                 {list({f32({2}, {2, 3}), f32({2}, {4, 5})}), boolean(false)});
+  expect_results(g, {list({}), ir::HostValue::some(f32({2}, {1, 2}))}, {list({}), boolean(true)});
+}
+
 TEST(OnnxControlFlow, WrongBodiesAreErrors) {
   auto message = [](const Graph& g) {
     Model model;
@@ -189,7 +231,7 @@ TEST(OnnxControlFlow, WrongBodiesAreErrors) {
   EXPECT_NE(message(g).find("another number of values"), std::string::npos);
   g = loop_graph(true, false);
   g.nodes[0].attributes.clear();
-  EXPECT_NE(message(g).find("no body"), std::string::npos);
+  EXPECT_NE(message(g).find("lacks the attribute 'body'"), std::string::npos);
   g = loop_graph(true, false);
   g.nodes[0].attributes[0].graph[0].outputs[1] = info("w", DType::F32, {3});
   g.nodes[0].attributes[0].graph[0].nodes[0].op_type = "Nonsense";

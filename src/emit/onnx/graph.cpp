@@ -5,14 +5,15 @@
 #include <cctype>
 
 #include "onnx/export.h"
+#include "onnx/format/opsets.h"
 
 namespace dycl::emit {
 
-OnnxGraph::OnnxGraph() {
+OnnxGraph::OnnxGraph(const ir::Program& program) {
   stack_.push_back(&model_.graph);
   model_.graph.name = "main";
   model_.producer_name = "dycl";
-  model_.opsets[""] = onnx::kOpset;
+  model_.opsets = onnx::opsets_of(program);
 }
 
 std::string OnnxGraph::fresh(const std::string& hint) {
@@ -32,7 +33,7 @@ OnnxGraph::Names OnnxGraph::node(const std::string& op, Names inputs, std::size_
   const auto dot = op.rfind('.');
   n.op_type = dot == std::string::npos ? op : op.substr(dot + 1);
   n.domain = dot == std::string::npos ? "" : op.substr(0, dot);
-  model_.opsets.emplace(n.domain, n.domain.empty() ? onnx::kOpset : 1);
+  model_.opsets.emplace(n.domain, 1);
   n.name = (place_.empty() ? "" : place_ + " ") + n.op_type + "_" + std::to_string(nodes_++);
   while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
   n.inputs = std::move(inputs);

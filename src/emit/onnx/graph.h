@@ -22,7 +22,7 @@ class OnnxGraph {
   using Names = std::vector<std::string>;
   using Attributes = std::vector<onnx::Attribute>;
 
-  OnnxGraph();
+  explicit OnnxGraph(const ir::Program& program);
 
   onnx::Model& model() { return model_; }
   onnx::Graph& current() { return *stack_.back(); }

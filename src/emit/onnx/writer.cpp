@@ -39,6 +39,7 @@ class Writer {
         structure_(structure_of(main_, {Style::Strict, 8})),
         vars_(variables()),
         analysis_(main_, structure_, vars_),
+        g_(program),
         env_(vars_.count()),
         real_(vars_.count(), false),
         constants_(main_.values.size(), nullptr) {}

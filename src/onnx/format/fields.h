@@ -43,8 +43,8 @@ namespace value_info {
 inline constexpr Tag kName = 1, kType = 2;
 }
 namespace type {
-inline constexpr Tag kTensor = 1, kSequence = 4;
-inline constexpr Tag kElement = 1;               // of TypeProto.Sequence
+inline constexpr Tag kTensor = 1, kSequence = 4, kOptional = 9;
+inline constexpr Tag kElement = 1;               // of TypeProto.Sequence and TypeProto.Optional
 inline constexpr Tag kElemType = 1, kShape = 2;  // of TypeProto.Tensor
 }  // namespace type
 namespace shape {

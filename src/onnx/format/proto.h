@@ -43,11 +43,24 @@ struct Tensor {
   std::size_t element_count() const;
 };
 
+struct Dimension {
+  std::int64_t value = -1;  // -1: not known
+  std::string param;        // a symbol's name or expression, if any
+};
+
+struct ValueInfo {
+  std::string name;
+  std::optional<DType> dtype = {};                   // nullopt: no tensor type stated
+  std::optional<std::vector<Dimension>> shape = {};  // nullopt: rank not stated
+  bool sequence = false;                             // a sequence of such tensors
+  bool optional = false;                             // of such a tensor or sequence
+};
+
 struct Graph;
 
 struct Attribute {
   // Numbers of AttributeProto.AttributeType.
-  enum class Kind { Float = 1, Int = 2, String = 3, Tensor = 4, Graph = 5, Floats = 6, Ints = 7, Strings = 8 };
+  enum class Kind { Float = 1, Int = 2, String = 3, Tensor = 4, Graph = 5, Floats = 6, Ints = 7, Strings = 8, Type = 13 };
 
   std::string name;
   Kind kind = Kind::Int;
@@ -57,9 +70,10 @@ struct Attribute {
   std::vector<float> floats;
   std::vector<std::int64_t> ints;
   std::vector<std::string> strings;
-  std::vector<Tensor> tensor;  // Tensor: exactly one
-  std::vector<Graph> graph;    // Graph: exactly one
-  std::string refers_to;       // in a function: the attribute of its call that gives the value
+  std::vector<Tensor> tensor;   // Tensor: exactly one
+  std::vector<Graph> graph;     // Graph: exactly one
+  std::vector<ValueInfo> type;  // Type: exactly one, without a name
+  std::string refers_to;        // in a function: the attribute of its call that gives the value
 };
 
 struct Node {
@@ -68,18 +82,6 @@ struct Node {
   std::vector<Attribute> attributes;
 
   const Attribute* attribute(const std::string& key) const;
-};
-
-struct Dimension {
-  std::int64_t value = -1;  // -1: not known
-  std::string param;        // a symbol's name or expression, if any
-};
-
-struct ValueInfo {
-  std::string name;
-  std::optional<DType> dtype;                   // nullopt: no tensor type stated
-  std::optional<std::vector<Dimension>> shape;  // nullopt: rank not stated
-  bool sequence = false;                        // a sequence of such tensors
 };
 
 struct Graph {

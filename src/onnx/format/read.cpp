@@ -156,7 +156,8 @@ class Reader {
   Node node(pbf_reader reader, int depth);
   static ValueInfo value_info(pbf_reader reader);
   static void tensor_type(pbf_reader reader, ValueInfo& info);
-  static void sequence_type(pbf_reader reader, ValueInfo& info);
+  static void type(pbf_reader reader, ValueInfo& info);
+  static void element_type(pbf_reader reader, ValueInfo& info, bool& kind, bool nested);
   static void opset_import(pbf_reader reader, std::map<std::string, std::int64_t>& opsets);
   Function function(pbf_reader reader);
 
@@ -260,42 +261,41 @@ void Reader::tensor_type(pbf_reader reader, ValueInfo& info) {
   }
 }
 
-// Of tensors; a sequence of anything else has no type that we know.
-void Reader::sequence_type(pbf_reader reader, ValueInfo& info) {
+// A tensor, a sequence of them, or an optional one of either; anything else has no type that we know.
+void Reader::type(pbf_reader reader, ValueInfo& info) {
   while (reader.next()) {
-    if (reader.tag() != field::type::kElement) {
-      reader.skip();
-      continue;
-    }
-    pbf_reader element = reader.get_message();
-    while (element.next()) {
-      if (element.tag() == field::type::kTensor)
-        tensor_type(element.get_message(), info);
-      else
-        element.skip();
+    switch (reader.tag()) {
+      case field::type::kTensor: tensor_type(reader.get_message(), info); break;
+      case field::type::kSequence: element_type(reader.get_message(), info, info.sequence, info.sequence); break;
+      case field::type::kOptional:
+        element_type(reader.get_message(), info, info.optional, info.sequence || info.optional);
+        break;
+      default: reader.skip();  // maps: no tensor type, refused where used
     }
   }
-  info.sequence = true;
+}
+
+// Notes the kind before it looks inside, so that nesting ends.
+void Reader::element_type(pbf_reader reader, ValueInfo& info, bool& kind, bool nested) {
+  if (nested) refuse("'" + info.name + "' is a sequence or an optional of what DyCL lacks");
+  kind = true;
+  while (reader.next()) {
+    if (reader.tag() == field::type::kElement)
+      type(reader.get_message(), info);
+    else
+      reader.skip();
+  }
 }
 
 ValueInfo Reader::value_info(pbf_reader reader) {
   ValueInfo info;
   while (reader.next()) {
-    if (reader.tag() == field::value_info::kName) {
+    if (reader.tag() == field::value_info::kName)
       info.name = text(reader);
-    } else if (reader.tag() == field::value_info::kType) {
-      pbf_reader type = reader.get_message();
-      while (type.next()) {
-        if (type.tag() == field::type::kTensor)
-          tensor_type(type.get_message(), info);
-        else if (type.tag() == field::type::kSequence)
-          sequence_type(type.get_message(), info);
-        else
-          type.skip();  // maps, optionals: no tensor type, refused where used
-      }
-    } else {
+    else if (reader.tag() == field::value_info::kType)
+      type(reader.get_message(), info);
+    else
       reader.skip();
-    }
   }
   return info;
 }
@@ -317,22 +317,23 @@ Attribute Reader::attribute(pbf_reader reader, int depth) {
         break;
       case field::attribute::kInts: repeated_int64(reader, a.ints); break;
       case field::attribute::kStrings: a.strings.push_back(text(reader)); break;
+      case field::attribute::kTypeProto: type(reader.get_message(), a.type.emplace_back()); break;
       case field::attribute::kRefAttrName: a.refers_to = text(reader); break;
       case field::attribute::kTensors:
       case field::attribute::kGraphs:
-      case field::attribute::kTypeProto:
       case field::attribute::kTypeProtos:
       case field::attribute::kSparseTensor:
       case field::attribute::kSparseTensors:
-        refuse("attribute '" + a.name + "' is of a kind that DyCL lacks (sparse tensors, types, lists of tensors)");
+        refuse("attribute '" + a.name + "' is of a kind that DyCL lacks (sparse tensors, lists of tensors, graphs or types)");
       default: reader.skip();
     }
   }
-  if (kind < 1 || kind > 8) refuse("attribute '" + a.name + "' is of kind " + std::to_string(kind));
+  if ((kind < 1 || kind > 8) && kind != 13) refuse("attribute '" + a.name + "' is of kind " + std::to_string(kind));
   a.kind = static_cast<Attribute::Kind>(kind);
   if (!a.refers_to.empty()) return a;
   if ((a.kind == Attribute::Kind::Tensor) != (a.tensor.size() == 1) || a.tensor.size() > 1 ||
-      (a.kind == Attribute::Kind::Graph) != (a.graph.size() == 1) || a.graph.size() > 1)
+      (a.kind == Attribute::Kind::Graph) != (a.graph.size() == 1) || a.graph.size() > 1 ||
+      (a.kind == Attribute::Kind::Type) != (a.type.size() == 1) || a.type.size() > 1)
     invalid("attribute '" + a.name + "' does not hold what its type says");
   return a;
 }

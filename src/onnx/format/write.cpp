@@ -32,6 +32,7 @@ void tensor(pbf_writer& parent, field::Tag tag, const Tensor& t) {
 }
 
 void graph_fields(pbf_writer& out, const Graph& g);
+void type_of(pbf_writer& out, const ValueInfo& info);
 
 void attribute(pbf_writer& parent, const Attribute& a) {
   pbf_writer out(parent, field::node::kAttribute);
@@ -55,6 +56,11 @@ void attribute(pbf_writer& parent, const Attribute& a) {
     case Attribute::Kind::Strings:
       for (const std::string& s : a.strings) out.add_bytes(field::attribute::kStrings, s);
       break;
+    case Attribute::Kind::Type: {
+      pbf_writer type(out, field::attribute::kTypeProto);
+      if (a.type.front().dtype) type_of(type, a.type.front());
+      break;
+    }
   }
   out.add_int32(field::attribute::kType, static_cast<int>(a.kind));
 }
@@ -89,15 +95,25 @@ void tensor_type(pbf_writer& type, const ValueInfo& info) {
   out.add_message(field::type::kShape, shape);
 }
 
+void type_of(pbf_writer& out, const ValueInfo& info) {
+  const auto sequence = [&](pbf_writer& type) {
+    if (!info.sequence) return tensor_type(type, info);
+    pbf_writer of(type, field::type::kSequence);
+    pbf_writer element(of, field::type::kElement);
+    tensor_type(element, info);
+  };
+  if (!info.optional) return sequence(out);
+  pbf_writer of(out, field::type::kOptional);
+  pbf_writer element(of, field::type::kElement);
+  sequence(element);
+}
+
 void value_info(pbf_writer& parent, field::Tag tag, const ValueInfo& info) {
   pbf_writer out(parent, tag);
   out.add_string(field::value_info::kName, info.name);
   if (!info.dtype) return;
   pbf_writer type(out, field::value_info::kType);
-  if (!info.sequence) return tensor_type(type, info);
-  pbf_writer sequence(type, field::type::kSequence);
-  pbf_writer element(sequence, field::type::kElement);
-  tensor_type(element, info);
+  type_of(type, info);
 }
 
 void graph_fields(pbf_writer& out, const Graph& g) {

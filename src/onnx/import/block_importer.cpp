@@ -47,9 +47,10 @@ Result<ir::Attr> to_attr(const Attribute& a) {
       const std::uint8_t* data = t.bytes.data;
       return ir::Attr(ir::TensorLiteral{t.dtype, t.dims, {data, data + t.bytes.size}});
     }
-    case Attribute::Kind::Graph: break;
+    case Attribute::Kind::Graph:
+    case Attribute::Kind::Type: break;
   }
-  return unsupported("attribute '" + a.name + "' holds a graph");
+  return unsupported("attribute '" + a.name + "' holds a graph or a type");
 }
 
 // The tensor that a Constant node stands for.
@@ -96,7 +97,7 @@ std::string spellable(const std::string& name) {
 void BlockImporter::learn_types(const Graph& graph) {
   for (const auto* list : {&graph.value_infos, &graph.outputs})
     for (const ValueInfo& info : *list)
-      if (info.dtype && !info.sequence) types_[info.name] = info;
+      if (info.dtype && !info.sequence && !info.optional) stated_[info.name] = *info.dtype;
 }
 
 Result<void> BlockImporter::bind(const std::string& name, ir::ValueId value) {
@@ -137,6 +138,16 @@ void BlockImporter::check(ir::ValueId condition, std::string message, std::strin
   function_.block(block_).body.push_back(std::move(op));
 }
 
+ir::ValueId BlockImporter::extent(ir::ValueId tensor, std::int64_t axis) {
+  if (axis >= 0) return emit("dim", {tensor}, ir::Type::integer(), {{"axis", axis}});
+  const ir::ValueId shape = emit("Shape", {tensor}, ir::Type::tensor(DType::I64, {ir::Dim::opaque()}));
+  ir::TensorLiteral place{DType::I64, {}, std::vector<std::uint8_t>(sizeof axis)};
+  std::memcpy(place.bytes.data(), &axis, sizeof axis);
+  const ir::Type scalar = ir::Type::tensor(DType::I64, {});
+  const ir::ValueId one = emit("Gather", {shape, constant(place, scalar)}, scalar, {{"axis", std::int64_t{0}}});
+  return emit("item", {one}, ir::Type::integer());
+}
+
 Result<void> BlockImporter::add_body(const Graph& graph) {
   learn_types(graph);
   for (const Tensor& t : graph.initializers) {
@@ -158,12 +169,14 @@ ir::Dim BlockImporter::symbolic(const std::string& text) const {
 }
 
 ir::Type BlockImporter::type_from(const ValueInfo& info, DType dtype) const {
-  if (!info.shape) return ir::Type::tensor_of_unknown_rank(dtype);
+  const auto wrapped = [&](ir::Type type) { return info.optional ? ir::Type::optional(std::move(type)) : type; };
+  if (info.sequence) return wrapped(ir::Type::list(ir::Type::tensor_of_unknown_rank(dtype)));
+  if (!info.shape) return wrapped(ir::Type::tensor_of_unknown_rank(dtype));
   std::vector<ir::Dim> dims;
   for (const Dimension& dim : *info.shape) {
     dims.push_back(dim.value >= 0 ? ir::Dim::of(dim.value) : symbolic(dim.param));
   }
-  return ir::Type::tensor(dtype, std::move(dims));
+  return wrapped(ir::Type::tensor(dtype, std::move(dims)));
 }
 
 std::string BlockImporter::weight_named(const Tensor& tensor, const ir::Type& type) {
@@ -229,19 +242,22 @@ Result<std::vector<ir::ValueId>> BlockImporter::operands_of(const Node& node) co
   return operands;
 }
 
+// What the graph states is a hint: its shapes may be wrong and are not used, its dtypes must be those of the operators.
 Result<ir::Type> BlockImporter::type_of_result(const Node& node, std::size_t index,
                                                const std::vector<ir::ValueId>& operands) const {
-  if (const auto it = types_.find(node.outputs[index]); it != types_.end())
-    return type_from(it->second, *it->second.dtype);
   std::vector<std::optional<DType>> dtypes;
   dtypes.reserve(operands.size());
   for (const ir::ValueId v : operands)
     dtypes.push_back(v.present() ? std::optional(function_.type_of(v).dtype) : std::nullopt);
   const auto dtype = result_dtype(node, index, dtypes);
-  if (!dtype)
-    return unsupported("the type of '" + node.outputs[index] + "', a result of " + describe(node) + ", is not stated",
-                       "run ONNX's shape inference on the model first");
-  return ir::Type::tensor_of_unknown_rank(*dtype);
+  const auto stated = stated_.find(node.outputs[index]);
+  if (dtype && stated != stated_.end() && stated->second != *dtype)
+    return invalid("'" + node.outputs[index] + "', a result of " + describe(node) + ", is " +
+                   std::string(name_of(*dtype)) + ", but stated as " + std::string(name_of(stated->second)));
+  if (dtype) return ir::Type::tensor_of_unknown_rank(*dtype);
+  if (stated != stated_.end()) return ir::Type::tensor_of_unknown_rank(stated->second);
+  return unsupported("the type of '" + node.outputs[index] + "', a result of " + describe(node) + ", is not stated",
+                     "run ONNX's shape inference on the model first");
 }
 
 // The same list under another name; false for tensors.

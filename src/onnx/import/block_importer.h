@@ -29,7 +29,7 @@ class BlockImporter {
     return importer;
   }
 
-  // Types stated by the graph, used for results.
+  // The dtypes that the graph states for results. Its shapes are hints that may be wrong: nothing relies on them.
   void learn_types(const Graph& graph);
 
   Result<void> bind(const std::string& name, ir::ValueId value);
@@ -51,6 +51,8 @@ class BlockImporter {
   ir::ValueId constant(ir::Attr value, ir::Type type) {
     return emit("const", {}, std::move(type), {{"value", std::move(value)}});
   }
+  // The extent along an axis, which may be counted from the end, as an int.
+  ir::ValueId extent(ir::ValueId tensor, std::int64_t axis);
   // The run fails with this exception where `condition` does not hold.
   void check(ir::ValueId condition, std::string message, std::string exception);
   // Everything of a body graph but its inputs.
@@ -69,7 +71,7 @@ class BlockImporter {
   ir::Function& function_;
   ir::BlockId block_;
   std::map<std::string, ir::ValueId> values_;
-  std::map<std::string, ValueInfo> types_;
+  std::map<std::string, DType> stated_;
   const BlockImporter* outer_ = nullptr;
 };
 

@@ -8,8 +8,12 @@
 //                            ^after:   outs stacked along axis 0
 //
 // Scan is the same with the number of slices as M and a Gather for each slice. A
-// stack of nothing has no shape of its own: where the element's shape is known, an empty
-// tensor stands for it, else the run fails there.
+// stack of nothing has no shape of its own: the one that the body states for its elements
+// stands for it, as in ONNX Runtime, with 0 for extents that it leaves open. Where it states
+// no rank, the run fails there.
+#include <algorithm>
+
+#include "ir/host_ops.h"
 #include "onnx/import/block_importer.h"
 
 namespace dycl::onnx {
@@ -117,6 +121,7 @@ class LoopImporter {
   Result<void> check() const;
   Result<void> enter();
   Result<void> bind_body_inputs(BlockImporter& body);
+  Result<void> add_lists(const BlockImporter& body);
   Result<void> close(BlockImporter& body);
   Result<void> leave();
   Result<ir::Type> carried_type(std::size_t which) const;
@@ -127,10 +132,11 @@ class LoopImporter {
   BlockImporter& importer_;
   const Node& node_;
   LoopParts parts_;
-  ir::BlockId header_, body_, after_;
+  ir::BlockId before_, header_, body_, after_;
   ir::ValueId index_, condition_;            // parameters of the header
   std::vector<ir::ValueId> values_, lists_;  // parameters of the header
   std::vector<ir::Type> element_types_;      // of collected outputs
+  std::vector<bool> wrapped_;                // of carried values: an optional that the body gives an element for
 };
 
 Result<void> LoopImporter::check() const {
@@ -146,44 +152,28 @@ Result<void> LoopImporter::check() const {
 // because everything inside builds on it.
 Result<ir::Type> LoopImporter::carried_type(std::size_t which) const {
   const ir::Type& initial = importer_.function().type_of(parts_.initial[which]);
-  if (initial.kind == ir::Type::Kind::List) return initial;
-  if (!initial.is_tensor()) return invalid_node(node_, "carries a value that is no tensor");
   const std::string& input = parts_.body->inputs[parts_.first_carried_input + which].name;
   const ValueInfo& output = parts_.body->outputs[parts_.first_carried_output + which];
-  if (output.name == input) return initial;
-  ir::Type later = ir::Type::tensor_of_unknown_rank(initial.dtype);
-  if (const auto captured = importer_.value(output.name))
-    later = importer_.function().type_of(*captured);
-  else if (output.dtype)
-    later = importer_.type_from(output, *output.dtype);
-  const auto joined = ir::join(initial, later);
-  if (!joined) return invalid_node(node_, "carries values of different types");
-  return *joined;
+  if (!initial.is_tensor() || output.name == input) return initial;
+  return ir::Type::tensor_of_unknown_rank(initial.dtype);
 }
 
 // All sliced inputs have as many slices as the first.
 Result<void> LoopImporter::check_lengths() {
   for (std::size_t i = 1; i < parts_.sliced.size(); ++i) {
-    const ir::ValueId count =
-        importer_.emit("dim", {parts_.sliced[i].first}, ir::Type::integer(), {{"axis", parts_.sliced[i].second}});
+    const ir::ValueId count = importer_.extent(parts_.sliced[i].first, parts_.sliced[i].second);
     const ir::ValueId same = importer_.emit("int.eq", {count, parts_.trips}, ir::Type::boolean());
     importer_.check(same, "Scan: its inputs have different lengths", "ValueError");
   }
   return {};
 }
 
-// Types of collected outputs are as the body states them.
 Result<void> LoopImporter::enter() {
   ir::Function& function = importer_.function();
-  for (std::size_t i = 0; i < collected(); ++i) {
-    const ValueInfo& info = parts_.body->outputs[parts_.first_carried_output + carried() + i];
-    if (!info.dtype || info.sequence) return invalid_node(node_, "has a body output without a tensor's type");
-    element_types_.push_back(importer_.type_from(info, *info.dtype));
-  }
+  before_ = importer_.block();
   ir::Edge edge;
   edge.args = {importer_.constant(std::int64_t{0}, ir::Type::integer()), parts_.condition};
   edge.args.insert(edge.args.end(), parts_.initial.begin(), parts_.initial.end());
-  for (const ir::Type& type : element_types_) edge.args.push_back(importer_.emit("list.new", {}, ir::Type::list(type)));
   edge.target = header_ = importer_.new_block("loop");
   body_ = importer_.new_block("body");
   after_ = importer_.new_block("after");
@@ -195,11 +185,9 @@ Result<void> LoopImporter::enter() {
     DYCL_ASSIGN(ir::Type type, carried_type(i));
     values_.push_back(function.add_value(std::move(type)));
   }
-  for (const ir::Type& type : element_types_) lists_.push_back(function.add_value(ir::Type::list(type)));
   std::vector<ir::ValueId>& params = function.block(header_).params;
   params = {index_, condition_};
   params.insert(params.end(), values_.begin(), values_.end());
-  params.insert(params.end(), lists_.begin(), lists_.end());
 
   importer_.move_to(header_);
   ir::ValueId go_on = condition_;
@@ -220,12 +208,7 @@ ir::ValueId LoopImporter::slice(BlockImporter& body, std::size_t which) {
     at = body.emit("int.sub", {left, one}, ir::Type::integer());
   }
   const ir::ValueId place = body.emit("to_tensor", {at}, scalar_tensor(DType::I64), {{"dtype", std::string("i64")}});
-  const ir::Type& whole = body.function().type_of(input);
-  ir::Type part = ir::Type::tensor_of_unknown_rank(whole.dtype);
-  if (whole.shape && static_cast<std::size_t>(axis) < whole.shape->size()) {
-    part.shape = whole.shape;
-    part.shape->erase(part.shape->begin() + static_cast<std::ptrdiff_t>(axis));
-  }
+  ir::Type part = ir::Type::tensor_of_unknown_rank(body.function().type_of(input).dtype);
   return body.emit("Gather", {input, place}, std::move(part), {{"axis", axis}});
 }
 
@@ -244,6 +227,27 @@ Result<void> LoopImporter::bind_body_inputs(BlockImporter& body) {
   return {};
 }
 
+// The lists of collected outputs, whose types are known once the body is read.
+Result<void> LoopImporter::add_lists(const BlockImporter& body) {
+  ir::Function& function = importer_.function();
+  for (std::size_t i = 0; i < collected(); ++i) {
+    const std::string& name = parts_.body->outputs[parts_.first_carried_output + carried() + i].name;
+    DYCL_ASSIGN(const ir::ValueId value, body.value(name));
+    const ir::Type& type = function.type_of(value);
+    if (!type.is_tensor()) return invalid_node(node_, "collects '" + name + "', which is no tensor");
+    element_types_.push_back(ir::Type::tensor_of_unknown_rank(type.dtype));
+    const ir::Type list = ir::Type::list(element_types_[i]);
+    ir::Op empty;
+    empty.name = "list.new";
+    empty.results = {function.add_value(list)};
+    std::get<ir::Goto>(function.block(before_).exit).edge.args.push_back(empty.results[0]);
+    function.block(before_).body.push_back(std::move(empty));
+    lists_.push_back(function.add_value(list));
+    function.block(header_).params.push_back(lists_[i]);
+  }
+  return {};
+}
+
 // The end of the body: back to the header with new values.
 Result<void> LoopImporter::close(BlockImporter& body) {
   const std::vector<ValueInfo>& outputs = parts_.body->outputs;
@@ -256,7 +260,11 @@ Result<void> LoopImporter::close(BlockImporter& body) {
     back.args[1] = body.emit("item", {condition}, ir::Type::boolean());
   }
   for (std::size_t i = 0; i < carried(); ++i) {
-    DYCL_ASSIGN(const ir::ValueId value, body.value(outputs[parts_.first_carried_output + i].name));
+    DYCL_ASSIGN(ir::ValueId value, body.value(outputs[parts_.first_carried_output + i].name));
+    const ir::Type& carried_as = body.function().type_of(values_[i]);
+    wrapped_.push_back(carried_as.kind == ir::Type::Kind::Optional &&
+                       ir::fits(body.function().type_of(value), carried_as.element[0]));
+    if (wrapped_[i]) value = body.emit("opt.some", {value}, ir::Type(carried_as));
     if (!ir::fits(body.function().type_of(value), body.function().type_of(values_[i])))
       return invalid_node(
           node_, "carries '" + outputs[parts_.first_carried_output + i].name + "' with another type than stated");
@@ -264,8 +272,6 @@ Result<void> LoopImporter::close(BlockImporter& body) {
   }
   for (std::size_t i = 0; i < collected(); ++i) {
     DYCL_ASSIGN(const ir::ValueId value, body.value(outputs[parts_.first_carried_output + carried() + i].name));
-    if (!ir::fits(body.function().type_of(value), element_types_[i]))
-      return invalid_node(node_, "collects values of another type than its body states");
     const ir::Type type = ir::Type::list(element_types_[i]);
     if (parts_.prepended[i]) {
       const ir::ValueId zero = body.constant(std::int64_t{0}, ir::Type::integer());
@@ -280,17 +286,13 @@ Result<void> LoopImporter::close(BlockImporter& body) {
 
 // All collected elements as one tensor.
 ir::ValueId LoopImporter::stack(std::size_t which) {
-  const ir::Type& element = element_types_[which];
   const std::int64_t axis = parts_.stack_axes[which];
-  ir::Type whole = ir::Type::tensor_of_unknown_rank(element.dtype);
-  bool known = element.shape.has_value();
-  if (known) {
-    whole.shape = element.shape;
-    whole.shape->insert(whole.shape->begin() + static_cast<std::ptrdiff_t>(axis), ir::Dim::opaque());
-    for (const ir::Dim& dim : *element.shape) known = known && dim.is_known();
-  }
+  const ValueInfo& info = parts_.body->outputs[parts_.first_carried_output + carried() + which];
+  const ir::Type whole = ir::Type::tensor_of_unknown_rank(element_types_[which].dtype);
   const std::map<std::string, ir::Attr> attrs = {{"axis", axis}};
-  if (!known) return importer_.emit("list.stack", {lists_[which]}, whole, attrs);
+  const auto rank = static_cast<std::int64_t>(info.shape ? info.shape->size() : 0);
+  if (!info.shape || axis > rank || axis < -rank - 1)
+    return importer_.emit("list.stack", {lists_[which]}, whole, attrs);
 
   const ir::ValueId count = importer_.emit("list.len", {lists_[which]}, ir::Type::integer());
   const ir::ValueId some = importer_.emit("int.to_bool", {count}, ir::Type::boolean());
@@ -300,10 +302,10 @@ ir::ValueId LoopImporter::stack(std::size_t which) {
   importer_.move_to(full);
   importer_.end_block(ir::Goto{{join, {importer_.emit("list.stack", {lists_[which]}, whole, attrs)}}});
   importer_.move_to(empty);
-  ir::TensorLiteral nothing{element.dtype, {}, {}};
-  ir::Type nothing_type = whole;
-  (*nothing_type.shape)[static_cast<std::size_t>(axis)] = ir::Dim::of(0);
-  for (const ir::Dim& dim : *nothing_type.shape) nothing.shape.push_back(dim.value);
+  ir::TensorLiteral nothing{whole.dtype, {}, {}};
+  for (const Dimension& dim : *info.shape) nothing.shape.push_back(std::max<std::int64_t>(dim.value, 0));
+  nothing.shape.insert(nothing.shape.begin() + (axis < 0 ? axis + rank + 1 : axis), 0);
+  const ir::Type nothing_type = ir::type_of(nothing);
   importer_.end_block(ir::Goto{{join, {importer_.constant(nothing, nothing_type)}}});
   const ir::ValueId result = importer_.function().add_value(whole);
   importer_.function().block(join).params = {result};
@@ -314,6 +316,9 @@ ir::ValueId LoopImporter::stack(std::size_t which) {
 Result<void> LoopImporter::leave() {
   importer_.move_to(after_);
   std::vector<ir::ValueId> outputs = values_;
+  for (std::size_t i = 0; i < carried(); ++i)
+    if (wrapped_[i])
+      outputs[i] = importer_.emit("opt.get", {values_[i]}, ir::Type(importer_.function().type_of(values_[i]).element[0]));
   for (std::size_t i = 0; i < collected(); ++i) outputs.push_back(stack(i));
   return bind_outputs(importer_, node_, outputs);
 }
@@ -328,16 +333,10 @@ Result<void> LoopImporter::run() {
   if (parts_.stack_axes.size() != collected() || parts_.prepended.size() != collected())
     return invalid_node(node_, "states another number of axes than it has outputs");
   DYCL_TRY(enter());
-  for (std::size_t i = 0; i < collected(); ++i) {
-    std::int64_t& axis = parts_.stack_axes[i];
-    const auto& shape = element_types_[i].shape;
-    const std::int64_t rank = shape ? static_cast<std::int64_t>(shape->size()) : -1;
-    if (axis < 0 && rank >= 0) axis += rank + 1;
-    if (axis < 0 || (rank >= 0 && axis > rank)) return invalid_node(node_, "stacks along an axis that is not there");
-  }
   BlockImporter body = importer_.inner(body_);
   DYCL_TRY(bind_body_inputs(body));
   DYCL_TRY(body.add_body(*parts_.body));
+  DYCL_TRY(add_lists(body));
   DYCL_TRY(close(body));
   return leave();
 }
@@ -359,6 +358,57 @@ Result<void> add_loop(BlockImporter& importer, const Node& node) {
   parts.first_carried_input = 2;
   parts.first_carried_output = 1;
   return LoopImporter(importer, node, std::move(parts)).run();
+}
+
+// A loop over the elements of the first sequence; other sequences give theirs at the same place, tensors are handed on.
+Result<void> add_sequence_map(BlockImporter& importer, const Node& node) {
+  DYCL_ASSIGN(const Graph* graph, body_of(node, "body"));
+  if (graph->inputs.size() != node.inputs.size() || graph->outputs.size() != node.outputs.size())
+    return invalid_node(node, "has a body of another number of inputs or outputs");
+  ir::Function& function = importer.function();
+  const ir::Type integer = ir::Type::integer();
+  std::vector<ir::ValueId> inputs;
+  for (const std::string& name : node.inputs) {
+    DYCL_ASSIGN(const ir::ValueId value, importer.value(name));
+    inputs.push_back(value);
+  }
+  if (function.type_of(inputs[0]).kind != ir::Type::Kind::List) return invalid_node(node, "maps what is no sequence");
+  const ir::ValueId count = importer.emit("list.len", {inputs[0]}, integer);
+  const ir::ValueId zero = importer.constant(std::int64_t{0}, integer);
+  const ir::BlockId before = importer.block(), header = importer.new_block("map"), body_block = importer.new_block("body"),
+                    after = importer.new_block("after");
+  ir::Edge entry{header, {zero}};
+  const ir::ValueId index = function.add_value(integer, "i");
+  function.block(header).params = {index};
+  importer.move_to(header);
+  const ir::ValueId go_on = importer.emit("int.lt", {index, count}, ir::Type::boolean());
+  importer.end_block(ir::Branch{go_on, {body_block, {}}, {after, {}}});
+
+  BlockImporter body = importer.inner(body_block);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ir::Type& type = function.type_of(inputs[i]);
+    const ir::ValueId value = type.kind == ir::Type::Kind::List
+                                  ? body.emit("list.get", {inputs[i], index}, ir::Type(type.element[0]))
+                                  : inputs[i];
+    DYCL_TRY(body.bind(graph->inputs[i].name, value));
+  }
+  DYCL_TRY(body.add_body(*graph));
+  ir::Edge back{header, {body.emit("int.add", {index, body.constant(std::int64_t{1}, integer)}, integer)}};
+  std::vector<ir::ValueId> lists;
+  importer.move_to(before);
+  for (const ValueInfo& output : graph->outputs) {
+    DYCL_ASSIGN(const ir::ValueId value, body.value(output.name));
+    if (!function.type_of(value).is_tensor()) return invalid_node(node, "has a body that gives what is no tensor");
+    const ir::Type list = ir::Type::list(ir::Type::tensor_of_unknown_rank(function.type_of(value).dtype));
+    entry.args.push_back(importer.emit("list.new", {}, list));
+    lists.push_back(function.add_value(list));
+    function.block(header).params.push_back(lists.back());
+    back.args.push_back(body.emit("list.append", {lists.back(), value}, list));
+  }
+  body.end_block(ir::Goto{std::move(back)});
+  importer.end_block(ir::Goto{std::move(entry)});
+  importer.move_to(after);
+  return bind_outputs(importer, node, lists);
 }
 
 std::vector<std::int64_t> ints_of(const Node& node, const char* key, std::size_t count) {
@@ -389,14 +439,10 @@ Result<void> add_scan(BlockImporter& importer, const Node& node) {
       parts.initial.push_back(value);
       continue;
     }
-    std::int64_t axis = axes[i - states];
-    const auto& shape = importer.function().type_of(value).shape;
-    if (axis < 0 && shape) axis += static_cast<std::int64_t>(shape->size());
-    if (axis < 0) return invalid_node(node, "counts an axis from the end of a tensor of unknown rank");
-    parts.sliced.emplace_back(value, axis);
+    parts.sliced.emplace_back(value, axes[i - states]);
     parts.sliced_backwards.push_back(directions[i - states] != 0);
   }
-  parts.trips = importer.emit("dim", {parts.sliced[0].first}, ir::Type::integer(), {{"axis", parts.sliced[0].second}});
+  parts.trips = importer.extent(parts.sliced[0].first, parts.sliced[0].second);
   parts.condition = importer.constant(true, ir::Type::boolean());
   return LoopImporter(importer, node, std::move(parts)).run();
 }
@@ -404,12 +450,14 @@ Result<void> add_scan(BlockImporter& importer, const Node& node) {
 }  // namespace
 
 bool is_control_flow(const Node& node) {
-  return node.domain.empty() && (node.op_type == "If" || node.op_type == "Loop" || node.op_type == "Scan");
+  return node.domain.empty() && (node.op_type == "If" || node.op_type == "Loop" || node.op_type == "Scan" ||
+                                 node.op_type == "SequenceMap");
 }
 
 Result<void> add_control_flow(BlockImporter& importer, const Node& node) {
   if (node.op_type == "If") return add_if(importer, node);
   if (node.op_type == "Loop") return add_loop(importer, node);
+  if (node.op_type == "SequenceMap") return add_sequence_map(importer, node);
   return add_scan(importer, node);
 }
 

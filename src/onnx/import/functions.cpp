@@ -4,8 +4,6 @@
 #include <iterator>
 #include <tuple>
 
-#include "onnx/import/upgrade.h"
-
 namespace dycl::onnx {
 namespace {
 
@@ -96,8 +94,12 @@ class Call {
 
 class Inliner {
  public:
-  explicit Inliner(const Model& model) {
-    for (const Function& f : model.functions) functions_.emplace(std::tuple(f.domain, f.name, f.overload), &f);
+  Inliner(const Model& model, Upgrader& upgrader) : model_(model), upgrader_(upgrader) {
+    for (const Function& f : model.functions) functions_.emplace(key_of(f.domain, f.name, f.overload), &f);
+  }
+
+  Result<void> upgrade(Graph& graph, const Opsets& opsets) {
+    return upgrader_.run(graph, opsets, [&](const Node& n) { return function_of(n) != nullptr; });
   }
 
   // Calls in `graph` at `depth` functions deep.
@@ -108,8 +110,8 @@ class Inliner {
     for (Node& n : graph.nodes) {
       for (Attribute& a : n.attributes)
         for (Graph& body : a.graph) DYCL_TRY(run(body, depth));
-      const auto it = functions_.find(std::tuple(n.domain, n.op_type, n.overload));
-      if (it == functions_.end()) {
+      const Function* function = function_of(n);
+      if (!function) {
         if (!n.overload.empty())
           return invalid("'" + n.op_type + "' with the overload '" + n.overload + "' is not defined");
         if (++count_ > kMaxNodes)
@@ -117,7 +119,8 @@ class Inliner {
         nodes.push_back(std::move(n));
         continue;
       }
-      DYCL_ASSIGN(Graph body, Call(*it->second, n, "call" + std::to_string(++calls_) + "." + n.op_type + ".").body());
+      DYCL_ASSIGN(Graph body, Call(*function, n, "call" + std::to_string(++calls_) + "." + n.op_type + ".").body());
+      DYCL_TRY(upgrade(body, function->opsets.empty() ? model_.opsets : function->opsets));
       DYCL_TRY(run(body, depth + 1));
       std::move(body.nodes.begin(), body.nodes.end(), std::back_inserter(nodes));
       std::move(body.initializers.begin(), body.initializers.end(), std::back_inserter(graph.initializers));
@@ -128,18 +131,28 @@ class Inliner {
   }
 
  private:
-  std::map<std::tuple<std::string, std::string, std::string>, const Function*> functions_;
+  using Key = std::tuple<std::string, std::string, std::string>;
+  static Key key_of(const std::string& domain, const std::string& name, const std::string& overload) {
+    return {domain, name, overload};
+  }
+
+  const Function* function_of(const Node& n) const {
+    const auto it = functions_.find(key_of(n.domain, n.op_type, n.overload));
+    return it == functions_.end() ? nullptr : it->second;
+  }
+
+  const Model& model_;
+  Upgrader& upgrader_;
+  std::map<Key, const Function*> functions_;
   std::size_t count_ = 0, calls_ = 0;
 };
 
 }  // namespace
 
-Result<void> inline_functions(Model& model) {
-  for (Function& f : model.functions) {
-    const auto own = f.opsets.find("");
-    DYCL_TRY(upgrade(f.body, own == f.opsets.end() ? model.opsets.at("") : own->second));
-  }
-  DYCL_TRY(Inliner(model).run(model.graph, 0));
+Result<void> inline_functions(Model& model, Upgrader& upgrader) {
+  Inliner inliner(model, upgrader);
+  DYCL_TRY(inliner.upgrade(model.graph, model.opsets));
+  DYCL_TRY(inliner.run(model.graph, 0));
   model.functions.clear();
   return {};
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/import/import.h"
 
+#include <algorithm>
 #include <cctype>
 #include <set>
 
 #include "onnx/format/files.h"
+#include "onnx/format/opsets.h"
 #include "onnx/import/block_importer.h"
 #include "onnx/import/functions.h"
 #include "onnx/import/upgrade.h"
 
 namespace dycl::onnx {
 namespace {
-
-Error invalid(std::string message) { return {ErrorKind::InvalidModel, "ONNX: " + std::move(message), {}, {}, {}}; }
 
 bool is_identifier(const std::string& text) {
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0]))) return false;
@@ -29,9 +29,16 @@ void declare_symbols(const Graph& graph, ir::Program& program) {
         if (dim.value < 0 && is_identifier(dim.param)) program.symbols.try_emplace(dim.param);
 }
 
-Result<void> check_versions(const Model& model) {
-  if (!model.opsets.count("")) return invalid("the model does not say which opset it uses");
-  return {};
+// What the program's ops are of: kOpset, or later where the model or a function of it says so.
+std::int64_t opset_of(const Model& model) {
+  std::int64_t opset = kOpset;
+  const auto see = [&](const Opsets& opsets) {
+    if (const auto it = opsets.find(""); it != opsets.end() && it->second <= kNewestOpset)
+      opset = std::max(opset, it->second);
+  };
+  see(model.opsets);
+  for (const Function& f : model.functions) see(f.opsets);
+  return opset;
 }
 
 Result<void> import_graph(const Graph& graph, const std::filesystem::path& base_dir, ir::Program& program) {
@@ -45,7 +52,8 @@ Result<void> import_graph(const Graph& graph, const std::filesystem::path& base_
   }
   for (const ValueInfo& input : graph.inputs) {
     if (constant.count(input.name)) continue;  // a default value of an old-style file: taken as the value
-    if (!input.dtype || input.sequence) return invalid("input '" + input.name + "' is not a tensor");
+    if (!input.dtype)
+      return Error{ErrorKind::Unsupported, "ONNX: input '" + input.name + "' is of a type that DyCL lacks", {}, {}, {}};
     const ir::ValueId value = main.add_value(importer.type_from(input, *input.dtype), spellable(input.name));
     main.params.push_back({value, {}});
     DYCL_TRY(importer.bind(input.name, value));
@@ -65,10 +73,13 @@ Result<void> import_graph(const Graph& graph, const std::filesystem::path& base_
 
 Result<ir::Program> import_model(const ir::Bytes& message, const std::filesystem::path& base_dir) {
   DYCL_ASSIGN(Model model, read_model(message));
-  DYCL_TRY(check_versions(model));
-  DYCL_TRY(upgrade(model.graph, model.opsets.at("")));
-  DYCL_TRY(inline_functions(model));
+  const std::int64_t opset = opset_of(model);
+  Upgrader upgrader(opset);
+  DYCL_TRY(inline_functions(model, upgrader));
   ir::Program program;
+  if (opset != kOpset) state_opset(program, "", opset);
+  for (const auto& [domain, version] : model.opsets)
+    if (domain == "ai.onnx.ml") state_opset(program, domain, version);
   program.metadata["producer"] = model.producer_name + " " + model.producer_version;
   program.functions.emplace_back();
   program.main().name = "main";

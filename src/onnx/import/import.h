@@ -16,7 +16,7 @@
 namespace dycl::onnx {
 
 // Reads a whole ONNX file: one function, `main`, with If, Loop and Scan as blocks.
-// Opsets 13 to 23; older forms of operators are rewritten where that is exact. Weights stored outside are mapped
+// Opsets 1 to 26; older forms of operators are rewritten where that is exact. Weights stored outside are mapped
 // from `base_dir`, and only from below it.
 Result<ir::Program> import_model(const ir::Bytes& message, const std::filesystem::path& base_dir);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequences as lists. Their elements' shapes may differ, so a list's element type states the dtype alone.
+// Sequences as lists, optionals as optionals of tensors or lists. Elements' shapes may differ, so their type states the
+// dtype alone.
 #include <cstring>
 #include <set>
 
@@ -17,7 +18,6 @@ class SequenceImporter {
   Result<void> run() {
     if (node_.outputs.size() != 1 || node_.outputs[0].empty()) return invalid_node(node_, "must have one output");
     DYCL_ASSIGN(const ir::ValueId value, made());
-    importer_.function().values[value.index].hint = spellable(node_.outputs[0]);
     return importer_.bind(node_.outputs[0], value);
   }
 
@@ -31,6 +31,9 @@ class SequenceImporter {
     if (op == "SequenceAt") return at();
     if (op == "SequenceLength") return length();
     if (op == "ConcatFromSequence") return joined();
+    if (op == "Optional") return optional();
+    if (op == "OptionalHasElement") return has_element();
+    if (op == "OptionalGetElement") return element();
     return split();
   }
 
@@ -135,34 +138,85 @@ class SequenceImporter {
                           {{"axis", attribute("axis", 0)}});
   }
 
+  Result<ir::ValueId> optional() const {
+    if (has(0)) {
+      DYCL_ASSIGN(const ir::ValueId value, importer_.value(node_.inputs[0]));
+      if (type_of(value).kind == ir::Type::Kind::Optional) return invalid_node(node_, "holds an optional");
+      return importer_.emit("opt.some", {value}, ir::Type::optional(general(type_of(value))));
+    }
+    const Attribute* type = node_.attribute("type");
+    if (!type || !type->type.front().dtype || type->type.front().optional)
+      return invalid_node(node_, "has neither an element nor the type of one");
+    const ValueInfo& info = type->type.front();
+    const ir::Type element = info.sequence ? list_of(*info.dtype) : ir::Type::tensor_of_unknown_rank(*info.dtype);
+    return importer_.emit("opt.none", {}, ir::Type::optional(element));
+  }
+
+  static ir::Type general(const ir::Type& type) {
+    return type.is_tensor() ? ir::Type::tensor_of_unknown_rank(type.dtype) : type;
+  }
+
+  // What is no optional is there.
+  Result<ir::ValueId> has_element() const {
+    ir::ValueId there;
+    if (!has(0)) {
+      there = importer_.constant(false, ir::Type::boolean());
+    } else {
+      DYCL_ASSIGN(const ir::ValueId value, importer_.value(node_.inputs[0]));
+      there = type_of(value).kind == ir::Type::Kind::Optional
+                  ? importer_.emit("opt.is_some", {value}, ir::Type::boolean())
+                  : importer_.constant(true, ir::Type::boolean());
+    }
+    return importer_.emit("to_tensor", {there}, ir::Type::tensor(DType::Bool, {}), {{"dtype", std::string("bool")}});
+  }
+
+  Result<ir::ValueId> element() const {
+    DYCL_ASSIGN(const ir::ValueId value, importer_.value(node_.inputs[0]));
+    const ir::Type& type = type_of(value);
+    if (type.kind != ir::Type::Kind::Optional) return value;
+    return importer_.emit("opt.get", {value}, ir::Type(type.element[0]));
+  }
+
   // A loop over the parts, each a Slice from `start` on: of a stated size, of stated sizes, or of one.
   Result<ir::ValueId> split() const {
     DYCL_ASSIGN(const ir::ValueId whole, operand(0, false));
-    std::int64_t axis = attribute("axis", 0);
-    const auto& shape = type_of(whole).shape;
-    if (axis < 0 && shape) axis += static_cast<std::int64_t>(shape->size());
-    if (axis < 0) return invalid_node(node_, "counts an axis from the end of a tensor of unknown rank");
-    ir::ValueId sizes, size, parts;
-    if (has(1)) {
-      DYCL_ASSIGN(sizes, operand(1, false));
-      if (!type_of(sizes).shape) return invalid_node(node_, "has a split of unknown rank");
-      if (type_of(sizes).shape->empty()) {
-        DYCL_ASSIGN(size, position(1));
-        check(importer_.emit("int.lt", {constant(0), size}, ir::Type::boolean()), "parts must not be empty");
-      } else {
-        parts = importer_.emit("dim", {sizes}, ir::Type::integer(), {{"axis", std::int64_t{0}}});
-      }
-    } else {
-      size = constant(1);
-    }
-    return split_loop(whole, axis, sizes, size, parts);
+    if (!has(1)) return split_loop(whole, {}, constant(1), {});
+    DYCL_ASSIGN(const ir::ValueId sizes, operand(1, false));
+    const auto& shape = type_of(sizes).shape;
+    if (shape) return shape->empty() ? split_evenly(whole, sizes) : split_by_sizes(whole, sizes);
+    const ir::Type vector = ir::Type::tensor(DType::I64, {ir::Dim::opaque()});
+    const ir::ValueId rank = importer_.extent(importer_.emit("Shape", {sizes}, vector), 0);
+    const ir::ValueId scalar = importer_.emit("int.eq", {rank, constant(0)}, ir::Type::boolean());
+    const ir::BlockId even = importer_.new_block("even"), given = importer_.new_block("given"),
+                      join = importer_.new_block("split");
+    importer_.end_block(ir::Branch{scalar, {even, {}}, {given, {}}});
+    importer_.move_to(even);
+    DYCL_ASSIGN(const ir::ValueId evenly, split_evenly(whole, sizes));
+    importer_.end_block(ir::Goto{{join, {evenly}}});
+    importer_.move_to(given);
+    DYCL_ASSIGN(const ir::ValueId by_sizes, split_by_sizes(whole, sizes));
+    importer_.end_block(ir::Goto{{join, {by_sizes}}});
+    const ir::ValueId list = importer_.function().add_value(list_of(type_of(whole).dtype));
+    importer_.function().block(join).params = {list};
+    importer_.move_to(join);
+    return list;
+  }
+
+  Result<ir::ValueId> split_evenly(ir::ValueId whole, ir::ValueId sizes) const {
+    DYCL_ASSIGN(const ir::ValueId size, position(1));
+    check(importer_.emit("int.lt", {constant(0), size}, ir::Type::boolean()), "parts must not be empty");
+    return split_loop(whole, sizes, size, {});
+  }
+
+  Result<ir::ValueId> split_by_sizes(ir::ValueId whole, ir::ValueId sizes) const {
+    return split_loop(whole, sizes, {}, importer_.extent(sizes, 0));
   }
 
   // `size` of every part; absent: `parts` of the `sizes`, which must add up to the whole.
-  Result<ir::ValueId> split_loop(ir::ValueId whole, std::int64_t axis, ir::ValueId sizes, ir::ValueId size,
-                                 ir::ValueId parts) const {
+  Result<ir::ValueId> split_loop(ir::ValueId whole, ir::ValueId sizes, ir::ValueId size, ir::ValueId parts) const {
+    const std::int64_t axis = attribute("axis", 0);
     const ir::Type integer = ir::Type::integer(), type = list_of(type_of(whole).dtype);
-    const ir::ValueId end = importer_.emit("dim", {whole}, integer, {{"axis", axis}});
+    const ir::ValueId end = importer_.extent(whole, axis);
     const ir::ValueId none = importer_.emit("list.new", {}, type), zero = constant(0);
     const ir::BlockId header = importer_.new_block("parts"), body = importer_.new_block("part"),
                       after = importer_.new_block("after");
@@ -225,7 +279,8 @@ class SequenceImporter {
 bool is_sequence_op(const Node& node) {
   static const std::set<std::string> kNames = {"ConcatFromSequence", "SequenceAt",     "SequenceConstruct",
                                                "SequenceEmpty",      "SequenceErase",  "SequenceInsert",
-                                               "SequenceLength",     "SplitToSequence"};
+                                               "SequenceLength",     "SplitToSequence", "Optional",
+                                               "OptionalHasElement", "OptionalGetElement"};
   return node.domain.empty() && kNames.count(node.op_type) != 0;
 }
 
