@@ -24,8 +24,9 @@ from .machine.machine import Machine, user_stack
 from .options import Options
 from .recording import symbolic_shapes
 from .recording.recorder import Recorder
-from .semantics import chosen_text, keys
+from .semantics import keys
 from .state.assumptions import Assumptions
+from .values import chosen_text
 
 
 @dataclass

@@ -30,12 +30,12 @@ from ..library import lru_cache
 from ..machine.exceptions import cleans_up
 from ..polyfills.keyed_tables import RtView
 from ..recording.recorder import is_handle
-from ..semantics import callbacks, chosen_text, interpretation, lookup
+from ..semantics import callbacks, interpretation, lookup
 from ..source import Span
 from ..state.contents import Cell, ContextCell
 from ..state.iterators import MGenerator
 from ..state.state import State
-from ..values import parameters
+from ..values import chosen_text, parameters
 from ..values.array import RtArray
 from ..values.list import RtList
 from ..values.scalar import RtScalar

@@ -19,7 +19,7 @@ from ...calling.templates import StaticObject
 from ...objects import all_in_attributes, closed_over, getattr_static, slot_names
 from ..polyfills.keyed_tables import RtDict, RtSet
 from ..polyfills.torch import RtSize
-from ..semantics import chosen_text
+from ..values import chosen_text
 from ..values.text import RtText
 
 _PLAIN = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device, torch.Size, type(Ellipsis))

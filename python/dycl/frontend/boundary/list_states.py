@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists that attributes hold from call to call and whose length changes: histories, windows, what is to be done.
 
-Such a list is a list of run-time length (semantics/list_kinds.py) when a call begins, with a state for each leaf of its
+Such a list is a list of run-time length (values/list_kinds.py) when a call begins, with a state for each leaf of its
 elements. The calls may change it in place or replace it. The program knows the list by one name alone:
 that it has a second name is refused.
 """
@@ -17,9 +17,9 @@ from ...calling.list_states import ListState
 from ...objects import plain_object
 from ..diagnostics import CaptureRefusal, Restart
 from ..graph.program import ListType, Value
-from ..semantics.list_kinds import cells_of, graph_lists, is_stored_as, join, kind_of_items, leaf_types
 from ..state.contents import contents_of
 from ..values.list import EMPTY, RtList
+from ..values.list_kinds import cells_of, graph_lists, is_stored_as, join, kind_of_items, leaf_types
 from .flatten import row_template
 
 _DEEPEST = 6  # containers in containers, from a module down to the list

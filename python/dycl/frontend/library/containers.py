@@ -17,10 +17,11 @@ from ..polyfills import builtins as polyfills
 from ..polyfills import itertools as iterator_polyfills
 from ..polyfills import keyed_tables
 from ..polyfills.range import RtRange
-from ..semantics import identity, interpretation, iteration, keys, lookup, operators, subscripts, text_with_integers
+from ..semantics import identity, interpretation, iteration, keys, lookup, operators, subscripts
 from ..semantics.registry import handles
 from ..state import iterators
 from ..state.signals import PUSHED
+from ..values import text_with_integers
 from ..values.array import RtArray
 from ..values.list import RtList
 from ..values.scalar import RtBool, RtFloat, RtInt, RtScalar

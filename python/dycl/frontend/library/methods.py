@@ -16,23 +16,12 @@ from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
 from ..polyfills import keyed_tables
 from ..polyfills.registry import POLYFILLS
-from ..semantics import (
-    attributes,
-    calls,
-    chosen_text,
-    iteration,
-    keys,
-    lookup,
-    native_calls,
-    operators,
-    registry,
-    subscripts,
-    text_formatting,
-)
+from ..semantics import attributes, calls, iteration, keys, lookup, native_calls, operators, registry, subscripts
 from ..state import iterators, numpy_memory, signals
 from ..state.contents import ContextCell
 from ..state.interpreter import Interpreter
 from ..state.state import State
+from ..values import chosen_text, text_formatting
 from ..values.array import RtArray
 from ..values.list import RtList
 from ..values.scalar import kind_of
@@ -286,7 +275,7 @@ def _format(m, s, text, args, kwargs):
         else:
             raise CaptureRefusal(f"the format field {{{field}}} with a value known only at run time",
                                  kind="escape.format")
-        pieces.append(text_formatting.format_value(m, s, value, spec or "",
+        pieces.append(text_formatting.format_value(m, value, spec or "",
                                                    {None: 0, "s": 1, "r": 2, "a": 3}[conversion]))
     return RtText.join(pieces)
 

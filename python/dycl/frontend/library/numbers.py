@@ -15,10 +15,11 @@ from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
 from ..polyfills import numbers as number_polyfills
 from ..polyfills.registry import POLYFILLS
-from ..semantics import identity, lookup, operators, subscripts, text_with_integers
+from ..semantics import identity, lookup, operators, subscripts
 from ..semantics.registry import find, handles
 from ..state import signals
 from ..state.signals import PUSHED
+from ..values import text_with_integers
 from ..values.array import RtArray
 from ..values.list import RtList
 from ..values.scalar import RtFloat, RtScalar

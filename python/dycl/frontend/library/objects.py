@@ -22,13 +22,13 @@ from ..graph.program import HostNode
 from ..polyfills import builtins as polyfills
 from ..semantics import attributes, lookup
 from ..semantics.registry import handles, ignore
-from ..semantics.text_formatting import format_value, is_text_of_argument
 from ..state import signals
 from ..state.contents import contents_of
 from ..torch_internals import FakeTensor
 from ..values.scalar import RtBool, RtFloat, RtInt, RtScalar
 from ..values.stand_in import is_instance, type_of
 from ..values.text import RtText
+from ..values.text_formatting import format_value, is_text_of_argument
 
 
 @handles(typing.cast)
@@ -205,7 +205,7 @@ def _str(m, s, args, kwargs):
     if args and isinstance(args[0], (RtScalar, RtText)):
         return RtText.join([args[0] if isinstance(args[0], RtText) else RtText((args[0],))])
     if args and type(args[0]) in (list, tuple) and m.has_runtime(args[0]):
-        return format_value(m, s, args[0], "", 0)
+        return format_value(m, args[0], "", 0)
     if args and m.has_runtime(args[0]):
         raise CaptureRefusal("str() of a value known only at run time", kind="escape.str")
     if args:
@@ -220,7 +220,7 @@ def _repr(m, s, args, kwargs):
     if isinstance(args[0], RtScalar):
         return RtText((args[0],))
     if isinstance(args[0], RtText) and args[0].chooses:
-        return format_value(m, s, args[0], "", 2)
+        return format_value(m, args[0], "", 2)
     if m.has_runtime(args[0]):
         raise CaptureRefusal("repr() of a value known only at run time", kind="escape.repr")
     user = lookup.python_method(args[0], "__repr__")

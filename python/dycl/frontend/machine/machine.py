@@ -28,19 +28,20 @@ from ..merging.loops import Loops
 from ..merging.merge import Merger
 from ..polyfills import builtins as polyfills
 from ..polyfills.torch import RtSize
-from ..semantics import callbacks, calls, chosen_text, interpretation, keys, opaque_objects
-from ..semantics.lists import Lists
-from ..semantics.numbers import Scalars
+from ..semantics import callbacks, calls, interpretation, keys, opaque_objects
 from ..source import Span
 from ..state.assumptions import Assumptions
 from ..state.code import info_of
-from ..state.contents import Cell
+from ..state.contents import Cell, contents_of
 from ..state.heap import Heap, Overlay
 from ..state.path_facts import Facts
 from ..state.state import Frame, State
+from ..values import chosen_text
+from ..values.arithmetic import Scalars
 from ..values.array import RtArray
 from ..values.escape import Escape, NeedDecision, Thrown
 from ..values.list import RtList
+from ..values.list_operations import Lists
 from ..values.scalar import RtBool, RtScalar
 from ..values.stand_in import stand_in_of, type_of
 from ..values.text import RtText
@@ -68,6 +69,7 @@ class Machine:
         self.arrays = Arrays(self)
         self.lists = Lists(self)
         self.polyfills, self.texts, self.keys = polyfills, chosen_text, keys
+        self.contents_of = contents_of
         self.options = options
         self.assumptions = assumptions
         self.call = functools.partial(calls.call, self)  # call(state, fn, args, kwargs)
@@ -81,7 +83,7 @@ class Machine:
         self.made_at: dict[int, tuple] = {}
         # places whose dicts got keys that were chosen among a few values (semantics/keys.py)
         self.with_chosen_keys: set = set()
-        self.texts_apart = False  # some paths differ in texts (semantics/chosen_text.py)
+        self.texts_apart = False  # some paths differ in texts (values/chosen_text.py)
         self.texts_asked = False  # something was computed of all texts of the table
         self.birthplaces: dict[int, tuple] = {}  # id of a dict or set made during capture -> where (semantics/keys.py)
         self.ready: list = []

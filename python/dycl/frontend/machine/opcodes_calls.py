@@ -11,11 +11,11 @@ from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
 from ..polyfills import keyed_tables
 from ..semantics import iteration, keys
-from ..semantics.text_formatting import format_value
 from ..state.signals import JUMPED
 from ..state.state import NULL
 from ..values.list import RtList
 from ..values.text import RtText
+from ..values.text_formatting import format_value
 from .exceptions import ended_by
 from .opcode_table import ASYNC, HANDLERS, REFUSED, op, push_result
 
@@ -87,7 +87,7 @@ def build_string(m, s, f, i):
 def format_value_op(m, s, f, i):
     spec = f.stack.pop() if i.arg & 4 else ""
     value = f.stack.pop()
-    return push_result(f, format_value(m, s, value, spec, i.arg & 3))
+    return push_result(f, format_value(m, value, spec, i.arg & 3))
 
 
 @op("LIST_TO_TUPLE")

@@ -21,9 +21,10 @@ import torch
 from ..diagnostics import CaptureRefusal
 from ..graph.program import Block, Edge, Goto, ListType, Raise, TensorType
 from ..polyfills.itertools import enumerated, filtered, mapped, taken, zipped
-from ..semantics import chosen_text, keys
+from ..semantics import keys
 from ..state.iterators import MGenerator, NativeIter, RtRangeIter, SeqIter
 from ..state.state import NULL, Frame, State
+from ..values import chosen_text
 from ..values.list import RtList
 from ..values.scalar import RtInt, RtScalar
 from .unify import Unifier

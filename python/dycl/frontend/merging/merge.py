@@ -10,9 +10,10 @@ from __future__ import annotations
 import collections
 
 from ..graph.program import INT, Block, Edge, Goto, common_dominator
-from ..semantics import chosen_text, keys
+from ..semantics import keys
 from ..state.path_facts import hull, joined
 from ..state.state import State
+from ..values import chosen_text
 from .signature import Alike, Likeness
 from .unify import Unifier
 from .unmergeable import Apart, Permuted

@@ -22,10 +22,10 @@ from typing import Any
 import torch
 
 from ..polyfills.range import RtRange
-from ..semantics.chosen_text import is_one
 from ..state.iterators import MGenerator, SeqIter
 from ..state.state import NULL, UNBOUND, Frame, State
 from ..values.array import RtArray
+from ..values.chosen_text import is_one
 from ..values.equality import IMMUTABLE
 from ..values.list import RtList
 from ..values.scalar import kind_of

@@ -20,15 +20,15 @@ from ..graph.program import Block, ScalarType, TensorType, Value, dominates
 from ..polyfills.range import RtRange
 from ..recording.memory_layout import Order, is_plain, lie_alike, order_of
 from ..recording.symbolic_shapes import Extent
-from ..semantics.chosen_text import is_one, unified
-from ..semantics.list_kinds import graph_lists
 from ..state.contents import DEAD, LONG, Cell
 from ..state.state import NULL, UNBOUND, Frame, State
 from ..torch_internals import FakeTensor
 from ..values import parameters
 from ..values.array import RtArray
+from ..values.chosen_text import is_one, unified
 from ..values.equality import IMMUTABLE, LEAVES, same_key, same_number
 from ..values.list import RtList
+from ..values.list_kinds import graph_lists
 from ..values.scalar import BY_KIND, RtScalar, kind_of
 from ..values.text import RtText
 from .reachable import add_contents, add_items, reachable

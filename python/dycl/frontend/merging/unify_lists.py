@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists of different lengths where states meet: one whose length is known at run time (semantics/list_kinds.py)."""
+"""Lists of different lengths where states meet: one whose length is known at run time (values/list_kinds.py)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..graph.program import ListType, Value
-from ..semantics.list_kinds import (
+from ..values.list import EMPTY, RtList
+from ..values.list_kinds import (
     cells_of,
     holds_text,
     is_stored_as,
@@ -16,7 +17,6 @@ from ..semantics.list_kinds import (
     leaf_types,
     with_rows,
 )
-from ..values.list import EMPTY, RtList
 from .unify_aliases import AliasGuard
 
 

@@ -10,11 +10,12 @@ from ..polyfills import builtins as polyfills
 from ..state.interpreter import Interpreter
 from ..state.iterators import MGenerator
 from ..state.state import State
+from ..values import chosen_text, text_with_integers
 from ..values.escape import Thrown
 from ..values.stand_in import type_of
 from ..values.text import RtText
-from . import chosen_text, iteration, registry, text_with_integers
-from .text_formatting import text_method
+from ..values.text_formatting import text_method
+from . import iteration, registry
 
 
 class BoundSpecial:

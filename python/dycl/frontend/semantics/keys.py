@@ -19,11 +19,11 @@ import torch
 
 from ..diagnostics import CaptureRefusal, Restart
 from ..polyfills import keyed_tables
+from ..values import chosen_text
 from ..values.array import RtArray
 from ..values.list import RtList
 from ..values.scalar import RtBool, RtFloat, RtInt, RtScalar, kind_of
 from ..values.text import RtText
-from . import chosen_text
 from .identity import same_object
 
 TABLES = (keyed_tables.RtDict, keyed_tables.RtSet)

@@ -21,10 +21,10 @@ from ..state.interpreter import Interpreter
 from ..state.state import State
 from ..values.scalar import SIGNS, TURNED
 from ..values.stand_in import StandIn, deciding, stand_in_of, type_of
+from ..values.text_formatting import percent
 from . import iteration, keys, native_calls, opaque_objects
 from .identity import sizes
 from .lookup import MISSING, by_type, mro_lookup, python_method
-from .text_formatting import percent
 
 _OPERATORS = {"and": "and_", "or": "or_"}
 

@@ -16,15 +16,16 @@ from ..state.interpreter import Interpreter
 from ..state.iterators import MGenerator
 from ..state.state import State
 from ..torch_internals import FakeTensor
+from ..values import chosen_text, text_with_integers
 from ..values.array import RtArray
 from ..values.list import ListMethod, RtList
 from ..values.scalar import EXAMPLES, RtFloat, RtScalar
 from ..values.stand_in import Interpreted, StandIn, type_of
 from ..values.text import RtText
-from . import chosen_text, keys, lookup, text_with_integers
+from ..values.text_formatting import refuse_method
+from . import keys, lookup
 from .generators import BoundSpecial
 from .lookup import bound_method
-from .text_formatting import refuse_method
 
 
 def special_method(m: Interpreter, obj: Any, name: str) -> Any:

@@ -18,10 +18,11 @@ from ..polyfills import builtins as polyfills
 from ..state import numpy_memory, signals
 from ..state.interpreter import Interpreter
 from ..state.state import State
+from ..values import chosen_text
 from ..values.scalar import RtInt
 from ..values.stand_in import StandIn, stand_in_of
 from ..values.text import RtText
-from . import chosen_text, identity, keys
+from . import identity, keys
 from .lookup import by_type, python_method
 
 _INDEXED = (list, tuple, str, range, collections.deque)

@@ -11,12 +11,12 @@ class Assumptions:
 
     def __init__(self) -> None:
         self.forbidden_merges: set = set()  # (code, pc, variable path): keep states apart
-        # merges of lists in whose elements there are lists of different lengths (semantics/list_kinds.py)
+        # merges of lists in whose elements there are lists of different lengths (values/list_kinds.py)
         self.rows: set = set()
         self.tables: set = set()  # places whose dicts get keys known only at run time (semantics/keys.py)
         self.guessed_tables: set = set()  # those of them that were made so because paths were many
         self.tables_in_vain = False  # what that led to was refused
-        self.texts = Texts()  # that runs choose among (semantics/chosen_text.py)
+        self.texts = Texts()  # that runs choose among (values/chosen_text.py)
         self.unroll_loops: set = set()  # (code, GET_ITER): a back edge was tried and led to a refusal
         # (code, loop header): unrolled, for its states met others that had not come through it
         self.never_begun_anew: set = set()

@@ -20,7 +20,8 @@ class Interpreter(Protocol):
     recorder: Any  # torch calls become nodes
     scalars: Any  # arithmetic on numbers known only at run time
     lists: Any  # lists of a length known only at run time
-    texts: Any  # strings that runs choose among (semantics/chosen_text.py)
+    texts: Any  # strings that runs choose among (values/chosen_text.py)
+    contents_of: Callable[[Any], Any]  # of a mutable object (state/contents.py)
     keys: Any  # when two keys are one (semantics/keys.py)
     arrays: Any  # numpy arrays known only at run time
     polyfills: Any  # Python that is interpreted in place of native functions (polyfills/builtins.py)

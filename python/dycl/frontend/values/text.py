@@ -19,7 +19,7 @@ class Formatted(NamedTuple):
 
 
 class Chosen:
-    """One of the texts of the capture's table, by its number there (semantics/chosen_text.py)."""
+    """One of the texts of the capture's table, by its number there (values/chosen_text.py)."""
 
     __slots__ = ("number",)
 

@@ -20,10 +20,10 @@ import torch
 from ...diagnostics import CaptureRefusal
 from ...graph.program import ScalarType
 from ...semantics import registry, subscripts
-from ...semantics.list_kinds import leaf_types
 from ...state import numpy_memory
 from ...values.array import NARROW, RtArray, floating, promoted, torch_dtype
 from ...values.list import RtList
+from ...values.list_kinds import leaf_types
 from ...values.scalar import RtScalar, kind_of
 from . import algebra, functions, indexing
 

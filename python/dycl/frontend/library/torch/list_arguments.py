@@ -15,10 +15,10 @@ from ...polyfills import torch as torch_polyfills
 from ...polyfills.range import RtRange
 from ...polyfills.registry import POLYFILLS
 from ...semantics import iteration, operators, registry
-from ...semantics.list_kinds import leaf_types
 from ...semantics.registry import handles
 from ...state import signals
 from ...values.list import ListMethod, RtList
+from ...values.list_kinds import leaf_types
 from ...values.scalar import RtInt, RtScalar
 
 

@@ -18,11 +18,10 @@ import torch
 
 from ..graph.dtypes import dtype_name
 from ..graph.program import ListType, ScalarType, TensorType, Value
-from ..state.contents import contents_of
-from ..values.list import EMPTY, RtList
-from ..values.scalar import kind_of
-from ..values.text import RtText
 from . import chosen_text
+from .list import EMPTY, RtList
+from .scalar import kind_of
+from .text import RtText
 
 # ---- kinds of elements ---------------------------------------------------------------------------
 
@@ -34,17 +33,17 @@ _DEEPEST = 6  # lists in lists
 _WIDEST = 64  # the extent of a tensor that becomes lists
 
 
-def kind_of_element(m: Any, x: Any, look: Any = contents_of) -> tuple | None:
+def kind_of_element(m: Any, x: Any, look: Any = None) -> Any:
     """("tensor", TensorType, device), ("numpy", TensorType, device) of a numpy scalar, ("int",), ("float",), ("bool",),
     ("tuple", class, kinds), ("list", length, kinds), ("dict", keys, kinds), ("object", (class, names), kinds), ("text",
     what all share, kinds of its numbers), inside of which ("const", value) too; ("row", kind of its numbers, is a
     tuple): a list of numbers, of any length; None: no such element.
     `look`: the contents of an object (merging/merge.py: as a state sees them)."""
-    kind = _kind(m, x, look)
+    kind = _kind(m, x, look or m.contents_of)
     return kind if kind is not None and leaf_types(kind) else None
 
 
-def _parts(x: Any, look: Any) -> tuple | None:
+def _parts(x: Any, look: Any) -> Any:
     """(tag, what elements share, values) of what has parts; None for leaves."""
     if isinstance(x, tuple):
         return None if isinstance(x, torch.Size) else ("tuple", type(x), x)
@@ -79,7 +78,7 @@ def has_value_of_its_own(x: Any) -> bool:
     )
 
 
-def _kind(m: Any, x: Any, look: Any, depth: int = 0) -> tuple | None:
+def _kind(m: Any, x: Any, look: Any, depth: int = 0) -> Any:
     scalar = kind_of(x)
     if scalar is not None:
         return (scalar,)
@@ -103,7 +102,7 @@ def _kind(m: Any, x: Any, look: Any, depth: int = 0) -> tuple | None:
     return None if None in kinds else (found[0], found[1], kinds)
 
 
-def join(a: tuple | None, b: tuple | None) -> tuple | None:
+def join(a: Any, b: Any) -> Any:
     if a is None or b is None or a == b or b == EMPTY:
         return a if b is not None else None
     if a == EMPTY:
@@ -127,19 +126,19 @@ def _lengths_differ(a: tuple, b: tuple) -> bool:
     return a[0] == b[0] and a[0] in ("list", "tuple") and len(a[2]) != len(b[2])
 
 
-def as_row(kind: tuple) -> tuple | None:
+def as_row(kind: tuple) -> Any:
     """The kind of a list or tuple of numbers whose length does not count."""
     if kind[0] == "row":
         return kind
     if not (kind[0] == "list" or kind[0] == "tuple" and kind[1] is tuple):
         return None
-    inner: tuple | None = EMPTY
+    inner: Any = EMPTY
     for part in kind[2]:
         inner = join(inner, part) if part[0] in _NUMBERS else None
     return ("row", inner, kind[0] == "tuple") if inner is not None else None
 
 
-def _joined_rows(a: tuple | None, b: tuple | None) -> tuple | None:
+def _joined_rows(a: Any, b: Any) -> Any:
     inner = join(a[1], b[1]) if a is not None and b is not None and a[2] == b[2] else None
     return ("row", inner, a[2]) if inner not in (None, EMPTY) else None
 
@@ -159,9 +158,9 @@ def is_stored_as(kind: tuple, wider: tuple) -> bool:
     return kind[0] == wider[0] and all(map(is_stored_as, kind[2], wider[2]))
 
 
-def kind_of_items(m: Any, items: Any, look: Any = contents_of) -> tuple | None:
+def kind_of_items(m: Any, items: Any, look: Any = None) -> Any:
     """What all items have in common; None if nothing."""
-    kind: tuple | None = EMPTY
+    kind: Any = EMPTY
     for item in items:
         kind = join(kind, kind_of_element(m, item, look))
     return kind
@@ -185,7 +184,7 @@ def leaves(m: Any, x: Any, kind: tuple) -> list[Value]:
     if kind[0] == "text":
         return [m.scalars.value(y, k[0]) for y, k in zip(chosen_text.numbers_in(m, x), kind[2])]
     if kind[0] in _PARTS:
-        return [v for y, k in zip(_parts(x, contents_of)[2], kind[2]) for v in leaves(m, y, k)]
+        return [v for y, k in zip(_parts(x, m.contents_of)[2], kind[2]) for v in leaves(m, y, k)]
     if kind[0] == "const":
         return []
     if kind[0] == "numpy":
@@ -196,23 +195,23 @@ def leaves(m: Any, x: Any, kind: tuple) -> list[Value]:
     return [m.recorder.value_of(x)] if kind[0] == "tensor" else [m.scalars.value(x, kind[0])]
 
 
-def holds_text(kind: tuple | None) -> bool:
+def holds_text(kind: Any) -> bool:
     return kind is not None and (kind[0] == "const" and type(kind[1]) is str
                                  or kind[0] in _PARTS and any(map(holds_text, kind[2])))
 
 
-def cells_of(m: Any, x: Any, look: Any = contents_of) -> set:
+def cells_of(m: Any, x: Any, look: Any = None) -> set:
     if isinstance(x, torch.Tensor):
         return {(x if hasattr(x, "_dycl") else m.recorder.lift(x))._dycl.cell}
-    found = _parts(x, look)
+    found = _parts(x, look or m.contents_of)
     return {c for y in found[2] for c in cells_of(m, y, look)} if found is not None else set()
 
 
-def keep_as_is(m: Any, x: Any, guard: Any, look: Any = contents_of) -> None:
+def keep_as_is(m: Any, x: Any, guard: Any, look: Any = None) -> None:
     """The lists, dicts and objects in an element must not be changed any more: `guard` is called where one would be."""
     if isinstance(x, RtList) and not x.frozen:
         m.heap.fragile.setdefault(id(x), (x, guard))
-    found = _parts(x, look)
+    found = _parts(x, look or m.contents_of)
     if found is None:
         return
     if found[0] != "tuple":

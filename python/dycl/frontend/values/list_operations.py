@@ -11,9 +11,8 @@ import torch
 from ..diagnostics import CaptureRefusal, Restart
 from ..graph.dtypes import dtype_name
 from ..graph.program import INT, HostNode, ListType, ScalarType, TensorType, Value
-from ..values.list import EMPTY, ListMethod, RtList, RtListIter
-from ..values.scalar import BY_KIND, RtInt, RtScalar, kind_of
 from . import chosen_text
+from .list import EMPTY, ListMethod, RtList, RtListIter
 from .list_kinds import (
     _PARTS,
     _TENSORS,
@@ -29,6 +28,7 @@ from .list_kinds import (
     leaf_types,
     leaves,
 )
+from .scalar import BY_KIND, RtInt, RtScalar, kind_of
 
 # ---- operations ---------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ class Lists:
         """tuple(x) or list(x)."""
         return self.new(list(x.values), x.kind, x, frozen)
 
-    def kind(self, x: Any) -> tuple | None:
+    def kind(self, x: Any) -> Any:
         return x.kind if isinstance(x, RtList) else kind_of_items(self.m, x)
 
     def tensor(self, x: RtList, how: str, axis: int) -> Any:
@@ -369,7 +369,7 @@ class Lists:
         self._check_kind(x, kind)
         return leaves(self.m, item, kind)
 
-    def _check_kind(self, x: RtList, kind: tuple | None) -> None:
+    def _check_kind(self, x: RtList, kind: Any) -> None:
         """Whether its elements may be of that kind."""
         if kind is None:
             self.refuse(x, self._mixed())
@@ -390,7 +390,7 @@ class Lists:
                               "keep them in lists of their own", kind="list.mixed")
 
     @staticmethod
-    def _wider(values: Value, leaf: Value) -> ListType:
+    def _wider(values: Any, leaf: Any) -> ListType:
         have, new = values.type.element, leaf.type
         if isinstance(have, TensorType):
             return ListType(TensorType(have.dtype, tuple(x if x == y else None for x, y in zip(have.shape, new.shape))))

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..diagnostics import CaptureRefusal
-from ..values.scalar import RtInt, RtScalar
-from ..values.text import Chosen, RtText
 from . import chosen_text
+from .scalar import RtInt, RtScalar
+from .text import Chosen, RtText
 from .text_formatting import refuse_method
 
 _METHODS = {"split", "rsplit", "partition", "rpartition", "replace", "strip", "lstrip", "rstrip",

@@ -7,10 +7,9 @@ import re
 from typing import Any
 
 from ..diagnostics import CaptureRefusal
-from ..polyfills.torch import RtSize
-from ..values.scalar import EXAMPLES, RtScalar
-from ..values.text import Formatted, Opaque, RtText
 from .chosen_text import is_chosen, lifted
+from .scalar import EXAMPLES, RtScalar
+from .text import Formatted, Opaque, RtText
 
 # What a run can format as Python does (src/support/python_str.h); not digits grouped behind zeros that fill up.
 _SPEC = re.compile(r"(?:[ -z|~]?[<>=^])?[+\- ]?0?\d{0,3}[,_]?(?:\.\d{1,2})?[bdeEfFgGoxX%]?")
@@ -21,9 +20,9 @@ _PERCENT = re.compile(r"%([-+ 0]*)(\d{0,3})(\.\d{1,2})?([a-zA-Z%])")
 def text_method(text: RtText, name: str, args: tuple) -> bool:
     """text.startswith(...), text.endswith(...), where what is asked for ends before a number begins."""
     wanted = args[0] if len(args) == 1 and isinstance(args[0], (str, tuple)) else None
-    found = None if wanted is None else [_begins(text.parts, w, name)
-                                         for w in ((wanted,) if isinstance(wanted, str) else wanted)]
-    if found is None or True not in found and None in found:
+    each = () if wanted is None else (wanted,) if isinstance(wanted, str) else wanted
+    found = [_begins(text.parts, w, name) for w in each]
+    if wanted is None or True not in found and None in found:
         refuse_method(text, name)
     return True in found
 
@@ -54,39 +53,38 @@ def _begins(parts: tuple, wanted: Any, name: str) -> bool | None:
     return not wanted
 
 
-def format_value(machine, state, value: Any, spec: str, conversion: int) -> Any:
+def format_value(m: Any, value: Any, spec: Any, conversion: int) -> Any:
     """f"{value!c:spec}"."""
-    machine.note_deep(value)
+    m.note_deep(value)
     if isinstance(spec, RtText):  # `{x:{width}}`
         return RtText((Opaque("a format known only at run time", spec.origin),))
     if isinstance(value, BaseException) and not spec and conversion < 2 and is_text_of_argument(value):
         value = value.args[0]
     if isinstance(value, RtText) and value.chooses and (spec or conversion > 1):
-        return _of_chosen(machine, value, lambda text: format({2: repr, 3: ascii}.get(conversion, str)(text), spec))
+        return _of_chosen(m, value, lambda text: format({2: repr, 3: ascii}.get(conversion, str)(text), spec))
     if isinstance(value, RtText) and not spec:
         return value if conversion < 2 else RtText(("'", *value.parts, "'"))
     if isinstance(value, RtScalar):
         return (RtText((value,)) if spec == ""
                 else RtText((formatted(value, spec) if not conversion else _opaque(value, spec),)))
-    if machine.is_tensor(value):
-        static = machine.recorder.static(value)
+    if m.is_tensor(value):
+        static = m.recorder.static(value)
         if static is None and value.dim() == 0:
-            return format_value(machine, state, machine.tensor_item(value), spec, conversion)
+            return format_value(m, m.tensor_item(value), spec, conversion)
         if static is None and spec and not conversion:
             raise TypeError("unsupported format string passed to Tensor.__format__")
         if static is None:
-            return RtText((Opaque("tensor", machine.recorder.span),))
+            return RtText((Opaque("tensor", m.recorder.span),))
         value = static
-    if machine.has_runtime(value) and not spec:
-        return RtText.join(_pieces(machine, value))
-    value = {0: lambda v: v, 1: str, 2: repr, 3: ascii}[conversion](value)
-    return format(value, spec)
+    if m.has_runtime(value) and not spec:
+        return RtText.join(_pieces(m, value))
+    return format(value if not conversion else (str, repr, ascii)[conversion - 1](value), spec)
 
 
-def _of_chosen(machine, value: RtText, fn: Any) -> RtText:
+def _of_chosen(m: Any, value: RtText, fn: Any) -> RtText:
     if not is_chosen(value):
         value.refuse("quoted or filled up")
-    found = lifted(machine, value, fn)
+    found = lifted(m, value, fn)
     return RtText((found,)) if isinstance(found, str) else found
 
 
@@ -103,7 +101,7 @@ def formatted(value: RtScalar, spec: Any) -> Any:
             else _opaque(value, spec))
 
 
-def percent(machine, text: str, values: tuple) -> "str | RtText":
+def percent(m: Any, text: str, values: tuple) -> "str | RtText":
     """text % values."""
     pieces, left, end = [], list(values), 0
     for found in _PERCENT.finditer(text):
@@ -114,7 +112,7 @@ def percent(machine, text: str, values: tuple) -> "str | RtText":
             continue
         if "%" in pieces[-1] or not left:
             break
-        piece = _percent_piece(machine, left.pop(0), found)
+        piece = _percent_piece(m, left.pop(0), found)
         if piece is None:
             break
         pieces.append(piece)
@@ -124,15 +122,15 @@ def percent(machine, text: str, values: tuple) -> "str | RtText":
     return RtText((text, Opaque("% values", next((v.origin for v in values if isinstance(v, RtScalar)), None))))
 
 
-def _percent_piece(machine, value: Any, found: re.Match) -> Any:
+def _percent_piece(m: Any, value: Any, found: re.Match) -> Any:
     """One conversion; None if a run cannot write it."""
     flags, width, precision, kind = found.groups()
-    if machine.is_tensor(value) and value.dim() == 0 and kind in "eEfFgG":
-        value = machine.tensor_item(value)
+    if m.is_tensor(value) and value.dim() == 0 and kind in "eEfFgG":
+        value = m.tensor_item(value)
     if isinstance(value, RtText):
         return value if found[0] == "%s" else None
     if not isinstance(value, RtScalar):
-        return None if machine.has_runtime(value) else found[0] % (value,)
+        return None if m.has_runtime(value) else found[0] % (value,)
     if kind in "sr":
         return RtText((value,)) if not (flags or width or precision) else None
     whole = kind in "diuoxX"
@@ -154,18 +152,18 @@ def is_text_of_argument(error: BaseException) -> bool:
             and isinstance(error.args[0], (RtText, RtScalar)))
 
 
-def _pieces(machine, value: Any) -> list:
+def _pieces(m: Any, value: Any) -> list:
     """repr(value) of a container that holds values of run time."""
     if isinstance(value, RtText):
-        return list(_of_chosen(machine, value, repr).parts) if value.chooses else ["'", *value.parts, "'"]
+        return list(_of_chosen(m, value, repr).parts) if value.chooses else ["'", *value.parts, "'"]
     if isinstance(value, RtScalar):
         return [value]
-    if not machine.has_runtime(value):
+    if not m.has_runtime(value):
         return [repr(value)]
-    if isinstance(value, RtSize):
-        return ["torch.Size(", *_pieces(machine, list(value)), ")"]
+    if isinstance(value, m.size_type):
+        return ["torch.Size(", *_pieces(m, list(value)), ")"]
     if type(value) in (list, tuple):
         opening, closing = ("[", "]") if type(value) is list else ("(", ",)" if len(value) == 1 else ")")
-        inside = [piece for k, x in enumerate(value) for piece in ([", "] if k else []) + _pieces(machine, x)]
+        inside = [piece for k, x in enumerate(value) for piece in ([", "] if k else []) + _pieces(m, x)]
         return [opening, *inside, closing]
-    return [Opaque(type(value).__name__, machine.recorder.span)]
+    return [Opaque(type(value).__name__, m.recorder.span)]

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..diagnostics import CaptureRefusal
 from ..graph.program import BOOL, FLOAT, INT, ScalarType, Value, dominates
-from ..values.scalar import BY_KIND, TURNED, RtBool, RtFloat, RtInt, RtScalar, kind_of
+from .scalar import BY_KIND, TURNED, RtBool, RtFloat, RtInt, RtScalar, kind_of
 
 _TO_INT = (0, (("isnan", None, ValueError("cannot convert float NaN to integer")),
                ("isinf", None, OverflowError("cannot convert float infinity to integer"))))
@@ -34,7 +34,7 @@ _FAULTS: dict[str, tuple] = {
 class Scalars:
     """Records host ops through the recorder; `origin` of results is the present span."""
 
-    def __init__(self, recorder):
+    def __init__(self, recorder: Any):
         self.recorder = recorder
         self.static_ids: set[int] = set()  # values of plain numbers
         self.merged: dict[int, tuple] = {}  # values that are runtime only because static numbers merged
@@ -44,10 +44,10 @@ class Scalars:
 
     # -- building blocks -------------------------------------------------------
 
-    def wrap(self, value: Value) -> RtScalar:
+    def wrap(self, value: Any) -> Any:
         return BY_KIND[value.type.kind](value, self.merged.get(value.id) or self.recorder.span)
 
-    def host(self, op: str, *operands: Value, type: ScalarType, **attrs) -> RtScalar:
+    def host(self, op: str, *operands: Value, type: ScalarType, **attrs: Any) -> Any:
         if op in _FAULTS and self.machine is not None and self.machine.in_try():
             self._raise_here(op, operands)
         key = (op, tuple(v.id for v in operands), tuple(attrs.items()))
@@ -55,7 +55,7 @@ class Scalars:
         if seen is not None and seen.value.block is not None and dominates(seen.value.block, self.recorder.block):
             return seen.again()
         value = self.recorder.host(op, list(operands), type, **attrs)
-        origins = [self.merged.get(v.id) for v in operands if v.id not in self.static_ids]
+        origins: list = [self.merged.get(v.id) for v in operands if v.id not in self.static_ids]
         if origins and all(origins):
             self.merged[value.id] = origins[0]
         result = self._seen[key] = self.wrap(value)
@@ -84,7 +84,7 @@ class Scalars:
                 x = {"int": int, "float": float, "bool": bool}[kind](x)
             if type(x) is int and not -(2**63) <= x < 2**63:
                 raise CaptureRefusal(f"the integer {x} does not fit in 64 bits", kind="int64")
-            value = self.recorder.host("const", [], ScalarType(kind or have), value=x)
+            value = self.recorder.host("const", [], ScalarType(kind or have or ""), value=x)
             self.static_ids.add(value.id)
             return value
         if kind is None or kind == have:

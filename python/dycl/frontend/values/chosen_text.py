@@ -3,7 +3,7 @@
 "B" on one path and "I" on another.
 
 All such texts stand in one table per capture, and a chosen one is the number of its place there (`Chosen` in
-semantics/text_formatting.py): two are equal if their numbers are, they merge as numbers do, and lists of run-time
+values/text_formatting.py): two are equal if their numbers are, they merge as numbers do, and lists of run-time
 length hold numbers. As long as paths are few each has its own text instead, which every function of Python's takes;
 where strings keep many paths apart capture begins anew with chosen ones (`prefer`),
 and once more without them if that leads to a refusal.
@@ -18,8 +18,8 @@ import torch
 
 from ..diagnostics import CaptureRefusal, Restart
 from ..graph.program import Value
-from ..values.scalar import BY_KIND, RtInt, RtScalar
-from ..values.text import Changed, Chosen, Formatted, Joined, RtText
+from .scalar import BY_KIND, RtInt, RtScalar
+from .text import Changed, Chosen, Formatted, Joined, RtText
 
 _FEW = 64  # texts that a path each is made for
 _MOST_TIMES = 12  # that capture begins anew for new texts
@@ -285,7 +285,8 @@ def built(pattern: tuple, values: list) -> RtText:
 
 def element_template(m: Any, of_element: tuple) -> tuple:
     """How results show it (calling/templates.py)."""
-    stand_ins = [BY_KIND[k[0]](None, None) for k in of_element[2]]
+    nowhere: Any = None
+    stand_ins = [BY_KIND[k[0]](nowhere) for k in of_element[2]]
     return template(m, built(of_element[1], stand_ins), lambda x: (x.kind,))
 
 
