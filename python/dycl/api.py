@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import os
 import time
 import warnings
 from typing import Any, Callable, Sequence
 
+import torch
+
 from .build import build
 from .calling.program import CompiledProgram
-from .errors import CompileWarning
+from .errors import CompileWarning, unknown_name
 from .frontend import diagnostics
 from .frontend.boundary.interface import interface_of
 from .frontend.capture import capture
@@ -21,10 +25,11 @@ from .verification.verify import verify as verify_program
 
 
 def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend: str = "ort",
-            dynamic_dims: dict | None = None, ranges: dict | None = None, max_iterations: int = 0,
-            verify: bool | str = True, allow_training: bool = False, allow_raise: bool = False, threads: int = 0,
-            budget: float = 20.0, tune: float = 0.0, jobs: int = 0, use_cache: bool = True, portable: bool = False,
-            strip: bool = False, dump: str | os.PathLike | None = None, skip_passes: Sequence[str] = (),
+            dynamic_dims: dict | None = None, ranges: dict | None = None, dynamic_args: dict | None = None,
+            max_iterations: int = 0, verify: bool | str = True, allow_training: bool = False,
+            allow_raise: bool = False, threads: int = 0, budget: float = 20.0, tune: float = 0.0, jobs: int = 0,
+            use_cache: bool = True, portable: bool = False, strip: bool = False,
+            dump: str | os.PathLike | None = None, skip_passes: Sequence[str] = (),
             progress: Callable[[str], None] | None = None, **limits: Any) -> "CompiledProgram":
     """Compiles a module, function or bound method with its control flow, whatever the input decides.
 
@@ -39,7 +44,10 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     portable       no artifacts for this machine's CPU
     strip          leave IR text and source lines out: errors name no lines, `emit` does not work
     dump           a folder for the IR after every pass; skip_passes: names of passes to leave out
-    dynamic_dims   {argument name: {axis: symbol}}: extents that may differ from call to call
+    dynamic_dims   {argument name: {axis: symbol}}: extents that may differ from call to call. Instead of a symbol,
+                   (least, greatest) or a torch.export.Dim; instead of a dict, a list of axes
+    ranges         {symbol: (least, greatest)}
+    dynamic_args   {argument name: int, float or bool}: numbers that may differ from call to call
     verify         run model and program side by side on the example before returning
     allow_training compile a module that is in training mode
     allow_raise    compile a model that raises on its own example, too
@@ -47,17 +55,20 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     Raises CompileError, with the place in the user's code, the reason and a remedy, for what is refused.
     Warns with CompileWarning where a loop or a recursion is followed so far and raises beyond.
     """
+    _check_keywords(limits)
     threads = checked_threads(threads)
     if not isinstance(args, tuple):
         args = tuple(args) if isinstance(args, list) else (args,)
-    options = Options(dynamic_dims=dict(dynamic_dims or {}), ranges=dict(ranges or {}), allow_training=allow_training,
+    kwargs = _with_numbers(model, args, dict(kwargs or {}), dynamic_args or {})
+    options = Options(dynamic_dims=dict(dynamic_dims or {}), ranges=dict(ranges or {}),
+                      dynamic_args=dict(dynamic_args or {}), allow_training=allow_training,
                       allow_raise=allow_raise,
                       max_iterations=max_iterations, **limits)
     say = progress or (lambda stage: None)
     times: dict[str, float] = {}
     started = time.perf_counter()
     say("capture")
-    captured = capture(model, args, dict(kwargs or {}), options)
+    captured = capture(model, args, kwargs, options)
     times["capture"] = time.perf_counter() - started
     interface = interface_of(captured)
     interface.watch(model)
@@ -73,8 +84,28 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     if verify:
         say("verify")
         if not interface.random:
-            raised = check_example(program, model, args, dict(kwargs or {}), allow_raise)
+            raised = check_example(program, model, args, kwargs, allow_raise)
             if raised is not None:
                 told = diagnostics.raised_on_example(type(raised).__name__, str(raised))
                 raise diagnostics.report(told, diagnostics.stack_of(raised)) from raised
     return program
+
+
+def _check_keywords(limits: dict) -> None:
+    own = [p.name for p in inspect.signature(compile).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    known = sorted({*own, *(f.name for f in dataclasses.fields(Options))})
+    for name in limits:
+        if name not in known:
+            raise TypeError(f"dycl.compile: {unknown_name('keyword', name, known)}")
+
+
+def _with_numbers(model: Any, args: tuple, kwargs: dict, numbers: dict) -> dict:
+    """Numbers that are to be inputs are arguments of the example, with their default values if they are not given."""
+    try:
+        signature = inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model)
+        given = signature.bind_partial(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        return kwargs
+    left_out = {name: signature.parameters[name].default for name in numbers
+                if name in signature.parameters and name not in given}
+    return {**kwargs, **{name: value for name, value in left_out.items() if value is not inspect.Parameter.empty}}

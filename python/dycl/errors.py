@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -49,6 +51,13 @@ class PackageError(Error):
     ("invalid_package"), or cannot be written ("write_failed")."""
 
     kind = "invalid_package"
+
+
+def unknown_name(what: str, name: Any, known: Sequence[str]) -> str:
+    """What to say of a name that does not exist, with those that do."""
+    near = difflib.get_close_matches(str(name), known, 1)
+    return (f"there is no {what} {name!r}{f'; did you mean {near[0]!r}?' if near else '.'} "
+            f"There {'is' if len(known) == 1 else 'are'}: {', '.join(known) or 'none'}")
 
 
 # Their names are dycl.InputError and so on, in tracebacks and in packages that raise them, wherever they are defined.

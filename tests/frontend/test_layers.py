@@ -20,7 +20,8 @@ LEAVES = ("objects", "errors", "dtypes", "native")  # beside the packages: they 
 _VALUES = ("graph", "values", "polyfills", "source", "diagnostics", "torch_internals", *LEAVES)
 _SEMANTICS = (*_VALUES, "state", "recording", "semantics")
 LAYERS = {  # package or file -> what it may import
-    **dict.fromkeys((*LEAVES, "source", "options", "torch_internals"), ()),
+    **dict.fromkeys((*LEAVES, "source", "torch_internals"), ()),
+    "options": ("errors",),
     "calling": (*LEAVES, "runtime"),
     "runtime": ("errors", "native"),
     "diagnostics": ("source", "errors"),

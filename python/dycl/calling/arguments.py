@@ -18,6 +18,7 @@ from ..errors import InputError
 from ..objects import attributes_of, exotic
 from .same_contents import same
 
+_NUMBERS: dict[str, Any] = {"int": int, "float": float, "bool": bool}
 _CHANGING = (np.ndarray, bytearray, array.array)  # constants of the program, which the caller may change in place
 
 
@@ -27,8 +28,16 @@ def sharing(containers: list) -> list:
     return [first.setdefault(id(x), k) for k, x in enumerate(containers)]
 
 
-def match(value: Any, template: tuple, path: str, found: list, given: dict) -> None:
-    """Appends the tensors to `found` and puts the containers into `given`, by their paths. Raises InputError."""
+class Found(list):
+    """The tensors of a call, in the program's order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers: list = []  # what dynamic_args declared, which comes behind the tensors
+
+
+def match(value: Any, template: tuple, path: str, found: Found, given: dict) -> None:
+    """Puts tensors and numbers into `found` and the containers into `given`, by their paths. Raises InputError."""
     kind = template[0]
     if kind in ("list", "dict", "object"):
         given[path] = value
@@ -38,6 +47,9 @@ def match(value: Any, template: tuple, path: str, found: list, given: dict) -> N
     elif kind == "same":
         if value is not found[template[1]]:
             raise InputError(f"{path}: at compile time one tensor was passed here and before; compile again for two")
+    elif kind in _NUMBERS:
+        _match_number(value, kind, path)
+        found.numbers.append(value)
     elif kind == "static":
         _match_static(value, template, path)
     elif kind == "live":
@@ -67,7 +79,7 @@ def _same_code(value: Any, known: Any) -> bool:
     )
 
 
-def _match_items(value: Any, template: tuple, path: str, found: list, given: dict) -> None:
+def _match_items(value: Any, template: tuple, path: str, found: Found, given: dict) -> None:
     own = next(k for k in (tuple, list, collections.deque) if isinstance(value, k))
     items = [*own.__iter__(value)]
     if len(items) != len(template[2]):
@@ -79,7 +91,7 @@ def _match_items(value: Any, template: tuple, path: str, found: list, given: dic
     _match_extra(value, template, path, found, given)
 
 
-def _match_entries(value: Any, template: tuple, path: str, found: list, given: dict) -> None:
+def _match_entries(value: Any, template: tuple, path: str, found: Found, given: dict) -> None:
     keys, known = [*dict.keys(value)], [k for k, _ in template[2]]
     if keys != known or [*map(type, keys)] != [*map(type, known)]:
         raise InputError(f"{path}: other keys than at compile time ({known})")
@@ -90,7 +102,7 @@ def _match_entries(value: Any, template: tuple, path: str, found: list, given: d
         match(value.default_factory, template[4], f"{path}.default_factory", found, given)
 
 
-def _match_extra(value: Any, template: tuple, path: str, found: list, given: dict) -> None:
+def _match_extra(value: Any, template: tuple, path: str, found: Found, given: dict) -> None:
     """The attributes of an instance of a subclass of a container."""
     own = getattr(value, "__dict__", {})
     if list(own) != [name for name, _ in template[3]]:
@@ -99,7 +111,7 @@ def _match_extra(value: Any, template: tuple, path: str, found: list, given: dic
         match(own[name], t, f"{path}.{name}", found, given)
 
 
-def _match_object(value: Any, template: tuple, path: str, found: list, given: dict) -> None:
+def _match_object(value: Any, template: tuple, path: str, found: Found, given: dict) -> None:
     own: Any = attributes_of(value)  # of the example's class: it has some
     known = [name for name, _ in template[2]]
     asked = {name for name, _ in template[3]}
@@ -130,7 +142,15 @@ def _match_tensor(value: Any, template: tuple, path: str) -> None:
                              "declare it in dynamic_dims to vary it")
 
 
+def _match_number(value: Any, kind: str, path: str) -> None:
+    if not isinstance(value, _NUMBERS[kind]) or kind == "int" and isinstance(value, bool):
+        raise InputError(f"{path}: {value!r}, compiled for {'an' if kind == 'int' else 'a'} {kind}")
+    if kind == "int" and not -(2**63) <= value < 2**63:
+        raise InputError(f"{path}: {value} does not fit in 64 bits")
+
+
 def _match_static(value: Any, template: tuple, path: str) -> None:
     want = float(template[2]) if template[1] == "float" else template[2]
     if type(value).__name__ != template[1] or not (same(value, want) or template[1] != "float" and value == want):
-        raise InputError(f"{path}: {value!r}, but the program was compiled for {want!r}; compile again for it")
+        number = f", or with dynamic_args={{{path!r}: {template[1]}}}" if template[1] in _NUMBERS else ""
+        raise InputError(f"{path}: {value!r}, but the program was compiled for {want!r}; compile again for it{number}")

@@ -17,7 +17,7 @@ import torch
 
 from ..errors import InputError
 from . import list_states, places
-from .arguments import match, sharing
+from .arguments import Found, match, sharing
 from .exceptions import Raised
 from .memory_layout import fits
 from .same_contents import same
@@ -81,6 +81,8 @@ class Interface:
     extra_keywords: list = dataclasses.field(default_factory=list)
     # the first parameters, if they may be given by place or by name
     interchangeable: list = dataclasses.field(default_factory=list)
+    # name -> template of the default value of a parameter, where one may be left out or given
+    defaults: dict = dataclasses.field(default_factory=dict)
     # name -> number of an input that such a call may have written
     kept_inputs: dict = dataclasses.field(default_factory=dict)
     containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
@@ -145,7 +147,7 @@ class Interface:
                              "time, which **kwargs keeps")
         if not self.kept:
             self._follow_buffers()
-        found: list = []
+        found = Found()
         given = self._call.given = {}
         for value, template, name in zip(args, self.arguments, self.argument_names):
             match(value, template, name, found, given)
@@ -169,20 +171,30 @@ class Interface:
                 raise InputError(f"{self.names[k]}: lies in memory in another way than the example did, "
                                  "and the model depends on that; pass a copy that does (contiguous() for most), "
                                  "or compile with one like it")
-        return [x.detach() for x in found], found
+        return [*(x.detach() for x in found), *found.numbers], found
 
     def _as_compiled(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """The arguments by place and by name as the example had them."""
         names = self.interchangeable
         given = dict(zip(names, args))
         places = names[:len(self.arguments)]
-        if (len(args) > len(names) or len(places) < len(self.arguments) or given.keys() & kwargs.keys()
-                or given.keys() | kwargs.keys() != {*places, *self.keywords}):
+        doubled = len(args) > len(names) or given.keys() & kwargs.keys()
+        given = self._with_defaults(given | kwargs, {*places, *self.keywords})
+        if doubled or len(places) < len(self.arguments) or given.keys() != {*places, *self.keywords}:
             raise InputError(f"the program takes {len(self.arguments)} positional arguments and the keywords "
                              f"{sorted(self.keywords)}; given {len(args)} and {sorted(kwargs)}; compile it with these")
-        given |= kwargs
         by_place = tuple(given[name] for name in places)
         return by_place, {name: value for name, value in given.items() if name not in places}
+
+    def _with_defaults(self, given: dict, wanted: set) -> dict:
+        """Python fills in what is left out; what the example left out had its default."""
+        defaults = {name: rebuild(template, iter(())) for name, template in self.defaults.items()}
+        for name in given.keys() - wanted:
+            if name in defaults and not same(given[name], defaults[name]):
+                raise InputError(f"{name}: {given[name]!r}, but the program was compiled with the default "
+                                 f"{defaults[name]!r}; give {name} in the example")
+        kept = {name: value for name, value in given.items() if name in wanted or name not in defaults}
+        return {**{name: defaults[name] for name in wanted if name in defaults}, **kept}
 
     def _check_apart(self, found: list) -> None:
         """An input that the program writes must not share memory with another: eager would write both."""
@@ -450,6 +462,7 @@ class Interface:
             "kept_inputs": self.kept_inputs, "apart": self.apart, "gradients": self.gradients,
             "parameters": self.parameters, "sharing": self.sharing, "extra_keywords": self.extra_keywords,
             "interchangeable": self.interchangeable,
+            "defaults": {name: to_json(template) for name, template in self.defaults.items()},
             "layouts": self.layouts, "themselves": [[t for t in found if t[1] == "input"] for found in self.themselves],
         }
 
@@ -483,6 +496,7 @@ class Interface:
         loaded.parameters = data.get("parameters", [])
         loaded.sharing, loaded.extra_keywords = data.get("sharing"), data.get("extra_keywords", [])
         loaded.interchangeable = data.get("interchangeable", [])
+        loaded.defaults = {name: from_json(template) for name, template in data.get("defaults", {}).items()}
         loaded.kept = True
         return loaded
 

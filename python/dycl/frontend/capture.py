@@ -83,6 +83,9 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, assumptions: 
     try:
         with torch.no_grad():
             inputs = Inputs(machine, fn, args, kwargs)
+            options.check_names(inputs.argument_names, [path for path, _ in inputs.leaves],
+                                [path for path, _ in inputs.numbers] + [
+                                    path for path, x in inputs.statics if type(x) in (int, float, bool)])
             machine.start(inputs.callable, inputs.args, inputs.kwargs)
             outputs = Outputs(machine, inputs)
             _check_ends(machine)

@@ -26,6 +26,7 @@ class Entering:
     def __init__(self, inputs: Any):
         self.inputs = inputs
         self.handles = {id(h): k for k, h in enumerate(inputs.handles)}
+        self.numbers = {id(number): number.kind for _, number in inputs.numbers}
         self.asked: dict[int, set] = {}  # id of an object -> names that the model asked of it; "*": all it has
         for key, name in inputs.m.loaded:
             self.asked.setdefault(key, set()).add(name)
@@ -40,6 +41,8 @@ class Entering:
             example = self.inputs.examples[self.handles[id(x)]]
             shape = tuple(d if type(d) is int else None for d in x.shape)
             return ("tensor", str(example.dtype), shape)
+        if id(x) in self.numbers:
+            return (self.numbers[id(x)],)
         if isinstance(x, tuple):
             return ("tuple", type(x), tuple(self(y) for y in tuple.__iter__(x)), self._extra(x))
         if isinstance(x, (list, collections.deque)):
@@ -95,3 +98,11 @@ def by_place_or_name(fn: Any) -> list[str]:
         return []
     parameters = inspect.signature(fn, follow_wrapped=False).parameters.values()
     return [p.name for p in itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters)]
+
+
+def plain_defaults(fn: Any) -> dict[str, tuple]:
+    """Templates of the default values that are known whatever the model does."""
+    fn = fn.forward if isinstance(fn, torch.nn.Module) else fn
+    parameters = inspect.signature(fn, follow_wrapped=False).parameters.values()
+    return {p.name: ("static", type(p.default).__name__, repr(p.default) if type(p.default) is float else p.default)
+            for p in parameters if p.default is None or type(p.default) in (bool, int, float, str)}

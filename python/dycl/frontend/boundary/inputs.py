@@ -8,8 +8,10 @@ other leaf is specialised on its example value, and a call with another value is
 from __future__ import annotations
 
 import collections.abc
+import contextlib
 import copy
 import enum
+import inspect
 import math
 import types
 from typing import Any
@@ -18,6 +20,7 @@ import torch
 
 from ...calling import places
 from ...calling.state_values import Compound, Slot, filled, open_leaves
+from ...errors import InputError
 from ...objects import all_in_attributes, attributes_of
 from ..diagnostics import CaptureRefusal
 from ..graph.program import BOOL, FLOAT, INT, ScalarType, Value
@@ -36,6 +39,7 @@ class Inputs:
     def __init__(self, machine, fn: Any, args: tuple, kwargs: dict):
         self.m = machine
         self.callable = self.model = fn
+        self.numbers: list[tuple[str, Any]] = []  # (path, stand-in) of dynamic_args, which come behind the tensors
         self.leaves: list[tuple[str, str]] = []  # (path, kind) in the order of the graph's inputs
         self.examples: list[torch.Tensor] = []
         self.handles: list = []
@@ -47,12 +51,17 @@ class Inputs:
         self.args = tuple(self._enter(a, names[k]) for k, a in enumerate(args))
         self.kwargs = {k: self._enter(v, k) for k, v in kwargs.items()}
         self.given = self.args, self.kwargs
+        for path, number in self.numbers:
+            machine.graph.inputs.append(number.value)
+            machine.graph.input_names.append(path)
         self._declare_states()
 
     def _enter(self, x: Any, path: str) -> Any:
         if isinstance(x, torch.Tensor):
             return self._tensor(x, path)
         if isinstance(x, _STATIC):
+            if path in self.m.options.dynamic_args:
+                return self._number(x, path)
             self.statics.append((path, x))
             return x
         if id(x) in self._seen:
@@ -118,7 +127,7 @@ class Inputs:
         if x.is_complex():
             raise CaptureRefusal(f"the argument {path} is a tensor of complex numbers",
                                  "pass torch.view_as_real of it", kind="dtype.complex")
-        dynamic = self._dynamic(path)
+        dynamic = self.m.options.dims_of(path, self.argument_names, x.dim())
         handle, value = self.m.recorder.input_tensor(x, _clean(path), dynamic, self.m.options.ranges)
         parameters.note_argument(handle, x)
         self.m.graph.inputs.append(value)
@@ -129,16 +138,14 @@ class Inputs:
         self._seen[id(x)] = handle
         return handle
 
-    def _dynamic(self, path: str) -> dict[int, str]:
-        declared = self.m.options.dynamic_dims
-        wanted = declared.get(path)
-        if wanted is None and path in self.argument_names:
-            wanted = declared.get(self.argument_names.index(path))
-        if wanted is None:
-            return {}
-        if isinstance(wanted, (list, tuple, set)):
-            return {axis: f"{_clean(path)}_{axis}" for axis in wanted}
-        return dict(wanted)
+    def _number(self, x: Any, path: str) -> Any:
+        """Declared to be known only at run time."""
+        kind = self.m.options.dynamic_args[path]
+        if type(x) is not kind and not (kind is float and type(x) is int):
+            raise InputError(f"dynamic_args: {path} is {x!r} in the example, no {kind.__name__}")
+        number = self.m.scalars.wrap(Value({bool: BOOL, int: INT, float: FLOAT}[kind], None, _clean(path)))
+        self.numbers.append((path, number))
+        return number
 
     # ---- states ---------------------------------------------------------------------------
 
@@ -217,12 +224,13 @@ class Inputs:
 
 def _argument_names(fn: Any, count: int) -> list[str]:
     target = fn.forward if isinstance(fn, torch.nn.Module) else fn
-    code = getattr(getattr(target, "__func__", target), "__code__", None)
     names: list[str] = []
-    if code is not None:
-        names = list(code.co_varnames[:code.co_argcount])
-        if names and (isinstance(target, types.MethodType) or names[0] == "self"):
-            names = names[1:]
+    with contextlib.suppress(TypeError, ValueError):  # of what is written in C
+        own = inspect.signature(target, follow_wrapped=False).parameters.values()
+        # a decorator that passes on what it gets: the names are those of the function below
+        passed_on = any(p.kind is p.VAR_POSITIONAL for p in own)
+        below = inspect.signature(target).parameters.values() if passed_on else own
+        names = [p.name for p in below if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return [names[k] if k < len(names) else f"arg{k}" for k in range(count)]
 
 

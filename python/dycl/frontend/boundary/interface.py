@@ -10,7 +10,7 @@ import torch
 from ...calling.arguments import sharing
 from ...calling.interface import Interface, memory_of
 from ..values.parameters import was_asked
-from .argument_templates import Entering, by_place_or_name, extra_keywords
+from .argument_templates import Entering, by_place_or_name, extra_keywords, plain_defaults
 
 
 def interface_of(captured: Any) -> Interface:
@@ -44,6 +44,7 @@ def interface_of(captured: Any) -> Interface:
     result.sharing = sharing(entering.containers)
     result.extra_keywords = extra_keywords(inputs.model, list(inputs.given[1]))
     result.interchangeable = by_place_or_name(inputs.model)
+    result.defaults = plain_defaults(inputs.model) if result.interchangeable else {}
     if written or outputs.kept_inputs or result.at_risk:
         result.constants = {memory_of(root.real)
                             for root in machine.recorder.roots if root.kind == "constant" and not root.real.is_meta}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Callable, cast
+from typing import Any, Callable
 
 import torch
 
@@ -58,7 +58,9 @@ def symbols_of(inputs: list[Value], tensors: list) -> dict[str, int]:
     """The extents that the inputs give to the program's symbols."""
     found: dict[str, int] = {}
     for value, tensor in zip(inputs, tensors):
-        for dim, size in zip(cast(TensorType, value.type).shape, tensor.shape):
+        if not isinstance(value.type, TensorType):
+            continue
+        for dim, size in zip(value.type.shape, tensor.shape):
             if isinstance(dim, str):
                 found[dim] = size
     return found
