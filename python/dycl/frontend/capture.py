@@ -27,6 +27,7 @@ from .recording.recorder import Recorder
 from .semantics import keys
 from .state.assumptions import Assumptions
 from .values import chosen_text
+from .values.native_entries import own_fault
 
 
 @dataclass
@@ -86,13 +87,16 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, assumptions: 
             options.check_names(inputs.argument_names, [path for path, _ in inputs.leaves],
                                 [path for path, _ in inputs.numbers] + [
                                     path for path, x in inputs.statics if type(x) in (int, float, bool)])
-            machine.start(inputs.callable, inputs.args, inputs.kwargs)
-            outputs = Outputs(machine, inputs)
-            _check_ends(machine)
-            if not options.allow_raise:
-                _check_example(outputs)
-            _check_guards(machine)
-            _check_layout(machine)
+            try:
+                machine.start(inputs.callable, inputs.args, inputs.kwargs)
+                outputs = Outputs(machine, inputs)
+                _check_ends(machine)
+                if not options.allow_raise:
+                    _check_example(outputs)
+                _check_guards(machine)
+                _check_layout(machine)
+            except Exception as error:  # those of the program end one of its paths
+                raise own_fault(error) from error
         if machine.warnings:
             _unroll_counting(machine)
         graph = machine.graph
@@ -104,7 +108,8 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, assumptions: 
         stack = user_stack(machine.current) if machine.current is not None and machine.current.frames else []
         error = report(refusal, stack)
         chosen_text.without(machine, error)
-        raise (assumptions.texts.refusal or error if refusal.kind == "blow-up" else error) from None
+        told = assumptions.texts.refusal or error if refusal.kind == "blow-up" else error
+        raise told from refusal.__cause__
     finally:
         machine.heap.activate(None)
 

@@ -24,6 +24,7 @@ from ..state.state import State
 from ..values import chosen_text, text_formatting
 from ..values.array import RtArray
 from ..values.list import RtList
+from ..values.native_entries import natively, refuse_own
 from ..values.scalar import kind_of
 from ..values.stand_in import StandIn, stand_in_of
 from ..values.text import RtText
@@ -73,7 +74,7 @@ def _new(m, s, owner, fn, args, kwargs):
         if items is None:
             return m.call(s, polyfills.tuple_subclass, (fn, args[0], args[1]), {})
         return calls.adopt_instance(m, args[0], tuple.__new__(args[0], items))
-    return calls.adopt_instance(m, args[0], fn(*args, **kwargs))
+    return calls.adopt_instance(m, args[0], natively(fn, *args, **kwargs))
 
 
 # ---- tensors ---------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ def _init(m: Interpreter, owner: Any, fn: Any, args: tuple, kwargs: dict, full: 
         return None
     if hasattr(owner, "__dict__"):
         m.heap.touch(owner)
-    return fn(*full, **kwargs)
+    return natively(fn, *full, **kwargs)
 
 
 def _native_method(m: Interpreter, s: State, owner: Any, name: str, kwargs: dict, fn: Any, full: tuple) -> Any:
@@ -175,7 +176,7 @@ def _native_method(m: Interpreter, s: State, owner: Any, name: str, kwargs: dict
     if isinstance(owner, iterators.OURS):
         raise CaptureRefusal(f"the iterator method {name}", kind="iterator")
     if isinstance(owner, _MUTABLE) and name in _CARRIERS:  # what is put in must stay the object it is
-        result = fn(*full, **kwargs)
+        result = natively(fn, *full, **kwargs)
     else:
         result = native_calls.native(m, s, fn, full, kwargs)
     if name == "copy" and type(result) in (dict, set):
@@ -256,7 +257,7 @@ def _str_method(m, s, text, name, args, kwargs, fn, full):
         if name == "format":
             return _format(m, s, text, args, kwargs)
         raise CaptureRefusal(f"str.{name} with a value known only at run time", kind="escape.str")
-    return m.new_if_mutable(fn(*full, **kwargs))
+    return m.new_if_mutable(natively(fn, *full, **kwargs))
 
 
 def _format(m, s, text, args, kwargs):
@@ -285,7 +286,7 @@ def _list_extend(m, s, target, args, kwargs):
     if items is None:
         return m.call_then(s, polyfills.extend_list, (target, args[0]), {}, signals.push_none)
     m.heap.touch(target)
-    list.extend(target, items)  # not what a class of the user's makes of it: that has been run
+    natively(list.extend, target, items)  # not what a class of the user's makes of it: that has been run
     return None
 
 
@@ -302,7 +303,7 @@ def _list_pop(m, s, target, args, kwargs):
     if args and subscripts.length(target):
         index = subscripts.static_index(m, args[0], subscripts.length(target), "pop index")
     m.heap.touch(target)
-    return list.pop(target, index)
+    return natively(list.pop, target, index)
 
 
 def _list_insert(m, s, target, args, kwargs):
@@ -352,7 +353,8 @@ def _dict_get(m, s, table, args, kwargs):
         m.note_load(table, "*")
         try:
             return table[keys.present_key(m, key, table, KeyError())]
-        except KeyError:
+        except KeyError as error:
+            refuse_own(error)
             return args[1] if len(args) > 1 else None
     m.note_load(table, key)
     return dict.get(table, *args)
@@ -391,13 +393,14 @@ def _dict_pop(m, s, table, args, kwargs):
     m.note_load(table, "*")
     try:
         key = keys.present_key(m, args[0], table, KeyError(args[0]))
-    except KeyError:
+    except KeyError as error:
         if len(args) > 1:
+            refuse_own(error)
             return args[1]
         raise
     m.heap.touch(table)
     m.note_store(table, key)
-    return dict.pop(table, key)
+    return natively(dict.pop, table, key)
 
 
 _DICT = {"get": _dict_get, "pop": _dict_pop, "update": _dict_update, "setdefault": _dict_setdefault}

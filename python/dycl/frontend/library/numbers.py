@@ -22,6 +22,7 @@ from ..state.signals import PUSHED
 from ..values import text_with_integers
 from ..values.array import RtArray
 from ..values.list import RtList
+from ..values.native_entries import refuse_own
 from ..values.scalar import RtFloat, RtScalar
 from ..values.stand_in import type_of
 from ..values.text import RtText
@@ -167,6 +168,7 @@ def _divmod(m, s, args, kwargs):
         try:
             return (operators.binary(m, s, "floordiv", a, b, False), operators.binary(m, s, "mod", a, b, False))
         except ZeroDivisionError as error:
+            refuse_own(error)
             raise ZeroDivisionError(str(error).replace("floor division by zero", "divmod()")) from None
     return NotImplemented
 

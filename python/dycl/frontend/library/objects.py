@@ -25,6 +25,7 @@ from ..semantics.registry import handles, ignore
 from ..state import signals
 from ..state.contents import contents_of
 from ..torch_internals import FakeTensor
+from ..values.native_entries import refuse_own
 from ..values.scalar import RtBool, RtFloat, RtInt, RtScalar
 from ..values.stand_in import is_instance, type_of
 from ..values.text import RtText
@@ -97,7 +98,8 @@ def _getattr(m, s, args, kwargs):
         if not _may_run_code(obj, name):
             try:
                 return attributes.load_attr(m, s, obj, name)
-            except AttributeError:
+            except AttributeError as error:
+                refuse_own(error)
                 return default
         return m.call(s, polyfills.getattr_default, args, {})
     return attributes.load_attr(m, s, *args)
@@ -109,7 +111,8 @@ def _hasattr(m, s, args, kwargs):
         try:
             attributes.load_attr(m, s, *args)
             return True
-        except AttributeError:
+        except AttributeError as error:
+            refuse_own(error)
             return False
     return m.call(s, polyfills.has_attribute, args, {})
 

@@ -42,13 +42,14 @@ from ..values.array import RtArray
 from ..values.escape import Escape, NeedDecision, Thrown
 from ..values.list import RtList
 from ..values.list_operations import Lists
+from ..values.native_entries import own_fault
 from ..values.scalar import RtBool, RtScalar
 from ..values.stand_in import stand_in_of, type_of
 from ..values.text import RtText
 from . import conditions, opcode_table, opcodes, opcodes_calls, opcodes_control
 from .exceptions import always_raises, ended_by, takes
 from .live_objects import reached
-from .own_errors import refuse_own_error
+from .own_errors import as_of_program
 
 
 class Machine:
@@ -277,12 +278,14 @@ class Machine:
         except (CaptureRefusal, Restart):
             raise
         except Thrown as thrown:
+            if thrown.error.__traceback__ is None:
+                thrown.error.__traceback__ = thrown.__traceback__
             self._commit(state)
             return self.unwind(state, thrown.error)
-        except (Exception, GeneratorExit) as error:  # an exception of the user's program
+        except Exception as error:
             if len(state.frames) > depth:
-                raise
-            refuse_own_error(error)
+                raise own_fault(error) from error
+            error = as_of_program(self, ins, saved, saved_kw, error)
             self._commit(state)
             return self.unwind(state, error)
         split = len(state.prefix) > 0

@@ -19,6 +19,7 @@ from ..semantics import attributes, identity, lookup, operators, subscripts
 from ..state.contents import contents_of
 from ..state.signals import JUMPED, PUSHED
 from ..state.state import NULL, UNBOUND
+from ..values.native_entries import natively, refuse_own
 from ..values.scalar import RtScalar
 from .opcode_table import HANDLERS, op, push_result
 
@@ -207,15 +208,16 @@ def load_build_class(m, s, f, i):
 @op("IMPORT_NAME")
 def import_name(m, s, f, i):
     fromlist, level = f.stack.pop(), f.stack.pop()
-    f.stack.append(__import__(i.value, f.globals, None, fromlist, level))
+    f.stack.append(natively(__import__, i.value, f.globals, None, fromlist, level))
 
 
 @op("IMPORT_FROM")
 def import_from(m, s, f, i):
     module = f.stack[-1]
     try:
-        f.stack.append(getattr(module, i.value))
-    except AttributeError:
+        f.stack.append(natively(getattr, module, i.value))
+    except AttributeError as error:
+        refuse_own(error)
         full = f"{module.__name__}.{i.value}"
         if full not in sys.modules:
             raise ImportError(f"cannot import name '{i.value}' from '{module.__name__}'") from None

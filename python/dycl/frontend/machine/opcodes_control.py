@@ -11,6 +11,7 @@ from ..diagnostics import CaptureRefusal
 from ..semantics import iteration, keys, opaque_objects, special_attributes
 from ..state import iterators
 from ..state.signals import JUMPED
+from ..values.escape import Thrown
 from ..values.list import RtList
 from ..values.stand_in import is_instance
 from .opcode_table import op, push_result
@@ -115,7 +116,7 @@ def cleanup_throw(m, s, f, i):
     """3.12: an exception that came out of the iterator of `yield from`. Its StopIteration ends the delegation."""
     error = f.stack[-1]
     if not isinstance(error, StopIteration):
-        raise error
+        raise Thrown(error)
     f.stack[-3:] = [None, error.value]
 
 
@@ -128,7 +129,7 @@ def raise_varargs(m, s, f, i):
         active = s.being_handled()
         if active is None:
             raise RuntimeError("No active exception to reraise")
-        raise active
+        raise Thrown(active)
     error = f.stack[-1 - (i.arg == 2)]
     made = isinstance(error, type) and issubclass(error, BaseException)
     if made:
@@ -145,7 +146,7 @@ def raise_varargs(m, s, f, i):
         error.__cause__ = cause  # None too: it keeps the context from being told
     if not isinstance(error, Exception):
         raise CaptureRefusal(f"raising {type(error).__name__}", kind="raise")
-    raise error
+    raise Thrown(error)
 
 
 @op("PUSH_EXC_INFO")
@@ -171,8 +172,7 @@ def check_exc_match(m, s, f, i):
 
 @op("RERAISE")
 def reraise(m, s, f, i):
-    error = f.stack.pop()
-    raise error
+    raise Thrown(f.stack.pop())
 
 
 @op("BEFORE_WITH")

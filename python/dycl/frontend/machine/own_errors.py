@@ -1,99 +1,130 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions that are not the model's: what our stand-ins or our own recording code caused is refused,
-never shown to the model."""
+"""Whose an exception is that an instruction raised: the program's, or ours for having executed it.
+
+values/native_entries.py says which ones our code or a marked call raised for the program. For the others Python itself
+is asked: the instruction is executed once more, on the same operands, by Python alone. What that raises is the
+program's; where it raises nothing, or the operands are of a kind that Python has not (stand-ins, handles of tensors),
+the exception is a fault of ours and is refused. So no fault can take an `except` of the program.
+"""
 
 from __future__ import annotations
 
-import linecache
-import os
+import functools
+import operator
 import re
 import types
+from typing import Any, Callable
 
 import torch
 
 from ..diagnostics import CaptureRefusal
-from ..graph import dtypes, known_values, program
-from ..merging import loops, merge, reachable, signature, unify, unify_aliases, unify_lists, unify_objects
-from ..polyfills.keyed_tables import RtDict, RtSet, RtView
-from ..polyfills.range import RtRange
-from ..recording import (
-    call_cache,
-    composed_functions,
-    dispatch,
-    functions,
-    indexing,
-    inplace,
-    native_call,
-    real_tensors,
-    schema,
-    shape_cache,
-    shape_rules,
-    symbolic_shapes,
-    symbolic_text,
-    symbolic_to_graph,
-    tensor_construction,
-    tensor_to_number,
-    training,
-    views,
-    whole_layer_shapes,
-    whole_layers,
-)
-from ..recording.views import TensorInfo
-from ..semantics import interpretation
-from ..semantics.generators import BoundSpecial
-from ..state import path_facts
-from ..state.iterators import MGenerator, NativeIter, SeqIter
+from ..semantics import callbacks
+from ..state.interpreter import Interpreter
+from ..state.state import NULL
 from ..torch_internals import FakeTensor
-from ..values import equality
-from ..values.array import RtArray
-from ..values.list import ListMethod, RtList
-from ..values.scalar import RtBool, RtFloat, RtInt, RtScalar
-from ..values.text import Opaque, RtText
-from . import conditions, live_objects
+from ..values.escape import Escape, NeedDecision
+from ..values.native_entries import is_of_program, operands_of, own_fault
+from ..values.stand_in import StandIn
 
-_STAND_INS = re.compile(r"\b(" + "|".join(cls.__name__ for cls in (
-    RtInt, RtFloat, RtBool, RtText, RtArray, RtList, RtRange, RtScalar, RtDict, RtSet, RtView, MGenerator,
-    SeqIter, NativeIter, FakeTensor, torch.SymInt, torch.SymFloat, torch.SymBool, TensorInfo, BoundSpecial,
-    ListMethod, Opaque)) + r")\b")
-_SHAPES_OF_TORCH = tuple(os.path.join(os.path.dirname(torch.__file__), part) for part in (
-    "_refs", "_decomp", "_meta_registrations.py", "_prims", "_subclasses", os.path.join("fx", "experimental")))
-# Code of ours that runs no code of the program and no kernels:
-# an exception that nobody raised there is a fault of ours.
-_OURS = {os.path.realpath(module.__file__) for module in (
-    tensor_construction, native_call, composed_functions, dispatch, tensor_to_number, path_facts, shape_rules,
-    shape_cache, program, indexing, inplace, schema, known_values, dtypes, real_tensors, signature, loops, merge,
-    reachable, call_cache, conditions, live_objects, symbolic_to_graph, symbolic_text, symbolic_shapes, unify,
-    unify_aliases, unify_lists, unify_objects, equality, views, whole_layers, whole_layer_shapes, functions,
-    training)}
-
-
-def refuse_own_error(error: Exception) -> None:
-    """An exception that only our stand-ins or our own code can have caused is not one of the user's program."""
-    texts = [x for x in error.args if isinstance(x, str)]
-    own = (len(texts) == len(error.args) and not isinstance(error, AssertionError)
-           and _STAND_INS.search(" ".join(texts)) is not None)
-    if isinstance(error, RecursionError):  # Python's own: calls of the user's program are no calls here
-        own = " ".join(texts).startswith("maximum recursion depth exceeded")
-    if not own and not isinstance(error, StopIteration):
-        own = _failed_in_recording(error)
-    if isinstance(error, AttributeError) and not own:
-        owner = getattr(error, "obj", None)
-        module = owner.__name__ if isinstance(owner, types.ModuleType) else type(owner).__module__ or ""
-        own = module.startswith(__name__.partition(".")[0] + ".")
-    if own:
-        raise CaptureRefusal(f"a step that cannot be followed with values known only at run time "
-                             f"({type(error).__name__}: {' '.join(texts)[:200]})", kind="internal") from error
+_OURS = (StandIn, torch.Tensor)
+_BINARY = ("add", "and_", "floordiv", "lshift", "matmul", "mul", "mod", "or_", "pow", "rshift", "sub", "truediv", "xor")
+_COMPARED = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt,
+             ">=": operator.ge}
+_IN_PLACE = [getattr(operator, f"i{name.strip('_')}") for name in _BINARY]
+_OF_OPERANDS: dict[str, Callable] = {  # instruction -> (it, operand stack) -> (function, its operands)
+    "BINARY_OP": lambda i, x: ((*(getattr(operator, n) for n in _BINARY), *_IN_PLACE)[i.arg], x[-2:]),
+    "UNARY_NEGATIVE": lambda i, x: (operator.neg, x[-1:]),
+    "UNARY_POSITIVE": lambda i, x: (operator.pos, x[-1:]),
+    "UNARY_INVERT": lambda i, x: (operator.invert, x[-1:]),
+    "COMPARE_OP": lambda i, x: (_COMPARED[str(i.value)], x[-2:]),
+    "CONTAINS_OP": lambda i, x: (operator.contains, x[:-3:-1]),
+    "BINARY_SUBSCR": lambda i, x: (operator.getitem, x[-2:]),
+    "STORE_SUBSCR": lambda i, x: (operator.setitem, [x[-2], x[-1], x[-3]]),
+    "DELETE_SUBSCR": lambda i, x: (operator.delitem, x[-2:]),
+    "BINARY_SLICE": lambda i, x: (operator.getitem, [x[-3], slice(x[-2], x[-1])]),
+    "STORE_SLICE": lambda i, x: (operator.setitem, [x[-3], slice(x[-2], x[-1]), x[-4]]),
+    "FORMAT_VALUE": lambda i, x: (format, x[-2:] if i.arg & 4 else x[-1:]),
+    "GET_ITER": lambda i, x: (iter, x[-1:]),
+    "BUILD_SET": lambda i, x: (frozenset, [tuple(x[len(x) - i.arg:])]),
+    "BUILD_MAP": lambda i, x: (frozenset, [tuple(x[len(x) - 2 * i.arg::2])]),
+    "SET_ADD": lambda i, x: (hash, x[-1:]),
+    "MAP_ADD": lambda i, x: (hash, x[-2:-1]),
+    "LIST_EXTEND": lambda i, x: (list, x[-1:]),
+    "SET_UPDATE": lambda i, x: (frozenset, x[-1:]),
+    "DICT_UPDATE": lambda i, x: (dict, x[-1:]),
+}
+_NATIVE = (types.BuiltinFunctionType, types.MethodDescriptorType, types.MethodWrapperType,
+           types.WrapperDescriptorType, types.ClassMethodDescriptorType)
+# They may run code of the program.
+_NEVER = (getattr, hasattr, setattr, delattr, eval, exec, __import__, input, next)
+_HEAP_TYPE = 1 << 9
 
 
-def _failed_in_recording(error: Exception) -> bool:
-    """Whether the innermost line is one of our recording code, or of what torch runs in place of its kernels, and no
-    `raise`: a failure nobody meant."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return False
-    path = trace.tb_frame.f_code.co_filename
-    inner = (os.path.realpath(path) in _OURS or isinstance(error, NameError) and interpretation.is_ours(path)
-             or path.startswith(_SHAPES_OF_TORCH))
-    return inner and not linecache.getline(path, trace.tb_lineno).lstrip().startswith("raise")
+def as_of_program(m: Interpreter, ins: Any, stack: list, kw_names: tuple, error: Exception) -> Exception:
+    """The exception that the program sees of an instruction that began with these operands."""
+    if is_of_program(error):
+        looked_at = not isinstance(error, LookupError) and any(map(_is_ours, operands_of(error)))
+        if not looked_at and not _names_ours(error):
+            return error
+    else:
+        found = _asked(m, ins, stack, kw_names)
+        if found is not None and not _names_ours(found):
+            return found
+    raise own_fault(error) from error
+
+
+def _asked(m: Interpreter, ins: Any, stack: list, kw_names: tuple) -> Exception | None:
+    """What Python raises for the instruction."""
+    function, operands, keywords = _operation(ins, stack, kw_names)
+    given = [*operands, *keywords.values()]
+    if function is None or any(map(_is_ours, given)) or m.has_runtime(given) or callbacks.asked(ins, stack):
+        return None
+    try:
+        function(*operands, **keywords)
+    except Exception as found:
+        return found
+    except (Escape, NeedDecision, CaptureRefusal):  # a stand-in further inside
+        return None
+    return None
+
+
+def _operation(ins: Any, stack: list, kw_names: tuple) -> tuple[Callable | None, list, dict]:
+    if ins.op in _OF_OPERANDS:
+        return *_OF_OPERANDS[ins.op](ins, stack), {}
+    if ins.op == "CALL":
+        fn, *args = stack[len(stack) - ins.arg - 2:]
+        if fn is NULL:
+            fn, *args = args
+        named = len(args) - len(kw_names)
+        args, kwargs = args[:named], dict(zip(kw_names, args[named:]))
+    elif ins.op == "CALL_FUNCTION_EX" and isinstance(stack[-1 - (ins.arg & 1)], (tuple, list)):
+        args, kwargs = [*stack[-1 - (ins.arg & 1)]], {**stack[-1]} if ins.arg & 1 else {}
+        fn = stack[-2 - (ins.arg & 1)]
+    else:
+        return None, [], {}
+    built_in = isinstance(fn, _NATIVE) or isinstance(fn, type) and not fn.__flags__ & _HEAP_TYPE
+    owner = None if isinstance(fn, type) else getattr(fn, "__self__", None)
+    # of those that are given nothing some ask the frame that they are called in: super, locals, vars
+    given = args or owner is not None and not isinstance(owner, types.ModuleType)
+    return fn if built_in and given and fn not in _NEVER and not _is_ours(owner) else None, args, kwargs
+
+
+def _is_ours(x: Any) -> bool:
+    return isinstance(x, _OURS)
+
+
+def _names_ours(error: Exception) -> bool:
+    """Python's message is about the class of one of ours: in eager there is another, or none."""
+    if isinstance(error, RecursionError):  # calls of the program are no calls here
+        return str(error.args[0] if error.args else "").startswith("maximum recursion depth exceeded")
+    return any(isinstance(x, str) and not _names().isdisjoint(re.findall(r"\w+", x)) for x in error.args)
+
+
+@functools.lru_cache(maxsize=None)
+def _names() -> set[str]:
+    found, work = {FakeTensor.__name__, *(f"Sym{kind}" for kind in ("Int", "Float", "Bool"))}, [StandIn]
+    while work:
+        below = work.pop().__subclasses__()
+        found.update(cls.__name__ for cls in below)
+        work += below
+    return found

@@ -15,6 +15,7 @@ import torch
 
 from ..diagnostics import CaptureRefusal
 from ..torch_internals import FakeTensor, TorchDispatchMode, tree_iter
+from ..values.native_entries import imitated, refuse_own
 from . import inplace, known_results, linear_algebra, schema, value_checks
 from .decompositions import decomposition_of
 from .random import run
@@ -44,7 +45,7 @@ class DispatchRecorder(TorchDispatchMode):
         if func.namespace == "prim":
             if self.log is not None and func.overloadpacket not in (prim.device, prim.layout):
                 self.log.append(None)
-            return func(*args, **kwargs)
+            return imitated(func, args, kwargs)
         kind = self._kinds.get(func)
         if kind is None:
             kind = self._kinds[func] = kind_of(func)
@@ -66,7 +67,7 @@ class DispatchRecorder(TorchDispatchMode):
             return result
         self.recorder.choose_cache((args, kwargs))
         self.recorder.symbols.expanding = func is aten.expand.default
-        return forms.keep(key, func, args, kwargs, func(*args, **kwargs))
+        return forms.keep(key, func, args, kwargs, imitated(func, args, kwargs))
 
     # -- kinds ------------------------------------------------------------------------
 
@@ -86,6 +87,7 @@ class DispatchRecorder(TorchDispatchMode):
         try:
             result = self._computed(func, args, kwargs)
         except ValueError as error:
+            refuse_own(error)
             raise RuntimeError(f"view size is not compatible with input tensor's size and stride: {error}") from error
         source = args[0]
         if func.overloadpacket is aten.as_strided:
@@ -170,7 +172,7 @@ class DispatchRecorder(TorchDispatchMode):
     def empty(self, func, args, kwargs):
         """Uninitialised memory: zeros, so that the program is deterministic."""
         self.recorder.choose_cache((args, kwargs))
-        fake = func(*args, **kwargs)
+        fake = imitated(func, args, kwargs)
         value = self.recorder.full(fake, 0)
         return self.recorder.adopt(fake, value)
 
@@ -222,7 +224,7 @@ class DispatchRecorder(TorchDispatchMode):
                  and _fixed_change(func, target, args[1:]))
         if functional is not None and known:
             self.recorder.choose_cache(args)
-            func(*args, **kwargs)
+            imitated(func, args, kwargs)
             self.recorder.adopt_view(target, info, step_of(functional, args, kwargs, 0, target, info.sizes))
             return target
         raise CaptureRefusal(f"{func.overloadpacket.__name__} changes a tensor's shape in place",

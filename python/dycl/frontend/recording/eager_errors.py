@@ -8,6 +8,9 @@ from typing import Any, Callable
 
 import torch
 
+from ..diagnostics import CaptureRefusal
+from ..values.native_entries import is_imitated
+
 KINDS = (RuntimeError, TypeError, IndexError, ValueError)
 _MOST_ELEMENTS = 1 << 16
 
@@ -17,7 +20,8 @@ class _Unlike(Exception):
 
 
 def retold(recorder, fn: Callable, args: tuple, kwargs: dict, error: Exception) -> Exception:
-    """`error`, or the one that fn raises for plain tensors of the same shapes and dtypes."""
+    """`error`, or the one that fn raises for plain tensors of the same shapes and dtypes: it must raise one if it is
+    what stands for a kernel that has."""
     if type(error) not in KINDS:
         return error
     try:
@@ -27,6 +31,10 @@ def retold(recorder, fn: Callable, args: tuple, kwargs: dict, error: Exception) 
     except Exception as found:
         if type(found) in (*KINDS, NotImplementedError):
             return type(found)(*found.args)
+        return error
+    if is_imitated(error):
+        raise CaptureRefusal(f"torch cannot run {getattr(fn, '__name__', fn)} symbolically: {error}",
+                             kind="native.symbolic") from error
     return error
 
 

@@ -13,6 +13,7 @@ import torch
 
 from ..diagnostics import CaptureRefusal
 from ..graph.program import TensorType, Value
+from ..values.native_entries import imitated
 from . import schema, value_checks
 from .random import run_inplace
 from .schema import bind, functional_form, is_out_variant
@@ -130,7 +131,7 @@ def _try(recorder, func, args: tuple, kwargs: dict) -> None:
     key = recorder.forms.key(func, args, kwargs)
     if not recorder.forms.passed(key):
         recorder.choose_cache((args, kwargs))
-        func(*args, **kwargs)
+        imitated(func, args, kwargs)
         recorder.forms.passed(key, func)
 
 

@@ -13,6 +13,7 @@ import torch
 
 from ..graph.known_values import is_known
 from ..torch_internals import tree_iter, tree_map_only
+from ..values.native_entries import natively
 
 aten = torch.ops.aten
 
@@ -24,7 +25,7 @@ def evaluated(recorder, func, args: tuple, kwargs: dict) -> Any:
         return NotImplemented
     real_args, real_kwargs = tree_map_only(torch.Tensor, recorder.static, (args, kwargs))
     with torch.no_grad(), recorder.without_modes():
-        result = func(*real_args, **real_kwargs)
+        result = natively(func, *real_args, **real_kwargs)
     return tree_map_only(torch.Tensor, recorder.constant_handle, result)
 
 

@@ -23,9 +23,9 @@ from ..graph.program import AtenNode, Block, HostNode, ScalarType, TensorType, V
 from ..source import Span
 from ..state.contents import Cell
 from ..state.heap import Heap
-from ..state.native_entries import enters_native_code
 from ..torch_internals import FakeTensor, FakeTensorMode, active_modes, without_modes
 from ..values.escape import NeedDecision
+from ..values.native_entries import enters_native_code, imitated, is_of_program, own_fault
 from ..values.scalar import RtBool, RtScalar
 from . import native_call, real_tensors
 from .call_cache import Plans
@@ -95,7 +95,7 @@ class Recorder(Exits, real_tensors.Lifting):
 
     def _within(self, func: Any, args: tuple, kwargs: dict) -> Any:
         with self.mode:
-            return func(*args, **kwargs)
+            return imitated(func, args, kwargs)
 
     @enters_native_code
     def _natively(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
@@ -109,7 +109,7 @@ class Recorder(Exits, real_tensors.Lifting):
                 return self.fake(fn, args, kwargs)
         self.choose_cache((args, kwargs))
         with torch.no_grad(), self.symbols.asking(not self.fake_mode.cache_enabled), self.fake_mode:
-            return fn(*args, **kwargs)
+            return imitated(fn, args, kwargs)
 
     def choose_cache(self, arguments: Any) -> None:
         """The fake mode's cache asks needless questions about symbolic extents: only for static shapes."""
@@ -161,6 +161,11 @@ class Recorder(Exits, real_tensors.Lifting):
         except (NeedDecision, CaptureRefusal) as error:
             self._pending = error if self._depth else None  # outside of a transaction nobody would take it back
             raise
+        except Exception as error:
+            if is_of_program(error):
+                raise
+            self._pending = refusal = own_fault(error)
+            raise refusal from error
 
     def set_cell(self, cell: Cell, value: Value) -> None:
         real_tensors.check_writable(cell)

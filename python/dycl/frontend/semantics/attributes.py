@@ -23,6 +23,7 @@ from ..state.contents import unfollowed
 from ..state.interpreter import Interpreter
 from ..state.state import State
 from ..values import parameters
+from ..values.native_entries import natively, refuse_own
 from ..values.text import RtText
 from . import interpretation, opaque_objects, special_attributes
 from .lookup import MISSING, getattr_dict, mro_lookup
@@ -43,7 +44,7 @@ def load_attr(m: Interpreter, s: State, obj: Any, name: str) -> Any:
     if isinstance(obj, super):
         return super_attr(m, s, obj, name)
     if isinstance(obj, (types.ModuleType, type)):
-        return getattr(obj, name)
+        return natively(getattr, obj, name)
     custom = mro_lookup(cls, "__getattribute__")
     if isinstance(custom, types.FunctionType) and interpretation.interpreted(custom):
         return m.call(s, custom, (obj, name), {})
@@ -59,7 +60,8 @@ def attribute_of_text(m: Interpreter, obj: Any, text: RtText) -> str:
         names |= {*obj._modules, *obj._parameters, *obj._buffers}
     try:
         return m.decide_text(text, sorted(names))
-    except KeyError:
+    except KeyError as error:
+        refuse_own(error)
         if mro_lookup(type(obj), "__getattr__") not in (MISSING, torch.nn.Module.__getattr__):
             raise CaptureRefusal("an attribute that a __getattr__ of the model's gives, "
                                  "under a name known only at run time", kind="escape.str") from None
@@ -83,7 +85,7 @@ def default_attr(m: Interpreter, s: State, obj: Any, name: str, fallback: bool =
             if isinstance(mro_lookup(type(attr), "__get__"), types.FunctionType):
                 return bind_descriptor(m, s, attr, obj, cls, name)
             m.note_load(obj, name)
-            return getattr(obj, name)
+            return natively(getattr, obj, name)
     own = getattr_dict(obj)
     if own is not None and name in own:
         m.note_load(obj, name)
@@ -104,9 +106,9 @@ def default_attr(m: Interpreter, s: State, obj: Any, name: str, fallback: bool =
         if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__:
             if interpretation.interpreted(custom):
                 return m.call(s, custom, (obj, name), {})
-            return getattr(obj, name)
+            return natively(getattr, obj, name)
     if own is None and attr is MISSING:
-        return getattr(obj, name)
+        return natively(getattr, obj, name)
     raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
 
 
@@ -126,12 +128,12 @@ def bind_descriptor(m: Interpreter, s: State, attr: Any, obj: Any, cls: type, na
     if isinstance(attr, functools.cached_property):
         return m.call(s, polyfills.cached_property, (attr.func, obj, attr.attrname), {})
     if isinstance(attr, (staticmethod, classmethod)):
-        return attr.__get__(obj, cls)
+        return natively(attr.__get__, obj, cls)
     getter = mro_lookup(type(attr), "__get__")
     if isinstance(getter, types.FunctionType) and interpretation.interpreted(getter):
         return m.call(s, getter, (attr, obj, cls), {})
     if getter is not MISSING:
-        return attr.__get__(obj, cls)
+        return natively(attr.__get__, obj, cls)
     return attr
 
 
@@ -143,11 +145,11 @@ def super_attr(m: Interpreter, s: State, sup: super, name: str) -> Any:
         if attr is MISSING:
             continue
         if obj is cls:
-            return getattr(sup, name)
+            return natively(getattr, sup, name)
         if isinstance(attr, property):
             return m.call(s, attr.fget, (obj,), {})
         return bind_descriptor(m, s, attr, obj, cls, name)
-    return getattr(sup, name)
+    return natively(getattr, sup, name)
 
 
 def store_attr(m: Interpreter, s: State, obj: Any, name: str, value: Any) -> Any:
@@ -187,14 +189,14 @@ def store_default(m: Interpreter, s: State, obj: Any, name: str, value: Any) -> 
             if table in obj.__dict__:
                 m.note_store(obj.__dict__[table], name)
         _refuse_new_parameter(obj, name, value)
-        torch.nn.Module.__setattr__(obj, name, value)
+        natively(torch.nn.Module.__setattr__, obj, name, value)
     elif isinstance(obj, type):
         descriptors = (types.FunctionType, property, types.MemberDescriptorType)
         if isinstance(mro_lookup(obj, name), descriptors) or name.startswith("__"):
             raise CaptureRefusal(f"the class attribute {obj.__name__}.{name} is written", kind="class-attribute")
-        type.__setattr__(obj, name, value)
+        natively(type.__setattr__, obj, name, value)
     else:
-        object.__setattr__(obj, name, value)
+        natively(object.__setattr__, obj, name, value)
     return None
 
 
@@ -223,7 +225,7 @@ def delete_attr(m: Interpreter, s: State, obj: Any, name: str) -> Any:
     if isinstance(deleter, types.FunctionType) and interpretation.interpreted(deleter):
         return m.call_then(s, deleter, (attr, obj), {}, signals.drop)
     touch_attributes(m, obj)
-    delattr(obj, name)
+    natively(delattr, obj, name)
     return None
 
 

@@ -24,8 +24,8 @@ import torch
 from ...objects import closed_over
 from ..diagnostics import CaptureRefusal
 from ..state.interpreter import Interpreter
-from ..state.native_entries import NATIVE_ENTRIES
 from ..values.list import RtList
+from ..values.native_entries import NATIVE_ENTRIES
 from ..values.scalar import RtScalar
 from ..values.text import RtText
 from . import interpretation

@@ -68,7 +68,7 @@ def _throw_into(m: Interpreter, s: State, generator: MGenerator, args: tuple) ->
     if frame is None or _has_not_begun(generator):
         m.heap.touch(generator)
         generator.finish()
-        raise error
+        raise Thrown(error)
     if frame.instr.op == "RESUME" and (frame.instr.arg or 0) & 3 == 2:
         raise CaptureRefusal("an exception thrown into a generator inside `yield from`", kind="generator")
     iteration.resume(m, s, generator, iteration.raise_stop, None)

@@ -26,6 +26,7 @@ from ..state.iterators import (
 from ..state.signals import PUSHED
 from ..state.state import Frame, State
 from ..values.list import RtList, RtListIter
+from ..values.native_entries import natively
 from ..values.scalar import RtInt
 from . import lookup
 
@@ -139,7 +140,7 @@ def _exhaust(m: Interpreter, iterator: SeqIter) -> None:
 def _next_native(m: Interpreter, iterator: NativeIter) -> Any:
     if iterator.index >= len(iterator.buffer):
         try:
-            iterator.buffer.append(next(iterator.source))
+            iterator.buffer.append(natively(next, iterator.source))
         except StopIteration:
             return DONE
     m.heap.touch(iterator)

@@ -16,9 +16,9 @@ from ..diagnostics import CaptureRefusal
 from ..polyfills import keyed_tables
 from ..state import iterators, numpy_memory
 from ..state.interpreter import Interpreter
-from ..state.native_entries import enters_native_code
 from ..state.state import State
 from ..values.list import RtList
+from ..values.native_entries import enters_native_code, refuse_own
 from . import callbacks, interpretation, keys, opaque_objects, registry
 from .lookup import getattr_dict
 
@@ -80,6 +80,7 @@ def _run_native(m: Interpreter, fn: Any, args: tuple, kwargs: dict) -> Any:
             return (m.new(iterators.NativeIter(result)) if opaque_objects.is_native_iterator(result)
                     else _adopt(m, result, (args, kwargs)))
         except AssertionError as error:  # shape functions assert what the kernels check
+            refuse_own(error)
             raise RuntimeError(str(error)) from error
         except (AttributeError, KeyError, NotImplementedError, OSError) as error:
             raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} cannot be followed with symbolic tensors "

@@ -19,6 +19,7 @@ from ..polyfills import builtins as polyfills
 from ..state import numpy_memory
 from ..state.interpreter import Interpreter
 from ..state.state import State
+from ..values.native_entries import refuse_own
 from ..values.scalar import SIGNS, TURNED
 from ..values.stand_in import StandIn, deciding, stand_in_of, type_of
 from ..values.text_formatting import percent
@@ -230,7 +231,8 @@ def contains(m: Interpreter, s: State, container: Any, item: Any, negate: bool) 
     if isinstance(container, (dict, set, frozenset)) and keys.at_run_time(item):
         try:
             keys.present_key(m, item, container, KeyError())
-        except KeyError:
+        except KeyError as error:
+            refuse_own(error)
             return negate
         return not negate
     return (item in container) != negate

@@ -19,6 +19,7 @@ from ..torch_internals import FakeTensor
 from ..values import chosen_text, text_with_integers
 from ..values.array import RtArray
 from ..values.list import ListMethod, RtList
+from ..values.native_entries import natively, refuse_own
 from ..values.scalar import EXAMPLES, RtFloat, RtScalar
 from ..values.stand_in import Interpreted, StandIn, type_of
 from ..values.text import RtText
@@ -113,8 +114,9 @@ def _tensor_attribute(m: Interpreter, s: State, t: torch.Tensor, name: str) -> A
     if isinstance(found, types.MethodDescriptorType) and name in vars(FakeTensor):
         return found.__get__(t)  # torch's own, not the stand-in's
     try:
-        return getattr(t, name)
-    except AttributeError:
+        return natively(getattr, t, name)
+    except AttributeError as error:
+        refuse_own(error)
         raise AttributeError(f"'{type_of(m, t).__name__}' object has no attribute '{name}'") from None
 
 

@@ -19,6 +19,7 @@ from ..state import numpy_memory, signals
 from ..state.interpreter import Interpreter
 from ..state.state import State
 from ..values import chosen_text
+from ..values.native_entries import natively
 from ..values.scalar import RtInt
 from ..values.stand_in import StandIn, stand_in_of
 from ..values.text import RtText
@@ -102,7 +103,7 @@ def _sequence_item(m: Interpreter, s: State, container: Any, key: Any) -> Any:
     if place is not None and len(container) > m.options.max_switch and _are_numbers(container):
         return chosen_text.looked_up(m, list(container),
                                      chosen_text.place_in(m, container, place, IndexError(f"{what} out of range")))
-    found = container[static_index(m, key, length(container), what)]
+    found = natively(operator.getitem, container, static_index(m, key, length(container), what))
     if type(key) is slice and isinstance(container, m.size_type):
         return identity.sizes(m, found)
     return m.new(found) if type(key) is slice and type(found) is list else found
@@ -136,7 +137,7 @@ def _entry(m: Interpreter, s: State, container: dict, key: Any) -> Any:
         return m.call(s, missing, (container, key), {})
     if hasattr(container, "default_factory") and key not in container:
         return m.call(s, polyfills.default_entry, (container, key), {})
-    return container[key]
+    return natively(operator.getitem, container, key)
 
 
 def _chosen_entry(m: Interpreter, container: dict, key: Any) -> Any:
@@ -152,7 +153,7 @@ def _chosen_entry(m: Interpreter, container: dict, key: Any) -> Any:
 
 def _native_item(m: Interpreter, s: State, container: Any, key: Any) -> Any:
     if isinstance(container, type) or not m.has_runtime(key):
-        found = container[key]
+        found = natively(operator.getitem, container, key)
         return numpy_memory.made(m, found, [container]) if isinstance(found, np.ndarray) else m.new_if_mutable(found)
     if type(container) is np.ndarray:
         return m.arrays.get_known(container, key)
@@ -215,14 +216,14 @@ def _set_entry(m: Interpreter, s: State, container: dict, key: Any, value: Any) 
         key = keys.any_key(m, key, container)
     m.heap.touch(container)
     m.note_store(container, key)
-    operator.setitem(container, key, value)
+    natively(operator.setitem, container, key, value)
 
 
 def _set_native(m: Interpreter, s: State, container: Any, key: Any, value: Any) -> Any:
     if not hasattr(type(container), "__setitem__"):
         raise TypeError(f"'{type(container).__name__}' object does not support item assignment")
     m.heap.touch(container)
-    operator.setitem(container, key, value)
+    natively(operator.setitem, container, key, value)
 
 
 _SET = {list: _set_element, collections.deque: _set_element, dict: _set_entry}
@@ -245,7 +246,7 @@ def delete_item(m: Interpreter, s: State, container: Any, key: Any) -> Any:
         return m.call_then(s, method, (container, key), {}, signals.drop)
     key = by_type(_DELETED, container, _deleted_native)(m, container, key)
     m.heap.touch(container)
-    del container[key]
+    natively(operator.delitem, container, key)
     return None
 
 

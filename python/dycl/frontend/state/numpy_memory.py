@@ -43,9 +43,10 @@ def run(m: Interpreter, fn: Callable, args: tuple, kwargs: dict) -> Any:
         return fn(*args, **kwargs)
     try:
         for array in given:
-            if array.flags.writeable:
+            if array.flags.writeable and memory_of(array).flags.owndata:  # numpy unlocks no other
                 array.flags.writeable = False
                 locked.append(array)
+        others = [(array, array.tobytes()) for array in given if array.flags.writeable]
         try:
             result = fn(*args, **kwargs)
         except ValueError as error:
@@ -57,6 +58,9 @@ def run(m: Interpreter, fn: Callable, args: tuple, kwargs: dict) -> Any:
             result = fn(*args, **kwargs)
     finally:
         _unlock(locked)
+    if any(array.tobytes() != before for array, before in others):
+        raise CaptureRefusal("native code writes to a numpy array whose memory belongs to another object",
+                             "copy() the array first", kind="inplace.shared")
     _unlock([array for array in leaves(result) if any(memory_of(array) is memory_of(x) for x in locked)])
     return made(m, result, given)
 

@@ -16,7 +16,7 @@ class Escape(BaseException):
 
 
 class Thrown(Exception):
-    """An exception of the user's program that begins in the frame just pushed (generator.throw)."""
+    """An exception that the program itself raises: here, or in the frame just pushed (generator.throw)."""
 
     def __init__(self, error: BaseException):
         super().__init__(type(error).__name__)  # its text may be known only at run time

@@ -20,6 +20,7 @@ import numpy as np
 from ..diagnostics import CaptureRefusal
 from ..graph.program import BOOL, FLOAT, INT, Value
 from .escape import Escape
+from .native_entries import natively
 from .stand_in import StandIn, sealed, type_of
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
@@ -190,7 +191,7 @@ def _refuse_zero(m: Any, op: str, a: Any, b: Any) -> None:
     else:
         zero = b == 0
     if zero:
-        getattr(operator, op)(1.0 if "float" in (kind_of(a), kind_of(b)) else 1, 0)
+        natively(getattr(operator, op), 1.0 if "float" in (kind_of(a), kind_of(b)) else 1, 0)
 
 
 def _power(m: Any, a: Any, b: Any) -> Any:

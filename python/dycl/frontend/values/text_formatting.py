@@ -8,6 +8,7 @@ from typing import Any
 
 from ..diagnostics import CaptureRefusal
 from .chosen_text import is_chosen, lifted
+from .native_entries import natively
 from .scalar import EXAMPLES, RtScalar
 from .text import Formatted, Opaque, RtText
 
@@ -78,7 +79,7 @@ def format_value(m: Any, value: Any, spec: Any, conversion: int) -> Any:
         value = static
     if m.has_runtime(value) and not spec:
         return RtText.join(_pieces(m, value))
-    return format(value if not conversion else (str, repr, ascii)[conversion - 1](value), spec)
+    return natively(format, value if not conversion else (str, repr, ascii)[conversion - 1](value), spec)
 
 
 def _of_chosen(m: Any, value: RtText, fn: Any) -> RtText:
@@ -96,7 +97,7 @@ def formatted(value: RtScalar, spec: Any) -> Any:
     """format(value, spec) as a part of a text. Raises what Python does where the spec is none for such numbers."""
     if not isinstance(spec, str):
         return _opaque(value, spec)
-    format(EXAMPLES[value.kind], spec)
+    natively(format, EXAMPLES[value.kind], spec)
     return (Formatted(value, spec) if _SPEC.fullmatch(spec) and not _ZEROS_IN_GROUPS.search(spec)
             else _opaque(value, spec))
 
