@@ -51,6 +51,8 @@ typedef enum dycl_error_kind {
   DYCL_RUNTIME_FAILURE = 6,
   DYCL_UNSUPPORTED = 7,
   DYCL_WRITE_FAILED = 8, /* of the tools: nothing here writes files */
+  DYCL_STOPPED = 9,      /* the run's options ended it; dycl_error_type says which: "DeadlineExceeded", "Cancelled",
+                            "StepLimitExceeded", "MemoryLimitExceeded" */
   DYCL_INTERNAL = 70
 } dycl_error_kind;
 
@@ -150,6 +152,24 @@ DYCL_C_API void dycl_run_free(dycl_run* run) DYCL_NOEXCEPT;
  * this run that changes it; a result that is an argument passed through points to the caller's own memory. */
 DYCL_C_API dycl_error* dycl_run_execute(dycl_run* run, const dycl_value* arguments, size_t argument_count,
                                         const dycl_value** results, size_t* result_count) DYCL_NOEXCEPT;
+
+/* Ends runs from outside: any thread may cancel, at any time, and every run whose options name the cancellation ends,
+ * later ones too. Runs keep what they need of it: free it in any order. */
+typedef struct dycl_cancellation dycl_cancellation;
+DYCL_C_API dycl_error* dycl_cancellation_create(dycl_cancellation** cancellation) DYCL_NOEXCEPT;
+DYCL_C_API void dycl_cancellation_cancel(dycl_cancellation* cancellation) DYCL_NOEXCEPT;
+DYCL_C_API void dycl_cancellation_free(dycl_cancellation* cancellation) DYCL_NOEXCEPT;
+
+/* What ends a run (DYCL_STOPPED), each run anew; the run is as good as before. dycl/runtime.h says more of each. */
+typedef struct dycl_run_options {
+  size_t struct_size;              /* sizeof(dycl_run_options) */
+  int64_t deadline_ns;             /* nanoseconds from the start of a run; 0: none; below 0: at once */
+  int64_t step_limit;              /* of all loops and calls together; 0: none */
+  uint64_t memory_limit;           /* bytes that the run's tensors and lists may hold; 0: none */
+  dycl_cancellation* cancellation; /* or NULL */
+} dycl_run_options;
+/* Of the next executions; NULL: nothing ends them. */
+DYCL_C_API dycl_error* dycl_run_set_options(dycl_run* run, const dycl_run_options* options) DYCL_NOEXCEPT;
 
 DYCL_C_API void dycl_run_set_seed(dycl_run* run, uint64_t seed) DYCL_NOEXCEPT;
 DYCL_C_API void dycl_run_set_loop_limit(dycl_run* run, int64_t limit) DYCL_NOEXCEPT; /* 0: the default */

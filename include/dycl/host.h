@@ -242,22 +242,18 @@ class DYCL_API Machine {
   Machine(Machine&&) noexcept;
   Machine& operator=(Machine&&) noexcept;
 
-  // States, seed, loop limit, where prints go. Its run() walks the package: the same answers.
+  // States, seed, limits, where prints go. Its run() walks the package: the same answers.
   runtime::Run& run();
   const runtime::Program& program() const;
   // Results of the last call as values; as long as its views are valid.
   std::span<const Value> last_results() const;
 
  protected:
-  // Counts the rounds of a loop and ends one that runs too long.
+  // Counts the rounds of a loop and ends one that runs too long, or with the run it is in (RunOptions).
   class Loop {
    public:
     Loop(Machine& machine, std::uint32_t number) : machine_(machine), number_(number) {}
-    void next() {
-      if (++rounds_ > machine_.loop_limit(number_)) [[unlikely]]
-        machine_.loop_failed(number_);
-      if ((rounds_ & 63) == 0) machine_.poll();
-    }
+    void next() { machine_.next_round(number_, ++rounds_); }
 
    private:
     Machine& machine_;
@@ -512,14 +508,14 @@ class DYCL_API Machine {
   runtime::TensorObject* make_scalar_tensor(const scalar::Scalar& value, std::uint32_t type);
   runtime::ListObject* new_list(std::uint8_t kind);
   runtime::ListObject* own_list(runtime::ListObject* owned);
-  static void push(runtime::ListObject* l, std::uint64_t bits);
+  void push(runtime::ListObject* l, std::uint64_t bits);
   std::uint64_t element(const runtime::ListObject* l, std::int64_t index);
   std::size_t place_to_set(const runtime::ListObject* l, std::int64_t index);
   std::size_t place_to_pop(const runtime::ListObject* l, std::int64_t index);
   void replace(runtime::ListObject* l, std::size_t place, std::uint64_t bits);
-  static std::uint64_t remove(runtime::ListObject* l, std::size_t place);
-  static void insert_at(runtime::ListObject* l, std::int64_t index, std::uint64_t bits);
-  static void push_all(runtime::ListObject* l, const runtime::ListObject* more);
+  std::uint64_t remove(runtime::ListObject* l, std::size_t place);
+  void insert_at(runtime::ListObject* l, std::int64_t index, std::uint64_t bits);
+  void push_all(runtime::ListObject* l, const runtime::ListObject* more);
   static std::int64_t length(const runtime::ListObject* l);
   runtime::ListObject* part(const runtime::ListObject* l, std::int64_t from, std::int64_t until);
   runtime::ListObject* list_of(const runtime::TensorObject* t);
@@ -531,9 +527,7 @@ class DYCL_API Machine {
   [[noreturn]] void raise_error(std::string_view type, std::string_view format,
                                 std::initializer_list<scalar::Scalar> args);
   [[noreturn]] void check_failed(const char* type, const char* message);
-  [[noreturn]] void loop_failed(std::uint32_t number);
-  std::int64_t loop_limit(std::uint32_t number) const;
-  void poll();
+  void next_round(std::uint32_t loop, std::int64_t rounds);
   std::uint32_t decide(std::uint32_t decision, std::uint32_t arm);
 
   struct Parts;

@@ -76,7 +76,7 @@ typedef struct dycl_plugin_tensor {
   uint64_t bytes;       /* size of the elements in bytes */
   int32_t rank;         /* -1 for an output whose shape is not known */
   int32_t dtype;
-  int32_t device;       /* DLPack's device type: 1 (CPU), today always */
+  int32_t device; /* DLPack's device type: 1 (CPU), today always */
   int32_t device_id;
   void* slot;
   void* slot_owner;
@@ -190,7 +190,16 @@ typedef struct dycl_plugin {
                             dycl_plugin_tensor* const* outputs);
 
   const char* (*last_error)(void);
+
+  /* From here on a table may end earlier (struct_size), and an entry be NULL.
+   *
+   * From any thread while `run` goes on with this context: on != 0 asks it to give up soon, and fail with
+   * DYCL_PLUGIN_FAILED; every later run with the context does so too, until on == 0 takes the wish back. */
+  void (*interrupt)(dycl_context* context, int32_t on);
 } dycl_plugin;
+
+/* The least struct_size of a table. */
+#define DYCL_PLUGIN_MIN_SIZE offsetof(dycl_plugin, interrupt)
 
 typedef const dycl_plugin* (*dycl_plugin_entry_fn)(uint32_t host_abi);
 DYCL_PLUGIN_EXPORT const dycl_plugin* dycl_plugin_entry(uint32_t host_abi);

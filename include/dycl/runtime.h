@@ -16,6 +16,7 @@
 // that into an error too.)
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -224,6 +225,47 @@ struct Kept {
   Value value;
 };
 
+// Ends runs from outside: those whose options name it, and all later ones. Any thread may cancel, at any time, as often
+// as it likes.
+class DYCL_API Cancellation {
+ public:
+  Cancellation();
+  ~Cancellation();
+  Cancellation(const Cancellation&) = delete;
+  Cancellation& operator=(const Cancellation&) = delete;
+
+  void cancel() noexcept;
+  bool cancelled() const noexcept;
+
+  struct Parts;  // the implementation, for Run
+  Parts& parts() const { return *parts_; }
+
+ private:
+  std::unique_ptr<Parts> parts_;
+};
+
+// What ends a run, each run anew. A run that is ended fails with an error of kind Stopped whose type says why:
+// "DeadlineExceeded", "Cancelled", "StepLimitExceeded" or "MemoryLimitExceeded". States stay as they were, and the Run
+// is as good as before. Deadline and cancellation are looked at between the steps of the program and around every call
+// of a sub-DNN; an engine that can be interrupted (ONNX Runtime, TVM) ends inside a call, at the next op.
+struct RunOptions {
+  std::chrono::nanoseconds deadline{0};  // from the start of a run; 0: none
+  // Of a whole run, however its loops are nested; 0: none. A step is a round of a loop, a call of a sub-DNN or of a
+  // function of the host, or 64 elements that a list operation moves.
+  std::int64_t step_limit = 0;
+  // Bytes that the Run's tensors and lists may hold, states and results too; 0: no limit. Not what engines use for
+  // themselves, nor weights and arguments.
+  std::uint64_t memory_limit = 0;
+  std::shared_ptr<Cancellation> cancellation = nullptr;
+};
+
+// A deadline in seconds; 0 and below have passed.
+inline std::chrono::nanoseconds deadline_after(double seconds) {
+  constexpr double kLongest = 1e9;
+  const double nanoseconds = 1e9 * (seconds < kLongest ? seconds : kLongest);
+  return std::chrono::nanoseconds(nanoseconds >= 1 ? static_cast<std::int64_t>(nanoseconds) : -1);
+}
+
 // Time spent in one sub-DNN since profiling was switched on.
 struct Profile {
   std::uint64_t calls = 0;
@@ -269,8 +311,9 @@ class DYCL_API Run {
 
   void set_seed(std::uint64_t seed);        // of rand.* ops; the generator otherwise goes on from run to run
   void set_loop_limit(std::int64_t limit);  // for loops without a limit of their own; 0: the default, 1,000,000
-  // Asked every 20 ms or so of a run, between its steps (a sub-DNN that runs is not cut short): false ends the
-  // run with an error of type "Interrupted". Null: never.
+  void set_options(RunOptions options);     // of the next runs
+  // Asked every 20 ms or so of a run, on its thread, between its steps (a sub-DNN that runs is not cut short): false
+  // ends the run with an error of kind Stopped and type "Interrupted". Null: never.
   void set_poll(std::function<bool()> keep_going);
   void set_print(std::function<void(std::string_view)> print);  // gets text with its newline; default: stdout
 

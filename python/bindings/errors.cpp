@@ -10,6 +10,7 @@ namespace {
 PyObject* compile_error = nullptr;
 PyObject* input_error = nullptr;
 PyObject* run_error = nullptr;
+PyObject* run_stopped = nullptr;
 PyObject* package_error = nullptr;
 PyObject* internal_error = nullptr;
 
@@ -25,6 +26,7 @@ PyObject* class_for(ErrorKind kind) {
     case ErrorKind::Unsupported: return compile_error;
     case ErrorKind::InvalidInput: return input_error;
     case ErrorKind::RuntimeFailure: return run_error;
+    case ErrorKind::Stopped: return run_stopped;
     case ErrorKind::InvalidPackage:
     case ErrorKind::Missing:
     case ErrorKind::WriteFailed: return package_error;
@@ -61,6 +63,7 @@ void bind_errors(nb::module_& module) {
   compile_error = class_of(module, errors, "CompileError");
   input_error = class_of(module, errors, "InputError");
   run_error = class_of(module, errors, "RunError");
+  run_stopped = class_of(module, errors, "RunStopped");
   package_error = class_of(module, errors, "PackageError");
   internal_error = PyErr_NewExceptionWithDoc("dycl.InternalError", "A bug in DyCL; please report it.",
                                              PyExc_RuntimeError, nullptr);

@@ -5,6 +5,7 @@
 //   dycl.CompileError   the model or its IR is wrong, or refused
 //   dycl.InputError     an argument of a run
 //   dycl.RunError       a run failed; `type` is the Python exception class the program asked for, if any
+//   dycl.RunStopped     a run that its options ended; `type` says why
 //   dycl.PackageError   a package or another file is missing, damaged or cannot be written
 //
 // An InternalError becomes dycl.InternalError(RuntimeError).

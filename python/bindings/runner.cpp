@@ -50,9 +50,11 @@ struct Runner {
   std::exception_ptr callback_failure;  // a Python exception must not cross the runtime
   std::mutex busy;
 
+  nb::object options;           // dycl.RunOptions of the last run, or None
   bool on_main_thread = false;  // where Python looks at signals
 
-  Runner(std::shared_ptr<const runtime::Program> p, runtime::Run r) : program(std::move(p)), run(std::move(r)) {
+  Runner(std::shared_ptr<const runtime::Program> p, runtime::Run r)
+      : program(std::move(p)), run(std::move(r)), options(nb::none()) {
     run.set_poll([this] { return !on_main_thread || !interrupted(); });
   }
 
@@ -85,11 +87,33 @@ struct Runner {
   }
 }
 
-nb::object run(Runner& self, nb::sequence arguments, nb::object states, const std::string& framework) {
+// None, or an object with the attributes of dycl.RunOptions.
+runtime::RunOptions import_options(const nb::object& given) {
+  runtime::RunOptions options;
+  if (given.is_none()) return options;
+  const auto number = [&](const char* name) {
+    const nb::object value = given.attr(name);
+    return value.is_none() ? std::int64_t{0} : nb::cast<std::int64_t>(value);
+  };
+  if (const nb::object deadline = given.attr("deadline"); !deadline.is_none())
+    options.deadline = runtime::deadline_after(nb::cast<double>(deadline));
+  options.step_limit = number("step_limit");
+  options.memory_limit = static_cast<std::uint64_t>(number("memory_limit"));
+  if (const nb::object cancellation = given.attr("cancellation"); !cancellation.is_none())
+    options.cancellation = nb::cast<std::shared_ptr<runtime::Cancellation>>(cancellation);
+  return options;
+}
+
+nb::object run(Runner& self, nb::sequence arguments, nb::object states, const std::string& framework,
+               nb::object options) {
   // Two Python threads on one Run would share its buffers: refused rather than raced.
   const std::unique_lock lock(self.busy, std::try_to_lock);
   if (!lock.owns_lock()) throw std::runtime_error("this Run is in use by another thread; make one Run per thread");
 
+  if (!options.is(self.options)) {
+    self.run.set_options(import_options(options));
+    self.options = std::move(options);
+  }
   ImportedValues inputs(arguments, self.program->inputs());
   ImportedValues given_states;
   const bool explicit_states = !states.is_none();
@@ -163,7 +187,7 @@ std::filesystem::path module_folder() {
 // Python functions for `host_call`: arguments as tensors of `framework`, results by their types.
 runtime::HostFunction import_host_function(nb::object function, const std::string& framework) {
   return [function = share(std::move(function)), framework](std::span<const runtime::Value> arguments,
-                                                 std::span<runtime::Value> results) -> Result<void> {
+                                                            std::span<runtime::Value> results) -> Result<void> {
     nb::gil_scoped_acquire gil;
     return call_host_function(*function, arguments, results, framework);
   };
@@ -245,6 +269,13 @@ void bind_program(nb::module_& module) {
 }
 
 void bind_run(nb::module_& module) {
+  using runtime::Cancellation;
+  nb::class_<Cancellation> cancellation(module, "Cancellation",
+                                        "Ends runs: those whose RunOptions name it, and all later ones.");
+  cancellation.def(nb::init<>());
+  cancellation.def("cancel", &Cancellation::cancel, nb::call_guard<nb::gil_scoped_release>(), "From any thread.");
+  cancellation.def_prop_ro("cancelled", &Cancellation::cancelled);
+
   nb::class_<Runner> c(module, "Run", "One caller's buffers and states of a Program; one thread at a time.");
   c.def(
       "__init__",
@@ -252,11 +283,13 @@ void bind_run(nb::module_& module) {
         new (self) Runner(program, unwrap(runtime::Run::create(program), program->sources()));
       },
       nb::arg("program"));
-  c.def("run", &run, nb::arg("arguments"), nb::arg("states") = nb::none(), nb::arg("framework") = "torch",
-        "Returns the outputs as a list; with `states` (in the program's order) returns (outputs, new states) and "
-        "leaves the states kept here alone. framework: 'torch' or 'numpy'. A RunError of a program that had written "
-        "before it "
-        "raised has `kept`, {name: value}, and `states`, the new ones if they were passed.");
+  c.def(
+      "run", &run, nb::arg("arguments"), nb::arg("states") = nb::none(), nb::arg("framework") = "torch",
+      nb::arg("options").none() = nb::none(),
+      "Returns the outputs as a list; with `states` (in the program's order) returns (outputs, new states) and "
+      "leaves the states kept here alone. framework: 'torch' or 'numpy'. A RunError of a program that had written "
+      "before it "
+      "raised has `kept`, {name: value}, and `states`, the new ones if they were passed. options: a dycl.RunOptions.");
   c.def(
       "state",
       [](const Runner& self, const std::string& name, const std::string& framework) {

@@ -20,16 +20,18 @@ if TYPE_CHECKING:
     from .api import compile
     from .calling.host_functions import host_function
     from .calling.program import CompiledProgram, load
-    from .errors import CompileError, CompileWarning, Error, InputError, PackageError, RunError
+    from .errors import CompileError, CompileWarning, Error, InputError, PackageError, RunError, RunStopped
+    from .runtime import Cancellation, RunOptions
 
-__all__ = ["CompileError", "CompileWarning", "CompiledProgram", "Error", "InputError", "PackageError", "RunError",
-           "compile", "host_function", "load"]
+__all__ = ["Cancellation", "CompileError", "CompileWarning", "CompiledProgram", "Error", "InputError", "PackageError",
+           "RunError", "RunOptions", "RunStopped", "compile", "host_function", "load"]
 __version__ = "0.1.0"
 
 # Where each name is. Loaded when it is first asked for: who loads a program needs no compiler,
 # who runs one with numpy no torch.
-_ERRORS = ("CompileError", "CompileWarning", "Error", "InputError", "PackageError", "RunError")
+_ERRORS = ("CompileError", "CompileWarning", "Error", "InputError", "PackageError", "RunError", "RunStopped")
 _HOMES = {**dict.fromkeys(_ERRORS, "errors"), "CompiledProgram": "calling.program", "load": "calling.program",
+          "Cancellation": "runtime", "RunOptions": "runtime",
           "host_function": "calling.host_functions", "compile": "api"}
 
 

@@ -46,6 +46,13 @@ class RunError(Error, RuntimeError):
     states: list | None = None  # and its new states, where the caller keeps them
 
 
+class RunStopped(RunError):
+    """An execution that its RunOptions ended; `type` says why: "DeadlineExceeded", "Cancelled", "StepLimitExceeded" or
+    "MemoryLimitExceeded"."""
+
+    kind = "stopped"
+
+
 class PackageError(Error):
     """A package, or another file or library that was named, is not there ("missing"), damaged or of no use here
     ("invalid_package"), or cannot be written ("write_failed")."""
@@ -61,5 +68,5 @@ def unknown_name(what: str, name: Any, known: Sequence[str]) -> str:
 
 
 # Their names are dycl.InputError and so on, in tracebacks and in packages that raise them, wherever they are defined.
-for _public in (CompileWarning, Error, CompileError, InputError, RunError, PackageError):
+for _public in (CompileWarning, Error, CompileError, InputError, RunError, RunStopped, PackageError):
     _public.__module__ = "dycl"

@@ -11,6 +11,8 @@ Arguments are arrays and numbers, in the order of `program.inputs` or by their n
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import dataclasses
 import functools
 import operator
 import os
@@ -19,10 +21,12 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 
-from .errors import InputError, PackageError, RunError
+from .errors import InputError, PackageError, RunError, RunStopped
 from .native import native
 
-__all__ = ["InputError", "PackageError", "Program", "RunError", "load"]
+__all__ = ["Cancellation", "InputError", "PackageError", "Program", "RunError", "RunOptions", "RunStopped", "load"]
+
+Cancellation = native().Cancellation
 
 
 def load(path: str | os.PathLike, *, threads: int = 0,
@@ -33,6 +37,51 @@ def load(path: str | os.PathLike, *, threads: int = 0,
     functions = {name: _of_numbers(function) for name, function in (host_functions or {}).items()}
     return Program(native().Program.load(os.fspath(path), threads=threads, host_functions=functions,
                                          host_framework="numpy"))
+
+
+# What `with` has made the options of this thread's (or task's) calls; the last one holds.
+_entered: contextvars.ContextVar[tuple["RunOptions", ...]] = contextvars.ContextVar("dycl_run_options", default=())
+
+
+@dataclasses.dataclass(frozen=True)
+class RunOptions:
+    """What ends a call of a program, each call anew:
+
+        with dycl.RunOptions(deadline=0.1):
+            program(x)                          # dycl.RunStopped of type "DeadlineExceeded" after 0.1 s
+
+    It holds for the calls of this thread (or task) inside the `with`. The program can be called again, and its states
+    stay as they were. Deadline and cancellation are looked at between steps and around every sub-DNN; ONNX Runtime and
+    TVM end inside one, too, at its next op."""
+
+    deadline: float | None = None  # seconds
+    step_limit: int | None = None  # rounds of all loops, and calls of sub-DNNs and host functions
+    memory_limit: int | None = None  # bytes of the program's own tensors and lists, results too
+    cancellation: Any = None  # a dycl.Cancellation
+
+    def __post_init__(self) -> None:
+        deadline = 0 if self.deadline is None else self.deadline
+        if not isinstance(deadline, (int, float)) or deadline != deadline:
+            raise InputError(f"deadline is {self.deadline!r}; give seconds")
+        for name in ("step_limit", "memory_limit"):
+            limit = getattr(self, name)
+            if limit is not None and not (isinstance(limit, int) and 0 < limit < 1 << 63):
+                raise InputError(f"{name} is {limit!r}; give a number above 0, or None: no limit")
+        if self.cancellation is not None and not isinstance(self.cancellation, Cancellation):
+            raise InputError(f"cancellation is {self.cancellation!r}; give a dycl.Cancellation")
+
+    def __enter__(self) -> "RunOptions":
+        _entered.set((*_entered.get(), self))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _entered.set(_entered.get()[:-1])
+
+
+def run_options() -> RunOptions | None:
+    """Those that hold here."""
+    entered = _entered.get()
+    return entered[-1] if entered else None
 
 
 class Runs:
@@ -92,7 +141,7 @@ class Program:
     def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         arguments = [_array(x) for x in self._in_order(args, kwargs)]
         with self._runs.keeping_states() as run:
-            results = run.run(arguments, framework="numpy")
+            results = run.run(arguments, framework="numpy", options=run_options())
         return dict(zip(self._results, results))
 
     def __repr__(self) -> str:

@@ -76,8 +76,9 @@ std::string version_text(const std::string& engine, const Result<Library>& libra
 }  // namespace dycl::backends
 
 // The entry of a plug-in, around functions of these names: create_engine, destroy_engine, accepts_target, load,
-// destroy_session, create_context, destroy_context, run. `version` is a std::string, made at the first call.
-#define DYCL_PLUGIN_ENTRY(name, version)                                                  \
+// destroy_session, create_context, destroy_context, run. `version` is a std::string, made at the first call;
+// `interrupt` may be nullptr.
+#define DYCL_PLUGIN_ENTRY(name, version, interrupt)                                       \
   extern "C" DYCL_PLUGIN_EXPORT const dycl_plugin* dycl_plugin_entry(uint32_t host_abi) { \
     static const std::string text = version;                                              \
     static const dycl_plugin table = {sizeof(dycl_plugin),                                \
@@ -92,6 +93,7 @@ std::string version_text(const std::string& engine, const Result<Library>& libra
                                       create_context,                                     \
                                       destroy_context,                                    \
                                       run,                                                \
-                                      dycl::backends::last_error};                        \
+                                      dycl::backends::last_error,                         \
+                                      interrupt};                                         \
     return host_abi == DYCL_PLUGIN_ABI ? &table : nullptr;                                \
   }

@@ -260,37 +260,40 @@ Slot Run::Parts::admit(const Value& value, std::uint32_t type) {
       heap.point(slot.tensor, t.dtype, value.tensor.shape, value.tensor.data ? value.tensor.data : no_elements);
       Heap::retain(slot.tensor);
       break;
-    case ValueKind::List:
-      slot.list = heap.acquire_list(shared.slot_of(t.element));
-      for (const Value& element : value.elements) slot.list->items.push_back(admit(element, t.element));
-      break;
+    case ValueKind::List: slot.list = admit_list(value.elements, t.element); break;
     case ValueKind::Optional:
-      slot.list = heap.acquire_list(shared.slot_of(t.element));
-      if (value.kind != Value::Kind::None) slot.list->items.push_back(admit(value, t.element));
+      slot.list = admit_list({&value, value.kind == Value::Kind::None ? 0U : 1U}, t.element);
       break;
   }
   return slot;
 }
 
+ListObject* Run::Parts::admit_list(std::span<const Value> values, std::uint32_t element_type) {
+  Held list(heap, heap.acquire_list(shared.slot_of(element_type)));
+  heap.make_room(list.list(), values.size());
+  for (const Value& value : values) list.list()->items.push_back(admit(value, element_type));
+  return list.give().list;
+}
+
 Slot Run::Parts::kept(Slot slot, std::uint32_t type) {
   const PlanType& t = plan.types[type];
-  if (t.kind == ValueKind::Tensor) {
-    if (!slot.tensor->transient) return slot;
-    TensorObject* copy = heap.acquire_shaped(slot.tensor->dtype(), slot.tensor->extents());
-    if (!copy) throw std::bad_alloc();
-    std::memcpy(copy->view.data, slot.tensor->view.data, slot.tensor->view.bytes);
-    heap.release(slot.tensor);
-    slot.tensor = copy;
-  } else if (!is_scalar(t.kind) && borrows(slot.list)) {
-    ListObject* copy = heap.acquire_list(slot.list->elements);
+  Held held(heap, shared.slot_of(type), slot);
+  if (t.kind == ValueKind::Tensor && slot.tensor->transient) {
+    Slot copy;
+    copy.tensor = heap.acquire_shaped(slot.tensor->dtype(), slot.tensor->extents());
+    if (!copy.tensor) heap.throw_no_memory();
+    std::memcpy(copy.tensor->view.data, slot.tensor->view.data, slot.tensor->view.bytes);
+    held.reset(copy);
+  } else if (t.kind != ValueKind::Tensor && !is_scalar(t.kind) && borrows(slot.list)) {
+    Held copy(heap, heap.acquire_list(slot.list->elements));
+    heap.make_room(copy.list(), slot.list->items.size());
     for (Slot element : slot.list->items) {
-      Heap::retain(copy->elements, element);
-      copy->items.push_back(kept(element, t.element));
+      Heap::retain(copy.list()->elements, element);
+      copy.list()->items.push_back(kept(element, t.element));
     }
-    heap.release(slot.list);
-    slot.list = copy;
+    held.reset(copy.give());
   }
-  return slot;
+  return held.give();
 }
 
 void Run::Parts::reveal(Slot slot, std::uint32_t type, Value& out) const {

@@ -29,6 +29,10 @@ struct dycl_run {
   Value state;
 };
 
+struct dycl_cancellation {
+  std::shared_ptr<runtime::Cancellation> shared;
+};
+
 namespace {
 
 // Out of memory even for an error: this one is never freed.
@@ -283,6 +287,36 @@ dycl_error* dycl_run_execute(dycl_run* run, const dycl_value* arguments, size_t 
     for (const Value& v : outputs) run->results.push_back(value_to(v, *run));
     *results = run->results.data();
     *result_count = run->results.size();
+    return {};
+  });
+}
+
+dycl_error* dycl_cancellation_create(dycl_cancellation** cancellation) noexcept {
+  return guarded(nullptr, [&]() -> Result<void> {
+    DYCL_TRY(check_pointers({{"cancellation", cancellation}}));
+    *cancellation = nullptr;
+    auto made = std::make_unique<dycl_cancellation>();
+    made->shared = std::make_shared<runtime::Cancellation>();
+    *cancellation = made.release();
+    return {};
+  });
+}
+void dycl_cancellation_cancel(dycl_cancellation* cancellation) noexcept {
+  if (cancellation) cancellation->shared->cancel();
+}
+void dycl_cancellation_free(dycl_cancellation* cancellation) noexcept { delete cancellation; }
+
+dycl_error* dycl_run_set_options(dycl_run* run, const dycl_run_options* given) noexcept {
+  return guarded(program_of(run), [&]() -> Result<void> {
+    DYCL_TRY(check_pointers({{"run", run}}));
+    dycl_run_options o{};
+    if (given) std::memcpy(&o, given, std::min(given->struct_size, sizeof o));
+    runtime::RunOptions options;
+    options.deadline = std::chrono::nanoseconds(o.deadline_ns);
+    options.step_limit = o.step_limit;
+    options.memory_limit = o.memory_limit;
+    if (o.cancellation) options.cancellation = o.cancellation->shared;
+    run->run.set_options(std::move(options));
     return {};
   });
 }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "runtime/dim_code.h"
 
@@ -14,8 +15,6 @@ namespace {
 std::uint64_t rounded(std::uint64_t bytes) {
   return std::max<std::uint64_t>((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
 }
-
-void* aligned_memory(std::uint64_t bytes) { return std::aligned_alloc(kAlignment, rounded(bytes)); }
 
 // Size classes are powers of two from 64 bytes up.
 int size_class_of(std::uint64_t bytes) { return static_cast<int>(std::bit_width(rounded(bytes) - 1)); }
@@ -49,6 +48,73 @@ void Heap::drop_engine_slot(TensorObject* t) {
   t->view.drop_slot = nullptr;
 }
 
+// ---- memory and its limit ---------------------------------------------------------
+
+bool Heap::claim(std::uint64_t bytes) {
+  const auto fits = [&] { return held_ <= limit_ && bytes <= limit_ - held_; };
+  if (!fits()) give_back_unused();
+  if (!fits()) {
+    limit_reached_ = true;
+    return false;
+  }
+  limit_reached_ = false;
+  held_ += bytes;
+  return true;
+}
+
+void* Heap::allocate(std::uint64_t bytes) {
+  bytes = rounded(bytes);
+  if (!claim(bytes)) return nullptr;
+  void* memory = std::aligned_alloc(kAlignment, bytes);
+  if (!memory) {
+    give_back_unused();
+    memory = std::aligned_alloc(kAlignment, bytes);
+  }
+  if (!memory) held_ -= bytes;
+  return memory;
+}
+
+void Heap::deallocate(void* memory, std::uint64_t bytes) {
+  std::free(memory);
+  if (memory) held_ -= bytes;
+}
+
+void Heap::throw_no_memory() const {
+  if (limit_reached_) throw MemoryLimitReached();
+  throw std::bad_alloc();
+}
+
+void Heap::give_back_unused() {
+  for (int size_class = 0; size_class < kSizeClasses; ++size_class) {
+    Block*& first = free_blocks_[size_class];
+    while (first) deallocate(std::exchange(first, first->next), std::uint64_t{1} << size_class);
+  }
+  for (TensorObject* first : free_by_type_) {
+    for (TensorObject* t = first; t; t = t->next) {
+      drop_engine_slot(t);
+      deallocate(std::exchange(t->memory, nullptr), std::exchange(t->capacity, 0));
+      t->view.data = nullptr;
+      t->epoch = ~epoch_;  // memory anew next time
+    }
+  }
+  for (ListObject* l = free_lists_; l; l = l->next) {
+    held_ -= l->items.capacity() * sizeof(Slot);
+    std::vector<Slot>().swap(l->items);
+  }
+}
+
+// ---- tensors ------------------------------------------------------------------------
+
+TensorObject* Heap::try_new_tensor(std::uint32_t pool) noexcept {
+  if (!claim(sizeof(TensorObject))) return nullptr;
+  try {
+    return new_tensor(pool);
+  } catch (const std::bad_alloc&) {
+    held_ -= sizeof(TensorObject);
+    return nullptr;
+  }
+}
+
 TensorObject* Heap::new_tensor(std::uint32_t pool) {
   tensors_.push_back(std::make_unique<TensorObject>());
   TensorObject* t = tensors_.back().get();
@@ -61,8 +127,9 @@ TensorObject* Heap::new_tensor(std::uint32_t pool) {
 
 bool Heap::grow(TensorObject* t, std::uint64_t bytes) {
   if (t->memory && bytes <= t->capacity) return true;
-  std::free(t->memory);
-  t->memory = aligned_memory(bytes);
+  deallocate(std::exchange(t->memory, nullptr), std::exchange(t->capacity, 0));
+  t->view.data = nullptr;
+  t->memory = allocate(bytes);
   t->capacity = t->memory ? rounded(bytes) : 0;
   return t->memory != nullptr;
 }
@@ -91,7 +158,8 @@ TensorObject* Heap::acquire(std::uint32_t type) {
   if (t) {
     free_by_type_[type] = t->next;
   } else {
-    t = new_tensor(type);
+    t = try_new_tensor(type);
+    if (!t) return nullptr;
     t->epoch = ~epoch_;
   }
   t->refs = 1;
@@ -107,7 +175,8 @@ TensorObject* Heap::acquire_unshaped(DType dtype, const PlanType* expected) {
   if (t)
     free_dynamic_ = t->next;
   else
-    t = new_tensor(kDynamic);
+    t = try_new_tensor(kDynamic);
+  if (!t) return nullptr;
   t->refs = 1;
   t->expected = expected;
   t->view.dtype = static_cast<std::int32_t>(dtype);
@@ -125,7 +194,7 @@ bool Heap::shape_and_allocate(TensorObject* t, std::span<const std::int64_t> sha
     free_blocks_[size_class] = block->next;
     t->memory = block;
   } else {
-    t->memory = aligned_memory(std::uint64_t{1} << size_class);
+    t->memory = allocate(std::uint64_t{1} << size_class);
     if (!t->memory) return false;
   }
   t->capacity = std::uint64_t{1} << size_class;
@@ -139,6 +208,7 @@ bool Heap::shape_and_allocate(TensorObject* t, std::span<const std::int64_t> sha
 TensorObject* Heap::acquire_shaped(DType dtype, std::span<const std::int64_t> shape) {
   if (shape.size() > kMaxRank) return nullptr;
   TensorObject* t = acquire_unshaped(dtype, nullptr);
+  if (!t) return nullptr;
   if (shape_and_allocate(t, shape)) return t;
   release(t);
   return nullptr;
@@ -189,9 +259,7 @@ void Heap::recycle(TensorObject* t) {
     return;
   }
   drop_engine_slot(t);
-  if (t->release) t->release(t->owner);
-  t->owner = nullptr;
-  t->release = nullptr;
+  drop_adopted(t);
   if (t->memory) {
     auto* block = static_cast<Block*>(t->memory);
     Block*& list = free_blocks_[std::bit_width(t->capacity) - 1];
@@ -204,10 +272,29 @@ void Heap::recycle(TensorObject* t) {
   free_dynamic_ = t;
 }
 
+bool Heap::adopt(TensorObject* t, std::span<const std::int64_t> shape, void* data, void* owner,
+                 void (*release_owner)(void*)) {
+  const std::uint64_t bytes = tensor_bytes(t->dtype(), shape).value_or(0);
+  if (!claim(bytes)) return false;
+  std::copy(shape.begin(), shape.end(), t->shape);
+  t->view.rank = static_cast<std::int32_t>(shape.size());
+  t->view.bytes = bytes;
+  t->view.data = data;
+  t->owner = owner;
+  t->release = release_owner;
+  return true;
+}
+
+void Heap::drop_adopted(TensorObject* t) {
+  if (!t->release) return;
+  std::exchange(t->release, nullptr)(std::exchange(t->owner, nullptr));
+  held_ -= t->view.bytes;
+}
+
 void* Heap::detach(TensorObject* t) {
   if (!t->memory || t->view.data != t->memory) return nullptr;
   drop_engine_slot(t);
-  t->capacity = 0;
+  held_ -= std::exchange(t->capacity, 0);
   t->view.data = nullptr;
   t->epoch = ~epoch_;  // memory anew next time
   return std::exchange(t->memory, nullptr);
@@ -218,13 +305,35 @@ ListObject* Heap::acquire_list(SlotKind elements) {
   if (l) {
     free_lists_ = l->next;
   } else {
-    lists_.push_back(std::make_unique<ListObject>());
+    if (!claim(sizeof(ListObject))) throw_no_memory();
+    try {
+      lists_.push_back(std::make_unique<ListObject>());
+    } catch (...) {
+      held_ -= sizeof(ListObject);
+      throw;
+    }
     l = lists_.back().get();
     l->heap = this;
   }
   l->refs = 1;
   l->elements = elements;
   return l;
+}
+
+void Heap::make_room(ListObject* l, std::size_t more) {
+  const std::size_t had = l->items.capacity(), needed = l->items.size() + more;
+  if (needed <= had) return;
+  std::size_t capacity = std::max(needed, 2 * had);
+  if (!claim((capacity - had) * sizeof(Slot))) {
+    capacity = needed;
+    if (!claim((capacity - had) * sizeof(Slot))) throw_no_memory();
+  }
+  try {
+    l->items.reserve(capacity);
+  } catch (...) {
+    held_ -= (capacity - had) * sizeof(Slot);
+    throw;
+  }
 }
 
 void Heap::recycle(ListObject* l) {
@@ -260,13 +369,7 @@ std::int32_t adopt_output(dycl_plugin_tensor* output, std::int32_t rank, const s
                           void* owner, void (*release)(void*)) {
   auto* t = reinterpret_cast<TensorObject*>(output);
   if (!t->heap->accepts_shape(t, rank, shape)) return 1;
-  std::copy(shape, shape + rank, t->shape);
-  t->view.rank = rank;
-  t->view.bytes = tensor_bytes(t->dtype(), t->extents()).value_or(0);
-  t->view.data = data;
-  t->owner = owner;
-  t->release = release;
-  return 0;
+  return t->heap->adopt(t, {shape, static_cast<std::size_t>(rank)}, data, owner, release) ? 0 : 1;
 }
 
 }  // namespace dycl::runtime

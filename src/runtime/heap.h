@@ -8,11 +8,15 @@
 // is given back to the system before the Run goes, so a program that repeats itself
 // stops allocating after the first rounds.
 //
+// Limit of memory. What tensors and lists hold is counted, recycled memory too; when more is asked for than the limit
+// leaves, recycled memory is given back to the system first.
+//
 // A Slot holds one value: a scalar in place, or a pointer that owns one reference.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -66,6 +70,12 @@ struct ListObject {
   ListObject* next = nullptr;
 };
 
+// Thrown where a list cannot grow because of the limit.
+class MemoryLimitReached : public std::bad_alloc {
+ public:
+  const char* what() const noexcept override { return "the limit of memory is reached"; }
+};
+
 class Heap {
  public:
   explicit Heap(const Plan& plan);
@@ -77,14 +87,24 @@ class Heap {
   void bind_symbols(std::span<const std::int64_t> values);
   std::span<const std::int64_t> symbols() const { return symbols_; }
 
+  // In bytes; 0: no limit. What is held already stays.
+  void set_limit(std::uint64_t bytes) { limit_ = bytes ? bytes : ~std::uint64_t{0}; }
+  std::uint64_t limit() const { return limit_; }
+  std::uint64_t held() const { return held_; }
+  // Whether what failed last, failed because of the limit.
+  bool limit_reached() const { return limit_reached_; }
+  void forget_limit_reached() { limit_reached_ = false; }
+  // For those who cannot go on without the memory that was not to be had: MemoryLimitReached or std::bad_alloc.
+  [[noreturn]] void throw_no_memory() const;
+
   // A tensor of a type with static or computable shape; null if there is no memory or the shape
   // cannot be computed. One reference, elements not initialised.
   TensorObject* acquire(std::uint32_t type);
-  // A tensor whose shape is not known yet (view.rank is -1). `expected` may be null.
+  // A tensor whose shape is not known yet (view.rank is -1), or null. `expected` may be null.
   TensorObject* acquire_unshaped(DType dtype, const PlanType* expected);
   // A tensor of this very shape, from the size classes; null if it is impossible.
   TensorObject* acquire_shaped(DType dtype, std::span<const std::int64_t> shape);
-  // A header for memory that others own; never recycled while the Run holds its reference.
+  // A header for memory that others own; never recycled while the Run holds its reference. Throws without memory.
   TensorObject* acquire_borrowed();
   // Points a borrowed header at memory; keeps an engine's wrapper if nothing changed.
   void point(TensorObject* tensor, DType dtype, std::span<const std::int64_t> shape, const void* data);
@@ -97,7 +117,17 @@ class Heap {
   // Takes the elements' memory away from a tensor that has its own; the caller frees it. Null: it has none of its own.
   void* detach(TensorObject* t);
 
+  // Hands over memory that an engine made for `tensor`; false: it would pass the limit.
+  bool adopt(TensorObject* tensor, std::span<const std::int64_t> shape, void* data, void* owner,
+             void (*release_owner)(void*));
+
+  // Lists grow here alone. These throw, and leave the list as it was, if memory runs out or the limit is reached.
   ListObject* acquire_list(SlotKind elements);
+  void make_room(ListObject* list, std::size_t more);  // for as many more elements
+  void append(ListObject* list, Slot item) {
+    if (list->items.size() == list->items.capacity()) make_room(list, 1);
+    list->items.push_back(item);
+  }
 
   static void retain(TensorObject* t) { ++t->refs; }
   static void retain(ListObject* l) { ++l->refs; }
@@ -120,7 +150,13 @@ class Heap {
     Block* next;
   };
 
+  bool claim(std::uint64_t bytes);
+  void* allocate(std::uint64_t bytes);  // null: none left, or none allowed
+  void deallocate(void* memory, std::uint64_t bytes);
+  void give_back_unused();
   TensorObject* new_tensor(std::uint32_t pool);
+  TensorObject* try_new_tensor(std::uint32_t pool) noexcept;
+  void drop_adopted(TensorObject* t);
   bool give_shape(TensorObject* t, std::uint32_t type);
   bool grow(TensorObject* t, std::uint64_t bytes);
   void recycle(TensorObject* t);
@@ -130,6 +166,8 @@ class Heap {
   const Plan& plan_;
   std::vector<std::int64_t> symbols_;
   std::uint64_t epoch_ = 0;
+  std::uint64_t held_ = 0, limit_ = ~std::uint64_t{0};
+  bool limit_reached_ = false;
   std::vector<TensorObject*> free_by_type_;
   TensorObject* free_dynamic_ = nullptr;
   Block* free_blocks_[kSizeClasses] = {};

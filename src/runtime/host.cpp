@@ -18,7 +18,9 @@ namespace dycl::host {
 using runtime::append_copies;
 using runtime::clamp;
 using runtime::Heap;
+using runtime::Held;
 using runtime::ListObject;
+using runtime::make_own;
 using runtime::resolve;
 using runtime::Slot;
 using runtime::SlotKind;
@@ -82,8 +84,23 @@ struct Machine::Parts {
            "a tensor of shape " + shape_text(shape) + " where the program expects " + runtime::type_text(plan, type));
     }
     TensorObject* t = declared.static_shape ? p.heap.acquire(type) : p.heap.acquire_shaped(declared.dtype, shape);
-    if (!t) fail("MemoryError", "no memory for a tensor of shape " + shape_text(shape));
+    if (!t) throw_error(p.no_memory("a tensor of shape " + shape_text(shape)));
     return t;
+  }
+
+  // Goes on if `ok`, which otherwise has set the error.
+  void throw_error(bool ok) const {
+    if (!ok) throw Failure(std::move(p.error));
+  }
+
+  // Lists grow in `body`.
+  template <typename Body>
+  auto grow(Body body) const {
+    try {
+      return body();
+    } catch (const runtime::MemoryLimitReached&) {
+      throw Failure(p.memory_limit_error("a list"));
+    }
   }
 };
 
@@ -119,13 +136,18 @@ void Machine::begin(std::span<const Value> arguments) {
   p.forget_results();
   p.decisions_made = 0;
   p.trace.clear();
-  if (auto started = p.start(); !started) {
-    p.clear_registers();
+  p.begin_limits();
+  auto started = parts_->grow([&] { return p.start(); });
+  if (!started) {
+    leave();
     throw Failure(std::move(started).error());
   }
 }
 
-void Machine::leave() noexcept { parts_->p.clear_registers(); }
+void Machine::leave() noexcept {
+  parts_->p.limits.end();
+  parts_->p.clear_registers();
+}
 
 std::uint64_t Machine::take_input(std::uint32_t index) {
   runtime::Run::Parts& p = parts_->p;
@@ -164,7 +186,7 @@ void Machine::invoke(std::uint32_t sub_dnn, TensorObject* const* in, std::size_t
   runtime::Run::Parts& p = parts_->p;
   const runtime::Plan& plan = parts_->plan;
   const runtime::LoadedSubDnn& callee = p.shared.sub_dnns[sub_dnn];
-  if (p.keep_going) poll();
+  parts_->throw_error(p.before_call());
   // As in the walker, a call's time is that of its buffers too.
   const auto begin = p.profiling ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
   for (std::size_t i = 0; i < in_count; ++i) p.call_inputs[i] = &in[i]->view;
@@ -177,13 +199,12 @@ void Machine::invoke(std::uint32_t sub_dnn, TensorObject* const* in, std::size_t
     out[i] = port.preallocated ? p.heap.acquire(port.type) : p.heap.acquire_unshaped(type.dtype, &type);
     if (!out[i]) {
       give_up(i);
-      fail("MemoryError", "no memory or no possible shape for result " + std::to_string(i) + " of sub-DNN " +
-                              plan.sub_dnns[sub_dnn].name + ", " + runtime::type_text(plan, port.type));
+      parts_->throw_error(p.no_memory("result " + std::to_string(i) + " of sub-DNN " + plan.sub_dnns[sub_dnn].name +
+                                      ", " + runtime::type_text(plan, port.type)));
     }
     p.call_outputs[i] = &out[i]->view;
   }
-  const auto status =
-      callee.plugin->run(callee.session.get(), p.contexts[sub_dnn].get(), p.call_inputs.data(), p.call_outputs.data());
+  const auto status = p.run_engine(sub_dnn);
   if (p.profiling) {
     ++p.profile[sub_dnn].calls;
     p.profile[sub_dnn].nanoseconds +=
@@ -191,7 +212,7 @@ void Machine::invoke(std::uint32_t sub_dnn, TensorObject* const* in, std::size_t
   }
   if (status != DYCL_PLUGIN_OK) [[unlikely]] {
     give_up(out_count);
-    throw Failure(runtime::plugin_error(callee.plugin, status, "sub-DNN " + plan.sub_dnns[sub_dnn].name));
+    throw Failure(p.engine_error(sub_dnn, status));
   }
   for (std::size_t i = 0; i < out_count; ++i) {
     if (out[i]->view.rank >= 0) continue;
@@ -217,6 +238,7 @@ Machine::HostFunction Machine::host_function(const char* name, std::initializer_
 
 void Machine::invoke_host(const HostFunction& function, const std::uint64_t* in, std::uint64_t* out) {
   runtime::Run::Parts& p = parts_->p;
+  parts_->throw_error(p.before_call());
   for (std::size_t i = 0; i < function.inputs.size(); ++i)
     p.reveal(slot_of(in[i]), function.inputs[i], p.host_arguments[i]);
   if (!p.run_host_function(function.number, function.inputs.size(), function.results))
@@ -262,6 +284,7 @@ void check_extents(std::span<const std::int64_t> extents) {
 Tensor Machine::uniform(std::uint32_t type, std::initializer_list<std::int64_t> extents) {
   check_extents({extents.begin(), extents.size()});
   Tensor t(parts_->tensor_for(type, {extents.begin(), extents.size()}));
+  parts_->throw_error(parts_->p.moved(t.get()->element_count()));
   fill_uniform(parts_->p.random, t.get()->dtype(), t.get()->view.data, t.get()->element_count());
   return t;
 }
@@ -269,6 +292,7 @@ Tensor Machine::uniform(std::uint32_t type, std::initializer_list<std::int64_t> 
 Tensor Machine::normal(std::uint32_t type, std::initializer_list<std::int64_t> extents) {
   check_extents({extents.begin(), extents.size()});
   Tensor t(parts_->tensor_for(type, {extents.begin(), extents.size()}));
+  parts_->throw_error(parts_->p.moved(t.get()->element_count()));
   fill_normal(parts_->p.random, t.get()->dtype(), t.get()->view.data, t.get()->element_count());
   return t;
 }
@@ -277,6 +301,7 @@ Tensor Machine::integers(std::uint32_t type, std::int64_t low, std::int64_t high
                          std::initializer_list<std::int64_t> extents) {
   check_extents({extents.begin(), extents.size()});
   Tensor t(parts_->tensor_for(type, {extents.begin(), extents.size()}));
+  parts_->throw_error(parts_->p.moved(t.get()->element_count()));
   if (!fill_integers(parts_->p.random, t.get()->dtype(), low, high, t.get()->view.data, t.get()->element_count()))
     fail("RuntimeError", "cannot draw integers from " + std::to_string(low) + " to " + std::to_string(high));
   return t;
@@ -284,18 +309,27 @@ Tensor Machine::integers(std::uint32_t type, std::int64_t low, std::int64_t high
 
 // ---- lists ----------------------------------------------------------------------------------
 
-ListObject* Machine::new_list(std::uint8_t kind) { return parts_->p.heap.acquire_list(static_cast<SlotKind>(kind)); }
-
-ListObject* Machine::own_list(ListObject* owned) {
-  if (owned->refs == 1) return owned;
-  ListObject* copy = parts_->p.heap.acquire_list(owned->elements);
-  append_copies(copy, owned->items);
-  parts_->p.heap.release(owned);
-  return copy;
+ListObject* Machine::new_list(std::uint8_t kind) {
+  return parts_->grow([&] { return parts_->p.heap.acquire_list(static_cast<SlotKind>(kind)); });
 }
 
-void Machine::push(ListObject* l, std::uint64_t bits) { l->items.push_back(slot_of(bits)); }
-void Machine::push_all(ListObject* l, const ListObject* more) { append_copies(l, more->items); }
+ListObject* Machine::own_list(ListObject* owned) {
+  Held held(parts_->p.heap, owned);
+  parts_->grow([&] { make_own(held); });
+  return held.give().list;
+}
+
+// The reference in `bits` is the list's, or goes back.
+void Machine::push(ListObject* l, std::uint64_t bits) {
+  Held item(*l->heap, l->elements, slot_of(bits));
+  parts_->grow([&] { item.give_to(l); });
+}
+
+void Machine::push_all(ListObject* l, const ListObject* more) {
+  parts_->throw_error(parts_->p.moved(more->items.size()));
+  parts_->grow([&] { append_copies(l, more->items); });
+}
+
 std::int64_t Machine::length(const ListObject* l) { return static_cast<std::int64_t>(l->items.size()); }
 
 std::uint64_t Machine::element(const ListObject* l, std::int64_t index) {
@@ -324,28 +358,37 @@ void Machine::replace(ListObject* l, std::size_t place, std::uint64_t bits) {
 
 std::uint64_t Machine::remove(ListObject* l, std::size_t place) {
   const std::uint64_t bits = l->items[place].bits;
+  parts_->throw_error(parts_->p.moved(l->items.size() - place));
   l->items.erase(at_index(l, place));
   return bits;
 }
 
 void Machine::insert_at(ListObject* l, std::int64_t index, std::uint64_t bits) {
-  l->items.insert(at_index(l, clamp(index, l->items.size())), slot_of(bits));
+  Held item(*l->heap, l->elements, slot_of(bits));
+  const std::size_t place = clamp(index, l->items.size());
+  parts_->throw_error(parts_->p.moved(l->items.size() - place));
+  parts_->grow([&] { l->heap->make_room(l, 1); });
+  l->items.insert(at_index(l, place), item.give());
 }
 
 ListObject* Machine::part(const ListObject* l, std::int64_t from, std::int64_t until) {
   const std::size_t begin = clamp(from, l->items.size());
   const std::size_t end = std::max(begin, clamp(until, l->items.size()));
-  ListObject* out = parts_->p.heap.acquire_list(l->elements);
-  append_copies(out, std::span(l->items).subspan(begin, end - begin));
-  return out;
+  parts_->throw_error(parts_->p.moved(end - begin));
+  Held out(parts_->p.heap, new_list(static_cast<std::uint8_t>(l->elements)));
+  parts_->grow([&] { append_copies(out.list(), std::span(l->items).subspan(begin, end - begin)); });
+  return out.give().list;
 }
 
 ListObject* Machine::list_of(const TensorObject* t) {
   if (t->view.rank != 1)
     fail("ValueError", "a list is made of a tensor with one dim, not of shape " + shape_text(t->extents()));
+  const auto count = static_cast<std::size_t>(t->shape[0]);
+  parts_->throw_error(parts_->p.moved(count));
   detail::Handle<ListObject> list(new_list(0));
+  parts_->grow([&] { list.get()->heap->make_room(list.get(), count); });
   const auto* data = static_cast<const std::uint8_t*>(t->view.data);
-  for (std::int64_t i = 0; i < t->shape[0]; ++i, data += size_of(t->dtype())) {
+  for (std::size_t i = 0; i < count; ++i, data += size_of(t->dtype())) {
     scalar::Scalar value;
     if (const auto f = load_element(t->dtype(), data, &value); f != scalar::Fault::None) detail::fault(f);
     list.get()->items.push_back(slot_of(value));
@@ -355,6 +398,7 @@ ListObject* Machine::list_of(const TensorObject* t) {
 
 TensorObject* Machine::tensor_of(const ListObject* l, char element, std::uint32_t type) {
   const auto count = static_cast<std::int64_t>(l->items.size());
+  parts_->throw_error(parts_->p.moved(l->items.size()));
   Tensor t(parts_->tensor_for(type, {&count, 1}));
   auto* data = static_cast<std::uint8_t*>(t.get()->view.data);
   for (Slot s : l->items) {
@@ -392,9 +436,10 @@ TensorObject* Machine::join(const ListObject* l, std::int32_t given_axis, bool s
   std::copy(first.begin(), first.end(), shape);
   if (stack) std::copy_backward(first.begin() + static_cast<std::ptrdiff_t>(where), first.end(), shape + places);
   shape[where] = joined;
-  TensorObject* t = parts_->tensor_for(type, {shape, static_cast<std::size_t>(places)});
-  runtime::copy_joined(l->items, where, t);
-  return t;
+  Tensor t(parts_->tensor_for(type, {shape, static_cast<std::size_t>(places)}));
+  parts_->throw_error(parts_->p.moved(t.get()->view.bytes / sizeof(Slot)));
+  runtime::copy_joined(l->items, where, t.get());
+  return std::move(t).give();
 }
 
 std::uint64_t Machine::inside(const ListObject* l) {
@@ -425,21 +470,16 @@ void Machine::raise_error(std::string_view type, std::string_view format, std::i
 
 void Machine::check_failed(const char* type, const char* message) { fail(type, message); }
 
-void Machine::loop_failed(std::uint32_t number) {
-  Error error{ErrorKind::RuntimeFailure,
-              "the loop ran more than " + std::to_string(loop_limit(number)) + " times",
-              "raise the loop limit if that is intended",
-              {},
-              "RuntimeError"};
-  const auto& spans = parts_->p.shared.debug.loop_spans;
-  if (number < spans.size()) error.span = spans[number];
-  throw Failure(std::move(error));
-}
-
-std::int64_t Machine::loop_limit(std::uint32_t number) const { return parts_->p.loop_limits[number]; }
-
-void Machine::poll() {
-  if (parts_->p.keep_going && !parts_->p.poll()) throw Failure(std::move(parts_->p.error));
+void Machine::next_round(std::uint32_t loop, std::int64_t rounds) {
+  runtime::Run::Parts& p = parts_->p;
+  bool goes_on = true;
+  if (rounds > p.loop_limits[loop]) [[unlikely]]
+    goes_on = p.loop_ran_too_long(loop);
+  else if (!p.spend(1)) [[unlikely]]
+    goes_on = false;
+  if (goes_on) return;
+  p.error.span = p.span_of_loop(loop);
+  parts_->throw_error(false);
 }
 
 std::uint32_t Machine::decide(std::uint32_t decision, std::uint32_t arm) {

@@ -14,40 +14,33 @@ auto at_index(ListObject* list, std::size_t i) { return list->items.begin() + st
 
 }  // namespace
 
-ListObject* Run::Parts::own_list(std::uint32_t operand) {
+bool Run::Parts::own_list(std::uint32_t operand, Held& own) {
   Slot held;
-  if (!take(operand, &held)) return nullptr;
-  if (held.list->refs == 1) return held.list;
-  ListObject* copy = heap.acquire_list(held.list->elements);
-  append_copies(copy, held.list->items);
-  heap.release(held.list);
-  return copy;
+  if (!take(operand, &held)) return false;
+  own.reset(held);
+  make_own(own);
+  return true;
 }
 
 bool Run::Parts::list_new(const std::uint32_t* at) {
-  ListObject* list = heap.acquire_list(shared.elements_of_register[at[1]]);
+  Held list(heap, heap.acquire_list(shared.elements_of_register[at[1]]));
+  heap.make_room(list.list(), at[2]);
   for (std::uint32_t i = 0; i < at[2]; ++i) {
     Slot item;
-    if (!take(at[3 + i], &item)) {
-      heap.release(list);
-      return false;
-    }
-    list->items.push_back(item);
+    if (!take(at[3 + i], &item)) return false;
+    list.list()->items.push_back(item);
   }
-  put(at[1], list);
+  put(at[1], list.give().list);
   return true;
 }
 
 bool Run::Parts::list_append(const std::uint32_t* at) {
-  Slot item;
-  if (!take(at[3], &item)) return false;
-  ListObject* list = own_list(at[2]);
-  if (!list) {
-    heap.release(slot_kind(at[3]), item);
-    return false;
-  }
-  list->items.push_back(item);
-  put(at[1], list);
+  Slot taken;
+  if (!take(at[3], &taken)) return false;
+  Held item(heap, slot_kind(at[3]), taken), list(heap, nullptr);
+  if (!own_list(at[2], list)) return false;
+  item.give_to(list.list());
+  put(at[1], list.give().list);
   return true;
 }
 
@@ -70,12 +63,12 @@ bool Run::Parts::list_set(const std::uint32_t* at) {
   std::size_t i = 0;
   if (!resolve(registers[at[3]].i, list->items.size(), &i))
     return fail("IndexError", "list assignment index out of range");
-  Slot item;
-  if (!take(at[4], &item)) return false;
-  ListObject* own = own_list(at[2]);
-  if (!own) return false;
-  heap.release(own->elements, std::exchange(own->items[i], item));
-  put(at[1], own);
+  Slot taken;
+  if (!take(at[4], &taken)) return false;
+  Held item(heap, slot_kind(at[4]), taken), own(heap, nullptr);
+  if (!own_list(at[2], own)) return false;
+  heap.release(own.list()->elements, std::exchange(own.list()->items[i], item.give()));
+  put(at[1], own.give().list);
   return true;
 }
 
@@ -89,16 +82,13 @@ bool Run::Parts::list_len(const std::uint32_t* at) {
 }
 
 bool Run::Parts::list_concat(const std::uint32_t* at) {
-  ListObject* own = own_list(at[2]);  // a copy, if the second is the same list
-  if (!own) return false;
+  Held own(heap, nullptr);
+  if (!own_list(at[2], own)) return false;  // a copy, if the second is the same list
   const ListObject* second = list_in(at[3]);
-  if (!second) {
-    heap.release(own);
-    return false;
-  }
-  append_copies(own, second->items);
+  if (!second || !moved(second->items.size())) return false;
+  append_copies(own.list(), second->items);
   finish(at[3]);
-  put(at[1], own);
+  put(at[1], own.give().list);
   return true;
 }
 
@@ -107,10 +97,11 @@ bool Run::Parts::list_slice(const std::uint32_t* at) {
   if (!list) return false;
   const std::size_t from = clamp(registers[at[3]].i, list->items.size());
   const std::size_t until = std::max(from, clamp(registers[at[4]].i, list->items.size()));
-  ListObject* out = heap.acquire_list(list->elements);
-  append_copies(out, std::span(list->items).subspan(from, until - from));
+  if (!moved(until - from)) return false;
+  Held out(heap, heap.acquire_list(list->elements));
+  append_copies(out.list(), std::span(list->items).subspan(from, until - from));
   finish(at[2]);
-  put(at[1], out);
+  put(at[1], out.give().list);
   return true;
 }
 
@@ -120,26 +111,28 @@ bool Run::Parts::list_pop(const std::uint32_t* at) {
   if (list->items.empty()) return fail("IndexError", "pop from empty list");
   std::size_t i = 0;
   if (!resolve(registers[at[4]].i, list->items.size(), &i)) return fail("IndexError", "pop index out of range");
-  ListObject* own = own_list(at[3]);
-  if (!own) return false;
-  const Slot item = own->items[i];
-  own->items.erase(at_index(own, i));
-  const SlotKind kind = own->elements;
-  put(at[1], own);
+  if (!moved(list->items.size() - i)) return false;
+  Held own(heap, nullptr);
+  if (!own_list(at[3], own)) return false;
+  const Slot item = own.list()->items[i];
+  own.list()->items.erase(at_index(own.list(), i));
+  const SlotKind kind = own.list()->elements;
+  put(at[1], own.give().list);
   put(at[2], kind, item);
   return true;
 }
 
 bool Run::Parts::list_insert(const std::uint32_t* at) {
-  Slot item;
-  if (!take(at[4], &item)) return false;
-  ListObject* own = own_list(at[2]);
-  if (!own) {
-    heap.release(slot_kind(at[4]), item);
-    return false;
-  }
-  own->items.insert(at_index(own, clamp(registers[at[3]].i, own->items.size())), item);
-  put(at[1], own);
+  Slot taken;
+  if (!take(at[4], &taken)) return false;
+  Held item(heap, slot_kind(at[4]), taken), own(heap, nullptr);
+  if (!own_list(at[2], own)) return false;
+  auto& items = own.list()->items;
+  const std::size_t place = clamp(registers[at[3]].i, items.size());
+  if (!moved(items.size() - place)) return false;
+  heap.make_room(own.list(), 1);
+  items.insert(at_index(own.list(), place), item.give());
+  put(at[1], own.give().list);
   return true;
 }
 

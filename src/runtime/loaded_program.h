@@ -26,6 +26,7 @@ struct LoadedPort {
 
 struct LoadedSubDnn {
   const dycl_plugin* plugin = nullptr;
+  void (*interrupt)(dycl_context* context, std::int32_t on) = nullptr;  // if the engine can be interrupted
   std::vector<LoadedPort> inputs, outputs;
   std::vector<dycl_plugin_port> input_ports, output_ports;
   std::vector<dycl_plugin_weight> weights;
@@ -48,6 +49,7 @@ struct Program::Parts {
   std::vector<std::uint32_t> handles;          // registers that hold tensors or lists, constants left out
   std::vector<const HostFunction*> host_functions;
   std::vector<std::vector<std::uint64_t>> literals;  // constant tensors, by index of constant; aligned enough
+  bool interruptible = false;                        // one of the engines is
   std::size_t max_inputs = 0, max_outputs = 0;       // of any call
 
   std::vector<Port> inputs, outputs, states;

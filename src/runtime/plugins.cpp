@@ -86,7 +86,7 @@ Result<const dycl_plugin*> load_plugin(const std::string& backend, const LoadOpt
   }
   const auto entry = reinterpret_cast<dycl_plugin_entry_fn>(dlsym(library, "dycl_plugin_entry"));
   const dycl_plugin* plugin = entry ? entry(DYCL_PLUGIN_ABI) : nullptr;
-  if (!plugin || plugin->abi != DYCL_PLUGIN_ABI || plugin->struct_size < sizeof(dycl_plugin)) {
+  if (!plugin || plugin->abi != DYCL_PLUGIN_ABI || plugin->struct_size < DYCL_PLUGIN_MIN_SIZE) {
     return missing(path.string() + " is not a DyCL plug-in of ABI version " + std::to_string(DYCL_PLUGIN_ABI),
                    "use a plug-in that was built with this runtime");
   }

@@ -217,6 +217,8 @@ void describe_ports(const Plan& plan, const std::vector<std::uint32_t>& types, c
 Result<void> load_sub_dnn(Parts& p, const PlanSubDnn& function, const PlanArtifact& a, LoadedSubDnn& out) {
   DYCL_ASSIGN(dycl_engine * engine, p.engines.get(a.backend, p.options));
   out.plugin = p.engines.plugin_of(a.backend);
+  if (out.plugin->struct_size > DYCL_PLUGIN_MIN_SIZE) out.interrupt = out.plugin->interrupt;
+  p.interruptible |= out.interrupt != nullptr;
   const ByteSpan bytes = bytes_in(*p.container.find(section::kArtifacts), a.offset, a.size);
   if (checksum_of(bytes) != a.checksum) {
     return damaged(section::kArtifacts, "the checksum of the artifact of " + function.name + " is wrong");

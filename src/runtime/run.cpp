@@ -94,7 +94,7 @@ Slot Run::Parts::initial_state(const PlanState& state) {
   Slot slot;
   slot.list = heap.acquire_list(shared.slot_of(type.element));
   try {
-    slot.list->items.reserve(state.initial.size());
+    heap.make_room(slot.list, state.initial.size());
     for (std::uint64_t value : state.initial) slot.list->items.push_back(item(value, plan.types[type.element].kind));
   } catch (...) {  // out of memory: what was made goes back
     heap.release(shared.slot_of(state.type), slot);
@@ -167,28 +167,53 @@ void Run::Parts::set_kept_state(std::string_view name, Slot value) {
   heap.release(kind, std::exchange(states[state], kept(value, found->type)));
 }
 
+// Runs `body`, which says whether it went well; what it throws is an error too.
+template <typename Body>
+bool Run::Parts::caught(Body body) {
+  try {
+    return body();
+  } catch (const MemoryLimitReached&) {
+    return no_memory("a list");
+  } catch (const std::bad_alloc&) {
+    return fail("MemoryError", "out of memory");
+  } catch (const std::exception& e) {  // out of a callback of the caller
+    return fail("", e.what());
+  }
+}
+
 Result<std::span<const Value>> Run::Parts::run() {
   forget_results();
-  bool ok = false;
-  try {
+  failed_loop = -1;
+  failed_at = kNowhere;
+  executing = nullptr;
+  const bool ok = caught([&] {
+    begin_limits();
     if (auto started = start(); !started) {
-      clear_registers();
-      return std::move(started).error();
+      error = std::move(started).error();
+      return false;
     }
-    ok = walk();
-    if (ok) finish_run();
-  } catch (const std::bad_alloc&) {
-    ok = fail("MemoryError", "out of memory");
-  } catch (const std::exception& e) {  // out of a callback of the caller
-    ok = fail("", e.what());
-  }
+    if (!walk()) return false;
+    executing = nullptr;
+    finish_run();
+    return true;
+  });
+  limits.end();
   clear_registers();
   if (ok) return std::span<const Value>(outputs);
+  if (failed_at == kNowhere && executing) failed_at = static_cast<std::uint32_t>(executing - plan.code.data());
   if (failed_at != kNowhere) error.span = shared.debug.span_of(failed_at);
-  if (failed_loop >= 0 && static_cast<std::size_t>(failed_loop) < shared.debug.loop_spans.size()) {
-    error.span = shared.debug.loop_spans[static_cast<std::size_t>(failed_loop)];
-  }
+  if (failed_loop >= 0) error.span = span_of_loop(static_cast<std::size_t>(failed_loop));
   return std::move(error);
+}
+
+void Run::Parts::begin_limits() {
+  heap.set_limit(limits.options.memory_limit);
+  heap.forget_limit_reached();
+  limits.begin(shared.interruptible);
+}
+
+SourceSpan Run::Parts::span_of_loop(std::size_t loop) const {
+  return loop < shared.debug.loop_spans.size() ? shared.debug.loop_spans[loop] : SourceSpan{};
 }
 
 Run::Run(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -298,7 +323,8 @@ void Run::set_seed(std::uint64_t seed) { parts_->random.reseed(seed); }
 
 void Run::set_loop_limit(std::int64_t limit) { parts_->set_loop_limit(limit); }
 
-void Run::set_poll(std::function<bool()> keep_going) { parts_->keep_going = std::move(keep_going); }
+void Run::set_options(RunOptions options) { parts_->limits.options = std::move(options); }
+void Run::set_poll(std::function<bool()> keep_going) { parts_->limits.keep_going = std::move(keep_going); }
 
 void Run::set_print(std::function<void(std::string_view)> print) { parts_->print_to = std::move(print); }
 void Run::set_trace(bool on) { parts_->tracing = on; }

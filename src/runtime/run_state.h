@@ -9,13 +9,14 @@
 // Registers own what they hold. Between runs all but constants are empty.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "dycl/runtime.h"
+#include "runtime/limits.h"
+#include "runtime/list_ops.h"
 #include "runtime/loaded_program.h"
 #include "support/random.h"
 
@@ -38,6 +39,8 @@ struct Run::Parts {
   bool walk_code();
   bool decide(std::uint32_t decision, std::uint32_t* arm);  // while watched
   bool call(const std::uint32_t* at);
+  dycl_plugin_status run_engine(std::uint32_t sub_dnn);  // with call_inputs and call_outputs
+  Error engine_error(std::uint32_t sub_dnn, dycl_plugin_status status);
   template <bool kWatched>
   bool call_sub_dnn(const std::uint32_t* at);
   bool host_call(const std::uint32_t* at);
@@ -74,8 +77,8 @@ struct Run::Parts {
   bool opt_is_some(const std::uint32_t* at);
   bool opt_get(const std::uint32_t* at);
   // The list in an operand as one that may be changed: the very one if it dies here and nobody
-  // else holds it, else a copy. One reference; null: error set.
-  ListObject* own_list(std::uint32_t operand);
+  // else holds it, else a copy. False: error set.
+  bool own_list(std::uint32_t operand, Held& own);
 
   // ---- registers ----------------------------------------------------------------
   SlotKind slot_kind(std::uint32_t operand) const { return shared.slot_of_register[register_of(operand)]; }
@@ -109,7 +112,16 @@ struct Run::Parts {
   }
   scalar::Scalar scalar_in(std::uint32_t operand) const;
 
-  bool poll();  // false: the caller wants the run to end, error set
+  // ---- what ends a run from outside; false: it ends, error set -----------------------
+  bool look();
+  bool spend(std::int64_t steps) { return limits.spend(steps) || look(); }
+  // A list operation that moves so many elements, or a tensor operation so many times 8 bytes.
+  bool moved(std::size_t elements) { return elements < 64 || spend(static_cast<std::int64_t>(elements / 64)); }
+  bool loop_ran_too_long(std::uint32_t loop);
+  bool before_call() { return (limits.spend(1) && !limits.looks_around_calls()) || look(); }
+
+  Error memory_limit_error(const std::string& for_what) const;
+  bool no_memory(const std::string& for_what);  // false, error set
   bool fail(const char* type, std::string message);
   bool fault(scalar::Fault f);
   bool undefined(std::uint32_t operand);
@@ -130,14 +142,20 @@ struct Run::Parts {
   Result<void> check_value(const Value& value, std::uint32_t type, const std::string& what) const;
   Result<void> check_tensor(const Tensor& tensor, std::uint32_t type, const std::string& what) const;
   Result<void> check_extents(const Value& value, std::uint32_t type, const std::string& what) const;
+  // These throw without memory, and hold nothing then.
   Slot admit(const Value& value, std::uint32_t type);  // a checked value, with a reference
-  Slot kept(Slot slot, std::uint32_t type);            // takes a reference; gives one to something that owns its memory
+  ListObject* admit_list(std::span<const Value> values, std::uint32_t element_type);
+  Slot kept(Slot slot, std::uint32_t type);  // takes a reference; gives one to something that owns its memory
   void reveal(Slot slot, std::uint32_t type, Value& out) const;  // a view
   TensorObject* argument_header();
   std::string name_of_input(std::size_t input) const;
 
   // ---- around a run (run.cpp) -----------------------------------------------------------
   Result<std::span<const Value>> run();
+  template <typename Body>
+  bool caught(Body body);
+  void begin_limits();
+  SourceSpan span_of_loop(std::size_t loop) const;
   void finish_run();
   // `keep`: takes a reference. The name is the plan's own.
   void keep(std::string_view name, std::uint32_t type, Slot value);
@@ -183,12 +201,12 @@ struct Run::Parts {
   std::vector<Slot> host_slots;
   Random random;
   std::function<void(std::string_view)> print_to;
-  std::function<bool()> keep_going;  // the caller's poll
-  std::chrono::steady_clock::time_point next_poll;
-  std::uint32_t back_edges = 0;
+  Limits limits;
+  bool engine_interrupted = false;  // the last call of one
   Error error;
-  std::uint32_t failed_at = kNowhere;  // position of the instruction that failed
-  std::int64_t failed_loop = -1;       // or the loop that ran too long
+  const std::uint32_t* executing = nullptr;  // the last instruction that may throw
+  std::uint32_t failed_at = kNowhere;        // position of the instruction that failed
+  std::int64_t failed_loop = -1;             // or the loop that ran too long, or at whose end the run was ended
 
   bool tracing = false, profiling = false;
   std::vector<Outcome> trace;

@@ -69,7 +69,7 @@ TensorObject* Run::Parts::tensor_for(std::uint32_t reg, std::span<const std::int
     return nullptr;
   }
   TensorObject* t = declared.static_shape ? heap.acquire(type) : heap.acquire_shaped(declared.dtype, shape);
-  if (!t) fail("MemoryError", "no memory for a tensor of shape " + shape_text(shape));
+  if (!t) no_memory("a tensor of shape " + shape_text(shape));
   return t;
 }
 
@@ -111,19 +111,19 @@ bool Run::Parts::list_from_tensor(const std::uint32_t* at) {
   if (!t) return false;
   if (t->view.rank != 1)
     return fail("ValueError", "a list is made of a tensor with one dim, not of shape " + shape_text(t->extents()));
-  ListObject* list = heap.acquire_list(SlotKind::Scalar);
+  const auto count = static_cast<std::size_t>(t->shape[0]);
+  if (!moved(count)) return false;
+  Held list(heap, heap.acquire_list(SlotKind::Scalar));
+  heap.make_room(list.list(), count);
   const auto* data = static_cast<const std::uint8_t*>(t->view.data);
   const std::size_t step = size_of(t->dtype());
-  for (std::int64_t i = 0; i < t->shape[0]; ++i, data += step) {
+  for (std::size_t i = 0; i < count; ++i, data += step) {
     scalar::Scalar value;
-    if (const auto f = load_element(t->dtype(), data, &value); f != scalar::Fault::None) {
-      heap.release(list);
-      return fault(f);
-    }
-    list->items.push_back(slot_of(value));
+    if (const auto f = load_element(t->dtype(), data, &value); f != scalar::Fault::None) return fault(f);
+    list.list()->items.push_back(slot_of(value));
   }
   finish(at[2]);
-  put(at[1], list);
+  put(at[1], list.give().list);
   return true;
 }
 
@@ -132,6 +132,7 @@ bool Run::Parts::list_to_tensor(const std::uint32_t* at) {
   if (!list) return false;
   const ValueKind kind = plan.types[plan.type_of(register_of(at[2])).element].kind;
   const auto count = static_cast<std::int64_t>(list->items.size());
+  if (!moved(list->items.size())) return false;
   TensorObject* t = tensor_for(at[1], {&count, 1});
   if (!t) return false;
   auto* data = static_cast<std::uint8_t*>(t->view.data);
@@ -183,6 +184,10 @@ bool Run::Parts::list_join(const std::uint32_t* at, bool stack) {
   shape[where] = joined;
   TensorObject* t = tensor_for(at[1], {shape, static_cast<std::size_t>(places)});
   if (!t) return false;
+  if (!moved(t->view.bytes / sizeof(Slot))) {
+    heap.release(t);
+    return false;
+  }
   copy_joined(list->items, where, t);
   finish(at[2]);
   put(at[1], t);
@@ -203,6 +208,10 @@ bool Run::Parts::rand(const std::uint32_t* at, Opcode opcode) {
   TensorObject* t = tensor_for(at[1], {shape, rank});
   if (!t) return false;
   const auto count = static_cast<std::size_t>(t->element_count());
+  if (!moved(count)) {
+    heap.release(t);
+    return false;
+  }
   if (opcode == Opcode::RandUniform)
     fill_uniform(random, t->dtype(), t->view.data, count);
   else if (opcode == Opcode::RandNormal)

@@ -39,8 +39,7 @@ bool Run::Parts::walk() {
   const bool watched = tracing || profiling || decider || !forced.empty();
   decisions_made = 0;
   trace.clear();
-  failed_loop = -1;
-  failed_at = kNowhere;
+  executing = nullptr;
   return watched ? walk_code<true>() : walk_code<false>();
 }
 
@@ -55,6 +54,7 @@ bool Run::Parts::walk_code() {
   };
 
 #define DYCL_DO(expression)       \
+  executing = at;                 \
   if (!(expression)) [[unlikely]] \
     return stop(at);              \
   break
@@ -83,13 +83,13 @@ bool Run::Parts::walk_code() {
       case Opcode::LoopBack:
         if (++loop_counts[at[1]] > loop_limits[at[1]]) [[unlikely]] {
           failed_loop = at[1];
-          fail("RuntimeError", "the loop ran more than " + std::to_string(loop_limits[at[1]]) + " times");
-          error.help = "raise the loop limit if that is intended";
+          loop_ran_too_long(at[1]);
           return stop(at);
         }
-        // Loops of scalars are fast: the clock is looked at every so often.
-        if (keep_going && (++back_edges & 63U) == 0 && !poll()) [[unlikely]]
+        if (!spend(1)) [[unlikely]] {
+          failed_loop = at[1];
           return stop(at);
+        }
         break;
       case Opcode::Return:
         if (!take_results(at)) return stop(at);
@@ -139,11 +139,8 @@ bool Run::Parts::walk_code() {
       case Opcode::RandInt: DYCL_DO(rand(at, static_cast<Opcode>(opcode_number(*at))));
       case Opcode::Print: DYCL_DO(print(at));
       case Opcode::Check: DYCL_DO(check(at));
-      case Opcode::Call:
-        if (keep_going && !poll()) [[unlikely]]
-          return stop(at);
-        DYCL_DO(call_sub_dnn<kWatched>(at));
-      case Opcode::HostCall: DYCL_DO(host_call(at));
+      case Opcode::Call: DYCL_DO(before_call() && call_sub_dnn<kWatched>(at));
+      case Opcode::HostCall: DYCL_DO(before_call() && host_call(at));
       case Opcode::Keep: DYCL_DO(keep(at));
 
 #define DYCL_SCALAR_CASE(id, name, operands, result, compute)                    \
@@ -217,16 +214,15 @@ bool Run::Parts::call(const std::uint32_t* at) {
     const PlanType& type = plan.types[port.type];
     TensorObject* t = port.preallocated ? heap.acquire(port.type) : heap.acquire_unshaped(type.dtype, &type);
     if (!t) {
-      fail("MemoryError", "no memory or no possible shape for result " + std::to_string(i) + " of sub-DNN " +
-                              plan.sub_dnns[at[1]].name + ", " + type_text(plan, port.type));
+      no_memory("result " + std::to_string(i) + " of sub-DNN " + plan.sub_dnns[at[1]].name + ", " +
+                type_text(plan, port.type));
       return give_up(i);
     }
     call_outputs[i] = &t->view;
   }
-  const auto status =
-      callee.plugin->run(callee.session.get(), contexts[at[1]].get(), call_inputs.data(), call_outputs.data());
+  const auto status = run_engine(at[1]);
   if (status != DYCL_PLUGIN_OK) [[unlikely]] {
-    error = plugin_error(callee.plugin, status, "sub-DNN " + plan.sub_dnns[at[1]].name);
+    error = engine_error(at[1], status);
     return give_up(output_count);
   }
   for (std::uint32_t i = 0; i < output_count; ++i) {
@@ -238,6 +234,26 @@ bool Run::Parts::call(const std::uint32_t* at) {
   for (std::uint32_t i = 0; i < input_count; ++i) finish(inputs[i]);
   for (std::uint32_t i = 0; i < output_count; ++i) put(results_to[i], object(i));
   return true;
+}
+
+dycl_plugin_status Run::Parts::run_engine(std::uint32_t sub_dnn) {
+  const LoadedSubDnn& callee = shared.sub_dnns[sub_dnn];
+  dycl_context* context = contexts[sub_dnn].get();
+  ActiveRun* active = callee.interrupt ? limits.active() : nullptr;
+  heap.forget_limit_reached();
+  if (active) active->enter(context, callee.interrupt);
+  const auto status = callee.plugin->run(callee.session.get(), context, call_inputs.data(), call_outputs.data());
+  engine_interrupted = active && active->leave();
+  return status;
+}
+
+Error Run::Parts::engine_error(std::uint32_t sub_dnn, dycl_plugin_status status) {
+  const std::string what = "sub-DNN " + plan.sub_dnns[sub_dnn].name;
+  // An engine that was interrupted, or was refused memory, says that it failed.
+  if (engine_interrupted)
+    if (auto ended = limits.look()) return std::move(*ended);
+  if (heap.limit_reached()) return memory_limit_error("the results of " + what);
+  return plugin_error(shared.sub_dnns[sub_dnn].plugin, status, what);
 }
 
 bool Run::Parts::host_call(const std::uint32_t* at) {
@@ -354,12 +370,29 @@ std::string Run::Parts::formatted(std::uint32_t string, std::uint32_t count, con
   return format_message(plan.strings[string], values);
 }
 
-bool Run::Parts::poll() {
-  constexpr std::chrono::milliseconds kInterval(20);
-  const auto now = std::chrono::steady_clock::now();
-  if (now < next_poll) return true;
-  next_poll = now + kInterval;
-  return keep_going() || fail("Interrupted", "the run was stopped by its caller");
+bool Run::Parts::loop_ran_too_long(std::uint32_t loop) {
+  fail("RuntimeError", "the loop ran more than " + std::to_string(loop_limits[loop]) + " times");
+  error.help = "raise the loop limit if that is intended";
+  return false;
+}
+
+bool Run::Parts::look() {
+  auto ended = limits.look();
+  if (ended) error = std::move(*ended);
+  return !ended;
+}
+
+Error Run::Parts::memory_limit_error(const std::string& for_what) const {
+  return stopped("MemoryLimitExceeded",
+                 "no memory for " + for_what + ": the run may hold " + std::to_string(heap.limit()) +
+                     " bytes, and holds " + std::to_string(heap.held()),
+                 "raise the memory limit if that is intended");
+}
+
+bool Run::Parts::no_memory(const std::string& for_what) {
+  if (!heap.limit_reached()) return fail("MemoryError", "no memory or no possible shape for " + for_what);
+  error = memory_limit_error(for_what);
+  return false;
 }
 
 bool Run::Parts::fail(const char* type, std::string message) {

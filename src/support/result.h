@@ -24,6 +24,7 @@ enum class ErrorKind : std::uint8_t {
   RuntimeFailure = 6,   // raise, loop limit, overflow, an engine's own failure
   Unsupported = 7,      // valid, but refused
   WriteFailed = 8,      // a file could not be written: no space, no permission, ...
+  Stopped = 9,          // a run that its caller ended: deadline, cancellation, a limit
   Internal = 70,        // a bug in DyCL
 };
 
@@ -37,6 +38,7 @@ inline const char* name_of(ErrorKind kind) {
     case ErrorKind::RuntimeFailure: return "runtime_failure";
     case ErrorKind::Unsupported: return "unsupported";
     case ErrorKind::WriteFailed: return "write_failed";
+    case ErrorKind::Stopped: return "stopped";
     case ErrorKind::Internal: return "internal";
   }
   return "internal";

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The C ABI used from C. The package (make_c_api_package.cpp) returns relu(x + x), a
  * count kept from run to run, and a list. */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "dycl/dycl.h"
 
@@ -135,6 +137,87 @@ static void threads(const char* package) {
   }
 }
 
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void* cancel_later(void* cancellation) {
+  const struct timespec pause = {0, 50000000};
+  nanosleep(&pause, NULL);
+  dycl_cancellation_cancel((dycl_cancellation*)cancellation);
+  return NULL;
+}
+
+/* Runs the endless program, which must end with this error soon, and then its short way. */
+static void ends_with(dycl_run* run, const dycl_run_options* options, int64_t what, const char* type, int line) {
+  float data[3] = {1, -2, 3};
+  int64_t shape[1] = {3};
+  const dycl_value* results = NULL;
+  size_t count = 0;
+  dycl_value arguments[2];
+  dycl_error* e;
+  double begin;
+
+  memset(arguments, 0, sizeof arguments);
+  arguments[0] = tensor_of(data, shape, 1);
+  arguments[1].kind = DYCL_INT;
+  arguments[1].as.integer = what;
+  no_error(dycl_run_set_options(run, options), line);
+  begin = now_ms();
+  e = dycl_run_execute(run, arguments, 2, &results, &count);
+  if (!e || dycl_error_kind_of(e) != DYCL_STOPPED || strcmp(dycl_error_type(e), type) != 0 || dycl_error_line(e) == 0 ||
+      now_ms() - begin > 1000) {
+    fprintf(stderr, "line %d: not %s within a second, but %s\n", line, type, dycl_error_text(e));
+    ++failures;
+  }
+  dycl_error_free(e);
+  arguments[1].as.integer = 0;
+  no_error(dycl_run_set_options(run, NULL), line);
+  no_error(dycl_run_execute(run, arguments, 2, &results, &count), line);
+}
+#define ENDS_WITH(type, what, options) ends_with(run, options, what, type, __LINE__)
+
+static void run_options(const char* package) {
+  dycl_program* program = NULL;
+  dycl_run* run = NULL;
+  dycl_cancellation* cancellation = NULL;
+  dycl_run_options options;
+  pthread_t other;
+  int i;
+
+  no_error(dycl_program_load(package, NULL, &program), __LINE__);
+  no_error(dycl_run_create(program, &run), __LINE__);
+  dycl_program_free(program);
+  if (!run) return;
+  REFUSED("run is NULL", dycl_run_set_options(NULL, NULL));
+  REFUSED("cancellation is NULL", dycl_cancellation_create(NULL));
+  dycl_cancellation_cancel(NULL);
+  dycl_cancellation_free(NULL);
+
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.deadline_ns = 100000000;
+  for (i = 1; i <= 3; ++i) ENDS_WITH("DeadlineExceeded", i, &options);
+  options.deadline_ns = 0;
+  options.step_limit = 100000;
+  ENDS_WITH("StepLimitExceeded", 1, &options);
+  options.step_limit = 0;
+  options.memory_limit = 1 << 20;
+  ENDS_WITH("MemoryLimitExceeded", 2, &options);
+  options.memory_limit = 0;
+  for (i = 1; i <= 3; i += 2) {
+    no_error(dycl_cancellation_create(&cancellation), __LINE__);
+    options.cancellation = cancellation;
+    CHECK(pthread_create(&other, NULL, cancel_later, cancellation) == 0);
+    ENDS_WITH("Cancelled", i, &options);
+    CHECK(pthread_join(other, NULL) == 0);
+    dycl_cancellation_free(cancellation);
+  }
+  dycl_run_free(run);
+}
+
 int main(int argc, char** argv) {
   dycl_program* program = NULL;
   dycl_run* run = NULL;
@@ -145,7 +228,7 @@ int main(int argc, char** argv) {
   dycl_error* e;
   dycl_value x, state;
 
-  if (argc != 2) return 2;
+  if (argc != 3) return 2;
   CHECK(dycl_abi() == DYCL_ABI);
 
   e = dycl_program_load("no such file", NULL, &program);
@@ -219,6 +302,7 @@ int main(int argc, char** argv) {
   null_errors_and_programs();
   null_arguments(argv[1]);
   threads(argv[1]);
+  run_options(argv[2]);
   if (failures == 0) printf("ok\n");
   return failures == 0 ? 0 : 1;
 }

@@ -23,7 +23,7 @@ expect() {
   esac
 }
 
-"$make" "$dir/m.dycl" || exit 1
+"$make" "$dir/m.dycl" "$dir/endless.dycl" || exit 1
 expect 0 "y = " "$run" "$dir/m.dycl" --random 0 --plugins "$plugins"
 expect 0 '"outputs"' "$run" "$dir/m.dycl" --random 0 --plugins "$plugins" --json --verify --threads 1
 expect 0 "" "$run" bench "$dir/m.dycl" --random 0 --plugins "$plugins"
@@ -46,6 +46,18 @@ for threads in 100000 -1 many; do
   expect 64 "1024" "$run" "$dir/m.dycl" --random 0 --plugins "$plugins" --threads="$threads"
   expect 64 "1024" "$run" bench "$dir/m.dycl" --random 0 --plugins "$plugins" --threads="$threads"
 done
+endless() {  # TYPE what option...
+  type=$1 what=$2
+  shift 2
+  expect 9 "$type" timeout 20 "$run" "$dir/endless.dycl" --random 0 "what=$what" --plugins "$plugins" "$@"
+}
+for what in 1 2 3; do endless DeadlineExceeded $what --deadline 0.1; done
+endless "test.dyir:" 1 --deadline 0.1   # the place in the source
+endless StepLimitExceeded 1 --step-limit 100000
+endless MemoryLimitExceeded 2 --memory-limit 1000000
+endless '"kind": "stopped"' 2 --memory-limit 1M --json
+expect 0 "" "$run" "$dir/endless.dycl" --random 0 what=0 --plugins "$plugins" --deadline 100 --step-limit 1000 --memory-limit 1M
+expect 64 "" "$run" "$dir/endless.dycl" --random 0 what=0 --plugins "$plugins" --deadline=-1
 mkdir "$dir/short" && head -c 10000 "$plugins/libdycl_plugin_stub.so" > "$dir/short/libdycl_plugin_stub.so"
 expect 5 "libdycl_plugin_stub.so is truncated" "$run" "$dir/m.dycl" --random 0 --plugins "$dir/short"
 expect 64 "" "$run" "$dir/m.dycl" --nonsense

@@ -37,10 +37,11 @@ dycl_plugin_status run(dycl_session*, dycl_context*, dycl_plugin_tensor* const*,
 }
 const char* last_error() { return ""; }
 
-constexpr dycl_plugin kPlugin = {sizeof(dycl_plugin), DYCL_PLUGIN_ABI, "null",          "null 1",
-                                 create_engine,       destroy_engine,  accepts_target,  load,
-                                 destroy_session,     create_context,  destroy_context, run,
-                                 last_error};
+// As a plug-in from before `interrupt` has it.
+constexpr dycl_plugin kPlugin = {DYCL_PLUGIN_MIN_SIZE, DYCL_PLUGIN_ABI, "null",          "null 1",
+                                 create_engine,        destroy_engine,  accepts_target,  load,
+                                 destroy_session,      create_context,  destroy_context, run,
+                                 last_error,           nullptr};
 
 }  // namespace
 

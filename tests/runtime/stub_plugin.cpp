@@ -6,14 +6,17 @@
 // Registers 0.. are the inputs; `weight r i` puts weight i into r. Ops on f32 tensors: add, sub,
 // mul (elementwise, one side may have a single element), relu, neg, rev (elements in reverse order),
 // sum (to a scalar tensor), gt (r a b: bool), positive (the elements above zero: unknown shape),
-// and `fail`. `out` names the outputs in order. It computes in scratch memory of the context, so that
-// it allocates nothing once warm. `adopt` in front makes it hand over results of unknown shape.
+// `fail`, and `wait m` (m milliseconds, unless it is interrupted). `out` names the outputs in order. It computes in
+// scratch memory of the context, so that it allocates nothing once warm. `adopt` in front makes it hand over results of
+// unknown shape.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "dycl/plugin.h"
@@ -24,8 +27,9 @@ struct dycl_engine {
 };
 
 struct Step {
-  enum Kind { Add, Sub, Mul, Gt, Relu, Neg, Rev, Sum, Positive, Weight, Fail } kind;
+  enum Kind { Add, Sub, Mul, Gt, Relu, Neg, Rev, Sum, Positive, Weight, Wait, Fail } kind;
   int to = 0, a = 0, b = 0;
+  int milliseconds = 0;
 };
 
 struct dycl_session {
@@ -46,6 +50,7 @@ struct StubTensor {
 
 struct dycl_context {
   std::vector<StubTensor> registers;
+  std::atomic<bool> interrupted{false};
 };
 
 namespace {
@@ -86,7 +91,7 @@ bool parse(const std::string& text, dycl_session& session) {
   std::istringstream in(text);
   std::string word;
   while (in >> word) {
-    Step step{Step::Fail, 0, 0, 0};
+    Step step{Step::Fail};
     bool known = false;
     if (word == "adopt") {
       session.adopts = true;
@@ -109,6 +114,12 @@ bool parse(const std::string& text, dycl_session& session) {
         known = static_cast<bool>(in >> step.to >> step.a);
       }
     if (word == "fail") known = true;
+    if (word == "wait") {
+      step.kind = Step::Wait;
+      if (!(in >> step.milliseconds)) return false;
+      session.steps.push_back(step);
+      continue;
+    }
     if (!known) return false;
     for (int r : {step.to, step.a, step.b})
       if (r < 0 || r > 63) return false;
@@ -137,7 +148,9 @@ dycl_plugin_status load(dycl_engine* engine, const dycl_plugin_artifact* a, dycl
 void destroy_session(dycl_session* session) { delete session; }
 
 dycl_plugin_status create_context(dycl_session* session, dycl_context** context) {
-  *context = new dycl_context{std::vector<StubTensor>(static_cast<std::size_t>(std::max(session->registers, 64)))};
+  auto made = std::make_unique<dycl_context>();
+  made->registers.resize(static_cast<std::size_t>(std::max(session->registers, 64)));
+  *context = made.release();
   return DYCL_PLUGIN_OK;
 }
 void destroy_context(dycl_context* context) { delete context; }
@@ -274,6 +287,12 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
   for (const Step& s : session->steps) {
     auto& to = r[static_cast<std::size_t>(s.to)];
     const auto &a = r[static_cast<std::size_t>(s.a)], &b = r[static_cast<std::size_t>(s.b)];
+    if (s.kind == Step::Wait) {
+      for (int i = 0; i < s.milliseconds && !context->interrupted; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (context->interrupted) return fail(DYCL_PLUGIN_FAILED, "interrupted");
+      continue;
+    }
     if (s.kind == Step::Fail) return fail(DYCL_PLUGIN_FAILED, "asked to fail");
     if (s.kind == Step::Weight) {
       const auto& w = session->weights[static_cast<std::size_t>(s.a)];
@@ -294,11 +313,12 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
 }
 
 const char* last_error() { return message; }
+void interrupt(dycl_context* context, std::int32_t on) { context->interrupted = on != 0; }
 
 constexpr dycl_plugin kPlugin = {sizeof(dycl_plugin), DYCL_PLUGIN_ABI, "stub",          "stub 1",
                                  create_engine,       destroy_engine,  accepts_target,  load,
                                  destroy_session,     create_context,  destroy_context, run,
-                                 last_error};
+                                 last_error,          interrupt};
 
 }  // namespace
 

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
   std::string package;
-  RunOptions run;
+  CommandOptions run;
   int warmup = 5;
   int runs = 100;
   double seconds = 10;

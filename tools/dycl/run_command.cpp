@@ -20,7 +20,7 @@ constexpr int kUsageError = 64;
 
 struct Options {
   std::string package;
-  RunOptions run;
+  CommandOptions run;
   std::string output;
   std::string expect;
   double tolerance = 1e-5;
@@ -127,7 +127,7 @@ void add_output_options(CLI::App& command, Console& console) {
   command.add_flag("-q,--quiet", console.quiet, "No progress and no notices");
 }
 
-void add_run_options(CLI::App& command, RunOptions& options) {
+void add_run_options(CLI::App& command, CommandOptions& options) {
   command.add_option("inputs", options.inputs.words,
                      "x.npy, all.npz, name=x.npy, name=3: arguments by position or name");
   // One word each: what follows is the next option's or a positional's.
@@ -143,6 +143,14 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       ->capture_default_str();
   command.add_option("--seed", options.seed, "Of the program's own random numbers")->capture_default_str();
   command.add_option("--loop-limit", options.loop_limit, "Most iterations of a loop without a limit of its own");
+  command.add_option("--deadline", options.deadline, "End a run after so many seconds: exit code 9")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--step-limit", options.ends.step_limit, "End a run after so many rounds of all loops and calls")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--memory-limit", options.ends.memory_limit,
+                  "End a run whose tensors and lists take more bytes: 500M, 2G")
+      ->transform(CLI::AsSizeValue(false));
   command.add_option("--plugins", options.plugin_folders, "Folder to look for engine plug-ins in first")
       ->allow_extra_args(false);
   command.add_flag("--portable", options.load.portable_only, "Ignore artifacts made for one CPU");
@@ -150,24 +158,27 @@ void add_run_options(CLI::App& command, RunOptions& options) {
 }
 
 Result<std::shared_ptr<const runtime::Program>> load_program(const Console& console, const std::string& path,
-                                                             const RunOptions& options) {
+                                                             const CommandOptions& options) {
   runtime::LoadOptions load = options.load;
   load.plugin_folders.assign(options.plugin_folders.begin(), options.plugin_folders.end());
   load.notice = [&console](std::string_view text) { console.notice(text); };
   return runtime::Program::load(path, std::move(load));
 }
 
-Result<Inputs> read_arguments(const runtime::Program& program, const RunOptions& options) {
+Result<Inputs> read_arguments(const runtime::Program& program, const CommandOptions& options) {
   InputOptions inputs = options.inputs;
   inputs.words.insert(inputs.words.end(), options.option_words.begin(), options.option_words.end());
   DYCL_ASSIGN(inputs.dims, parse_dims(options.dim_words));
   return read_inputs(program, inputs);
 }
 
-Result<runtime::Run> make_run(std::shared_ptr<const runtime::Program> program, const RunOptions& options) {
+Result<runtime::Run> make_run(std::shared_ptr<const runtime::Program> program, const CommandOptions& options) {
   DYCL_ASSIGN(runtime::Run run, runtime::Run::create(std::move(program)));
   run.set_seed(options.seed);
   run.set_loop_limit(options.loop_limit);
+  runtime::RunOptions ends = options.ends;
+  if (options.deadline > 0) ends.deadline = runtime::deadline_after(options.deadline);
+  run.set_options(std::move(ends));
   return run;
 }
 

@@ -27,7 +27,7 @@ void add_bench_command(CLI::App& app, Console& console, Action& action);
 void add_output_options(CLI::App& command, Console& console);
 
 // What run and bench have in common.
-struct RunOptions {
+struct CommandOptions {
   InputOptions inputs;
   std::vector<std::string> option_words;  // --input, after the positional ones
   std::vector<std::string> dim_words;
@@ -35,13 +35,15 @@ struct RunOptions {
   std::vector<std::string> plugin_folders;
   std::int64_t loop_limit = 0;
   std::uint64_t seed = 0;
+  double deadline = 0;  // seconds; 0: none
+  runtime::RunOptions ends;
 };
-void add_run_options(CLI::App& command, RunOptions& options);
+void add_run_options(CLI::App& command, CommandOptions& options);
 
 Result<std::shared_ptr<const runtime::Program>> load_program(const Console& console, const std::string& path,
-                                                             const RunOptions& options);
-Result<Inputs> read_arguments(const runtime::Program& program, const RunOptions& options);
-Result<runtime::Run> make_run(std::shared_ptr<const runtime::Program> program, const RunOptions& options);
+                                                             const CommandOptions& options);
+Result<Inputs> read_arguments(const runtime::Program& program, const CommandOptions& options);
+Result<runtime::Run> make_run(std::shared_ptr<const runtime::Program> program, const CommandOptions& options);
 
 // Parses the command line, then does what the chosen command set; returns the exit
 // code. An exception that gets this far is a bug and is reported as one.

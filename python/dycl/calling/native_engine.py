@@ -17,9 +17,9 @@ from typing import Any, Callable
 
 import torch
 
-from ..errors import CompileError, RunError
+from ..errors import CompileError, RunError, RunStopped
 from ..native import native
-from ..runtime import Runs
+from ..runtime import Runs, run_options
 from . import host_functions
 from .exceptions import Raised
 
@@ -79,8 +79,8 @@ class NativeEngine:
         try:
             if states is None:
                 with self._runs.keeping_states() as run:
-                    return run.run(inputs), []
-            outputs, after = self.run_.run(inputs, [states[k] for k in self.order])
+                    return run.run(inputs, options=run_options()), []
+            outputs, after = self.run_.run(inputs, [states[k] for k in self.order], options=run_options())
             return outputs, [after[k] for k in self.back]
         except RunError as error:
             if error.kept:
@@ -166,6 +166,8 @@ def _index_error(error: Any, index_errors: dict) -> BaseException | None:
 
 def _user_exception(error: Any, exceptions: dict, index_errors: dict) -> BaseException:
     """An exception of the user's program, as its own class."""
+    if isinstance(error, RunStopped):
+        return error
     name = getattr(error, "type", "") or ""
     if not name:
         return _index_error(error, index_errors) or error

@@ -568,9 +568,17 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
   });
 }
 
+// ONNX Runtime looks at the flag before each node. A small program ends by itself.
+void interrupt(dycl_context* context, int32_t on) noexcept {
+  if (!context->options) return;
+  OrtStatus* status = on ? g_api->RunOptionsSetTerminate(context->options.get())
+                         : g_api->RunOptionsUnsetTerminate(context->options.get());
+  if (status) g_api->ReleaseStatus(status);
+}
+
 }  // namespace
 
-DYCL_PLUGIN_ENTRY("ort", dycl::backends::version_text("onnxruntime", ort::library()))
+DYCL_PLUGIN_ENTRY("ort", dycl::backends::version_text("onnxruntime", ort::library()), interrupt)
 
 // For ONNX Runtime itself, which looks for this name in a library of custom ops: models with ops of the domain "torch"
 // run in any of its sessions that registers the plug-in.

@@ -10,6 +10,7 @@
 #include <dlpack/dlpack.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -91,6 +92,7 @@ struct dycl_context {
   std::vector<Frame> frames;  // of the forms; the second is empty until a guard asks for it
   std::vector<Memory> staged_inputs, staged_outputs;
   std::vector<void*> inputs, outputs;  // of this run
+  std::atomic<bool> interrupted{false};
 };
 
 namespace {
@@ -342,9 +344,11 @@ void point(const dycl_context& context, const tvm::Plan& plan, Frame& frame) {
 }
 
 // Whether every step was run; false: a guard did not let pass.
-Result<bool> run_form(const dycl_session& session, const Form& form, Frame& frame) {
+Result<bool> run_form(const dycl_session& session, const Form& form, Frame& frame,
+                      const std::atomic<bool>& interrupted) {
   const tvm::Library& library = *session.engine->library;
   for (std::size_t s = 0; s < form.plan->steps.size(); ++s) {
+    if (interrupted.load(std::memory_order_relaxed)) return failure(session.function + ": interrupted");
     const tvm::PlanStep& step = form.plan->steps[s];
     const std::uint64_t bytes = step.action == tvm::Action::Call ? 0 : form.plan->tensors[step.tensors[0]].bytes;
     if (step.action == tvm::Action::Copy && bytes > 0)
@@ -371,7 +375,7 @@ Result<void> run_session(dycl_session& session, dycl_context& context, dycl_plug
     Frame& frame = context.frames[f];
     if (frame.tensors.empty() && !form.plan->tensors.empty()) DYCL_TRY(fill_frame(session, *form.plan, frame));
     point(context, *form.plan, frame);
-    DYCL_ASSIGN(const bool done, run_form(session, form, frame));
+    DYCL_ASSIGN(const bool done, run_form(session, form, frame, context.interrupted));
     if (done) break;
   }
   for (std::size_t i = 0; i < session.outputs.size(); ++i)
@@ -385,6 +389,9 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
   return guarded([&] { return run_session(*session, *context, inputs, outputs); });
 }
 
+// Looked at before each kernel.
+void interrupt(dycl_context* context, int32_t on) noexcept { context->interrupted = on != 0; }
+
 }  // namespace
 
-DYCL_PLUGIN_ENTRY("tvm", dycl::backends::version_text("tvm", tvm::library()))
+DYCL_PLUGIN_ENTRY("tvm", dycl::backends::version_text("tvm", tvm::library()), interrupt)
