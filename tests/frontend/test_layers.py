@@ -42,7 +42,8 @@ LAYERS = {  # package or file -> what it may import
     "build": ("calling", "diagnostics", "lowering", "verification", *LEAVES),
     "api": ("build", "calling", "capture", "boundary", "diagnostics", "options", "runtime", "verification", *LEAVES),
     "__init__": (),
-    "__main__": ("__init__", "dtypes", "runtime"),
+    "example_inputs": ("dtypes", "errors"),
+    "__main__": ("__init__", "errors", "example_inputs", "runtime"),
     "programs": (),
 }
 _PACKAGES_OF_DYCL = ("calling", "verification", "frontend")

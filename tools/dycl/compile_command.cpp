@@ -23,6 +23,7 @@ struct Options {
   std::string source;
   std::string weights;
   std::vector<std::string> python_inputs;  // only forwarded
+  bool help = false;
   bool retarget = false;
   driver::CompileOptions compile;
 };
@@ -149,8 +150,9 @@ int compile(Console& console, Options& options) {
 void add_compile_command(CLI::App& app, Console& console, Action& action, std::vector<std::string> arguments) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("compile", "Compile a model into a package (.dycl)");
-  command->add_option("source", options->source, "model.onnx, model.dyir, file.py:factory or module:factory")
-      ->required();
+  command->add_option("source", options->source, "model.onnx, model.dyir, file.py:factory or module:factory");
+  command->set_help_flag();  // which help it is depends on the source
+  command->add_flag("-h,--help", options->help, "Print this help message and exit");
   command->add_option("-o,--output", options->compile.output, "The package; default: the source's name with .dycl");
   CLI::Option* backend =
       command
@@ -203,8 +205,10 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
       "  dycl compile model.dyir --dump stages/ --json\n"
       "  dycl compile model.py:make_model --input 1,3,32,32 -o model.dycl\n"
       "  dycl compile --retarget model.dycl\n"
-      "`dycl compile file.py:factory --help` shows what the Python front end adds.");
+      "`dycl compile file.py:factory --help` shows what models written in Python take.");
   command->callback([options, command, arguments = std::move(arguments), &console, &action] {
+    if (options->help && !is_python(options->source)) throw CLI::CallForHelp();
+    if (options->source.empty()) throw CLI::RequiredError("source");
     if (options->retarget) {
       if (command->remaining_size() != 0) throw CLI::ExtrasError(command->remaining());
       action = [options, &console] { return retarget(console, *options); };

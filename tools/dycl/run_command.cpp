@@ -122,6 +122,46 @@ int run_once(Console& console, const Options& options) {
 
 }  // namespace
 
+namespace {
+
+// How many letters have to be added, removed or changed.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t before = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = before + (a[i] != b[j]);
+      before = row[j + 1];
+      row[j + 1] = std::min({changed, before + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+// The command or option that is like the first word that is none; "" if there is no such.
+std::string meant(const CLI::App& app, int argc, char** argv) {
+  const auto chosen = app.get_subcommands();
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
+  for (const CLI::Option* option : (chosen.empty() ? &app : chosen.front())->get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word = argv[i];
+    word = word.substr(0, word.find('='));
+    if (!word.starts_with("--") && !(i == 1 && chosen.empty())) continue;
+    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+    const auto nearer = [&](const std::string& a, const std::string& b) {
+      return distance(a, word) < distance(b, word);
+    };
+    const auto found = std::min_element(known.begin(), known.end(), nearer);
+    if (found != known.end() && distance(*found, word) <= std::max<std::size_t>(2, word.size() / 4)) return *found;
+  }
+  return {};
+}
+
+}  // namespace
+
 void add_output_options(CLI::App& command, Console& console) {
   command.add_flag("--json", console.json, "Print the result as one JSON object");
   command.add_flag("-q,--quiet", console.quiet, "No progress and no notices");
@@ -219,7 +259,10 @@ int run_application(int argc, char** argv, CLI::App& app, const Action& action) 
     std::fputs(app.help().c_str(), stderr);
     return kUsageError;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageError;
+    if (app.exit(error) == 0) return 0;
+    if (const std::string name = meant(app, argc, argv); !name.empty())
+      std::fprintf(stderr, "  help: did you mean %s?\n", name.c_str());
+    return kUsageError;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: internal error: %s\n  help: please report this, with the command and its input\n",
                  app.get_name().c_str(), error.what());

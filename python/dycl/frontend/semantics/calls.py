@@ -190,7 +190,8 @@ def call_module(m: Interpreter, s: State, module: torch.nn.Module, args: tuple, 
                  or any(torch_internals.global_forward_hooks()))
     if not m.options.allow_training and interpretation.training_matters(module) and m.truth(module.training):
         raise CaptureRefusal(f"the module {cls.__name__} is in training mode",
-                             "call model.eval() before compiling, or pass allow_training=True", kind="training")
+                             "call model.eval() before compiling (--eval), or pass allow_training=True "
+                             "(--allow-training)", kind="training")
     if isinstance(module, torch.jit.ScriptModule):
         raise CaptureRefusal("a TorchScript module", "pass the original nn.Module", kind="torchscript")
     if plain:
