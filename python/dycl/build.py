@@ -31,10 +31,14 @@ def build(captured: Any, interface: Any, model: Any, backend: str, threads: int,
         interface.index_errors = lower_graph(captured.graph, builder, names=_weight_names(model),
                                              initials=interface.initial_states())
     except LoweringRefusal as refusal:
-        told = CaptureRefusal(f"{refusal.op} cannot be compiled: {refusal.why}", span=refusal.span, kind="lowering")
+        told = CaptureRefusal(f"{refusal.op} cannot be compiled: {refusal.why}",
+                              "write it with other operations (docs/supported_ops.md lists them)",
+                              span=refusal.span, kind="lowering")
         raise diagnostics.report(told, []) from None
     except ConversionError as error:  # not of an op: of a result, a state, a value that goes round a loop
-        told = CaptureRefusal(f"among the program's results or states: {error}", kind="lowering")
+        told = CaptureRefusal(f"among the program's results, states or weights: {error}",
+                              "give the model or the value another dtype: model.float(), x.to(torch.float32)",
+                              kind="lowering")
         raise diagnostics.report(told, []) from None
     for name, (low, high) in interface.symbols.items():
         builder.add_symbol(name, low, high)

@@ -72,6 +72,18 @@ def draw(span: Span) -> list[str]:
     return [f"    {text}", "    " + " " * start + "^" + "~" * max(end - start - 1, 0)]
 
 
+# Kinds of refusals of something that a program may leave to Python or C++.
+_MAY_STAY_OUTSIDE = ("builtin", "escape", "lowering", "math", "native", "nondeterministic", "numpy", "outside")
+
+
+def _remedies(refusal: CaptureRefusal) -> list[str]:
+    found = [refusal.help] if refusal.help else []
+    if refusal.kind.split(".")[0] in _MAY_STAY_OUTSIDE:
+        found.append("what need not be compiled may stay outside: put it into a function of tensors and numbers, and "
+                     "write @dycl.host_function in the line above its `def`")
+    return found
+
+
 def report(refusal: CaptureRefusal, stack: list[tuple[Span, str]]) -> CompileError:
     """`stack`: the user's frames, outermost first, as (span, function name)."""
     span = refusal.span or (stack[-1][0] if stack else None)
@@ -85,14 +97,15 @@ def report(refusal: CaptureRefusal, stack: list[tuple[Span, str]]) -> CompileErr
     if origin is not None and origin != span:
         lines.append(f"  known only at run time because of {origin.file}:{origin.line}:{origin.column}:")
         lines += draw(origin)
-    if refusal.help:
-        lines.append(f"  help: {refusal.help}")
+    remedies = _remedies(refusal)
+    lines += [f"  help: {text}" for text in remedies[:1]] + [f"        or {text}" for text in remedies[1:]]
     callers = [entry for entry in stack[:-1]]
     if callers:
         lines.append("  called from:")
         for where, name in reversed(callers[-8:]):
             lines.append(f"    {where.file}:{where.line} in {name}")
-    return CompileError("\n".join(lines), message=refusal.message, help=refusal.help, span=span, kind=refusal.kind)
+    return CompileError("\n".join(lines), message=refusal.message, help="; or ".join(remedies), span=span,
+                        kind=refusal.kind)
 
 
 def _origin(value) -> Span | None:

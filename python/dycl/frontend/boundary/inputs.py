@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from ... import dtypes
 from ...calling import places
 from ...calling.state_values import Compound, Slot, filled, open_leaves
 from ...errors import InputError
@@ -127,6 +128,9 @@ class Inputs:
         if x.is_complex():
             raise CaptureRefusal(f"the argument {path} is a tensor of complex numbers",
                                  "pass torch.view_as_real of it", kind="dtype.complex")
+        if x.dtype not in dtypes.NAMES:
+            raise CaptureRefusal(f"the argument {path} is a tensor of {str(x.dtype).removeprefix('torch.')}",
+                                 _other_dtype(x.dtype), kind="dtype")
         dynamic = self.m.options.dims_of(path, self.argument_names, x.dim())
         handle, value = self.m.recorder.input_tensor(x, _clean(path), dynamic, self.m.options.ranges)
         parameters.note_argument(handle, x)
@@ -220,6 +224,12 @@ class Inputs:
             heap.active = self.m.initial_overlay = Overlay()
         heap.touch(owner)
         places.write(owner, key, value)
+
+
+def _other_dtype(dtype: torch.dtype) -> str:
+    if dtype.is_floating_point:
+        return "convert it before (x.to(torch.float16), x.float()) and pass that"
+    return "convert it before (x.to(torch.int64)) and pass that"
 
 
 def _argument_names(fn: Any, count: int) -> list[str]:

@@ -8,6 +8,7 @@ import collections
 import copy
 import dis
 import functools
+import pickle
 import types
 import typing
 import warnings
@@ -239,9 +240,26 @@ def _dir(m, s, args, kwargs):
     return NotImplemented
 
 
-@handles(locals, globals, vars, eval, exec, compile, open, input, breakpoint)
-def _refused(m, s, args, kwargs):
-    raise CaptureRefusal("a builtin that looks at the running program or the outside world", kind="builtin")
+def _refuse(what: str, help: str, m, s, args, kwargs):
+    raise CaptureRefusal(what, help, kind="builtin")
+
+
+for _builtins, _what, _help in (
+        ((open,), "a file is opened", "read it before the model runs, and pass or keep what is in it"),
+        ((input,), "somebody is asked", "ask before the model runs, and pass the answer"),
+        ((eval, exec, compile), "code is made from text", "write it as a function"),
+        ((breakpoint,), "the debugger is called", "remove the call"),
+        ((locals, globals, vars), "variables are looked up by names that a run makes", "name those that are meant")):
+    for _builtin in _builtins:
+        handles(_builtin)(functools.partial(_refuse, f"{_what} ({_builtin.__name__})", _help))
+
+
+@handles(pickle.dumps, pickle.dump, torch.save)
+def _pickled(m, s, args, kwargs):
+    if m.has_runtime((args, kwargs)):
+        raise CaptureRefusal("a value known only at run time is pickled", "return it, and save it after the call",
+                             kind="outside")
+    return NotImplemented
 
 
 @handles(builtins.vars)

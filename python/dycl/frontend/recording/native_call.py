@@ -24,7 +24,7 @@ from ..torch_internals import SHAPE_ERRORS, FakeTensor
 from ..values.escape import NeedDecision
 from ..values.list import RtList
 from ..values.scalar import RtScalar
-from . import eager_errors, whole_layers
+from . import devices, eager_errors, whole_layers
 from .functions import ANSWERED, BUILT, FUNCTIONS, GRADIENTS, UNNAMED, Function
 from .memory_layout import ASKS, MAY_COPY
 
@@ -40,6 +40,7 @@ def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
     """fn: a function, method or operator of torch, or one that only calls those."""
     fn, args = _unbound(fn, args)
     name = _OPERATORS.get(fn) or getattr(fn, "__name__", "")
+    devices.refuse_other(name, args, kwargs)
     native = name in _OF_TORCH or _is_native(fn)
     function = FUNCTIONS.get(name, UNNAMED)
     if not native and function is not UNNAMED:
