@@ -10,7 +10,8 @@ from typing import Any, Callable
 import torch
 
 from .calling.native_engine import NativeEngine
-from .calling.templates import in_words
+from .calling.package_interface import to_json
+from .calling.wording import in_words
 from .frontend import diagnostics
 from .frontend.diagnostics import CaptureRefusal
 from .frontend.lowering.convert import LoweringRefusal
@@ -43,7 +44,7 @@ def build(captured: Any, interface: Any, model: Any, backend: str, threads: int,
     for name, (low, high) in interface.symbols.items():
         builder.add_symbol(name, low, high)
     try:
-        builder.set_metadata("python", json.dumps(interface.to_json()))
+        builder.set_metadata("python", json.dumps(to_json(interface)))
     except Exception as error:  # the interface cannot be saved: the program still runs in this process
         builder.set_metadata("python", json.dumps({"unsaved": str(error)}))
     if len(interface.variants) > 1:

@@ -55,9 +55,14 @@ class RunStopped(RunError):
 
 class PackageError(Error):
     """A package, or another file or library that was named, is not there ("missing"), damaged or of no use here
-    ("invalid_package"), or cannot be written ("write_failed")."""
+    ("invalid_package"), or cannot be written ("write_failed"). `section`: the part of a package that is not as
+    specified (docs/package_format.md)."""
 
     kind = "invalid_package"
+
+    def __init__(self, text: str = "", *, section: str = "", **known: Any):
+        super().__init__(f"section {section}: {text}" if section else text, **known)
+        self.section = section
 
 
 def unknown_name(what: str, name: Any, known: Sequence[str]) -> str:

@@ -3,61 +3,125 @@
 back to the object.
 
 `Raised` maps names to classes and remembers how each exception looked while compiling: the format of its message, its
-arguments and its attributes. One is found again by its message; where two look alike but differ,
+arguments and its attributes, as templates. One is found again by its message; where two look alike but differ,
 the message is the only argument.
 """
 
 from __future__ import annotations
 
 import copy
-import re
-from typing import Any, Callable
+import dataclasses
+from typing import Any, Callable, Iterator, NamedTuple
 
 from ..objects import new_instance
+from .templates import Made, Reference, Static, Template
+from .text_templates import pieces_of
 
 PLAIN = (str, int, float, bool, type(None))
 _READ: dict[str, Callable[[str], Any]] = {
     "int": int, "float": float, "bool": {"True": True, "False": False}.__getitem__, "text": str}
 
 
-class Raised(dict):
-    """name -> class; `looks`: (name, format, arguments, attributes) of each exception. An argument is ("static", value)
-    or the kind of a run-time value and its own format; an attribute is ["static", value], ["argument", which] or the
-    kind and place of a run-time value in the text."""
+@dataclasses.dataclass(frozen=True)
+class Spelled(Template):
+    """An argument that is read off the message: a text or number with so many of the message's places in it."""
 
-    def __init__(self, classes: dict | None = None, looks: list | None = None):
+    kind: str
+    pattern: str = ""
+
+    def rebuild(self, leaves: Iterator, made: Made) -> Any:
+        pieces = pieces_of(self.pattern)
+        found = _READ[self.kind]("".join(before + ("" if spec is None else next(leaves)) for before, spec in pieces))
+        made.append(found)
+        return found
+
+    def write(self, out: Any) -> list:
+        return [self.kind, self.pattern]
+
+
+@dataclasses.dataclass(frozen=True)
+class Shown(Template):
+    """An attribute that is a number which stands alone at a place of the message."""
+
+    kind: str
+    place: int = 0
+
+    def rebuild(self, leaves: Iterator, made: Made) -> Any:
+        return _READ[self.kind](made.given[self.place])
+
+    def write(self, out: Any) -> list:
+        return [self.kind, self.place]
+
+
+class Look(NamedTuple):
+    name: str
+    pattern: str  # of the message
+    arguments: tuple[Template, ...]
+    attributes: dict[str, Template]
+
+    def read(self, message: str) -> tuple[tuple, dict] | None:
+        """The arguments and attributes of an exception of that look whose text is `message`."""
+        shown = _places(pieces_of(self.pattern), message)
+        if shown is None:
+            return None
+        leaves, made = iter(shown), Made(dict(enumerate(shown)))
+        try:
+            for t in self.arguments:
+                before = len(made)
+                value = t.rebuild(leaves, made)
+                made[before:] = [value]
+            return tuple(made), {name: t.rebuild(leaves, made) for name, t in self.attributes.items()}
+        except (ValueError, KeyError):  # no number stands there: another exception's text
+            return None
+
+
+def _places(pieces: list[tuple[str, str | None]], message: str) -> list[str] | None:
+    """What stands in a message at the places of its format, each as short as can be; None: it is another's."""
+    found, start = [], len(pieces[0][0]) if pieces else 0
+    if not message.startswith(pieces[0][0] if pieces else ""):
+        return None
+    befores = [before for before, _ in pieces[1:]]
+    if pieces and pieces[-1][1] is not None:  # a place is the last
+        befores.append("")
+    for k, before in enumerate(befores):
+        last = k == len(befores) - 1
+        end = max(len(message) - len(before), start) if last else message.find(before, start)
+        if end < 0 or not message.startswith(before, end):
+            return None
+        found.append(message[start:end])
+        start = end + len(before)
+    return found if start == len(message) else None
+
+
+class Raised(dict):
+    """name -> class; `looks` of each exception."""
+
+    def __init__(self, classes: dict | None = None, looks: list[Look] | None = None):
         super().__init__(classes or {})
-        self.looks: list[tuple] = looks or []
+        self.looks: list[Look] = looks or []
 
     def exception(self, cls: type, name: str, message: str) -> BaseException:
         found = []
         for look in self.looks:
-            read = _read(look, message) if look[0] == name else None
+            read = look.read(message) if look.name == name else None
             if read is not None and read not in found:
                 found.append(read)
         arguments, attributes = found[0] if len(found) == 1 else ((message,), {})
-        if not isinstance(getattr(cls, "__init__", None), type(_read)):  # as Python makes it
+        arguments, attributes = copy.deepcopy((arguments, attributes))
+        error = None
+        if not isinstance(getattr(cls, "__init__", None), type(_places)):  # as Python makes it
             try:
-                return cls(*arguments)
+                error = cls(*arguments)
             except Exception:
                 pass
-        error = new_instance(cls)
-        error.args = copy.deepcopy(arguments)
-        error.__dict__.update(copy.deepcopy(attributes))
+        if error is None:
+            error = new_instance(cls)
+            error.args = arguments
+        error.__dict__.update(attributes)
         return error
 
-    # ---- in a file ----------------------------------------------------------------------------
 
-    def looks_to_json(self) -> list:
-        return [[name, text, [[kind, _written(what)] for kind, what in arguments],
-                 {k: [kind, _written(what)] for k, (kind, what) in attributes.items()}]
-                for name, text, arguments, attributes in self.looks]
-
-    def take_looks(self, data: list) -> None:
-        self.looks = [(name, text, tuple((kind, _from_file(what)) for kind, what in arguments),
-                       {k: [kind, _from_file(what)] for k, (kind, what) in attributes.items()})
-                      for name, text, arguments, attributes in data]
-
+# ---- in a package ------------------------------------------------------------------------------------
 
 _TUPLE = "()"  # the one key of the dict that stands for a tuple in a file
 
@@ -78,40 +142,57 @@ def _written(x: Any) -> Any:
     return x
 
 
-def _from_file(x: Any) -> Any:
+def _from_file(x: Any, reader: Any, depth: int = 0) -> Any:
+    if depth > 50:
+        reader.fail("an exception that holds too much in too much")
     if type(x) is dict:
-        return tuple(map(_from_file, x[_TUPLE])) if list(x) == [_TUPLE] else {k: _from_file(v) for k, v in x.items()}
-    return [*map(_from_file, x)] if type(x) is list else x
+        if list(x) == [_TUPLE]:
+            return tuple(_from_file(v, reader, depth + 1) for v in reader.items(x[_TUPLE]))
+        return {k: _from_file(v, reader, depth + 1) for k, v in x.items()}
+    return [_from_file(v, reader, depth + 1) for v in x] if type(x) is list else x
 
 
-PLACE = re.compile(r"\{(?::[^{}]*)?\}")
+def write_look(look: Look, out: Any) -> list:
+    def written(t: Template) -> list:
+        if isinstance(t, Reference):
+            return ["argument", t.number]
+        return ["static", _written(t.value)] if isinstance(t, Static) else t.write(out)
+
+    return [look.name, look.pattern, [written(t) for t in look.arguments],
+            {name: written(t) for name, t in look.attributes.items()}]
 
 
-def _plain(text: str) -> str:
-    """A format without the specifications of its places."""
-    return re.sub(r"\{\{|\}\}|\{:[^{}]*\}", lambda found: found[0] if found[0] in ("{{", "}}") else "{}", text)
+def read_look(data: Any, reader: Any) -> Look:
+    name, pattern, arguments, attributes = reader.items(data, 4)
+    places = _count_places(reader.text(pattern), reader)
+    found: list[Template] = []
+    taken = 0
+    for kind, what in reader.pairs(arguments):
+        if kind == "static":
+            found.append(Static(_from_file(what, reader)))
+            continue
+        if reader.text(kind) not in _READ:
+            reader.fail(f"no argument of an exception is a {kind!r}")
+        taken += _count_places(reader.text(what), reader)
+        found.append(Spelled(kind, what))
+    if taken > places:
+        reader.fail("an exception with more values than its text has")
+
+    def attribute(kind: Any, what: Any) -> Template:
+        if kind == "static":
+            return Static(_from_file(what, reader))
+        if kind == "argument":
+            return Reference(reader.number(what, 0, len(found) - 1))
+        if reader.text(kind) not in _READ:
+            reader.fail(f"no attribute of an exception is a {kind!r}")
+        return Shown(kind, reader.number(what, 0, places - 1))
+
+    own = {reader.attribute(k): attribute(*reader.items(v, 2)) for k, v in reader.exactly(attributes, dict).items()}
+    return Look(reader.text(name), pattern, tuple(found), own)
 
 
-def _read(look: tuple, message: str) -> tuple[tuple, dict] | None:
-    """The arguments and attributes of an exception of that look whose text is `message`."""
-    _, text, arguments, attributes = look
-    if all(kind == "static" for kind, _ in arguments):
-        if text.format() != message:
-            return None
-        return tuple(value for _, value in arguments), {k: what for k, (_, what) in attributes.items()}
-    pieces = _plain(text).replace("{{", "\0").replace("}}", "\1").split("{}")
-    matched = re.fullmatch("(.*?)".join(re.escape(p.replace("\0", "{").replace("\1", "}")) for p in pieces),
-                           message, re.DOTALL)
-    if matched is None:
-        return None
-    values, made = iter(matched.groups()), []
+def _count_places(pattern: str, reader: Any) -> int:
     try:
-        for kind, what in arguments:
-            count = 0 if kind == "static" else len(PLACE.findall(what.replace("{{", "").replace("}}", "")))
-            made.append(what if kind == "static"
-                        else _READ[kind](_plain(what).format(*(next(values) for _ in range(count)))))
-        told = {k: what if kind == "static" else made[what] if kind == "argument" else _READ[kind](matched[what + 1])
-                for k, (kind, what) in attributes.items()}
-    except (ValueError, KeyError):  # no number stands there: another exception's text
-        return None
-    return tuple(made), told
+        return sum(spec is not None for _, spec in pieces_of(pattern))
+    except ValueError as error:
+        return reader.fail(f"a format of a message: {error}")

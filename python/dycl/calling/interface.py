@@ -11,20 +11,18 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import threading
-from typing import Any, Iterable
+from typing import Any
 
 import torch
 
 from ..errors import InputError
 from . import list_states, places
-from .arguments import Found, match, sharing
 from .exceptions import Raised
 from .memory_layout import fits
 from .same_contents import same
 from .state_values import ABSENT, OPEN, filled, open_leaves, taken
 from .state_values import fits as is_one_of
-from .template_json import from_json, imported, key_to_json, to_json, whole_to_json
-from .templates import Made, rebuild
+from .templates import Given, Made
 
 
 @dataclasses.dataclass
@@ -147,12 +145,13 @@ class Interface:
                              "time, which **kwargs keeps")
         if not self.kept:
             self._follow_buffers()
-        found = Found()
-        given = self._call.given = {}
+        call = Given()
+        found, given = call.tensors, call.containers
+        self._call.given = given
         for value, template, name in zip(args, self.arguments, self.argument_names):
-            match(value, template, name, found, given)
+            template.match(value, name, call)
         for name, template in self.keywords.items():
-            match(kwargs[name], template, name, found, given)
+            template.match(kwargs[name], name, call)
         self._check_apart(found)
         if self.sharing is not None and sharing(list(given.values())) != self.sharing:
             raise InputError("lists, dicts or objects among the arguments are one where they were two "
@@ -171,7 +170,7 @@ class Interface:
                 raise InputError(f"{self.names[k]}: lies in memory in another way than the example did, "
                                  "and the model depends on that; pass a copy that does (contiguous() for most), "
                                  "or compile with one like it")
-        return [*(x.detach() for x in found), *found.numbers], found
+        return [*(x.detach() for x in found), *call.numbers], found
 
     def _as_compiled(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """The arguments by place and by name as the example had them."""
@@ -188,7 +187,7 @@ class Interface:
 
     def _with_defaults(self, given: dict, wanted: set) -> dict:
         """Python fills in what is left out; what the example left out had its default."""
-        defaults = {name: rebuild(template, iter(())) for name, template in self.defaults.items()}
+        defaults = {name: template.rebuild(iter(()), Made()) for name, template in self.defaults.items()}
         for name in given.keys() - wanted:
             if name in defaults and not same(given[name], defaults[name]):
                 raise InputError(f"{name}: {given[name]!r}, but the program was compiled with the default "
@@ -326,8 +325,7 @@ class Interface:
                 values[place] = self.own[which] if kind == "own" else self.states[which][2]
         leaves = iter(values)
         made = Made(self._call.given)
-        leaves = _numpy_leaves(leaves, self.variants[number])
-        result = rebuild(body, leaves, made)
+        result = body.rebuild(leaves, made)
         for position, value in zip(self.written_inputs, written):
             with torch.no_grad():
                 originals[position].copy_(value)
@@ -351,8 +349,7 @@ class Interface:
                                 {k: kept[f"replaced{k}"] for k in self.replaced if f"replaced{k}" in kept})
         values = itertools.takewhile(lambda v: v is not ABSENT,
                                      (kept.get(f"write{k}", ABSENT) for k in itertools.count()))
-        self._write_back(new_states or [], writes, _numpy_leaves(values, (("static", "NoneType", None), writes)),
-                         Made(self._call.given), lists, order)
+        self._write_back(new_states or [], writes, values, Made(self._call.given), lists, order)
 
     def _own_memory(self, new_states: list, others: list) -> None:
         """A tensor that later calls write in place is in nobody else's memory:
@@ -378,7 +375,7 @@ class Interface:
             with torch.no_grad():
                 tensor.copy_(value)
 
-    def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: list,
+    def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: Made,
                     lists: Any = (), order: Any = ()) -> None:
         own = ([(owner.obj, name) for owner, name in order if id(owner.obj) not in self.containers] if order
                else self.appearing)
@@ -389,13 +386,13 @@ class Interface:
             if name in table:
                 table[name] = table.pop(name)
 
-    def _write_all(self, new_states: list, writes: tuple, leaves: Any, made: list) -> None:
+    def _write_all(self, new_states: list, writes: tuple, leaves: Any, made: Made) -> None:
         for (name, kind, owner, key), value in zip(self.states, new_states):
             self._write_state(kind, owner, key, value)
         state_keys = {(id(owner), key) for _, kind, owner, key in self.states if kind != "tensor"}
         for owner, name, template in writes:
-            value = rebuild(template, leaves, made)
-            if isinstance(owner, _Place):
+            value = template.rebuild(leaves, made)
+            if isinstance(owner, Place):
                 if owner.path is not None:
                     _write(self._call.given[owner.path], name, value)
             elif (id(owner.obj), name) not in state_keys:
@@ -437,83 +434,22 @@ class Interface:
             # its class has it already
             places.write(owner, key, value)
 
-    # ---- in a file ----------------------------------------------------------------------------
-
-    def _writes_to_json(self, writes: tuple) -> list:
-        """Those into arguments; what goes into the model's own objects has no place in a loaded program,
-        but values among the outputs."""
-        paths = [self.containers.get(id(owner.obj)) for owner, _, _ in writes]
-        if not any(paths):
-            return []
-        return [[path, key_to_json(name), whole_to_json(t)] for path, (_, name, t) in zip(paths, writes)]
-
-    def to_json(self) -> dict:
-        return {
-            "arguments": [to_json(t) for t in self.arguments],
-            "keywords": {k: to_json(t) for k, t in self.keywords.items()},
-            "variants": [whole_to_json(body) for body, _ in self.variants],
-            "writes": [self._writes_to_json(writes) for _, writes in self.variants],
-            "failures": [self._writes_to_json(writes) for writes, *_ in self.failures],
-            "slots": self.slots, "written_inputs": self.written_inputs, "replaced": self.replaced, "names": self.names,
-            "argument_names": self.argument_names,
-            "states": [name for name, *_ in self.states],
-            "exceptions": {n: f"{c.__module__}:{c.__qualname__}" for n, c in self.exceptions.items()},
-            "raised": self.exceptions.looks_to_json(), "random": self.random, "index_errors": self.index_errors,
-            "kept_inputs": self.kept_inputs, "apart": self.apart, "gradients": self.gradients,
-            "parameters": self.parameters, "sharing": self.sharing, "extra_keywords": self.extra_keywords,
-            "interchangeable": self.interchangeable,
-            "defaults": {name: to_json(template) for name, template in self.defaults.items()},
-            "layouts": self.layouts, "themselves": [[t for t in found if t[1] == "input"] for found in self.themselves],
-        }
-
-    @classmethod
-    def from_json(cls, data: dict) -> "Interface":
-        """The interface of a loaded package: the runtime keeps the states, nothing is written back."""
-        if not data:
-            raise InputError("this package was not made from a Python model; run it with dycl-run")
-        if "unsaved" in data:
-            raise InputError(f"this program can't be called from a file in Python ({data['unsaved']}); "
-                             "run it with dycl-run, or compile it where it is called")
-        exceptions = Raised()
-        exceptions.take_looks(data.get("raised", []))
-        for name, where in data["exceptions"].items():
-            try:
-                exceptions[name] = imported(where)
-            except (ImportError, AttributeError):
-                pass
-        loaded = cls([from_json(t) for t in data["arguments"]], {k: from_json(t) for k, t in data["keywords"].items()},
-                     [(from_json(t), _writes_from_json(w))
-                      for t, w in itertools.zip_longest(data["variants"], data.get("writes", ()), fillvalue=())],
-                     data["slots"], data["written_inputs"], [],
-                     exceptions, {}, data["names"], data["argument_names"], [], data["random"])
-        loaded.failures = [(_writes_from_json(w), (), (), ()) for w in data.get("failures", [])]
-        loaded.index_errors = data.get("index_errors", {})
-        loaded.replaced = data.get("replaced", [])
-        loaded.kept_inputs = data.get("kept_inputs", {})
-        loaded.themselves = data.get("themselves") or [[] for _ in loaded.variants]
-        loaded.layouts = data.get("layouts", [])
-        loaded.apart, loaded.gradients = data.get("apart", []), data.get("gradients", [])
-        loaded.parameters = data.get("parameters", [])
-        loaded.sharing, loaded.extra_keywords = data.get("sharing"), data.get("extra_keywords", [])
-        loaded.interchangeable = data.get("interchangeable", [])
-        loaded.defaults = {name: from_json(template) for name, template in data.get("defaults", {}).items()}
-        loaded.kept = True
-        return loaded
-
 
 def memory_of(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 
 @dataclasses.dataclass
-class _Place:
+class Place:
     """In a loaded program: where among the arguments a write goes; None: nowhere."""
 
     path: str | None
 
 
-def _writes_from_json(writes: Iterable) -> tuple:
-    return tuple((_Place(path), name, from_json(t)) for path, name, t in writes)
+def sharing(containers: list) -> list:
+    """For each container the number of the first that it is."""
+    first: dict[int, int] = {}
+    return [first.setdefault(id(x), k) for k, x in enumerate(containers)]
 
 
 def _same(known: Any, value: Any) -> bool:
@@ -525,40 +461,6 @@ def _number_of(value: Any, values: list, what: str) -> int:
         if is_one_of(known, value, _same):
             return k
     raise InputError(f"{what}: has another value than while compiling; compile again")
-
-
-def _numpy_leaves(leaves: Any, templates: tuple) -> Any:
-    """Outputs that were numpy arrays in the user's code become arrays again."""
-    kinds: list = []
-
-    def walk(t: tuple) -> None:
-        if t[0] in ("tensor", "array", "int", "float", "bool", "numbers"):
-            kinds.append(t[0])
-        elif t[0] == "argument":
-            walk(t[2])
-        elif t[0] == "rows":
-            before = len(kinds)
-            walk(t[2])
-            kinds[before:] = [f"list of {kind}" for kind in kinds[before:]]
-        elif t[0] in ("tuple", "list", "set", "table", "text"):
-            for u in (*t[2], *(u for part in t[3:4] for _, u in part)):
-                walk(u)
-        elif t[0] in ("dict", "object", "exception"):
-            for part in t[2:4]:
-                for _, u in part:
-                    walk(u)
-
-    walk(templates[0])
-    for _, _, t in templates[1]:
-        walk(t)
-    for kind, value in zip(kinds, leaves):
-        yield (_from_tensor(value) if kind == "array"
-               else [_from_tensor(x) for x in value] if kind == "list of array" else value)
-
-
-def _from_tensor(value: torch.Tensor) -> Any:
-    array = value.numpy()
-    return array[()] if array.ndim == 0 else array
 
 
 def _write(owner: Any, name: Any, value: Any) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
-from .templates import rebuild
+from .templates import Made, Template
 
 
 class ListState:
     """The example's list, the kind of its elements and their template."""
 
-    def __init__(self, first: list, kind: tuple, element: tuple):
+    def __init__(self, first: list, kind: tuple, element: Template):
         self.first, self.kind, self.element = first, kind, element
 
 
@@ -49,4 +49,4 @@ def _fits(x: torch.Tensor, type_: Any) -> bool:
 
 def items(state: ListState, columns: list) -> list:
     """The elements again."""
-    return [rebuild(state.element, iter(row), []) for row in zip(*columns)]
+    return [state.element.rebuild(iter(row), Made()) for row in zip(*columns)]

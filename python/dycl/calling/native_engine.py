@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import builtins
 import importlib.util
-import json
 import linecache
 import os
 import re
@@ -104,9 +103,6 @@ class NativeEngine:
             return list(native().package_to_onnx(self.path, path))
         except CompileError as error:
             raise _compile_error(error, kind="emit") from None
-
-    def metadata(self) -> dict:
-        return json.loads(json.loads(self.program.metadata).get("metadata", {}).get("python", "{}"))
 
     def ir_text(self) -> str:
         return self.program.ir_text

@@ -4,19 +4,28 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 from ..runtime import checked_threads
+from .classes import Classes
 from .interface import Interface
 from .native_engine import NativeEngine
+from .package_interface import from_json
+from .package_reader import interface_data
 
 
-def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | None = None) -> "CompiledProgram":
-    """A saved program. Classes of its inputs and outputs are imported by name. `threads`: of the engine within one
-    call, at most 1024; 0: as many as there are cores. `host_functions`: by name, beside those marked with
-    @dycl.host_function in this process."""
+def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | None = None,
+         classes: Iterable[Any] = (), trust: str | None = None) -> "CompiledProgram":
+    """A saved program. `threads`: of the engine within one call, at most 1024; 0: as many as there are cores.
+    `host_functions`: by name, beside those marked with @dycl.host_function in this process.
+
+    A package is data: nothing that it names is imported. `classes`: the classes and functions of yours that results
+    are made of; trust="classes": any class that this process has loaded already, by the names in the file. A result of
+    another class is made of what the package says of it, or is a record, read by attribute, key and number.
+    docs/package_format.md says more. Raises PackageError for a file that is none, or a damaged one."""
     engine = NativeEngine.load(os.fspath(path), checked_threads(threads), host_functions)
-    interface = Interface.from_json(engine.metadata())
+    interface = from_json(interface_data(engine.program), engine.program.inputs, engine.program.outputs,
+                          lambda described: Classes(described, classes, trust))
     engine.index_errors = interface.index_errors
     return CompiledProgram(engine, interface, None, {})
 

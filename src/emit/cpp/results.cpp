@@ -144,7 +144,7 @@ class FieldBuilder {
   FieldBuilder(const std::vector<ir::Output>& results, std::vector<ResultField>& fields)
       : results_(results), fields_(fields) {}
 
-  // A template of python/dycl/frontend/structure.py. False: not a structure that has fields.
+  // A template of python/dycl/calling/templates.py. False: not a structure that has fields.
   bool top(const json& node, const package::PackageProgram& package) {
     const std::string kind = node.at(0);
     if (kind == "dict" || kind == "object") return named(node, "");
@@ -165,7 +165,8 @@ class FieldBuilder {
 
  private:
   static bool gives_nothing(const json& node) {
-    static const std::set<std::string> kinds = {"static", "ref", "same", "import", "lost"};
+    static const std::set<std::string> kinds = {"static", "ref",    "same",     "import",
+                                                "lost",   "member", "constant", "written"};
     return kinds.count(node.at(0).get<std::string>()) != 0;
   }
 

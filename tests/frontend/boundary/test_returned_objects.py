@@ -294,7 +294,7 @@ def test_classes_whose_instances_are_not_made_without_arguments(tmp_path):
 
     program_of_file = check(program, [UP, DOWN, DOWN * 3], paths=3)
     program_of_file.save(tmp_path / "p.dycl")
-    loaded = dycl.load(tmp_path / "p.dycl")
+    loaded = dycl.load(tmp_path / "p.dycl", classes=[Pair, Named, Only, Failed])
     assert isinstance(loaded(UP)[0], Pair) and isinstance(loaded(DOWN)[1], Named)
     with pytest.raises(Failed, match="low"):
         loaded(DOWN * 3)

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 import dycl
-from dycl.calling.template_json import imported
+from dycl.calling.classes import Classes
+from dycl.calling.package_interface import to_json
 from tests.frontend.support.harness import Call, T
 
 
@@ -33,10 +34,10 @@ class Plain:
         self.__dict__.update(attributes)
 
 
-def loaded(model, args, tmp_path):
+def loaded(model, args, tmp_path, **given):
     path = tmp_path / "program.dycl"
     dycl.compile(model, args).save(path)
-    return dycl.load(path)
+    return dycl.load(path, **given)
 
 
 def writes_to_arguments(x, rows, table, o):
@@ -89,7 +90,7 @@ def test_results_that_no_file_can_hold(tmp_path):
         loaded(Model(), (T(1, 2),), tmp_path)
     with pytest.raises(dycl.InputError, match="key of type tuple"):
         loaded(lambda x: {(1, 2): x if positive(x) else -x}, (T(1, 2),), tmp_path)
-    program = loaded(lambda x: (x, Kind.A) if positive(x) else (x, Kind.B), (T(1, 2),), tmp_path)
+    program = loaded(lambda x: (x, Kind.A) if positive(x) else (x, Kind.B), (T(1, 2),), tmp_path, classes=[Kind])
     assert program(T(1, 2))[1] is Kind.A and program(T(-1, -2))[1] is Kind.B
 
 
@@ -108,6 +109,6 @@ def test_errors_of_dycl_have_public_names(tmp_path):
     for run in (program, loaded):
         with pytest.raises(dycl.InputError, match="too much"):
             run(torch.full((2,), 9.0))
-    assert "dycl:InputError" in str(program._interface.to_json())
-    assert imported("dycl.frontend.inputs:InputError") is dycl.InputError  # as packages of 0.1.0 have it
+    assert "dycl:InputError" in str(to_json(program._interface))
+    assert Classes({}).exception("dycl.frontend.inputs:InputError") is dycl.InputError  # as packages of 0.1.0 have it
     assert {cls.__module__ for cls in (dycl.InputError, dycl.CompileError, dycl.CompileWarning)} == {"dycl"}

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...calling.templates import StaticObject
+from ...calling.nodes import Object, Set, node_of
+from ...calling.templates import Live, Number, Same, Static, Template, Tensor
 from ...objects import attributes_of
 from .. import torch_internals
 
@@ -33,45 +34,34 @@ class Entering:
         self.met: set[int] = set()
         self.containers: list = []
 
-    def __call__(self, x: Any) -> tuple:
-        if self.handles.get(id(x)) in self.met:
-            return ("same", self.handles[id(x)])
-        if id(x) in self.handles:
-            self.met.add(self.handles[id(x)])
-            example = self.inputs.examples[self.handles[id(x)]]
+    def __call__(self, x: Any) -> Template:
+        number = self.handles.get(id(x))
+        if number in self.met:
+            return Same(number)
+        if number is not None:
+            self.met.add(number)
             shape = tuple(d if type(d) is int else None for d in x.shape)
-            return ("tensor", str(example.dtype), shape)
+            return Tensor(self.inputs.examples[number].dtype, shape)
         if id(x) in self.numbers:
-            return (self.numbers[id(x)],)
-        if isinstance(x, tuple):
-            return ("tuple", type(x), tuple(self(y) for y in tuple.__iter__(x)), self._extra(x))
-        if isinstance(x, (list, collections.deque)):
-            self.containers.append(x)
-            own = list if isinstance(x, list) else collections.deque
-            items = tuple(self(y) for y in own.__iter__(x))
-            return ("list", type(x), items, self._extra(x),
-                    ("static", "NoneType" if own is list or x.maxlen is None else "int", getattr(x, "maxlen", None)))
-        if isinstance(x, dict):
-            self.containers.append(x)
-            items = tuple((k, self(v)) for k, v in dict.items(x))
-            factory = getattr(x, "default_factory", None) if isinstance(x, collections.defaultdict) else None
-            return ("dict", type(x), items, self._extra(x),
-                    ("static", "NoneType", None) if factory is None else ("live", StaticObject(factory)))
-        if id(x) in self.inputs.objects and attributes_of(x) is not None:
-            self.containers.append(x)
-            names = sorted(n for n in self.asked.get(id(x), ()) if isinstance(n, str))
-            return ("object", type(x), tuple((k, self(v)) for k, v in attributes_of(x).items()),
-                    tuple((n, ("static", "NoneType", None)) for n in names))
-        if type(x) is float:
-            return ("static", "float", repr(x))
-        if isinstance(x, (bool, int, str, type(None), torch.dtype, torch.device)):
-            return ("static", type(x).__name__, x)
-        return ("live", StaticObject(x.copy() if isinstance(x, (np.ndarray, bytearray))
-                                     else x[:] if isinstance(x, array.array) else x))
+            return Number(self.numbers[id(x)])
+        node = node_of(x)
+        if node is None and id(x) in self.inputs.objects and attributes_of(x) is not None:
+            node = Object
+        if node not in (None, Set):
+            if node.mutable:
+                self.containers.append(x)
+            return node.of(x, lambda part, _: self(part), **self._more(x))
+        if isinstance(x, (bool, int, float, str, type(None), torch.dtype, torch.device)):
+            return Static(x)
+        return Live(x.copy() if isinstance(x, (np.ndarray, bytearray)) else x[:] if isinstance(x, array.array) else x)
 
-    def _extra(self, x: Any) -> tuple:
-        """The attributes of an instance of a subclass of a container."""
-        return tuple((k, self(v)) for k, v in getattr(x, "__dict__", {}).items())
+    def _more(self, x: Any) -> dict[str, Any]:
+        """What the node of this object has beside its parts."""
+        if isinstance(x, collections.defaultdict):
+            return {"factory": None if x.default_factory is None else Live(x.default_factory)}
+        if node_of(x) is None:
+            return {"asked": tuple(sorted(n for n in self.asked.get(id(x), ()) if isinstance(n, str)))}
+        return {}
 
 
 def extra_keywords(fn: Any, given: list) -> list:
@@ -100,9 +90,9 @@ def by_place_or_name(fn: Any) -> list[str]:
     return [p.name for p in itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters)]
 
 
-def plain_defaults(fn: Any) -> dict[str, tuple]:
+def plain_defaults(fn: Any) -> dict[str, Template]:
     """Templates of the default values that are known whatever the model does."""
     fn = fn.forward if isinstance(fn, torch.nn.Module) else fn
     parameters = inspect.signature(fn, follow_wrapped=False).parameters.values()
-    return {p.name: ("static", type(p.default).__name__, repr(p.default) if type(p.default) is float else p.default)
-            for p in parameters if p.default is None or type(p.default) in (bool, int, float, str)}
+    return {p.name: Static(p.default) for p in parameters
+            if p.default is None or type(p.default) in (bool, int, float, str)}

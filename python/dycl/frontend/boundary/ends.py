@@ -19,10 +19,11 @@ from typing import Any, Callable
 
 import torch
 
-from ...calling import places
+from ...calling import places, state_values
 from ...calling.exceptions import Raised
-from ...calling.state_values import ABSENT, OPEN, Compound, Number, Slot, alike, fits, opened, taken, tensors_of
-from ...calling.templates import leaf_names, types_of_keys
+from ...calling.state_values import ABSENT, OPEN, Compound, Slot, alike, fits, opened, taken, tensors_of
+from ...calling.templates import Array, Number, Rows, Template, Tensor
+from ...calling.wording import leaf_names
 from ...objects import plain_object
 from ..diagnostics import CaptureRefusal, Restart
 from ..graph.program import INT, HostNode, Raise, Return, ScalarType, TensorType, Value
@@ -35,7 +36,7 @@ from ..source import Span
 from ..state.contents import Cell, ContextCell
 from ..state.iterators import MGenerator
 from ..state.state import State
-from ..values import chosen_text, parameters
+from ..values import parameters
 from ..values.array import RtArray
 from ..values.list import RtList
 from ..values.scalar import RtScalar
@@ -48,6 +49,7 @@ from .ownership import owned
 from .path_numbers import share_structures
 from .result_slots import Slots, kind_of_type
 from .tensor_states import HeldTensors
+from .text_templates import text_template
 
 
 class End:
@@ -55,7 +57,7 @@ class End:
 
     def __init__(self, state: State):
         self.state = state
-        self.template: tuple = ()
+        self.template: Any = None  # (of the result, (owner, name, template) of each write)
         self.values: list[Value] = []
         self.names: list[str] = []  # of the last values: the attributes that they go into
         self.writes: dict = {}  # key -> (owner, name, template)
@@ -343,25 +345,25 @@ class Outputs:
     def _values(self, leaf: Any) -> list[Value]:
         return list(leaf.values) if isinstance(leaf, RtList) else [self._value(leaf)]
 
-    def _leaf(self, obj: Any) -> str | tuple | None:
+    def _leaf(self, obj: Any) -> Template | None:
         if isinstance(obj, torch.Tensor):
             parameters.refuse_made(obj, "result")
-            return "tensor"
+            return Tensor()
         if isinstance(obj, RtList):
-            return ("rows", tuple if obj.frozen else list, row_template(self.m, obj.kind))
+            return Rows(tuple if obj.frozen else list, row_template(self.m, obj.kind))
         if isinstance(obj, RtScalar):
-            return obj.kind
+            return Number(obj.kind)
         if isinstance(obj, RtArray):
-            return "array"
+            return Array()
         if isinstance(obj, (MGenerator, RtText, RtView)):
             self._refuse(obj, "result")
         return None
 
-    def _text(self, text: RtText, flattened: Callable[[Any], tuple]) -> tuple:
-        def leaf(x: Any) -> tuple:
+    def _text(self, text: RtText, flattened: Callable[[Any], Template]) -> Template:
+        def leaf(x: Any) -> Template:
             return flattened(RtList(x.values, x.kind, frozenset(), None, frozen=True) if isinstance(x, Joined) else x)
 
-        return chosen_text.template(self.m, text, leaf)
+        return text_template(self.m, text, leaf)
 
     def _refuse(self, obj: Any, path: str) -> None:
         if isinstance(obj, (str, bytes, int, float, complex)):
@@ -526,14 +528,15 @@ class Outputs:
 
     def _widen_numbers(self, name: str, values: list, new: Any) -> None:
         """A number beside two others, or one that calls compute: any number of this kind."""
-        kind = new.kind if isinstance(new, Number) else type(new).__name__
+        kind = new.kind if isinstance(new, state_values.Number) else type(new).__name__
         known = [k for k, value in enumerate(values) if type(value).__name__ == kind]
-        if kind not in ("int", "float", "bool") or not known or len(known) < 2 and not isinstance(new, Number):
+        if (kind not in ("int", "float", "bool") or not known
+                or len(known) < 2 and not isinstance(new, state_values.Number)):
             return
-        values[:] = [Number(kind) if k == 0 and k in known else value
+        values[:] = [state_values.Number(kind) if k == 0 and k in known else value
                      for k, value in enumerate(values) if k == 0 or k not in known]
-        if not isinstance(values[0], Number):
-            values.append(Number(kind))
+        if not isinstance(values[0], state_values.Number):
+            values.append(state_values.Number(kind))
         self.m.assumptions.combinations = []
         raise Restart(f"{name} is any number")
 
@@ -582,7 +585,7 @@ class Outputs:
         seen: list[tuple] = []
         numbers: list[int] = []
         for end in self.ends:
-            key = (end.template, types_of_keys(end.template), tuple(kind_of_type(v.type) for v in end.values),
+            key = (end.template, tuple(kind_of_type(v.type) for v in end.values),
                    self.held_tensors.exact_origins(end), frozenset(end.lists),
                    end.appearing if self.orders_differ else (),
                    tuple(end.themselves.get(v.id) for v in end.values if v.id in end.left))

@@ -8,7 +8,9 @@ import builtins
 import copy
 from typing import Any
 
-from ...calling.exceptions import PLACE, PLAIN, Raised, is_plain
+from ...calling.exceptions import PLAIN, Look, Raised, Shown, Spelled, is_plain
+from ...calling.templates import Reference, Static, Template
+from ...calling.text_templates import pieces_of
 from ..values.scalar import RtScalar
 from ..values.text import RtText
 
@@ -22,7 +24,7 @@ def add(known: Raised, error: BaseException) -> tuple[str, str, list]:
     text, values = message_of(error)
     arguments = _arguments(error)
     if arguments is not None:
-        look = (name, text, arguments, _attributes(error, text, values))
+        look = Look(name, text, arguments, _attributes(error, text, values))
         if look not in known.looks:
             known.looks.append(look)
     return name, text, values
@@ -46,7 +48,7 @@ def message_of(error: BaseException) -> tuple[str, list]:
 
 def in_short(text: str) -> str:
     """A message with dots for the values that only a run knows."""
-    return PLACE.sub("...", text.replace("{{", "\0").replace("}}", "\1")).replace("\0", "{").replace("\1", "}")
+    return "".join(before + ("" if spec is None else "...") for before, spec in pieces_of(text))
 
 
 def _unknown(x: Any) -> bool:
@@ -54,31 +56,32 @@ def _unknown(x: Any) -> bool:
             or isinstance(x, (list, tuple)) and any(map(_unknown, x)))
 
 
-def _arguments(error: BaseException) -> tuple | None:
+def _arguments(error: BaseException) -> tuple[Template, ...] | None:
     """None: they cannot be told from the text."""
     found = []
     for a in error.args:
         if is_plain(a):
-            found.append(("static", copy.deepcopy(a)))
+            found.append(Static(copy.deepcopy(a)))
         elif isinstance(a, RtScalar):
-            found.append((a.kind, "{}"))
+            found.append(Spelled(a.kind, "{}"))
         elif isinstance(a, RtText):
-            found.append(("text", a.template()[0]))
+            found.append(Spelled("text", a.template()[0]))
         else:
             return None
     return tuple(found)
 
 
-def _attributes(error: BaseException, text: str, values: list) -> dict[str, list]:
+def _attributes(error: BaseException, text: str, values: list) -> dict[str, Template]:
     """Those that can be told again: values known while compiling,
     run-time values that are arguments or stand in the text."""
-    found, places = {}, PLACE.findall(text.replace("{{", "").replace("}}", ""))
+    found: dict[str, Template] = {}
+    places = [spec for _, spec in pieces_of(text) if spec is not None]
     for k, v in getattr(error, "__dict__", {}).items():
         same = [i for i, a in enumerate(error.args) if a is v and isinstance(a, (RtScalar, RtText))]
         if same:
-            found[k] = ["argument", same[0]]
-        elif isinstance(v, RtScalar) and (shown := [i for i, x in enumerate(values) if x is v and places[i] == "{}"]):
-            found[k] = [v.kind, shown[0]]
+            found[k] = Reference(same[0])
+        elif isinstance(v, RtScalar) and (shown := [i for i, x in enumerate(values) if x is v and not places[i]]):
+            found[k] = Shown(v.kind, shown[0])
         elif k != "__notes__" and is_plain(v):
-            found[k] = ["static", copy.deepcopy(v)]
+            found[k] = Static(copy.deepcopy(v))
     return found

@@ -7,8 +7,7 @@ from typing import Any
 
 import torch
 
-from ...calling.arguments import sharing
-from ...calling.interface import Interface, memory_of
+from ...calling.interface import Interface, memory_of, sharing
 from ..values.parameters import was_asked
 from .argument_templates import Entering, by_place_or_name, extra_keywords, plain_defaults
 

@@ -8,20 +8,16 @@ all those ends stays part of the structure.
 
 from __future__ import annotations
 
-import math
 from typing import Any, Callable
 
-from ...calling.templates import count_leaves
-
-_KINDS = ("int", "float", "bool")
-_LEAVES = ("tensor", "array", *_KINDS)
+from ...calling.templates import NUMBERS, Leaf, Number, Rows, Static, Template, is_finite_number
 
 
 def share_structures(ends: list, constant: Callable[[Any, Any], Any]) -> None:
     """Changes templates and values of `ends` in place; `constant(end, number)` gives the value of a number."""
     groups: dict[tuple, list] = {}
     for end in ends:
-        groups.setdefault((_map(end.template[0], _blank), end.template[1]), []).append(end)
+        groups.setdefault((end.template[0].map(_blank), end.template[1]), []).append(end)
     for group in groups.values():
         if len({end.template[0] for end in group}) > 1:
             _share(group, constant)
@@ -34,69 +30,35 @@ def _share(group: list, constant: Callable[[Any, Any], Any]) -> None:
         place, values = iter(varies), iter(end.values)
         merged: list = []
 
-        def replace(leaf: tuple) -> tuple:
-            if leaf[0] == "rows":
-                merged.extend(next(values) for _ in range(count_leaves(leaf[2])))
-                return leaf
+        def replace(leaf: Template) -> Template:
             made = next(place) if _is_number(leaf) else False
-            if leaf[0] in _LEAVES:
-                merged.append(next(values))
-            elif made:
-                merged.append(constant(end, _number(leaf)))
-                return (leaf[1],)
+            if isinstance(leaf, (Leaf, Rows)):
+                merged.extend(next(values) for _ in leaf.leaves())
+            elif made and isinstance(leaf, Static):
+                merged.append(constant(end, leaf.value))
+                return _blank(leaf)
             return leaf
 
-        end.template = (_map(end.template[0], replace), end.template[1])
+        end.template = (end.template[0].map(replace), end.template[1])
         end.values = [*merged, *values]
 
 
-def _numbers(template: tuple) -> list[tuple]:
-    found: list[tuple] = []
+def _numbers(template: Template) -> list[Template]:
+    found: list[Template] = []
 
-    def note(leaf: tuple) -> tuple:
+    def note(leaf: Template) -> Template:
         if _is_number(leaf):
             found.append(leaf)
         return leaf
 
-    _map(template, note)
+    template.map(note)
     return found
 
 
-def _is_number(leaf: tuple) -> bool:
+def _is_number(leaf: Template) -> bool:
     """A number known only at run time, or one that can be made so without loss."""
-    if leaf[0] in _KINDS:
-        return True
-    if leaf[0] != "static" or leaf[1] not in _KINDS:
-        return False
-    return -(2**63) <= leaf[2] < 2**63 if leaf[1] == "int" else leaf[1] == "bool" or math.isfinite(float(leaf[2]))
+    return isinstance(leaf, Number) or is_finite_number(leaf)
 
 
-def _number(leaf: tuple) -> Any:
-    return float(leaf[2]) if leaf[1] == "float" else leaf[2]
-
-
-def _blank(leaf: tuple) -> tuple:
-    return (leaf[1],) if leaf[0] == "static" and _is_number(leaf) else leaf
-
-
-def _map(template: tuple, change: Callable[[tuple], tuple]) -> tuple:
-    """The template with its leaves changed, in the order of flattening."""
-    kind = template[0]
-    if kind == "argument":
-        return (kind, template[1], _map(template[2], change))
-    if kind == "set":  # its elements' order says nothing: what is known stays
-        return (kind, template[1], tuple(_map(t, lambda x: x if x[0] == "static" else change(x)) for t in template[2]),
-                *_rest(template, change))
-    if kind in ("tuple", "list", "table", "text"):
-        return (kind, template[1], tuple(_map(t, change) for t in template[2]), *_rest(template, change))
-    if kind == "dict":
-        return (kind, template[1], tuple((k, _map(t, change)) for k, t in template[2]), *_rest(template, change))
-    if kind in ("object", "exception"):
-        return (kind, template[1], tuple((k, _map(t, change)) for k, t in template[2]))
-    return change(template)
-
-
-def _rest(template: tuple, change: Callable[[tuple], tuple]) -> tuple:
-    """Attributes of an instance of a subclass, and what the container was made with (a length, a factory):
-    that stays."""
-    return (*(tuple((k, _map(t, change)) for k, t in part) for part in template[3:4]), *template[4:])
+def _blank(leaf: Template) -> Template:
+    return Number(NUMBERS[type(leaf.value)]) if isinstance(leaf, Static) and is_finite_number(leaf) else leaf

@@ -18,7 +18,7 @@ import torch
 
 from ..diagnostics import CaptureRefusal, Restart
 from ..graph.program import Value
-from .scalar import BY_KIND, RtInt, RtScalar
+from .scalar import RtInt, RtScalar
 from .text import Changed, Chosen, Formatted, Joined, RtText
 
 _FEW = 64  # texts that a path each is made for
@@ -281,26 +281,3 @@ def built(pattern: tuple, values: list) -> RtText:
     return RtText(tuple(p if isinstance(p, str) else Chosen(next(found)) if p == _CHOSEN
                         else next(found) if p == _NUMBER else Formatted(
         next(found), p[1]) for p in pattern))
-
-
-def element_template(m: Any, of_element: tuple) -> tuple:
-    """How results show it (calling/templates.py)."""
-    nowhere: Any = None
-    stand_ins = [BY_KIND[k[0]](nowhere) for k in of_element[2]]
-    return template(m, built(of_element[1], stand_ins), lambda x: (x.kind,))
-
-
-def template(m: Any, text: RtText, leaf: Callable[[Any], tuple]) -> tuple:
-    """The structure of a text in results. `leaf`: of a number, or of a `Joined`."""
-    pattern, values = text.template(chosen=True)
-    parts = []
-    for x in values:
-        if isinstance(x, Chosen):
-            parts.append(("text", m.assumptions.texts.choice(), (leaf(x.number),)))
-        elif isinstance(x, Joined):
-            parts.append(("text", ("join", x.separator), (leaf(x),)))
-        elif isinstance(x, Changed):
-            parts.append(("text", ("method", x.method, *x.arguments), (template(m, x.text, leaf),)))
-        else:
-            parts.append(leaf(x))
-    return ("text", pattern, tuple(parts))

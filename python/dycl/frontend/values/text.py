@@ -70,8 +70,8 @@ class Texts:
 
     def choice(self) -> tuple:
         """The table as results hold it."""
-        if len(self._choice) != len(self.all) + 1:
-            self._choice = ("choice", *self.all)
+        if len(self._choice) != len(self.all):
+            self._choice = tuple(self.all)
         return self._choice
 
 
