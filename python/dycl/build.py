@@ -30,7 +30,7 @@ def build(captured: Any, interface: Any, model: Any, backend: str, threads: int,
     builder = native().ProgramBuilder()
     try:
         interface.index_errors = lower_graph(captured.graph, builder, names=_weight_names(model),
-                                             initials=interface.initial_states())
+                                             initials=interface.initials)
     except LoweringRefusal as refusal:
         told = CaptureRefusal(f"{refusal.op} cannot be compiled: {refusal.why}",
                               "write it with other operations (docs/supported_ops.md lists them)",
@@ -51,7 +51,7 @@ def build(captured: Any, interface: Any, model: Any, backend: str, threads: int,
         builder.set_metadata("variants", json.dumps(_variants(interface, captured.graph.output_names[1:])))
     lowered = time.perf_counter() - started
     engine, report = NativeEngine.compile(builder, backend, threads, say, **choices)
-    names = [name for name, *_ in interface.states]
+    names = interface.state_names
     engine.index_errors = interface.index_errors
     engine.order = [names.index(name) for name, _ in engine.program.states]
     engine.back = [engine.order.index(k) for k in range(len(names))]

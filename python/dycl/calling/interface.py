@@ -16,12 +16,15 @@ from typing import Any
 import torch
 
 from ..errors import InputError
-from . import list_states, places
+from . import places
 from .exceptions import Raised
 from .memory_layout import fits
 from .same_contents import same
-from .state_values import ABSENT, OPEN, filled, open_leaves, taken
-from .state_values import fits as is_one_of
+from .state_values import ABSENT
+from .states.buffer import Buffer
+from .states.choice import recognise
+from .states.list import ListState
+from .states.state import State
 from .templates import Given, Made
 
 
@@ -32,7 +35,7 @@ class Interface:
     variants: list  # templates of results: (body, writes)
     slots: list  # per variant: the output number of each leaf
     written_inputs: list  # numbers of the inputs that are written
-    states: list  # (name, kind, owner, key)
+    states: list[State]
     exceptions: Raised
     symbols: dict
     names: list  # of inputs, for messages
@@ -58,7 +61,6 @@ class Interface:
     origins: list = dataclasses.field(default_factory=list)
     # per variant: (id of owner, key) of lists of run-time length that are changed in place
     lists: list = dataclasses.field(default_factory=list)
-    list_states: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> what is known of such a list
     # name -> a list or dict of the model that is given back as it is
     own_containers: dict = dataclasses.field(default_factory=dict)
     # numbers of the states whose tensors a call may write and then replace
@@ -84,28 +86,23 @@ class Interface:
     # name -> number of an input that such a call may have written
     kept_inputs: dict = dataclasses.field(default_factory=dict)
     containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
-    choices: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> the values an attribute may have
     # (holder, key, container): where lists and dicts that hold states were
     homes: list = dataclasses.field(default_factory=list)
     # (table, key, id of the tensor): where buffers that are states are
     tensor_homes: list = dataclasses.field(default_factory=list)
     # of numbers of values that such attributes have together
     combinations: list = dataclasses.field(default_factory=list)
-    # (id of owner, key) -> which value an attribute has as the call begins
-    _numbers: dict = dataclasses.field(default_factory=dict)
-    _parts: list = dataclasses.field(default_factory=list)  # of the state that is being put back
-    _chosen: dict = dataclasses.field(default_factory=dict)  # (id of owner, key) -> which value the present call leaves
     # .given: path -> the container of this thread's call
     _call: Any = dataclasses.field(default_factory=threading.local)
 
     def watch(self, model: Any) -> None:
         """Remembers where the model keeps the lists and dicts that hold states or are written to."""
-        owners = [owner for _, _, owner, _ in self.states] + [
+        owners = [s.owner for s in self.states] + [
             owner.obj for _, writes in self.variants for owner, _, _ in writes
         ]
         self.homes = places.holders(getattr(model, "__self__", model),
                                     {id(x) for x in owners if type(x) in (list, dict)})
-        buffers = {id(owner) for _, kind, owner, _ in self.states if kind == "tensor"}
+        buffers = {id(s.owner) for s in self.states if isinstance(s, Buffer)}
         self.tensor_homes = [(table, key, id(tensor))
                              for table, key, tensor in places.tensor_homes(getattr(model, "__self__", model), buffers)]
 
@@ -122,8 +119,9 @@ class Interface:
             if len(found) > 1 or not isinstance(found[0], torch.Tensor):
                 raise InputError("a buffer that the program writes was replaced in some of the places that held it; "
                                  "copy_ into it instead, or compile again")
-        self.states = [(name, kind, new[id(owner)][0] if kind == "tensor" and id(owner) in new else owner, key)
-                       for name, kind, owner, key in self.states]
+        for state in self.states:
+            if isinstance(state, Buffer) and id(state.owner) in new:
+                state.owner = new[id(state.owner)][0]
         self.tensor_homes = [(table, key, id(new[before][0]) if before in new else before)
                              for table, key, before in self.tensor_homes]
 
@@ -211,98 +209,58 @@ class Interface:
         """Nor with what the model keeps, of which one or the other is written."""
         if self.kept:
             return
-        kept = {memory_of(owner) for _, kind, owner, _ in self.states if kind == "tensor"}
+        kept = {memory_of(s.owner) for s in self.states if isinstance(s, Buffer)}
         if kept and any(x.numel() and memory_of(x) in kept for x in found):
             raise InputError("an argument shares memory with a buffer that the program writes in place; pass a clone")
         written = [found[k] for k in {*self.written_inputs, *self.kept_inputs.values()}]
         if not written and not self.at_risk:
             return
-        self.recognise()
-        held = {k: memory_of(x) for k in range(len(self.states)) if (x := self.held_tensor(k)) is not None}
+        recognise(self.states, self.combinations)
+        held = {k: x for k, x in enumerate(self.held_tensors()) if x is not None}
         self._check_written_states(found, kept, held)
         if written:
-            kept = self.constants | {*held.values()}
+            kept = self.constants | {*map(memory_of, held.values())}
             if any(x.numel() and memory_of(x) in kept for x in written):
                 raise InputError("an argument that the program writes in place shares memory with a tensor of "
                                  "the model; pass a clone")
 
-    def _check_written_states(self, found: list, buffers: set, held: dict) -> None:
+    def _check_written_states(self, found: list, buffers: set, held: dict[int, torch.Tensor]) -> None:
         """Tensors that attributes hold and calls write in place have no second name that the program knows."""
+        memory = {k: memory_of(tensor) for k, tensor in held.items()}
         for k in self.at_risk:
             if k not in held:
                 continue
-            if any(x.numel() and memory_of(x) == held[k] for x in found):
-                raise InputError(f"an argument shares memory with {self.states[k][0]}, "
+            if any(x.numel() and memory_of(x) == memory[k] for x in found):
+                raise InputError(f"an argument shares memory with {self.state_names[k]}, "
                                  "which the program writes in place; pass a clone")
-            others = self.constants | buffers | {memory for j, memory in held.items() if j != k}
-            tensor: Any = self.held_tensor(k) if held[k] in others else None
-            if tensor is not None and tensor.numel():
-                raise InputError(f"{self.states[k][0]}, which the program writes in place, "
+            others = self.constants | buffers | {place for j, place in memory.items() if j != k}
+            if memory[k] in others and held[k].numel():
+                raise InputError(f"{self.state_names[k]}, which the program writes in place, "
                                  "shares memory with another tensor of the model; give it a clone")
 
-    def held_tensor(self, number: int) -> torch.Tensor | None:
-        """The tensor that a state stands for in the live module, if it is one that an attribute holds."""
-        _, kind, owner, key = self.states[number]
-        if kind not in ("attribute-tensor", "slot"):
-            return None
-        value = places.read(owner, key[0] if kind == "slot" else key)
-        if kind == "slot":
-            known = self.choices[id(owner), key[0]][key[1]]
-            value = taken(known, value)[key[2]] if self._numbers.get((id(owner), key[0])) == key[1] else None
-        return value if isinstance(value, torch.Tensor) else None
+    @property
+    def buffers(self) -> dict[int, torch.Tensor]:
+        """By the numbers of their states."""
+        return {s.first: s.owner for s in self.states if isinstance(s, Buffer)}
+
+    @property
+    def state_names(self) -> list[str]:
+        return [name for s in self.states for name in s.names]
+
+    def held_tensors(self) -> list[torch.Tensor | None]:
+        """For each state of the program the tensor that an attribute of the live module holds for it."""
+        return [tensor for s in self.states for tensor in s.tensors()]
 
     def read_states(self) -> list | None:
         """The states' present values in the live module; None: the runtime keeps them."""
         if self.kept:
             return None
         self._check_homes()
-        self.recognise()
-        return [self._state(kind, owner, key) for _, kind, owner, key in self.states]
+        return self.recognised()
 
-    def recognise(self) -> None:
-        """Which of its few values each attribute has: together one of the combinations that calls leave,
-        if they are one."""
-        self._numbers = {}
-        places_of = [(owner, key) for _, kind, owner, key in self.states if kind == "choice"]
-        if not places_of:
-            return
-        fitting = [[is_one_of(known, places.read(owner, key), _same) for known in self.choices[id(owner), key]]
-                   for owner, key in places_of]
-        for combination in self.combinations:
-            if all(fits[number] for fits, number in zip(fitting, combination)):
-                self._numbers = {(id(owner), key): number for (owner, key), number in zip(places_of, combination)}
-                return
-
-    def initial_states(self) -> dict:
-        return self.initials
-
-    def _state(self, kind: str, owner: Any, key: Any) -> Any:
-        if kind == "tensor":
-            return owner.detach()
-        if kind == "kept":
-            return self.initials[key]
-        if kind == "list":
-            found = list_states.column(self.list_states[id(owner), key[0]], places.read(owner, key[0]), key[1])
-            if found is None:
-                raise InputError(f"{places.label(owner, key[0])}: another kind of list than while "
-                                 "compiling; compile again")
-            return found
-        name = key[0] if kind == "slot" else key
-        value = places.read(owner, name)
-        if value is ABSENT and kind not in ("slot", "choice"):  # a number of the class, until the first call
-            value = getattr(owner, name)
-        if kind == "slot":
-            known = self.choices[id(owner), key[0]][key[1]]
-            value = (taken(known, value)[key[2]] if is_one_of(known, value, _same)
-                     else open_leaves(known)[key[2]].empty())
-            return value.detach() if isinstance(value, torch.Tensor) else value
-        if kind == "choice" and (id(owner), key) in self._numbers:
-            return self._numbers[id(owner), key]
-        if kind == "choice":
-            return _number_of(value, self.choices[id(owner), key], f"{type(owner).__name__}.{key}")
-        if type(value) is int and not -(2**63) <= value < 2**63:
-            raise OverflowError(f"{type(owner).__name__}.{key}: {value} does not fit in 64 bits")
-        return value.detach() if isinstance(value, torch.Tensor) else value
+    def recognised(self) -> list:
+        recognise(self.states, self.combinations)
+        return [value for s in self.states for value in s.read()]
 
     def give_back(self, outputs: list, new_states: list, originals: list) -> Any:
         many = len(self.variants) > 1
@@ -322,7 +280,7 @@ class Interface:
             elif kind == "held":
                 values[place] = new_states[which]
             else:
-                values[place] = self.own[which] if kind == "own" else self.states[which][2]
+                values[place] = self.own[which] if kind == "own" else self.buffers[which]
         leaves = iter(values)
         made = Made(self._call.given)
         result = body.rebuild(leaves, made)
@@ -362,13 +320,12 @@ class Interface:
     def _write_tensors(self, origins: Any, new_states: list, replaced: dict) -> None:
         """Attributes that hold a tensor from before the call hold that one, with what the call wrote; others may hold
         one that was replaced."""
-        left = {origin for _, origin in origins}
-        found: list[tuple[Any, Any]] = [(self.held_tensor(k), value) for k, value in replaced.items() if k not in left]
-        found = [(tensor, value) for tensor, value in found if tensor is not None]
+        left, held = {origin for _, origin in origins}, self.held_tensors()
+        found: list[tuple[Any, Any]] = [(held[k], value) for k, value in replaced.items()
+                                        if k not in left and held[k] is not None]
         for k, origin in origins:
-            tensor = self.held_tensor(origin)
-            found.append((tensor, new_states[k]))
-            new_states[k] = tensor
+            found.append((held[origin], new_states[k]))
+            new_states[k] = held[origin]
         places_of = [memory_of(tensor) for tensor, _ in found]
         apart = [value.clone() if len(found) > 1 and memory_of(value) in places_of else value for _, value in found]
         for (tensor, _), value in zip(found, apart):
@@ -380,59 +337,25 @@ class Interface:
         own = ([(owner.obj, name) for owner, name in order if id(owner.obj) not in self.containers] if order
                else self.appearing)
         fresh = [(vars(owner), name) for owner, name in own if name not in vars(owner)]
-        self._write_lists(new_states, lists)
-        self._write_all(new_states, writes, leaves, made)
+        if new_states:
+            for state in sorted(self.states, key=lambda s: not isinstance(s, ListState)):  # lists come first
+                values = new_states[state.first:state.first + len(state.names)]
+                state.write(values, state.place in lists)
+        self._write_all(writes, leaves, made)
         for table, name in fresh:  # states come first, and not where the model put them
             if name in table:
                 table[name] = table.pop(name)
 
-    def _write_all(self, new_states: list, writes: tuple, leaves: Any, made: Made) -> None:
-        for (name, kind, owner, key), value in zip(self.states, new_states):
-            self._write_state(kind, owner, key, value)
-        state_keys = {(id(owner), key) for _, kind, owner, key in self.states if kind != "tensor"}
+    def _write_all(self, writes: tuple, leaves: Any, made: Made) -> None:
+        own = {s.place for s in self.states}
         for owner, name, template in writes:
             value = template.rebuild(leaves, made)
             if isinstance(owner, Place):
                 if owner.path is not None:
                     _write(self._call.given[owner.path], name, value)
-            elif (id(owner.obj), name) not in state_keys:
+            elif (id(owner.obj), name) not in own:
                 path = self.containers.get(id(owner.obj))
                 _write(owner.obj if path is None else self._call.given[path], name, value)
-
-    def _write_lists(self, new_states: list, in_place: Any) -> None:
-        found: dict = {}
-        for (_, kind, owner, key), value in zip(self.states, new_states):
-            if kind == "list":
-                found.setdefault((id(owner), key[0]), (owner, key[0], []))[2].append(value)
-        for place, (owner, key, columns) in found.items():
-            made = list_states.items(self.list_states[place], columns)
-            if place in in_place:
-                places.read(owner, key)[:] = made
-            else:
-                places.write(owner, key, made)
-
-    def _write_state(self, kind: str, owner: Any, key: Any, value: Any) -> None:
-        if kind == "tensor":
-            with torch.no_grad():
-                owner.copy_(value)
-        elif kind == "list":
-            pass  # _write_lists
-        elif kind == "kept":
-            self.initials[key] = value
-        elif kind == "choice":
-            chosen = self.choices[id(owner), key][int(value)]
-            self._chosen[id(owner), key] = int(value)
-            if not isinstance(chosen, OPEN) and not same(places.read(owner, key), chosen):
-                places.write(owner, key, chosen)
-        elif kind == "slot":
-            if self._chosen[id(owner), key[0]] == key[1]:
-                known = self.choices[id(owner), key[0]][key[1]]
-                parts = self._parts = [value] if key[2] == 0 else [*self._parts, value]
-                if len(parts) == len(open_leaves(known)):
-                    places.write(owner, key[0], filled(known, iter(parts)))
-        elif places.read(owner, key) is not ABSENT or not same(getattr(owner, key, ABSENT), value):
-            # its class has it already
-            places.write(owner, key, value)
 
 
 def memory_of(tensor: torch.Tensor) -> int:
@@ -450,17 +373,6 @@ def sharing(containers: list) -> list:
     """For each container the number of the first that it is."""
     first: dict[int, int] = {}
     return [first.setdefault(id(x), k) for k, x in enumerate(containers)]
-
-
-def _same(known: Any, value: Any) -> bool:
-    return same(value, known)
-
-
-def _number_of(value: Any, values: list, what: str) -> int:
-    for k, known in enumerate(values):
-        if is_one_of(known, value, _same):
-            return k
-    raise InputError(f"{what}: has another value than while compiling; compile again")
 
 
 def _write(owner: Any, name: Any, value: Any) -> None:

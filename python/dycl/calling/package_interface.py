@@ -32,7 +32,7 @@ def to_json(interface: Interface) -> dict:
         "failures": [_writes_to_json(interface, out, writes) for writes, *_ in interface.failures],
         "slots": interface.slots, "written_inputs": interface.written_inputs, "replaced": interface.replaced,
         "names": interface.names, "argument_names": interface.argument_names,
-        "states": [name for name, *_ in interface.states],
+        "states": interface.state_names,
         "exceptions": {n: out.name_of(c) for n, c in interface.exceptions.items()},
         "raised": [write_look(look, out) for look in interface.exceptions.looks], "random": interface.random,
         "index_errors": interface.index_errors, "kept_inputs": interface.kept_inputs, "apart": interface.apart,

@@ -36,20 +36,6 @@ def label(owner: Any, key: Any) -> str:
     return str(key) if isinstance(owner, dict) else f"{type(owner).__name__}.{key}"
 
 
-def unique_label(owner: Any, key: Any, states: dict) -> str:
-    return unique(label(owner, key), states)
-
-
-def unique(name: str, states: dict) -> str:
-    """A name that no declared state has."""
-    names = {entry[0] for entry in states.values()}
-    clean = "".join(c if c.isalnum() or c in "_." else "_" for c in name)
-    candidate, k = clean, 1
-    while candidate in names:
-        candidate, k = f"{clean}.{k}", k + 1
-    return candidate
-
-
 def holders(root: Any, wanted: set[int]) -> list[tuple[Any, Any, Any]]:
     """(holder, key, container) for the lists and dicts whose ids are wanted,
     found in the model or one level inside it."""

@@ -15,6 +15,7 @@ import torch
 
 from ..calling import places
 from ..calling.state_values import ABSENT
+from ..calling.states.choice import recognise
 from ..errors import CompileError, InputError
 from ..objects import plain_object, slot_names
 
@@ -179,24 +180,24 @@ class _Saved:
         self.slots: list = []
         self.held: list = []  # tensors in attributes, written in place
         self.lists: list = []  # and lists that calls change or replace
-        for _, kind, owner, key in interface.states:
-            if kind == "tensor":
-                self.tensors.append((owner, owner.detach().clone()))
-            elif kind != "kept":
-                self._slot(owner, key[0] if kind in ("slot", "list") else key)
-                if kind == "list" and isinstance(found := places.read(owner, key[0]), list):
-                    self.lists.append((found, [*found]))
-        interface.recognise()
-        for number in interface.at_risk:
-            tensor = interface.held_tensor(number)
-            if tensor is not None:
-                self.held.append((tensor, tensor.detach().clone()))
+        for state in interface.states:
+            state.save(self)
+        recognise(interface.states, interface.combinations)
+        held = interface.held_tensors()
+        self.held += [(tensor, tensor.detach().clone()) for k in interface.at_risk if (tensor := held[k]) is not None]
         for writes in (*(writes for _, writes in interface.variants), *(writes for writes, *_ in interface.failures)):
             for owner, name, _ in writes:
                 if id(owner.obj) not in interface.containers:  # the caller's containers are copied anyway
-                    self._slot(owner.obj, name)
+                    self.slot(owner.obj, name)
 
-    def _slot(self, owner: Any, key: Any) -> None:
+    def tensor(self, tensor: torch.Tensor) -> None:
+        self.tensors.append((tensor, tensor.detach().clone()))
+
+    def elements(self, found: Any) -> None:
+        if type(found) is list:
+            self.lists.append((found, [*found]))
+
+    def slot(self, owner: Any, key: Any) -> None:
         if key in ("*", "+"):
             self.slots.append((owner, "*", copy.copy(owner)))
         else:

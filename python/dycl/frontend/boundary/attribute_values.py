@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 from ...calling.same_contents import same
-from ...calling.state_values import Compound, Number, Slot
+from ...calling.state_values import parts_of, structure
+from ...calling.templates import NUMBERS, Number, Static, Template, Tensor
 from ...objects import plain_object
 from ..graph.program import Value, successors
 from ..values.scalar import RtScalar
@@ -75,22 +76,20 @@ class LeftValues:
         return contents is not None and not self.m.is_born(obj) and contents is not heap.pristine[key]
 
     def alternative(self, value: Any, depth: int = 0) -> Any:
-        """A value that an attribute may have: known, or a stand-in for those that calls compute; or UNKNOWN."""
+        """A template of what an attribute may have: a known value, or one for those that calls compute; or UNKNOWN."""
         known = self.known(value)
         if known is not UNKNOWN:
-            return known
+            return Static(known)
         if isinstance(value, torch.Tensor):
-            return Slot(value.dtype, tuple(d if type(d) is int else None for d in value.shape))
+            return Tensor(value.dtype, tuple(d if type(d) is int else None for d in value.shape))
         if isinstance(value, RtScalar):
             return Number(value.kind)
-        found = (
-            Compound.split(value) if depth < _DEEPEST and (isinstance(value, tuple) or self.m.is_born(value)) else None
-        )
-        if found is None or type(value) is dict and not all(isinstance(k, (str, int)) for k in value):
+        parts = parts_of(value) if depth < _DEEPEST and (isinstance(value, tuple) or self.m.is_born(value)) else None
+        if parts is None or type(value) is dict and not all(isinstance(k, (str, int)) for k in value):
             return UNKNOWN
-        parts = tuple(Number(type(x).__name__) if type(x) in (bool, int, float)
-                      else self.alternative(x, depth + 1) for x in found[1])
-        return UNKNOWN if any(x is UNKNOWN for x in parts) else Compound(type(value), found[0], parts)
+        items: list[Template] = [Number(NUMBERS[type(x)]) if type(x) in NUMBERS else self.alternative(x, depth + 1)
+                                 for x in parts]
+        return UNKNOWN if any(x is UNKNOWN for x in items) else structure(value, items)
 
     def known(self, value: Any, depth: int = 0) -> Any:
         """A value that is the same in every call, with real tensors; or UNKNOWN."""

@@ -19,14 +19,16 @@ from typing import Any, Callable
 
 import torch
 
-from ...calling import places, state_values
+from ...calling import places
 from ...calling.exceptions import Raised
-from ...calling.state_values import ABSENT, OPEN, Compound, Slot, alike, fits, opened, taken, tensors_of
+from ...calling.state_values import ABSENT
+from ...calling.states.attribute import TensorAttribute
+from ...calling.states.buffer import Buffer
 from ...calling.templates import Array, Number, Rows, Template, Tensor
 from ...calling.wording import leaf_names
 from ...objects import plain_object
 from ..diagnostics import CaptureRefusal, Restart
-from ..graph.program import INT, HostNode, Raise, Return, ScalarType, TensorType, Value
+from ..graph.program import INT, HostNode, Raise, Return, Value
 from ..library import lru_cache
 from ..machine.exceptions import cleans_up
 from ..polyfills.keyed_tables import RtView
@@ -41,13 +43,18 @@ from ..values.array import RtArray
 from ..values.list import RtList
 from ..values.scalar import RtScalar
 from ..values.text import Joined, RtText
-from . import exceptions, late_states, list_states, shared_arrays
+from . import exceptions, late_states, shared_arrays
 from .attribute_values import UNKNOWN, LeftValues
 from .changes import changes
 from .flatten import Flattener, row_template
 from .ownership import owned
 from .path_numbers import share_structures
 from .result_slots import Slots, kind_of_type
+from .states import choice
+from .states import list as lists
+from .states.attribute import declare, is_plain
+from .states.buffer import declare_written
+from .states.declared import is_declared, second_name
 from .tensor_states import HeldTensors
 from .text_templates import text_template
 
@@ -72,6 +79,8 @@ class End:
         self.tensors: dict[int, Any] = {}  # number of a state -> the tensor that an attribute is left with
         self.choice_tensors: list = []  # all tensors in attributes that hold one of a few values, known ones too
         self.state_values: list[Value] = []
+        self.chosen: list[int] = []  # numbers of the values that attributes are left with
+        self.held_containers: set[int] = set()  # ids of lists, dicts and objects in states
         self.list_cells: set[int] = set()  # ids of the storages whose values list states hold
         self.lists: set[tuple] = set()  # (id of the owner, key) of list states that are left in the list that was there
         # number of a state that is written in place -> the state whose tensor it is left with
@@ -99,8 +108,7 @@ class Outputs:
         self.own_containers: dict[str, Any] = {}  # name -> a list or dict of the model that is given back
         self.owned: set | None = None  # ids of what belongs to the model
         self.place: Span | None = None  # the user's line that wrote what is looked at
-        self.buffers = {id(machine.recorder.handle_of(owner)._dycl.cell)
-                        for _, kind, owner, _ in inputs.states if kind == "tensor"}
+        self.buffers = {id(machine.recorder.handle_of(s.owner)._dycl.cell) for s in self._written_buffers()}
         self.again = ""  # why capture begins anew, once all ends were looked at
         try:
             self._collect(machine)
@@ -133,22 +141,22 @@ class Outputs:
                 self.raising.append(self._end(state, None, raises=True))
             else:
                 self.ends.append(self._end(state, payload))
-        self._begin_anew()
+        self.begin_anew()
         self.roots = [r for r in machine.recorder.roots if any(id(r) in e.roots for e in (*self.ends, *self.raising))]
         shared_arrays.refuse_shared(machine, self.roots)
         if machine.remembers:
             lru_cache.refuse_changing(machine, self.roots, self.changed)
-        self._states()
+        declare_written(self)
         for end in (*self.ends, *self.raising):
             machine.activate(end.state)
             end.state_values = self._state_values(end)
-        self._begin_anew()
+        self.begin_anew()
         self.held_tensors = HeldTensors(machine, self.inputs, [*self.ends, *self.raising])
         self.orders_differ = self._orders_differ()
         self._assemble()
         for end in self.raising:
             self._keep(end)
-        self._begin_anew()
+        self.begin_anew()
 
     def _note_given(self, state: State) -> None:
         """A list or dict of the model that is returned, or left under another name, is read: what this path does not
@@ -162,7 +170,7 @@ class Outputs:
                 if whole or (id(x), name) not in state.stored:
                     self.m.loaded.setdefault((id(x), "*" if whole else name), x)
 
-    def _begin_anew(self) -> None:
+    def begin_anew(self) -> None:
         if self.again:
             raise Restart(self.again)
 
@@ -240,17 +248,17 @@ class Outputs:
             if isinstance(owner, type):
                 raise CaptureRefusal(f"the class attribute {owner.__name__}.{name} is left changed by the model",
                                      "make it an attribute of the module", kind="class-attribute")
-            if ("choice", id(owner), name) in m.assumptions.states or ("list", id(owner), name) in m.assumptions.states:
+            if is_declared(m.assumptions, owner, name, "choice", "list"):
                 continue
             if raises and self._of_a_library(owner):
                 continue
-            self._refuse_written_choice(owner)
+            choice.refuse_written(m.assumptions, owner)
             self._check_state(owner, name, initial, value)
-            if raises and ("attribute", id(owner), name) in m.assumptions.states:
+            if raises and is_declared(m.assumptions, owner, name, "attribute"):
                 continue
             before = len(flattener.leaves)
             writes.append((owner, name, flattener.flatten(value, str(name))))
-            if ("attribute", id(owner), name) in m.assumptions.states:
+            if is_declared(m.assumptions, owner, name, "attribute"):
                 states |= {*range(before, len(flattener.leaves))}
             written += [str(name)] * (len(flattener.leaves) - before)
         self._note_appearing(appearing)
@@ -263,7 +271,7 @@ class Outputs:
         end.names = [name for name, values in zip(written, leaves[of_result:]) for _ in values]
         end.themselves = self._themselves(flattener.leaves)
         end.others = [self._looked_at(leaf) for k, leaf in enumerate(flattener.leaves) if k not in states]
-        end.left = {self._value(leaf).id for leaf in flattener.leaves[of_result:] if self._is_buffer(leaf)}
+        end.left = {self.value(leaf).id for leaf in flattener.leaves[of_result:] if self.is_buffer(leaf)}
         return end
 
     def _note_appearing(self, found: list[tuple[Any, str]]) -> None:
@@ -298,15 +306,13 @@ class Outputs:
         the caller gets these tensors."""
         recorder = self.m.recorder
         known = {id(handle): ("input", k) for k, handle in enumerate(self.inputs.handles)}
-        known |= {id(places.read(owner, key)): ("held", k) for k, (_, kind, owner, key) in enumerate(self.inputs.states)
-                  if kind == "attribute-tensor" and id(places.read(owner, key)) not in known}
-        known |= {id(recorder.handle_of(owner)): ("state", k)
-                  for k, (_, kind, owner, _) in enumerate(self.inputs.states)
-                  if kind == "tensor"}
+        known |= {id(found): ("held", s.first) for s in self.inputs.states if isinstance(s, TensorAttribute)
+                  and id(found := places.read(s.owner, s.key)) not in known}
+        known |= {id(recorder.handle_of(s.owner)): ("state", s.first) for s in self._written_buffers()}
         found: dict[int, set] = {}
         for leaf in leaves:
             if isinstance(leaf, torch.Tensor):
-                found.setdefault(self._value(leaf).id, set()).add(known.get(id(self._handle(leaf))) or self._own(leaf))
+                found.setdefault(self.value(leaf).id, set()).add(known.get(id(self.handle(leaf))) or self._own(leaf))
         return {value: which.pop() for value, which in found.items() if len(which) == 1 and None not in which}
 
     def _own(self, tensor: torch.Tensor) -> tuple | None:
@@ -317,18 +323,21 @@ class Outputs:
             self.own.append(tensor)
         return ("own", next(k for k, known in enumerate(self.own) if known is tensor))
 
-    def _handle(self, tensor: torch.Tensor) -> torch.Tensor:
+    def _written_buffers(self) -> list[Buffer]:
+        return [s for s in self.inputs.states if isinstance(s, Buffer)]
+
+    def handle(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor if is_handle(tensor) else self.m.recorder.lift(tensor)
 
     def _looked_at(self, leaf: Any) -> Any:
         leaf = leaf.tensor if isinstance(leaf, RtArray) else leaf
-        return self._handle(leaf) if isinstance(leaf, torch.Tensor) else leaf
+        return self.handle(leaf) if isinstance(leaf, torch.Tensor) else leaf
 
-    def _is_buffer(self, leaf: Any) -> bool:
+    def is_buffer(self, leaf: Any) -> bool:
         """Whether a tensor shares the memory of a buffer that is written in place, in this call or in later ones."""
         if not isinstance(leaf, torch.Tensor):
             return False
-        cell = self._handle(leaf)._dycl.cell
+        cell = self.handle(leaf)._dycl.cell
         if self.buffers & getattr(cell.note, "roots", frozenset()):
             cell.note()  # in some paths only: they stay apart
         return id(cell) in self.buffers
@@ -343,7 +352,7 @@ class Outputs:
         return id(owner) not in self.owned
 
     def _values(self, leaf: Any) -> list[Value]:
-        return list(leaf.values) if isinstance(leaf, RtList) else [self._value(leaf)]
+        return list(leaf.values) if isinstance(leaf, RtList) else [self.value(leaf)]
 
     def _leaf(self, obj: Any) -> Template | None:
         if isinstance(obj, torch.Tensor):
@@ -375,7 +384,7 @@ class Outputs:
         raise CaptureRefusal(f"the program returns or keeps {what} ({path})",
                              "return tensors and numbers", kind="output")
 
-    def _value(self, leaf: Any) -> Value:
+    def value(self, leaf: Any) -> Value:
         if isinstance(leaf, RtArray):
             leaf = leaf.tensor
         return leaf.value if isinstance(leaf, RtScalar) else self.m.recorder.value_of(leaf)
@@ -416,29 +425,25 @@ class Outputs:
                 name == "*" and any(k[0] == id(owner) for k in m.loaded)):
             late_states.note(self.left_values, owner, name, initial, value)
             return
-        key = ("attribute", id(owner), name)
-        if key in m.assumptions.states:
+        if is_declared(m.assumptions, owner, name, "attribute"):
             return
         if initial is ABSENT:
             shared = lookup.mro_lookup(type(owner), name)
             if isinstance(shared, functools.cached_property) and self.left_values.known(value) is not UNKNOWN:
-                if not self._begin_choice(owner, name, initial, value) and callbacks.writes(shared.func.__code__):
+                if not choice.begin(self, owner, name, initial, value) and callbacks.writes(shared.func.__code__):
                     raise CaptureRefusal(f"the cached property {name}, whose function writes to objects",
                                          "compute it in __init__", kind="state.type")
                 return  # a choice between absent and there, or the same in every call
             initial = shared if type(shared) in (bool, int, float) else initial
-        if type(initial) in (bool, int, float) or isinstance(initial, torch.Tensor) and type(initial) is not type(None):
-            label = places.unique_label(owner, name, m.assumptions.states)
-            m.assumptions.states[key] = (label, owner, initial)
-            self._note_first(owner, name, initial)
-            self.again = f"{label} is a state"
+        if is_plain(initial):
+            self.again = f"{declare(m.assumptions, owner, name, initial)} is a state"
             return
         if isinstance(owner, dict) and _is_library_cache(owner):
             return
-        if self._begin_choice(owner, name, initial, value):
+        if choice.begin(self, owner, name, initial, value):
             return
-        if (list_states.declare(self, owner, list(owner)) if name == "*" and type(owner) is list
-                else list_states.declare(self, initial, value)):
+        if (lists.begin(self, owner, list(owner)) if name == "*" and type(owner) is list
+                else lists.begin(self, initial, value)):
             return
         held = "absent at first" if initial is ABSENT else f"a {type(initial).__name__}"
         raise CaptureRefusal(
@@ -446,133 +451,6 @@ class Outputs:
             "a state between calls that is neither a number nor a tensor",
             "keep one tensor, and torch.cat what is new to it" if name == "*" and isinstance(
                 owner, list) else "pass it in and return it, or keep a tensor", kind="state.type")
-
-    def _begin_choice(self, owner: Any, name: Any, initial: Any, value: Any) -> bool:
-        """Begins anew with the attribute as one of a few values, if both are known or tensors."""
-        if name == "*" or not isinstance(name, str) and not isinstance(owner, list):
-            return False
-        values = [self.left_values.alternative(initial), self.left_values.alternative(value)]
-        if any(v is UNKNOWN for v in values):
-            return False
-        states = self.m.assumptions.states
-        inside = _containers(initial)
-        if any(id(x) == held for kind, held, _ in states if kind == "attribute" for x in inside):
-            if list_states.declare(self, initial, value):
-                return True
-            raise _replaced_and_written(places.label(owner, name))
-        states.pop(("attribute", id(owner), name), None)
-        self._note_first(owner, name, initial)
-        label = places.unique_label(owner, name, states)
-        states[("choice", id(owner), name)] = (label, owner, values)
-        self.m.assumptions.combinations = []
-        self.again = f"{label} is one of a few values"
-        return True
-
-    def _note_first(self, owner: Any, name: Any, initial: Any) -> None:
-        """A tensor that was taken for a buffer, written in place alone, is what the attribute holds at first."""
-        self.m.assumptions.first.setdefault((id(owner), name), initial)
-        self.m.assumptions.states.pop(("tensor", id(initial), None), None)
-
-    def _refuse_written_choice(self, owner: Any) -> None:
-        """A list, dict or object that an attribute holds in some calls and not in others is not changed in place."""
-        for (kind, *_), (label, _, values) in self.m.assumptions.states.items():
-            if kind == "choice" and any(x is owner for value in values for x in _containers(value)):
-                raise _replaced_and_written(label)
-
-    def _choice(self, name: str, owner: Any, key: Any, values: list, current: Any) -> int:
-        """The number of the value that an attribute holds at an end of the program."""
-        for k, value in enumerate(values):
-            if fits(value, current, self.left_values.unchanged):
-                return k
-        known = self.left_values.alternative(current)
-        self._widen_slot(name, values, known)
-        self._widen_numbers(name, values, known)
-        if ((known is UNKNOWN or len(values) == _MOST_CHOICES)
-                and list_states.declare(self, self.m.assumptions.first.get((id(owner), key)), current)):
-            self._begin_anew()
-        if known is UNKNOWN or len(values) == _MOST_CHOICES:
-            raise CaptureRefusal(f"the attribute {name} is read and changed by the model: "
-                                 "a state between calls that is neither a number nor a tensor",
-                                 "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
-        values.append(known)
-        raise Restart(f"{name} has one more value")
-
-    def _refuse_shared(self, end: End, name: str, value: Any, held: set) -> None:
-        """A list, dict or object in a state is made anew by each call: nobody else may hold it."""
-        found = Compound.split(value)
-        if found is None or isinstance(value, torch.Tensor):
-            return
-        if not isinstance(value, tuple):
-            if id(value) in held or id(value) in end.containers:
-                raise CaptureRefusal(f"the {type(value).__name__} in the attribute {name} is left in two places, "
-                                     "or returned: later calls change what both hold",
-                                     "return or keep a copy of it", kind="state.alias")
-            held.add(id(value))
-        for part in found[1]:
-            self._refuse_shared(end, name, part, held)
-
-    def _widen_slot(self, name: str, values: list, new: Any) -> None:
-        """A tensor that differs from an earlier alternative in extents:
-        one slot for both (a cache that grows with every call)."""
-        if not isinstance(new, (Slot, Compound)):
-            return
-        for k, value in enumerate(values):
-            if isinstance(value, Compound):
-                wider = value.joined(new, self.left_values.unchanged)
-                wider = wider if wider is not None and wider.shapes() != value.shapes() else None
-            else:
-                wider = value.joined(new) if isinstance(value, Slot) and isinstance(new, Slot) else None
-            if wider is not None and (isinstance(wider, Compound) or wider.open_axes):
-                values[k] = wider
-                raise Restart(f"{name} changes its shape")
-
-    def _widen_numbers(self, name: str, values: list, new: Any) -> None:
-        """A number beside two others, or one that calls compute: any number of this kind."""
-        kind = new.kind if isinstance(new, state_values.Number) else type(new).__name__
-        known = [k for k, value in enumerate(values) if type(value).__name__ == kind]
-        if (kind not in ("int", "float", "bool") or not known
-                or len(known) < 2 and not isinstance(new, state_values.Number)):
-            return
-        values[:] = [state_values.Number(kind) if k == 0 and k in known else value
-                     for k, value in enumerate(values) if k == 0 or k not in known]
-        if not isinstance(values[0], state_values.Number):
-            values.append(state_values.Number(kind))
-        self.m.assumptions.combinations = []
-        raise Restart(f"{name} is any number")
-
-    def _open_axes(self, key: tuple, name: str, initial: TensorType, value: Any) -> None:
-        """Begins anew with a tensor attribute whose extents may change from call to call."""
-        axes = self.m.assumptions.open_axes.get(key, frozenset())
-        if (value.dtype != initial.dtype or value.dim() != len(initial.shape)
-                or all(type(d) is int for d in value.shape)):
-            return
-        more = frozenset(k for k, (a, b) in enumerate(zip(initial.shape, value.shape)) if type(b) is not int or a != b)
-        if more - axes:
-            self.m.assumptions.open_axes[key] = axes | more
-            raise Restart(f"{name} changes its shape")
-
-    def _states(self) -> None:
-        """Buffers written in place must be states: begin anew if they were taken as constants."""
-        assumptions = self.m.assumptions
-        again = False
-        for root in self.roots:
-            if root.kind == "constant":
-                self._open_choice(root.real)
-                name = places.unique(root.name or "buffer", assumptions.states)
-                assumptions.states[("tensor", id(root.real), None)] = (name, root.real, None)
-                again = True
-        if again:
-            raise Restart("a buffer is a state")
-
-    def _open_choice(self, real: torch.Tensor) -> None:
-        """A known tensor that an attribute may hold, and that is written in place: any tensor of this kind."""
-        for (kind, *_), (label, _, values) in self.m.assumptions.states.items():
-            for k, value in enumerate(values) if kind == "choice" else ():
-                if any(x is real for x in tensors_of(value)):
-                    wider = opened(value)
-                    values[:] = [wider if j == k else x for j, x in enumerate(values) if j == k or not alike(x, wider)]
-                    self.m.assumptions.combinations = []
-                    raise Restart(f"{label} is written in place")
 
     # ---- the results of the program ------------------------------------------------------------------
 
@@ -601,7 +479,7 @@ class Outputs:
                                     for end, n in zip(self.ends, numbers) if n == number])
                            for number in range(len(self.variants))]
         if any(end.left - end.themselves.keys() for end in self.ends):
-            raise _second_name()
+            raise second_name()
         state_names = [name for name, _ in m.graph.states]
         replaced = [self.inputs.state_roots[k] for k in sorted(self.held_tensors.replaced)]
         for end, number in zip(self.ends, numbers):
@@ -657,72 +535,15 @@ class Outputs:
 
     def _state_values(self, end: End) -> list[Value]:
         """The new value of each declared state, in order."""
-        m, values = self.m, []
-        chosen: dict = {}
-        held: set = set()  # ids of lists, dicts and objects in states
-        arguments = {id(handle): k for k, handle in enumerate(self.inputs.handles)}
-        for (name, kind, owner, key), (_, initial) in zip(self.inputs.states, m.graph.states):
-            if kind == "tensor":
-                root = next(r for r in m.recorder.roots if r.real is owner)
-                values.append(m.recorder.value_of_info(root.info))
-                continue
-            self.place = m.heap.written_at.get(id(owner))
-            if kind == "list":
-                values.append(list_states.left(self, end, owner, *key))
-                continue
-            attribute = key[0] if kind == "slot" else key
-            current = places.read(owner, attribute)
-            if kind == "choice":
-                chosen[id(owner), key] = number = self._choice(name, owner, key, self.inputs.choices[name], current)
-                values.append(m.scalars.value(number))
-                end.choice_tensors += [self._handle(t) for t in tensors_of(current)]
-                continue
-            if kind == "slot":
-                if chosen[id(owner), attribute] != key[1]:
-                    values.append(initial)
-                    continue
-                known = m.assumptions.states[("choice", id(owner), attribute)][2][key[1]]
-                if key[2] == 0:
-                    self._refuse_shared(end, name, current, held)
-                current = taken(known, current)[key[2]]
-            if self._is_buffer(current):
-                raise _second_name()
-            if isinstance(current, torch.Tensor):
-                end.tensors[len(values)] = self._handle(current)
-            if isinstance(current, torch.Tensor) and id(current) in arguments:
-                end.held[len(values)] = arguments[id(current)]
-            if kind == "slot":
-                values.append(m.scalars.value(current, initial.type.kind) if isinstance(initial.type, ScalarType)
-                              else self._value(current))
-                continue
-            if isinstance(current, RtScalar) and current.kind == initial.type.kind if isinstance(
-                    initial.type, ScalarType) else isinstance(current, torch.Tensor):
-                values.append(self._value(current))
-                if isinstance(initial.type, TensorType) and not _fits(values[-1].type, initial.type):
-                    self._open_axes(("attribute", id(owner), key), name, initial.type, current)
-                    if self._begin_choice(owner, key, m.assumptions.states[("attribute", id(owner), key)][2], current):
-                        self._begin_anew()
-                    raise CaptureRefusal(f"the tensor attribute {name} changes its shape or dtype from call to call",
-                                         "keep its shape, or pass it in and return it", kind="state.type")
-            elif isinstance(initial.type, ScalarType) and type(current).__name__ == initial.type.kind:
-                values.append(m.scalars.value(current))
-            else:
-                if self._begin_choice(owner, key, m.assumptions.states[("attribute", id(owner), key)][2], current):
-                    self._begin_anew()
-                raise CaptureRefusal(f"the attribute {name} changes its type from call to call",
-                                     "keep its type, or make it an argument and a result", kind="state.type")
-        if chosen and tuple(chosen.values()) not in m.assumptions.combinations:
-            m.assumptions.combinations.append(tuple(chosen.values()))
+        found: list[Value] = []
+        for number, declared in self.inputs.declared:
+            self.place = self.m.heap.written_at.get(id(declared.owner))
+            found += declared.left(self, end, number)
+        combinations = self.m.assumptions.combinations
+        if end.chosen and tuple(end.chosen) not in combinations:
+            combinations.append(tuple(end.chosen))
             self.again = "attributes hold another combination of values"
-        return values
-
-
-def _fits(type: TensorType, declared: TensorType) -> bool:
-    return type.dtype == declared.dtype and len(type.shape) == len(declared.shape) and all(
-        mine is None or mine == given for mine, given in zip(declared.shape, type.shape))
-
-
-_MOST_CHOICES = 6
+        return found
 
 
 def _is_library_cache(table: dict) -> bool:
@@ -763,30 +584,6 @@ def _containers_in(values: list) -> list:
         work += (dict.values(x) if isinstance(x, dict)
                  else tuple(x) if isinstance(x, (list, tuple)) else vars(x).values())
     return [x for x in found.values() if isinstance(x, (list, dict))]
-
-
-def _containers(value: Any) -> list:
-    """A list, dict or plain object and those inside it."""
-    found: dict[int, Any] = {}
-    work = [value]
-    while work:
-        x = work.pop()
-        parts = Compound.split(x) if id(x) not in found and not isinstance(x, (torch.Tensor, *OPEN)) else None
-        if parts is not None:
-            found[id(x)] = x
-            work += parts[1]
-    return [x for x in found.values() if not isinstance(x, tuple)]
-
-
-def _replaced_and_written(label: str) -> CaptureRefusal:
-    return CaptureRefusal(f"the contents of the attribute {label} are replaced in some calls and "
-                          "changed in place in others",
-                          "begin with None, or always replace them", kind="state.type")
-
-
-def _second_name() -> CaptureRefusal:
-    return CaptureRefusal("a buffer that is written in place, or a view of it, is left in an attribute: "
-                          "later calls change what the attribute holds", "assign a clone() of it", kind="state.alias")
 
 
 def _common(ends: list[list]) -> list[tuple]:

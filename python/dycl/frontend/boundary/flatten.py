@@ -151,23 +151,23 @@ _VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingPro
 _HOLDING = (types.FunctionType, types.MethodType, types.BuiltinMethodType, functools.partial, slice, *_VIEWS)
 
 
-def row_template(m: Any, kind: tuple) -> Template:
-    """The structure of an element of a list whose length is known only at run time (semantics/list_kinds.py)."""
-    return _OF_KINDS[kind[0]](m, kind)
+def row_template(m: Any, kind: tuple, typed: bool = False) -> Template:
+    """The structure of an element of a list whose length is known only at run time (values/list_kinds.py). `typed`:
+    with dtype and shape of its tensors."""
+    if typed and kind[0] == "tensor":
+        return Tensor(kind[1].dtype, tuple(d if isinstance(d, int) else None for d in kind[1].shape))
+    return _OF_KINDS[kind[0]](m, kind, [row_template(m, k, typed) for k in kind[2]] if kind[0] in _HOLDERS else ())
 
 
-def _parts(m: Any, kind: tuple) -> tuple[Template, ...]:
-    return tuple(row_template(m, k) for k in kind[2])
-
-
-_OF_KINDS: dict[str, Callable[[Any, tuple], Template]] = {
-    "tuple": lambda m, kind: Tuple(kind[1], _parts(m, kind)),
-    "dict": lambda m, kind: Dict(dict, _parts(m, kind), (), kind[1]),
-    "list": lambda m, kind: List(list, _parts(m, kind)),
-    "object": lambda m, kind: Object(kind[1][0], _parts(m, kind), (), kind[1][1]),
-    "text": lambda m, kind: element_of_texts(m, kind),
-    "row": lambda m, kind: Row(tuple if kind[2] else list),
-    "const": lambda m, kind: Static(kind[1]),
-    "tensor": lambda m, kind: Tensor(),
-    "numpy": lambda m, kind: Array(),
-    **dict.fromkeys(("int", "float", "bool"), lambda m, kind: Number(kind[0]))}
+_HOLDERS = ("tuple", "dict", "list", "object")
+_OF_KINDS: dict[str, Callable[[Any, tuple, Any], Template]] = {
+    "tuple": lambda m, kind, parts: Tuple(kind[1], tuple(parts)),
+    "dict": lambda m, kind, parts: Dict(dict, tuple(parts), (), kind[1]),
+    "list": lambda m, kind, parts: List(list, tuple(parts)),
+    "object": lambda m, kind, parts: Object(kind[1][0], tuple(parts), (), kind[1][1]),
+    "text": lambda m, kind, _: element_of_texts(m, kind),
+    "row": lambda m, kind, _: Row(tuple if kind[2] else list),
+    "const": lambda m, kind, _: Static(kind[1]),
+    "tensor": lambda m, kind, _: Tensor(),
+    "numpy": lambda m, kind, _: Array(),
+    **dict.fromkeys(("int", "float", "bool"), lambda m, kind, _: Number(kind[0]))}

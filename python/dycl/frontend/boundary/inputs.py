@@ -12,23 +12,22 @@ import contextlib
 import copy
 import enum
 import inspect
-import math
 import types
-from typing import Any
+from typing import Any, Iterable
 
 import torch
 
 from ... import dtypes
 from ...calling import places
-from ...calling.state_values import Compound, Slot, filled, open_leaves
+from ...calling.states.state import State
 from ...errors import InputError
 from ...objects import all_in_attributes, attributes_of
 from ..diagnostics import CaptureRefusal
-from ..graph.program import BOOL, FLOAT, INT, ScalarType, Value
-from ..polyfills import builtins as polyfills
+from ..graph.program import BOOL, FLOAT, INT, Value
 from ..state.heap import Overlay
 from ..values import parameters
-from . import list_states
+from .states.choice import enter_combinations
+from .states.declared import Declared
 
 _STATIC = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device,
            torch.Size, type(Ellipsis), range, slice)
@@ -155,67 +154,28 @@ class Inputs:
 
     def _declare_states(self) -> None:
         """What earlier attempts found to be read and written: a runtime value from the start."""
-        m = self.m
-        self.states: list[tuple[str, str, Any, Any]] = []  # (name, kind, owner, key)
+        self.states: list[State] = []
+        self.declared: list[tuple[int, Declared]] = []  # with the numbers of their first states of the program
         # number of a state -> the storage of the tensor that an attribute holds at first
         self.state_roots: dict[int, Any] = {}
-        choices: list = []  # (number, owner, key, values)
-        # (id of the owner, key) -> (the list as the program finds it, its state, the owner)
-        self.lists: dict[tuple, tuple] = {}
-        self.choices: dict[str, list] = {}  # name -> the values that a choice stands for
-        for (kind, _, key), (name, owner, example) in m.assumptions.states.items():
-            if kind == "tensor":
-                _, value = m.recorder.declare_state(owner, name)
-                self.states.append((name, "tensor", owner, None))
-            elif kind == "list":
-                list_states.enter(self, name, owner, key, example)
-                continue
-            elif kind == "choice":
-                value = Value(INT, None, name)
-                self.choices[name] = example
-                self.states.append((name, "choice", owner, key))
-                m.graph.states.append((name, value))
-                choices.append((m.scalars.wrap(value), owner, key,
-                                [self._slot(name, k, x, owner, key) for k, x in enumerate(example)]))
-                continue
-            elif isinstance(example, torch.Tensor):
-                axes = m.assumptions.open_axes.get(("attribute", id(owner), key), frozenset())
-                handle, value = m.recorder.input_tensor(example, name, None, open_axes=axes)
-                self.state_roots[len(self.states)] = m.recorder.roots[-1]
-                m.recorder.register_attribute((id(owner), key), m.recorder.roots[-1])
-                self.put(owner, key, handle)
-                self.states.append((name, "attribute-tensor", owner, key))
-            else:
-                scalar = {bool: BOOL, int: INT, float: FLOAT}[type(example)]
-                value = Value(scalar, None, name)
-                runtime = m.scalars.wrap(value)
-                self.put(owner, key, runtime)
-                self.states.append((name, scalar.kind, owner, key))
-            m.graph.states.append((name, value))
-        if choices:
-            combinations = m.assumptions.combinations = m.assumptions.combinations or [(0,) * len(choices)]
-            complete = len(combinations) == math.prod(len(values) for *_, values in choices)
-            self.given = (self.args, self.kwargs)
-            self.args = (self.callable, self.args, self.kwargs, choices, list(combinations), complete)
-            self.callable, self.kwargs = polyfills.call_with_choices, {}
+        self.chosen: list = []  # (number, owner, key, values) of attributes that hold one of a few values
+        for declared in self.m.assumptions.states.values():
+            self.declared.append((len(self.m.graph.states), declared))
+            declared.enter(self)
+        enter_combinations(self)
 
-    def _slot(self, name: str, number: int, x: Any, owner: Any, key: Any) -> Any:
-        """What the attribute is if it holds alternative `number`: a known value,
-        or the tensors and numbers of states."""
-        m, made = self.m, []
-        for place, leaf in enumerate(open_leaves(x)):
-            label = f"{name}_value{number}_{place}" if isinstance(x, Compound) else f"{name}_value{number}"
-            if isinstance(leaf, Slot):
-                handle, value = m.recorder.input_tensor(leaf.empty(), label, None, open_axes=leaf.open_axes)
-                self.state_roots[len(self.states)] = m.recorder.roots[-1]
-                m.recorder.register_attribute(None, m.recorder.roots[-1])
-            else:
-                value = Value(ScalarType(leaf.kind), None, label)
-                handle = m.scalars.wrap(value)
-            self.states.append((label, "slot", owner, (key, number, place)))
-            m.graph.states.append((label, value))
-            made.append(handle)
-        return filled(x, iter(made), m.new)
+    def declare(self, state: State, values: Iterable[Value]) -> int:
+        """The program gets these states; returns the number of the first."""
+        state.first = len(self.m.graph.states)
+        self.states.append(state)
+        self.m.graph.states += zip(state.names, values)
+        return state.first
+
+    def state_of(self, number: int) -> State:
+        return next(s for s in reversed(self.states) if s.first <= number)
+
+    def number_of(self, declared: Declared) -> int:
+        return next(number for number, known in self.declared if known is declared)
 
     def put(self, owner: Any, key: Any, value: Any) -> None:
         """Writes the runtime value where the program will read it, in every state of the capture."""

@@ -23,7 +23,7 @@ def interface_of(captured: Any) -> Interface:
                  dict(captured.inputs.m.recorder.symbols.ranges), list(graph.input_names), inputs.argument_names,
                  captured.guards, random)
     result.held, result.origins, result.at_risk = outputs.held, outputs.origins, sorted(outputs.held_tensors.at_risk)
-    result.lists, result.list_states = outputs.lists, {place: state for place, (_, state, _) in inputs.lists.items()}
+    result.lists = outputs.lists
     result.own_containers = outputs.own_containers
     result.replaced = sorted(outputs.held_tensors.replaced)
     result.failures = outputs.failures
@@ -50,12 +50,12 @@ def interface_of(captured: Any) -> Interface:
     result.kept_inputs = {name: order[id(root.handle)] for name, root in outputs.kept_inputs.items()}
     result.containers = {key: path for key, (_, path) in inputs.objects.items()}
     result._kept = inputs.objects  # keeps those ids alive
-    result.choices = {(id(owner), key): inputs.choices[name]
-                      for name, kind, owner, key in inputs.states if kind == "choice"}
     result.combinations = list(inputs.m.assumptions.combinations or ())
-    result.recognise()
-    for name, kind, owner, key in inputs.states:
-        value = result._state(kind, owner, key)
-        result.initials[name] = value.detach().clone() if isinstance(value, torch.Tensor) else [
-            x.clone() if isinstance(x, torch.Tensor) else x for x in value] if kind == "list" else value
+    result.initials = {name: _copy(value) for name, value in zip(result.state_names, result.recognised())}
     return result
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, list):
+        return [*map(_copy, value)]
+    return value.detach().clone() if isinstance(value, torch.Tensor) else value

@@ -15,6 +15,7 @@ from typing import Any, Iterator
 import torch
 
 from ...calling.state_values import tensors_of
+from ...calling.states.choice import Choice
 from ..diagnostics import CaptureRefusal
 from ..merging.unify_aliases import AliasGuard
 from ..values.list import RtList
@@ -92,7 +93,7 @@ class HeldTensors:
                 _keep_apart(tensor, other)
                 raise self._refusal(k, f"what {self._name(j)} holds, too")
         meeting = [other for other in end.choice_tensors if self._meet(tensor, other)]
-        if len(meeting) > (self.inputs.states[k][1] == "slot"):  # beside itself
+        if len(meeting) > isinstance(self.inputs.state_of(k), Choice):  # beside itself
             _keep_apart(tensor, *meeting)
             raise self._refusal(k, "what another attribute holds, too")
         for other in tensors_in(end.others):
@@ -139,15 +140,14 @@ class HeldTensors:
     def _shared_at_first(self) -> set:
         """States whose first tensor has another name in the model.
         One that the program knows under that name is refused."""
-        first: dict[int, int] = {}  # place of the memory -> a state
+        first: dict[int, tuple] = {}  # place of the memory -> of the attribute
+        slots = {k: place for _, declared in self.inputs.declared for k, place in declared.slots(self).items()}
         for k in sorted(self.roots):
-            _, kind, owner, key = self.inputs.states[k]
-            place = (id(owner), key if kind == "attribute-tensor" else key[0])
+            place = slots[k]
             for tensor in tensors_of(self.m.assumptions.first.get(place)):
                 if first.setdefault(_memory(tensor), place) != place and k in self.at_risk:
                     raise self._refusal(k, "a tensor that another attribute holds, too, at first")
-        mine = {(id(owner), key if kind == "attribute-tensor" else key[0]): k
-                for k, (_, kind, owner, key) in enumerate(self.inputs.states) if k in self.at_risk}
+        mine = {place: k for k, place in slots.items() if k in self.at_risk}
         risky = {memory: mine[place] for memory, place in first.items() if place in mine}
         for root in self.m.recorder.roots:
             if root.kind != "attribute" and not root.real.is_meta and _memory(root.real) in risky:
@@ -166,10 +166,10 @@ class HeldTensors:
                 yield from tensors_of(value, 4)
 
     def _name(self, k: int) -> str:
-        return self.inputs.states[k][0]
+        return self.m.graph.states[k][0]
 
     def _refusal(self, k: int, what: str) -> CaptureRefusal:
-        owner = self.inputs.states[k][2]
+        owner = self.inputs.state_of(k).owner
         return CaptureRefusal(f"the attribute {self._name(k)}, whose tensor is written in place and assigned, "
                               f"is left with {what}: later writes would change both",
                               "give the attribute a clone() of its own, or do not write it in place",

@@ -15,7 +15,7 @@ Leaf = Callable[[Any], Template]  # of a number, or of a `Joined`
 
 
 def element_of_texts(m: Any, kind: tuple) -> Template:
-    """Of an element of a list of run-time length (semantics/list_kinds.py)."""
+    """Of an element of a list of run-time length (values/list_kinds.py)."""
     nowhere: Any = None
     stand_ins = [BY_KIND[k[0]](nowhere) for k in kind[2]]
     return text_template(m, built(kind[1], stand_ins), lambda x: Number(x.kind))

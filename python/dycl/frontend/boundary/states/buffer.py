@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors of the model that calls write in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....calling.states import buffer
+from ...diagnostics import Restart
+from ...graph.program import Value
+from .choice import open_choice
+from .declared import Declared, add, unique
+
+
+class Buffer(Declared):
+    kind = "tensor"
+
+    def enter(self, inputs: Any) -> None:
+        _, value = inputs.m.recorder.declare_state(self.owner, self.label)
+        inputs.declare(buffer.Buffer([self.label], self.owner, None), [value])
+
+    def left(self, ends: Any, end: Any, number: int) -> list[Value]:
+        root = next(r for r in ends.m.recorder.roots if r.real is self.owner)
+        return [ends.m.recorder.value_of_info(root.info)]
+
+
+def declare_written(ends: Any) -> None:
+    """Buffers written in place must be states: begin anew if they were taken as constants."""
+    assumptions = ends.m.assumptions
+    again = False
+    for root in ends.roots:
+        if root.kind == "constant":
+            open_choice(assumptions, root.real)
+            add(assumptions, Buffer(unique(root.name or "buffer", assumptions), root.real, None))
+            again = True
+    if again:
+        raise Restart("a buffer is a state")
