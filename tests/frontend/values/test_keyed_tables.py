@@ -265,3 +265,17 @@ def test_floats_as_keys(f):
 def test_no_key_is_nan(f):
     with pytest.raises(RuntimeError, match="a NaN as a key"):
         dycl.compile(f, (FLOATS[0],))(T(float("nan"), 1, 2))
+
+
+def places_as_key(x):
+    return x + {(0, 1): 5, (1, 2): 7}[tuple(x.nonzero()[:, 0].tolist())]
+
+
+def places_inside_a_key(x):
+    return x + {((0, 1), 2): 5, ((1, 2), 2): 7}[tuple(x.nonzero()[:, 0].tolist()), 2]
+
+
+@pytest.mark.parametrize("f", [places_as_key, places_inside_a_key])
+def test_a_tuple_of_run_time_length_is_not_taken_for_another_key(f):
+    with pytest.raises(dycl.CompileError, match="a tuple whose length is known only at run time"):
+        dycl.compile(f, (torch.tensor([1.0, 1, 0]),))

@@ -17,17 +17,24 @@ from ..polyfills import builtins as polyfills
 from ..polyfills import keyed_tables
 from ..polyfills.registry import POLYFILLS
 from ..semantics import attributes, calls, iteration, keys, lookup, native_calls, operators, registry, subscripts
-from ..state import iterators, numpy_memory, signals
+from ..state import numpy_memory, signals
 from ..state.contents import ContextCell
 from ..state.interpreter import Interpreter
 from ..state.state import State
 from ..values import chosen_text, text_formatting
 from ..values.array import RtArray
+from ..values.iterator import RtIterator
 from ..values.list import RtList
 from ..values.native_entries import natively, refuse_own
 from ..values.scalar import kind_of
-from ..values.stand_in import StandIn, stand_in_of
+from ..values.stand_in import BoundMethod, StandIn, stand_in_of
 from ..values.text import RtText
+
+
+@registry.finds(BoundMethod)
+def _find_method(fn: BoundMethod) -> Any:
+    return lambda m, s, args, kwargs: fn.owner.call_method(m, s, fn.name, args, kwargs)
+
 
 _MUTABLE = (list, dict, set, collections.deque, bytearray)
 _READERS = {
@@ -120,7 +127,7 @@ _TENSOR = {
     "tolist": lambda m, s, t, args, kwargs: m.tolist(t),
     "numpy": lambda m, s, t, args, kwargs: _numpy(m, t),
     "__len__": lambda m, s, t, args, kwargs: m.call(s, len, (t,), {}),
-    "__iter__": lambda m, s, t, args, kwargs: iteration.tensor_iter(m, t),
+    "__iter__": lambda m, s, t, args, kwargs: iteration.get_iter(m, s, t),
     "__contains__": lambda m, s, t, args, kwargs: operators.contains(m, s, t, args[0], negate=False),
     "__hash__": lambda m, s, t, args, kwargs: id(t),
     "requires_grad_": _want_gradients, "retain_grad": _want_gradients,
@@ -173,7 +180,7 @@ def _native_method(m: Interpreter, s: State, owner: Any, name: str, kwargs: dict
         m.heap.touch(owner)
     elif name == "__delattr__":
         attributes.touch_attributes(m, owner)
-    if isinstance(owner, iterators.OURS):
+    if isinstance(owner, RtIterator):
         raise CaptureRefusal(f"the iterator method {name}", kind="iterator")
     if isinstance(owner, _MUTABLE) and name in _CARRIERS:  # what is put in must stay the object it is
         result = natively(fn, *full, **kwargs)

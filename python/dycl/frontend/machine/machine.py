@@ -27,16 +27,19 @@ from ..library.numpy.arrays import Arrays
 from ..merging.loops import Loops
 from ..merging.merge import Merger
 from ..polyfills import builtins as polyfills
+from ..polyfills import itertools as iterator_polyfills
+from ..polyfills.registry import POLYFILLS
 from ..polyfills.torch import RtSize
-from ..semantics import callbacks, calls, interpretation, keys, opaque_objects
+from ..semantics import callbacks, calls, identity, interpretation, keys, opaque_objects
 from ..source import Span
+from ..state import iterators
 from ..state.assumptions import Assumptions
 from ..state.code import info_of
 from ..state.contents import Cell, contents_of
 from ..state.heap import Heap, Overlay
 from ..state.path_facts import Facts
 from ..state.state import Frame, State
-from ..values import chosen_text
+from ..values import chosen_text, text_equality, text_methods
 from ..values.arithmetic import Scalars
 from ..values.array import RtArray
 from ..values.escape import Escape, NeedDecision, Thrown
@@ -69,8 +72,11 @@ class Machine:
         self.scalars.machine = self
         self.arrays = Arrays(self)
         self.lists = Lists(self)
-        self.polyfills, self.texts, self.keys = polyfills, chosen_text, keys
+        self.polyfills, self.iterator_polyfills = polyfills, iterator_polyfills
+        self.polyfill_of = POLYFILLS.get
+        self.texts, self.keys, self.iterators = text_methods, keys, iterators
         self.contents_of = contents_of
+        self.same_object = functools.partial(identity.same_object, self)
         self.options = options
         self.assumptions = assumptions
         self.call = functools.partial(calls.call, self)  # call(state, fn, args, kwargs)
@@ -418,7 +424,7 @@ class Machine:
             raise CaptureRefusal("a name with a number known only at run time that is no integer", kind="escape.str",
                                  because=text)
         for name in names:
-            numbers = keys.parse(text, name) if isinstance(name, str) else None
+            numbers = text_equality.parse(text, name) if isinstance(name, str) else None
             if numbers is not None and all(self.decide(self.scalars.compare("eq", p, n))
                                            for p, n in zip(scalars, numbers)):
                 return name
@@ -627,6 +633,10 @@ class Machine:
         """An exception raised now might be caught by the program."""
         return any(frame.info.guards(frame.pc) for frame in self.current.frames)
 
+    def in_torch(self) -> bool:
+        """The code at hand is torch's own Python."""
+        return interpretation.is_torch_file(self.current.frames[-1].info.code.co_filename)
+
     def may_catch(self, *errors: type) -> bool:
         """A handler of the program (not a `finally` or `with`) might take one of these exceptions if it were raised
         now; any, if none is named."""
@@ -652,7 +662,7 @@ class Machine:
 
     def ask_about_gradients(self) -> None:
         """torch's own Python (nn.init, the layers) asks in order to hand the flag on, and where gradients are on."""
-        if interpretation.is_torch_file(self.current.frames[-1].info.code.co_filename):
+        if self.in_torch():
             return
         self.gradients_asked = True
         self._refuse_gradients()

@@ -8,12 +8,12 @@ import operator
 import sys
 
 from ..diagnostics import CaptureRefusal
-from ..semantics import iteration, keys, opaque_objects, special_attributes
+from ..semantics import iteration, keys, lookup, opaque_objects
 from ..state import iterators
 from ..state.signals import JUMPED
 from ..values.escape import Thrown
 from ..values.list import RtList
-from ..values.stand_in import is_instance
+from ..values.stand_in import DONE, is_instance
 from .opcode_table import op, push_result
 
 _SINCE_312 = sys.version_info >= (3, 12)
@@ -41,7 +41,7 @@ def get_yield_from_iter(m, s, f, i):
 def for_iter(m, s, f, i):
     iterator = f.stack[-1]
     result = iteration.next_item(m, s, iterator, exhausted=_for_iter_done)
-    if result is iterators.DONE:
+    if result is DONE:
         f.stack.pop()
         m.jump(f, i.target)
         return JUMPED
@@ -90,7 +90,7 @@ def send(m, s, f, i):
     sent, iterator = f.stack[-1], f.stack[-2]
     f.stack.pop()
     result = iteration.next_item(m, s, iterator, exhausted=send_done, sent=sent)
-    if result is iterators.DONE:
+    if result is DONE:
         return send_done(m, s, None)
     return push_result(f, result)
 
@@ -178,8 +178,8 @@ def reraise(m, s, f, i):
 @op("BEFORE_WITH")
 def before_with(m, s, f, i):
     manager = f.stack.pop()
-    leave = special_attributes.special_method(m, manager, "__exit__")
-    enter = special_attributes.special_method(m, manager, "__enter__")
+    leave = lookup.bound_method(manager, "__exit__")
+    enter = lookup.bound_method(manager, "__enter__")
     if enter is None or leave is None:
         raise TypeError(f"'{type(manager).__name__}' object does not support the context manager protocol")
     f.stack.append(leave)

@@ -13,7 +13,7 @@ only what does not ask for the order is taken.
 from __future__ import annotations
 
 from ..values.escape import Escape
-from ..values.stand_in import Interpreted
+from ..values.stand_in import InterpretedStandIn
 
 
 def same_key(a, b):
@@ -65,8 +65,11 @@ _MISSING = object()
 _KEYS_VIEW = type({}.keys())
 
 
-class Table(Interpreted):
+class RtTable(InterpretedStandIn):
     """A dict or set. One whose keys are known takes operators as a table with the same entries."""
+
+    def check_key(self, m):
+        raise TypeError(f"unhashable type: '{self.type_of(m).__name__}'")
 
     def yields(self, a, b, comparing):
         return comparing or not isinstance(a, (set, dict))
@@ -79,11 +82,14 @@ class Table(Interpreted):
         return m.call(s, m.polyfills.plain_binary, (op, m.keys.as_table(m, a), b), {})
 
 
-class RtDict(Table):
+class RtDict(RtTable):
     """Attributes: kind (the class it stands for), factory (of a defaultdict), found_keys, found_values, removals."""
 
     def example(self, m):
         return self.kind()
+
+    def empty_like(self, m):
+        return m.keys.as_table(m, self.kind(), self.factory)
 
     def __getitem__(self, key):
         check_key(key)
@@ -300,7 +306,7 @@ def walk(table, what):
             refuse("a dict whose entries are taken out and put back while it is iterated")
 
 
-class RtView(Interpreted):
+class RtView(InterpretedStandIn):
     """keys(), values() or items(). Attributes: table, what."""
 
     def example(self, m):
@@ -353,11 +359,17 @@ def common(table, items):
     return made
 
 
-class RtSet(Table):
+class RtSet(RtTable):
     """Attribute: found."""
 
     def example(self, m):
         return set()
+
+    def empty_like(self, m):
+        return m.keys.as_table(m, set())
+
+    def in_any_order(self, m):
+        return tuple(self.found) if type(self.found) is list else m.lists.frozen(self.found, True)
 
     def add(self, item):
         if item not in self:

@@ -7,17 +7,20 @@ from __future__ import annotations
 import torch
 
 from ..diagnostics import CaptureRefusal
-from ..values.stand_in import Interpreted
+from ..values.stand_in import InterpretedStandIn
 from .keyed_tables import refuse
 
 
-class RtRange(Interpreted):
+class RtRange(InterpretedStandIn):
     """Immutable. The step is known while compiling."""
 
     __slots__ = ("start", "stop", "step")
 
     def example(self, m):
         return range(0)
+
+    def iterate(self, m, s):
+        return m.new(m.iterators.RtRangeIter(self.start, self.stop, self.step))
 
     def as_subscript(self, m):
         return self.tensor(m)

@@ -8,7 +8,7 @@ from functorch.experimental import control_flow
 
 from .. import torch_internals
 from ..torch_internals import canonical_mask
-from ..values.stand_in import Interpreted, StandIn, one_by_one
+from ..values.stand_in import InterpretedStandIn, StandIn, one_by_one
 from .registry import substitutes, with_run_time_list
 
 
@@ -93,7 +93,7 @@ def map_over(f, xs, *args):
     return torch.stack([f(x, *args) for x in xs])
 
 
-class RtSize(Interpreted, tuple):
+class RtSize(InterpretedStandIn, tuple):
     """A torch.Size with extents known only at run time."""
 
     indexed = True
@@ -103,6 +103,12 @@ class RtSize(Interpreted, tuple):
 
     def is_instance(self, m, kinds):
         return isinstance(self, kinds) or torch.Size in one_by_one(kinds)
+
+    def is_late_key(self):
+        return any(isinstance(x, StandIn) for x in self)
+
+    def as_key(self, m):
+        return tuple(self)
 
     @staticmethod
     def of(extents):

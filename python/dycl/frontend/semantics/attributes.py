@@ -24,23 +24,25 @@ from ..state.interpreter import Interpreter
 from ..state.state import State
 from ..values import parameters
 from ..values.native_entries import natively, refuse_own
+from ..values.stand_in import stand_in_of, type_of
 from ..values.text import RtText
-from . import interpretation, opaque_objects, special_attributes
+from . import interpretation, opaque_objects
 from .lookup import MISSING, getattr_dict, mro_lookup
 
 
 def load_attr(m: Interpreter, s: State, obj: Any, name: str) -> Any:
     if type(name) is not str:
-        if isinstance(name, RtText):
+        if type_of(m, name) is str:
             name = attribute_of_text(m, obj, name)
         if not isinstance(name, str):
             raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
     cls = type(obj)
     if type(cls) is type and cls.__getattribute__ is _DEFAULT and issubclass(cls, torch.nn.Module):
         return default_attr(m, s, obj, name)
-    own = special_attributes.special_attribute(m, s, obj, name)
-    if own is not NotImplemented:
-        return own
+    own = stand_in_of(obj)
+    found = own.attribute(m, s, name) if own is not None else NotImplemented
+    if found is not NotImplemented:
+        return found
     if isinstance(obj, super):
         return super_attr(m, s, obj, name)
     if isinstance(obj, (types.ModuleType, type)):
@@ -154,7 +156,9 @@ def super_attr(m: Interpreter, s: State, sup: super, name: str) -> Any:
 
 def store_attr(m: Interpreter, s: State, obj: Any, name: str, value: Any) -> Any:
     """obj.name = value; returns None, or PUSHED with the result dropped."""
-    if special_attributes.store_special(m, s, obj, name, value):
+    own = stand_in_of(obj)
+    found = own.store_attribute(m, s, name, value) if own is not None else NotImplemented
+    if found is not NotImplemented:
         return None
     cls = type(obj)
     custom = mro_lookup(cls, "__setattr__")

@@ -20,11 +20,14 @@ class Interpreter(Protocol):
     recorder: Any  # torch calls become nodes
     scalars: Any  # arithmetic on numbers known only at run time
     lists: Any  # lists of a length known only at run time
-    texts: Any  # strings that runs choose among (values/chosen_text.py)
+    texts: Any  # methods of strings (values/text_methods.py)
     contents_of: Callable[[Any], Any]  # of a mutable object (state/contents.py)
     keys: Any  # when two keys are one (semantics/keys.py)
     arrays: Any  # numpy arrays known only at run time
     polyfills: Any  # Python that is interpreted in place of native functions (polyfills/builtins.py)
+    iterator_polyfills: Any  # the same of itertools (polyfills/itertools.py)
+    polyfill_of: Callable[[Any], Any]  # what is interpreted in place of a native function; None: nothing
+    iterators: Any  # classes of iterators (state/iterators.py)
     facts: Any  # ranges of integers on a path
     loops: Any
     merger: Any
@@ -55,6 +58,8 @@ class Interpreter(Protocol):
     def decide_text(self, text: Any, names: Iterable) -> str: ...
     def truth(self, value: Any) -> bool: ...
     def forbid_if_merged(self, value: Any) -> None: ...
+    def same_object(self, a: Any, b: Any) -> bool: ...
+    def in_torch(self) -> bool: ...
     def in_try(self) -> bool: ...
     def may_catch(self, *errors: type) -> bool: ...
 

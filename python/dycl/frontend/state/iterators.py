@@ -10,23 +10,16 @@ from typing import Any
 
 from ..diagnostics import CaptureRefusal
 from ..polyfills.registry import ITERATORS
-from ..values.list import RtListIter
-from ..values.stand_in import StandIn
+from ..values.escape import Thrown
+from ..values.iterator import RtIterator, given, raise_stop
+from ..values.native_entries import natively
+from ..values.scalar import RtInt
+from ..values.stand_in import DONE
+from .signals import PUSHED
 from .state import Frame
 
-DONE = object()
 
-
-class Iterator(StandIn):
-    """One place in what is iterated over."""
-
-    __slots__ = ()
-
-    def truth(self, m: Any) -> Any:
-        return True
-
-
-class SeqIter(Iterator):
+class SeqIter(RtIterator):
     """Over anything indexable by 0.. (list, tuple, str, range, torch.Size); lists may grow meanwhile."""
 
     __slots__ = ("sequence", "index", "__weakref__")
@@ -46,11 +39,41 @@ class SeqIter(Iterator):
         return iter(range(0) if isinstance(self.sequence, range)
                     else next(kind() for kind in kinds if isinstance(self.sequence, kind)))
 
+    def next_item(self, m: Any, s: Any, exhausted: Any, sent: Any) -> Any:
+        if self.index >= len(self.sequence):
+            self._end(m)
+            return DONE
+        item = self.sequence[self.index]
+        m.heap.touch(self)
+        self.index += 1
+        return item
+
+    def all_items(self, m: Any) -> Any:
+        sequence = list(self.sequence) if isinstance(self.sequence, range) else self.sequence
+        items = list(sequence[self.index:])
+        m.heap.touch(self)
+        self.index += len(items)
+        self._end(m)
+        return items
+
+    def _end(self, m: Any) -> None:
+        """An iterator that has ended stays so, whatever the list gets afterwards."""
+        if isinstance(self.sequence, list):
+            m.heap.touch(self)
+            self.sequence, self.index = (), 0
+
 
 class ArrayIter(SeqIter):
     """Over the rows of a numpy array known only at run time."""
 
     __slots__ = ()
+
+    def next_item(self, m: Any, s: Any, exhausted: Any, sent: Any) -> Any:
+        item = super().next_item(m, s, exhausted, sent)
+        return item if item is DONE else m.arrays.row(item)
+
+    def all_items(self, m: Any) -> Any:
+        return [m.arrays.row(x) for x in super().all_items(m)]
 
 
 class LiveIter(SeqIter):
@@ -72,6 +95,21 @@ class LiveIter(SeqIter):
 
     def example(self, m: Any) -> Any:
         return _LIVE[self.kind]
+
+    def next_item(self, m: Any, s: Any, exhausted: Any, sent: Any) -> Any:
+        m.heap.touch(self)
+        item = self.item()
+        self.index = self.index + 1 if item is not DONE else len(self.sequence) + 1
+        return item
+
+    def all_items(self, m: Any) -> Any:
+        found = []
+        m.heap.touch(self)
+        while (item := self.item()) is not DONE:
+            found.append(item)
+            self.index += 1
+        self.index = len(self.sequence) + 1
+        return found
 
     def item(self) -> Any:
         """The item at `index`; DONE at the end."""
@@ -112,7 +150,7 @@ def view_of(view: Any) -> tuple[Any, str] | None:
     return None if found is None else (found, type(view).__name__.rsplit("_", 1)[-1])
 
 
-class NativeIter(Iterator):
+class NativeIter(RtIterator):
     """Over a native iterator: what it gave is kept in a buffer that all states share."""
 
     __slots__ = ("source", "buffer", "index", "__weakref__")
@@ -131,8 +169,18 @@ class NativeIter(Iterator):
     def example(self, m: Any) -> Any:
         return self.source
 
+    def next_item(self, m: Any, s: Any, exhausted: Any, sent: Any) -> Any:
+        if self.index >= len(self.buffer):
+            try:
+                self.buffer.append(natively(next, self.source))
+            except StopIteration:
+                return DONE
+        m.heap.touch(self)
+        self.index += 1
+        return self.buffer[self.index - 1]
 
-class RtRangeIter(Iterator):
+
+class RtRangeIter(RtIterator):
     __slots__ = ("current", "stop", "step", "first", "__weakref__")
 
     def __init__(self, current: Any, stop: Any, step: int):
@@ -148,8 +196,20 @@ class RtRangeIter(Iterator):
     def example(self, m: Any) -> Any:
         return iter(range(0))
 
+    def next_item(self, m: Any, s: Any, exhausted: Any, sent: Any) -> Any:
+        if not (_less(m, self.current, self.stop) if self.step > 0 else _less(m, self.stop, self.current)):
+            return DONE
+        item = self.current
+        if isinstance(item, RtInt):
+            (first, last), (low, high) = (m.facts.of(x, m.current.ranges) for x in (self.first, self.stop))
+            m.facts.narrow(item, *((first, high) if self.step > 0 else (low, last)), m.current.ranges)
+        following = _sum(m, item, self.step)
+        m.heap.touch(self)
+        self.current = following
+        return item
 
-class RtTensorIter(Iterator):
+
+class RtTensorIter(RtIterator):
     """Over the first axis of a tensor whose extent is known only at run time."""
 
     __slots__ = ("tensor", "index", "extent", "__weakref__")
@@ -166,8 +226,32 @@ class RtTensorIter(Iterator):
     def example(self, m: Any) -> Any:
         return iter(())
 
+    def next_item(self, m: Any, s: Any, exhausted: Any, sent: Any) -> Any:
+        if not _less(m, self.index, self.extent):
+            return DONE
+        row = m.recorder.call(type(self.tensor).select, (self.tensor, 0, self.index), {})
+        following = _sum(m, self.index, 1)
+        m.heap.touch(self)
+        self.index = following
+        return row
 
-class MGenerator(Iterator):
+
+def _less(m: Any, a: Any, b: Any) -> bool:
+    """a < b; what the bounds of the two tell is no decision."""
+    if not isinstance(a, RtInt) and not isinstance(b, RtInt):
+        return a < b
+    symbols = m.recorder.symbols
+    most, least = symbols.greatest(b), symbols.least(a)
+    if most is not None and least is not None and least >= most:
+        return False
+    return m.decide(m.scalars.compare("lt", a, b))
+
+
+def _sum(m: Any, a: Any, b: int) -> Any:
+    return m.scalars.binary("add", a, b) if isinstance(a, RtInt) else a + b
+
+
+class MGenerator(RtIterator):
     """A generator of interpreted code; `frame` is its suspended frame, None when running or done."""
 
     __slots__ = ("_frame", "_shared", "done", "function", "__weakref__")
@@ -203,8 +287,60 @@ class MGenerator(Iterator):
     def example(self, m: Any) -> Any:
         return ITERATORS.get(self.function) or (_ for _ in list[Any]())
 
+    def attribute(self, m: Any, s: Any, name: str) -> Any:
+        own = name in ("__name__", "__qualname__") and hasattr(self.type_of(m), name)
+        return getattr(self.function, name) if own else super().attribute(m, s, name)
 
-OURS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator, RtListIter)
+    def next_item(self, m: Any, s: Any, exhausted: Any, sent: Any) -> Any:
+        """Goes on with its frame: PUSHED, or DONE."""
+        if self.done:
+            return DONE
+        if self.frame is None:
+            raise ValueError("generator already executing")
+        m.heap.touch(self)
+        frame = self.frame
+        self.frame = None
+        frame.generator = self
+        frame.on_return = exhausted
+        frame.stack.append(sent)
+        s.frames.append(frame)
+        return PUSHED
+
+    def call_method(self, m: Any, s: Any, name: str, args: tuple, kwargs: dict) -> Any:
+        if name in ("__next__", "send"):
+            sent = args[0] if args else None
+            if sent is not None and self._has_not_begun():
+                raise TypeError("can't send non-None value to a just-started generator")
+            return given(self.next_item(m, s, raise_stop, sent))
+        if name == "close":
+            return self._close(m, s)
+        return self._throw(m, s, args) if name == "throw" else super().call_method(m, s, name, args, kwargs)
+
+    def _has_not_begun(self) -> bool:
+        frame = self.frame
+        return frame is not None and frame.info.instrs[frame.pc - 1].op != "YIELD_VALUE"
+
+    def _close(self, m: Any, s: Any) -> Any:
+        m.heap.touch(self)
+        if self.frame is not None and self.frame.info.guards(self.frame.pc):
+            return m.call(s, m.polyfills.close_generator, (self,), {})
+        self.finish()
+        return None
+
+    def _throw(self, m: Any, s: Any, args: tuple) -> Any:
+        """The exception begins at the yield where the generator is suspended."""
+        error = next((a for a in args if isinstance(a, BaseException)), None) or args[0]()
+        frame = self.frame
+        if frame is None or self._has_not_begun():
+            m.heap.touch(self)
+            self.finish()
+            raise Thrown(error)
+        if frame.instr.op == "RESUME" and (frame.instr.arg or 0) & 3 == 2:
+            raise CaptureRefusal("an exception thrown into a generator inside `yield from`", kind="generator")
+        self.next_item(m, s, raise_stop, None)
+        frame.stack.pop()
+        frame.pc -= 1
+        raise Thrown(error)
 
 
 VIEWS = {type({}.keys()), type({}.values()), type({}.items()), type(collections.OrderedDict().keys()),

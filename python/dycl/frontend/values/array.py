@@ -63,6 +63,31 @@ class RtArray(StandIn):
     def contains(self, m: Any, s: Any, item: Any, negate: bool) -> Any:
         raise Escape(self, "containment")
 
+    def iterate(self, m: Any, s: Any) -> Any:
+        if not self.tensor.dim():
+            return NotImplemented
+        if type(self.tensor.shape[0]) is int:
+            return m.new(m.iterators.ArrayIter(m.arrays.rows(self)))
+        return m.call(s, m.iterator_polyfills.iterate_array, (self,), {})
+
+    def all_items(self, m: Any) -> Any:
+        if not self.tensor.dim() or type(self.tensor.shape[0]) is not int:
+            return None
+        return [m.arrays.row(x) for x in m.arrays.rows(self)]
+
+    def attribute(self, m: Any, s: Any, name: str) -> Any:
+        kind = np.generic if self.scalar else np.ndarray
+        if not hasattr(kind, name):
+            raise AttributeError(f"'{kind.__module__}.{kind.__name__}' object has no attribute '{name}'")
+        return m.arrays.attribute(self, name)
+
+    def is_late_key(self) -> bool:
+        return self.scalar
+
+    def as_key(self, m: Any) -> Any:
+        """Its hash is that of the number, exactly, whatever numpy's comparisons round."""
+        return m.tensor_item(self.tensor) if self.scalar else self
+
     def yields(self, a: Any, b: Any, comparing: bool) -> bool:
         return False
 

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import torch
 
 from ..diagnostics import CaptureRefusal
-from .stand_in import StandIn
+from .iterator import RtIterator
+from .stand_in import DONE, BoundMethod, StandIn, key_refusal
 
 EMPTY = ("empty",)  # the kind of no element at all
 
@@ -64,6 +66,41 @@ class RtList(StandIn):
                                                 "index with a tensor", kind="list.native"))
         return m.lists.numbers(self, torch.int64)
 
+    def iterate(self, m: Any, s: Any) -> Any:
+        return m.new(RtListIter(self))
+
+    def attribute(self, m: Any, s: Any, name: str) -> Any:
+        if not hasattr([], name):
+            raise AttributeError(f"'list' object has no attribute '{name}'")
+        return BoundMethod(self, name)
+
+    def call_method(self, m: Any, s: Any, name: str, args: tuple, kwargs: dict) -> Any:
+        polyfill = m.polyfill_of(vars(tuple if self.frozen else list).get(name))
+        if polyfill is not None:
+            return m.call(s, polyfill, (self, *args), kwargs)
+        if name == "__iter__":
+            return self.iterate(m, s)
+        if name == "__contains__":
+            return m.call(s, operator.contains, (self, args[0]), {})
+        result = m.lists.call(self, name, args, kwargs)
+        if result is NotImplemented:
+            return m.call_then(s, m.polyfills.extend_list, (self, *args), {}, _push_none)
+        return result
+
+    def is_late_key(self) -> bool:
+        return True
+
+    def check_key(self, m: Any) -> None:
+        if not self.frozen:
+            raise TypeError("unhashable type: 'list'")
+        if self.kind not in (("int",), ("bool",)):
+            raise key_refusal("a tuple whose length is known only at run time as a key", None)
+
+    def equal_key(self, m: Any, a: Any, b: Any) -> Any:
+        if not all(isinstance(x, (RtList, tuple)) for x in (a, b)):
+            return False
+        raise key_refusal("a tuple whose length is known only at run time as a key among others", None)
+
     def yields(self, a: Any, b: Any, comparing: bool) -> bool:
         return comparing
 
@@ -82,6 +119,10 @@ class RtList(StandIn):
         return m.lists.concat(a, b)
 
 
+def _push_none(m: Any, s: Any, value: Any) -> None:
+    s.frames[-1].stack.append(None)
+
+
 def _side(x: Any) -> type:
     """Of an operand of +: list, tuple or what else it is."""
     if isinstance(x, RtList):
@@ -89,7 +130,7 @@ def _side(x: Any) -> type:
     return next((kind for kind in (tuple, list) if isinstance(x, kind)), type(x))
 
 
-class RtListIter(StandIn):
+class RtListIter(RtIterator):
     """Over an RtList; it may grow meanwhile."""
 
     __slots__ = ("source", "index", "__weakref__")
@@ -106,14 +147,6 @@ class RtListIter(StandIn):
     def example(self, m: Any) -> Any:
         return iter(())
 
-    def truth(self, m: Any) -> Any:
-        return True
-
-
-class ListMethod:
-    """A bound method of an RtList."""
-
-    __slots__ = ("target", "name")
-
-    def __init__(self, target: RtList, name: str):
-        self.target, self.name = target, name
+    def next_item(self, m: Any, s: Any, exhausted: Any, sent: Any) -> Any:
+        found = m.lists.next(self)
+        return DONE if found is None else found[0]

@@ -12,7 +12,7 @@ from ..diagnostics import CaptureRefusal, Restart
 from ..graph.dtypes import dtype_name
 from ..graph.program import INT, HostNode, ListType, ScalarType, TensorType, Value
 from . import chosen_text
-from .list import EMPTY, ListMethod, RtList, RtListIter
+from .list import EMPTY, RtList, RtListIter
 from .list_kinds import (
     _PARTS,
     _TENSORS,
@@ -135,8 +135,7 @@ class Lists:
         grown = [self._host("list.append", [v, leaf], self._wider(v, leaf)) for v, leaf in zip(lists, values)]
         self._install(x, grown, item)
 
-    def call(self, method: ListMethod, args: tuple, kwargs: dict) -> Any:
-        x, name = method.target, method.name
+    def call(self, x: RtList, name: str, args: tuple, kwargs: dict) -> Any:
         if x.frozen and name not in ("__len__", "__getitem__"):
             self.refuse(x, CaptureRefusal(f"tuple.{name} of a tuple whose length is known only at run time",
                                           kind="list.method"))

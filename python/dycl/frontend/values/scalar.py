@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numbers
 import operator
+import types
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,41 @@ class RtScalar(StandIn):
     def unary(self, m: Any, s: Any, op: str) -> Any:
         return m.scalars.unary(op, self)
 
+    def is_same(self, m: Any, a: Any, b: Any) -> Any:
+        if a is b and self.kind != "int":
+            return True
+        other = b if a is self else a
+        if kind_of(other) is None:
+            return NotImplemented
+        if self.kind == kind_of(other) == "bool":
+            return m.decide(m.scalars.compare("eq", a, b))
+        if isinstance(other, RtScalar):
+            raise CaptureRefusal("`is` between numbers known only at run time", "use ==", kind="identity", because=a)
+        if self.kind == kind_of(other) == "int":
+            raise CaptureRefusal("`is` with a number known only at run time", "use ==", kind="identity", because=self)
+        return False
+
+    def attribute(self, m: Any, s: Any, name: str) -> Any:
+        if name == "real" or name == "numerator" and self.kind != "float":
+            return self
+        if name == "__class__":
+            return self.type_of(m)
+        method = m.polyfill_of(vars(float if self.kind == "float" else int).get(name))
+        if method is not None:
+            return types.MethodType(method, self)
+        if hasattr(EXAMPLES[self.kind], name):
+            raise CaptureRefusal(f"{self.kind}.{name} of a number known only at run time",
+                                 kind="escape.attribute", because=self)
+        raise AttributeError(f"'{self.kind}' object has no attribute '{name}'")
+
+    def is_late_key(self) -> bool:
+        return True
+
+    def equal_key(self, m: Any, a: Any, b: Any) -> Any:
+        if kind_of(a) is None or kind_of(b) is None:
+            return False
+        return m.scalars.compare("eq", a, b)
+
     def compare(self, m: Any, s: Any, op: str, a: Any, b: Any) -> Any:
         if _is_of_numpy(a) or _is_of_numpy(b):
             return m.arrays.compare(op, a, b)
@@ -134,6 +170,12 @@ class RtInt(RtScalar):
     def is_place(self, m: Any) -> bool:
         return True
 
+    def possible_values(self, m: Any) -> list | None:
+        least, greatest = m.facts.of(self, m.current.ranges)
+        if least is None or greatest is None or greatest - least >= m.options.max_switch:
+            return None
+        return list(range(least, greatest + 1))
+
 
 class RtFloat(RtScalar):
     __slots__ = ()
@@ -143,11 +185,18 @@ class RtFloat(RtScalar):
     def as_index(self, m: Any, error: str) -> Any:
         raise TypeError(error)
 
+    def check_key(self, m: Any) -> None:
+        """A NaN is a key of its own, unless it is the same object: nothing that a run can tell."""
+        m.recorder.check(m.scalars.compare("eq", self, self).value, "a NaN as a key", "RuntimeError")
+
 
 class RtBool(RtScalar):
     __slots__ = ()
     kind = dycl_number = "bool"
     type = BOOL
+
+    def possible_values(self, m: Any) -> list | None:
+        return [False, True]
 
 
 BY_KIND = {"int": RtInt, "float": RtFloat, "bool": RtBool}

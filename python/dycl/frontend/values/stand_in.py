@@ -15,7 +15,14 @@ from typing import Any, Callable, NoReturn
 
 import torch
 
+from ..diagnostics import CaptureRefusal
 from .escape import Escape
+
+DONE = object()  # an iterator has nothing more to give
+
+
+def key_refusal(what: str, because: Any) -> CaptureRefusal:
+    return CaptureRefusal(what, "use integers, or tuples of them", kind="escape.hash", because=because)
 
 
 class StandIn:
@@ -96,8 +103,75 @@ class StandIn:
         """`a op b`, one of which it is."""
         return NotImplemented
 
+    def is_same(self, m: Any, a: Any, b: Any) -> Any:
+        """`a is b`, one of which it is; NotImplemented: it is the object that it is."""
+        return NotImplemented
 
-class Interpreted(StandIn):
+    # ---- iteration -------------------------------------------------------------------------------
+
+    def iterate(self, m: Any, s: Any) -> Any:
+        """iter(self), or PUSHED."""
+        return NotImplemented
+
+    def next_item(self, m: Any, s: Any, exhausted: Any, sent: Any) -> Any:
+        """The next item, DONE, or PUSHED: see semantics/iteration.py."""
+        return NotImplemented
+
+    def all_items(self, m: Any) -> Any:
+        """All that iteration gives, if no code of the program and no decision is needed; else None."""
+        return None
+
+    def in_any_order(self, m: Any) -> Any:
+        """What may stand in a `for` whose order does not matter."""
+        return self
+
+    # ---- attributes ------------------------------------------------------------------------------
+
+    def attribute(self, m: Any, s: Any, name: str) -> Any:
+        return NotImplemented
+
+    def store_attribute(self, m: Any, s: Any, name: str, value: Any) -> Any:
+        """`self.name = value`; NotImplemented: as of other objects."""
+        return NotImplemented
+
+    def call_method(self, m: Any, s: Any, name: str, args: tuple, kwargs: dict) -> Any:
+        """What a `BoundMethod` of it is called for."""
+        raise Escape(self, f"call of {name}")
+
+    # ---- as a key of a dict, or an element of a set ------------------------------------------------
+
+    def is_late_key(self) -> bool:
+        """Whether its hash is known only at run time."""
+        return False
+
+    def as_key(self, m: Any) -> Any:
+        """What it is as a key: a number of numpy's is the number."""
+        return self
+
+    def check_key(self, m: Any) -> None:
+        """Fails as Python does for what has no hash, and refuses where two keys could not be told apart."""
+
+    def equal_key(self, m: Any, a: Any, b: Any) -> Any:
+        """Whether two keys are one, one of which it is: a bool, known now or at run time."""
+        if type(a).__eq__ is object.__eq__ and type(b).__eq__ is object.__eq__:
+            return False  # not the same object
+        raise key_refusal(f"a {type(a).__name__} as a key beside keys known only at run time", None)
+
+    def possible_values(self, m: Any) -> list | None:
+        """All values it may have, if they are few."""
+        return None
+
+
+class BoundMethod:
+    """A method of a stand-in, not called yet."""
+
+    __slots__ = ("owner", "name")
+
+    def __init__(self, owner: StandIn, name: str):
+        self.owner, self.name = owner, name
+
+
+class InterpretedStandIn(StandIn):
     """A kind whose methods are written in Python, in polyfills/, and interpreted as those of a class of the user's."""
 
     __slots__ = ()
@@ -119,6 +193,14 @@ class Interpreted(StandIn):
 
     def unary(self, m: Any, s: Any, op: str) -> Any:
         return NotImplemented
+
+    def attribute(self, m: Any, s: Any, name: str) -> Any:
+        """The program sees the attributes of the class that it stands for; its own methods see theirs."""
+        if name == "__class__":
+            return self.type_of(m)
+        if m.current.frames[-1].hidden or hasattr(self.example(m), name):
+            return NotImplemented
+        raise AttributeError(f"'{self.type_of(m).__name__}' object has no attribute '{name}'")
 
 
 ADAPTERS: dict[type, Callable[[Any], StandIn]] = {}  # for torch's own class of tensors, which cannot derive from ours

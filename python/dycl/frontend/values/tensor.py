@@ -8,7 +8,8 @@ while compiling come here too: an operation on one is recorded where the others 
 from __future__ import annotations
 
 import operator
-from typing import Any
+import types
+from typing import Any, Callable
 
 import torch
 
@@ -16,8 +17,9 @@ from ..diagnostics import CaptureRefusal
 from ..torch_internals import FakeTensor
 from . import parameters
 from .array import is_integer
+from .native_entries import natively, refuse_own
 from .scalar import RtInt, RtScalar, kind_of
-from .stand_in import ADAPTERS, StandIn, one_by_one, stand_in_of
+from .stand_in import ADAPTERS, StandIn, one_by_one, stand_in_of, type_of
 
 _OPERATORS = {"and": "and_", "or": "or_"}
 
@@ -75,6 +77,57 @@ class TensorHandle(StandIn):
             return truth != negate
         return m.scalars.unary("not", truth) if negate else truth
 
+    def is_same(self, m: Any, a: Any, b: Any) -> Any:
+        if a is b or not m.is_tensor(a) or not m.is_tensor(b):
+            return NotImplemented
+        a, b = (known if (known := m.recorder.handle_of(x)) is not None else x for x in (a, b))
+        for tensor in (a, b) if a is not b else ():  # a merge may have hidden that they are one in some paths
+            if m.is_symbolic(tensor) and callable(tensor._dycl.cell.note):
+                tensor._dycl.cell.note()
+        m.told_apart.append((a, b))
+        if a is not b and not m.in_torch():  # torch asks to save work: either answer will do
+            m.recorder.refuse_identity(a, b)
+        return a is b
+
+    def iterate(self, m: Any, s: Any) -> Any:
+        if len(self.tensor.shape) == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        rows = self.all_items(m)
+        if rows is None:
+            return m.new(m.iterators.RtTensorIter(self.tensor, m.recorder.extent(self.tensor, 0)))
+        return m.new(m.iterators.SeqIter(rows))
+
+    def all_items(self, m: Any) -> Any:
+        if not len(self.tensor.shape) or type(self.tensor.shape[0]) is not int:
+            return None
+        return m.recorder.call(type(self.tensor).unbind, (self.tensor, 0), {})
+
+    def attribute(self, m: Any, s: Any, name: str) -> Any:
+        found = _ATTRIBUTES.get(name)
+        return _method_or_own(m, self.tensor, name) if found is None else found(m, self.tensor, name)
+
+    def store_attribute(self, m: Any, s: Any, name: str, value: Any) -> Any:
+        if name == "requires_grad":
+            if value is not False or self.tensor.requires_grad:
+                m.want_gradients(self.tensor)
+        elif name == "grad":
+            if value is not None:
+                raise CaptureRefusal("a gradient is assigned to a tensor", "compute gradients outside", kind="autograd")
+        elif name == "data":
+            _store_data(m, self.tensor, value)
+        else:
+            raise CaptureRefusal(f"the attribute {name} of a tensor is written", "keep it beside the tensor",
+                                 kind="tensor.attribute")
+
+    def is_late_key(self) -> bool:
+        cell = self.tensor._dycl.cell if hasattr(self.tensor, "_dycl") else None
+        if cell is not None and callable(cell.note):
+            cell.note()  # one that is this tensor in some paths and that one in others: they stay apart
+        return False
+
+    def equal_key(self, m: Any, a: Any, b: Any) -> Any:
+        return m.same_object(a, b)
+
     def yields(self, a: Any, b: Any, comparing: bool) -> bool:
         """torch compares with what has `__torch_function__`, and computes with whatever is on the right."""
         if not comparing:
@@ -105,6 +158,69 @@ class TensorHandle(StandIn):
 
 
 ADAPTERS[torch.Tensor] = TensorHandle
+
+
+# ---- attributes --------------------------------------------------------------------------------
+
+
+def _as_it_is(m: Any, t: torch.Tensor, name: str) -> Any:
+    return getattr(t, name)
+
+
+def _recorded(m: Any, t: torch.Tensor, name: str) -> Any:
+    return m.recorder.attribute(t, name)
+
+
+def _shape(m: Any, t: torch.Tensor, name: str) -> Any:
+    return t.shape if all(type(d) is int for d in t.shape) else m.recorder.attribute(t, "shape")
+
+
+def _of_gradients(m: Any, t: torch.Tensor, name: str) -> Any:
+    m.ask_about_gradients()
+    return getattr(t, name) if name != "grad_fn" else None
+
+
+def _method_or_own(m: Any, t: torch.Tensor, name: str) -> Any:
+    own = t.__dict__.get(name, NotImplemented) if hasattr(t, "__dict__") else NotImplemented
+    if own is not NotImplemented and not name.startswith("_"):
+        return own
+    found = next((vars(cls)[name] for cls in torch.Tensor.__mro__ if name in vars(cls)), None)
+    if isinstance(found, types.FunctionType):
+        return types.MethodType(found, t)
+    if isinstance(found, types.MethodDescriptorType) and name in vars(FakeTensor):
+        return found.__get__(t)  # torch's own, not the stand-in's
+    try:
+        return natively(getattr, t, name)
+    except AttributeError as error:
+        refuse_own(error)
+        raise AttributeError(f"'{type_of(m, t).__name__}' object has no attribute '{name}'") from None
+
+
+_ATTRIBUTES: dict[str, Callable[[Any, torch.Tensor, str], Any]] = {
+    **dict.fromkeys(("dtype", "device", "layout", "ndim", "is_cuda", "is_sparse", "is_quantized", "is_meta",
+                     "is_mkldnn", "is_mps", "is_xla", "is_xpu", "is_nested", "names", "itemsize", "_is_param"),
+                    _as_it_is),
+    **dict.fromkeys(("T", "mT", "H", "mH", "real", "imag", "nbytes"), _recorded),
+    **dict.fromkeys(("requires_grad", "is_leaf", "grad_fn"), _of_gradients),
+    **dict.fromkeys(("grad", "_grad"), lambda m, t, name: None),
+    "shape": _shape,
+    "__class__": lambda m, t, name: type_of(m, t),
+    "data": lambda m, t, name: m.recorder.call(torch.Tensor.detach, (t,), {}),
+}
+
+
+def _store_data(m: Any, obj: torch.Tensor, value: Any) -> None:
+    """t.data = value: a copy, where nobody can tell; value and t share memory afterwards."""
+    if (value is obj or isinstance(value, torch.Tensor) and m.is_symbolic(value) and not m.is_symbolic(obj)
+            and m.recorder.lift(obj) is value):
+        return  # as module.to() does where nothing is to be changed
+    made = m.is_symbolic(value) and value._dycl.parent is None and value is not obj \
+        and all(root.handle is not value for root in m.recorder.roots)
+    own = isinstance(obj, torch.nn.Parameter) or any(root.handle is obj for root in m.recorder.roots)
+    if not (made and own and m.recorder.same_shape(obj, value) and obj.dtype == value.dtype):
+        raise CaptureRefusal("the memory of a tensor is replaced (`.data = ...`)",
+                             "write into it with copy_", kind="tensor.attribute")
+    m.recorder.call(torch.Tensor.copy_, (obj, value), {})
 
 
 # ---- subscripts --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..diagnostics import CaptureRefusal
 from .escape import Escape
 from .scalar import RtScalar
-from .stand_in import StandIn, sealed
+from .stand_in import BoundMethod, StandIn, key_refusal, sealed
 
 
 class Formatted(NamedTuple):
@@ -181,10 +181,29 @@ class RtText(StandIn):
             return m.texts.lifted(m, self, lambda text: text * b)
         return NotImplemented
 
+    def attribute(self, m: Any, s: Any, name: str) -> Any:
+        if not m.texts.has_method(self, name):
+            m.texts.refuse_method(self, name)
+        return BoundMethod(self, name)
+
+    def call_method(self, m: Any, s: Any, name: str, args: tuple, kwargs: dict) -> Any:
+        return m.texts.call_method(m, self, name, args, kwargs)
+
+    def is_late_key(self) -> bool:
+        return True
+
+    def check_key(self, m: Any) -> None:
+        if not self.chosen and (not self.exact or any(isinstance(p, RtScalar) and p.kind != "int"
+                                                      for p in self.parts)):
+            raise key_refusal("a string with something other than integers known only at run time as a key", self)
+
+    def equal_key(self, m: Any, a: Any, b: Any) -> Any:
+        return isinstance(a, (str, RtText)) and isinstance(b, (str, RtText)) and m.texts.equal(m, a, b)
+
     def compare(self, m: Any, s: Any, op: str, a: Any, b: Any) -> Any:
         if op not in ("eq", "ne"):
             raise Escape(self, f"comparison {op}")
-        found = m.keys.equal(m, a, b)
+        found = self.equal_key(m, a, b)
         if op == "eq":
             return found
         return not found if isinstance(found, bool) else m.scalars.unary("not", found)

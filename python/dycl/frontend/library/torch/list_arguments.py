@@ -3,42 +3,17 @@
 
 from __future__ import annotations
 
-import functools
-
 import torch
 
 from ... import torch_internals
 from ...diagnostics import CaptureRefusal
 from ...graph.program import ScalarType
-from ...polyfills import builtins as polyfills
 from ...polyfills import torch as torch_polyfills
 from ...polyfills.range import RtRange
-from ...polyfills.registry import POLYFILLS
-from ...semantics import iteration, operators, registry
 from ...semantics.registry import handles
-from ...state import signals
-from ...values.list import ListMethod, RtList
+from ...values.list import RtList
 from ...values.list_kinds import leaf_types
 from ...values.scalar import RtInt, RtScalar
-
-
-@registry.finds(ListMethod)
-def find_list_method(method):
-    return functools.partial(list_method, method)
-
-
-def list_method(method, m, s, args, kwargs):
-    polyfill = POLYFILLS.get(vars(tuple if method.target.frozen else list).get(method.name))
-    if polyfill is not None:
-        return m.call(s, polyfill, (method.target, *args), kwargs)
-    if method.name == "__iter__":
-        return iteration.get_iter(m, s, method.target)
-    if method.name == "__contains__":
-        return operators.contains(m, s, method.target, args[0], False)
-    result = m.lists.call(method, args, kwargs)
-    if result is NotImplemented:
-        return m.call_then(s, polyfills.extend_list, (method.target, *args), {}, signals.push_none)
-    return result
 
 
 def _join_tensors(how):

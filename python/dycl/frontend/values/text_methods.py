@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The methods of strings known only at run time; what the interpreter has as `m.texts`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import chosen_text, text_with_integers
+from .chosen_text import lifted, truth
+from .text import RtText
+from .text_equality import equal
+from .text_formatting import refuse_method, text_method
+from .text_with_integers import length
+
+__all__ = ["call_method", "equal", "has_method", "length", "lifted", "refuse_method", "truth"]
+
+
+def has_method(text: RtText, name: str) -> bool:
+    return (name in ("startswith", "endswith") or chosen_text.has_method(text, name)
+            or text_with_integers.has_method(text, name))
+
+
+def call_method(m: Any, text: RtText, name: str, args: tuple, kwargs: dict) -> Any:
+    if not text.chosen and text_with_integers.has_method(text, name):
+        return text_with_integers.method(m, text, name, args, kwargs)
+    if chosen_text.has_method(text, name):
+        return chosen_text.method(m, text, name, args, kwargs)
+    return text_method(text, name, args)
