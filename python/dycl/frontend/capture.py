@@ -24,9 +24,7 @@ from .machine.machine import Machine, user_stack
 from .options import Options
 from .recording import symbolic_shapes
 from .recording.recorder import Recorder
-from .semantics import keys
 from .state.assumptions import Assumptions
-from .values import chosen_text
 from .values.native_entries import own_fault
 
 
@@ -81,6 +79,7 @@ def _settle(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
 
 def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, assumptions: Assumptions) -> Captured:
     machine = Machine(Recorder, options, assumptions)
+    assumptions.counting.assumed.clear()
     try:
         with torch.no_grad():
             inputs = Inputs(machine, fn, args, kwargs)
@@ -98,27 +97,18 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, assumptions: 
             except Exception as error:  # those of the program end one of its paths
                 raise own_fault(error) from error
         if machine.warnings:
-            _unroll_counting(machine)
+            assumptions.counting.refute(None)  # a loop that became a back edge without need may be the reason
         graph = machine.graph
         return Captured(graph, inputs, outputs, machine.recorder.guards, machine.warnings, machine.steps)
     except CaptureRefusal as refusal:
         late_states.declare(machine)
-        _unroll_counting(machine)
-        keys.without_guessed_tables(machine)
         stack = user_stack(machine.current) if machine.current is not None and machine.current.frames else []
         error = report(refusal, stack)
-        chosen_text.without(machine, error)
-        told = assumptions.texts.refusal or error if refusal.kind == "blow-up" else error
+        assumptions.refute(error)
+        told = assumptions.chosen_texts.refusal or error if refusal.kind == "blow-up" else error
         raise told from refusal.__cause__
     finally:
         machine.heap.activate(None)
-
-
-def _unroll_counting(machine: Machine) -> None:
-    """A loop that became a back edge without need may be the reason why something is not known while compiling."""
-    if not machine.counting <= machine.assumptions.unroll_loops:
-        machine.assumptions.unroll_loops |= machine.counting
-        raise Restart("unrolling loops that only count")
 
 
 def _check_ends(machine: Machine) -> None:
@@ -127,10 +117,10 @@ def _check_ends(machine: Machine) -> None:
     lost = next((block for block in machine.graph.reachable_blocks() if block.exit is None), None)
     if lost is None:
         return
-    if machine.loops.begun_anew <= machine.assumptions.never_begun_anew:
+    unrolled = machine.assumptions.never_begun_anew
+    if machine.loops.begun_anew <= unrolled.assumed:
         raise CaptureRefusal("the paths of this loop cannot be followed to their ends", span=lost.span, kind="internal")
-    machine.assumptions.never_begun_anew |= machine.loops.begun_anew
-    raise Restart("unrolling loops that were begun anew")
+    unrolled.assume(*machine.loops.begun_anew)
 
 
 def _check_example(outputs: Outputs) -> None:
@@ -146,12 +136,11 @@ def _check_layout(machine: Machine) -> None:
     layout = machine.recorder.layout
     if not (layout.matters or layout.offset_matters) or not layout.lost:
         return
-    if machine.assumptions.keep_layout:
+    if machine.assumptions.layout.holds():
         raise CaptureRefusal("the model asks how a tensor lies in memory (stride, is_contiguous), "
                              "or writes to what reshape gave, and that is known only at run time",
                              "call contiguous() or clone() before", span=machine.left, kind="tensor.layout")
-    machine.assumptions.keep_layout = True
-    raise Restart("keeping tensors apart that lie in memory differently")
+    machine.assumptions.layout.assume(None)
 
 
 def _check_guards(machine: Machine) -> None:

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many states that meet: those of different kinds are told apart without a full comparison, those of one kind merge."""
 
-import dataclasses
 import itertools
 
 import torch
 
 from dycl.frontend.merging.merge import Merger
-from dycl.frontend.options import Options
 from tests.frontend.support.harness import T, check, refused
 
 SIGNS = [(T(*signs),) for signs in itertools.product((-1.0, 1.0), repeat=4)]
@@ -56,9 +54,7 @@ def test_lists_of_run_time_length_merge_with_lists():
     check(f, [(x, torch.tensor(n)) for n, (x,) in zip(itertools.cycle((0, 1, 3)), SIGNS)])
 
 
-def test_too_many_name_the_variable(monkeypatch):
-    from dycl import api
-
+def test_too_many_name_the_variable():
     def f(x):
         names = {}
         for k in range(4):
@@ -66,8 +62,7 @@ def test_too_many_name_the_variable(monkeypatch):
                 names[f"k{k}"] = x[k]
         return names
 
-    monkeypatch.setattr(api, "Options", lambda **given: dataclasses.replace(Options(**given), max_states=6))
-    refused(f, [(T(1, 1, 1, 1),)], "f.names: of different kinds")
+    refused(f, [(T(1, 1, 1, 1),)], "f.names: of different kinds", max_states=6)
 
 
 def test_forks_of_one_state_whose_callers_differ_in_what_inner_calls_wrote():

@@ -105,8 +105,6 @@ class Machine:
         self.remembered_cells = self.recorder.remembered_cells  # and storages
         self.arrays_seen: dict[int, Any] = {}  # numpy arrays in global variables that were read
         self.warnings: list[str] = []
-        # (code, GET_ITER): loops that were given a back edge because nobody reads their numbers
-        self.counting: set = set()
         self.recursions: dict[Any, int] = {}  # functions whose recursion was cut off -> their calls since
         self.left: Span | None = None  # the user's line that returned last
         self.guarded: dict[int, Any] = {}  # generators that were suspended inside try or with
@@ -493,9 +491,8 @@ class Machine:
         begin anew and keep those states apart."""
         origin = getattr(value, "origin", None)
         if isinstance(origin, tuple) and origin and origin[0] == "merge":
-            if origin not in self.assumptions.forbidden_merges:
-                self.assumptions.forbidden_merges.add(origin)
-                raise Restart(f"keeping states apart at {origin[1:]}")
+            if not self.assumptions.apart.holds(origin):
+                self.assumptions.apart.assume(origin)
 
     # ---- frames ------------------------------------------------------------------------
 

@@ -182,7 +182,7 @@ class Loops:
     def _enter(self, state: State, frame: Frame, header: int, iteration: int) -> None:
         entry = LoopEntry(header)
         entry.span = self.m.span_of(state)
-        if (frame.info.code, header) in self.m.assumptions.never_begun_anew:
+        if self.m.assumptions.never_begun_anew.holds((frame.info.code, header)):
             entry.mode = "unroll"
         frame.loops[header] = (entry, iteration)
         state.lineage |= {entry.token}

@@ -44,7 +44,7 @@ class Likeness:
     def __init__(self, machine: Any, widen: bool):
         self.heap, self.born = machine.heap, machine.born
         self.coarse = widen
-        self.texts_merge = machine.assumptions.texts.wanted
+        self.texts_merge = machine.assumptions.chosen_texts.holds()
         self._numbers: dict[tuple, int] = {}
         self._marks: dict[int, tuple[State, tuple[int, ...]]] = {}
         self._frames: list[tuple] = []  # by number: what it says of a frame

@@ -228,7 +228,8 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
             return self.tensors(a, b)
         if isinstance(a, RtList) or isinstance(b, RtList):
             return self.run_time_list(a, b)
-        if self.m.assumptions.texts.wanted and is_one(a) and is_one(b) and not (type(a) is type(b) is str and a == b):
+        texts = self.m.assumptions.chosen_texts.holds() and is_one(a) and is_one(b)
+        if texts and not (type(a) is type(b) is str and a == b):
             return unified(self, a, b)
         if type(a) is not type(b):
             self.apart(f"a {type(a).__name__} in one state, a {type(b).__name__} in the other")
@@ -303,7 +304,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         origin = self.m.recorder.span
         if _merge_born(a) and _merge_born(b):
             origin = ("merge", *self.point, "".join(self.path))
-            if origin in self.m.assumptions.forbidden_merges:
+            if self.m.assumptions.apart.holds(origin):
                 self.apart("numbers that must stay static")
         else:
             origin = next((x.origin for x in (a, b) if isinstance(x, RtScalar) and not _merge_born(x)), None)
@@ -381,7 +382,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
     def _strides(self, a: torch.Tensor, b: torch.Tensor, dims: tuple) -> tuple | Order | None:
         """Of tensors that are not both contiguous. They count only where the program asks (recording/memory_layout.py):
         then states are kept apart."""
-        if self.m.assumptions.keep_layout:
+        if self.m.assumptions.layout.holds():
             order = order_of(a)
             if order is not None and order == order_of(b):
                 return order

@@ -8,7 +8,7 @@ states apart at once.
 
 from __future__ import annotations
 
-from ..diagnostics import CaptureRefusal, Restart
+from ..diagnostics import CaptureRefusal
 from ..recording.memory_layout import overlaps_itself
 from ..recording.real_tensors import shares_array
 from ..state.contents import Cell
@@ -88,8 +88,8 @@ class AliasUnifier:
 
 
 def strict(m, key: tuple) -> bool:
-    forbidden = m.assumptions.forbidden_merges
-    return key in forbidden or key[:3] in forbidden
+    apart = m.assumptions.apart
+    return apart.holds(key) or apart.holds(key[:3])
 
 
 class AliasGuard:
@@ -116,13 +116,11 @@ class AliasGuard:
         return tuple(found.values())
 
     def __call__(self) -> None:
-        if self.key in self.m.assumptions.forbidden_merges:
+        apart = self.m.assumptions.apart
+        if apart.holds(self.key):
             raise CaptureRefusal("a tensor is written in place that shares memory with another one in some paths only",
                                  "write x = x + y instead of x += y here, or clone() the tensor in the branch",
                                  kind="alias")
-        forbidden = self.m.assumptions.forbidden_merges
-        forbidden.add(self.key)
         code = self.key[:3]
-        if sum(key[:3] == code and key[-1] == "alias" for key in forbidden) > _FEW_PLACES:
-            forbidden.add(code)
-        raise Restart("aliases differ between merged states")
+        known = sum(key[:3] == code and key[-1] == "alias" for key in apart.assumed)
+        apart.assume(self.key, *([code] if known >= _FEW_PLACES else []))

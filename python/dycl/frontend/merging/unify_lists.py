@@ -34,7 +34,7 @@ class ListUnifier:
         """Lists of different lengths, or one whose length is known at run time already."""
         key = ("merge", *self.point, "".join(self.path), "list")
         frozen = any(type(x) is tuple or isinstance(x, RtList) and x.frozen for x in (a, b))
-        if key in self.m.assumptions.forbidden_merges:
+        if self.m.assumptions.apart.holds(key):
             self.apart("lists of different lengths")
         self._pair_lists(a, b)
         sides = [self._list_side(x, overlay, frozen) for x, overlay in ((a, self.a.overlay), (b, self.b.overlay))]
@@ -42,7 +42,7 @@ class ListUnifier:
         if kind is None or any(side[1] is None for side in sides):
             self.m.texts_apart = self.m.texts_apart or any(holds_text(side[1]) for side in sides)
             self.apart("lists of different lengths whose elements are of different kinds")
-        kind = with_rows(kind) if key in self.m.assumptions.rows else kind
+        kind = with_rows(kind) if self.m.assumptions.rows.holds(key) else kind
         for x, side in ((a, sides[0]), (b, sides[1])):
             if isinstance(x, RtList) and not is_stored_as(side[1], kind):
                 self._want_rows(x)
@@ -74,7 +74,7 @@ class ListUnifier:
 
     def _want_rows(self, x: RtList) -> None:
         key = getattr(x.guard, "key", None)
-        if self.trial or key is None or key in self.m.assumptions.rows:
+        if self.trial or key is None or self.m.assumptions.rows.holds(key):
             self.apart("lists of different lengths whose elements are stored differently")
         self.m.lists.want_rows(x)
 

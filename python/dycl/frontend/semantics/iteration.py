@@ -88,9 +88,10 @@ def only_counts(m: Interpreter, frame: Frame, obj: range) -> bool:
     if len(obj) <= m.options.max_alike or loop.op != "FOR_ITER" or stored.op != "STORE_FAST":
         return False
     place = (frame.info.code, frame.pc)
-    if place in m.assumptions.unroll_loops or frame.info.is_live(frame.pc + 3, frame.info.local_index[stored.value]):
+    counting = m.assumptions.counting
+    if place in counting.refuted or frame.info.is_live(frame.pc + 3, frame.info.local_index[stored.value]):
         return False
-    m.counting.add(place)
+    counting.assumed.add(place)
     return True
 
 

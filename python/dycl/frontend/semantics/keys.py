@@ -16,7 +16,7 @@ from typing import Any, Iterable
 
 import torch
 
-from ..diagnostics import CaptureRefusal, Restart
+from ..diagnostics import CaptureRefusal
 from ..polyfills import keyed_tables
 from ..values.scalar import kind_of
 from ..values.stand_in import deciding, key_refusal, stand_in_of
@@ -98,38 +98,31 @@ def make_table(m, container: Any, key: Any) -> None:
     m.forbid_if_merged(key)
     check(m, key)
     place = container if type(container) is tuple else m.birthplaces.get(id(container))
-    if place is None or place in m.assumptions.tables:
+    if place is None or _is_table(m, place):
         raise CaptureRefusal("a dict or set entry under a key known only at run time",
                              "use a list or a tensor, keys known beforehand, "
                              "or a dict made in the compiled code itself",
                              kind="escape.hash", because=reason(key))
-    m.assumptions.tables.add(place)
-    raise Restart("a dict whose keys are known only at run time")
+    m.assumptions.tables.assume(place)
+
+
+def _is_table(m, place: tuple) -> bool:
+    return m.assumptions.tables.holds(place) or m.assumptions.likely_tables.holds(place)
 
 
 def prefer_tables(m) -> None:
     """Paths that can't meet are many, and dicts got keys that were chosen among a few values: with tables for these
     dicts none differ in their keys."""
-    places = m.with_chosen_keys - m.assumptions.tables
-    if places and not m.assumptions.tables_in_vain:
-        m.assumptions.guessed_tables |= places
-        m.assumptions.tables |= places
-        raise Restart("dicts whose keys keep many paths apart")
-
-
-def without_guessed_tables(m) -> None:
-    """What they led to was refused: begin anew without them."""
-    assumptions = m.assumptions
-    if assumptions.guessed_tables:
-        assumptions.tables -= assumptions.guessed_tables
-        assumptions.guessed_tables, assumptions.tables_in_vain = set(), True
-        raise Restart("no tables for keys of few values")
+    likely = m.assumptions.likely_tables
+    places = m.with_chosen_keys - m.assumptions.tables.assumed - likely.assumed
+    if places and not likely.refuted:
+        likely.assume(*places)
 
 
 def made(m, container: Any, factory: Any = None) -> Any:
     """A dict or set that the program just made; a table if it gets keys known only at run time later."""
     place = site(m)
-    if place in m.assumptions.tables:
+    if _is_table(m, place):
         return as_table(m, container, factory)
     m.birthplaces[id(container)] = place
     return m.new(container)
@@ -137,7 +130,7 @@ def made(m, container: Any, factory: Any = None) -> Any:
 
 def wanted(m) -> bool:
     """Whether the place at hand makes tables."""
-    return bool(m.assumptions.tables) and site(m) in m.assumptions.tables
+    return bool(m.assumptions.tables.assumed or m.assumptions.likely_tables.assumed) and _is_table(m, site(m))
 
 
 def as_table(m, container: Any, factory: Any = None) -> Any:

@@ -1,25 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What attempts of one capture hand on to the next."""
+"""What attempts of one capture hand on to the next.
+
+An `Assumption` is made about places of the program, most often where an attempt finds that it cannot go on without:
+capture begins anew with it. One that is a guess may be wrong. Where an attempt that made guesses ends in a refusal they
+are taken back, one kind after the other, and capture begins anew without; they are not made again.
+"""
 
 from __future__ import annotations
 
+from typing import Any, NoReturn
+
+from ..diagnostics import Restart
 from ..values.text import Texts
+
+
+class Assumption:
+    """One kind. Each place is untried, assumed or refuted."""
+
+    def __init__(self, why: str, guess: str = ""):
+        self.why = why  # capture begins anew with it
+        self.guess = guess  # if it may be wrong: why capture begins anew without it
+        self.assumed: set = set()
+        self.refuted: set = set()
+        self.refusal: Exception | None = None  # that refuted it
+
+    def holds(self, place: Any = None) -> bool:
+        return place in self.assumed
+
+    def assume(self, *places: Any) -> NoReturn:
+        self.assumed.update(places)
+        raise Restart(self.why)
+
+    def refute(self, refusal: Exception | None) -> None:
+        if self.guess and self.assumed:
+            self.refuted |= self.assumed
+            self.assumed, self.refusal = set(), refusal
+            raise Restart(self.guess)
 
 
 class Assumptions:
     """What earlier attempts of this capture taught: kept over restarts."""
 
     def __init__(self) -> None:
-        self.forbidden_merges: set = set()  # (code, pc, variable path): keep states apart
+        self.apart = Assumption("states stay apart")  # (code, pc, variable path) where they would merge
         # merges of lists in whose elements there are lists of different lengths (values/list_kinds.py)
-        self.rows: set = set()
-        self.tables: set = set()  # places whose dicts get keys known only at run time (semantics/keys.py)
-        self.guessed_tables: set = set()  # those of them that were made so because paths were many
-        self.tables_in_vain = False  # what that led to was refused
+        self.rows = Assumption("lists of different lengths in lists")
+        self.tables = Assumption("a dict whose keys are known only at run time")  # where it is made (semantics/keys.py)
+        # dicts that are no such ones, but whose keys keep many paths apart
+        self.likely_tables = Assumption("dicts whose keys keep many paths apart", "no tables for keys of few values")
         self.texts = Texts()  # that runs choose among (values/chosen_text.py)
-        self.unroll_loops: set = set()  # (code, GET_ITER): a back edge was tried and led to a refusal
+        self.chosen_texts = Assumption("strings keep many paths apart", "no strings chosen at run time")
+        # (code, GET_ITER): a loop whose numbers nobody reads gets a back edge; assumed by each attempt for itself
+        self.counting = Assumption("loops only count", "unrolling loops that only count")
         # (code, loop header): unrolled, for its states met others that had not come through it
-        self.never_begun_anew: set = set()
+        self.never_begun_anew = Assumption("unrolling loops that were begun anew")
         self.states: dict = {}  # (kind, id...) -> declared state slots
         self.first: dict = {}  # (id of the owner, key) -> what an attribute that is a state holds before the first call
         # (id of the owner, key) -> an attribute that is written and that no path had read before
@@ -27,7 +61,13 @@ class Assumptions:
         self.unread: dict = {}
         # of attributes that hold one of a few values: their numbers, as calls leave them behind
         self.combinations: list[tuple] = []
-        self.keep_layout = False  # states whose tensors lie in memory differently stay apart: the program asks
+        # states whose tensors lie in memory differently stay apart: the program asks
+        self.layout = Assumption("tensors lie in memory differently")
         # instructions whose numpy arrays get contents of run time (state/numpy_memory.py)
-        self.run_time_arrays: set = set()
+        self.run_time_arrays = Assumption("a numpy array gets contents of run time")
         self.open_axes: dict = {}  # key of a tensor state -> the axes whose extents change from call to call
+
+    def refute(self, refusal: Exception) -> None:
+        """What this attempt came to was refused: without the guesses that led to it, it may not be."""
+        for guess in (self.counting, self.likely_tables, self.chosen_texts):
+            guess.refute(refusal)

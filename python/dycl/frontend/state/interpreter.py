@@ -103,7 +103,6 @@ class Interpreter(Protocol):
 
     # ---- notes of single mechanisms ------------------------------------------------------------------------------
     recursions: dict  # functions whose recursion was cut off -> their calls since
-    counting: set  # loops that were given a back edge because nobody reads their numbers
     guarded: dict  # generators that were suspended inside try or with
     made_at: dict  # objects of native code -> the block they were made in
     birthplaces: dict  # dicts and sets made during capture -> where

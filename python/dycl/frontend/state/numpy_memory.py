@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from ...objects import held
-from ..diagnostics import CaptureRefusal, Restart
+from ..diagnostics import CaptureRefusal
 from ..values.array import DTYPES, RtArray
 from .contents import Cell, memory_of
 from .heap import Heap
@@ -77,7 +77,7 @@ def made(m: Interpreter, result: Any, given: list) -> Any:
         if array.base is None and not any(array is x for x in given):
             m.heap.fresh_arrays[id(array)] = weakref.ref(array)
             m.heap.array_places[id(array)] = (weakref.ref(array), place)
-    return result if place not in m.assumptions.run_time_arrays else _lifted(m, result, given)
+    return _lifted(m, result, given) if m.assumptions.run_time_arrays.holds(place) else result
 
 
 def _place(m: Interpreter) -> Any:
@@ -97,19 +97,19 @@ def _lifted(m: Interpreter, result: Any, given: list) -> Any:
 
 def is_lifted(m: Interpreter) -> bool:
     """Whether the instruction at hand makes arrays of run time."""
-    return _place(m) in m.assumptions.run_time_arrays
+    return m.assumptions.run_time_arrays.holds(_place(m))
 
 
 def at_run_time(m: Interpreter, array: np.ndarray) -> None:
     """The array gets contents that only the run knows."""
     root = memory_of(array)
     known, place = m.heap.array_places.get(id(root), (lambda: None, None))
-    if known() is not root or place is None or place in m.assumptions.run_time_arrays or root.dtype.name not in DTYPES:
+    lifted = m.assumptions.run_time_arrays
+    if known() is not root or place is None or lifted.holds(place) or root.dtype.name not in DTYPES:
         raise CaptureRefusal("a value known only at run time is put into a numpy array that the "
                              "program did not make itself",
                              "copy() the array first, or use a tensor", kind="numpy")
-    m.assumptions.run_time_arrays.add(place)
-    raise Restart("a numpy array gets contents of run time")
+    lifted.assume(place)
 
 
 def share(heap: Heap, cell: Cell, array: np.ndarray) -> None:

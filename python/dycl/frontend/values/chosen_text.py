@@ -33,18 +33,9 @@ _CHANGING = {"capitalize", "casefold", "center", "expandtabs", "ljust", "lower",
 
 def prefer(m: Any) -> None:
     """Paths that can't meet are many, and some of them differ in texts."""
-    texts = m.assumptions.texts
-    if m.texts_apart and not texts.wanted and not texts.in_vain:
-        texts.wanted = True
-        raise Restart("strings keep many paths apart")
-
-
-def without(m: Any, refusal: Exception) -> None:
-    """What they led to was refused: begin anew without them."""
-    texts = m.assumptions.texts
-    if texts.wanted:
-        texts.wanted, texts.in_vain, texts.refusal = False, True, refusal
-        raise Restart("no strings chosen at run time")
+    chosen = m.assumptions.chosen_texts
+    if m.texts_apart and not chosen.assumed and not chosen.refuted:
+        chosen.assume(None)
 
 
 def are_chosen(m: Any, texts: Any) -> bool:
@@ -54,7 +45,7 @@ def are_chosen(m: Any, texts: Any) -> bool:
     m.texts_apart = True
     if len(texts) > m.options.max_switch:
         prefer(m)  # so many paths are refused
-    return m.assumptions.texts.wanted
+    return m.assumptions.chosen_texts.holds()
 
 
 def at(m: Any, texts: Any, key: RtInt, error: BaseException) -> RtText:

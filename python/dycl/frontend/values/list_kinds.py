@@ -82,7 +82,7 @@ def _kind(m: Any, x: Any, look: Any, depth: int = 0) -> Any:
     scalar = kind_of(x)
     if scalar is not None:
         return (scalar,)
-    if isinstance(x, RtText) or type(x) is str and m.assumptions.texts.wanted:
+    if isinstance(x, RtText) or type(x) is str and m.assumptions.chosen_texts.holds():
         return chosen_text.kind(x)
     if x is None or type(x) is str:
         m.texts_apart = m.texts_apart or x is not None and not depth

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..diagnostics import CaptureRefusal, Restart
+from ..diagnostics import CaptureRefusal
 from ..graph.dtypes import dtype_name
 from ..graph.program import INT, HostNode, ListType, ScalarType, TensorType, Value
 from . import chosen_text
@@ -378,10 +378,9 @@ class Lists:
     def want_rows(self, x: RtList) -> None:
         """Lists inside its elements turn out to be of different lengths: begin anew with rows for them."""
         key = getattr(x.guard, "key", None)
-        if key is None or key in self.m.assumptions.rows:
+        if key is None or self.m.assumptions.rows.holds(key):
             self.refuse(x, self._mixed())
-        self.m.assumptions.rows.add(key)
-        raise Restart("lists of different lengths inside a list of run-time length")
+        self.m.assumptions.rows.assume(key)
 
     @staticmethod
     def _mixed() -> CaptureRefusal:

@@ -62,9 +62,6 @@ class Texts:
     def __init__(self) -> None:
         self.all: list[str] = []
         self.numbers: dict[str, int] = {}
-        self.wanted = False  # texts are chosen at run time
-        self.in_vain = False  # what that led to was refused
-        self.refusal: Exception | None = None  # with these words
         self.late = 0  # how often texts came up when something had been computed of all
         self._choice: tuple = ()
 
