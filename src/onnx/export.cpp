@@ -24,6 +24,7 @@ class Exporter {
   Result<void> node(const ir::Op& op);
   Result<void> outputs();
   Result<std::string> name_of(ir::ValueId value) const;
+  void note_reads();
 
   Error error(const std::string& what, SourceSpan span = {}) const {
     return {ErrorKind::InvalidModel, "sub-DNN @" + function_.name + ": " + what, {}, span, {}};
@@ -34,6 +35,7 @@ class Exporter {
   std::string weight_location_;
   ExportedModel out_;
   std::map<std::uint32_t, std::string> names_;       // by value
+  std::set<std::uint32_t> read_;                     // the values that something reads
   std::map<std::string, std::string> weight_names_;  // program weight -> wN
 };
 
@@ -50,6 +52,15 @@ Result<std::string> Exporter::name_of(ir::ValueId value) const {
   const auto it = names_.find(value.index);
   if (it == names_.end()) return error("value " + std::to_string(value.index) + " is used before it is defined");
   return it->second;
+}
+
+void Exporter::note_reads() {
+  const ir::Block& block = function_.blocks[0];
+  for (const ir::Op& op : block.body)
+    for (const ir::ValueId operand : op.operands)
+      if (operand.present()) read_.insert(operand.index);
+  if (const auto* exit = std::get_if<ir::Return>(&block.exit))
+    for (const ir::ValueId value : exit->values) read_.insert(value.index);
 }
 
 Result<void> Exporter::inputs() {
@@ -114,8 +125,10 @@ Result<void> Exporter::node(const ir::Op& op) {
     DYCL_ASSIGN(Attribute a, attribute_of(key, attr));
     n.attributes.push_back(std::move(a));
   }
+  // Of ops of ours all results may be left out, and what nobody reads need not be computed (vectors of a spectrum).
+  const bool may_leave_out = n.domain == "linalg";
   for (const ir::ValueId result : op.results) {
-    if (!result.present()) {
+    if (!result.present() || (may_leave_out && !read_.count(result.index))) {
       n.outputs.emplace_back();
       continue;
     }
@@ -174,6 +187,7 @@ Result<ExportedModel> Exporter::run() {
   out_.model.producer_name = "dycl";
   note_domain(out_.model, program_, "");
   DYCL_TRY(inputs());
+  note_reads();
   for (const ir::Op& each : function_.blocks[0].body) DYCL_TRY(op(each));
   DYCL_TRY(outputs());
   return std::move(out_);

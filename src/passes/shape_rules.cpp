@@ -485,6 +485,7 @@ std::vector<Shape> result_shapes(const ShapeQuery& query) {
     ShapeRules made;
     add_basic_rules(made);
     add_network_rules(made);
+    add_linear_algebra_rules(made);
     return made;
   }();
   const auto it = rules.find(query.op.name);

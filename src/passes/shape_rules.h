@@ -45,8 +45,9 @@ std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
 using ShapeRule = std::vector<Shape> (*)(const ShapeQuery&);
 using ShapeRules = std::map<std::string, ShapeRule, std::less<>>;
 
-// The two halves of the table: ops that move, compare and reduce; ops of networks.
+// The parts of the table: ops that move, compare and reduce; ops of networks; the domain "linalg".
 void add_basic_rules(ShapeRules& rules);
 void add_network_rules(ShapeRules& rules);
+void add_linear_algebra_rules(ShapeRules& rules);
 
 }  // namespace dycl::passes

@@ -38,7 +38,7 @@ LAYERS = {  # package or file -> what it may import
     "torch_functions": (*_SEMANTICS, "library", "lowering"),
     "lowering": ("source", "diagnostics", "graph", "torch_internals", *LEAVES),
     "capture": (*_SEMANTICS, "machine", "boundary", "options"),
-    "verification": ("calling", "graph", *LEAVES),
+    "verification": ("calling", "graph", "torch_internals", *LEAVES),
     "build": ("calling", "diagnostics", "lowering", "verification", *LEAVES),
     "api": ("build", "calling", "capture", "boundary", "diagnostics", "options", "runtime", "verification", *LEAVES),
     "__init__": (),

@@ -44,7 +44,8 @@ __all__ = [
     "canonical_mask", "check", "check_tensor_all", "check_tensor_all_with", "check_with", "enable_python_dispatcher",
     "forbid_data_pointer", "get_decompositions", "get_tracing_state", "global_forward_hooks", "has_kernel",
     "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "int_oo", "is_composite",
-    "is_fake", "is_scripting", "linalg_check_errors", "make_subclass", "module_call", "native_one_hot", "native_pad",
+    "is_fake", "is_scripting", "linalg_check_errors", "linalg_eigh", "linalg_svd", "make_subclass", "module_call",
+    "native_one_hot", "native_pad",
     "native_pad_sequence", "patched", "shape_config", "sympy_functions", "tree_iter", "tree_map_only", "unsafe_view",
     "upsample_bicubic_antialiased", "upsample_bilinear_antialiased", "while_loop", "without_dispatch", "without_modes",
 ]
@@ -82,6 +83,7 @@ COMPILED_MODULES = "torch._dynamo.eval_frame"  # has OptimizedModule, what torch
 # Operators of ATen whose names begin with an underscore.
 unsafe_view = torch.ops.aten._unsafe_view.default
 linalg_check_errors = torch.ops.aten._linalg_check_errors  # raises where a factorisation failed
+linalg_eigh, linalg_svd = torch.ops.aten._linalg_eigh, torch.ops.aten._linalg_svd
 
 active_modes = torch._C._len_torch_dispatch_stack  # how many dispatch modes are on
 without_dispatch = torch._C._DisableTorchDispatch  # an op on a fake tensor's own memory, unseen by modes

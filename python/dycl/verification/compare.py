@@ -8,7 +8,7 @@ import copy
 import io
 import math
 import types
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from ..calling.state_values import ABSENT
 from ..calling.states.choice import recognise
 from ..errors import CompileError, InputError
 from ..objects import plain_object, slot_names
+from . import free_vectors
 
 
 class Policy:
@@ -119,8 +120,17 @@ def _outcome(call: Any, args: tuple, kwargs: dict, raised: list | None = None) -
 
 def compare(program: Any, model: Any, args: tuple, kwargs: dict, policy: Policy,
             raised: list | None = None) -> list[str]:
-    """Eager first, on copies of everything it may change; then the program from the same start. `raised` gets the
-    exception that eager raised, if it did."""
+    """Where the two differ; vectors of a spectrum that torch and we chose otherwise are no difference. `raised` gets
+    the exception that eager raised, if it did."""
+    found = _compare(program, model, args, kwargs, policy, raised)
+    if not found or not free_vectors.has_free_vectors(program):
+        return found
+    return _compare(program, model, args, kwargs, policy, None, free_vectors.as_compiled)
+
+
+def _compare(program: Any, model: Any, args: tuple, kwargs: dict, policy: Policy, raised: list | None,
+             mode: Callable = contextlib.nullcontext) -> list[str]:
+    """Eager first, under the mode, on copies of everything it may change; then the program from the same start."""
     interface = program._interface
     before = _Saved(interface)
     memo: dict = {}
@@ -130,7 +140,8 @@ def compare(program: Any, model: Any, args: tuple, kwargs: dict, policy: Policy,
         raise CompileError(f"an argument can't be copied, so that model and program could be compared ({error}); "
                            "verify=False leaves that out",
                            kind="argument") from error
-    expected = _outcome(model, eager_args, eager_kwargs, raised)
+    with mode():
+        expected = _outcome(model, eager_args, eager_kwargs, raised)
     after_eager = before.contents()
     before.restore()
     our_args, our_kwargs = copy.deepcopy((args, kwargs))

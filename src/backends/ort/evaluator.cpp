@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "backends/ort/library.h"
+#include "backends/ort/plugin_ops.h"
 #include "backends/ort/selection_ops.h"
 #include "onnx/export.h"
 
@@ -58,7 +59,7 @@ class OrtEvaluator final : public ir::TensorEvaluator {
                                            std::span<const ir::Type> types) override;
 
  private:
-  Result<OrtSession*> session_of(const std::string& model, bool of_torch);
+  Result<OrtSession*> session_of(const std::string& model, const std::string& op);
   Result<Handle<OrtValue>> wrap(const ir::Tensor& tensor) const;
   Result<ir::Tensor> read(OrtValue* value, DType dtype) const;
 
@@ -69,7 +70,7 @@ class OrtEvaluator final : public ir::TensorEvaluator {
   std::unordered_map<std::string, Handle<OrtSession>> sessions_;  // by the model's bytes
 };
 
-Result<OrtSession*> OrtEvaluator::session_of(const std::string& model, bool of_torch) {
+Result<OrtSession*> OrtEvaluator::session_of(const std::string& model, const std::string& op) {
   if (const auto it = sessions_.find(model); it != sessions_.end()) return it->second.get();
   OrtSessionOptions* raw = nullptr;
   DYCL_TRY(check(api_, api_.CreateSessionOptions(&raw), "session options"));
@@ -77,7 +78,8 @@ Result<OrtSession*> OrtEvaluator::session_of(const std::string& model, bool of_t
   DYCL_TRY(check(api_, api_.SetSessionGraphOptimizationLevel(raw, ORT_DISABLE_ALL), "session options"));
   DYCL_TRY(check(api_, api_.SetSessionLogSeverityLevel(raw, ORT_LOGGING_LEVEL_FATAL), "session options"));
   DYCL_TRY(check(api_, api_.SetIntraOpNumThreads(raw, 1), "session options"));
-  if (of_torch) DYCL_TRY(torch_ops_->add_to(raw));
+  if (op.starts_with("torch.")) DYCL_TRY(torch_ops_->add_to(raw));
+  if (is_linear_algebra(op)) DYCL_TRY(add_plugin_ops(api_, raw));
   OrtSession* session = nullptr;
   DYCL_TRY(
       check(api_, api_.CreateSessionFromArray(environment_.get(), model.data(), model.size(), raw, &session), "load"));
@@ -124,7 +126,7 @@ Result<std::vector<ir::Tensor>> OrtEvaluator::evaluate(const ir::Op& op, std::sp
   };
   auto model = model_of(op, operands, types);
   if (!model) return located(model.error(), ErrorKind::Unsupported);
-  const auto session = session_of(*model, op.name.starts_with("torch."));
+  const auto session = session_of(*model, op.name);
   if (!session) return located(session.error(), ErrorKind::Unsupported);
 
   std::vector<Handle<OrtValue>> held;

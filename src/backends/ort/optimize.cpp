@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "backends/ort/plugin_ops.h"
 #include "onnx/format/files.h"
 
 namespace dycl::backends::ort {
@@ -131,6 +132,7 @@ Result<onnx::Model> Optimizer::optimize(const onnx::Model& model, const std::vec
   DYCL_ASSIGN(const auto options, saving_options(api, folder, level));
   DYCL_TRY(give_weights(api, options.get(), weights));
   if (model.opsets.count(kTorchDomain)) DYCL_TRY(torch_ops_->add_to(options.get()));
+  if (model.opsets.count(kLinearAlgebraDomain)) DYCL_TRY(add_plugin_ops(api, options.get()));
   const std::string bytes = onnx::write_model(model);
   OrtSession* session = nullptr;
   const auto start = std::chrono::steady_clock::now();

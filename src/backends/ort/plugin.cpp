@@ -29,7 +29,9 @@
 #include "backends/kernels/small/run.h"
 #include "backends/ort/dense_ops.h"
 #include "backends/ort/library.h"
+#include "backends/ort/linear_algebra_ops.h"
 #include "backends/ort/model_check.h"
+#include "backends/ort/plugin_ops.h"
 #include "backends/ort/selection_ops.h"
 #include "backends/ort/target.h"
 #include "backends/ort/weight_layouts.h"
@@ -79,6 +81,7 @@ struct dycl_engine {
   Handle<OrtPrepackedWeightsContainer> packed;
   std::unique_ptr<ort::DenseOp> dense;
   std::unique_ptr<ort::SelectionOps> torch_ops;
+  std::unique_ptr<ort::LinearAlgebraOps> linear_algebra;
   std::unique_ptr<dense::HelperThreads> helpers;        // if there is more than one thread
   std::vector<std::unique_ptr<float, Free>> reordered;  // weights in blocked form
   std::map<std::pair<const void*, std::vector<std::int64_t>>, Handle<OrtValue>> weights;
@@ -171,6 +174,7 @@ Result<void> fill_engine(dycl_engine& engine, const dycl_engine_options& options
   const int threads = engine.threads > 0 ? engine.threads : static_cast<int>(std::thread::hardware_concurrency());
   DYCL_ASSIGN(engine.dense, ort::DenseOp::create(api, threads));
   DYCL_ASSIGN(engine.torch_ops, ort::SelectionOps::create(api, threads));
+  DYCL_ASSIGN(engine.linear_algebra, ort::LinearAlgebraOps::create(api, threads));
   if (threads > 1) engine.helpers = std::make_unique<dense::HelperThreads>(threads, engine.spinning != 0);
   ++g_environment_users;
   return {};
@@ -410,6 +414,8 @@ Result<void> fill_session(dycl_session& session, dycl_engine& engine, const dycl
   DYCL_ASSIGN(const auto options, session_options(engine, artifact, contents.layouts));
   if (ort::states_opset(contents.model, contents.size, ort::kTorchDomain))
     DYCL_TRY(engine.torch_ops->add_to(options.get()));
+  if (ort::states_opset(contents.model, contents.size, ort::kLinearAlgebraDomain))
+    DYCL_TRY(engine.linear_algebra->add_to(options.get()));
   if (replaced) {
     DYCL_TRY(check(engine, api.AddCustomOpDomain(options.get(), engine.dense->domain()), "ops of ours"));
     contents.model = reinterpret_cast<const std::uint8_t*>(replaced->data());
@@ -580,13 +586,32 @@ void interrupt(dycl_context* context, int32_t on) noexcept {
 
 DYCL_PLUGIN_ENTRY("ort", dycl::backends::version_text("onnxruntime", ort::library()), interrupt)
 
-// For ONNX Runtime itself, which looks for this name in a library of custom ops: models with ops of the domain "torch"
-// run in any of its sessions that registers the plug-in.
-extern "C" DYCL_PLUGIN_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base) {
-  const OrtApi* api = base->GetApi(ORT_API_VERSION);
-  if (!api) return nullptr;  // older than the ops; its sessions will not find them
-  static const auto ops = ort::SelectionOps::create(*api, 1);
+namespace {
+
+// All ops of ours that models name by their meaning, of one thread each. They live as long as the process.
+OrtStatus* add_to_foreign(OrtSessionOptions* options, const OrtApi* api, bool orderings) {
+  if (orderings) {
+    static const auto ops = ort::SelectionOps::create(*api, 1);
+    if (!ops) return api->CreateStatus(ORT_FAIL, ops.error().message.c_str());
+    const Result<void> added = (*ops)->add_to(options);
+    if (!added) return api->CreateStatus(ORT_FAIL, added.error().message.c_str());
+  }
+  static const auto ops = ort::LinearAlgebraOps::create(*api, 1);
   if (!ops) return api->CreateStatus(ORT_FAIL, ops.error().message.c_str());
   const Result<void> added = (*ops)->add_to(options);
   return added ? nullptr : api->CreateStatus(ORT_FAIL, added.error().message.c_str());
+}
+
+}  // namespace
+
+// For ONNX Runtime itself, which looks for this name in a library of custom ops: models with ops of the domains "torch"
+// and "linalg" run in any of its sessions that registers the plug-in.
+extern "C" DYCL_PLUGIN_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base) {
+  const OrtApi* api = base->GetApi(ORT_API_VERSION);
+  return api ? add_to_foreign(options, api, true) : nullptr;  // older than the ops: its sessions will not find them
+}
+
+// For the compile half (ort/plugin_ops.h), which has the orderings itself.
+extern "C" DYCL_PLUGIN_EXPORT OrtStatus* dycl_add_linear_algebra(OrtSessionOptions* options, const OrtApi* api) {
+  return add_to_foreign(options, api, false);
 }

@@ -24,6 +24,8 @@ namespace {
 using Kind = Step::Kind;
 using Names = std::vector<std::string>;
 
+constexpr std::string_view kLinearAlgebra = "linalg.";  // a domain of ours
+
 Error unsupported(std::string message, std::string help, SourceSpan span = {}) {
   return {ErrorKind::Unsupported, std::move(message), std::move(help), span, {}};
 }
@@ -615,12 +617,18 @@ class Writer {
       attributes.push_back(std::move(a));
     }
     if (is_selection(op.name)) return selection(op.name, operands, attributes, op.span);
+    if (op.name.starts_with(kLinearAlgebra)) return no_linear_algebra(op.name, op.span);
     const std::string hint =
         op.results.empty() || !op.results[0].present() ? "" : function.values[op.results[0].index].hint;
     Names names = g_.node(op.name, operands, op.results.size(), std::move(attributes), hint);
     for (std::size_t i = 0; i < names.size(); ++i)
       if (!op.results[i].present()) names[i] = g_.current().nodes.back().outputs[i] = "";
     return names;
+  }
+
+  Error no_linear_algebra(const std::string& op, const SourceSpan& span) {
+    return unsupported("linear algebra (" + op.substr(kLinearAlgebra.size()) + ") has no ONNX form",
+                       "run the package with DyCL's runtime, or emit C++", span);
   }
 
   Result<Names> selection(const std::string& op, const Names& operands, const OnnxGraph::Attributes& attributes,
@@ -685,6 +693,7 @@ class Writer {
         for (std::size_t i = 0; i < node.outputs.size(); ++i) names[node.outputs[i]] = out[i];
         continue;
       }
+      if (op.starts_with(kLinearAlgebra)) return no_linear_algebra(op, {});
       out = g_.node(op, in, node.outputs.size(), node.attributes);
       for (std::size_t i = 0; i < out.size(); ++i) {
         if (node.outputs[i].empty())

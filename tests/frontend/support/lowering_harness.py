@@ -53,9 +53,13 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if func is torch.ops.aten._linalg_check_errors.default:
+            return func(*args, **kwargs)  # capture makes a decision of it
         if func in NEEDS_DECOMPOSITION:
             with self:
-                return NEEDS_DECOMPOSITION[func](*args, **kwargs)
+                result = NEEDS_DECOMPOSITION[func](*args, **kwargs)
+            if result is not NotImplemented:
+                return result
         if func is torch.ops.aten._local_scalar_dense.default:
             raise Unsuitable("reads a tensor to the host")
         if torch.Tag.nondeterministic_seeded in func.tags and func not in DETERMINISTIC:
@@ -136,7 +140,7 @@ def session(model, optimise: bool) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    if any(o.domain == "torch" for o in model.opset_import):
+    if any(o.domain in ("torch", "linalg") for o in model.opset_import):
         options.register_custom_ops_library(_plugin())
     level = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = level.ORT_ENABLE_ALL if optimise else level.ORT_DISABLE_ALL

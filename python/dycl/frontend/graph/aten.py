@@ -13,7 +13,7 @@ import torch
 from torch.nn.utils import rnn
 
 aten = torch.ops.aten
-_LIBRARY = torch.library.Library("dycl", "DEF")
+LIBRARY = torch.library.Library("dycl", "DEF")
 PACKED_LAYERS = {"lstm": torch.lstm, "gru": torch.gru, "rnn_tanh": torch.rnn_tanh, "rnn_relu": torch.rnn_relu}
 
 
@@ -21,7 +21,7 @@ def _define(name: str, layer: Any) -> Any:
     """(padded [time, batch, ...], lengths, states, params, has_biases, num_layers, bidirectional)
     -> padded, states..."""
     results = "(Tensor, Tensor, Tensor)" if name == "lstm" else "(Tensor, Tensor)"
-    _LIBRARY.define(f"packed_{name}(Tensor input, Tensor lengths, Tensor[] states, Tensor[] params, bool has_biases, "
+    LIBRARY.define(f"packed_{name}(Tensor input, Tensor lengths, Tensor[] states, Tensor[] params, bool has_biases, "
                     f"int num_layers, bool bidirectional) -> {results}")
 
     def real(input: torch.Tensor, lengths: torch.Tensor, states: list, params: list, has_biases: bool,
@@ -38,8 +38,8 @@ def _define(name: str, layer: Any) -> Any:
         width = states[0].shape[-1] * (2 if bidirectional else 1)
         return input.new_empty(input.shape[0], input.shape[1], width), *(torch.empty_like(s) for s in states)
 
-    _LIBRARY.impl(f"packed_{name}", real, "CPU")
-    torch.library.register_fake(f"dycl::packed_{name}", fake, lib=_LIBRARY)
+    LIBRARY.impl(f"packed_{name}", real, "CPU")
+    torch.library.register_fake(f"dycl::packed_{name}", fake, lib=LIBRARY)
     return getattr(torch.ops.dycl, f"packed_{name}").default
 
 

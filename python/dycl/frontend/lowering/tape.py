@@ -22,7 +22,7 @@ import torch
 from onnx.shape_inference import infer_node_outputs
 
 from ... import dtypes
-from . import ort_kernels
+from . import linear_algebra_ops, ort_kernels
 
 OPSET = 23
 
@@ -198,6 +198,8 @@ def schema_of(name: str) -> onnx.defs.OpSchema:
     schema = _schemas.get(name)
     if schema is None and name in _SELECTIONS:
         schema = _schemas[name] = _selection_schema(name)
+    if schema is None and name.startswith(linear_algebra_ops.DOMAIN):
+        schema = _schemas[name] = linear_algebra_ops.schema(name)
     if schema is None:
         if name in _FORBIDDEN or name.startswith(("Sequence", "Optional", "Random", "Bernoulli", "Multinomial")):
             raise ConversionError(f"its ONNX form needs {name}, which a straight run of ops cannot hold")
@@ -533,8 +535,8 @@ def tensor_proto(tensor: torch.Tensor) -> onnx.TensorProto:
 
 def node_proto(name: str, inputs: list[str], outputs: list[str], attrs: dict[str, Any]) -> onnx.NodeProto:
     plain = {k: tensor_proto(v) if isinstance(v, torch.Tensor) else v for k, v in attrs.items()}
-    own = name.startswith(TORCH)
-    node = onnx.helper.make_node(name.removeprefix(TORCH), inputs, outputs, domain="torch" if own else None)
+    domain, _, plain_name = name.rpartition(".")
+    node = onnx.helper.make_node(plain_name, inputs, outputs, domain=domain or None)
     for key in sorted(plain):
         kind = int(schema_of(name).attributes[key].type)
         node.attribute.append(onnx.helper.make_attribute(key, plain[key], attr_type=kind))
@@ -557,7 +559,8 @@ def type_proto(sym: Sym) -> onnx.TypeProto:
 
 def infer(schema, operands: list[Sym | None], attrs: dict, n: int) -> list[tuple[torch.dtype, tuple | None]]:
     if schema.domain:
-        return _infer_selection(schema.name, operands, attrs)
+        rule = linear_algebra_ops.infer if schema.name.startswith(linear_algebra_ops.DOMAIN) else _infer_selection
+        return rule(schema.name, operands, attrs)
     present = {o.name: o for o in operands if o is not None}
     outputs = [f"o{i}" for i in range(n)]
     node = node_proto(schema.name, [o.name if o is not None else "" for o in operands], outputs, attrs)

@@ -152,7 +152,8 @@ class DispatchRecorder(TorchDispatchMode):
             result = known_results.evaluated(self.recorder, func, args, kwargs)
             if result is not NotImplemented:
                 return result
-        known_form = func in linear_algebra.TAKEN_APART and not self.recorder.is_symbolic((args, kwargs))
+        known_form = (func in linear_algebra.TAKEN_APART and func not in linear_algebra.WITHOUT_SHAPES
+                      and not self.recorder.is_symbolic((args, kwargs)))
         # called for its errors, too
         wanted = linear_algebra.strides(self._computed(func, args, kwargs)) if known_form else []
         with self:
@@ -194,11 +195,20 @@ class DispatchRecorder(TorchDispatchMode):
         self.recorder.assert_true(condition, message)
 
     def linalg_errors(self, func, args, kwargs):
-        info, name = args[0], args[1]
+        info, name, is_matrix = schema.bind(func, args, kwargs).values()
         with self:
-            good = (info == 0).all()
-        self.recorder.assert_true(self.recorder.truth(good), f"{name}: a matrix is singular, or not positive definite",
-                                  torch.linalg.LinAlgError)
+            place, number = linear_algebra.first_failure(info, is_matrix)
+        if not self._holds(number):
+            return
+        with self:
+            negative = linear_algebra.may_be_negative(name) and self._holds(number < 0)
+            number = -number if negative else number
+        self.recorder.fail(linear_algebra.failure(name, place if place is None else self.recorder.item(place),
+                                                  self.recorder.item(number), negative))
+
+    def _holds(self, tensor) -> bool:
+        """Of a number: it is not 0. Known, or a decision."""
+        return self.recorder.native_truth(self.recorder.truth(tensor))
 
     def batch_norm(self, func, args, kwargs):
         """Its schema hides that training writes the running statistics."""

@@ -1,94 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linear algebra that ONNX has no op for, taken apart while recording:
-solve, inverse, LU, Cholesky, triangular systems, QR.
+"""Linear algebra taken apart while recording, as torch's own code composes it of single factorisations.
 
-The methods are LAPACK's (LU with partial pivoting, Cholesky, Householder), one step per row or column, each step a few
-ops over whole batches. So the size of a matrix must be known and small; batches may be of any extent. Which rows are
-exchanged is decided by data, with gather instead of branches. `info` is what LAPACK says:
-0, or the number of the first step that failed.
+What is left are nodes whose kernels are ours (lowering/conversions/linear_algebra.py): torch's ops where they give
+`info` instead of raising, and those of graph/linear_algebra_ops.py. `info` is what LAPACK says of a matrix: 0, or the
+number of the step that failed; what torch makes of it, an exception with that number, is `failure`.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
 
 from ..diagnostics import CaptureRefusal
+from ..graph import linear_algebra_ops as ops
 from ..graph.aten import overload
-from ..torch_internals import linalg_check_errors
+from ..torch_internals import linalg_check_errors, linalg_eigh, linalg_svd
+from ..values.text import RtText
 
-_MOST_ROWS = 32
-_MOST_SUBSTITUTED = 128  # rows of a triangular system: a few steps each
+_MARK = 98765  # a number in torch's own words that the one of run time takes the place of
 
 
-def _order(A: torch.Tensor, name: str, most: int = _MOST_ROWS) -> int:
-    """The matrices' number of rows."""
-    n = A.shape[-1]
+def _refuse_dtype(A: torch.Tensor, name: str) -> None:
     if A.dtype not in (torch.float32, torch.float64):
         raise CaptureRefusal(f"torch.linalg.{name} of {str(A.dtype).removeprefix('torch.')}",
                              "use float32 or float64", kind="linalg")
-    if not all(isinstance(d, int) for d in A.shape[-2:]):
-        raise CaptureRefusal(f"torch.linalg.{name} of matrices whose size is known only at run time",
-                             "pad them with the identity to a known size", kind="linalg")
-    if min(A.shape[-2:]) == 0:
-        raise CaptureRefusal(f"torch.linalg.{name} of matrices without rows or columns", "leave it out", kind="linalg")
-    if max(A.shape[-2:]) > most:
-        raise CaptureRefusal(f"torch.linalg.{name} of {A.shape[-2]} x {n} matrices: more than {most} rows",
-                             "mark the function that calls it with @dycl.host_function", kind="linalg")
-    return n
-
-
-# ---- elimination ----------------------------------------------------------------------------------
-
-
-def _eliminate(A: torch.Tensor, n: int, B: torch.Tensor | None = None) -> tuple:
-    """(LU of A, L^-1 P B, pivots counted from 1, info)."""
-    W = A if B is None else torch.cat([A, B], -1)
-    places = torch.arange(n)
-    pivots, failed = [], []
-    for k in range(n):
-        p = W[..., k:, k].abs().argmax(-1) + k
-        order = torch.where(places == k, p[..., None], torch.where(places == p[..., None], k, places))
-        W = torch.gather(W, -2, order[..., None].expand(W.shape))
-        pivots.append((p + 1).to(torch.int32))
-        top = W[..., k, k:]
-        zero = top[..., :1] == 0
-        failed.append(zero[..., 0])
-        if k + 1 < n:
-            column, below = W[..., k + 1:, k], W[..., k + 1:, :k]
-            factors = torch.where(zero, column, column / top[..., :1])[..., None]
-            rest = W[..., k + 1:, k + 1:] - factors * top[..., None, 1:]
-            W = torch.cat([W[..., :k + 1, :], torch.cat([below, factors, rest], -1)], -2)
-    return W[..., :n], W[..., n:], torch.stack(pivots, -1), _first(failed)
-
-
-def _first(failed: list) -> torch.Tensor:
-    """The number, from 1, of the first true one; 0 if there is none."""
-    flags = torch.stack(failed, -1)
-    return torch.where(flags.any(-1), flags.to(torch.int32).argmax(-1) + 1, 0).to(torch.int32)
-
-
-def _backward(U: torch.Tensor, Y: torch.Tensor, n: int, unit: bool = False) -> torch.Tensor:
-    """X with triu(U) X = Y."""
-    rows: list = []
-    for k in reversed(range(n)):
-        y = Y[..., k:k + 1, :]
-        if rows:
-            y = y - torch.matmul(U[..., k:k + 1, k + 1:], torch.cat(rows, -2))
-        rows.insert(0, y if unit else y / U[..., k:k + 1, k:k + 1])
-    return torch.cat(rows, -2)
-
-
-def _forward(L: torch.Tensor, Y: torch.Tensor, n: int, unit: bool = False) -> torch.Tensor:
-    """X with tril(L) X = Y."""
-    rows: list = []
-    for k in range(n):
-        y = Y[..., k:k + 1, :]
-        if rows:
-            y = y - torch.matmul(L[..., k:k + 1, :k], torch.cat(rows, -2))
-        rows.append(y if unit else y / L[..., k:k + 1, k:k + 1])
-    return torch.cat(rows, -2)
 
 
 def _batched(*matrices: torch.Tensor) -> tuple:
@@ -101,153 +38,232 @@ def _is_vector(A: torch.Tensor, B: torch.Tensor) -> bool:
     return B.dim() == 1 or A.dim() - 1 == B.dim() and all(a is b or a == b for a, b in zip(B.shape, A.shape[:-1]))
 
 
+def _check(info: torch.Tensor, name: str, A: torch.Tensor, wanted: Any = True) -> None:
+    if wanted:
+        linalg_check_errors(info, name, is_matrix=A.dim() == 2)
+
+
+# ---- LU ----------------------------------------------------------------------------------------------------
+
+
 def solve_ex(A, B, *, left=True, check_errors=False):
-    n = _order(A, "solve")
+    _refuse_dtype(A, "solve")
     vector = _is_vector(A, B)
-    right = B[..., None] if vector else B
-    A_, right = _batched(A if left else A.mT, right if left or vector else right.mT)
-    LU, Y, pivots, info = _eliminate(A_, n, right)
-    X = _backward(LU, Y, n)
-    _check(info, "torch.linalg.solve", A.dim() == 2, check_errors)
-    return (X[..., 0] if vector else X if left else X.mT).clone(), LU.clone(), pivots, info
+    square, right = _batched(A, B[..., None] if vector else B)
+    X, info = ops.SOLVE(square, right, left or vector)
+    LU, pivots, own = torch.ops.aten.linalg_lu_factor_ex(A)
+    info = info if tuple(info.shape) == tuple(own.shape) else own
+    _check(info, "torch.linalg.solve_ex", A, check_errors)
+    return (X[..., 0] if vector else X), LU, pivots, info
 
 
 def inv_ex(A, *, check_errors=False):
-    n = _order(A, "inv")
-    LU, Y, _, info = _eliminate(A, n, torch.eye(n, dtype=A.dtype).expand(A.shape))
-    _check(info, "torch.linalg.inv", A.dim() == 2, check_errors)
-    return _backward(LU, Y, n), info
+    _refuse_dtype(A, "inv")
+    X, info = ops.INVERSE(A)
+    _check(info, "linalg.inv_ex", A, check_errors)
+    return X, info
 
 
 def lu_factor_ex(A, *, pivot=True, check_errors=False):
-    if not pivot or A.shape[-1] != A.shape[-2]:
-        raise CaptureRefusal("torch.linalg.lu_factor without pivots, or of matrices that are not square", kind="linalg")
-    LU, _, pivots, info = _eliminate(A, _order(A, "lu_factor"))
-    _check(info, "torch.linalg.lu_factor", A.dim() == 2, check_errors)
-    return LU.clone(), pivots, info
+    _refuse_dtype(A, "lu_factor")
+    if not check_errors:
+        return NotImplemented
+    found = torch.ops.aten.linalg_lu_factor_ex(A, pivot=pivot)
+    _check(found[2], "torch.linalg.lu_factor_ex", A)
+    return tuple(found)
 
 
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
-    n = _order(LU, "lu_solve")
-    Y = B if left else B.mT
-    shape = torch.broadcast_shapes(LU.shape[:-2], Y.shape[:-2])
-    LU, Y, pivots = LU.expand(*shape, n, n), Y.expand(*shape, *Y.shape[-2:]), pivots.expand(*shape, n)
-    if adjoint == left:  # with the transposed matrix, since X A = B is A' X' = B'
-        X = _exchange_rows(_backward(LU.mT, _forward(LU.mT, Y, n), n, unit=True), pivots, n, True)
-    else:
-        X = _backward(LU, _forward(LU, _exchange_rows(Y, pivots, n, False), n, unit=True), n)
-    return X.clone() if left else X.mT.clone()
+    shape = torch.broadcast_shapes(LU.shape[:-2], B.shape[:-2])
+    if all(tuple(x.shape[:-2]) == tuple(shape) for x in (LU, B)):
+        return NotImplemented
+    return torch.ops.aten.linalg_lu_solve(LU.expand(*shape, *LU.shape[-2:]), pivots.expand(*shape, pivots.shape[-1]),
+                                          B.expand(*shape, *B.shape[-2:]), left=left, adjoint=adjoint)
 
 
-def _exchange_rows(Y: torch.Tensor, pivots: torch.Tensor, n: int, backward: bool) -> torch.Tensor:
-    """The exchanges that pivots name, one after the other."""
-    places = torch.arange(n)
-    for k in reversed(range(n)) if backward else range(n):
-        p = (pivots[..., k:k + 1] - 1).to(torch.int64)
-        order = torch.where(places == k, p, torch.where(places == p, k, places))
-        Y = torch.gather(Y, -2, order[..., None].expand(Y.shape))
-    return Y
-
-
-def _exchanges(pivots: torch.Tensor, n: int) -> torch.Tensor:
-    """1 or -1: the sign of the permutation."""
-    moved = (pivots != torch.arange(1, n + 1, dtype=pivots.dtype)).to(torch.int64).sum(-1)
-    return 1 - 2 * (moved % 2)
+def lu(A, *, pivot=True):
+    LU, pivots, _ = torch.ops.aten.linalg_lu_factor_ex(A, pivot=pivot)
+    return torch.ops.aten.lu_unpack(LU, pivots)
 
 
 def det(A):
-    if A.dtype == torch.float32:
-        return NotImplemented  # ONNX has it
-    n = _order(A, "det")
-    LU, _, pivots, _ = _eliminate(A, n)
-    return LU.diagonal(0, -2, -1).prod(-1) * _exchanges(pivots, n).to(A.dtype), LU.clone(), pivots
+    _refuse_dtype(A, "det")
+    LU, pivots, _ = torch.ops.aten.linalg_lu_factor_ex(A)
+    return ops.DET(A, A.is_contiguous())[0], LU, pivots
 
 
 def slogdet(A):
-    n = _order(A, "slogdet")
-    LU, _, pivots, _ = _eliminate(A, n)
-    diagonal = LU.diagonal(0, -2, -1)
-    sign = diagonal.sign().prod(-1) * _exchanges(pivots, n).to(A.dtype)
-    return sign, diagonal.abs().log().sum(-1), LU.clone(), pivots
+    _refuse_dtype(A, "slogdet")
+    LU, pivots, _ = torch.ops.aten.linalg_lu_factor_ex(A)
+    _, sign, logarithm = ops.DET(A, A.is_contiguous())
+    return sign, logarithm, LU, pivots
 
 
-# ---- triangular systems and Cholesky -----------------------------------------------------------------
-
-
-def _triangular(A, B, upper: bool, unit: bool, n: int):
-    return (_backward if upper else _forward)(A, B, n, unit)
+# ---- triangular systems and Cholesky -------------------------------------------------------------------------
 
 
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
-    n = _order(A, "solve_triangular", _MOST_SUBSTITUTED)
-    A, B = _batched(A if left else A.mT, B if left else B.mT)
-    X = _triangular(A, B, upper == left, unitriangular, n)
-    return X if left else X.mT.clone()
+    _refuse_dtype(A, "solve_triangular")
+    if tuple(A.shape[:-2]) == tuple(B.shape[:-2]):
+        return NotImplemented
+    A, B = _batched(A, B)
+    return torch.ops.aten.linalg_solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)
 
 
 def triangular_solve(B, A, upper=True, transpose=False, unitriangular=False):
-    n = _order(A, "triangular_solve", _MOST_SUBSTITUTED)
     A, B = _batched(A, B)
-    return _triangular(A.mT if transpose else A, B, upper != transpose, unitriangular, n), A.clone()
+    X = torch.ops.aten.linalg_solve_triangular(A.mT if transpose else A, B, upper=upper != transpose,
+                                               unitriangular=unitriangular)
+    return X, A.clone()
 
 
 def cholesky_ex(A, *, upper=False, check_errors=False):
-    n = _order(A, "cholesky")
-    S, columns, failed = A.mT if upper else A, [], []
-    for k in range(n):
-        d = S[..., :1, :1]
-        failed.append(~(d[..., 0, 0] > 0))
-        column = torch.cat([d.sqrt(), S[..., 1:, :1] / d.sqrt()], -2)
-        columns.append(torch.nn.functional.pad(column, (0, 0, k, 0)))
-        if k + 1 < n:
-            S = S[..., 1:, 1:] - column[..., 1:, :] * column[..., 1:, :].mT
-    L, info = torch.cat(columns, -1), _first(failed)
-    _check(info, "torch.linalg.cholesky", A.dim() == 2, check_errors)
-    return L.mT.clone() if upper else L, info
+    _refuse_dtype(A, "cholesky")
+    if not check_errors:
+        return NotImplemented
+    L, info = torch.ops.aten.linalg_cholesky_ex(A, upper=upper)
+    _check(info, "linalg.cholesky_ex", A)
+    return L, info
 
 
 def cholesky(A, upper=False):
-    return cholesky_ex(A, upper=upper, check_errors=True)[0]
+    L, info = torch.ops.aten.linalg_cholesky_ex(A, upper=upper)
+    _check(info, "cholesky", A)
+    return L
 
 
 def cholesky_solve(B, L, upper=False):
-    n = _order(L, "cholesky_solve")
-    L, B = _batched(L.mT if upper else L, B)
-    return _backward(L.mT, _forward(L, B, n), n)
+    _refuse_dtype(L, "cholesky_solve")
+    if tuple(L.shape[:-2]) == tuple(B.shape[:-2]):
+        return NotImplemented
+    L, B = _batched(L, B)
+    return torch.ops.aten.cholesky_solve(B, L, upper)
 
 
 def cholesky_inverse(L, upper=False):
-    n = _order(L, "cholesky_inverse")
-    _check(_first(list((L.diagonal(0, -2, -1) == 0).unbind(-1))), "cholesky_inverse", L.dim() == 2, True)
-    return cholesky_solve(torch.eye(n, dtype=L.dtype).expand(L.shape), L, upper)
+    _refuse_dtype(L, "cholesky_inverse")
+    X, info = ops.CHOLESKY_INVERSE(L, upper)
+    _check(info, "cholesky_inverse", L)
+    return X
 
 
-# ---- QR ---------------------------------------------------------------------------------------------
+def ldl_factor_ex(A, *, hermitian=False, check_errors=False):
+    _refuse_dtype(A, "ldl_factor")
+    if not check_errors:
+        return NotImplemented
+    found = torch.ops.aten.linalg_ldl_factor_ex(A, hermitian=hermitian)
+    _check(found[2], "torch.linalg.ldl_factor_ex", A)
+    return tuple(found)
 
 
-def qr(A, mode="reduced"):
-    """Householder reflections, with LAPACK's signs."""
-    _order(A, "qr")
-    rows, columns = A.shape[-2:]
-    R = A
-    Q = torch.eye(rows, dtype=A.dtype).expand(*A.shape[:-2], rows, rows)
-    for k in range(min(rows - 1, columns)):
-        x = R[..., k:, k:k + 1]
-        rest = (x[..., 1:, :] * x[..., 1:, :]).sum(-2, keepdim=True)
-        head = x[..., :1, :]
-        length = torch.where(head < 0, 1.0, -1.0).to(A.dtype) * (head * head + rest).sqrt()
-        idle = rest == 0  # nothing to do: LAPACK reflects nothing
-        first = torch.where(idle, 1.0, head - length).to(A.dtype)
-        v = torch.cat([torch.ones_like(head), x[..., 1:, :] / first], -2)
-        tau = torch.where(idle, 0.0, (length - head) / torch.where(idle, 1.0, length)).to(A.dtype)
-        v = torch.nn.functional.pad(v, (0, 0, k, 0))
-        R = R - tau * torch.matmul(v, torch.matmul(v.mT, R))
-        Q = Q - tau * torch.matmul(torch.matmul(Q, v), v.mT)
-    R = R.triu()
-    if mode == "complete":
-        return Q, R
-    least = min(rows, columns)
-    return (Q[..., :least].clone() if mode == "reduced" else A.new_zeros(0)), R[..., :least, :].clone()
+def ldl_solve(LD, pivots, B, *, hermitian=False):
+    shape = torch.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
+    if all(tuple(x.shape[:-2]) == tuple(shape) for x in (LD, B)):
+        return NotImplemented
+    return torch.ops.aten.linalg_ldl_solve(LD.expand(*shape, *LD.shape[-2:]), pivots.expand(*shape, pivots.shape[-1]),
+                                           B.expand(*shape, *B.shape[-2:]), hermitian=hermitian)
+
+
+# ---- spectra ---------------------------------------------------------------------------------------------------
+
+
+def geqrf(A):
+    if A.dim() < 2:
+        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
+    _refuse_dtype(A, "geqrf")
+    return ops.GEQRF(A)
+
+
+def svd(A, full_matrices=False, compute_uv=True, *, driver=None):
+    _refuse_dtype(A, "svd")
+    U, S, V, info = ops.SVD(A, (2 if full_matrices else 1) if compute_uv else 0)
+    _check(info, "linalg.svd", A)
+    return U, S, V
+
+
+def eigh(A, UPLO="L", compute_v=True):
+    _refuse_dtype(A, "eigh")
+    values, vectors, info = ops.EIGH(A, UPLO.upper() == "U", compute_v)
+    _check(info, "linalg.eigh", A)
+    return values, vectors
+
+
+def eig(A):
+    _refuse_dtype(A, "eig")
+    values, vectors, info = ops.EIG(A, True)
+    _check(info, "torch.linalg.eig", A)
+    return torch.view_as_complex(values), torch.view_as_complex(vectors)
+
+
+def eigvals(A):
+    _refuse_dtype(A, "eigvals")
+    values, _, info = ops.EIG(A, False)
+    _check(info, "torch.linalg.eig", A)
+    return torch.view_as_complex(values)
+
+
+def pinv(A, *, atol=None, rtol=None, hermitian=False):
+    """Where singular values below the greater of atol and rtol times the greatest one count as 0."""
+    if A.numel() == 0:
+        return A.new_empty((*A.shape[:-2], A.shape[-1], A.shape[-2]))
+    zero = torch.zeros((), dtype=A.dtype)
+    if rtol is None:
+        rtol = torch.full((), torch.finfo(A.dtype).eps * torch.sym_max(*A.shape[-2:]), dtype=A.dtype)
+        rtol = rtol if atol is None else torch.where(atol > 0, zero, rtol)
+    atol = zero if atol is None else atol
+    if hermitian:
+        values, U = linalg_eigh(A)
+        size, V = values.abs(), U
+        greatest = size.amax(-1, keepdim=True)
+    else:
+        U, size, Vh = linalg_svd(A, False)
+        values, V = size, Vh.mT
+        greatest = size[..., :1]
+    inverted = torch.where(size > torch.maximum(atol[..., None], rtol[..., None] * greatest), values.reciprocal(), zero)
+    return torch.matmul(V * inverted.to(A.dtype)[..., None, :], U.mT)
+
+
+# ---- least squares -----------------------------------------------------------------------------------------------
+
+
+def _check_least_squares(A: Any, B: Any, driver: Any) -> None:
+    """torch's words; its op has no rule for shapes that would say them."""
+    if A.dim() < 2:
+        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
+    if B.dim() < 1:
+        raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
+    if A.dtype != B.dtype:
+        raise CaptureRefusal("torch.linalg.lstsq of tensors of two dtypes", "convert one of them", kind="linalg")
+    if not 0 <= A.dim() - B.dim() <= 1:
+        raise RuntimeError("torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and "
+                           "(input.dim() - other.dim()) <= 1")
+    if driver not in (None, *ops.DRIVERS):
+        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    _refuse_dtype(A, "lstsq")
+
+
+def lstsq(A, B, rcond=None, *, driver=None):
+    _check_least_squares(A, B, driver)
+    driver = driver or "gelsy"
+    m, n = A.shape[-2:]
+    vector = _is_vector(A, B)
+    right = B[..., None] if vector else B
+    if right.shape[-2] != m:
+        raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-1)" if vector else
+                           "torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
+    if rcond is None:
+        rcond = torch.finfo(A.dtype).eps * torch.sym_max(m, n)
+    rcond = torch.full((1,), rcond, dtype=A.dtype)
+    whole, right = _batched(A, right)
+    X, rest, rank, values, info = ops.LSTSQ(whole, right, rcond, ops.DRIVERS.index(driver))
+    _check(info, "torch.linalg.lstsq", A)
+    none = A.new_empty(0)
+    is_known = m > n and (driver == "gels" or driver != "gelsy" and bool((rank == n).all()))
+    return (X[..., 0] if vector else X, rest if is_known else none,
+            rank if driver != "gels" else none.to(torch.int64), values if driver in ("gelsd", "gelss") else none)
+
+
+# ---- memory and errors --------------------------------------------------------------------------------------------
 
 
 def strides(results: Any) -> list:
@@ -263,15 +279,49 @@ def laid_out(result: torch.Tensor, wanted: tuple) -> torch.Tensor:
     return result.contiguous() if wanted[-2:] == (result.shape[-1], 1) else result
 
 
-def _check(info: torch.Tensor, name: str, is_matrix: bool, wanted: Any) -> None:
-    if wanted:
-        linalg_check_errors(info, name, is_matrix=is_matrix)
+def first_failure(info: torch.Tensor, is_matrix: bool) -> tuple[torch.Tensor | None, torch.Tensor]:
+    """(which one of the batch failed first, its number)"""
+    return (None, info) if is_matrix else ops.FIRST_FAILURE(info)
+
+
+@functools.lru_cache(maxsize=256)
+def _words(name: str, number: int) -> Exception:
+    """What torch raises of a matrix with that `info`."""
+    if name == "torch.linalg.eig" and number < 0:  # torch asks before it calls LAPACK
+        return RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    try:
+        linalg_check_errors(torch.tensor(number, dtype=torch.int32), name, is_matrix=True)
+    except RuntimeError as error:
+        return error
+    raise AssertionError(f"torch finds nothing wrong with info {number} of {name}")
+
+
+def may_be_negative(name: str) -> bool:
+    return "svd" in name or "lstsq" in name or name == "torch.linalg.eig"
+
+
+def failure(name: str, place: Any, number: Any, negative: bool) -> Exception:
+    """The exception of torch's, with numbers of run time where they stand; `place`: None, or which one of a batch;
+    `number`: without its sign."""
+    error = _words(name, -_MARK if negative and "svd" not in name else -4 if negative else _MARK)
+    pieces: list = []
+    for k, piece in enumerate(str(error).split(str(_MARK))):
+        pieces += [number, piece] if k else [piece]
+    head, found, tail = pieces[0].partition(f"{name}: ")
+    if place is not None and found and "Unknown error code" not in tail and "infs or NaNs" not in tail:
+        pieces[:1] = [f"{head}{name}: (Batch element ", place, f"): {tail}"]
+    if all(isinstance(p, (str, int)) for p in pieces):
+        return type(error)("".join(map(str, pieces)))
+    return type(error)(RtText.join([*pieces, ""] if len(pieces) == 1 else pieces))
 
 
 TAKEN_APART = {overload(name): function for name, function in {
     "_linalg_solve_ex": solve_ex, "linalg_inv_ex": inv_ex, "linalg_lu_factor_ex": lu_factor_ex,
-    "linalg_lu_solve": lu_solve, "_linalg_det": det, "_linalg_slogdet": slogdet,
+    "linalg_lu_solve": lu_solve, "linalg_lu": lu, "_linalg_det": det, "_linalg_slogdet": slogdet,
     "linalg_solve_triangular": solve_triangular, "triangular_solve": triangular_solve,
     "linalg_cholesky_ex": cholesky_ex, "cholesky": cholesky, "cholesky_solve": cholesky_solve,
-    "cholesky_inverse": cholesky_inverse, "linalg_qr": qr,
+    "cholesky_inverse": cholesky_inverse, "linalg_ldl_factor_ex": ldl_factor_ex, "linalg_ldl_solve": ldl_solve,
+    "geqrf": geqrf, "_linalg_svd": svd, "_linalg_eigh": eigh, "linalg_eig": eig, "linalg_eigvals": eigvals,
+    "_linalg_eigvals": eigvals, "linalg_pinv.atol_rtol_tensor": pinv, "linalg_lstsq": lstsq,
 }.items() if overload(name) is not None}
+WITHOUT_SHAPES = {overload("geqrf"), overload("linalg_lstsq")}  # torch has no rule for their results' shapes

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-from typing import Any, Callable
+from typing import Any, Callable, NoReturn
 
 import torch
 
@@ -27,6 +27,7 @@ from ..torch_internals import FakeTensor, FakeTensorMode, active_modes, without_
 from ..values.escape import NeedDecision
 from ..values.native_entries import enters_native_code, imitated, is_of_program, own_fault
 from ..values.scalar import RtBool, RtScalar
+from ..values.text import RtText
 from . import native_call, real_tensors
 from .call_cache import Plans
 from .dispatch import DispatchRecorder
@@ -144,8 +145,7 @@ class Recorder(Exits, real_tensors.Lifting):
                 self._journal.pop()()
             recorded = block.nodes[length:]
             del block.nodes[length:]
-            if isinstance(error, NeedDecision):
-                block.nodes += _needed(recorded, error.condition.value)
+            block.nodes += _needed(recorded, _read_by(error if self._pending is None else self._pending))
             raise error
         finally:
             self._depth -= 1
@@ -166,6 +166,12 @@ class Recorder(Exits, real_tensors.Lifting):
                 raise
             self._pending = refusal = own_fault(error)
             raise refusal from error
+
+    def fail(self, error: BaseException) -> NoReturn:
+        """Raises an exception of the program from below native code, which would ask for its words; values known only
+        at run time may stand in them."""
+        self._pending = error
+        raise RuntimeError("an exception of the program")
 
     def set_cell(self, cell: Cell, value: Value) -> None:
         real_tensors.check_writable(cell)
@@ -382,9 +388,16 @@ def _is_symbolic(tree: Any) -> bool:
     return isinstance(tree, (torch.SymInt, torch.SymFloat, torch.SymBool))
 
 
-def _needed(nodes: list, value: Value) -> list:
-    """Those of `nodes` that compute `value`."""
-    wanted, kept = {value}, []
+def _read_by(error: BaseException) -> set[Value]:
+    """The values that a decision asks for, or that stand in the words of an exception of the program."""
+    if isinstance(error, NeedDecision):
+        return {error.condition.value}
+    return {part.value for x in error.args if isinstance(x, RtText) for part in x.parts if isinstance(part, RtScalar)}
+
+
+def _needed(nodes: list, values: set[Value]) -> list:
+    """Those of `nodes` that compute `values`."""
+    wanted, kept = set(values), []
     for node in reversed(nodes):
         if any(output in wanted for output in node.outputs):
             if isinstance(node, HostNode) and node.op.startswith("rand."):

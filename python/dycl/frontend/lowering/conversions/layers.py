@@ -103,11 +103,6 @@ def trilinear(t, i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
     return t.op("ReduceSum", product, t.ints(sumdim), keepdims=0) if sumdim else product
 
 
-@converts("_linalg_det")
-def linalg_det(t, A):
-    return [t.op("Det", A), None, None]
-
-
 # ---- convolution -----------------------------------------------------------------------------
 
 
