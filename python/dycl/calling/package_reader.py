@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a package keeps for calls from Python: JSON, written by `Writer` and checked whole by `Reader` before anything
-is made of it. docs/package_format.md specifies it; ADR 8 says why it is JSON.
+is made of it. docs/package_format.md specifies it; ADR 9 says why it is JSON.
 
 Whatever is not as specified is a PackageError that names the section and the field.
 """
