@@ -24,16 +24,16 @@ def _texts(recorder) -> list:
 def _recorded(calls, planned: bool) -> tuple[list, list]:
     recorder = new_recorder()
     if not planned:
-        recorder.plans.run = lambda fn, args, kwargs, natively: natively(fn, args, kwargs)
+        recorder.calls.plans.run = lambda fn, args, kwargs, natively: natively(fn, args, kwargs)
     results = []
     for fn, args, kwargs in calls:
-        given = [recorder.lift(a) if isinstance(a, torch.Tensor) else [recorder.lift(x) for x in a]
+        given = [recorder.real.lift(a) if isinstance(a, torch.Tensor) else [recorder.real.lift(x) for x in a]
                  if isinstance(a, list) and isinstance(a[0], torch.Tensor) else a for a in args]
         result = recorder.call(fn, tuple(given), kwargs)
         results.append((type(result), [(tuple(x.shape), x.stride(), x.dtype, x.storage_offset()) for x in
                                        (result if isinstance(result, (tuple, list)) else [result])]))
     if planned:
-        assert any(plan for _, plan in recorder.plans._known.values())
+        assert any(plan for _, plan in recorder.calls.plans._known.values())
     return _texts(recorder), results
 
 

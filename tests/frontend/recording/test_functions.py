@@ -52,7 +52,7 @@ def test_what_is_kept_whole_is_lowered():
     ("torch.linspace", "aten.linspace.default: recorded, and lowered by lowering/conversions/shapes.py:linspace"),
     ("torch.arange", "answered by library/torch/functions.py:_numbers_between, or left to the next"),
     ("torch.lstm", "kept whole"),
-    ("torch.Tensor.item", "answered by recording/tensor_to_number.py:item"),
+    ("torch.Tensor.item", "answered by recording/tensor_to_number.py:Numbers.item"),
     ("torch.nn.functional.relu", "interpreted as it is written"),
     ("torch.Tensor.add_", "aten.add_.Tensor: recorded as `write` of recording/dispatch.py says"),
     ("torch.selu", "aten.selu.default: recorded, and lowered by onnxscript's torchlib"),

@@ -47,7 +47,7 @@ def test_rules_say_what_torch_says():
     recorder, seen = new_recorder(), set()
     for op, args in _calls():
         eager = op(*args)
-        given = tuple(recorder.lift(a) if isinstance(a, torch.Tensor) else [recorder.lift(x) for x in a]
+        given = tuple(recorder.real.lift(a) if isinstance(a, torch.Tensor) else [recorder.real.lift(x) for x in a]
                       if isinstance(a, list) and isinstance(a[0], torch.Tensor) else a for a in args)
         shape = result_shape(op, given, {})
         assert shape is not None, (op, args[0])
@@ -107,7 +107,7 @@ def test_a_remembered_form_is_torchs(fn):
 
 def _through(recorder: Recorder, fn, x: torch.Tensor) -> torch.Tensor:
     """fn run under the recording modes."""
-    return recorder.transaction(lambda: recorder.native(fn, (recorder.lift(x),), {}))
+    return recorder.transaction(lambda: recorder.calls.native(fn, (recorder.real.lift(x),), {}))
 
 
 def test_the_default_dtype_counts():

@@ -196,7 +196,7 @@ def test_shapes_from_known_contents_are_static():
 
     recorded = check(program, X)
     assert all(all(isinstance(d, int) for d in v.type.shape) for v in recorded.outputs)
-    assert recorded.recorder.static_reads == {id(mask)}
+    assert recorded.recorder.real.static_reads == {id(mask)}
 
 
 def test_questions_about_extents_in_an_arm_are_not_answered_by_the_example():
@@ -205,7 +205,7 @@ def test_questions_about_extents_in_an_arm_are_not_answered_by_the_example():
     x, xv = recorder.input_tensor(torch.randn(2), "x", {0: "n"})
     y, yv = recorder.input_tensor(torch.randn(3), "y", {0: "m"})
     recorder.block = Block(recorder.block)
-    head = recorder.call(operator.getitem, (x, slice(None, recorder.extent(y, 0))))
+    head = recorder.call(operator.getitem, (x, slice(None, recorder.numbers.extent(y, 0))))
     total = recorder.value_of(recorder.call(torch.add, (head, y)))
     assert recorder.guards == []
     entry = recorder.block.idom

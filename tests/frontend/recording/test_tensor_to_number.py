@@ -52,7 +52,7 @@ def test_static_reads_name_the_real_tensor():
     flag, other = torch.tensor(1), torch.tensor(2)
     recorded = Recorded(lambda x: ((flag + 1).item(), x * other), [X])
     assert recorded.result[0] == 2
-    assert recorded.recorder.static_reads == {id(flag)}
+    assert recorded.recorder.real.static_reads == {id(flag)}
 
 
 def test_written_real_is_not_static():
@@ -64,14 +64,14 @@ def test_written_real_is_not_static():
 
     recorded = Recorded(program, [X])
     assert isinstance(recorded.result, RtFloat)
-    (root,) = recorded.recorder.written()
+    (root,) = recorded.recorder.real.written()
     assert root.real is count and count.item() == 0
 
 
 def test_declared_state_is_an_input():
     count = torch.zeros(())
     recorder = new_recorder()
-    handle, value = recorder.declare_state(count, "count")
+    handle, value = recorder.real.declare_state(count, "count")
     x, xv = recorder.input_tensor(X, "x")
     scalar = recorder.call(torch.Tensor.item, (count,))
     assert isinstance(scalar, RtFloat) and value.constant is None
@@ -96,7 +96,7 @@ def test_tolist():
         recorder.call(torch.Tensor.tolist, (recorder.call(torch.Tensor.repeat, (x, 1000, 1)),))
     with pytest.raises(CaptureRefusal):
         recorder.call(torch.Tensor.tolist, (recorder.call(torch.nonzero, (x,)),))
-    assert recorder.tolist(recorder.call(torch.nonzero, (x,))) is None
+    assert recorder.numbers.tolist(recorder.call(torch.nonzero, (x,))) is None
 
 
 def test_equal_and_allclose():
@@ -182,7 +182,7 @@ def test_native_truth_asks_for_a_decision():
     entry = recorder.block
     for answer in (True, False):
         recorder.block = Block(entry)
-        recorder.decide = lambda expression, answer=answer: answer
+        recorder.path.decide = lambda expression, answer=answer: answer
         assert recorder.call(torch.sum, (x, 0), {"keepdim": keep}).dim() == (2 if answer else 1)
 
 
@@ -195,7 +195,7 @@ def test_decision_inside_native_code_keeps_the_condition():
         recorder.call(fn, (x,))
     env = run_block(recorder.block, {value: X})
     assert look(env, asked.value.condition.value) == bool((X * 2).sum() > 0)
-    assert recorder.written() == []
+    assert recorder.real.written() == []
 
 
 def test_failed_call_leaves_no_trace():
@@ -302,7 +302,7 @@ def test_merged_handle_with_unknown_extent():
     block.params.append(param)
     recorder.block = block
     t = recorder.new_handle(torch.float32, (None, 6), param)
-    y = recorder.call(torch.mul, (t, recorder.extent(t, 0)))
+    y = recorder.call(torch.mul, (t, recorder.numbers.extent(t, 0)))
     z = recorder.call(operator.getitem, (y, slice(1, None)))
     total = recorder.value_of(recorder.call(torch.sum, (z,)))
     for n in (1, 3):
@@ -343,7 +343,7 @@ def test_decisions_survive_torchscript():
     x, _ = recorder.input_tensor(X, "x")
     with pytest.raises(NeedDecision):
         recorder.call(scripted, (x,))
-    recorder.decide = lambda expression: True
+    recorder.path.decide = lambda expression: True
     assert "mul" in str(recorder.call(scripted, (x,)) is not x and recorder.block.nodes[-1].target)
 
 

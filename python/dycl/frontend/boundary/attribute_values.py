@@ -29,10 +29,10 @@ class LeftValues:
     def is_kept(self, owner: Any, name: Any, before: Any, after: Any) -> bool:
         """Whether an attribute is left as it was."""
         recorder = self.m.recorder
-        state = recorder.attribute_handles.get((id(owner), name))
+        state = recorder.real.attribute_handles.get((id(owner), name))
         if state is not None and after is state:
             return True
-        if isinstance(after, torch.Tensor) and any(after is handle for handle in recorder.attribute_handles.values()):
+        if isinstance(after, torch.Tensor) and any(after is h for h in recorder.real.attribute_handles.values()):
             # what another attribute holds: the same tensor as the example's now, another one in later calls
             return False
         return self.unchanged(before, after)
@@ -43,11 +43,11 @@ class LeftValues:
             return True
         if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):
             recorder = self.m.recorder
-            if after is recorder.handle_of(before) or any(r.handle is after and r.real is before
-                                                          for r in recorder.roots):
+            if after is recorder.real.handle_of(before) or any(r.handle is after and r.real is before
+                                                          for r in recorder.real.roots):
                 return True
-            held = recorder.handle_of(before)
-            if held is not None and any(root.cell is held._dycl.cell for root in recorder.written()):
+            held = recorder.real.handle_of(before)
+            if held is not None and any(root.cell is held._dycl.cell for root in recorder.real.written()):
                 return False  # written in place meanwhile: another tensor that equals it now
             known = [self._static(t) for t in (before, after)]
             if any(t is None for t in known):  # asked first: the shape of what a run computes may be one of run time
@@ -118,7 +118,7 @@ class LeftValues:
     def _static(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """The contents of a tensor if they are known, be it that equal ones met at a join."""
         recorder, seen, found = self.m.recorder, set(), None
-        if recorder.is_state_alone(tensor):
+        if recorder.real.is_state_alone(tensor):
             return tensor  # not taken for a second name of what the attribute holds
         work = [recorder.value_of(tensor)]
         while work:
@@ -126,7 +126,7 @@ class LeftValues:
             if value in seen:
                 continue
             seen.add(value)
-            real = recorder.static_value(value)
+            real = recorder.numbers.static_value(value)
             if real is None:
                 if value.block is None or value not in value.block.params:
                     return None

@@ -108,7 +108,7 @@ class Outputs:
         self.own_containers: dict[str, Any] = {}  # name -> a list or dict of the model that is given back
         self.owned: set | None = None  # ids of what belongs to the model
         self.place: Span | None = None  # the user's line that wrote what is looked at
-        self.buffers = {id(machine.recorder.handle_of(s.owner)._dycl.cell) for s in self._written_buffers()}
+        self.buffers = {id(machine.recorder.real.handle_of(s.owner)._dycl.cell) for s in self._written_buffers()}
         self.again = ""  # why capture begins anew, once all ends were looked at
         try:
             self._collect(machine)
@@ -142,7 +142,8 @@ class Outputs:
             else:
                 self.ends.append(self._end(state, payload))
         self.begin_anew()
-        self.roots = [r for r in machine.recorder.roots if any(id(r) in e.roots for e in (*self.ends, *self.raising))]
+        self.roots = [r for r in machine.recorder.real.roots
+                      if any(id(r) in e.roots for e in (*self.ends, *self.raising))]
         shared_arrays.refuse_shared(machine, self.roots)
         if machine.remembers:
             lru_cache.refuse_changing(machine, self.roots, self.changed)
@@ -233,7 +234,7 @@ class Outputs:
         of_result = len(flattener.leaves)
         written: list[str] = []  # for each leaf of what is written: the attribute
         recorder = self.m.recorder
-        for root in recorder.written():
+        for root in recorder.real.written():
             end.roots[id(root)] = recorder.value_of_info(root.info)
         writes, appearing, states = [], [], set()
         for owner, name, value, initial in self._written_attributes(state):
@@ -242,8 +243,8 @@ class Outputs:
             if (id(owner), name) not in self.changed:
                 continue  # computed anew with the same contents: `self.scales = [s.to(x) for s in self.scales]`
             if isinstance(initial, torch.Tensor) and isinstance(value, torch.Tensor) and any(
-                    value is handle for handle in (recorder.handle_of(initial),
-                                                   recorder.attribute_handles.get((id(owner), name)))):
+                    value is handle for handle in (recorder.real.handle_of(initial),
+                                                   recorder.real.attribute_handles.get((id(owner), name)))):
                 continue  # the same tensor assigned back, as `self.total += x` does
             if isinstance(owner, type):
                 raise CaptureRefusal(f"the class attribute {owner.__name__}.{name} is left changed by the model",
@@ -308,7 +309,7 @@ class Outputs:
         known = {id(handle): ("input", k) for k, handle in enumerate(self.inputs.handles)}
         known |= {id(found): ("held", s.first) for s in self.inputs.states if isinstance(s, TensorAttribute)
                   and id(found := places.read(s.owner, s.key)) not in known}
-        known |= {id(recorder.handle_of(s.owner)): ("state", s.first) for s in self._written_buffers()}
+        known |= {id(recorder.real.handle_of(s.owner)): ("state", s.first) for s in self._written_buffers()}
         found: dict[int, set] = {}
         for leaf in leaves:
             if isinstance(leaf, torch.Tensor):
@@ -327,7 +328,7 @@ class Outputs:
         return [s for s in self.inputs.states if isinstance(s, Buffer)]
 
     def handle(self, tensor: torch.Tensor) -> torch.Tensor:
-        return tensor if is_handle(tensor) else self.m.recorder.lift(tensor)
+        return tensor if is_handle(tensor) else self.m.recorder.real.lift(tensor)
 
     def _looked_at(self, leaf: Any) -> Any:
         leaf = leaf.tensor if isinstance(leaf, RtArray) else leaf

@@ -46,7 +46,8 @@ def interface_of(captured: Any) -> Interface:
     result.defaults = plain_defaults(inputs.model) if result.interchangeable else {}
     if written or outputs.kept_inputs or result.at_risk:
         result.constants = {memory_of(root.real)
-                            for root in machine.recorder.roots if root.kind == "constant" and not root.real.is_meta}
+                            for root in machine.recorder.real.roots
+                            if root.kind == "constant" and not root.real.is_meta}
     result.kept_inputs = {name: order[id(root.handle)] for name, root in outputs.kept_inputs.items()}
     result.containers = {key: path for key, (_, path) in inputs.objects.items()}
     result._kept = inputs.objects  # keeps those ids alive

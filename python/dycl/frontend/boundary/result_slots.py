@@ -43,7 +43,7 @@ class Slots:
         shape = tuple(d if isinstance(d, int) else 0 for d in kind.shape)
         with m.recorder.without_modes():
             zeros = torch.zeros(shape, dtype=kind.dtype)
-        return m.recorder.value_of(m.recorder.constant_handle(zeros))
+        return m.recorder.value_of(m.recorder.real.constant_handle(zeros))
 
 
 def kind_of_type(type_: Any) -> Any:

@@ -77,7 +77,7 @@ class HeldTensors:
 
     def _check(self, end: Any, k: int, tensor: torch.Tensor) -> None:
         cell = tensor._dycl.cell
-        outside = self.m.recorder.root_cells.keys() - self.number_of.keys()
+        outside = self.m.recorder.real.root_cells.keys() - self.number_of.keys()
         if cell.note in ("held", "shared") or id(cell) in outside:
             raise self._refusal(k, "an argument, or a tensor that the model holds elsewhere, too")
         if _cells(tensor) & outside:
@@ -149,7 +149,7 @@ class HeldTensors:
                     raise self._refusal(k, "a tensor that another attribute holds, too, at first")
         mine = {place: k for k, place in slots.items() if k in self.at_risk}
         risky = {memory: mine[place] for memory, place in first.items() if place in mine}
-        for root in self.m.recorder.roots:
+        for root in self.m.recorder.real.roots:
             if root.kind != "attribute" and not root.real.is_meta and _memory(root.real) in risky:
                 raise self._refusal(risky[_memory(root.real)], "a tensor that another name holds, too, at first")
         counts: dict[int, int] = {}

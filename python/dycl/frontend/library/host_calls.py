@@ -56,7 +56,7 @@ def assignment(fn: Any, m: Any, s: Any, args: tuple, kwargs: dict) -> Any:
     if m.is_array(cost):
         cost = cost.tensor
     if (given or type(maximize) is not bool or not isinstance(cost, torch.Tensor) or cost.dim() != 2
-            or m.recorder.static(cost) is not None):
+            or m.recorder.numbers.static(cost) is not None):
         return NotImplemented
     name = "scipy.optimize.linear_sum_assignment" + ("(maximize)" if maximize else "")
     known = registered.get(name) or host_function(lambda matrix: fn(matrix.detach().numpy(), maximize), name=name)
@@ -100,7 +100,7 @@ def _results(recorder: Any, fn: HostFunction, args: tuple) -> tuple[list, bool]:
 
 def _example(recorder: Any, given: Any) -> Any:
     if isinstance(given, torch.Tensor):
-        known = recorder.static(given)
+        known = recorder.numbers.static(given)
         if known is not None:
             return known.detach().clone()
         sizes = [d if type(d) is int else recorder.symbols.hint(d) for d in given.shape]

@@ -53,7 +53,7 @@ def keep(m, result: Any) -> Any:
         seen.add(id(x))
         if m.is_symbolic(x):
             cell = x._dycl.cell
-            if id(cell) not in m.recorder.root_cells and cell.note is None:
+            if id(cell) not in m.recorder.real.root_cells and cell.note is None:
                 cell.note = _changed
         elif isinstance(x, tuple):
             work.extend(x)

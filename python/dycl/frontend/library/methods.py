@@ -118,7 +118,7 @@ def _refusing(text, remedy, kind):
 
 
 def _numpy(m: Interpreter, t: torch.Tensor) -> Any:
-    real = m.recorder.static(t)
+    real = m.recorder.numbers.static(t)
     return RtArray(t) if real is None or numpy_memory.is_lifted(m) else numpy_memory.of_tensor(m, t, real)
 
 

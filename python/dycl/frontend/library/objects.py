@@ -280,8 +280,8 @@ def _print(m, s, args, kwargs):
         if isinstance(arg, (RtScalar, RtText)):
             pieces.append(arg)
         elif m.has_runtime(arg):
-            if isinstance(arg, torch.Tensor) and m.recorder.static(arg) is not None:
-                pieces.append(str(m.recorder.static(arg)))
+            if isinstance(arg, torch.Tensor) and m.recorder.numbers.static(arg) is not None:
+                pieces.append(str(m.recorder.numbers.static(arg)))
             else:
                 raise CaptureRefusal("print of a tensor known only at run time", "print tensor.item(), or remove it",
                                      kind="print")
@@ -367,7 +367,7 @@ def _deep(m, x, memo):
 def _note_shared(m, x: torch.Tensor, made: torch.Tensor, memo: dict) -> None:
     """Copies of tensors that share memory share it, too, in Python; here each has its own,
     which must not be written."""
-    handle = x if hasattr(x, "_dycl") else m.recorder.lift(x)
+    handle = x if hasattr(x, "_dycl") else m.recorder.real.lift(x)
     place = ("storage", id(handle._dycl.cell))
     if place in memo:
         for copied in (memo[place], made):

@@ -36,7 +36,7 @@ def reached(m: Any, state: State) -> set[int]:
     """Ids of all objects that `state`, the active one, can reach."""
     heap = m.heap
     # what they keep for themselves is no state's
-    seen: set[int] = {*m.recorder.root_cells, id(m), id(m.recorder), id(heap)}
+    seen: set[int] = {*m.recorder.real.root_cells, id(m), id(m.recorder), id(heap)}
     work: list = list(state.frames)
     if state.finished is not None:
         work.append(state.finished)

@@ -53,6 +53,7 @@ from . import conditions, opcode_table, opcodes, opcodes_calls, opcodes_control
 from .exceptions import always_raises, ended_by, takes
 from .live_objects import reached
 from .own_errors import as_of_program
+from .recorded_path import RecordedPath
 
 
 class Machine:
@@ -62,12 +63,7 @@ class Machine:
         self.heap.where = lambda: self.recorder.span
         self.heap.before_write = (lambda obj: self.remembers and not isinstance(obj, Cell)
                                   and lru_cache.check(self, "changes objects outside"))
-        self.recorder.where = self.line_of_model
-        self.recorder.decide = self._native_decide
-        self.recorder.may_catch = self.may_catch
-        self.recorder.refuse_remembered = lambda what: lru_cache.check(self, what)
-        self.recorder.is_remembering = lambda: lru_cache.inside(self)
-        self.recorder.range_of = lambda number: self.facts.of(number, self.current.ranges)
+        self.recorder.path = RecordedPath(self)
         self.scalars = Scalars(self.recorder)
         self.scalars.machine = self
         self.arrays = Arrays(self)
@@ -372,10 +368,6 @@ class Machine:
                 return candidate
         raise otherwise or IndexError(f"{what} is out of range")
 
-    def _native_decide(self, expression) -> bool:
-        """Native torch code asks about a size or number known only at run time."""
-        return self.decide(RtBool(self.recorder.symbols.lower(expression), self.recorder.span))
-
     def truth(self, value: Any) -> bool:
         """bool(value) for values that need no user code; see opcodes for objects with __bool__."""
         own = stand_in_of(value)
@@ -674,7 +666,7 @@ class Machine:
 
     def tensor_item(self, tensor: Any) -> Any:
         """tensor.item(): a static number or a runtime scalar."""
-        return self.recorder.item(tensor)
+        return self.recorder.numbers.item(tensor)
 
     def tensor_number(self, tensor: Any) -> Any:
         """As int(), float() and the functions of math ask for it: eager's error differs from item()'s."""
@@ -704,10 +696,10 @@ class Machine:
             self.recorder.check(one.value, str(error), type(error).__name__)
 
     def tensor_truth(self, tensor: Any) -> bool | RtBool:
-        return self.recorder.truth(tensor)
+        return self.recorder.numbers.truth(tensor)
 
     def tolist(self, tensor: Any) -> Any:
-        found = self.recorder.tolist(tensor)
+        found = self.recorder.numbers.tolist(tensor)
         if found is None and tensor.dim() == 1 and not tensor.dtype.is_complex:
             return self.lists.from_tensor(tensor)
         if found is None and tensor.dim() > 1 and not tensor.dtype.is_complex:

@@ -102,7 +102,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
             born = self.m.born
             self.old += [key for key in ca if key not in born and key not in self.diff
                          and self._leads_to_differing(key, ca[key])]
-        roots = self.m.recorder.root_cells
+        roots = self.m.recorder.real.root_cells
         self.root_cells = [roots[key] for key in self.diff if key in roots]
 
     def _leads_to_differing(self, key: int, contents: Any) -> bool:
@@ -347,7 +347,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
 
     def tensors(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         recorder = self.m.recorder
-        ha, hb = recorder.lift(a) if not hasattr(a, "_dycl") else a, recorder.lift(b) if not hasattr(b, "_dycl") else b
+        ha, hb = (x if hasattr(x, "_dycl") else recorder.real.lift(x) for x in (a, b))
         if ha is hb:
             return a
         if ha.dtype != hb.dtype or ha.dim() != hb.dim() or ha.device != hb.device:

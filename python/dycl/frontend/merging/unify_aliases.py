@@ -45,7 +45,7 @@ class AliasUnifier:
         elements of the old tensor were one place of it, a later write would be lost there: such storages are marked."""
         if not self.merged_cells:
             return
-        roots = self.m.recorder.root_cells
+        roots = self.m.recorder.real.root_cells
         live = reachable(self.m, merged_state)[0]
         targets: dict[int, set[int]] = {}
         for entry in self.merged_cells:
@@ -76,7 +76,7 @@ class AliasUnifier:
     def _refuse_separation(self, *cells: Cell) -> None:
         """The part of _check_aliases that can be told before anything is made:
         most pairs that must stay apart end here."""
-        roots = self.m.recorder.root_cells
+        roots = self.m.recorder.real.root_cells
         for cell, other in (cells, cells[::-1]):
             if id(cell) in roots or callable(cell.note) or self.target.setdefault(id(cell), id(other)) != id(other):
                 self.depth = len(self.a.frames) - 1  # a matter of this place, not of the frame

@@ -54,7 +54,7 @@ class Plans:
         return natively(fn, args, kwargs) if known[1] is None else self._follow(known[1], tensors)
 
     def _follow(self, plan: Plan, tensors: list) -> Any:
-        result = plan.kind(self.recorder.mode, plan.func, *plan.arguments(tensors))
+        result = plan.kind(self.recorder.calls.mode, plan.func, *plan.arguments(tensors))
         return result if plan.wrap is None else plan.wrap(result)
 
     def resolved(self, name: str, args: tuple, kwargs: dict, resolve: Callable) -> tuple | None:
@@ -73,7 +73,7 @@ class Plans:
         return resolve(name, args, kwargs) if plan is None else (plan.func, *plan.arguments(tensors))
 
     def _first(self, key: Any, fn: Callable, args: tuple, kwargs: dict, tensors: list, natively: Callable) -> Any:
-        mode = self.recorder.mode
+        mode = self.recorder.calls.mode
         before, mode.log = mode.log, []
         try:
             result = natively(fn, args, kwargs)
@@ -86,7 +86,7 @@ class Plans:
         if len(log) != 1 or log[0] is None:
             return None
         func, kind, args, kwargs, given = log[0]
-        if kind not in self.recorder.mode.PLAIN or _BY_CONTENT & set(func.tags):
+        if kind not in self.recorder.calls.mode.PLAIN or _BY_CONTENT & set(func.tags):
             return None
         if not self.recorder.forms.knows(self.recorder.forms.key(func, args, kwargs)):
             return None

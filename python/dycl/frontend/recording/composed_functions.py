@@ -33,7 +33,7 @@ def linspace(recorder, start, end, steps=100, *, dtype=None, out=None, **options
         result = compute()
         return torch.where(torch.full((), steps, dtype=torch.int64) == 1, torch.full((), start, dtype=dtype), result)
 
-    return recorder.native(one_or_more, (), {})
+    return recorder.calls.native(one_or_more, (), {})
 
 
 def embedding_bag(recorder, weight, indices, offsets=None, scale_grad_by_freq=False, mode=0, sparse=False,
@@ -52,13 +52,13 @@ def embedding_bag(recorder, weight, indices, offsets=None, scale_grad_by_freq=Fa
         rest = torch.zeros(0, dtype=torch.int64)
         return reduced, rest, rest, rest
 
-    return recorder.native(compute, (), {})
+    return recorder.calls.native(compute, (), {})
 
 
 def _bag_length(recorder, indices, offsets, include_last_offset: bool) -> int | None:
     if recorder.is_symbolic((indices, offsets)) or not is_known(recorder.value_of(offsets)):
         return None
-    starts = recorder.static(offsets).tolist()
+    starts = recorder.numbers.static(offsets).tolist()
     ends = starts[1:] if include_last_offset else [*starts[1:], indices.numel()]
     lengths = {b - a for a, b in zip(starts, ends)}
     return max(lengths) if len(lengths) == 1 and starts[0] == 0 and max(lengths) > 0 else None
@@ -76,7 +76,7 @@ def diff(recorder, input, n=1, dim=-1, prepend=None, append=None, out=None) -> A
             x = torch.logical_xor(later, earlier) if x.dtype == torch.bool else later - earlier
         return x
 
-    return recorder.native(compute, (), {})
+    return recorder.calls.native(compute, (), {})
 
 
 def fill_diagonal(recorder, tensor, fill_value, wrap=False) -> Any:
@@ -93,7 +93,7 @@ def fill_diagonal(recorder, tensor, fill_value, wrap=False) -> Any:
         diagonal.fill_(fill_value)
         return tensor
 
-    return recorder.native(compute, (), {})
+    return recorder.calls.native(compute, (), {})
 
 
 def grouped_mm(recorder, input, mat2, offs=None, bias=None, out_dtype=None) -> Any:
@@ -110,4 +110,4 @@ def grouped_mm(recorder, input, mat2, offs=None, bias=None, out_dtype=None) -> A
             result = result.index_copy(0, rows, input[rows] @ mat2[k])
         return result
 
-    return recorder.native(compute, (), {})
+    return recorder.calls.native(compute, (), {})

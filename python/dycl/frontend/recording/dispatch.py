@@ -107,7 +107,7 @@ class DispatchRecorder(TorchDispatchMode):
 
     def _may_be_from_outside(self, cell) -> bool:
         """Whether it is the memory of an argument or a state, on some path at least."""
-        root = next((r for r in self.recorder.roots if r.cell is cell), None)
+        root = next((r for r in self.recorder.real.roots if r.cell is cell), None)
         return root.kind != "constant" if root is not None else bool(getattr(cell.note, "roots", ()))
 
     def _in_memory_order(self, source):
@@ -142,7 +142,7 @@ class DispatchRecorder(TorchDispatchMode):
         if size.node.expr.free_symbols <= set(self.recorder.symbols.names):
             self.recorder.symbols.require_not_one(size.node.expr)
             return False
-        return self.recorder.decide(sympy.Eq(size.node.expr, 1))
+        return self.recorder.path.decide(sympy.Eq(size.node.expr, 1))
 
     def lift_fresh(self, func, args, kwargs):
         return args[0]
@@ -178,21 +178,21 @@ class DispatchRecorder(TorchDispatchMode):
         return self.recorder.adopt(fake, value)
 
     def item(self, func, args, kwargs):
-        return self.recorder.symbolic_item(args[0])
+        return self.recorder.numbers.symbolic_item(args[0])
 
     def equal(self, func, args, kwargs):
-        return self.recorder.native_truth(self.recorder.equal(args[0], args[1]))
+        return self.recorder.numbers.native_truth(self.recorder.numbers.equal(args[0], args[1]))
 
     def allclose(self, func, args, kwargs):
-        return self.recorder.native_truth(self.recorder.allclose(*args, **kwargs))
+        return self.recorder.numbers.native_truth(self.recorder.numbers.allclose(*args, **kwargs))
 
     def nonzero_truth(self, func, args, kwargs):
-        return self.recorder.native_truth(self.recorder.truth(args[0]))
+        return self.recorder.numbers.native_truth(self.recorder.numbers.truth(args[0]))
 
     def assertion(self, func, args, kwargs):
-        condition = self.recorder.truth(args[0])
+        condition = self.recorder.numbers.truth(args[0])
         message = args[1] if len(args) > 1 else "Expected Tensor with single nonzero value, but got zero"
-        self.recorder.assert_true(condition, message)
+        self.recorder.numbers.assert_true(condition, message)
 
     def linalg_errors(self, func, args, kwargs):
         info, name, is_matrix = schema.bind(func, args, kwargs).values()
@@ -203,12 +203,12 @@ class DispatchRecorder(TorchDispatchMode):
         with self:
             negative = linear_algebra.may_be_negative(name) and self._holds(number < 0)
             number = -number if negative else number
-        self.recorder.fail(linear_algebra.failure(name, place if place is None else self.recorder.item(place),
-                                                  self.recorder.item(number), negative))
+        self.recorder.fail(linear_algebra.failure(name, place if place is None else self.recorder.numbers.item(place),
+                                                  self.recorder.numbers.item(number), negative))
 
     def _holds(self, tensor) -> bool:
         """Of a number: it is not 0. Known, or a decision."""
-        return self.recorder.native_truth(self.recorder.truth(tensor))
+        return self.recorder.numbers.native_truth(self.recorder.numbers.truth(tensor))
 
     def batch_norm(self, func, args, kwargs):
         """Its schema hides that training writes the running statistics."""
@@ -316,8 +316,8 @@ def _enter(recorder, tree: Any) -> Any:
             if not hasattr(tree, "_dycl"):
                 raise CaptureRefusal("a fake tensor that capture did not make", kind="tensor.fake")
             return tree
-        found = recorder._lifted.get(id(tree))
-        return found[1] if found is not None else recorder.constant_handle(tree)
+        found = recorder.real.handle_of(tree)
+        return found if found is not None else recorder.real.constant_handle(tree)
     if isinstance(tree, (list, tuple)):
         return type(tree)(_enter(recorder, x) for x in tree)
     if isinstance(tree, dict):

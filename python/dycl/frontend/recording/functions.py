@@ -19,6 +19,7 @@ from . import indexing, packed_sequences, training, value_checks
 from . import tensor_construction as construction
 from . import tensor_to_number as numbers
 from .memory_layout import ASKS, ASKS_OFFSET, MAY_COPY
+from .tensor_to_number import Numbers
 
 BUILT = "built"  # a tensor of Python data; gets arguments as the program has them
 ANSWERED = "answered"  # of a tensor: gives a number, or takes numbers of run time
@@ -78,13 +79,13 @@ _row("from_numpy", how=BUILT, take=construction.from_numpy)
 
 _row("__getitem__", how=COMPOSED, take=indexing.get)
 _row("__setitem__", how=COMPOSED, take=indexing.set)
-_row("item", how=ANSWERED, take=numbers.item)
+_row("item", how=ANSWERED, take=numbers.answer(Numbers.item))
 _row("tolist", how=ANSWERED, take=numbers.tolist)
-_row("__bool__ is_nonzero", how=ANSWERED, take=numbers.truth)
+_row("__bool__ is_nonzero", how=ANSWERED, take=numbers.answer(Numbers.truth))
 _row("__int__ __index__", how=ANSWERED, take=numbers.number(int))
 _row("__float__", how=ANSWERED, take=numbers.number(float))
-_row("equal", how=ANSWERED, take=numbers.equal)
-_row("allclose", how=ANSWERED, take=numbers.allclose)
+_row("equal", how=ANSWERED, take=numbers.answer(Numbers.equal))
+_row("allclose", how=ANSWERED, take=numbers.answer(Numbers.allclose))
 
 _row("_grouped_mm grouped_mm", how=COMPOSED, take=composed.grouped_mm)
 _row("diff", how=COMPOSED, take=composed.diff)

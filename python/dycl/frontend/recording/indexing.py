@@ -26,7 +26,7 @@ def get(recorder, tensor: torch.Tensor, index: Any) -> Any:
     chosen, rest = _take_integers(recorder, tensor, index)
     if chosen is None:
         return NotImplemented
-    return chosen if rest is None else recorder.native(torch.Tensor.__getitem__, (chosen, rest), {})
+    return chosen if rest is None else recorder.calls.native(torch.Tensor.__getitem__, (chosen, rest), {})
 
 
 def set(recorder, tensor: torch.Tensor, index: Any, value: Any) -> Any:
@@ -40,7 +40,7 @@ def set(recorder, tensor: torch.Tensor, index: Any, value: Any) -> Any:
     if chosen is None:
         return NotImplemented
     rest = (Ellipsis,) if rest is None else rest
-    return recorder.native(torch.Tensor.__setitem__, (chosen, rest, value), {})
+    return recorder.calls.native(torch.Tensor.__setitem__, (chosen, rest, value), {})
 
 
 def _take_integers(recorder, tensor: torch.Tensor, index: Any) -> tuple[Any, Any]:
@@ -57,7 +57,7 @@ def _take_integers(recorder, tensor: torch.Tensor, index: Any) -> tuple[Any, Any
     chosen = tensor
     for item, dim in reversed(list(zip(items, dims))):
         if isinstance(item, torch.SymInt):
-            chosen = recorder.native(torch.select, (chosen, dim, item), {})
+            chosen = recorder.calls.native(torch.select, (chosen, dim, item), {})
     rest = tuple(item for item in items if not isinstance(item, torch.SymInt))
     plain = all(item is Ellipsis or isinstance(item, slice) and item == slice(None) for item in rest)
     return chosen, None if plain else rest
@@ -69,8 +69,8 @@ def _widen_masks(recorder, tensor: torch.Tensor, items: list) -> tuple[torch.Ten
     items = list(items)
     for i, dim in reversed(list(enumerate(_dims_of(items, tensor.dim())))):
         if _is_flag(items[i]):
-            tensor = recorder.native(torch.unsqueeze, (tensor, dim), {})
-            items[i] = recorder.native(torch.Tensor.view, (items[i], 1), {})
+            tensor = recorder.calls.native(torch.unsqueeze, (tensor, dim), {})
+            items[i] = recorder.calls.native(torch.Tensor.view, (items[i], 1), {})
     return tensor, items
 
 
@@ -81,7 +81,7 @@ def _is_flag(item: Any) -> bool:
 def _as_mask(recorder, item: Any) -> Any:
     """Bytes are masks as well. torch's rule for shapes takes neither them nor floats in its kernels' way."""
     if isinstance(item, torch.Tensor) and item.dtype == torch.uint8:
-        return recorder.native(torch.Tensor.bool, (item,), {})
+        return recorder.calls.native(torch.Tensor.bool, (item,), {})
     if isinstance(item, torch.Tensor) and item.dtype not in _INDICES:
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     return item
@@ -93,7 +93,7 @@ _INDICES = (torch.int64, torch.int32, torch.uint8, torch.bool)
 def _as_number(recorder, item: Any) -> Any:
     if isinstance(item, torch.Tensor) and item.dim() == 0 and not item.dtype.is_floating_point:
         if item.dtype not in (torch.bool, torch.uint8):
-            number = recorder.item(item)
+            number = recorder.numbers.item(item)
             return recorder.symbols.to_symbolic(number) if isinstance(number, RtScalar) else number
     return item
 

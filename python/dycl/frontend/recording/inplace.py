@@ -112,7 +112,7 @@ def _by_functional_form(recorder, func, args, kwargs, arguments) -> Any:
     positional = [given.pop(a.name) for a in functional._schema.arguments if not a.kwarg_only]
     if outs and "dtype" not in given and any(a.name == "dtype" for a in functional._schema.arguments):
         given["dtype"] = arguments[written[0].name].dtype
-    result = recorder.dispatched(functional, tuple(positional), given)
+    result = recorder.calls.dispatched(functional, tuple(positional), given)
     results = list(result) if isinstance(result, (list, tuple)) else [result]
     targets = [arguments[a.name] for a in written]
     if len(targets) == 1 and isinstance(targets[0], (list, tuple)):

@@ -23,10 +23,10 @@ def evaluated(recorder, func, args: tuple, kwargs: dict) -> Any:
     tensors = [x for x in tree_iter((args, kwargs)) if isinstance(x, torch.Tensor)]
     if recorder.is_symbolic((args, kwargs)) or not all(is_known(recorder.value_of(x)) for x in tensors):
         return NotImplemented
-    real_args, real_kwargs = tree_map_only(torch.Tensor, recorder.static, (args, kwargs))
+    real_args, real_kwargs = tree_map_only(torch.Tensor, recorder.numbers.static, (args, kwargs))
     with torch.no_grad(), recorder.without_modes():
         result = natively(func, *real_args, **real_kwargs)
-    return tree_map_only(torch.Tensor, recorder.constant_handle, result)
+    return tree_map_only(torch.Tensor, recorder.real.constant_handle, result)
 
 
 def without_known_masks(recorder, func, args: tuple) -> tuple:
@@ -35,13 +35,13 @@ def without_known_masks(recorder, func, args: tuple) -> tuple:
         return args
     indices: list = []
     for index in args[1]:
-        real = recorder.static(index) if _is_mask(index) and is_known(recorder.value_of(index)) else None
+        real = recorder.numbers.static(index) if _is_mask(index) and is_known(recorder.value_of(index)) else None
         if real is None:
             indices.append(index)
             continue
         with recorder.without_modes():
             places = torch.nonzero(real, as_tuple=True)
-        indices += [recorder.constant_handle(p) for p in places]
+        indices += [recorder.real.constant_handle(p) for p in places]
     return (args[0], indices, *args[2:])
 
 

@@ -20,11 +20,14 @@ from .. import torch_internals
 from ..diagnostics import CaptureRefusal
 from ..polyfills.torch import RtSize
 from ..state.contents import unfollowed
-from ..torch_internals import SHAPE_ERRORS, FakeTensor
+from ..torch_internals import SHAPE_ERRORS, FakeTensor, active_modes
 from ..values.escape import NeedDecision
 from ..values.list import RtList
+from ..values.native_entries import enters_native_code, imitated
 from ..values.scalar import RtScalar
 from . import devices, eager_errors, whole_layers
+from .call_cache import Plans
+from .dispatch import DispatchRecorder
 from .functions import ANSWERED, BUILT, FUNCTIONS, GRADIENTS, UNNAMED, Function
 from .memory_layout import ASKS, MAY_COPY
 
@@ -36,43 +39,140 @@ _UNREADABLE = (  # native code looked at the memory, or at the plain sizes, of a
     "for customized tensor", "tensor subclasses", "FakeTensor", "expected to contain only concrete integers")
 
 
-def call(recorder, fn: Callable, args: tuple, kwargs: dict) -> Any:
-    """fn: a function, method or operator of torch, or one that only calls those."""
-    fn, args = _unbound(fn, args)
-    name = _OPERATORS.get(fn) or getattr(fn, "__name__", "")
-    devices.refuse_other(name, args, kwargs)
-    native = name in _OF_TORCH or _is_native(fn)
-    function = FUNCTIONS.get(name, UNNAMED)
-    if not native and function is not UNNAMED:
-        function = Function(layout=function.layout)
-    if function.how == BUILT:
-        return function.take(recorder, fn, args, kwargs)
-    entering = _Entering(recorder)
-    args, kwargs = entering(args), entering(kwargs)
-    if function.may_fail:
-        _refuse_caught(recorder, function, args, kwargs)
-    with _as_refusals(fn, entering.symbolic, recorder):
+class NativeCalls:
+    """The calls into native code of one recorder: from the program's arguments to handles, and back."""
+
+    def __init__(self, recorder: Any):
+        self.recorder = recorder
+        self.mode = DispatchRecorder(recorder)
+        self.plans = Plans(recorder)
+
+    def call(self, fn: Callable, args: tuple = (), kwargs: dict | None = None) -> Any:
+        """fn: a function, method or operator of torch, or one that only calls those. Rt scalars and real tensors may
+        stand anywhere in the arguments."""
+        return self.recorder.transaction(lambda: self._call(fn, tuple(args), dict(kwargs or {})))
+
+    def attribute(self, tensor: torch.Tensor, name: str) -> Any:
+        """A tensor's attribute (shape, T, dtype, real, ...), recorded like a call."""
+        return self.recorder.transaction(lambda: self._attribute(tensor, name))
+
+    def native(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
+        """Runs fn with recording on. Arguments are already handles and symbolic numbers."""
+        return self.plans.run(fn, args, kwargs, self._natively)
+
+    def dispatched(self, func: Any, args: tuple, kwargs: dict) -> Any:
+        """An op within one that is being recorded."""
+        return self.plans.run(func, args, kwargs, self._within if active_modes() else self._natively)
+
+    def _within(self, func: Any, args: tuple, kwargs: dict) -> Any:
+        with self.mode:
+            return imitated(func, args, kwargs)
+
+    @enters_native_code
+    def _natively(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
+        recorder = self.recorder
+        asking = recorder.symbols.asking(recorder.is_symbolic((args, kwargs)))
+        with torch.no_grad(), asking, recorder.fake_mode, self.mode:
+            return fn(*args, **kwargs)
+
+    def _call(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
+        fn, args = _unbound(fn, args)
+        name = _OPERATORS.get(fn) or getattr(fn, "__name__", "")
+        devices.refuse_other(name, args, kwargs)
+        native = name in _OF_TORCH or _is_native(fn)
+        function = FUNCTIONS.get(name, UNNAMED)
+        if not native and function is not UNNAMED:
+            function = Function(layout=function.layout)
+        if function.how == BUILT:
+            return function.take(self.recorder, fn, args, kwargs)
+        entering = _Entering(self.recorder)
+        args, kwargs = entering(args), entering(kwargs)
+        if function.may_fail:
+            self._refuse_caught(function, args, kwargs)
+        with _as_refusals(fn, entering.symbolic, self.recorder):
+            try:
+                result = self._perform(fn, name, function, args, kwargs)
+            except eager_errors.KINDS as error:
+                told = error
+                if native or getattr(fn, "__module__", "") == "_operator":
+                    told = eager_errors.retold(self.recorder, fn, args, kwargs, error)
+                if told is error:
+                    raise
+                raise told from error
+            entering.refuse_changes()
+            return leave(self.recorder, result, entering.given)
+
+    def _refuse_caught(self, function: Function, args: tuple, kwargs: dict) -> None:
+        """Indices and extents of run time may be wrong in a run, which ends it:
+        refused where the program would catch that."""
+        fails = any(isinstance(d, torch.SymInt) for x in _parts(args) if isinstance(x, torch.Tensor) for d in x.shape)
+        if not fails and function.indices is not None:
+            given = _parts((*function.indices(args), *kwargs.values()))
+            fails = any(_is_unknown_index(self.recorder, x) for x in given)
+        if fails:
+            self.recorder.refuse_caught(IndexError, RuntimeError)
+
+    def _perform(self, fn: Callable, name: str, function: Function, args: tuple, kwargs: dict) -> Any:
+        if function is not UNNAMED:
+            if function.training is not None and (what := function.training(name, args, kwargs)) is not None:
+                raise CaptureRefusal(f"{what} in training mode", "call model.eval() before compiling", kind="training")
+            args = self._with_sizes(function, args)
+            answer = self._taken(name, function, args, kwargs)
+            if answer is not NotImplemented:
+                return answer
         try:
-            result = _perform(recorder, fn, name, function, args, kwargs)
-        except eager_errors.KINDS as error:
-            told = error
-            if native or getattr(fn, "__module__", "") == "_operator":
-                told = eager_errors.retold(recorder, fn, args, kwargs, error)
-            if told is error:
+            return self.recorder.transaction(lambda: self._run(fn, function, args, kwargs))
+        except TypeError as error:
+            if "SymBool" not in str(error):
                 raise
-            raise told from error
-        entering.refuse_changes()
-        return leave(recorder, result, entering.given)
+        return self._run(fn, function, _decided(self.recorder, args), _decided(self.recorder, kwargs))
 
+    def _taken(self, name: str, function: Function, args: tuple, kwargs: dict) -> Any:
+        """The result of a call that is not dispatched; NotImplemented for others."""
+        answer = NotImplemented
+        if function.take is not None and (function.how != ANSWERED or args and isinstance(args[0], torch.Tensor)):
+            answer = function.take(self.recorder, *args, **kwargs)
+        if answer is NotImplemented and function.whole and "out" not in kwargs:
+            return whole_layers.record_whole(self.recorder, name, args, kwargs)
+        return answer
 
-def _refuse_caught(recorder, function: Function, args: tuple, kwargs: dict) -> None:
-    """Indices and extents of run time may be wrong in a run, which ends it:
-    refused where the program would catch that."""
-    fails = any(isinstance(d, torch.SymInt) for x in _parts(args) if isinstance(x, torch.Tensor) for d in x.shape)
-    if not fails and function.indices is not None:
-        fails = any(_is_unknown_index(recorder, x) for x in _parts((*function.indices(args), *kwargs.values())))
-    if fails:
-        recorder.refuse_caught(IndexError, RuntimeError)
+    def _with_sizes(self, function: Function, args: tuple) -> tuple:
+        """A tensor of one integer is a size wherever torch takes sizes."""
+        if function.sizes is None or not any(isinstance(x, torch.Tensor) for x in _parts(args[function.sizes])):
+            return args
+
+        def size(x: Any) -> Any:
+            if isinstance(x, torch.Tensor) and x.dim() == 0 and x.dtype in (torch.int64, torch.int32):
+                number = self.recorder.numbers.item(x)
+                return self.recorder.symbols.to_symbolic(number) if isinstance(number, RtScalar) else number
+            return x
+
+        made = list(args)
+        made[function.sizes] = [type(x)(map(size, x)) if type(x) in (list, tuple) else size(x)
+                                for x in args[function.sizes]]
+        return tuple(made)
+
+    def _attribute(self, tensor: torch.Tensor, name: str) -> Any:
+        handle = enter(self.recorder, tensor)
+        if name in ("shape", "dtype", "device", "ndim", "layout", "requires_grad", "is_cuda", "names"):
+            return leave(self.recorder, getattr(handle, name))
+        with _as_refusals(getattr, False, self.recorder):
+            return leave(self.recorder, self.native(getattr, (handle, name), {}))
+
+    def _run(self, fn: Callable, function: Function, args: tuple, kwargs: dict) -> Any:
+        result = self.native(fn, args, kwargs)
+        if function.layout:
+            self._note_layout(function.layout, result, args[0] if args else None)
+        return result
+
+    def _note_layout(self, depends: str, result: Any, source: Any) -> None:
+        self.recorder.layout.note(depends, result, source)
+        sizes = self.recorder.symbols.assumed_not_one
+        if sizes and depends == ASKS and not isinstance(result, torch.Tensor):
+            for size in sizes:
+                self.recorder.symbols.require_not_one(size)
+        elif sizes and depends == MAY_COPY and result._dycl.cell is not source._dycl.cell:
+            self.recorder.may_share(result._dycl, source._dycl, sizes)
 
 
 def _parts(arguments: tuple) -> Iterator:
@@ -81,50 +181,7 @@ def _parts(arguments: tuple) -> Iterator:
 
 def _is_unknown_index(recorder, x: Any) -> bool:
     return isinstance(x, torch.SymInt) or isinstance(x, torch.Tensor) and x.dtype in (torch.int64, torch.int32) and (
-        recorder.static_value(recorder.value_of(x)) is None)
-
-
-def _perform(recorder, fn: Callable, name: str, function: Function, args: tuple, kwargs: dict) -> Any:
-    if function is not UNNAMED:
-        if function.training is not None and (what := function.training(name, args, kwargs)) is not None:
-            raise CaptureRefusal(f"{what} in training mode", "call model.eval() before compiling", kind="training")
-        args = _with_sizes(recorder, function, args)
-        answer = _taken(recorder, name, function, args, kwargs)
-        if answer is not NotImplemented:
-            return answer
-    try:
-        return recorder.transaction(lambda: _run(recorder, fn, function, args, kwargs))
-    except TypeError as error:
-        if "SymBool" not in str(error):
-            raise
-    return _run(recorder, fn, function, _decided(recorder, args), _decided(recorder, kwargs))
-
-
-def _taken(recorder, name: str, function: Function, args: tuple, kwargs: dict) -> Any:
-    """The result of a call that is not dispatched; NotImplemented for others."""
-    answer = NotImplemented
-    if function.take is not None and (function.how != ANSWERED or args and isinstance(args[0], torch.Tensor)):
-        answer = function.take(recorder, *args, **kwargs)
-    if answer is NotImplemented and function.whole and "out" not in kwargs:
-        return whole_layers.record_whole(recorder, name, args, kwargs)
-    return answer
-
-
-def _with_sizes(recorder, function: Function, args: tuple) -> tuple:
-    """A tensor of one integer is a size wherever torch takes sizes."""
-    if function.sizes is None or not any(isinstance(x, torch.Tensor) for x in _parts(args[function.sizes])):
-        return args
-
-    def size(x: Any) -> Any:
-        if isinstance(x, torch.Tensor) and x.dim() == 0 and x.dtype in (torch.int64, torch.int32):
-            number = recorder.item(x)
-            return recorder.symbols.to_symbolic(number) if isinstance(number, RtScalar) else number
-        return x
-
-    made = list(args)
-    made[function.sizes] = [type(x)(map(size, x)) if type(x) in (list, tuple) else size(x)
-                            for x in args[function.sizes]]
-    return tuple(made)
+        recorder.numbers.static_value(recorder.value_of(x)) is None)
 
 
 _SYMBOL = re.compile(r"\b[us]\d+\b")  # torch's name of a symbolic extent
@@ -155,14 +212,6 @@ def _as_refusals(fn: Callable, symbolic: bool, recorder: Any):
         raise
 
 
-def attribute(recorder, tensor: torch.Tensor, name: str) -> Any:
-    handle = enter(recorder, tensor)
-    if name in ("shape", "dtype", "device", "ndim", "layout", "requires_grad", "is_cuda", "names"):
-        return leave(recorder, getattr(handle, name))
-    with _as_refusals(getattr, False, recorder):
-        return leave(recorder, recorder.native(getattr, (handle, name), {}))
-
-
 def _unbound(fn: Callable, args: tuple) -> tuple[Callable, tuple]:
     """A method bound to a tensor as a plain function of it, so that a real tensor can be lifted."""
     owner = getattr(fn, "__self__", None)
@@ -183,23 +232,6 @@ def _is_native(fn: Callable) -> bool:
         owner = getattr(fn, "__self__", None)
         return module.startswith("torch") or "torch" in str(getattr(owner, "__name__", ""))
     return False
-
-
-def _run(recorder, fn: Callable, function: Function, args: tuple, kwargs: dict) -> Any:
-    result = recorder.native(fn, args, kwargs)
-    if function.layout:
-        _note_layout(recorder, function.layout, result, args[0] if args else None)
-    return result
-
-
-def _note_layout(recorder, depends: str, result: Any, source: Any) -> None:
-    recorder.layout.note(depends, result, source)
-    sizes = recorder.symbols.assumed_not_one
-    if sizes and depends == ASKS and not isinstance(result, torch.Tensor):
-        for size in sizes:
-            recorder.symbols.require_not_one(size)
-    elif sizes and depends == MAY_COPY and result._dycl.cell is not source._dycl.cell:
-        recorder.may_share(result._dycl, source._dycl, sizes)
 
 
 def _decided(recorder, tree: Any) -> Any:
@@ -276,7 +308,7 @@ class _Entering:
     def _number(self, tree: Any) -> Any:
         """Of an object whose class says which it is: what it says must not depend on a run."""
         try:
-            return self.recorder.transaction(lambda: self.recorder.native(operator.index, (tree,), {}))
+            return self.recorder.transaction(lambda: self.recorder.calls.native(operator.index, (tree,), {}))
         except (NeedDecision, CaptureRefusal) as error:
             raise CaptureRefusal(f"torch asks {type(tree).__name__}.__index__, "
                                  "which depends on values known only at run time",
@@ -288,7 +320,7 @@ def _contents(made: list | dict) -> list:
 
 
 def enter(recorder, tensor: torch.Tensor) -> FakeTensor:
-    return tensor if isinstance(tensor, FakeTensor) and hasattr(tensor, "_dycl") else recorder.lift(tensor)
+    return tensor if isinstance(tensor, FakeTensor) and hasattr(tensor, "_dycl") else recorder.real.lift(tensor)
 
 
 def leave(recorder, tree: Any, given: dict | None = None) -> Any:

@@ -30,11 +30,11 @@ class _Pack:
 
 
 def pack(recorder, input: torch.Tensor, lengths: torch.Tensor, batch_first: bool) -> Any:
-    if recorder.static(lengths) is not None and recorder.static(input) is not None:
+    if recorder.numbers.static(lengths) is not None and recorder.numbers.static(input) is not None:
         return NotImplemented
     if lengths.dim() != 1 or input.dim() < 2:
         return NotImplemented  # torch says what is wrong
-    time_major = recorder.native(torch.transpose, (input, 0, 1), {}) if batch_first else input
+    time_major = recorder.calls.native(torch.transpose, (input, 0, 1), {}) if batch_first else input
     lengths = _one_each(recorder, lengths, time_major.shape[1])
     _check(recorder, lengths, time_major.shape[0])
 
@@ -42,7 +42,7 @@ def pack(recorder, input: torch.Tensor, lengths: torch.Tensor, batch_first: bool
         mask = torch.arange(time_major.shape[0])[:, None] < lengths[None, :]
         return mask, time_major[mask], mask.sum(1)[:lengths.max().item()]
 
-    mask, data, batch_sizes = recorder.native(select, (), {})
+    mask, data, batch_sizes = recorder.calls.native(select, (), {})
     found = _Pack(lengths, mask, {recorder.value_of(data): time_major})
     recorder.packs[recorder.value_of(batch_sizes)] = found
     return data, batch_sizes
@@ -68,13 +68,13 @@ def _check(recorder, lengths: torch.Tensor, time: Any) -> None:
         descending = (lengths[:-1] >= lengths[1:]).all()
         return descending & (lengths[-1] > 0) & (lengths[0] <= time)
 
-    real = recorder.static(lengths)
+    real = recorder.numbers.static(lengths)
     if real is not None and bool((real[:-1] >= real[1:]).all()) and real[-1] > 0 and real[0] <= time:
         return
     if type(lengths.shape[0]) is not int:
         recorder.check(recorder.symbols.lower(sympy.Gt(size_expression(lengths.shape[0]), 0)),
                        "Cannot pack empty tensors.", "RuntimeError")
-    fine = recorder.item(recorder.native(holds, (), {}))
+    fine = recorder.numbers.item(recorder.calls.native(holds, (), {}))
     if isinstance(fine, bool):
         if not fine:
             raise RuntimeError("lengths of a packed sequence must descend, be positive and fit the input")
@@ -104,10 +104,10 @@ def pad(recorder, data: torch.Tensor, batch_sizes: torch.Tensor, batch_first: bo
         return x.transpose(0, 1) if batch_first else x
 
     if total_length > 0 and total_length < time:
-        longest = recorder.native(lambda: found.lengths[0] <= total_length, (), {})
-        recorder.check(recorder.item(longest).value,
+        longest = recorder.calls.native(lambda: found.lengths[0] <= total_length, (), {})
+        recorder.check(recorder.numbers.item(longest).value,
                        "total_length is less than the longest of the sequences", "ValueError")
-    return recorder.native(laid_out, (), {}), found.lengths
+    return recorder.calls.native(laid_out, (), {}), found.lengths
 
 
 def layer(name: str):
@@ -121,9 +121,9 @@ def layer(name: str):
                                  "pack it in the model, by pack_padded_sequence", kind="packed")
         states = list(hx) if isinstance(hx, (list, tuple)) else [hx]
         whole = _padded(recorder, found, data)
-        padded, *last = recorder.native(
+        padded, *last = recorder.calls.native(
             PACKED_OPS[name], (whole, found.lengths, states, list(params), has_biases, num_layers, bidirectional), {})
-        selected = recorder.native(lambda: padded[found.mask], (), {})
+        selected = recorder.calls.native(lambda: padded[found.mask], (), {})
         found.padded[recorder.value_of(selected)] = padded
         return selected, *last
 
@@ -136,7 +136,7 @@ def first_batch_size(recorder, tensor: torch.Tensor, index: Any) -> Any:
         return NotImplemented
     found = _known(recorder, tensor)
     batch = found.mask.shape[1] if found is not None else None
-    return recorder.constant_handle(torch.tensor(batch)) if type(batch) is int else NotImplemented
+    return recorder.real.constant_handle(torch.tensor(batch)) if type(batch) is int else NotImplemented
 
 
 def _known(recorder, batch_sizes: torch.Tensor) -> _Pack | None:
@@ -156,5 +156,5 @@ def _padded(recorder, found: _Pack, data: torch.Tensor) -> torch.Tensor:
         return torch.where(mask, data.index_select(0, places).view(*found.mask.shape, *rest),
                            torch.zeros((), dtype=data.dtype))
 
-    found.padded[recorder.value_of(data)] = padded = recorder.native(scatter, (), {})
+    found.padded[recorder.value_of(data)] = padded = recorder.calls.native(scatter, (), {})
     return padded

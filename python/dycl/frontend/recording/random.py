@@ -63,7 +63,7 @@ def draw(recorder, op: str, like: torch.Tensor, leading: list[Value] | None = No
     dtype = dtype or like.dtype
     fake = recorder.fake(torch.empty, (tuple(like.shape),), {"dtype": dtype, "device": like.device})
     value = Value(recorder.type_of(fake), recorder.block)
-    extents = [recorder.int_value(s) for s in like.shape]
+    extents = [recorder.numbers.int_value(s) for s in like.shape]
     recorder.append(HostNode(op, (leading or []) + extents, [value], {"dtype": dtype_name(dtype)},
                                          recorder.span))
     return recorder.adopt(fake, value)
@@ -75,7 +75,7 @@ def _float_dtype(like: torch.Tensor) -> torch.dtype:
 
 def _finish(recorder, compute: Callable[[], torch.Tensor], like: torch.Tensor) -> Value:
     """Records torch arithmetic on drawn handles and gives the result in like's dtype."""
-    with recorder.mode:
+    with recorder.calls.mode:
         result = compute()
         if result.dtype != like.dtype:
             result = result.to(like.dtype)
@@ -119,7 +119,7 @@ def _bernoulli(recorder, like, arguments) -> Value:
 
 def _integers(recorder, like, arguments) -> Value:
     low, high = arguments.get("low", 0), arguments["high"]
-    bounds = [recorder.int_value(low), recorder.int_value(high)]
+    bounds = [recorder.numbers.int_value(low), recorder.numbers.int_value(high)]
     return recorder.value_of(draw(recorder, "rand.int", like, bounds))
 
 

@@ -9,6 +9,7 @@ state may be read while capturing; `static_reads` says which were, so that captu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -59,8 +60,11 @@ def shares_array(cell: Cell) -> bool:
     return any(array() is not None for array in cell.arrays)
 
 
-class Lifting:
-    def __init__(self) -> None:
+class RealTensors:
+    """The real tensors that a recorder has met, and their handles."""
+
+    def __init__(self, recorder: Any):
+        self.recorder = recorder
         self.roots: list[Root] = []
         self.root_cells: dict[int, Cell] = {}  # by id: the storages of `roots`
         self.static_reads: set[int] = set()  # ids of real tensors whose contents capture looked at
@@ -107,15 +111,15 @@ class Lifting:
         if not steps:
             return handle
         for func, args, kwargs in steps:
-            fake = self.fake(func, (handle, *args[1:]), kwargs)
-            handle = self.adopt_view(fake, handle._dycl, (func, args, kwargs))
+            fake = self.recorder.fake(func, (handle, *args[1:]), kwargs)
+            handle = self.recorder.adopt_view(fake, handle._dycl, (func, args, kwargs))
         return handle
 
     def _new_root(self, real: torch.Tensor, note: str | None = None) -> Root:
-        fake = self.blank(tuple(real.shape), real.stride(), real.dtype, real.device)
-        value = Value(self.type_of(fake), None)
+        fake = self.recorder.blank(tuple(real.shape), real.stride(), real.dtype, real.device)
+        value = Value(self.recorder.type_of(fake), None)
         value.constant = real
-        handle = self.adopt(fake, value)
+        handle = self.recorder.adopt(fake, value)
         handle._dycl.cell.note = note
         return self._add_root(Root(real, handle, value))
 
@@ -172,12 +176,12 @@ class Lifting:
 
     def constant_handle(self, real: torch.Tensor) -> FakeTensor:
         """A fresh storage that starts as a copy of `real` (torch.tensor and the like)."""
-        with self.without_modes():
+        with self.recorder.without_modes():
             real = real.detach().clone()
-        fake = self.blank(tuple(real.shape), real.stride(), real.dtype, real.device)
-        value = Value(self.type_of(fake), None)
+        fake = self.recorder.blank(tuple(real.shape), real.stride(), real.dtype, real.device)
+        value = Value(self.recorder.type_of(fake), None)
         value.constant = real
-        return self.adopt(fake, value)
+        return self.recorder.adopt(fake, value)
 
     def declare_state(self, real: torch.Tensor, name: str) -> tuple[FakeTensor, Value]:
         """A real tensor that the program writes: its contents become an input. Call before capture begins."""

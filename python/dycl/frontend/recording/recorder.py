@@ -3,7 +3,7 @@
 
 A symbolic tensor (a *handle*) is a FakeTensor with `_dycl`, a TensorInfo: the cell that holds its
 storage's present contents and the view path into it. Handles are immutable and shared by all states;
-cells are per state (heap.touch before each write). `Recorder.call` runs a native callable on handles
+cells are per state (heap.touch before each write). `NativeCalls.call` runs a native callable on handles
 under a fake mode and a dispatch mode; what torch dispatches becomes nodes of the current block, views
 become paths, in-place ops become functional ops plus a write. A call that raises leaves no trace.
 """
@@ -25,83 +25,87 @@ from ..state.contents import Cell
 from ..state.heap import Heap
 from ..torch_internals import FakeTensor, FakeTensorMode, active_modes, without_modes
 from ..values.escape import NeedDecision
-from ..values.native_entries import enters_native_code, imitated, is_of_program, own_fault
-from ..values.scalar import RtBool, RtScalar
+from ..values.native_entries import imitated, is_of_program, own_fault
+from ..values.scalar import RtBool, RtInt, RtScalar
 from ..values.text import RtText
 from . import native_call, real_tensors
-from .call_cache import Plans
-from .dispatch import DispatchRecorder
 from .memory_layout import Layout
+from .real_tensors import RealTensors
 from .shape_cache import Forms
 from .shape_rules import contiguous_strides
 from .symbolic_shapes import Extent, Symbols
-from .tensor_to_number import Exits
+from .tensor_to_number import Numbers, size_expression
 from .views import TensorInfo, Views
+
+aten = torch.ops.aten
 
 
 def is_handle(x: Any) -> bool:
     return isinstance(x, FakeTensor) and hasattr(x, "_dycl")
 
 
-class Recorder(Exits, real_tensors.Lifting):
-    """One per capture. The machine sets `block` and `span` as it switches states, and answers the questions below."""
+class Path:
+    """What a recorder asks about the path through the program that it records. The machine answers
+    (machine/recorded_path.py); without one, as here, nothing is known but what holds on all paths."""
+
+    def __init__(self, recorder: "Recorder"):
+        self.recorder = recorder
+
+    def line(self) -> Span | None:
+        """For people: the model's line, not torch's."""
+        return self.recorder.span
+
+    def decide(self, expression: Any) -> bool:
+        """The truth of a run-time condition that native code asks for."""
+        raise NeedDecision(RtBool(self.recorder.symbols.lower(expression), self.recorder.span))
+
+    def range_of(self, number: RtInt) -> tuple[int | None, int | None]:
+        return self.recorder.symbols.least(number), self.recorder.symbols.greatest(number)
+
+    def may_catch(self, *errors: type[BaseException]) -> bool:
+        return False
+
+    def is_remembering(self) -> bool:
+        """Within a function under lru_cache, which must `refuse_remembered` what it does beside computing."""
+        return False
+
+    def refuse_remembered(self, what: str) -> None:
+        pass
+
+
+class Recorder:
+    """One per capture. The machine sets `block` and `span` as it switches states, and answers by `path`.
+
+    `calls` runs native code, whose ops become nodes here; `numbers` reads what tensors hold; `real` has the tensors
+    from outside."""
 
     def __init__(self, heap: Heap):
         self.heap = heap
         self.block: Block | None = None
         self.span: Span | None = None
-        self.where: Callable[[], Span | None] = lambda: self.span  # for people: the model's line, not torch's
+        self.path = Path(self)
         self.producers: dict[Value, Any] = {}  # the node that computes a value
         self.packs: dict[Value, Any] = {}  # batch_sizes of packed sequences (recording/packed_sequences.py)
         self.symbols = Symbols(self)
         self.fake_mode = FakeTensorMode(shape_env=self.symbols.env, allow_non_fake_inputs=True)
         self.forms = Forms(self.fake_mode)
-        self.mode = DispatchRecorder(self)
-        self.plans = Plans(self)
+        self.calls = native_call.NativeCalls(self)
+        self.call, self.attribute = self.calls.call, self.calls.attribute
+        self.numbers = Numbers(self)
+        self.real = RealTensors(self)
         self.views = Views(self)
         self.serial = 0  # counts native calls
         self._journal: list[Callable[[], None]] = []
         self._depth = 0
         self._pending: BaseException | None = None
         self._scalars: dict[int, dict] = {}  # block id -> constants recorded in it
-        self._items: dict[Value, Any] = {}
         self._checked: dict[Value, Block] = {}
         self._maybe_shared: dict[Cell, list] = {}
         self.layout = Layout()
         self.remembers = False  # a function under lru_cache was called (library/lru_cache.py)
         self.remembered_cells: set[int] = set()  # storages from outside that such functions read
-        self.refuse_remembered: Callable[[str], None] = lambda what: None
-        self.is_remembering: Callable[[], bool] = lambda: False
-        self.may_catch: Callable[..., bool] = lambda *errors: False  # the machine's answer
-        self.range_of: Callable[..., tuple] = lambda number: (self.symbols.least(number), self.symbols.greatest(number))
-        real_tensors.Lifting.__init__(self)
 
-    # -- calling native code -----------------------------------------------------------
-
-    def call(self, fn: Callable, args: tuple = (), kwargs: dict | None = None) -> Any:
-        """Calls a native torch callable; Rt scalars and real tensors may stand anywhere in the arguments."""
-        return self.transaction(lambda: native_call.call(self, fn, tuple(args), dict(kwargs or {})))
-
-    def attribute(self, tensor: torch.Tensor, name: str) -> Any:
-        """A tensor's attribute (shape, T, dtype, real, ...), recorded like a call."""
-        return self.transaction(lambda: native_call.attribute(self, tensor, name))
-
-    def native(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
-        """Runs fn with recording on. Arguments are already handles and symbolic numbers."""
-        return self.plans.run(fn, args, kwargs, self._natively)
-
-    def dispatched(self, func: Any, args: tuple, kwargs: dict) -> Any:
-        """An op within one that is being recorded."""
-        return self.plans.run(func, args, kwargs, self._within if active_modes() else self._natively)
-
-    def _within(self, func: Any, args: tuple, kwargs: dict) -> Any:
-        with self.mode:
-            return imitated(func, args, kwargs)
-
-    @enters_native_code
-    def _natively(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
-        with torch.no_grad(), self.symbols.asking(self.is_symbolic((args, kwargs))), self.fake_mode, self.mode:
-            return fn(*args, **kwargs)
+    # -- shapes ---------------------------------------------------------------------------
 
     def fake(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         """Runs fn for its shapes only: nothing is recorded."""
@@ -176,8 +180,8 @@ class Recorder(Exits, real_tensors.Lifting):
     def set_cell(self, cell: Cell, value: Value) -> None:
         real_tensors.check_writable(cell)
         self.layout.written(cell)
-        if self.remembers and id(cell) in self.root_cells:
-            self.refuse_remembered("writes a tensor")
+        if self.remembers and id(cell) in self.real.root_cells:
+            self.path.refuse_remembered("writes a tensor")
         for size in self._maybe_shared.get(cell, ()):
             self.symbols.require_not_one(size)
         self.heap.touch(cell)
@@ -207,7 +211,7 @@ class Recorder(Exits, real_tensors.Lifting):
     def append(self, node: Any) -> None:
         """Every node gets into the graph here."""
         if self.remembers and isinstance(node, HostNode) and (node.op == "print" or node.op.startswith("rand.")):
-            self.refuse_remembered("prints or draws random numbers")
+            self.path.refuse_remembered("prints or draws random numbers")
         self.block.nodes.append(node)
         self.producers.update((value, node) for value in node.outputs)
 
@@ -216,7 +220,7 @@ class Recorder(Exits, real_tensors.Lifting):
         """Appends an AtenNode. Arguments may hold Values, handles and symbolic numbers."""
         args, kwargs = self.lowered(args), self.lowered(kwargs)
         outputs = [Value(t, self.block) for t in types]
-        node = AtenNode(target, args, kwargs, outputs, span or self.where())
+        node = AtenNode(target, args, kwargs, outputs, span or self.path.line())
         self.append(node)
         if pure:
             known_values.give_thunks(node)
@@ -259,7 +263,7 @@ class Recorder(Exits, real_tensors.Lifting):
 
     def refuse_caught(self, *errors: type[BaseException]) -> None:
         """What fails in a run fails there for good: the program must not hope to catch it."""
-        if self.may_catch(*errors):
+        if self.path.may_catch(*errors):
             raise CaptureRefusal("a tensor operation that may fail at run time, inside `try` that might catch it",
                                  "test the condition with `if` instead", kind="try")
 
@@ -277,6 +281,20 @@ class Recorder(Exits, real_tensors.Lifting):
         if isinstance(tree, dict):
             return {k: self.lowered(x) for k, x in tree.items()}
         return tree
+
+    def full(self, like: torch.Tensor, number: Any) -> Value:
+        """like's shape and dtype, filled with a number."""
+        return self.record(aten.full.default, (list(like.shape), number),
+                           {"dtype": like.dtype}, [self.type_of(like)])[0]
+
+    def same_shape(self, a: torch.Tensor, b: torch.Tensor) -> bool:
+        return self.same_sizes(tuple(a.shape), tuple(b.shape))
+
+    def same_sizes(self, a: tuple, b: tuple) -> bool:
+        """Known to be equal without deciding anything."""
+        if len(a) != len(b):
+            return False
+        return all(size_expression(x) == size_expression(y) for x, y in zip(a, b))
 
     # -- handles -------------------------------------------------------------------------------
 
@@ -336,8 +354,8 @@ class Recorder(Exits, real_tensors.Lifting):
     def value_of(self, tensor: torch.Tensor) -> Value:
         """The present value of a handle or a real tensor."""
         if not is_handle(tensor):
-            tensor = self.lift(tensor)
-        if self.remembers and self.is_remembering() and id(tensor._dycl.cell) in self.root_cells:
+            tensor = self.real.lift(tensor)
+        if self.remembers and self.path.is_remembering() and id(tensor._dycl.cell) in self.real.root_cells:
             self.remembered_cells.add(id(tensor._dycl.cell))
         return self.views.value(tensor._dycl)
 
@@ -365,14 +383,8 @@ class Recorder(Exits, real_tensors.Lifting):
         value = Value(self.type_of(fake), None, name)
         handle = self.adopt(fake, value)
         self.symbols.bind_dims(value, handle.shape)
-        self.register_input(example, name, handle, value)
+        self.real.register_input(example, name, handle, value)
         return handle, value
-
-    # -- decisions -----------------------------------------------------------------------------
-
-    def decide(self, expr: Any) -> bool:
-        """The truth of a runtime condition that native code asks for; the machine answers what it knows."""
-        raise NeedDecision(RtBool(self.symbols.lower(expr), self.span))
 
     def without_modes(self):
         return without_modes()

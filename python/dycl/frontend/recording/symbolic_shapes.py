@@ -355,7 +355,7 @@ class Symbols:
         if not boolean:
             return self._one_of_few(expr)
         with self.recorder.unswallowed():
-            answer = self.recorder.decide(expr)
+            answer = self.recorder.path.decide(expr)
         self.answered = True
         self._note_fact(expr if answer else sympy.Not(expr))
         return sympy.true if answer else sympy.false
@@ -363,13 +363,13 @@ class Symbols:
     def _one_of_few(self, expr: sympy.Basic) -> sympy.Basic:
         """A plain number that torch asks for: an arm for each value it can have, if they are few."""
         with self.recorder.unswallowed():
-            low, high = self.recorder.range_of(RtInt(self.lower(expr))) if expr.is_integer else (None, None)
+            low, high = self.recorder.path.range_of(RtInt(self.lower(expr))) if expr.is_integer else (None, None)
             if low is None or high is None or high - low >= _MOST_PLAIN:
                 raise CaptureRefusal("torch needs this number when the program is compiled, "
                                      "but it is known only at run time",
                                      "torch takes a plain Python number here", kind="native.number")
             for number in range(low, high):
-                answer = self.recorder.decide(sympy.Eq(expr, number))
+                answer = self.recorder.path.decide(sympy.Eq(expr, number))
                 self.answered = True
                 self._note_fact(sympy.Eq(expr, number) if answer else sympy.Ne(expr, number))
                 if answer:

@@ -120,7 +120,7 @@ def build(recorder, data: Any, dtype: torch.dtype | None, fn: Callable = torch.t
     if shape is None or not any(isinstance(x, (RtScalar, FakeTensor)) for x in leaves):
         with recorder.without_modes():
             real = torch.tensor(data, dtype=dtype) if fn is not torch.from_numpy else fn(data)
-        return recorder.constant_handle(real)
+        return recorder.real.constant_handle(real)
     dtype = dtype or _inferred(leaves)
     parts = [_part(recorder, x, dtype) for x in leaves]
     if not shape:
@@ -173,10 +173,10 @@ def _part(recorder, x: Any, dtype: torch.dtype):
             value = recorder.record(aten._to_copy.default, (value,), {"dtype": dtype}, [kind])[0]
         return value
     if isinstance(x, RtScalar):
-        return recorder.host("to_tensor", [recorder.scalar_as(x, dtype)], kind, dtype=dtype_name(dtype))
+        return recorder.host("to_tensor", [recorder.numbers.scalar_as(x, dtype)], kind, dtype=dtype_name(dtype))
     with recorder.without_modes():
         real = torch.tensor(x, dtype=dtype)
-    return recorder.value_of(recorder.constant_handle(real))
+    return recorder.value_of(recorder.real.constant_handle(real))
 
 
 def scalar_tensor(recorder, fn, args, kwargs):
@@ -191,7 +191,7 @@ def from_numpy(recorder, fn, args, kwargs):
             _refuse_negative()
         return args[0].tensor  # one memory
     with recorder.without_modes():
-        made = recorder.constant_handle(torch.from_numpy(args[0]).clone())
+        made = recorder.real.constant_handle(torch.from_numpy(args[0]).clone())
     return _beside(recorder, made, args[0])
 
 

@@ -7,6 +7,7 @@ a runtime scalar.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable
 
 import torch
@@ -30,44 +31,48 @@ def scalar_kind(dtype: torch.dtype) -> ScalarType:
     return FLOAT if dtype.is_floating_point else INT
 
 
-class Exits:
-    """Mixed into the Recorder."""
+class Numbers:
+    """What a recorder knows of the numbers in tensors."""
+
+    def __init__(self, recorder: Any):
+        self.recorder = recorder
+        self._items: dict[Value, RtScalar] = {}
 
     # -- reading ------------------------------------------------------------------
 
     def static(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """The real contents if they are known while capturing; the read is noted."""
-        return self.static_value(self.value_of(tensor))
+        return self.static_value(self.recorder.value_of(tensor))
 
     def extent(self, tensor: torch.Tensor, axis: int) -> Any:
         """The size of a dim: a plain int or an RtInt."""
-        size = (tensor if hasattr(tensor, "_dycl") else self.lift(tensor)).shape[axis]
-        return self.symbols.from_symbolic(size) if isinstance(size, torch.SymInt) else size
+        size = (tensor if hasattr(tensor, "_dycl") else self.recorder.real.lift(tensor)).shape[axis]
+        return self.recorder.symbols.from_symbolic(size) if isinstance(size, torch.SymInt) else size
 
     def static_value(self, value: Value) -> Any:
-        return known_values.known_tensor(value, self.note_static_read)
+        return known_values.known_tensor(value, self.recorder.real.note_static_read)
 
     def item(self, tensor: torch.Tensor) -> Any:
         """A plain number or a runtime scalar."""
         sizes = tuple(tensor.shape)
         if not any(isinstance(s, torch.SymInt) for s in sizes) and tensor.numel() != 1:
             raise RuntimeError(f"a Tensor with {tensor.numel()} elements cannot be converted to Scalar")
-        value = self.value_of(tensor)
+        value = self.recorder.value_of(tensor)
         real = self.static_value(value)
         if real is not None:
-            with self.without_modes():
+            with self.recorder.without_modes():
                 return real.item()
         return self.item_of_value(value)
 
     def item_of_value(self, value: Value) -> RtScalar:
         known = self._items.get(value)
-        if known is not None and dominates(known.value.block, self.block):
+        if known is not None and dominates(known.value.block, self.recorder.block):
             return known.again()
         kind = scalar_kind(value.type.dtype)
-        scalar = BY_KIND[kind.kind](self.host("item", [value], kind), self.span)
-        if kind.kind == "int" and (known_range := element_range(value, self.producers)) is not None:
-            self.symbols.assume_between(scalar.value, *known_range)
-        self.remember(self._items, value, scalar)
+        scalar = BY_KIND[kind.kind](self.recorder.host("item", [value], kind), self.recorder.span)
+        if kind.kind == "int" and (known_range := element_range(value, self.recorder.producers)) is not None:
+            self.recorder.symbols.assume_between(scalar.value, *known_range)
+        self.recorder.remember(self._items, value, scalar)
         return scalar
 
     def truth(self, tensor: torch.Tensor) -> Any:
@@ -82,13 +87,13 @@ class Exits:
             return bool(number)
         if isinstance(number, RtBool):
             return number
-        return RtBool(self.host(f"{number.kind}.to_bool", [number.value], BOOL), self.span)
+        return RtBool(self.recorder.host(f"{number.kind}.to_bool", [number.value], BOOL), self.recorder.span)
 
     def tolist(self, tensor: torch.Tensor) -> Any:
         """Nested lists of numbers; None if the extents are known only at run time."""
         real = self.static(tensor)
         if real is not None:
-            with self.without_modes():
+            with self.recorder.without_modes():
                 return real.tolist()
         if any(isinstance(s, torch.SymInt) for s in tensor.shape):
             return None
@@ -98,15 +103,15 @@ class Exits:
             raise CaptureRefusal(f"tolist() of {tensor.numel()} elements known only at run time",
                                  f"at most {TOLIST_LIMIT} are supported; keep the computation in tensors",
                                  kind="tolist.size")
-        flat = self.value_of(tensor)
+        flat = self.recorder.value_of(tensor)
         if tensor.dim() > 1:
-            flat = self.record(aten.view.default, (flat, [tensor.numel()]), {},
+            flat = self.recorder.record(aten.view.default, (flat, [tensor.numel()]), {},
                                [TensorType(tensor.dtype, (tensor.numel(),))])[0]
         numbers = [self._element(flat, i) for i in range(tensor.numel())]
         return _nest(numbers, list(tensor.shape))
 
     def _element(self, flat: Value, index: int) -> RtScalar:
-        one = self.record(aten.select.int, (flat, 0, index), {}, [TensorType(flat.type.dtype, ())])[0]
+        one = self.recorder.record(aten.select.int, (flat, 0, index), {}, [TensorType(flat.type.dtype, ())])[0]
         return self.item_of_value(one)
 
     # -- comparisons that give Python bools ------------------------------------------
@@ -114,31 +119,31 @@ class Exits:
     def equal(self, a: torch.Tensor, b: torch.Tensor) -> Any:
         if a.dim() != b.dim():
             return False
-        if not self.same_shape(a, b):
+        if not self.recorder.same_shape(a, b):
             if any(isinstance(s, torch.SymInt) for s in (*a.shape, *b.shape)):
                 raise CaptureRefusal("torch.equal of tensors whose shapes are known only at run time",
                                      "compare the shapes first", kind="exit.equal")
             return False
-        return self.truth(self.native(lambda: (a == b).all(), (), {}))
+        return self.truth(self.recorder.calls.native(lambda: (a == b).all(), (), {}))
 
     def allclose(self, a, b, rtol=1e-05, atol=1e-08, equal_nan=False) -> Any:
-        return self.truth(self.native(lambda: torch.isclose(a, b, rtol, atol, equal_nan).all(), (), {}))
+        return self.truth(self.recorder.calls.native(lambda: torch.isclose(a, b, rtol, atol, equal_nan).all(), (), {}))
 
     # -- for native code that wants a number now ------------------------------------------
 
     def symbolic_item(self, tensor: torch.Tensor) -> Any:
         number = self.item(tensor)
-        return self.symbols.to_symbolic(number) if isinstance(number, RtScalar) else number
+        return self.recorder.symbols.to_symbolic(number) if isinstance(number, RtScalar) else number
 
     def native_truth(self, truth: Any) -> bool:
         """A bool for native code: known, or a decision."""
         if not isinstance(truth, RtScalar):
             return bool(truth)
-        return self.decide(self.symbols.to_symbolic(truth).node.expr)
+        return self.recorder.path.decide(self.recorder.symbols.to_symbolic(truth).node.expr)
 
     def assert_true(self, truth: Any, message: str, error: type = RuntimeError) -> None:
         if isinstance(truth, RtScalar):
-            self.check(truth.value, str(message), error.__name__)
+            self.recorder.check(truth.value, str(message), error.__name__)
         elif not truth:
             raise error(str(message))
 
@@ -149,7 +154,7 @@ class Exits:
         if x.kind == kind:
             return x
         op = {"int": "to_int", "float": "to_float", "bool": "to_bool"}[kind]
-        return BY_KIND[kind](self.host(f"{x.kind}.{op}", [x.value], ScalarType(kind)), self.span)
+        return BY_KIND[kind](self.recorder.host(f"{x.kind}.{op}", [x.value], ScalarType(kind)), self.recorder.span)
 
     def scalar_as(self, x: RtScalar, dtype: torch.dtype) -> Value:
         """x as to_tensor of that dtype takes it."""
@@ -159,24 +164,10 @@ class Exits:
 
     def int_value(self, number: Any) -> Value:
         if isinstance(number, torch.SymInt):
-            number = self.symbols.value_of(number)
+            number = self.recorder.symbols.value_of(number)
         if isinstance(number, RtScalar):
             number = number.value
-        return number if isinstance(number, Value) else self.host("const", [], INT, value=int(number))
-
-    def full(self, like: torch.Tensor, number: Any) -> Value:
-        """like's shape and dtype, filled with a number."""
-        return self.record(aten.full.default, (list(like.shape), number),
-                           {"dtype": like.dtype}, [self.type_of(like)])[0]
-
-    def same_shape(self, a: torch.Tensor, b: torch.Tensor) -> bool:
-        return self.same_sizes(tuple(a.shape), tuple(b.shape))
-
-    def same_sizes(self, a: tuple, b: tuple) -> bool:
-        """Known to be equal without deciding anything."""
-        if len(a) != len(b):
-            return False
-        return all(size_expression(x) == size_expression(y) for x, y in zip(a, b))
+        return number if isinstance(number, Value) else self.recorder.host("const", [], INT, value=int(number))
 
 
 def size_expression(size: Any) -> Any:
@@ -193,32 +184,24 @@ def _nest(flat: list, shape: list[int]) -> list:
 # ---- functions of torch that are answered (recording/functions.py) -----------------------------------
 
 
-def item(recorder, tensor: torch.Tensor) -> Any:
-    return recorder.item(tensor)
+def answer(method: Callable) -> Callable:
+    @functools.wraps(method)
+    def answered(recorder, *args: Any, **kwargs: Any) -> Any:
+        return method(recorder.numbers, *args, **kwargs)
 
-
-def truth(recorder, tensor: torch.Tensor) -> Any:
-    return recorder.truth(tensor)
+    return answered
 
 
 def number(kind: type) -> Callable:
     def convert(recorder, tensor: torch.Tensor) -> Any:
-        found = recorder.item(tensor)
-        return recorder.convert_scalar(found, kind.__name__) if isinstance(found, RtScalar) else kind(found)
+        found = recorder.numbers.item(tensor)
+        return recorder.numbers.convert_scalar(found, kind.__name__) if isinstance(found, RtScalar) else kind(found)
 
     return convert
 
 
 def tolist(recorder, tensor: torch.Tensor) -> Any:
-    found = recorder.tolist(tensor)
+    found = recorder.numbers.tolist(tensor)
     if found is None:
         raise CaptureRefusal("tolist() of a tensor whose extents are known only at run time", kind="tolist.extent")
     return found
-
-
-def equal(recorder, a: torch.Tensor, b: torch.Tensor) -> Any:
-    return recorder.equal(a, b)
-
-
-def allclose(recorder, *args: Any, **kwargs: Any) -> Any:
-    return recorder.allclose(*args, **kwargs)

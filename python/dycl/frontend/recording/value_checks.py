@@ -23,7 +23,7 @@ _CONVERTING = {aten.full, aten.full_like, aten.new_full, aten.fill, aten.masked_
 
 def require(recorder, holds: Callable[[], torch.Tensor], message: str) -> None:
     """The run fails unless the tensor that `holds` computes is all true."""
-    recorder.assert_true(recorder.truth(recorder.native(lambda: holds().all(), (), {})), message)
+    recorder.numbers.assert_true(recorder.numbers.truth(recorder.calls.native(lambda: holds().all(), (), {})), message)
 
 
 def require_number(recorder, func, args: tuple, kwargs: dict, dtype: torch.dtype) -> None:
@@ -107,7 +107,7 @@ def max_unpool(recorder, input, indices, *args, **kwargs) -> Any:
 def slice_scatter(recorder, input, src, dim=0, start=None, end=None, step=1) -> Any:
     """torch compares the sizes of the two itself, which it does not where they are symbolic."""
     if recorder.is_symbolic((input, src)):
-        place = recorder.native(lambda: aten.slice.Tensor(input, dim, start, end, step), (), {})
+        place = recorder.calls.native(lambda: aten.slice.Tensor(input, dim, start, end, step), (), {})
         if len(place.shape) == len(src.shape):
             for have, wanted in zip(src.shape, place.shape):
                 recorder.symbols.require_equal(have, wanted)

@@ -24,9 +24,9 @@ _PACKETS = {"__matmul__": "matmul"}
 
 def record_whole(recorder, name: str, args: tuple, kwargs: dict) -> Any:
     """The result of the call recorded as one node, or NotImplemented."""
-    args = tuple(recorder.decide(a.node.expr) if isinstance(a, torch.SymBool) else a for a in args)
-    kwargs = {k: recorder.decide(a.node.expr) if isinstance(a, torch.SymBool) else a for k, a in kwargs.items()}
-    found = recorder.plans.resolved(name, args, kwargs, _resolved)
+    args = tuple(recorder.path.decide(a.node.expr) if isinstance(a, torch.SymBool) else a for a in args)
+    kwargs = {k: recorder.path.decide(a.node.expr) if isinstance(a, torch.SymBool) else a for k, a in kwargs.items()}
+    found = recorder.calls.plans.resolved(name, args, kwargs, _resolved)
     if found is None:
         return NotImplemented
     op, positional, keywords = found

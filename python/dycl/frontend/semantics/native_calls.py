@@ -75,7 +75,7 @@ def _run_native(m: Interpreter, fn: Any, args: tuple, kwargs: dict) -> Any:
             if interpretation.is_native_package(fn) and m.recorder.is_symbolic(args):
                 written = registry.written_out(fn, args, kwargs)
                 if written is not None:
-                    return m.recorder.transaction(lambda: m.recorder.native(written, (), {}))
+                    return m.recorder.transaction(lambda: m.recorder.calls.native(written, (), {}))
             result = m.recorder.call(fn, args, kwargs)
             return (m.new(iterators.NativeIter(result)) if opaque_objects.is_native_iterator(result)
                     else _adopt(m, result, (args, kwargs)))

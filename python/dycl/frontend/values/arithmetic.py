@@ -192,7 +192,7 @@ class Scalars:
     def _held_by_double(self, x: RtInt) -> bool:
         if self.machine is None or self.machine.current is None:
             return False
-        least, greatest = self.recorder.range_of(x)
+        least, greatest = self.recorder.path.range_of(x)
         return least is not None and greatest is not None and -(2**53) <= least and greatest <= 2**53
 
     def _compare_at_run_time(self, op: str, a: RtInt, b: RtFloat) -> Any:

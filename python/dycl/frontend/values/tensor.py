@@ -80,13 +80,13 @@ class TensorHandle(StandIn):
     def is_same(self, m: Any, a: Any, b: Any) -> Any:
         if a is b or not m.is_tensor(a) or not m.is_tensor(b):
             return NotImplemented
-        a, b = (known if (known := m.recorder.handle_of(x)) is not None else x for x in (a, b))
+        a, b = (known if (known := m.recorder.real.handle_of(x)) is not None else x for x in (a, b))
         for tensor in (a, b) if a is not b else ():  # a merge may have hidden that they are one in some paths
             if m.is_symbolic(tensor) and callable(tensor._dycl.cell.note):
                 tensor._dycl.cell.note()
         m.told_apart.append((a, b))
         if a is not b and not m.in_torch():  # torch asks to save work: either answer will do
-            m.recorder.refuse_identity(a, b)
+            m.recorder.real.refuse_identity(a, b)
         return a is b
 
     def iterate(self, m: Any, s: Any) -> Any:
@@ -94,7 +94,7 @@ class TensorHandle(StandIn):
             raise TypeError("iteration over a 0-d tensor")
         rows = self.all_items(m)
         if rows is None:
-            return m.new(m.iterators.RtTensorIter(self.tensor, m.recorder.extent(self.tensor, 0)))
+            return m.new(m.iterators.RtTensorIter(self.tensor, m.recorder.numbers.extent(self.tensor, 0)))
         return m.new(m.iterators.SeqIter(rows))
 
     def all_items(self, m: Any) -> Any:
@@ -212,11 +212,11 @@ _ATTRIBUTES: dict[str, Callable[[Any, torch.Tensor, str], Any]] = {
 def _store_data(m: Any, obj: torch.Tensor, value: Any) -> None:
     """t.data = value: a copy, where nobody can tell; value and t share memory afterwards."""
     if (value is obj or isinstance(value, torch.Tensor) and m.is_symbolic(value) and not m.is_symbolic(obj)
-            and m.recorder.lift(obj) is value):
+            and m.recorder.real.lift(obj) is value):
         return  # as module.to() does where nothing is to be changed
     made = m.is_symbolic(value) and value._dycl.parent is None and value is not obj \
-        and all(root.handle is not value for root in m.recorder.roots)
-    own = isinstance(obj, torch.nn.Parameter) or any(root.handle is obj for root in m.recorder.roots)
+        and all(root.handle is not value for root in m.recorder.real.roots)
+    own = isinstance(obj, torch.nn.Parameter) or any(root.handle is obj for root in m.recorder.real.roots)
     if not (made and own and m.recorder.same_shape(obj, value) and obj.dtype == value.dtype):
         raise CaptureRefusal("the memory of a tensor is replaced (`.data = ...`)",
                              "write into it with copy_", kind="tensor.attribute")

@@ -69,7 +69,7 @@ def format_value(m: Any, value: Any, spec: Any, conversion: int) -> Any:
         return (RtText((value,)) if spec == ""
                 else RtText((formatted(value, spec) if not conversion else _opaque(value, spec),)))
     if m.is_tensor(value):
-        static = m.recorder.static(value)
+        static = m.recorder.numbers.static(value)
         if static is None and value.dim() == 0:
             return format_value(m, m.tensor_item(value), spec, conversion)
         if static is None and spec and not conversion:

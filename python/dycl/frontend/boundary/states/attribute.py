@@ -56,8 +56,8 @@ class Tensor(Attribute):
         m = inputs.m
         axes = m.assumptions.open_axes.get((self.kind, id(self.owner), self.key), frozenset())
         handle, value = m.recorder.input_tensor(self.example, self.label, None, open_axes=axes)
-        root = m.recorder.roots[-1]
-        m.recorder.register_attribute((id(self.owner), self.key), root)
+        root = m.recorder.real.roots[-1]
+        m.recorder.real.register_attribute((id(self.owner), self.key), root)
         inputs.put(self.owner, self.key, handle)
         first = inputs.declare(attribute.TensorAttribute([self.label], self.owner, self.key), [value])
         inputs.state_roots[first] = root

@@ -16,11 +16,11 @@ class Buffer(Declared):
     kind = "tensor"
 
     def enter(self, inputs: Any) -> None:
-        _, value = inputs.m.recorder.declare_state(self.owner, self.label)
+        _, value = inputs.m.recorder.real.declare_state(self.owner, self.label)
         inputs.declare(buffer.Buffer([self.label], self.owner, None), [value])
 
     def left(self, ends: Any, end: Any, number: int) -> list[Value]:
-        root = next(r for r in ends.m.recorder.roots if r.real is self.owner)
+        root = next(r for r in ends.m.recorder.real.roots if r.real is self.owner)
         return [ends.m.recorder.value_of_info(root.info)]
 
 

@@ -140,8 +140,8 @@ def _entered(m: Any, label: str, leaf: Template) -> tuple[Value, Any, Any]:
         value = Value(ScalarType(leaf.kind), None, label)
         return value, m.scalars.wrap(value), None
     handle, value = m.recorder.input_tensor(empty(leaf), label, None, open_axes=leaf.open_axes)
-    root = m.recorder.roots[-1]
-    m.recorder.register_attribute(None, root)
+    root = m.recorder.real.roots[-1]
+    m.recorder.real.register_attribute(None, root)
     return value, handle, root
 
 

@@ -21,7 +21,8 @@ def find(fn):
 def call(fn, m, s, args, kwargs):
     if m.has_runtime(args) or m.has_runtime(kwargs):
         if m.has_tensor(args) and all(
-                not m.is_symbolic(a) or m.recorder.static(a) is not None for a in _leaves(args)) and not _rt(args):
+                not m.is_symbolic(a) or m.recorder.numbers.static(a) is not None
+                for a in _leaves(args)) and not _rt(args):
             return numpy_memory.run(m, fn, _static_tree(m, args), kwargs)
         return m.arrays.function(fn, args, kwargs)
     if (getattr(fn, "__module__", "") or "").startswith("numpy.random"):
@@ -44,7 +45,7 @@ def _rt(tree) -> bool:
 def _static_tree(m, tree):
     if isinstance(tree, torch.Tensor):
         with m.recorder.without_modes():
-            real = m.recorder.static(tree) if m.is_symbolic(tree) else tree
+            real = m.recorder.numbers.static(tree) if m.is_symbolic(tree) else tree
         return numpy_memory.of_tensor(m, tree, real)
     if isinstance(tree, (list, tuple)):
         return type(tree)(_static_tree(m, x) for x in tree)
