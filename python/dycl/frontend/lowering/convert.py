@@ -70,7 +70,7 @@ _cache: dict[Any, Template | ConversionError] = {}
 
 def convert(node: AtenNode, read: tuple[bool, ...] | None = None, bits: Callable | None = None) -> Template:
     """`read`: which results anybody reads (default: all); the template leaves out what only the others need.
-    `bits`: how large a Value's integers may be (Nonnegative.bits)."""
+    `bits`: how large a Value's integers may be (RangesOfGraph.bits)."""
     read = read or (True,) * len(node.outputs)
     facts = tuple(map(bits, inputs_of(node))) if bits and node.target in BOUNDED else ()
     key = (node.target, _signature(node.args), _signature(node.kwargs),

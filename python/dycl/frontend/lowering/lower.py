@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from ..graph.integer_ranges import RangesOfGraph
 from ..graph.program import (
     AtenNode,
     Block,
@@ -39,7 +40,6 @@ from ..source import Span
 from . import complex_pairs
 from .convert import LoweringRefusal, Template, TemplateOp, convert, scalar_dtype
 from .fold import drop_dead_nodes, evaluate, fold_constants
-from .index_bounds import Nonnegative
 from .registry import INDEX_ERRORS
 from .tape import dtype_name, type_text
 
@@ -89,7 +89,7 @@ class _Lowering:
     def __init__(self, graph: Graph, builder: Any, names: dict[int, str], initials: dict[str, Any], read: set[int]):
         self.graph, self.builder, self.names, self.initials = graph, builder, names, initials
         self.read = read  # ids of the values that somebody uses
-        self.nonnegative = Nonnegative(graph)
+        self.ranges = RangesOfGraph(graph)
         self.index_errors: dict[str, set[str]] = {}  # ONNX op -> what torch raises where it fails by an index
         self.function = builder.new_function("main")
         self.ids: dict[int, int] = {}  # Value.id -> id in the function
@@ -231,7 +231,7 @@ class _Lowering:
             self.ids[value.id] = id
 
     def tensor(self, node: AtenNode) -> None:
-        template = convert(node, tuple(v.id in self.read for v in node.outputs), self.nonnegative.bits)
+        template = convert(node, tuple(v.id in self.read for v in node.outputs), self.ranges.bits)
         span = self.span(node.span)
         values: dict[int, int | _Constant] = {i: self.tensor_operand(v) for i, v in enumerate(inputs_of(node))}
         values.update((index, _Constant(tensor, "c")) for index, tensor in template.constants.items())

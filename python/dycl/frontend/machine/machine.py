@@ -395,13 +395,6 @@ class Machine:
         self.push(state)
         self.push(other)
 
-    def is_nonnegative(self, x: RtScalar) -> bool:
-        """Known to be >= 0 by what computes it: an argmax, an extent."""
-        node = self.recorder.producers.get(x.value)
-        if getattr(node, "op", "") == "item":
-            return getattr(self.recorder.producers.get(node.operands[0]), "target", None) in _INDICES
-        return getattr(node, "op", "") in ("dim", "size", "list.len")
-
     def decide_text(self, text: RtText, names) -> str:
         """The name that a text with runtime integers in it equals, one arm each; KeyError in the last."""
         if text.chooses:
@@ -732,7 +725,6 @@ class Machine:
 
 
 _WORTH_A_WALK = 16000  # objects put in place since dead ones were looked for
-_INDICES = {torch.ops.aten.argmax.default, torch.ops.aten.argmin.default}
 
 
 def _foreign(frame: Frame) -> bool:

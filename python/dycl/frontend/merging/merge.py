@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import collections
 
+from ..graph.integer_ranges import hull
 from ..graph.program import INT, Block, Edge, Goto, common_dominator
 from ..semantics import keys
-from ..state.path_facts import hull, joined
+from ..state.path_facts import joined
 from ..state.state import State
 from ..values import chosen_text
 from .signature import Alike, Likeness

@@ -19,6 +19,7 @@ import torch
 from ... import objects
 from ..diagnostics import CaptureRefusal
 from ..graph import known_values
+from ..graph.integer_ranges import IntegerRanges
 from ..graph.program import AtenNode, Block, HostNode, ScalarType, TensorType, Value, dominates
 from ..source import Span
 from ..state.contents import Cell
@@ -60,7 +61,7 @@ class Path:
         raise NeedDecision(RtBool(self.recorder.symbols.lower(expression), self.recorder.span))
 
     def range_of(self, number: RtInt) -> tuple[int | None, int | None]:
-        return self.recorder.symbols.least(number), self.recorder.symbols.greatest(number)
+        return self.recorder.symbols.range_of(number.value)
 
     def may_catch(self, *errors: type[BaseException]) -> bool:
         return False
@@ -87,6 +88,7 @@ class Recorder:
         self.producers: dict[Value, Any] = {}  # the node that computes a value
         self.packs: dict[Value, Any] = {}  # batch_sizes of packed sequences (recording/packed_sequences.py)
         self.symbols = Symbols(self)
+        self.ranges = IntegerRanges(self.producers, self.symbols.range_of)
         self.fake_mode = FakeTensorMode(shape_env=self.symbols.env, allow_non_fake_inputs=True)
         self.forms = Forms(self.fake_mode)
         self.calls = native_call.NativeCalls(self)

@@ -182,6 +182,10 @@ class Symbols:
         """An upper bound, as `least`."""
         return self._bound_of(x, "upper")
 
+    def range_of(self, value: Value) -> tuple[int | None, int | None]:
+        number = RtInt(value, None)
+        return (self.least(number), self.greatest(number)) if value.type == INT else (None, None)
+
     def _bound_of(self, x: Any, side: str) -> int | None:
         if isinstance(x, int):
             return x

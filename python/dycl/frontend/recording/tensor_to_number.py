@@ -14,7 +14,7 @@ import torch
 
 from ..diagnostics import CaptureRefusal
 from ..graph import known_values
-from ..graph.element_ranges import element_range
+from ..graph.integer_ranges import EXTENT
 from ..graph.program import BOOL, FLOAT, INT, ScalarType, TensorType, Value, dominates
 from ..values.scalar import BY_KIND, RtBool, RtScalar
 
@@ -70,8 +70,9 @@ class Numbers:
             return known.again()
         kind = scalar_kind(value.type.dtype)
         scalar = BY_KIND[kind.kind](self.recorder.host("item", [value], kind), self.recorder.span)
-        if kind.kind == "int" and (known_range := element_range(value, self.recorder.producers)) is not None:
-            self.recorder.symbols.assume_between(scalar.value, *known_range)
+        low, high = self.recorder.ranges.of(value)
+        if kind.kind == "int" and low is not None and high is not None and high < EXTENT[1]:
+            self.recorder.symbols.assume_between(scalar.value, low, high)
         self.recorder.remember(self._items, value, scalar)
         return scalar
 

@@ -41,7 +41,7 @@ def static_index(m: Interpreter, key: Any, length: int, what: str = "list index"
     if own is not None:
         key = own.as_index(m, "list indices must be integers or slices, not float")
     if isinstance(key, StandIn):
-        first = 0 if m.is_nonnegative(key) else -length
+        first = 0 if m.facts.is_natural(key, m.current.ranges) else -length
         return m.decide_value(key, range(first, length), "an index", IndexError(f"{what} out of range"))
     if isinstance(key, slice) and any(stand_in_of(x) is not None for x in (key.start, key.stop, key.step)):
         step = static_bound(m, key.step, length, -length)

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..graph import element_ranges
+from ..graph.integer_ranges import Range, hull, inner, of_two
 from ..graph.program import INT, HostNode, Value
-from ..values.scalar import TURNED, RtInt
+from ..values.scalar import TURNED, RtInt, RtScalar
 
-Range = tuple[int | None, int | None]
 Ranges = dict[int, Range]
 _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 _HOLDS = {"eq": int.__eq__, "ne": int.__ne__, "lt": int.__lt__, "le": int.__le__, "gt": int.__gt__, "ge": int.__ge__}
@@ -29,7 +28,7 @@ class Facts:
 
     def __init__(self, recorder: Any):
         self.producers = recorder.producers
-        self.symbols = recorder.symbols
+        self.symbols, self.by_producer = recorder.symbols, recorder.ranges
         self._given: Ranges = {}  # what holds whatever the inputs are
 
     def implied(self, condition: Value, ranges: Ranges) -> bool | None:
@@ -68,7 +67,7 @@ class Facts:
 
     def of(self, number: Any, ranges: Ranges) -> Range:
         """Of an int, static or of the run."""
-        if not isinstance(number, RtInt):
+        if not isinstance(number, RtScalar):
             return int(number), int(number)
         base, offset = self._split(number.value)
         return _moved((0, 0) if base is None else self._range(base, ranges), offset)
@@ -77,9 +76,7 @@ class Facts:
         """The number is known to be from low to high on this path."""
         base, offset = self._split(number.value)
         if base is not None:
-            found = self._range(base, ranges)
-            ranges[base.id] = (_any(max, found[0], None if low is None else low - offset),
-                               _any(min, found[1], None if high is None else high - offset))
+            ranges[base.id] = _both(self._range(base, ranges), _moved((low, high), -offset))
 
     def _comparison(self, node: HostNode) -> tuple[str, Value | None, int] | None:
         """(op, x, c) for a condition that says `x op c`; x is None where it says `0 op c`."""
@@ -127,8 +124,7 @@ class Facts:
         node = self.producers.get(value)
         # this path may know more of the two it is computed from
         if isinstance(node, HostNode) and node.op in ("int.min", "int.max"):
-            low, high = self._of_two(node, ranges)
-            found = _any(max, found[0], low), _any(min, found[1], high)
+            found = _both(found, self._of_two(node, ranges))
         return found
 
     def _kept(self, value: Value, ranges: Ranges) -> Range:
@@ -142,35 +138,19 @@ class Facts:
     def _computed(self, value: Value) -> Range:
         """By what computes it, whatever the inputs are."""
         if value.type != INT:
-            return None, None
+            return self.by_producer.of(value)
         number = RtInt(value, None)
-        low, high = self.symbols.least(number), self.symbols.greatest(number)
-        node = self.producers.get(value)
-        if isinstance(node, HostNode):
-            limits = self._by_op(node)
-            low, high = (given if found is None else found for given, found in zip((low, high), limits))
-        return low, high
-
-    def _by_op(self, node: HostNode) -> Range:
-        x = node.operands
-        match node.op:
-            case "int.min" | "int.max":
-                return self._of_two(node, {})
-            case "int.mod" if (divisor := self._constant(x[1])) is not None and divisor > 0:
-                return 0, divisor - 1
-            case "bool.to_int":
-                return 0, 1
-            case "float.to_int":  # of NaN or inf it raises
-                return element_ranges.clamped(x[0], self.producers)
-        return None, None
+        return _both((self.symbols.least(number), self.symbols.greatest(number)), self.by_producer.of(value))
 
     def _of_two(self, node: HostNode, ranges: Ranges) -> Range:
         """The lesser or the greater of two numbers."""
-        pick, parts = (min, max)[node.op == "int.max"], map(self._split, node.operands)
+        parts = map(self._split, node.operands)
         a, b = (_moved((0, 0) if base is None else self._kept(base, ranges), offset) for base, offset in parts)
-        low, high = (_any(pick, *pair) if (pick is min) == upper else _outer(pick, *pair)
-                     for upper, pair in enumerate(zip(a, b)))
-        return low, high
+        return of_two(min if node.op == "int.min" else max, a, b)
+
+    def is_natural(self, number: Any, ranges: Ranges) -> bool:
+        least, _ = self.of(number, ranges)
+        return least is not None and least >= 0
 
 
 def _moved(found: Range, offset: int) -> Range:
@@ -185,16 +165,8 @@ def joined(a: Ranges, b: Ranges) -> Ranges:
     return {k: hull(a[k], b[k]) for k in a.keys() & b.keys()}
 
 
-def hull(a: Range, b: Range) -> Range:
-    return _outer(min, a[0], b[0]), _outer(max, a[1], b[1])
-
-
-def _outer(pick: Any, x: int | None, y: int | None) -> int | None:
-    return None if x is None or y is None else pick(x, y)
-
-
-def _any(pick: Any, x: int | None, y: int | None) -> int | None:
-    return y if x is None else x if y is None else pick(x, y)
+def _both(a: Range, b: Range) -> Range:
+    return inner(max, a[0], b[0]), inner(min, a[1], b[1])
 
 
 def _truth(op: str, found: Range, bound: int) -> bool | None:

@@ -56,10 +56,10 @@ def at(m: Any, texts: Any, key: RtInt, error: BaseException) -> RtText:
 def place_in(m: Any, sequence: Any, key: RtInt, error: BaseException) -> RtInt:
     """Where an index points, counted from the first element; `error` is raised where there is nothing."""
     count = len(sequence)
-    least, greatest = m.facts.of(key, m.current.ranges)
+    _, greatest = m.facts.of(key, m.current.ranges)
     if greatest is None or greatest >= count:
         _require(m, m.scalars.compare("lt", key, count), error)
-    if (least is None or least < 0) and not m.is_nonnegative(key):
+    if not m.facts.is_natural(key, m.current.ranges):
         _require(m, m.scalars.compare("ge", key, -count), error)
         key = m.scalars.binary("mod", key, count)
     return key
