@@ -49,8 +49,8 @@ def page() -> str:
     parts = [HEAD, functions(), "## Lowered by DyCL itself\n"]
     for title, rows in by_module(CONVERSIONS, INDEX_ERRORS):
         parts.append(f"### {title}\n\n| op | overloads | refused |\n|---|---|---|\n" + "\n".join(rows) + "\n")
-    parts.append("## Taken apart first\n\nBy torch's own decompositions; linear algebra step by step "
-                 "(`python/dycl/frontend/recording/linear_algebra.py`: matrices of known size up to 32 x 32):\n\n"
+    parts.append("## Taken apart first\n\nBy torch's own decompositions; linear algebra into ops of our own "
+                 "(`python/dycl/frontend/recording/linear_algebra.py`):\n\n"
                  + names(map(name_of, NEEDS_DECOMPOSITION)))
     parts.append("## Of torchvision\n\n" + names(sorted(torchvision.BY_NAME)))
     parts.append("## By onnxscript's torchlib\n\nReal numbers only; an argument that its function does "
