@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from ..semantics import opaque_objects
+from ..semantics.lookup import by_class
 from ..state.contents import Cell, Items
 from ..state.iterators import MGenerator, NativeIter, RtRangeIter, RtTensorIter, SeqIter
 from ..state.state import Frame, State
@@ -70,51 +71,76 @@ def held_as_they_are(m, state: State) -> set[int]:
 
 def _reached_from(m, state: State, work: list) -> tuple[set[int], dict[int, Any]]:
     """The storages and the objects (by id) that are reached from these."""
-    found: set[int] = set()
-    seen: dict[int, Any] = {}
-    heap = m.heap
+    walk = _Walk(m, state, work)
     while work:
         x = work.pop()
-        if isinstance(x, torch.Tensor):
-            info = getattr(x, "_dycl", None)
-            if info is not None:
-                found.add(id(info.cell))
-            continue
-        if x is None or isinstance(x, (str, int, float, bool, type, types.ModuleType, RtScalar)) or id(x) in seen:
-            continue
-        seen[id(x)] = x
+        follow = _PARTS(type(x))
+        if follow is _Walk.tensor:
+            walk.tensor(x)
+        elif follow is not None and id(x) not in walk.seen:
+            walk.seen[id(x)] = x
+            follow(walk, x)
+    return walk.found, walk.seen
+
+
+class _Walk:
+    """From object to object, by what one holds in a state."""
+
+    def __init__(self, m, state: State, work: list):
+        self.m, self.overlay, self.work = m, state.overlay, work
+        self.found: set[int] = set()
+        self.seen: dict[int, Any] = {}
+
+    def tensor(self, x: torch.Tensor) -> None:
+        info = getattr(x, "_dycl", None)
+        if info is not None:
+            self.found.add(id(info.cell))
+
+    def items(self, x: Any) -> None:
+        add_items(self.work, self.found, self.m.born, x)
+
+    def array(self, x: RtArray) -> None:
+        self.work.append(x.tensor)
+
+    def run_time_list(self, x: RtList) -> None:
+        self.found.update(id(cell) for cell in self.m.heap.contents_in(self.overlay, x)[2])
+
+    def method(self, x: Any) -> None:
+        self.work.append(x.__self__)
+
+    def function(self, x: types.FunctionType) -> None:
+        self.work.extend(x.__closure__ or ())
+        self.work.extend(x.__defaults__ or ())
+        self.work.extend((x.__kwdefaults__ or {}).values())
+
+    def exception(self, x: BaseException) -> None:
+        self.work.extend(x.args)
+        add_contents(self.work, self.found, self.m.born, self.m.heap.contents_in(self.overlay, x), x)
+
+    def frame(self, x: Frame) -> None:
+        self.work.extend(x.locals)
+        self.work.extend(x.stack)
+
+    def holder(self, x: Any) -> None:
+        m, heap = self.m, self.m.heap
         if id(x) in heap.owner_of_dict:  # an object's own __dict__
-            work.append(heap.owner_of_dict[id(x)])
-        elif isinstance(x, (tuple, frozenset)):
-            add_items(work, found, m.born, x)
-        elif isinstance(x, RtArray):
-            work.append(x.tensor)
-        elif isinstance(x, RtList):
-            found.update(id(cell) for cell in heap.contents_in(state.overlay, x)[2])
-        elif isinstance(x, types.MethodType):
-            work.append(x.__self__)
-        elif isinstance(x, types.FunctionType):
-            work.extend(x.__closure__ or ())
-            work.extend(x.__defaults__ or ())
-            work.extend((x.__kwdefaults__ or {}).values())
-        elif isinstance(x, types.BuiltinMethodType):
-            work.append(x.__self__)
-        elif isinstance(x, BaseException):
-            work.extend(x.args)
-            add_contents(work, found, m.born, heap.contents_in(state.overlay, x), x)
-        elif isinstance(x, Frame):
-            work.extend(x.locals)
-            work.extend(x.stack)
+            self.work.append(heap.owner_of_dict[id(x)])
         elif opaque_objects.hides(type(x)) and id(x) not in heap.objects:
-            work.extend(gc.get_referents(x) if m.is_born(x) else ())
+            self.work.extend(gc.get_referents(x) if m.is_born(x) else ())
         elif (m.is_born(x) or id(x) in heap.objects or may_hold(x)) and not heap.is_inert(x):
             cells: set[int] = set()
-            before = len(work)
-            add_contents(work, cells, m.born, heap.contents_in(state.overlay, x), x)
-            found |= cells
-            if len(work) == before and not cells and not m.is_born(x):
+            before = len(self.work)
+            add_contents(self.work, cells, m.born, heap.contents_in(self.overlay, x), x)
+            self.found |= cells
+            if len(self.work) == before and not cells and not m.is_born(x):
                 heap.note_inert(x)
-    return found, seen
+
+
+_PARTS = by_class({
+    **dict.fromkeys((type(None), str, int, float, type, types.ModuleType, RtScalar), None), torch.Tensor: _Walk.tensor,
+    tuple: _Walk.items, frozenset: _Walk.items, RtArray: _Walk.array, RtList: _Walk.run_time_list,
+    types.MethodType: _Walk.method, types.BuiltinMethodType: _Walk.method, types.FunctionType: _Walk.function,
+    BaseException: _Walk.exception, Frame: _Walk.frame}, _Walk.holder)
 
 
 def may_hold(obj: Any) -> bool:

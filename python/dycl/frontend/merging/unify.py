@@ -20,6 +20,7 @@ from ..graph.program import Block, ScalarType, TensorType, Value, dominates
 from ..polyfills.range import RtRange
 from ..recording.memory_layout import Order, is_plain, lie_alike, order_of
 from ..recording.symbolic_shapes import Extent
+from ..semantics.lookup import by_class
 from ..state.contents import DEAD, LONG, Cell
 from ..state.state import NULL, UNBOUND, Frame, State
 from ..torch_internals import FakeTensor
@@ -236,51 +237,52 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         if isinstance(a, (*IMMUTABLE, tuple)) and getattr(a, "__dict__", None) is not None and any(
                 self.m.heap.contents_in(state.overlay, x)[0] for state, x in ((self.a, a), (self.b, b))):
             self.apart(f"{type(a).__name__} objects with attributes")
-        if isinstance(a, IMMUTABLE):
-            if not same_key(a, b):
-                self.apart("different " + type(a).__name__ + "s", of_strings=type(a).__name__ == "str")
-            return a
-        if isinstance(a, tuple):
-            return self.tuples(a, b)
-        if isinstance(a, RtArray):
-            if a.scalar != b.scalar:
-                self.apart("a numpy array in one state, a number in the other")
-            if a.source is not b.source and (a.source is None or b.source is None or a.is_copy() or b.is_copy()):
-                self.apart("views of arrays, with a negative step in one state")
-            if a.is_copy() and a.tensor is not b.tensor:
-                self.apart("views of arrays with a negative step")
-            return RtArray(self.unify(a.tensor, b.tensor), a.scalar, a.source)
-        if isinstance(a, RtText):
-            return unified(self, a, b)
-        if isinstance(a, RtRange):
-            return RtRange(self.unify(a.start, b.start), self.unify(a.stop, b.stop), self.unify(a.step, b.step))
-        if isinstance(a, slice):
-            return slice(self.unify(a.start, b.start), self.unify(a.stop, b.stop), self.unify(a.step, b.step))
-        if isinstance(a, types.MethodType):
-            if a.__func__ is not b.__func__:
-                self.apart("different methods")
-            return types.MethodType(a.__func__, self.unify(a.__self__, b.__self__))
-        if isinstance(a, BaseException):
-            if self.tuples(a.args, b.args) is not a.args or self._reasons_differ(a, b):
-                self.apart("different exceptions")
-            if self.m.is_born(a) and self.m.is_born(b):
-                return self.born_objects(a, b)
-            if vars(a) or vars(b):
-                self.apart("different exceptions")
-            return a
-        if isinstance(a, types.BuiltinMethodType):
-            if a.__name__ != b.__name__:
-                self.apart("different methods")
-            owner = self.unify(a.__self__, b.__self__)
-            if isinstance(owner, RtList):
-                self.apart("a method of a list of different lengths")
-            return a if owner is a.__self__ else getattr(owner, a.__name__)
-        if isinstance(a, functools.partial):
-            if list(a.keywords) != list(b.keywords) or type(a) is not functools.partial:
-                self.apart("partials with different keywords")
-            return functools.partial(self.unify(a.func, b.func), *self.tuples(a.args, b.args),
-                                     **{k: self.unify(v, b.keywords[k]) for k, v in a.keywords.items()})
-        return self.born_objects(a, b)
+        return _OF_ONE_CLASS(type(a))(self, a, b)
+
+    def _constants(self, a: Any, b: Any) -> Any:
+        if not same_key(a, b):
+            self.apart("different " + type(a).__name__ + "s", of_strings=type(a).__name__ == "str")
+        return a
+
+    def _arrays(self, a: RtArray, b: RtArray) -> RtArray:
+        if a.scalar != b.scalar:
+            self.apart("a numpy array in one state, a number in the other")
+        if a.source is not b.source and (a.source is None or b.source is None or a.is_copy() or b.is_copy()):
+            self.apart("views of arrays, with a negative step in one state")
+        if a.is_copy() and a.tensor is not b.tensor:
+            self.apart("views of arrays with a negative step")
+        return RtArray(self.unify(a.tensor, b.tensor), a.scalar, a.source)
+
+    def _bounds(self, a: Any, b: Any) -> Any:
+        return type(a)(self.unify(a.start, b.start), self.unify(a.stop, b.stop), self.unify(a.step, b.step))
+
+    def _methods(self, a: types.MethodType, b: types.MethodType) -> types.MethodType:
+        if a.__func__ is not b.__func__:
+            self.apart("different methods")
+        return types.MethodType(a.__func__, self.unify(a.__self__, b.__self__))
+
+    def _exceptions(self, a: BaseException, b: BaseException) -> BaseException:
+        if self.tuples(a.args, b.args) is not a.args or self._reasons_differ(a, b):
+            self.apart("different exceptions")
+        if self.m.is_born(a) and self.m.is_born(b):
+            return self.born_objects(a, b)
+        if vars(a) or vars(b):
+            self.apart("different exceptions")
+        return a
+
+    def _native_methods(self, a: types.BuiltinMethodType, b: types.BuiltinMethodType) -> Any:
+        if a.__name__ != b.__name__:
+            self.apart("different methods")
+        owner = self.unify(a.__self__, b.__self__)
+        if isinstance(owner, RtList):
+            self.apart("a method of a list of different lengths")
+        return a if owner is a.__self__ else getattr(owner, a.__name__)
+
+    def _partials(self, a: functools.partial, b: functools.partial) -> functools.partial:
+        if list(a.keywords) != list(b.keywords) or type(a) is not functools.partial:
+            self.apart("partials with different keywords")
+        return functools.partial(self.unify(a.func, b.func), *self.tuples(a.args, b.args),
+                                 **{k: self.unify(v, b.keywords[k]) for k, v in a.keywords.items()})
 
     def _reasons_differ(self, a: BaseException, b: BaseException) -> bool:
         return a.__suppress_context__ != b.__suppress_context__ or any(
@@ -429,6 +431,15 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         self.requests.append((va, vb, param))
         self.contents[key] = param
         self.touched[key] = cell
+
+
+# How two values of one class become one, by that class.
+_OF_ONE_CLASS = by_class({
+    **dict.fromkeys(IMMUTABLE, Unifier._constants), tuple: Unifier.tuples, slice: Unifier._bounds,
+    RtArray: Unifier._arrays, RtRange: Unifier._bounds,
+    RtText: unified,
+    types.MethodType: Unifier._methods, types.BuiltinMethodType: Unifier._native_methods,
+    BaseException: Unifier._exceptions, functools.partial: Unifier._partials}, Unifier.born_objects)
 
 
 def _merge_born(x: Any) -> bool:

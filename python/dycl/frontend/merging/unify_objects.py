@@ -15,8 +15,9 @@ import numpy as np
 import torch
 
 from ..semantics import opaque_objects
+from ..semantics.lookup import by_class
 from ..state.contents import Cell, ContextCell, Items
-from ..state.iterators import LiveIter, MGenerator, NativeIter, SeqIter, view_of
+from ..state.iterators import VIEWS, LiveIter, MGenerator, NativeIter, SeqIter, view_of
 from ..values.array import RtArray
 from ..values.equality import same_key, same_keys
 from ..values.list import RtList
@@ -32,79 +33,110 @@ class ObjectUnifier:
     def same_object(self, obj: Any) -> Any:
         """An object that both states know: its contents may differ."""
         self.kept.add(id(obj))
-        if isinstance(obj, torch.Tensor):
-            if hasattr(obj, "_dycl"):
-                self.cell(obj._dycl.cell)
-            return obj
-        if id(obj) in self.diff and isinstance(obj, (tuple, str, bytes, int, float, frozenset)):
-            if id(obj) not in self.touched:  # attributes of an instance of a subclass
-                self._merge_contents(obj, *(self.m.heap.contents_in(state.overlay, obj) for state in (self.a, self.b)))
-            return obj
-        if isinstance(obj, tuple):
-            if ("tuple", id(obj)) not in self.memo:  # tuples in tuples: more ways to them than there are of them
-                items = self.each(obj, obj)
-                same = all(x is y for x, y in zip(items, obj))
-                self.memo["tuple", id(obj)] = obj if same else tuple.__new__(type(obj), items)
-            return self.memo["tuple", id(obj)]
-        if isinstance(obj, types.MethodType):
-            self.same_object(obj.__self__)
-            return obj
-        if isinstance(obj, types.BuiltinFunctionType) and not isinstance(obj.__self__, types.ModuleType):
-            self._behind(obj.__self__)
-            return obj
+        return _SAME(type(obj))(self, obj)
+
+    def _same_tensor(self, obj: torch.Tensor) -> Any:
+        if hasattr(obj, "_dycl"):
+            self.cell(obj._dycl.cell)
+        return obj
+
+    def _same_plain(self, obj: Any) -> Any:
+        """Of what cannot change the attributes may, in an instance of a subclass."""
+        if id(obj) in self.diff and id(obj) not in self.touched:
+            self._merge_contents(obj, *self._sides(obj, obj))
+        return obj
+
+    def _same_plain_holder(self, obj: Any) -> Any:
+        return self._same_plain(obj) if id(obj) in self.diff else self._same_holder(obj)
+
+    def _same_tuple(self, obj: tuple) -> Any:
+        if id(obj) in self.diff:
+            return self._same_plain(obj)
+        if ("tuple", id(obj)) not in self.memo:  # tuples in tuples: more ways to them than there are of them
+            items = self.each(obj, obj)
+            same = all(x is y for x, y in zip(items, obj))
+            self.memo["tuple", id(obj)] = obj if same else tuple.__new__(type(obj), items)
+        return self.memo["tuple", id(obj)]
+
+    def _same_method(self, obj: types.MethodType) -> Any:
+        self.same_object(obj.__self__)
+        return obj
+
+    def _same_native_method(self, obj: types.BuiltinFunctionType) -> Any:
+        if isinstance(obj.__self__, types.ModuleType):
+            return self._same_holder(obj)
+        self._behind(obj.__self__)
+        return obj
+
+    def _same_view(self, obj: Any) -> Any:
         behind = view_of(obj)
-        if behind is not None:
-            self._behind(behind[0])
-            return obj
-        if isinstance(obj, functools.partial):
-            for part in (obj.func, *obj.args, *obj.keywords.values()):
-                if self.same_object(part) is not part:
-                    self.apart("a partial with different arguments")
-            return obj
-        if isinstance(obj, RtArray):
-            self.same_object(obj.tensor)
-            return obj
-        if isinstance(obj, BaseException) and ("arguments", id(obj)) not in self.memo:
+        if behind is None:
+            return self._same_holder(obj)
+        self._behind(behind[0])
+        return obj
+
+    def _same_partial(self, obj: functools.partial) -> Any:
+        for part in (obj.func, *obj.args, *obj.keywords.values()):
+            if self.same_object(part) is not part:
+                self.apart("a partial with different arguments")
+        return obj
+
+    def _same_array(self, obj: RtArray) -> Any:
+        self.same_object(obj.tensor)
+        return obj
+
+    def _same_exception(self, obj: BaseException) -> Any:
+        if ("arguments", id(obj)) not in self.memo:
             self.memo[("arguments", id(obj))] = obj
             if any(self.unify(part, part) is not part for part in obj.args):
                 self.apart("an exception with different arguments")
-        key = id(obj)
+        return self._same_holder(obj)
+
+    def _same_space(self, obj: Any) -> Any:
+        """A class or Python module."""
+        if id(obj) in self.diff:
+            ca, cb = (contents[0] for contents in self._sides(obj, obj))
+            if ca.keys() != cb.keys() or any(ca[name] is not cb[name] for name in ca):
+                self.apart(f"{obj.__name__} has different attributes")
+        return obj
+
+    def _same_holder(self, obj: Any) -> Any:
+        """Any other object."""
+        key, heap = id(obj), self.m.heap
         if key in self.replaced:
             if key not in self.same_lists:
                 self.apart("objects shared differently")
             return self.replaced[key][1]
-        heap = self.m.heap
         if key in heap.owner_of_dict:  # what it holds is its object's contents
             self._behind(heap.owner_of_dict[key])
-            return obj
-        if isinstance(obj, (type, types.ModuleType)) and key in self.diff:
-            ca, cb = (heap.contents_in(state.overlay, obj)[0] for state in (self.a, self.b))
-            if ca.keys() != cb.keys() or any(ca[name] is not cb[name] for name in ca):
-                self.apart(f"{obj.__name__} has different attributes")
-        if isinstance(obj, (type, types.ModuleType, str, int, float, RtScalar)) or obj is None:
             return obj
         if isinstance(obj, RtList):
             return self.run_time_list(obj, obj) if key in self.diff and key not in self.contents else obj
         if key in self.diff and self._lengths_differ(obj, obj):
             return self.run_time_list(obj, obj)
-        if heap.is_inert(obj) or not (self.m.is_born(obj) or key in heap.objects or may_hold(obj)):
-            return obj
-        if opaque_objects.hides(type(obj)) and key not in heap.objects:
+        if not heap.is_inert(obj) and (self.m.is_born(obj) or key in heap.objects or may_hold(obj)):
+            self._same_contents(obj)
+        return obj
+
+    def _same_contents(self, obj: Any) -> None:
+        key = id(obj)
+        if opaque_objects.hides(type(obj)) and key not in self.m.heap.objects:
             for held in gc.get_referents(obj):
                 self._behind(held)
-            return obj
+            return
         if key in self.touched or ("visited", key) in self.memo:
-            return obj
+            return
         self.memo[("visited", key)] = obj
-        ca, cb = heap.contents_in(self.a.overlay, obj), heap.contents_in(self.b.overlay, obj)
         if isinstance(obj, types.FunctionType):
             for c in (*(obj.__closure__ or ()), *(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()):
                 self.same_object(c)
-            if key in self.diff:
-                self._merge_contents(obj, ca, cb)
-            return obj
-        self._merge_contents(obj, ca, cb)
-        return obj
+            if key not in self.diff:
+                return
+        self._merge_contents(obj, *self._sides(obj, obj))
+
+    def _sides(self, a: Any, b: Any) -> tuple:
+        """The contents of a in the one state, of b in the other."""
+        return self.m.heap.contents_in(self.a.overlay, a), self.m.heap.contents_in(self.b.overlay, b)
 
     def _behind(self, obj: Any) -> None:
         """An object that native code holds: it must stay the one it is."""
@@ -120,31 +152,37 @@ class ObjectUnifier:
             return self.run_time_list(a, b)
         if self.partner_a.setdefault(id(a), id(b)) != id(b) or self.partner_b.setdefault(id(b), id(a)) != id(a):
             self.apart("objects shared differently")
-        if isinstance(a, collections.deque) and a.maxlen != b.maxlen:
-            self.apart("deques of different greatest lengths")
-        if (isinstance(a, collections.defaultdict)
-                and self.unify(a.default_factory, b.default_factory) is not a.default_factory):
-            self.apart("defaultdicts with different factories")
+        _CHECKED(type(a))(self, a, b)
         self.memo[(id(a), id(b))] = a
         fragile = m.heap.fragile
         if id(b) in fragile:
             fragile.setdefault(id(a), (a, fragile[id(b)][1]))
-        if isinstance(a, types.FunctionType):
-            if a.__code__ is not b.__code__:
-                self.apart("different functions")
-            for x, y in zip(a.__closure__ or (), b.__closure__ or ()):
-                self.unify(x, y)
-            for x, y in ((a.__defaults__ or (), b.__defaults__ or ()),
-                         (tuple((a.__kwdefaults__ or {}).values()), tuple((b.__kwdefaults__ or {}).values()))):
-                if self.tuples(x, y) is not x:
-                    self.apart("functions with different defaults")
-            ca, cb = m.heap.contents_in(self.a.overlay, a), m.heap.contents_in(self.b.overlay, b)
-            if ca[0] or cb[0]:
-                self._merge_contents(a, ca, cb)
-            return a
-        heap = m.heap
-        self._merge_contents(a, heap.contents_in(self.a.overlay, a), heap.contents_in(self.b.overlay, b))
+        ca, cb = self._sides(a, b)
+        if not isinstance(a, types.FunctionType) or ca[0] or cb[0]:
+            self._merge_contents(a, ca, cb)
         return a
+
+    def _check_nothing(self, a: Any, b: Any) -> None:
+        pass
+
+    def _check_deques(self, a: collections.deque, b: collections.deque) -> None:
+        if a.maxlen != b.maxlen:
+            self.apart("deques of different greatest lengths")
+
+    def _check_factories(self, a: collections.defaultdict, b: collections.defaultdict) -> None:
+        if self.unify(a.default_factory, b.default_factory) is not a.default_factory:
+            self.apart("defaultdicts with different factories")
+
+    def _check_functions(self, a: types.FunctionType, b: types.FunctionType) -> None:
+        if a.__code__ is not b.__code__:
+            self.apart("different functions")
+        self.memo[(id(a), id(b))] = a  # one that refers to itself
+        for x, y in zip(a.__closure__ or (), b.__closure__ or ()):
+            self.unify(x, y)
+        for x, y in ((a.__defaults__ or (), b.__defaults__ or ()),
+                     (tuple((a.__kwdefaults__ or {}).values()), tuple((b.__kwdefaults__ or {}).values()))):
+            if self.tuples(x, y) is not x:
+                self.apart("functions with different defaults")
 
     def _merge_contents(self, obj: Any, ca: Any, cb: Any) -> None:
         merged = self._contents(obj, ca, cb)
@@ -153,34 +191,43 @@ class ObjectUnifier:
             self.touched[id(obj)] = obj
 
     def _contents(self, obj: Any, ca: Any, cb: Any) -> Any:
-        if isinstance(obj, (list, collections.deque)):
-            if len(ca) != len(cb):
-                self.apart(f"lists of {len(ca)} and {len(cb)} elements")
-            items = tuple(self.each(ca, cb))
-            return self._with_attributes(ca if all(x is y for x, y in zip(items, ca)) else items, ca, cb)
-        if isinstance(obj, dict):
-            (da, xa), (db, xb) = ca, cb
-            items = self._entries(da, db)
-            extra = self._attributes(xa, xb)
-            return ca if items is da and extra is xa else (items, extra)
-        if isinstance(obj, set):
-            if not same_keys(ca, cb):  # in another order they are other sets to a loop
-                self.apart("different sets")
-            return self._with_attributes(ca, ca, cb)
-        if isinstance(obj, np.ndarray):
-            if ca != cb:
-                self.apart("numpy arrays with different contents")
-            return ca
-        if isinstance(obj, (types.CellType, ContextCell)):
-            if len(ca) != len(cb):
-                self.apart("a variable defined in one state only")
-            items = tuple(self.each(ca, cb))
-            return ca if all(x is y for x, y in zip(items, ca)) else items
-        if isinstance(obj, ITERATORS):
-            return self._iterator(obj, ca, cb)
-        if isinstance(obj, Cell):
-            self.cell(obj)
-            return ca
+        return _CONTENTS(type(obj))(self, obj, ca, cb)
+
+    def _items(self, obj: Any, ca: tuple, cb: tuple) -> tuple:
+        if len(ca) != len(cb):
+            self.apart(f"lists of {len(ca)} and {len(cb)} elements")
+        return self._with_attributes(self._each(obj, ca, cb), ca, cb)
+
+    def _each(self, obj: Any, ca: tuple, cb: tuple) -> tuple:
+        items = tuple(self.each(ca, cb))
+        return ca if all(x is y for x, y in zip(items, ca)) else items
+
+    def _dict(self, obj: dict, ca: tuple, cb: tuple) -> tuple:
+        (da, xa), (db, xb) = ca, cb
+        items = self._entries(da, db)
+        extra = self._attributes(xa, xb)
+        return ca if items is da and extra is xa else (items, extra)
+
+    def _set(self, obj: set, ca: tuple, cb: tuple) -> tuple:
+        if not same_keys(ca, cb):  # in another order they are other sets to a loop
+            self.apart("different sets")
+        return self._with_attributes(ca, ca, cb)
+
+    def _array(self, obj: np.ndarray, ca: Any, cb: Any) -> Any:
+        if ca != cb:
+            self.apart("numpy arrays with different contents")
+        return ca
+
+    def _variable(self, obj: Any, ca: tuple, cb: tuple) -> tuple:
+        if len(ca) != len(cb):
+            self.apart("a variable defined in one state only")
+        return self._each(obj, ca, cb)
+
+    def _storage(self, obj: Cell, ca: Any, cb: Any) -> Any:
+        self.cell(obj)
+        return ca
+
+    def _own_attributes(self, obj: Any, ca: Any, cb: Any) -> Any:
         if isinstance(ca, tuple) and len(ca) == 2 and isinstance(ca[1], dict):
             values, held = self._attributes(ca[0], cb[0]), self._attributes(ca[1], cb[1])
             return ca if values is ca[0] and held is ca[1] else (values, held)
@@ -225,37 +272,58 @@ class ObjectUnifier:
             same = same and out[name] is value
         return a if same else out
 
-    def _iterator(self, obj: Any, ca: Any, cb: Any) -> Any:
-        if isinstance(obj, NativeIter):
-            if ca != cb:
-                self.apart("iterators at different places")
+    def _native_iterator(self, obj: NativeIter, ca: Any, cb: Any) -> Any:
+        if ca != cb:
+            self.apart("iterators at different places")
+        return ca
+
+    def _live_iterator(self, obj: LiveIter, ca: Any, cb: Any) -> Any:
+        if ca[1] != cb[1] or ca[3] != cb[3] or ca[0] != cb[0]:
+            self.apart("iterators at different places")
+        if ca[2] is cb[2]:
+            self._behind(ca[2])
+        elif self.unify(ca[2], cb[2]) is not ca[2]:
+            self.apart("iterators over different containers")
+        return ca
+
+    def _sequence_iterator(self, obj: SeqIter, ca: Any, cb: Any) -> Any:
+        if ca[1] != cb[1]:
+            self.apart("iterators at different places")
+        sequence = self.unify(ca[0], cb[0])
+        if isinstance(sequence, RtList):
+            self.apart("an iterator over a list of different lengths")
+        return ca if sequence is ca[0] else (sequence, ca[1])
+
+    def _generator(self, obj: MGenerator, ca: Any, cb: Any) -> Any:
+        (fa, da), (fb, db) = ca, cb
+        if da != db or (fa is None) != (fb is None):
+            self.apart("generators at different places")
+        if fa is None:
             return ca
-        if isinstance(obj, LiveIter):
-            if ca[1] != cb[1] or ca[3] != cb[3] or ca[0] != cb[0]:
-                self.apart("iterators at different places")
-            if ca[2] is cb[2]:
-                self._behind(ca[2])
-            elif self.unify(ca[2], cb[2]) is not ca[2]:
-                self.apart("iterators over different containers")
-            return ca
-        if isinstance(obj, SeqIter):
-            if ca[1] != cb[1]:
-                self.apart("iterators at different places")
-            sequence = self.unify(ca[0], cb[0])
-            if isinstance(sequence, RtList):
-                self.apart("an iterator over a list of different lengths")
-            return ca if sequence is ca[0] else (sequence, ca[1])
-        if isinstance(obj, MGenerator):
-            (fa, da), (fb, db) = ca, cb
-            if da != db or (fa is None) != (fb is None):
-                self.apart("generators at different places")
-            if fa is None:
-                return ca
-            if fa.pc == fb.pc and fa.in_another_loop(fb):
-                self.apart("generators that came into their loop on different paths")
-            path, point = self.path, self.point
-            frame = self.frame(fa, fb, -1)
-            self.path, self.point = path, point
-            return (frame, da)
-        items = tuple(self.each(ca, cb))
-        return ca if all(x is y for x, y in zip(items, ca)) else items
+        if fa.pc == fb.pc and fa.in_another_loop(fb):
+            self.apart("generators that came into their loop on different paths")
+        path, point = self.path, self.point
+        frame = self.frame(fa, fb, -1)
+        self.path, self.point = path, point
+        return (frame, da)
+
+
+_U = ObjectUnifier
+# What is asked of an object that both states know, by its class,
+_SAME = by_class({
+    torch.Tensor: _U._same_tensor, tuple: _U._same_tuple, str: _U._same_plain, int: _U._same_plain,
+    float: _U._same_plain, bytes: _U._same_plain_holder, frozenset: _U._same_plain_holder,
+    RtScalar: _U._same_plain, type(None): _U._same_plain, types.MethodType: _U._same_method,
+    types.BuiltinFunctionType: _U._same_native_method, functools.partial: _U._same_partial, RtArray: _U._same_array,
+    BaseException: _U._same_exception, type: _U._same_space, types.ModuleType: _U._same_space,
+    **dict.fromkeys(VIEWS, _U._same_view)}, _U._same_holder)
+# what must agree in two objects made since, beside their contents,
+_CHECKED = by_class({
+    collections.deque: _U._check_deques, collections.defaultdict: _U._check_factories,
+    types.FunctionType: _U._check_functions}, _U._check_nothing)
+# and how their contents become one.
+_CONTENTS = by_class({
+    list: _U._items, collections.deque: _U._items, dict: _U._dict, set: _U._set, np.ndarray: _U._array,
+    types.CellType: _U._variable, ContextCell: _U._variable, Cell: _U._storage,
+    **dict.fromkeys(ITERATORS, _U._each), NativeIter: _U._native_iterator, LiveIter: _U._live_iterator,
+    SeqIter: _U._sequence_iterator, MGenerator: _U._generator}, _U._own_attributes)

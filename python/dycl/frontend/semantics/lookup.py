@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import types
-from typing import Any
+from typing import Any, Callable
 
 from ..polyfills import builtins as polyfills
 from ..state.interpreter import Interpreter
@@ -27,6 +27,12 @@ def mro_lookup(cls: type, name: str) -> Any:
 def by_type(table: dict, obj: Any, otherwise: Any) -> Any:
     """What a table by classes has for obj: of the first class of its MRO that is there."""
     return next((table[cls] for cls in type(obj).__mro__ if cls in table), otherwise)
+
+
+def by_class(table: dict, otherwise: Any) -> Callable[[type], Any]:
+    """The same as a function of the class, for tables that are asked often."""
+    return functools.lru_cache(maxsize=4096)(
+        lambda cls: next((table[base] for base in cls.__mro__ if base in table), otherwise))
 
 
 def python_method(obj: Any, name: str) -> Any:
