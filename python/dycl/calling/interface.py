@@ -8,6 +8,7 @@ states (buffers, attributes) of the live module, and inputs that the program cha
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import threading
@@ -356,6 +357,11 @@ class Interface:
             elif (id(owner.obj), name) not in own:
                 path = self.containers.get(id(owner.obj))
                 _write(owner.obj if path is None else self._call.given[path], name, value)
+
+    def write_initial_states(self) -> None:
+        """The live model as it was when it was compiled."""
+        values = [self.initials[name] for state in self.states for name in state.names]
+        self._write_back(copy.deepcopy(values), (), iter(()), Made({}))
 
 
 def memory_of(tensor: torch.Tensor) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib.util
 import linecache
 import os
@@ -11,7 +12,9 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 import weakref
+from collections.abc import Iterator
 from typing import Any, Callable
 
 import torch
@@ -32,15 +35,19 @@ def _lend_interpreter() -> None:
 class NativeEngine:
     """A package, loaded by the C++ runtime."""
 
-    def __init__(self, path: str, program: Any, folder: str | None):
-        self.path, self.program = path, program
+    def __init__(self, path: str, program: Any, threads: int, folder: str | None):
+        self.path, self.program, self.threads = path, program, threads
         self._runs = Runs(program)
         self.builder: Any = None  # the program before the passes, if it was compiled here
         self.order: list[int] = []  # the program's states, by their position among the interface's
         self.back: list[int] = []
         self.index_errors: dict[str, list[str]] = {}  # see lower_graph
         if folder is not None:
-            weakref.finalize(self, shutil.rmtree, folder, True)
+            self.owns(folder)
+
+    def owns(self, folder: str) -> None:
+        """A folder that goes with this object."""
+        weakref.finalize(self, shutil.rmtree, folder, True)
 
     @property
     def run_(self) -> Any:
@@ -58,7 +65,7 @@ class NativeEngine:
             report = native().compile_program(builder, path, backend=backend, progress=say, threads=threads,
                                              source_texts=_source_texts(builder), **choices)
             program = native().Program.load(path, threads=threads, host_functions=host_functions.table())
-            engine = cls(path, program, folder)
+            engine = cls(path, program, threads, folder)
             engine.builder = builder
             return engine, dict(report)
         except BaseException as error:
@@ -70,7 +77,7 @@ class NativeEngine:
     @classmethod
     def load(cls, path: str, threads: int, functions: dict | None = None) -> "NativeEngine":
         table = host_functions.table(functions)
-        return cls(path, native().Program.load(path, threads=threads, host_functions=table), None)
+        return cls(path, native().Program.load(path, threads=threads, host_functions=table), threads, None)
 
     def run(self, inputs: list, states: list, exceptions: dict, leave: Callable = lambda *_: None) -> tuple[list, list]:
         """`leave(kept, new states)` is told what the program had written when it raised,
@@ -86,6 +93,37 @@ class NativeEngine:
                 leave(error.kept, None if error.states is None else [error.states[k] for k in self.back])
             found = _user_exception(error, exceptions, self.index_errors)
             raise found from (error if found is not error and not error.type else None)
+
+    def _run_in_use(self, keeps_states: bool) -> Any:
+        """The Run by which this thread's next call is made. A loaded program's keeps the states."""
+        return self._runs.first if keeps_states and self.program.states else self._runs.own
+
+    @contextlib.contextmanager
+    def traced(self, keeps_states: bool) -> Iterator[list]:
+        """Afterwards the list holds (number of the decision, arm) of the last call."""
+        run, taken = self._run_in_use(keeps_states), []  # type: ignore[var-annotated]
+        run.set_trace(True)
+        try:
+            yield taken
+            taken += run.trace
+        finally:
+            run.set_trace(False)
+
+    @contextlib.contextmanager
+    def profiled(self, keeps_states: bool) -> Iterator[dict]:
+        run, measured = self._run_in_use(keeps_states), {}  # type: ignore[var-annotated]
+        run.set_profile(True)
+        try:
+            started = time.perf_counter()
+            yield measured
+            measured["seconds"] = time.perf_counter() - started
+            measured["profile"] = run.profile
+        finally:
+            run.set_profile(False)
+
+    def reset_states(self) -> None:
+        with self._runs.keeping_states() as run:
+            run.reset_states()
 
     def save(self, path: str) -> None:
         native().copy_package(self.path, path)

@@ -4,9 +4,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Iterable
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, Iterable, Sequence
 
+from ..errors import PackageError
 from ..runtime import checked_threads
+from . import control_flow
 from .classes import Classes
 from .interface import Interface
 from .native_engine import NativeEngine
@@ -30,6 +35,21 @@ def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | No
     return CompiledProgram(engine, interface, None, {})
 
 
+def _loaded_from(content: bytes, threads: int) -> "CompiledProgram":
+    """A program that was pickled: the runtime keeps its states. Unpickling runs what a pickle names anyway, so classes
+    that are there are trusted."""
+    folder = tempfile.mkdtemp(prefix="dycl-")
+    try:
+        path = Path(folder) / "program.dycl"
+        path.write_bytes(content)
+        program = load(path, threads=threads, trust="classes")
+    except BaseException:
+        shutil.rmtree(folder, True)
+        raise
+    program._engine.owns(folder)
+    return program
+
+
 class CompiledProgram:
     """Called like the model it was compiled from. Threads may call one at the same time unless it keeps or writes
     states."""
@@ -46,6 +66,77 @@ class CompiledProgram:
         outputs, new_states = self._engine.run(inputs, states, interface.exceptions,
                                                lambda kept, after: interface.leave(kept, after, originals))
         return interface.give_back(outputs, new_states, originals)
+
+    def __repr__(self) -> str:
+        def ports(of: list) -> str:
+            return ", ".join(f"{name}: {kind}" for name, kind in of)
+
+        native, kinds = self._engine.program, sorted({backend for _, backend, *_ in self._engine.program.sub_dnns})
+        states = f"; states {ports(self.states)}" if self.states else ""
+        size = os.path.getsize(self._engine.path) if os.path.exists(self._engine.path) else 0
+        return (f"CompiledProgram({ports(self.inputs)}) -> ({ports(self.outputs)}){states}\n"
+                f"  {_many(len(native.decisions), 'decision')}, {_many(len(native.sub_dnns), 'sub-DNN')}"
+                f"{f' ({chr(44).join(kinds)})' if kinds else ''}, {size:,} bytes")
+
+    def _repr_html_(self) -> str:
+        """Notebooks show the control flow: a block for each place where paths part or meet."""
+        return control_flow.as_html(repr(self), self._engine.hcfg())
+
+    def __reduce__(self) -> tuple:
+        data = interface_data(self._engine.program)
+        if isinstance(data, dict) and "unsaved" in data:
+            raise PackageError(f"this program can't be pickled: {data['unsaved']}", kind="write_failed")
+        return _loaded_from, (Path(self._engine.path).read_bytes(), self._engine.threads)
+
+    @property
+    def inputs(self) -> list[tuple[str, str]]:
+        """(name, type) of each tensor and number that a call gives, types as docs/ir.md writes them."""
+        return list(self._engine.program.inputs)
+
+    @property
+    def outputs(self) -> list[tuple[str, str]]:
+        """(name, type) of each tensor and number among the results, as files and programs without Python see them."""
+        return list(self._engine.program.outputs)
+
+    @property
+    def states(self) -> list[tuple[str, str]]:
+        """What calls leave for later ones."""
+        return list(self._engine.program.states)
+
+    def trace(self, *args: Any, **kwargs: Any) -> list[tuple[str, str, int]]:
+        """Calls the program and returns which way its decisions went: (file:line, block, arm). Arm 0 of a branch is
+        false, 1 is true. What the call wrote stays written."""
+        decisions = self._engine.program.decisions
+        with self._engine.traced(self._interface.kept) as taken:
+            self(*args, **kwargs)
+        found = []
+        for number, arm in taken:
+            _, block, span = decisions[number]
+            found.append((f"{span[0]}:{span[1]}" if span else "", block, arm))
+        return found
+
+    def profile(self, calls: Sequence) -> dict[str, Any]:
+        """Calls the program with each of these arguments (tuples, or single ones) and returns where the time went:
+        {"calls", "seconds", "sub_dnns": {name: {"engine", "calls", "seconds", "share"}}, "host": {"seconds",
+        "share"}}, the sub-DNN that took longest first. Taking times costs time."""
+        with self._engine.profiled(self._interface.kept) as measured:
+            for given in calls:
+                self(*(given if isinstance(given, tuple) else (given,)))
+        total, inside = measured["seconds"], 0.0
+        rows = {}
+        for (name, backend, *_), (count, nanoseconds) in zip(self._engine.program.sub_dnns, measured["profile"]):
+            inside += (seconds := nanoseconds / 1e9)
+            rows[name] = {"engine": backend, "calls": count, "seconds": seconds, "share": seconds / total}
+        in_order = dict(sorted(rows.items(), key=lambda row: -row[1]["seconds"]))
+        return {"calls": len(calls), "seconds": total, "sub_dnns": in_order,
+                "host": {"seconds": total - inside, "share": (total - inside) / total}}
+
+    def reset_states(self) -> None:
+        """As they were when the model was compiled: those of the model itself, or of a loaded program."""
+        if self._interface.kept:
+            self._engine.reset_states()
+        else:
+            self._interface.write_initial_states()
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the package: one file that runs without Python. It appears complete or not at all; a file of that
@@ -89,3 +180,7 @@ class CompiledProgram:
     def ir_text(self) -> str:
         """The program as it was captured, before the passes."""
         return self._engine.ir_text()
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

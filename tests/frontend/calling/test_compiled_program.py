@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a compiled program says about itself, and what may be done with it beside calling it."""
+
+import pickle
+import re
+import shutil
+
+import pytest
+import torch
+
+import dycl
+
+
+class Gate(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(2))
+        self.calls, self.last = 0, None
+        self.layer = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        self.calls += 1
+        self.seen += x
+        self.last = x * 2
+        if x.sum() > 0:  # decided
+            x = self.layer(x)
+        return {"y": x, "calls": self.calls}
+
+
+A, B = torch.ones(2), -torch.ones(2)
+
+
+@pytest.fixture
+def program():
+    torch.manual_seed(0)
+    return dycl.compile(Gate().eval(), (A,))
+
+
+def test_what_it_says(program, tmp_path):
+    assert program.inputs == [("x", "f32[2]")]
+    assert dict(program.outputs) == {"y": "f32[2]", "calls": "int"} | dict(program.outputs[2:])
+    assert {kind for _, kind in program.states} == {"f32[2]", "int"}
+    first, second = repr(program).split("\n")
+    assert first.startswith("CompiledProgram(x: f32[2]) -> (y: f32[2], calls: int") and "; states " in first
+    assert re.fullmatch(r"  1 decision, \d sub-DNNs \(ort\), [\d,]+ bytes", second), second
+    program.save(tmp_path / "p.dycl")
+    assert repr(dycl.load(tmp_path / "p.dycl")) == repr(program)
+
+
+def test_trace(program, tmp_path):
+    program.save(tmp_path / "p.dycl")
+    for callee in (program, dycl.load(tmp_path / "p.dycl")):
+        for x, arm in ((A, 1), (B, 0)):
+            ((place, block, taken),) = callee.trace(x)
+            assert taken == arm and re.fullmatch(rf"{re.escape(__file__)}:\d+", place) and block
+            line = int(place.rpartition(":")[2])
+            assert "# decided" in open(__file__).read().splitlines()[line - 1]
+
+
+def test_profile(program):
+    found = program.profile([A, (A,), B])
+    assert found["calls"] == 3 and found["seconds"] > 0
+    assert sum(row["share"] for row in found["sub_dnns"].values()) + found["host"]["share"] == pytest.approx(1)
+    assert {row["engine"] for row in found["sub_dnns"].values()} == {"ort"}
+    assert min(row["calls"] for row in found["sub_dnns"].values()) in (1, 2)
+
+
+def test_reset_states(program, tmp_path):
+    program.save(tmp_path / "p.dycl")
+    model = program._model
+    for callee in (program, dycl.load(tmp_path / "p.dycl")):
+        assert [callee(A)["calls"] for _ in range(3)] == [1, 2, 3]
+        callee.reset_states()
+        assert [callee(A)["calls"] for _ in range(2)] == [1, 2]
+    program.reset_states()
+    assert model.calls == 0 and torch.equal(model.seen, torch.zeros(2))
+    program(A)
+    program.reset_states()
+    assert torch.equal(model.seen, torch.zeros(2)), "what is written back is a copy"
+
+
+def test_pickled_by_its_bytes(program):
+    again = pickle.loads(pickle.dumps(program))
+    third = pickle.loads(pickle.dumps(again))
+    for x in (A, B):
+        assert torch.equal(again(x)["y"], program(x)["y"])
+    assert third(A)["calls"] == 1, "it begins as the model was compiled"
+
+
+def test_one_that_cannot_be_saved_is_not_pickled():
+    thing = object()
+    program = dycl.compile(lambda x: (x * 2, thing), (A,), verify=False)
+    with pytest.raises(dycl.PackageError, match="can't be pickled"):
+        pickle.dumps(program)
+
+
+def test_in_a_notebook(program, monkeypatch):
+    shown = program._repr_html_()
+    assert "CompiledProgram(x: f32[2])" in shown
+    if shutil.which("dot"):
+        assert "<svg" in shown and "true" in shown and "false" in shown
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    shown = program._repr_html_()
+    assert "<details>" in shown and "branch" in shown
