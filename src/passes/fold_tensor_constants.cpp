@@ -10,6 +10,7 @@
 #include "ir/tensor_evaluator.h"
 #include "passes/cfg.h"
 #include "passes/definitions.h"
+#include "passes/shape_values.h"
 #include "passes/structure.h"
 
 namespace dycl::passes {
@@ -49,9 +50,13 @@ class Folder {
   void fold(ir::Function& function) {
     const Definitions defs = definitions_of(function);  // ops change in place, so it stays good
     const Cfg cfg = cfg_of(function);
+    ShapeValues values(function);
     for (const std::uint32_t b : cfg.order())
       for (ir::Op& op : function.blocks[b].body) {
+        values.visit(function, op);
         if (!op.is_tensor_op() || op.results.size() != 1 || !op.results[0].present()) continue;
+        if (const Contents* contents = values.of(op.results[0]); contents && fold_known(function, op, *contents))
+          continue;
         if (op.name == "Shape" || op.name == "Size")
           fold_shape(function, op);
         else if (is_exact(function, op))
@@ -138,6 +143,18 @@ class Folder {
     const auto results = evaluator_->evaluate(op, operands, std::span(&type, 1));
     if (!results || results->size() != 1 || results->front().bytes.size() > std::max(bytes, kSmall)) return;
     replace(function, op, results->front(), std::move(key), name);
+  }
+
+  // One extent of a shape may be known where the others are not.
+  bool fold_known(ir::Function& function, ir::Op& op, const Contents& contents) {
+    const ir::Type& type = function.type_of(op.results[0]);
+    const auto constants = constants_of(contents);
+    if (!constants || !type.shape || type.shape->size() > 1 || type.dtype != DType::I64) return false;
+    if (type.shape->empty() && constants->size() != 1) return false;
+    const std::vector<std::int64_t> shape(type.shape->size(), std::ssize(*constants));
+    const int before = folded_;
+    replace(function, op, ir::Tensor::of(DType::I64, shape, *constants), {}, {});
+    return folded_ != before;
   }
 
   void fold_shape(ir::Function& function, ir::Op& op) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <string_view>
 
 #include "ir/verify.h"
 #include "passes/constant_outputs.h"
@@ -34,6 +35,7 @@ constexpr std::array kPipeline = std::to_array<PassEntry>({
     {"propagate_shapes", "works out shapes of tensors", propagate_shapes},
     {"fold_host_constants", "computes host ops whose operands are known", fold_host_constants},
     {"fold_tensor_constants", "moves elements of weights and computes with shapes", fold_tensor_constants},
+    {"fold_host_constants", "computes host ops that read known tensors", fold_host_constants},
     {"fold_identities", "reads around tensor ops that change nothing", fold_identities},
     {"fold_params", "replaces block parameters that are always the same", fold_params},
     {"fold_branches", "replaces choices that are none by jumps", fold_branches},
@@ -57,6 +59,11 @@ constexpr std::array kPipeline = std::to_array<PassEntry>({
     {"share_subdnns", "keeps one of each kind of sub-DNN", share_subdnns},
     {"tidy", "orders blocks as they run and names sub-DNNs as they are called", tidy},
 });
+
+// The rows from the first to this one are run again where they removed blocks: what is left knows more of its shapes.
+constexpr std::size_t kEndOfFolding = 11;
+static_assert(std::string_view(kPipeline[kEndOfFolding].name) == "merge_blocks");
+constexpr int kMostRounds = 8;
 
 const PassEntry* pass_named(std::string_view name) {
   const auto it =
@@ -100,15 +107,22 @@ Result<std::vector<PassTiming>> run_pipeline(ir::Program& program, const Pipelin
   if (options.verify)
     if (const auto errors = ir::verify(program); !errors.empty()) return errors.front();
   std::vector<PassTiming> timings;
-  for (const PassEntry* pass : passes) {
+  int rounds = 1, removed = 0;
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    const PassEntry* pass = passes[i];
     const auto start = std::chrono::steady_clock::now();
     const int changes = pass->run(program);
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     timings.push_back({pass->name, changes, elapsed.count()});
     if (options.dump) options.dump(pass->name, program);
-    if (!options.verify) continue;
-    if (const auto errors = ir::verify(program); !errors.empty())
-      throw InternalError("the pass " + std::string(pass->name) + " broke the program: " + errors.front().message);
+    if (options.verify)
+      if (const auto errors = ir::verify(program); !errors.empty())
+        throw InternalError("the pass " + std::string(pass->name) + " broke the program: " + errors.front().message);
+    if (pass->run == drop_unreachable) removed += changes;
+    if (pass != &kPipeline[kEndOfFolding] || !options.only.empty() || removed == 0 || rounds == kMostRounds) continue;
+    ++rounds;
+    removed = 0;
+    i = static_cast<std::size_t>(-1);  // from the first on
   }
   return timings;
 }

@@ -236,6 +236,7 @@ def outcome(answers, data_sets, case):
 
 
 def judge(case):
+    """What both make of a case."""
     with tempfile.TemporaryDirectory() as folder:
         path, data_sets = case.write(folder)
         theirs, why_theirs, wanted = outcome(in_onnxruntime(path, data_sets), data_sets, case)
@@ -249,7 +250,7 @@ def judge(case):
 
 # ---- many --------------------------------------------------------------------------
 
-def judged(names, of):
+def judged(names, of, judge_one=judge):
     """(name, result) of each; a process that dies or hangs costs one case."""
     names = list(names)
     while names:
@@ -257,7 +258,7 @@ def judged(names, of):
         child = os.fork()
         if child == 0:
             os.close(reader)
-            _work(names, of, writer)
+            _work(names, of, writer, judge_one)
         os.close(writer)
         with os.fdopen(reader, "rb") as lines:
             while names:
@@ -274,11 +275,11 @@ def judged(names, of):
             yield names.pop(0), {"ort": "?", "ort_why": "", "dycl": end, "why": how}
 
 
-def _work(names, of, writer):
+def _work(names, of, writer, judge_one):
     try:
         for name in names:
             try:
-                result = judge(of[name])
+                result = judge_one(of[name])
             except Exception:
                 result = {"ort": "?", "ort_why": "", "dycl": "?", "why": traceback.format_exc()[-600:]}
             os.write(writer, json.dumps(result).encode() + b"\n")

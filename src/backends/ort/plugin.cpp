@@ -422,11 +422,16 @@ Result<void> fill_session(dycl_session& session, dycl_engine& engine, const dycl
     contents.size = replaced->size();
   }
   OrtSession* raw = nullptr;
-  const Result<void> created =
+  Result<void> created =
       check(engine,
             api.CreateSessionFromArrayWithPrepackedWeightsContainer(
                 engine.environment.get(), contents.model, contents.size, options.get(), engine.packed.get(), &raw),
             "load");
+  // Some kernels (products of quantised matrices) pack weights, but cannot share what they packed.
+  if (!created && artifact.weight_count > 0 && created.error().message.find("pre-packed") != std::string::npos)
+    created = check(
+        engine,
+        api.CreateSessionFromArray(engine.environment.get(), contents.model, contents.size, options.get(), &raw), "load");
   if (!created) return bad_artifact(artifact, created.error().message);
   session.session = ort::own(raw, api.ReleaseSession);
   DYCL_TRY(read_ports(session, artifact, artifact.inputs, artifact.input_count, api.SessionGetInputCount,

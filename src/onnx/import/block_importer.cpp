@@ -88,8 +88,9 @@ const std::set<std::string> kRandom = {"Bernoulli",        "Multinomial",   "Ran
 Error invalid_node(const Node& node, const std::string& what) { return invalid(describe(node) + " " + what); }
 
 std::string spellable(const std::string& name) {
+  constexpr std::size_t kLongest = 200;  // names are written more than once
   std::string out;
-  for (const char c : name) out += std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' ? c : '_';
+  for (const char c : std::string_view(name).substr(0, kLongest)) out += std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' ? c : '_';
   if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0])) || out[0] == '.') out.insert(0, "_");
   return out;
 }
@@ -260,6 +261,15 @@ Result<ir::Type> BlockImporter::type_of_result(const Node& node, std::size_t ind
                      "run ONNX's shape inference on the model first");
 }
 
+// ONNX Runtime takes bounds of one element and one dim, unless it knows them while it loads: then they must be scalars.
+void BlockImporter::make_scalars(std::vector<ir::ValueId>& operands) {
+  for (ir::ValueId& operand : operands) {
+    const ir::Type type = function_.type_of(operand);
+    if (!type.shape || !type.shape->empty())
+      operand = emit("Squeeze", {operand}, ir::Type::tensor_of_unknown_rank(type.dtype));
+  }
+}
+
 // The same list under another name; false for tensors.
 Result<bool> BlockImporter::add_identity_of_sequence(const Node& node) {
   if (node.inputs.size() != 1 || node.outputs.size() != 1)
@@ -285,6 +295,7 @@ Result<void> BlockImporter::add_node(const Node& node) {
   ir::Op op;
   op.name = (node.domain.empty() ? "" : node.domain + ".") + node.op_type;
   DYCL_ASSIGN(op.operands, operands_of(node));
+  if (op.name == "Range") make_scalars(op.operands);
   for (const Attribute& a : node.attributes) {
     if (a.kind == Attribute::Kind::Graph)
       return unsupported(describe(node) + " holds a graph in a place where only straight-line operators are taken");

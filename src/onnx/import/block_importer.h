@@ -62,6 +62,7 @@ class BlockImporter {
   ir::Dim symbolic(const std::string& text) const;
   Result<void> add_constant_node(const Node& node);
   Result<bool> add_identity_of_sequence(const Node& node);
+  void make_scalars(std::vector<ir::ValueId>& operands);
   Result<ir::ValueId> add_tensor(const Tensor& tensor);
   Result<std::vector<ir::ValueId>> operands_of(const Node& node) const;
   Result<ir::Type> type_of_result(const Node& node, std::size_t index, const std::vector<ir::ValueId>& operands) const;
@@ -86,7 +87,7 @@ Result<void> add_control_flow(BlockImporter& importer, const Node& node);
 bool is_sequence_op(const Node& node);
 Result<void> add_sequence_op(BlockImporter& importer, const Node& node);
 
-// `name` with every character that the text form lacks replaced by '_'.
+// `name` with every character that the text form lacks replaced by '_', and cut where it is very long.
 std::string spellable(const std::string& name);
 
 }  // namespace dycl::onnx

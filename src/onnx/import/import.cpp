@@ -60,10 +60,16 @@ Result<void> import_graph(const Graph& graph, const std::filesystem::path& base_
   }
   for (const Node& node : graph.nodes) DYCL_TRY(importer.add_node(node));
   ir::Return exit;
+  std::set<std::string> taken;
+  const auto unique = [&](const std::string& base) {
+    std::string name = base;
+    for (int n = 1; !taken.insert(name).second; ++n) name = base + "." + std::to_string(n);
+    return name;
+  };
   for (const ValueInfo& output : graph.outputs) {
     DYCL_ASSIGN(const ir::ValueId value, importer.value(output.name));
     exit.values.push_back(value);
-    main.results.push_back({main.type_of(value), spellable(output.name), {}});
+    main.results.push_back({main.type_of(value), unique(spellable(output.name)), {}});
   }
   importer.end_block(std::move(exit));
   return {};

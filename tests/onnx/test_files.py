@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX files as tools write them, beside ONNX Runtime on the same file."""
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from onnx import numpy_helper
+
+from tests.onnx import real_files, suite
+
+
+def compare(model, feeds, folder, apart=0.0):
+    path = folder / "model.onnx"
+    onnx.save(model, path)
+    session = real_files.session_of(path)
+    answers = list(suite.in_dycl(path, [(list(feed.values()), None) for feed in feeds], folder))
+    for answer, feed in zip(answers, feeds):
+        far = real_files.far(answer, session.run(None, feed))
+        assert far is not None and far <= apart, far
+
+
+QUANTIZED = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[N,8] x) => (float[N,16] y) {
+   s = Constant <value_float: float = 0.05> ()
+   z = Constant <value = int8 {3}> ()
+   q = QuantizeLinear (x, s, z)
+   d = DequantizeLinear (q, s, z)
+   w = DequantizeLinear (wq, ws, wz)
+   b = DequantizeLinear (bq, bs, bz)
+   h = Gemm (d, w, b)
+   hq = QuantizeLinear (h, s, z)
+   hd = DequantizeLinear (hq, s, z)
+   v = DequantizeLinear (vq, ws, wz)
+   p = MatMul (hd, v)
+   pq = QuantizeLinear (p, s, z)
+   y = DequantizeLinear (pq, s, z)
+}
+"""
+
+DYNAMIC = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[N,8] x) => (float[N,16] y) {
+   q, s, z = DynamicQuantizeLinear (x)
+   i = MatMulInteger (q, wq, z, wz)
+   f = Cast <to = 1> (i)
+   k = Mul (s, ws)
+   y = Mul (f, k)
+}
+"""
+
+
+@pytest.mark.parametrize("text", [QUANTIZED, DYNAMIC])
+def test_quantized_weights(text, tmp_path):
+    """Kernels of quantised products pack weights that they cannot share: such packages did not load."""
+    model = onnx.parser.parse_model(text)
+    generator = np.random.default_rng(0)
+    weights = {"wq": generator.integers(-100, 100, (8, 16)).astype(np.int8),
+               "vq": generator.integers(-100, 100, (16, 16)).astype(np.int8), "ws": np.float32(0.01), "wz": np.int8(0),
+               "bq": generator.integers(-1000, 1000, 16).astype(np.int32), "bs": np.float32(0.0005), "bz": np.int32(0)}
+    model.graph.initializer.extend(numpy_helper.from_array(np.asarray(w), n) for n, w in weights.items())
+    feeds = [{"x": generator.standard_normal((n, 8)).astype(np.float32)} for n in (1, 5)]
+    compare(model, feeds, tmp_path, 1e-6)
+
+
+WRONG_SHAPES = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[2,6] x, int64[2] s) => (int64[2] shape, float[5,5,5] y)
+< float[9] r, float[2,6] c >
+{
+   r = Reshape (x, s)
+   shape = Shape (r)
+   c = Cast <to = 1> (r)
+   y = Neg (c)
+}
+"""
+
+
+def test_stated_shapes_change_nothing(tmp_path):
+    """`Shape` of a value that the file states wrongly is that of the value."""
+    model = onnx.parser.parse_model(WRONG_SHAPES)
+    x = np.arange(12, dtype=np.float32).reshape(2, 6)
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    feeds = [[x, np.array(s)] for s in ([3, 4], [12, 1])]
+    for (shape, y), (_, s) in zip(suite.in_dycl(path, [(f, None) for f in feeds], tmp_path), feeds):
+        assert shape.tolist() == s.tolist() and np.array_equal(y, -x.reshape(s))
+
+
+RANKS = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[N,1,4] x) => (float[M,4] y)
+{
+   one = Constant <value_int: int = 1> ()
+   shape = Shape (x)
+   extent = Gather <axis = 0> (shape, one)
+   alone = Equal (extent, one)
+   h = If (alone) <then_branch = a () => (u) { k = Constant <value = int64[1] {1}> () u = Squeeze (x, k) },
+                   else_branch = b () => (v) { v = Identity (x) }>
+   y = Neg (h)
+}
+"""
+
+
+def test_arms_of_different_ranks_that_no_input_takes(tmp_path):
+    """TorchScript's If(extent == 1) Squeeze else Identity: no decision is left."""
+    from dycl.native import native
+    model = onnx.parser.parse_model(RANKS)
+    compare(model, [{"x": np.ones((n, 1, 4), np.float32)} for n in (1, 3)], tmp_path)
+    program = native().read_program(str(tmp_path / "model.onnx"))
+    report = native().compile_program(program, str(tmp_path / "m.dycl"), use_cache=False, jobs=1)
+    assert report["blocks"] == 1, report

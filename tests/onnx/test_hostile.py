@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Some of hostile.py's models each day, 5 seconds; `python -m tests.onnx.hostile --count 5000` runs many."""
+
+import os
+import time
+
+from tests.onnx import hostile
+from tests.onnx.suite import judged
+
+OPSET = [hostile.helper.make_opsetid("", 17)]
+
+
+def test_wrong_models_are_errors():
+    seed = int(os.environ.get("DYCL_SEED", time.time() // 86400))
+    of = hostile.models(60, seed, each=1)
+    results = dict(judged(list(of), of, hostile.judge))
+    assert not {n: r for n, r in results.items() if hostile.bad(r)}, f"DYCL_SEED={seed}"
+    kinds = {r["verdict"] for r in results.values()}
+    assert {"invalid_model", "unsupported", "compiled"} <= kinds
+
+
+def test_external_data_must_be_a_file(tmp_path):
+    """A FIFO would be waited for, a device read without end."""
+    for name, location in (("fifo", "w.bin"), ("device", "zero.bin")):
+        folder = tmp_path / name
+        folder.mkdir()
+        if name == "fifo":
+            os.mkfifo(folder / location)
+        else:
+            os.symlink("/dev/zero", folder / location)
+        model = hostile.helper.make_model(hostile.helper.make_graph(
+            [hostile.helper.make_node("Add", ["x", "w"], ["y"])], "g",
+            [hostile.helper.make_tensor_value_info("x", 1, [4])], [hostile.helper.make_tensor_value_info("y", 1, [4])],
+            [_external(location)]), opset_imports=OPSET)
+        (folder / "m.onnx").write_bytes(model.SerializeToString())
+        from dycl.native import native
+        try:
+            native().read_program(str(folder / "m.onnx"))
+            raise AssertionError("taken")
+        except native().CompileError as error:
+            assert error.kind in ("invalid_model", "missing"), error.kind
+
+
+def _external(location):
+    tensor = hostile.TensorProto(name="w", data_type=1, dims=[4], data_location=hostile.TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value=location)
+    return tensor
+
+
+def test_long_names_do_not_fill_the_package(tmp_path):
+    from dycl.native import native
+    long = "n" * 1_000_000
+    h = hostile.helper
+    model = h.make_model(h.make_graph(
+        [h.make_node("Relu", ["x"], [long], name=long), h.make_node("Neg", [long], ["y"])], long,
+        [h.make_tensor_value_info("x", 1, [4])], [h.make_tensor_value_info("y", 1, [4])]), opset_imports=OPSET)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    program = native().read_program(str(tmp_path / "m.onnx"))
+    native().compile_program(program, str(tmp_path / "m.dycl"), use_cache=False, jobs=1)
+    assert (tmp_path / "m.dycl").stat().st_size < 100_000
