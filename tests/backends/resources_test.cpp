@@ -178,6 +178,51 @@ TEST(Failures, AModelMayOnlyWantWhatThePackageGives) {
   }
 }
 
+std::string varint(std::uint64_t value) {
+  std::string text;
+  for (; value >= 128; value >>= 7) text += static_cast<char>(value | 128);
+  return text + static_cast<char>(value);
+}
+std::string field(std::uint64_t tag, const std::string& message) {
+  return varint(tag * 8 + 2) + varint(message.size()) + message;
+}
+std::string number(std::uint64_t tag, std::uint64_t value) { return varint(tag * 8) + varint(value); }
+
+// What an engine's loader would recurse into or make memory for is refused before it sees it.
+TEST(Failures, AModelHasBounds) {
+  constexpr int kGraph = 7, kNode = 1, kInitializer = 5, kInput = 11, kType = 2, kSequence = 4, kAttribute = 5, kG = 6;
+  std::string type = field(1, number(1, 1)), graph;
+  for (int i = 0; i < 1000; ++i) type = field(kSequence, field(1, type));
+  for (int i = 0; i < 1000; ++i) graph = field(kNode, field(kAttribute, field(kG, graph)));
+  std::string nodes;
+  for (int i = 0; i < (1 << 20) + 1; ++i) nodes += field(kNode, "");
+  std::string dims;
+  for (int i = 0; i < 100; ++i) dims += number(1, 1);
+  const std::pair<std::string, const char*> kCases[] = {
+      {field(kInput, field(kType, type)), "types are nested too deeply"},
+      {graph, "graphs are nested too deeply"},
+      {nodes, "too many ops"},
+      {field(kInitializer, dims), "too many dims"},
+      {field(kInitializer, number(1, std::uint64_t{1} << 40) + number(2, 1)), "more elements than bytes"},
+      {field(kInitializer, number(1, std::uint64_t{1} << 62) + number(1, 16)), "more elements than bytes"},
+      {field(kInitializer, number(1, ~std::uint64_t{0})), "more elements than bytes"},
+  };
+  ir::Program program = one_matmul();
+  auto backend = backends::find_backend("ort");
+  backends::BackendOptions options;
+  options.small_programs = false;
+  const auto artifacts = (*backend)->compile_program(program, options);
+  ASSERT_TRUE(artifacts.ok());
+  for (const auto& [more, why] : kCases) {
+    auto bad = *artifacts;
+    const std::string bytes = field(kGraph, more);  // a second part of the graph
+    for (auto& artifact : bad[0].artifacts) artifact.bytes.insert(artifact.bytes.end(), bytes.begin(), bytes.end());
+    const auto run = PluginRun::create(program, bad, {});
+    ASSERT_FALSE(run.ok()) << why;
+    EXPECT_NE(run.error().message.find(why), std::string::npos) << run.error().message;
+  }
+}
+
 TEST(Failures, UnknownEngineOptionIsRefused) {
   const dycl_plugin* plugin = load_plugin();
   ASSERT_NE(plugin, nullptr);

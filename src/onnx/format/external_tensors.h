@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensors that a model stores outside itself, found in its bytes: for plug-ins, which hand on to an engine bytes
-// that may come from a hostile file. Reads fields as they come and makes no structs of the model; what is found points
+// that may come from a hostile file. On the way everything is bounded that an engine's loader recurses into or makes
+// memory for: graphs within ops, types within types, ops, and tensors, which have no more elements than bytes could
+// say. Reads fields as they come and makes no structs of the model; what is found points
 // into the bytes. Header only, since plug-ins link no part of the compiler.
 #pragma once
 
@@ -52,6 +54,9 @@ class ExternalTensorWalk {
   }
 
  private:
+  static constexpr int kMaxTypeDepth = 8, kMaxRank = 64;
+  static constexpr std::uint32_t kMaxNodes = 1U << 20;
+
   void graph(protozero::pbf_reader reader, int depth) {
     if (depth > max_depth_)
       throw RefusedModel{max_depth_ == 0 ? "it has graphs within ops" : "its graphs are nested too deeply"};
@@ -59,13 +64,44 @@ class ExternalTensorWalk {
       switch (reader.tag()) {
         case field::graph::kInitializer: tensor(reader.get_message(), depth == 0); break;
         case field::graph::kNode: node(reader.get_message(), depth); break;
+        case field::graph::kInput:
+        case field::graph::kOutput:
+        case field::graph::kValueInfo: value_info(reader.get_message()); break;
         case field::graph::kSparseInitializer: throw RefusedModel{"it has sparse tensors"};
         default: reader.skip();
       }
     }
   }
 
+  static void value_info(protozero::pbf_reader reader) {
+    while (reader.next(field::value_info::kType)) type(reader.get_message(), 0);
+  }
+
+  // Sequences, optionals and the values of maps have types of their own.
+  static void type(protozero::pbf_reader reader, int depth) {
+    constexpr field::Tag kMap = 5;
+    if (depth > kMaxTypeDepth) throw RefusedModel{"its types are nested too deeply"};
+    while (reader.next()) {
+      const bool holds_type =
+          reader.tag() == field::type::kSequence || reader.tag() == field::type::kOptional || reader.tag() == kMap;
+      if (holds_type)
+        types_in(reader.get_message(), depth + 1);
+      else
+        reader.skip();
+    }
+  }
+
+  static void types_in(protozero::pbf_reader holder, int depth) {
+    while (holder.next()) {
+      if (holder.wire_type() == protozero::pbf_wire_type::length_delimited)
+        type(holder.get_message(), depth);
+      else
+        holder.skip();  // the type of a map's keys
+    }
+  }
+
   void node(protozero::pbf_reader reader, int depth) {
+    if (++nodes_ > kMaxNodes) throw RefusedModel{"it has too many ops"};
     while (reader.next()) {
       if (reader.tag() == field::node::kAttribute)
         attribute(reader.get_message(), depth);
@@ -81,6 +117,8 @@ class ExternalTensorWalk {
         case field::attribute::kTensors: tensor(reader.get_message(), false); break;
         case field::attribute::kG:
         case field::attribute::kGraphs: graph(reader.get_message(), depth + 1); break;
+        case field::attribute::kTypeProto:
+        case field::attribute::kTypeProtos: type(reader.get_message(), 0); break;
         case field::attribute::kSparseTensor:
         case field::attribute::kSparseTensors: throw RefusedModel{"it has sparse tensors"};
         default: reader.skip();
@@ -89,6 +127,7 @@ class ExternalTensorWalk {
   }
 
   void tensor(protozero::pbf_reader reader, bool is_initializer) {
+    const std::uint64_t size = reader.length();
     ExternalTensor found;
     found.is_initializer = is_initializer;
     bool external = false;
@@ -110,7 +149,20 @@ class ExternalTensorWalk {
         default: reader.skip();
       }
     }
-    if (external) visit_(found);
+    if (found.dims.size() > kMaxRank) throw RefusedModel{"it has a tensor of too many dims"};
+    if (external)
+      visit_(found);
+    else if (!fits(found.dims, size))
+      throw RefusedModel{"it has a tensor of more elements than bytes"};
+  }
+
+  // No dtype has more than two elements in a byte.
+  static bool fits(const std::vector<std::int64_t>& dims, std::uint64_t bytes) {
+    std::int64_t count = 1;
+    for (const std::int64_t n : dims) {
+      if (n < 0 || __builtin_mul_overflow(count, n, &count)) return false;
+    }
+    return static_cast<std::uint64_t>(count) / 2 <= bytes;
   }
 
   static std::pair<std::string_view, std::string_view> entry(protozero::pbf_reader reader) {
@@ -127,6 +179,7 @@ class ExternalTensorWalk {
   }
 
   const int max_depth_;
+  std::uint32_t nodes_ = 0;
   Visit visit_;
 };
 
