@@ -2,6 +2,7 @@
 // The C ABI over the C++ API: conversion of values, and errors instead of exceptions.
 #include <cstring>
 #include <deque>
+#include <map>
 #include <new>
 
 #include "dycl/dycl.h"
@@ -21,12 +22,26 @@ struct dycl_program {
   std::string metadata;
 };
 
+using Lists = std::deque<std::vector<dycl_value>>;  // items of lists; a deque: views stay put
+
+// A state as a caller sees it, made once however often it is asked for.
+struct StateView {
+  Lists lists;
+  dycl_value shown;
+};
+using StateViews = std::map<std::string, StateView, std::less<>>;
+
 struct dycl_run {
   runtime::Run run;
   std::vector<Value> arguments;
   std::vector<dycl_value> results;
-  std::deque<std::vector<dycl_value>> lists;  // items of lists in results; a deque: views stay put
-  Value state;
+  Lists lists;              // in results
+  StateViews states, kept;  // by name, until the run changes
+
+  void forget_views() {
+    states.clear();
+    kept.clear();
+  }
 };
 
 struct dycl_cancellation {
@@ -138,7 +153,7 @@ Result<Value> value_from(const dycl_value& v, int depth = 0) {
   return Value::list(std::move(items));
 }
 
-dycl_value value_to(const Value& v, dycl_run& run) {
+dycl_value value_to(const Value& v, Lists& lists) {
   dycl_value out{};
   switch (v.kind) {
     case Value::Kind::None: out.kind = DYCL_NONE; break;
@@ -169,15 +184,21 @@ dycl_value value_to(const Value& v, dycl_run& run) {
     }
     case Value::Kind::List: {
       std::vector<dycl_value> items;
-      for (const Value& item : v.elements) items.push_back(value_to(item, run));
-      run.lists.push_back(std::move(items));
+      for (const Value& item : v.elements) items.push_back(value_to(item, lists));
+      lists.push_back(std::move(items));
       out.kind = DYCL_LIST;
-      out.as.list.items = run.lists.back().data();
-      out.as.list.count = run.lists.back().size();
+      out.as.list.items = lists.back().data();
+      out.as.list.count = lists.back().size();
       break;
     }
   }
   return out;
+}
+
+void show(StateViews& views, const char* name, const Value& value, dycl_value* out) {
+  StateView view;
+  view.shown = value_to(value, view.lists);
+  *out = views.emplace(name, std::move(view)).first->second.shown;
 }
 
 const char* name_at(const std::vector<runtime::Port>& ports, std::size_t i) {
@@ -259,7 +280,7 @@ dycl_error* dycl_run_create(const dycl_program* program, dycl_run** run) noexcep
     DYCL_TRY(check_pointers({{"program", program}}));
     DYCL_ASSIGN(auto made, runtime::Run::create(program->program));
     // `guarded` catches. NOLINTNEXTLINE(bugprone-unhandled-exception-at-new)
-    *run = new dycl_run{std::move(made), {}, {}, {}, {}};
+    *run = new dycl_run{std::move(made), {}, {}, {}, {}, {}};
     return {};
   });
 }
@@ -281,10 +302,11 @@ dycl_error* dycl_run_execute(dycl_run* run, const dycl_value* arguments, size_t 
       }
       run->arguments[i] = std::move(value).value();
     }
+    run->forget_views();
     DYCL_ASSIGN(const auto outputs, run->run.run(run->arguments));
     run->results.clear();
     run->lists.clear();
-    for (const Value& v : outputs) run->results.push_back(value_to(v, *run));
+    for (const Value& v : outputs) run->results.push_back(value_to(v, run->lists));
     *results = run->results.data();
     *result_count = run->results.size();
     return {};
@@ -330,6 +352,7 @@ void dycl_run_set_loop_limit(dycl_run* run, int64_t limit) noexcept {
 dycl_error* dycl_run_reset_states(dycl_run* run) noexcept {
   return guarded(program_of(run), [&]() -> Result<void> {
     DYCL_TRY(check_pointers({{"run", run}}));
+    run->forget_views();
     run->run.reset_states();
     return {};
   });
@@ -338,8 +361,12 @@ dycl_error* dycl_run_reset_states(dycl_run* run) noexcept {
 dycl_error* dycl_run_get_state(dycl_run* run, const char* name, dycl_value* value) noexcept {
   return guarded(program_of(run), [&]() -> Result<void> {
     DYCL_TRY(check_pointers({{"run", run}, {"name", name}, {"value", value}}));
-    DYCL_ASSIGN(run->state, run->run.state(name));
-    *value = value_to(run->state, *run);
+    if (const auto known = run->states.find(name); known != run->states.end()) {
+      *value = known->second.shown;
+      return {};
+    }
+    DYCL_ASSIGN(const Value state, run->run.state(name));
+    show(run->states, name, state, value);
     return {};
   });
 }
@@ -347,10 +374,13 @@ dycl_error* dycl_run_get_state(dycl_run* run, const char* name, dycl_value* valu
 dycl_error* dycl_run_get_kept(dycl_run* run, const char* name, dycl_value* value) noexcept {
   return guarded(program_of(run), [&]() -> Result<void> {
     DYCL_TRY(check_pointers({{"run", run}, {"name", name}, {"value", value}}));
+    if (const auto known = run->kept.find(name); known != run->kept.end()) {
+      *value = known->second.shown;
+      return {};
+    }
     for (const runtime::Kept& kept : run->run.kept()) {
       if (kept.name != name) continue;
-      run->state = kept.value;
-      *value = value_to(run->state, *run);
+      show(run->kept, name, kept.value, value);
       return {};
     }
     return bad("the last run kept nothing called " + std::string(name));
@@ -361,6 +391,7 @@ dycl_error* dycl_run_set_state(dycl_run* run, const char* name, const dycl_value
   return guarded(program_of(run), [&]() -> Result<void> {
     DYCL_TRY(check_pointers({{"run", run}, {"name", name}, {"value", value}}));
     DYCL_ASSIGN(const Value given, value_from(*value));
+    run->forget_views();
     return run->run.set_state(name, given);
   });
 }

@@ -150,11 +150,15 @@ Result<void> Container::inflate(Section& section, std::uint64_t size) {
   if (checksum_of(section.stored) != section.checksum) return damaged(section.name, "its checksum is wrong");
   if (size / kMaxInflation > section.stored.size()) return damaged(section.name, "it claims an impossible size");
   std::unique_ptr<Line[]> memory(new (std::nothrow) Line[size / sizeof(Line) + 1]);
-  if (!memory)
-    return Error{ErrorKind::RuntimeFailure, "no memory for section " + section.name + " of the package", {}, {}, {}};
+  const auto no_memory = [&] {
+    return Error{
+        ErrorKind::RuntimeFailure, "no memory for section " + section.name + " of the package", {}, {}, "MemoryError"};
+  };
+  if (!memory) return no_memory();
   uLongf made = size;
   uLong used = section.stored.size();
   const int status = ::uncompress2(memory[0].bytes, &made, section.stored.data(), &used);
+  if (status == Z_MEM_ERROR) return no_memory();
   if (status != Z_OK || made != size || used != section.stored.size())
     return damaged(section.name, "it cannot be inflated");
   section.bytes = {memory[0].bytes, static_cast<std::size_t>(size)};

@@ -27,6 +27,7 @@ Run::Parts::Parts(std::shared_ptr<const Program> owner)
       heap(plan),
       registers(plan.registers.size()),
       results(plan.outputs.size()),
+      fresh_states(plan.outputs.size()),
       weight_headers(shared.weights.size(), nullptr),
       loop_counts(plan.loops.size(), 0),
       loop_limits(plan.loops.size()),
@@ -119,23 +120,41 @@ void Run::Parts::clear_registers() {
 }
 
 void Run::Parts::finish_run() {
+  if (!explicit_states) keep_new_states();
   std::size_t next = 0;
   if (explicit_states) std::copy(given_states.begin(), given_states.end(), new_states.begin());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const PlanOutput& out = plan.outputs[i];
-    if (out.state < 0) {
+    if (out.state < 0)
       reveal(results[i], out.type, outputs[next++]);
-      continue;
-    }
-    const auto state = static_cast<std::size_t>(out.state);
-    if (explicit_states) {
-      reveal(results[i], out.type, new_states[state]);
-    } else {
-      const SlotKind kind = shared.slot_of(out.type);
-      Heap::retain(kind, results[i]);
-      heap.release(kind, std::exchange(states[state], kept(results[i], out.type)));
-    }
+    else if (explicit_states)
+      reveal(results[i], out.type, new_states[static_cast<std::size_t>(out.state)]);
   }
+}
+
+// All states become what the run made of them, or none if memory runs out.
+void Run::Parts::keep_new_states() {
+  std::size_t done = 0;
+  try {
+    for (; done < results.size(); ++done) {
+      const PlanOutput& out = plan.outputs[done];
+      if (out.state < 0) continue;
+      Heap::retain(shared.slot_of(out.type), results[done]);
+      fresh_states[done] = kept(results[done], out.type);
+    }
+  } catch (...) {
+    for (std::size_t i = 0; i < done; ++i) drop_fresh_state(i);
+    throw;
+  }
+  for (std::size_t i = 0; i < done; ++i) {
+    if (plan.outputs[i].state < 0) continue;
+    std::swap(states[static_cast<std::size_t>(plan.outputs[i].state)], fresh_states[i]);
+    drop_fresh_state(i);
+  }
+}
+
+void Run::Parts::drop_fresh_state(std::size_t output) {
+  heap.release(shared.slot_of(plan.outputs[output].type), std::exchange(fresh_states[output], Slot{}));
 }
 
 void Run::Parts::keep(std::string_view name, std::uint32_t type, Slot value) {

@@ -157,6 +157,8 @@ struct Run::Parts {
   void begin_limits();
   SourceSpan span_of_loop(std::size_t loop) const;
   void finish_run();
+  void keep_new_states();
+  void drop_fresh_state(std::size_t output);
   // `keep`: takes a reference. The name is the plan's own.
   void keep(std::string_view name, std::uint32_t type, Slot value);
   // The program raises: states become what was kept of them, and kept_values() shows all of it.
@@ -178,7 +180,8 @@ struct Run::Parts {
   const Plan& plan;
   Heap heap;
   std::vector<Slot> registers;
-  std::vector<Slot> results;  // of the last run, one per output of the plan
+  std::vector<Slot> results;       // of the last run, one per output of the plan
+  std::vector<Slot> fresh_states;  // the same, on their way to `states`
   struct KeptSlot {
     std::string_view name;
     std::uint32_t type = 0;

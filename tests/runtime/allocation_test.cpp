@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <utility>
 
 #include "dycl/dycl.h"
 #include "support.h"
@@ -172,6 +173,116 @@ TEST(Allocation, ResetWithoutMemoryIsAnErrorAndChangesNothing) {
     dycl_error_free(error);
   }
   EXPECT_GE(failures, 1);
+  dycl_run_free(run);
+  dycl_program_free(program);
+}
+
+// A state is shown once, however often it is asked for; a run that changes it shows it anew.
+TEST(Allocation, AskingForAListKeepsNothing) {
+#if !defined(DYCL_COUNTS_ALLOCATIONS)
+  GTEST_SKIP() << "the sanitizer owns malloc";
+#endif
+  const Scratch scratch;
+  ASSERT_TRUE(package::write_package(parsed(kCounts), {}, {}, scratch / "p.dycl"));
+  dycl_program* program = nullptr;
+  dycl_run* run = nullptr;
+  ASSERT_EQ(dycl_program_load((scratch / "p.dycl").c_str(), nullptr, &program), nullptr);
+  ASSERT_EQ(dycl_run_create(program, &run), nullptr);
+  dycl_value first{}, value{};
+  ASSERT_EQ(dycl_run_get_state(run, "seen", &first), nullptr);
+  ASSERT_EQ(dycl_run_get_state(run, "more", &value), nullptr);
+  const long before = allocations;
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ(dycl_run_get_state(run, "seen", &value), nullptr);
+    ASSERT_EQ(value.as.list.items, first.as.list.items) << "views stay valid";
+  }
+  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(value.as.list.count, 3U);
+  dycl_value item{}, list{};
+  item.kind = DYCL_INT;
+  item.as.integer = 7;
+  list.kind = DYCL_LIST;
+  list.as.list.items = &item;
+  list.as.list.count = 1;
+  ASSERT_EQ(dycl_run_set_state(run, "seen", &list), nullptr);
+  ASSERT_EQ(dycl_run_get_state(run, "seen", &value), nullptr);
+  ASSERT_EQ(value.as.list.count, 1U);
+  EXPECT_EQ(value.as.list.items[0].as.integer, 7);
+  ASSERT_EQ(dycl_run_reset_states(run), nullptr);
+  ASSERT_EQ(dycl_run_get_state(run, "seen", &value), nullptr);
+  EXPECT_EQ(value.as.list.count, 3U);
+  dycl_run_free(run);
+  dycl_program_free(program);
+}
+
+// Every allocation of loading, of the first runs and of states fails in turn: an error that says so, states as they
+// were, and the next call goes on.
+TEST(Allocation, EveryOneMayFail) {
+#if !defined(DYCL_COUNTS_ALLOCATIONS)
+  GTEST_SKIP() << "the sanitizer owns malloc";
+#endif
+  const Scratch scratch;
+  ASSERT_TRUE(package::write_package(parsed(kCounts), {}, {}, scratch / "p.dycl"));
+  const std::string path = (scratch / "p.dycl").string();
+  float data[2] = {1, 2};
+  std::int64_t shape[1] = {2};
+  dycl_value x{};
+  x.kind = DYCL_TENSOR;
+  x.as.tensor = {data, {1, 0}, 1, {2, 32, 1}, shape, nullptr, 0};
+  const dycl_value* results = nullptr;
+  std::size_t count = 0;
+  // Calls `step` with one more allocation each time until it goes through; how often it failed.
+  const auto until_it_works = [](auto step) {
+    for (long allowed = 0; allowed < 100'000; ++allowed) {
+      allocations_until_none = allowed;
+      dycl_error* error = step();
+      const bool unused = allocations_until_none >= 0;
+      allocations_until_none = -1;
+      if (!error && unused) return allowed;
+      if (error) {
+        EXPECT_EQ(dycl_error_kind_of(error), DYCL_RUNTIME_FAILURE) << dycl_error_text(error);
+        EXPECT_STREQ(dycl_error_type(error), "MemoryError") << dycl_error_text(error);
+        dycl_error_free(error);
+      }
+    }
+    ADD_FAILURE() << "it never goes through";
+    return 0L;
+  };
+  dycl_program* program = nullptr;
+  EXPECT_GT(until_it_works([&] {
+              dycl_program_free(program);
+              return dycl_program_load(path.c_str(), nullptr, &program);
+            }),
+            10);
+  dycl_run* run = nullptr;
+  EXPECT_GT(until_it_works([&] {
+              dycl_run_free(run);
+              return dycl_run_create(program, &run);
+            }),
+            10);
+  std::int64_t counted = 0;
+  const auto execute = [&] {
+    dycl_error* error = dycl_run_execute(run, &x, 1, &results, &count);
+    const long paused = std::exchange(allocations_until_none, -1);
+    counted += error == nullptr;
+    dycl_value seen{};
+    EXPECT_EQ(dycl_run_get_state(run, "seen", &seen), nullptr);
+    EXPECT_EQ(count_in(run), counted);
+    EXPECT_EQ(seen.as.list.count, static_cast<std::size_t>(counted + 3)) << "states change together";
+    allocations_until_none = paused;
+    return error;
+  };
+  EXPECT_GT(until_it_works(execute), 0);
+  until_it_works(execute);
+  dycl_value value{};
+  until_it_works([&] { return dycl_run_get_state(run, "more", &value); });
+  dycl_value item{}, list{};
+  item.kind = DYCL_INT;
+  list.kind = DYCL_LIST;
+  list.as.list.items = &item;
+  list.as.list.count = 1;
+  EXPECT_GT(until_it_works([&] { return dycl_run_set_state(run, "more", &list); }), 0);
+  until_it_works([&] { return dycl_run_reset_states(run); });
   dycl_run_free(run);
   dycl_program_free(program);
 }
