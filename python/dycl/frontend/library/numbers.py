@@ -6,10 +6,6 @@ from __future__ import annotations
 import math
 import operator
 import types
-from typing import Any
-
-import numpy as np
-import torch
 
 from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
@@ -19,47 +15,34 @@ from ..semantics import identity, lookup, operators, subscripts
 from ..semantics.registry import find, handles
 from ..state import signals
 from ..state.signals import PUSHED
-from ..values import text_with_integers
-from ..values.array import RtArray
-from ..values.list import RtList
 from ..values.native_entries import refuse_own
-from ..values.scalar import RtFloat, RtScalar
-from ..values.stand_in import type_of
-from ..values.text import RtText
+from ..values.scalar import kind_of
+from ..values.stand_in import StandIn, stand_in_of, type_of
 
 
 @handles(int)
 def _int(m, s, args, kwargs):
-    return _convert(m, s, args, kwargs, "int", "__int__")
+    return _convert(m, s, args, kwargs, int, polyfills.int_by)
 
 
 @handles(float)
 def _float(m, s, args, kwargs):
-    return _convert(m, s, args, kwargs, "float", "__float__")
+    return _convert(m, s, args, kwargs, float, polyfills.float_by)
 
 
-def _convert(m, s, args, kwargs, kind, method):
+def _convert(m, s, args, kwargs, to, polyfill):
     if len(args) != 1 or kwargs:
         return NotImplemented
-    x = args[0]
-    if isinstance(x, RtArray):
-        x = m.tensor_item(x.tensor)
-        if not isinstance(x, RtScalar):
-            return {"int": int, "float": float}[kind](x)
-    if m.is_tensor(x):
-        x = m.tensor_number(x)
-        if not isinstance(x, RtScalar):
-            return {"int": int, "float": float}[kind](x)
-    if isinstance(x, RtText) and (number := text_with_integers.number(x)) is not None:
-        x = number
-    if isinstance(x, RtScalar):
-        return m.scalars.to_int(x) if kind == "int" else m.scalars.to_float(x)
+    x, own = args[0], stand_in_of(args[0])
+    found = own.converted(m, to) if own is not None else NotImplemented
+    if found is not NotImplemented:
+        return found
+    method = f"__{to.__name__}__"
     user = lookup.python_method(x, method)
     if user is not None:
-        return m.call(s, polyfills.int_by if kind == "int" else polyfills.float_by,
-                      (types.MethodType(user, x), type(x).__name__), {})
+        return m.call(s, polyfill, (types.MethodType(user, x), type(x).__name__), {})
     if subscripts.asks_index(x) and not hasattr(x, method):
-        return m.call(s, number_polyfills.number_at, (x, {"int": int, "float": float}[kind]), {})
+        return m.call(s, number_polyfills.number_at, (x, to), {})
     return NotImplemented
 
 
@@ -67,15 +50,10 @@ def _convert(m, s, args, kwargs, kind, method):
 def _bool(m, s, args, kwargs):
     if len(args) != 1:
         return NotImplemented
-    x = args[0]
-    if isinstance(x, RtScalar):
-        return m.scalars.to_bool(x)
-    if isinstance(x, RtList):
-        return m.scalars.compare("gt", m.lists.length(x), 0)
-    if isinstance(x, RtArray):
-        x = x.tensor
-    if m.is_tensor(x):
-        return m.tensor_truth(x)
+    x, own = args[0], stand_in_of(args[0])
+    found = own.truth(m) if own is not None else NotImplemented
+    if found is not NotImplemented:
+        return found
     method = lookup.truth_method(m, x)
     if method is not None:
         result = m.call(s, method, (), {})
@@ -92,7 +70,7 @@ def _push_truth(m, s, value):
 
 def _truth_of(m, value):
     """Of what __bool__ or __len__ gave."""
-    return m.scalars.to_bool(value) if isinstance(value, RtScalar) else bool(value)
+    return value.truth(m) if isinstance(value, StandIn) else bool(value)
 
 
 @handles(operator.truth)
@@ -102,47 +80,21 @@ def _truth(m, s, args, kwargs):
 
 @handles(abs)
 def _abs(m, s, args, kwargs):
-    x = args[0]
-    if isinstance(x, RtScalar):
-        return m.scalars.absolute(x)
-    if m.is_array(x):
-        return m.arrays.function(np.abs, (x,), {})
-    if m.is_tensor(x):
-        return m.recorder.call(torch.abs, (x,), {})
-    user = lookup.python_method(x, "__abs__")
-    return m.call(s, user, (x,), {}) if user is not None else NotImplemented
+    own = stand_in_of(args[0])
+    found = own.absolute(m) if own is not None else NotImplemented
+    if found is not NotImplemented:
+        return found
+    user = lookup.python_method(args[0], "__abs__")
+    return m.call(s, user, (args[0],), {}) if user is not None else NotImplemented
 
 
 @handles(round)
 def _round(m, s, args, kwargs):
-    x = args[0]
-    if isinstance(x, RtScalar):
-        digits = args[1] if len(args) > 1 else kwargs.get("ndigits")
-        if digits is None:
-            return m.scalars.round(x)
-        if type(digits) is not int or not 0 <= digits <= 22:
-            raise CaptureRefusal("round() to these digits of a number known only at run time",
-                                 kind="escape.round", because=x)
-        return m.call(s, number_polyfills.round_to, (x, digits), {}) if isinstance(x, RtFloat) else m.scalars.to_int(x)
-    if isinstance(x, RtArray):
-        return _rounded_array(m, x, args[1] if len(args) > 1 else kwargs.get("ndigits"))
-    if m.is_tensor(x):
-        raise TypeError("type Tensor doesn't define __round__ method")
-    return NotImplemented
-
-
-def _rounded_array(m, x: RtArray, digits: Any) -> Any:
-    """A numpy scalar without digits gives Python's int, with digits one of its own type."""
-    if not x.scalar or x.tensor.dtype == torch.bool:
-        raise TypeError(f"type {'numpy.bool' if x.scalar else 'numpy.ndarray'} doesn't define __round__ method")
-    if digits is None:
-        return m.scalars.round(m.tensor_item(x.tensor))
-    if x.tensor.dtype.is_floating_point:
-        return m.arrays.function(np.round, (x, digits), {})
-    if type(digits) is not int or digits < 0:
-        raise CaptureRefusal("round() to these digits of a number known only at run time",
-                             kind="escape.round", because=x)
-    return x
+    own, digits = stand_in_of(args[0]), args[1] if len(args) > 1 else kwargs.get("ndigits")
+    if own is None:
+        return NotImplemented
+    found = own.rounded(m, digits)
+    return m.call(s, number_polyfills.round_to, (args[0], digits), {}) if found is NotImplemented else found
 
 
 @handles(pow)
@@ -180,15 +132,15 @@ def _math(name):
     def call(m, s, args, kwargs):
         if name == "trunc" and any(map(m.is_tensor, args)):
             raise TypeError("type Tensor doesn't define __trunc__ method")
-        args = tuple(m.tensor_number(a) if m.is_tensor(a)
-                     else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
-        if any(isinstance(a, RtScalar) for a in args):
+        args = tuple(a if (own := stand_in_of(a)) is None else own.number(m) for a in args)
+        unknown = next((a for a in args if kind_of(a) is not None and isinstance(a, StandIn)), None)
+        if unknown is not None:
             if polyfill is not None and (name != "log" or len(args) == 2):
                 return m.call(s, polyfill, args, kwargs)
             result = m.scalars.math_call(name, args)
             if result is NotImplemented:
                 raise CaptureRefusal(f"math.{name} of a number known only at run time", kind="math",
-                                     because=next(a for a in args if isinstance(a, RtScalar)))
+                                     because=unknown)
             return result
         return native(*args, **kwargs)
 
@@ -202,20 +154,20 @@ for _name, _fn in vars(math).items():
 
 @handles(math.prod)
 def _prod(m, s, args, kwargs):
-    if len(args) != 1 or not (isinstance(args[0], RtList) or m.has_runtime(args[0]) or m.has_runtime(kwargs)
-                              or not isinstance(args[0], (list, tuple))):
+    if len(args) != 1 or isinstance(args[0], (list, tuple)) and not m.has_runtime((args[0], kwargs)):
         return math.prod(*args, **kwargs)
     return m.call(s, number_polyfills.prod, args, kwargs)
 
 
 @handles(operator.index)
 def _operator_index(m, s, args, kwargs):
-    x = m.tensor_index(args[0]) if len(args) == 1 and m.is_tensor(args[0]) else args[0] if args else None
-    if isinstance(x, RtFloat):
-        raise TypeError("'float' object cannot be interpreted as an integer")
-    if subscripts.asks_index(x):
-        return m.call(s, lookup.python_method(x, "__index__"), (x,), {})
-    return m.scalars.to_int(x) if isinstance(x, RtScalar) else NotImplemented
+    if len(args) != 1:
+        return NotImplemented
+    x, own = args[0], stand_in_of(args[0])
+    if own is not None:
+        x = own.as_index(m, "'float' object cannot be interpreted as an integer")
+        return x.converted(m, int) if isinstance(x, StandIn) else NotImplemented
+    return m.call(s, lookup.python_method(x, "__index__"), (x,), {}) if subscripts.asks_index(x) else NotImplemented
 
 
 _BINARY = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv", "mod": "mod",
@@ -269,7 +221,8 @@ def _neg(m, s, args, kwargs):
 
 @handles(operator.not_)
 def _not(m, s, args, kwargs):
-    x = args[0]
-    if isinstance(x, RtScalar):
-        return m.scalars.unary("not", x)
-    return NotImplemented
+    own = stand_in_of(args[0])
+    found = own.truth(m) if own is not None else NotImplemented
+    if found is NotImplemented:
+        return NotImplemented
+    return m.scalars.unary("not", found) if isinstance(found, StandIn) else not found

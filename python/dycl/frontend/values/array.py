@@ -97,6 +97,25 @@ class RtArray(StandIn):
     def unary(self, m: Any, s: Any, op: str) -> Any:
         return m.arrays.unary(op, self)
 
+    def number(self, m: Any) -> Any:
+        return m.tensor_item(self.tensor)
+
+    def absolute(self, m: Any) -> Any:
+        return m.arrays.function(np.abs, (self,), {})
+
+    def rounded(self, m: Any, digits: Any) -> Any:
+        """A numpy scalar without digits gives Python's int, with digits one of its own type."""
+        if not self.scalar or self.tensor.dtype == torch.bool:
+            raise TypeError(f"type {'numpy.bool' if self.scalar else 'numpy.ndarray'} doesn't define __round__ method")
+        if digits is None:
+            return m.scalars.round(m.tensor_item(self.tensor))
+        if self.tensor.dtype.is_floating_point:
+            return m.arrays.function(np.round, (self, digits), {})
+        if type(digits) is not int or digits < 0:
+            raise CaptureRefusal("round() to these digits of a number known only at run time",
+                                 kind="escape.round", because=self)
+        return self
+
     def compare(self, m: Any, s: Any, op: str, a: Any, b: Any) -> Any:
         return m.arrays.compare(op, a, b)
 

@@ -162,6 +162,21 @@ class RtScalar(StandIn):
         return result
 
 
+    def converted(self, m: Any, to: type) -> Any:
+        return m.scalars.to_int(self) if to is int else m.scalars.to_float(self)
+
+    def absolute(self, m: Any) -> Any:
+        return m.scalars.absolute(self)
+
+    def rounded(self, m: Any, digits: Any) -> Any:
+        if digits is None:
+            return m.scalars.round(self)
+        if type(digits) is not int or not 0 <= digits <= 22:
+            raise CaptureRefusal("round() to these digits of a number known only at run time",
+                                 kind="escape.round", because=self)
+        return NotImplemented if self.kind == "float" else m.scalars.to_int(self)
+
+
 class RtInt(RtScalar):
     __slots__ = ()
     kind = dycl_number = "int"

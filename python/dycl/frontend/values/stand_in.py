@@ -107,6 +107,26 @@ class StandIn:
         """`a is b`, one of which it is; NotImplemented: it is the object that it is."""
         return NotImplemented
 
+    # ---- functions that ask for a number -----------------------------------------------------------
+
+    def number(self, m: Any) -> Any:
+        """The number, known or not, that int(), float() and math see in it; itself if there is none."""
+        return self
+
+    def converted(self, m: Any, to: type) -> Any:
+        """int(self) or float(self); NotImplemented: Python's own way."""
+        x = self.number(m)
+        return NotImplemented if x is self else x.converted(m, to) if isinstance(x, StandIn) else to(x)
+
+    def absolute(self, m: Any) -> Any:
+        """abs(self)."""
+        return NotImplemented
+
+    def rounded(self, m: Any, digits: Any) -> Any:
+        """round(self, digits); NotImplemented: a polyfill is interpreted."""
+        raise Escape(self, "round")
+
+
     # ---- iteration -------------------------------------------------------------------------------
 
     def iterate(self, m: Any, s: Any) -> Any:

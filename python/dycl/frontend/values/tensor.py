@@ -156,6 +156,15 @@ class TensorHandle(StandIn):
             return op == "ne"
         return m.recorder.call(getattr(operator, op), (a, b), {})
 
+    def number(self, m: Any) -> Any:
+        return m.tensor_number(self.tensor)
+
+    def absolute(self, m: Any) -> Any:
+        return m.recorder.call(torch.abs, (self.tensor,), {})
+
+    def rounded(self, m: Any, digits: Any) -> Any:
+        raise TypeError("type Tensor doesn't define __round__ method")
+
 
 ADAPTERS[torch.Tensor] = TensorHandle
 

@@ -197,6 +197,10 @@ class RtText(StandIn):
     def equal_key(self, m: Any, a: Any, b: Any) -> Any:
         return isinstance(a, (str, RtText)) and isinstance(b, (str, RtText)) and m.texts.equal(m, a, b)
 
+    def number(self, m: Any) -> Any:
+        found = m.texts.number(self)
+        return self if found is None else found
+
     def compare(self, m: Any, s: Any, op: str, a: Any, b: Any) -> Any:
         if op not in ("eq", "ne"):
             raise Escape(self, f"comparison {op}")

@@ -10,9 +10,9 @@ from .chosen_text import lifted, truth
 from .text import RtText
 from .text_equality import equal
 from .text_formatting import refuse_method, text_method
-from .text_with_integers import length
+from .text_with_integers import length, number
 
-__all__ = ["call_method", "equal", "has_method", "length", "lifted", "refuse_method", "truth"]
+__all__ = ["call_method", "equal", "has_method", "length", "lifted", "number", "refuse_method", "truth"]
 
 
 def has_method(text: RtText, name: str) -> bool:
