@@ -21,10 +21,10 @@ from ..semantics import identity, interpretation, iteration, keys, lookup, opera
 from ..semantics.registry import handles
 from ..state import iterators
 from ..state.signals import PUSHED
-from ..values import text_with_integers
 from ..values.array import RtArray
 from ..values.list import RtList
 from ..values.scalar import RtBool, RtFloat, RtInt, RtScalar
+from ..values.stand_in import stand_in_of
 from ..values.text import RtText
 from . import lru_cache
 
@@ -34,16 +34,10 @@ interpretation.shares(places)
 @handles(len)
 def _len(m, s, args, kwargs):
     (x,) = args
-    if isinstance(x, RtList):
-        return m.lists.length(x)
-    if isinstance(x, RtText):
-        return text_with_integers.length(m, x)
-    if isinstance(x, RtArray):
-        x = x.tensor
-    if m.is_tensor(x):
-        if x.dim() == 0:
-            raise TypeError("len() of a 0-d tensor")
-        return x.shape[0] if type(x.shape[0]) is int else m.recorder.attribute(x, "shape")[0]
+    own = stand_in_of(x)
+    found = own.length(m) if own is not None else NotImplemented
+    if found is not NotImplemented:
+        return found
     user = lookup.python_method(x, "__len__")
     if user is not None:
         return m.call(s, polyfills.length_by, (types.MethodType(user, x),), {})

@@ -17,7 +17,6 @@ from typing import Any
 import torch
 
 from ..graph.program import Block, ScalarType, TensorType, Value, dominates
-from ..polyfills.range import RtRange
 from ..recording.memory_layout import Order, is_plain, lie_alike, order_of
 from ..recording.symbolic_shapes import Extent
 from ..semantics.lookup import by_class
@@ -26,12 +25,12 @@ from ..state.state import NULL, UNBOUND, Frame, State
 from ..torch_internals import FakeTensor
 from ..values import parameters
 from ..values.array import RtArray
-from ..values.chosen_text import is_one, unified
+from ..values.chosen_text import is_one
 from ..values.equality import IMMUTABLE, LEAVES, same_key, same_number
 from ..values.list import RtList
 from ..values.list_kinds import graph_lists
 from ..values.scalar import BY_KIND, RtScalar, kind_of
-from ..values.text import RtText
+from ..values.stand_in import StandIn
 from .reachable import add_contents, add_items, reachable
 from .unify_aliases import AliasUnifier, strict
 from .unify_lists import ListLeaf, ListUnifier
@@ -244,14 +243,9 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
             self.apart("different " + type(a).__name__ + "s", of_strings=type(a).__name__ == "str")
         return a
 
-    def _arrays(self, a: RtArray, b: RtArray) -> RtArray:
-        if a.scalar != b.scalar:
-            self.apart("a numpy array in one state, a number in the other")
-        if a.source is not b.source and (a.source is None or b.source is None or a.is_copy() or b.is_copy()):
-            self.apart("views of arrays, with a negative step in one state")
-        if a.is_copy() and a.tensor is not b.tensor:
-            self.apart("views of arrays with a negative step")
-        return RtArray(self.unify(a.tensor, b.tensor), a.scalar, a.source)
+    def _stand_ins(self, a: StandIn, b: Any) -> Any:
+        found = self.tuples(a, b) if isinstance(a, tuple) else a.unified(self, b)
+        return self.born_objects(a, b) if found is NotImplemented else found
 
     def _bounds(self, a: Any, b: Any) -> Any:
         return type(a)(self.unify(a.start, b.start), self.unify(a.stop, b.stop), self.unify(a.step, b.step))
@@ -436,8 +430,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
 # How two values of one class become one, by that class.
 _OF_ONE_CLASS = by_class({
     **dict.fromkeys(IMMUTABLE, Unifier._constants), tuple: Unifier.tuples, slice: Unifier._bounds,
-    RtArray: Unifier._arrays, RtRange: Unifier._bounds,
-    RtText: unified,
+    StandIn: Unifier._stand_ins,
     types.MethodType: Unifier._methods, types.BuiltinMethodType: Unifier._native_methods,
     BaseException: Unifier._exceptions, functools.partial: Unifier._partials}, Unifier.born_objects)
 

@@ -12,6 +12,7 @@ only what does not ask for the order is taken.
 
 from __future__ import annotations
 
+from ..diagnostics import CaptureRefusal
 from ..values.escape import Escape
 from ..values.stand_in import InterpretedStandIn
 
@@ -65,7 +66,15 @@ _MISSING = object()
 _KEYS_VIEW = type({}.keys())
 
 
-class RtTable(InterpretedStandIn):
+class RtKeyed(InterpretedStandIn):
+    """What has keys known only at run time."""
+
+    def refuse_native(self, m, name):
+        raise CaptureRefusal(f"{name} with a dict or set whose keys are known only at run time",
+                             "use a loop over it", kind="escape.hash")
+
+
+class RtTable(RtKeyed):
     """A dict or set. One whose keys are known takes operators as a table with the same entries."""
 
     def check_key(self, m):
@@ -306,7 +315,7 @@ def walk(table, what):
             refuse("a dict whose entries are taken out and put back while it is iterated")
 
 
-class RtView(InterpretedStandIn):
+class RtView(RtKeyed):
     """keys(), values() or items(). Attributes: table, what."""
 
     def example(self, m):

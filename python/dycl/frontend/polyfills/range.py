@@ -19,6 +19,10 @@ class RtRange(InterpretedStandIn):
     def example(self, m):
         return range(0)
 
+    def unified(self, union, other):
+        return RtRange(union.unify(self.start, other.start), union.unify(self.stop, other.stop),
+                       union.unify(self.step, other.step))
+
     def iterate(self, m, s):
         return m.new(m.iterators.RtRangeIter(self.start, self.stop, self.step))
 

@@ -189,6 +189,11 @@ def equal(m, a: Any, b: Any) -> Any:
     own = deciding(a, b)
     if own is not None:
         return own.equal_key(m, a, b)
+    return _equal_known(m, a, b)
+
+
+def _equal_known(m, a: Any, b: Any) -> Any:
+    """Of keys that are known, but for what is inside of tuples and dataclasses."""
     for is_one in (_is_number, _is_text, _is_tuple):
         if is_one(a) or is_one(b):
             return is_one(a) and is_one(b) and (_all_equal(m, a, b) if is_one is _is_tuple else a == b)

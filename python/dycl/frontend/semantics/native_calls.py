@@ -13,13 +13,12 @@ import torch
 
 from ...objects import held
 from ..diagnostics import CaptureRefusal
-from ..polyfills import keyed_tables
 from ..state import iterators, numpy_memory
 from ..state.interpreter import Interpreter
 from ..state.state import State
-from ..values.list import RtList
 from ..values.native_entries import enters_native_code, refuse_own
-from . import callbacks, interpretation, keys, opaque_objects, registry
+from ..values.stand_in import stand_in_of
+from . import callbacks, interpretation, opaque_objects, registry
 from .lookup import getattr_dict
 
 _STORING = {"append", "appendleft", "insert", "add", "extend", "__setitem__", "setdefault",
@@ -53,17 +52,11 @@ def _note_getter(m: Interpreter, fn: Any, args: tuple) -> None:
 
 @enters_native_code
 def _run_native(m: Interpreter, fn: Any, args: tuple, kwargs: dict) -> Any:
-    found = next((x for x in (*args, *kwargs.values()) if isinstance(x, _STAND_INS)), None)
-    if found is not None and not isinstance(found, RtList):
-        raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a dict or set whose keys are "
-                             "known only at run time", "use a loop over it", kind="escape.hash")
-    if found is not None:
-        m.lists.refuse(found, CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a list whose length is "
-                                             "known only at run time",
-                                             "use torch.stack or torch.cat, or a loop over the list",
-                                             kind="list.native"))
-    if isinstance(fn, type) and (issubclass(fn, _HOLDING)
-                                 or issubclass(fn, _KEEPING) and all(type(a) in (list, tuple, dict) for a in args)):
+    for x in (*args, *kwargs.values()):
+        own = stand_in_of(x)
+        if own is not None:
+            own.refuse_native(m, getattr(fn, "__qualname__", fn))
+    if _only_keeps(fn, args):
         for value in args:
             touch_argument(m, value)
         return m.new_if_mutable(opaque_objects.born(m, fn(*args, **kwargs)))
@@ -71,21 +64,7 @@ def _run_native(m: Interpreter, fn: Any, args: tuple, kwargs: dict) -> Any:
         for value in (*args, *kwargs.values()):
             if isinstance(value, (list, dict, set)):
                 m.note_load(value, "*")
-        try:
-            if interpretation.is_native_package(fn) and m.recorder.is_symbolic(args):
-                written = registry.written_out(fn, args, kwargs)
-                if written is not None:
-                    return m.recorder.transaction(lambda: m.recorder.calls.native(written, (), {}))
-            result = m.recorder.call(fn, args, kwargs)
-            return (m.new(iterators.NativeIter(result)) if opaque_objects.is_native_iterator(result)
-                    else _adopt(m, result, (args, kwargs)))
-        except AssertionError as error:  # shape functions assert what the kernels check
-            refuse_own(error)
-            raise RuntimeError(str(error)) from error
-        except (AttributeError, KeyError, NotImplementedError, OSError) as error:
-            raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} cannot be followed with symbolic tensors "
-                                 f"({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''})",
-                                 kind="native.torch") from error
+        return _run_recorded(m, fn, args, kwargs)
     for value in (*args, *kwargs.values()):
         touch_argument(m, value)
     owner = getattr(fn, "__self__", None)
@@ -100,6 +79,31 @@ def _run_native(m: Interpreter, fn: Any, args: tuple, kwargs: dict) -> Any:
     if opaque_objects.is_native_iterator(result):
         return m.new(iterators.NativeIter(result))
     return m.new_if_mutable(opaque_objects.born(m, result))
+
+
+@enters_native_code
+def _run_recorded(m: Interpreter, fn: Any, args: tuple, kwargs: dict) -> Any:
+    try:
+        if interpretation.is_native_package(fn) and m.recorder.is_symbolic(args):
+            written = registry.written_out(fn, args, kwargs)
+            if written is not None:
+                return m.recorder.transaction(lambda: m.recorder.calls.native(written, (), {}))
+        result = m.recorder.call(fn, args, kwargs)
+        return (m.new(iterators.NativeIter(result)) if opaque_objects.is_native_iterator(result)
+                else _adopt(m, result, (args, kwargs)))
+    except AssertionError as error:  # shape functions assert what the kernels check
+        refuse_own(error)
+        raise RuntimeError(str(error)) from error
+    except (AttributeError, KeyError, NotImplementedError, OSError) as error:
+        raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} cannot be followed with symbolic tensors "
+                             f"({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''})",
+                             kind="native.torch") from error
+
+
+def _only_keeps(fn: Any, args: tuple) -> bool:
+    """Whether it is a class whose instances keep what they are made of, as it is."""
+    return isinstance(fn, type) and (issubclass(fn, _HOLDING) or issubclass(fn, _KEEPING)
+                                     and all(type(a) in (list, tuple, dict) for a in args))
 
 
 def _adopt(m: Interpreter, result: Any, given: Any) -> Any:
@@ -126,7 +130,6 @@ def _containers(tree: Any) -> dict[int, Any]:
 
 _KEEPING = (list, dict, set, types.SimpleNamespace)  # what they are made of they only keep
 _HOLDING = (functools.partial, BaseException)  # the same, of all arguments
-_STAND_INS = (RtList, *keys.TABLES, keyed_tables.RtView)
 
 
 def touch_argument(m: Interpreter, value: Any) -> None:

@@ -229,13 +229,17 @@ def contains(m: Interpreter, s: State, container: Any, item: Any, negate: bool) 
     if _one_by_one(m, container, item):
         return m.call(s, polyfills.not_in if negate else polyfills.is_in, (container, item), {})
     if isinstance(container, (dict, set, frozenset)) and keys.at_run_time(item):
-        try:
-            keys.present_key(m, item, container, KeyError())
-        except KeyError as error:
-            refuse_own(error)
-            return negate
-        return not negate
+        return _is_key(m, container, item) != negate
     return (item in container) != negate
+
+
+def _is_key(m: Interpreter, container: Any, item: Any) -> bool:
+    try:
+        keys.present_key(m, item, container, KeyError())
+    except KeyError as error:
+        refuse_own(error)
+        return False
+    return True
 
 
 def _one_by_one(m: Interpreter, container: Any, item: Any) -> bool:

@@ -10,7 +10,7 @@ import torch
 
 from ..diagnostics import CaptureRefusal
 from .escape import Escape
-from .stand_in import StandIn, sealed
+from .stand_in import StandIn, sealed, stand_in_of
 
 
 @sealed("bool=truth", "str", "repr", "format", "hash", "index", "int", "float", "len", "iter=iteration", "array=numpy",
@@ -43,6 +43,20 @@ class RtArray(StandIn):
 
     def truth(self, m: Any) -> Any:
         return m.tensor_truth(self.tensor)
+
+    def length(self, m: Any) -> Any:
+        own = stand_in_of(self.tensor)
+        return own.length(m) if own is not None else NotImplemented
+
+    def unified(self, union: Any, other: Any) -> Any:
+        if self.scalar != other.scalar:
+            union.apart("a numpy array in one state, a number in the other")
+        alone = self.source is None or other.source is None
+        if self.source is not other.source and (alone or self.is_copy() or other.is_copy()):
+            union.apart("views of arrays, with a negative step in one state")
+        if self.is_copy() and self.tensor is not other.tensor:
+            union.apart("views of arrays with a negative step")
+        return RtArray(union.unify(self.tensor, other.tensor), self.scalar, self.source)
 
     def as_index(self, m: Any, error: str) -> Any:
         found = m.tensor_item(self.tensor)

@@ -40,6 +40,9 @@ class RtList(StandIn):
         length = m.lists.length(self)
         return length > 0 if isinstance(length, int) else m.scalars.compare("gt", length, 0)
 
+    def length(self, m: Any) -> Any:
+        return m.lists.length(self)
+
     def get_item(self, m: Any, s: Any, key: Any) -> Any:
         if isinstance(key, slice) and type(key.step) is int and key.step != 1 and self.kind != EMPTY:
             start, stop = (m.tensor_index(x) if m.is_tensor(x) else x for x in (key.start, key.stop))
@@ -65,6 +68,11 @@ class RtList(StandIn):
                                                 "and which does not hold ints",
                                                 "index with a tensor", kind="list.native"))
         return m.lists.numbers(self, torch.int64)
+
+    def refuse_native(self, m: Any, name: str) -> None:
+        m.lists.refuse(self, CaptureRefusal(f"{name} with a list whose length is known only at run time",
+                                            "use torch.stack or torch.cat, or a loop over the list",
+                                            kind="list.native"))
 
     def iterate(self, m: Any, s: Any) -> Any:
         return m.new(RtListIter(self))

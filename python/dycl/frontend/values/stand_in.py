@@ -49,6 +49,7 @@ class StandIn:
         raise Escape(self, "truth")
 
     def length(self, m: Any) -> Any:
+        """len(self): an int, known or not, or NotImplemented: its own __len__ is interpreted."""
         raise Escape(self, "len")
 
     def as_index(self, m: Any, error: str) -> Any:
@@ -126,6 +127,13 @@ class StandIn:
         """round(self, digits); NotImplemented: a polyfill is interpreted."""
         raise Escape(self, "round")
 
+    def refuse_native(self, m: Any, name: str) -> None:
+        """Native code of this name is called with it: raises where it could not even begin."""
+
+    def unified(self, union: Any, other: Any) -> Any:
+        """What two states have of it and of `other`, of the same class, where they merge; NotImplemented: they merge
+        as objects, or keep the states apart."""
+        return NotImplemented
 
     # ---- iteration -------------------------------------------------------------------------------
 

@@ -45,6 +45,12 @@ class TensorHandle(StandIn):
     def truth(self, m: Any) -> Any:
         return m.tensor_truth(self.tensor)
 
+    def length(self, m: Any) -> Any:
+        tensor = self.tensor
+        if tensor.dim() == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return tensor.shape[0] if type(tensor.shape[0]) is int else m.recorder.attribute(tensor, "shape")[0]
+
     def as_index(self, m: Any, error: str) -> Any:
         return m.tensor_index(self.tensor)
 

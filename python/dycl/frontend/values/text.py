@@ -153,6 +153,12 @@ class RtText(StandIn):
     def truth(self, m: Any) -> Any:
         return m.texts.truth(m, self)
 
+    def length(self, m: Any) -> Any:
+        return m.texts.length(m, self)
+
+    def unified(self, union: Any, other: Any) -> Any:
+        return union.m.texts.unified(union, self, other)
+
     def get_item(self, m: Any, s: Any, key: Any) -> Any:
         if m.has_runtime(key):
             raise CaptureRefusal("a string known only at run time is indexed by a value known only at run time",

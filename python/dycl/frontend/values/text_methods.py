@@ -6,13 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 from . import chosen_text, text_with_integers
-from .chosen_text import lifted, truth
+from .chosen_text import lifted, truth, unified
 from .text import RtText
 from .text_equality import equal
 from .text_formatting import refuse_method, text_method
 from .text_with_integers import length, number
 
-__all__ = ["call_method", "equal", "has_method", "length", "lifted", "number", "refuse_method", "truth"]
+__all__ = ["call_method", "equal", "has_method", "length", "lifted", "number", "refuse_method", "truth", "unified"]
 
 
 def has_method(text: RtText, name: str) -> bool:
