@@ -186,8 +186,10 @@ def run(args: argparse.Namespace) -> int:
     started = time.perf_counter()
 
     def say(stage: str) -> None:
+        """How far a stage is stands in one line, which the next one replaces."""
         if shown:
-            print(f"  {time.perf_counter() - started:7.2f} s  {stage}", file=sys.stderr)
+            end = "\r" if ":" in stage else "\n"
+            print(f"\033[K  {time.perf_counter() - started:7.2f} s  {stage}", end=end, file=sys.stderr, flush=True)
 
     warnings.simplefilter("ignore", dycl.CompileWarning)  # printed below
     program = dycl.compile(model, tuple(inputs), kwargs, backend=args.backend, threads=args.threads,

@@ -48,6 +48,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
                    (least, greatest) or a torch.export.Dim; instead of a dict, a list of axes
     ranges         {symbol: (least, greatest)}
     dynamic_args   {argument name: int, float or bool}: numbers that may differ from call to call
+    progress       is called with the name of each stage that begins and, once a second, with how far capture is
     verify         run model and program side by side on the example before returning
     allow_training compile a module that is in training mode
     allow_raise    compile a model that raises on its own example, too
@@ -63,7 +64,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     options = Options(dynamic_dims=dict(dynamic_dims or {}), ranges=dict(ranges or {}),
                       dynamic_args=dict(dynamic_args or {}), allow_training=allow_training,
                       allow_raise=allow_raise,
-                      max_iterations=max_iterations, **limits)
+                      max_iterations=max_iterations, heard=progress, **limits)
     say = progress or (lambda stage: None)
     times: dict[str, float] = {}
     started = time.perf_counter()

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`dycl compile file.py:name` where something is missing."""
 
+import contextlib
 import json
 import os
+import pty
+import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -153,3 +158,34 @@ def test_one_command_line(models):
         done = run(models, TOOL, *words)
         assert done.returncode == 64 and f"did you mean {meant}?" in done.stderr, done.stderr
     assert run(models, TOOL, "compile").returncode == 64
+
+
+LONG = """
+import torch
+def model(x):
+    for k in range(1000000):
+        x = x + 1
+    return x
+"""
+
+
+def test_progress_and_ctrl_c(tmp_path):
+    """On a terminal one line that is replaced; Ctrl-C ends with one line, and nothing is left behind."""
+    (tmp_path / "m.py").write_text(LONG)
+    ours, theirs = pty.openpty()
+    words = [sys.executable, "-m", "dycl", "compile", "m.py:model", "--input", "3", "--no-verify"]
+    process = subprocess.Popen(words, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    shown = b""
+    deadline = time.monotonic() + 120
+    while b"instructions" not in shown and time.monotonic() < deadline and process.poll() is None:
+        shown += os.read(ours, 4096)
+    process.send_signal(signal.SIGINT)
+    with contextlib.suppress(OSError):  # the terminal goes with the process
+        while more := os.read(ours, 4096):
+            shown += more
+    text = shown.decode()
+    assert process.wait(60) == 130, text
+    assert re.search(r"s  capture: [\d,]+ instructions, 1 states, \d+ blocks", text), text
+    assert text.replace("\r\n", "\n").endswith("\nstopped; nothing was written\n") and "Traceback" not in text
+    assert {path.name for path in tmp_path.iterdir()} <= {"m.py", "__pycache__"}

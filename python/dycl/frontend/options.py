@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +39,7 @@ class Options:
     max_recursion: int = 100  # nested calls of one function whose end the run decides
     max_recursive_calls: int = 500  # calls after that: those of a recursion that branches double with each level
     max_restarts: int = 64
+    heard: Callable[[str], None] | None = None  # is told every second how far capture is
 
     def __post_init__(self) -> None:
         self.ranges = {name: _range(bounds, f"ranges[{name!r}]") for name, bounds in self.ranges.items()}

@@ -53,6 +53,7 @@ from . import conditions, opcode_table, opcodes, opcodes_calls, opcodes_control
 from .exceptions import always_raises, ended_by, takes
 from .live_objects import reached
 from .own_errors import as_of_program
+from .progress import Progress
 from .recorded_path import RecordedPath
 
 
@@ -108,6 +109,7 @@ class Machine:
         self.initial_overlay: Overlay | None = None  # states that the program starts with
         self.gradients_wanted = self.gradients_asked = False  # requires_grad was set; was read
         self.steps = 0
+        self.tells = Progress(self) if options.heard is not None else None
         self.group: list[State] = []  # states that are at one place, of which none has run yet
         self._decided: dict[int, bool] = {}  # for the present instruction, by value id
         self._sequence = itertools.count()
@@ -251,6 +253,8 @@ class Machine:
         ins = frame.info.instrs[frame.pc]
         depth = len(state.frames)
         self.steps += 1
+        if self.tells is not None:
+            self.tells.step()
         if not state.prefix:
             state.since = next_value_id()
         if self._decided:

@@ -25,7 +25,7 @@ from ..state.state import NULL, UNBOUND, Frame, State
 from ..torch_internals import FakeTensor
 from ..values import parameters
 from ..values.array import RtArray
-from ..values.chosen_text import is_one
+from ..values.chosen_text import is_one, unified
 from ..values.equality import IMMUTABLE, LEAVES, same_key, same_number
 from ..values.list import RtList
 from ..values.list_kinds import graph_lists
