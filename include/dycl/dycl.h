@@ -125,6 +125,7 @@ typedef struct dycl_load_options {
   int32_t verify_weights;    /* check every checksum */
   int32_t portable_only;     /* ignore artifacts made for this CPU */
   const char* plugin_folder; /* looked through first; may be NULL */
+  int32_t allow_native_code; /* 1: load artifacts that hold machine code; only from files whose maker is trusted */
 } dycl_load_options;
 
 /* `options` may be NULL: threads 0, spinning -1, the rest 0. */

@@ -162,6 +162,9 @@ struct LoadOptions {
   int spinning = -1;            // idle workers of an engine spin: 1 yes, 0 no, -1 the engine's choice
   bool verify_weights = false;  // check every checksum, weights included (reads the whole file)
   bool portable_only = false;   // ignore artifacts made for this CPU
+  // Artifacts that hold machine code (TVM's) are loaded: it runs with all rights of the process, so only from a file
+  // whose maker is trusted. Otherwise the portable form runs, with a notice, or loading is refused if there is none.
+  bool allow_native_code = false;
 
   // Where a back end's plug-in is: an explicit file by back-end name, and folders looked
   // through before DYCL_PLUGIN_PATH, the library's and executable's folder and ../lib/dycl of both.

@@ -30,13 +30,14 @@ Cancellation = native().Cancellation
 
 
 def load(path: str | os.PathLike, *, threads: int = 0,
-         host_functions: dict[str, Callable[..., Any]] | None = None) -> "Program":
+         host_functions: dict[str, Callable[..., Any]] | None = None, allow_native_code: bool = False) -> "Program":
     """A saved program. `threads`: of the engine within one call, at most 1024; 0: as many as there are cores.
-    `host_functions`: by name, functions of numpy arrays and numbers that the program calls."""
+    `host_functions`: by name, functions of numpy arrays and numbers that the program calls. `allow_native_code`: as
+    `dycl.load` has it."""
     threads = checked_threads(threads)
     functions = {name: _of_numbers(function) for name, function in (host_functions or {}).items()}
     return Program(native().Program.load(os.fspath(path), threads=threads, host_functions=functions,
-                                         host_framework="numpy"))
+                                         host_framework="numpy", allow_native_code=allow_native_code))
 
 
 # What `with` has made the options of this thread's (or task's) calls; the last one holds.

@@ -77,8 +77,8 @@ std::string version_text(const std::string& engine, const Result<Library>& libra
 
 // The entry of a plug-in, around functions of these names: create_engine, destroy_engine, accepts_target, load,
 // destroy_session, create_context, destroy_context, run. `version` is a std::string, made at the first call;
-// `interrupt` may be nullptr.
-#define DYCL_PLUGIN_ENTRY(name, version, interrupt)                                       \
+// `interrupt` may be nullptr; `flags` are those of the table.
+#define DYCL_PLUGIN_ENTRY(name, version, interrupt, flags)                                \
   extern "C" DYCL_PLUGIN_EXPORT const dycl_plugin* dycl_plugin_entry(uint32_t host_abi) { \
     static const std::string text = version;                                              \
     static const dycl_plugin table = {sizeof(dycl_plugin),                                \
@@ -94,6 +94,7 @@ std::string version_text(const std::string& engine, const Result<Library>& libra
                                       destroy_context,                                    \
                                       run,                                                \
                                       dycl::backends::last_error,                         \
-                                      interrupt};                                         \
+                                      interrupt,                                          \
+                                      flags};                                             \
     return host_abi == DYCL_PLUGIN_ABI ? &table : nullptr;                                \
   }

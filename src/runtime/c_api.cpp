@@ -217,6 +217,7 @@ runtime::LoadOptions options_from(const dycl_load_options* given) {
   options.spinning = o.spinning;
   options.verify_weights = o.verify_weights != 0;
   options.portable_only = o.portable_only != 0;
+  options.allow_native_code = o.allow_native_code != 0;
   if (o.plugin_folder) options.plugin_folders.emplace_back(o.plugin_folder);
   return options;
 }

@@ -26,7 +26,7 @@ struct LoadedPort {
 
 struct LoadedSubDnn {
   const dycl_plugin* plugin = nullptr;
-  void (*interrupt)(dycl_context* context, std::int32_t on) = nullptr;  // if the engine can be interrupted
+  InterruptFn interrupt = nullptr;  // if the engine can be interrupted
   std::vector<LoadedPort> inputs, outputs;
   std::vector<dycl_plugin_port> input_ports, output_ports;
   std::vector<dycl_plugin_weight> weights;

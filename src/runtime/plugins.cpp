@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <system_error>
@@ -91,6 +92,14 @@ Result<const dycl_plugin*> load_plugin(const std::string& backend, const LoadOpt
                    "use a plug-in that was built with this runtime");
   }
   return plugin;
+}
+
+InterruptFn interrupt_of(const dycl_plugin* plugin) {
+  return plugin->struct_size > offsetof(dycl_plugin, interrupt) ? plugin->interrupt : nullptr;
+}
+
+bool runs_native_code(const dycl_plugin* plugin) {
+  return plugin->struct_size > offsetof(dycl_plugin, flags) && (plugin->flags & DYCL_PLUGIN_NATIVE_CODE) != 0;
 }
 
 Error plugin_error(const dycl_plugin* plugin, dycl_plugin_status status, const std::string& doing) {

@@ -34,6 +34,11 @@ using EnginePtr = std::unique_ptr<dycl_engine, DestroyEngine>;
 using SessionPtr = std::unique_ptr<dycl_session, DestroySession>;
 using ContextPtr = std::unique_ptr<dycl_context, DestroyContext>;
 
+// Entries that older plug-ins' tables lack.
+using InterruptFn = void (*)(dycl_context* context, std::int32_t on);
+InterruptFn interrupt_of(const dycl_plugin* plugin);  // null: it cannot be interrupted
+bool runs_native_code(const dycl_plugin* plugin);
+
 // The error a plug-in reported, as ours.
 Error plugin_error(const dycl_plugin* plugin, dycl_plugin_status status, const std::string& doing);
 

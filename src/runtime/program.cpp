@@ -143,6 +143,14 @@ std::string key_of(const std::string& target, const std::string& backend) {
   return target;
 }
 
+constexpr const char* kNeedsConsent = "holds machine code, and native code is not allowed";
+constexpr const char* kHowToConsent =
+    "if you trust who made the package, allow it: allow_native_code, or --allow-native-code";
+
+bool needs_consent(const Parts& p, const dycl_plugin* plugin) {
+  return runs_native_code(plugin) && !p.options.allow_native_code;
+}
+
 // Why a target cannot be used here; empty if it can.
 std::string obstacle(Parts& p, const std::string& target) {
   std::set<std::string> asked;
@@ -152,6 +160,7 @@ std::string obstacle(Parts& p, const std::string& target) {
       auto engine = p.engines.get(a.backend, p.options);
       if (!engine) return engine.error().message;
       const dycl_plugin* plugin = p.engines.plugin_of(a.backend);
+      if (needs_consent(p, plugin)) return std::string("it ") + kNeedsConsent;
       if (!plugin->accepts_target(*engine, key_of(target, a.backend).c_str())) return plugin->last_error();
     }
   }
@@ -186,12 +195,13 @@ Result<void> choose_target(Parts& p) {
   }
   for (const PlanSubDnn& function : p.plan.sub_dnns) {
     if (!artifact_for(function, p.target)) {
-      return Error{ErrorKind::Unsupported,
-                   "sub-DNN " + function.name + " has no artifact for this machine and no portable one" +
-                       (reasons.empty() ? "" : " (" + reasons + ")"),
-                   "compile the model again for this machine",
-                   {},
-                   {}};
+      return Error{
+          ErrorKind::Unsupported,
+          "sub-DNN " + function.name + " has no artifact for this machine and no portable one" +
+              (reasons.empty() ? "" : " (" + reasons + ")"),
+          reasons.find(kNeedsConsent) == std::string::npos ? "compile the model again for this machine" : kHowToConsent,
+          {},
+          {}};
     }
   }
   return check_layouts(p.plan, p.target);
@@ -217,7 +227,9 @@ void describe_ports(const Plan& plan, const std::vector<std::uint32_t>& types, c
 Result<void> load_sub_dnn(Parts& p, const PlanSubDnn& function, const PlanArtifact& a, LoadedSubDnn& out) {
   DYCL_ASSIGN(dycl_engine * engine, p.engines.get(a.backend, p.options));
   out.plugin = p.engines.plugin_of(a.backend);
-  if (out.plugin->struct_size > DYCL_PLUGIN_MIN_SIZE) out.interrupt = out.plugin->interrupt;
+  if (needs_consent(p, out.plugin))
+    return Error{ErrorKind::Unsupported, "sub-DNN " + function.name + " " + kNeedsConsent, kHowToConsent, {}, {}};
+  out.interrupt = interrupt_of(out.plugin);
   p.interruptible |= out.interrupt != nullptr;
   const ByteSpan bytes = bytes_in(*p.container.find(section::kArtifacts), a.offset, a.size);
   if (checksum_of(bytes) != a.checksum) {

@@ -96,6 +96,7 @@ Outcome compile_and_run(const std::string& backend, bool portable_run = false) {
   out.report = *report;
   runtime::LoadOptions load;
   load.portable_only = portable_run;
+  load.allow_native_code = true;
   load.plugin_folders = {DYCL_TEST_PLUGINS};
   auto loaded = runtime::Program::load(options.output, load);
   EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().message);

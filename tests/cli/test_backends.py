@@ -52,7 +52,7 @@ def source(tmp_path_factory):
 
 
 def answer(tool, package, source):
-    out = dycl(package, source.with_name("x.npy"), "--threads", 1, "--json", tool=tool).stdout
+    out = dycl(package, source.with_name("x.npy"), "--threads", 1, "--json", "--allow-native-code", tool=tool).stdout
     return numpy.array(json.loads(out)["outputs"]["y"]["data"])
 
 
@@ -94,7 +94,7 @@ func @main(%x: f32[1,16,32,32]) -> (%y: f32[256,128]) {
         package = tmp_path / f"{backend}.dycl"
         dycl("compile", tmp_path / "m.dyir", "--backend", backend, "--threads", 1, "--budget", 30, "-o", package, "-q",
              DYCL_CACHE_DIR=str(tmp_path / "cache"))
-        dycl("run", package, tmp_path / "x.npy", "--threads", 1, "-o", tmp_path / "y.npy")
+        dycl("run", package, tmp_path / "x.npy", "--threads", 1, "--allow-native-code", "-o", tmp_path / "y.npy")
         answers.append(numpy.load(tmp_path / "y.npy"))
     assert numpy.abs(answers[1] - answers[0]).max() <= 1e-4 * numpy.abs(answers[0]).max()
     metadata = json.loads(dycl("inspect", "--json", package).stdout)["metadata"]["metadata"]
@@ -120,6 +120,18 @@ def test_tuning_is_used_by_later_compilations(source, tmp_path):
     dycl("compile", source, "-o", tmp_path / "ort.dycl", **cache)
     numpy.testing.assert_allclose(answer(BIN / "dycl-run", tmp_path / "a.dycl", source),
                                   answer(BIN / "dycl-run", tmp_path / "ort.dycl", source), rtol=1e-3, atol=1e-4)
+
+
+@needs("tvm")
+def test_machine_code_runs_with_consent_alone(source, tmp_path):
+    package, x = tmp_path / "m.dycl", source.with_name("x.npy")
+    dycl("compile", source, "-o", package, "--backend", "tvm")
+    without = dycl(package, x, "--json", tool=BIN / "dycl-run")
+    assert "tvm-" in without.stderr and "machine code, and native code is not allowed" in without.stderr
+    consented = dycl(package, x, "--json", "--allow-native-code", tool=BIN / "dycl-run")
+    assert consented.stderr == ""
+    numpy.testing.assert_allclose(*(json.loads(done.stdout)["outputs"]["y"]["data"] for done in (without, consented)),
+                                  rtol=1e-3, atol=1e-4)
 
 
 @needs("tvm")

@@ -90,10 +90,21 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
 
 const char* last_error() { return message.c_str(); }
 
-constexpr dycl_plugin kPlugin = {sizeof(dycl_plugin), DYCL_PLUGIN_ABI, "eval",          "eval 1",
-                                 create_engine,       destroy_engine,  accepts_target,  load,
-                                 destroy_session,     create_context,  destroy_context, run,
-                                 last_error,          nullptr};
+constexpr dycl_plugin kPlugin = {sizeof(dycl_plugin),
+                                 DYCL_PLUGIN_ABI,
+                                 "eval",
+                                 "eval 1",
+                                 create_engine,
+                                 destroy_engine,
+                                 accepts_target,
+                                 load,
+                                 destroy_session,
+                                 create_context,
+                                 destroy_context,
+                                 run,
+                                 last_error,
+                                 nullptr,
+                                 0};
 
 }  // namespace
 

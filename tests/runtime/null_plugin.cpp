@@ -38,10 +38,21 @@ dycl_plugin_status run(dycl_session*, dycl_context*, dycl_plugin_tensor* const*,
 const char* last_error() { return ""; }
 
 // As a plug-in from before `interrupt` has it.
-constexpr dycl_plugin kPlugin = {DYCL_PLUGIN_MIN_SIZE, DYCL_PLUGIN_ABI, "null",          "null 1",
-                                 create_engine,        destroy_engine,  accepts_target,  load,
-                                 destroy_session,      create_context,  destroy_context, run,
-                                 last_error,           nullptr};
+constexpr dycl_plugin kPlugin = {DYCL_PLUGIN_MIN_SIZE,
+                                 DYCL_PLUGIN_ABI,
+                                 "null",
+                                 "null 1",
+                                 create_engine,
+                                 destroy_engine,
+                                 accepts_target,
+                                 load,
+                                 destroy_session,
+                                 create_context,
+                                 destroy_context,
+                                 run,
+                                 last_error,
+                                 nullptr,
+                                 0};
 
 }  // namespace
 

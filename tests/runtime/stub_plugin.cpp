@@ -315,10 +315,21 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
 const char* last_error() { return message; }
 void interrupt(dycl_context* context, std::int32_t on) { context->interrupted = on != 0; }
 
-constexpr dycl_plugin kPlugin = {sizeof(dycl_plugin), DYCL_PLUGIN_ABI, "stub",          "stub 1",
-                                 create_engine,       destroy_engine,  accepts_target,  load,
-                                 destroy_session,     create_context,  destroy_context, run,
-                                 last_error,          interrupt};
+constexpr dycl_plugin kPlugin = {sizeof(dycl_plugin),
+                                 DYCL_PLUGIN_ABI,
+                                 "stub",
+                                 "stub 1",
+                                 create_engine,
+                                 destroy_engine,
+                                 accepts_target,
+                                 load,
+                                 destroy_session,
+                                 create_context,
+                                 destroy_context,
+                                 run,
+                                 last_error,
+                                 interrupt,
+                                 0};
 
 }  // namespace
 

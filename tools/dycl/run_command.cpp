@@ -194,6 +194,8 @@ void add_run_options(CLI::App& command, CommandOptions& options) {
   command.add_option("--plugins", options.plugin_folders, "Folder to look for engine plug-ins in first")
       ->allow_extra_args(false);
   command.add_flag("--portable", options.load.portable_only, "Ignore artifacts made for one CPU");
+  command.add_flag("--allow-native-code", options.load.allow_native_code,
+                   "Load artifacts that hold machine code (TVM's): only of packages whose maker you trust");
   command.add_flag("--verify", options.load.verify_weights, "Check every checksum, those of weights included");
 }
 

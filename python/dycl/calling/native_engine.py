@@ -64,7 +64,8 @@ class NativeEngine:
         try:
             report = native().compile_program(builder, path, backend=backend, progress=say, threads=threads,
                                              source_texts=_source_texts(builder), **choices)
-            program = native().Program.load(path, threads=threads, host_functions=host_functions.table())
+            program = native().Program.load(path, threads=threads, host_functions=host_functions.table(),
+                                            allow_native_code=True)  # made in this process
             engine = cls(path, program, threads, folder)
             engine.builder = builder
             return engine, dict(report)
@@ -75,9 +76,12 @@ class NativeEngine:
             raise
 
     @classmethod
-    def load(cls, path: str, threads: int, functions: dict | None = None) -> "NativeEngine":
+    def load(cls, path: str, threads: int, functions: dict | None = None,
+             allow_native_code: bool = False) -> "NativeEngine":
         table = host_functions.table(functions)
-        return cls(path, native().Program.load(path, threads=threads, host_functions=table), threads, None)
+        program = native().Program.load(path, threads=threads, host_functions=table,
+                                        allow_native_code=allow_native_code)
+        return cls(path, program, threads, None)
 
     def run(self, inputs: list, states: list, exceptions: dict, leave: Callable = lambda *_: None) -> tuple[list, list]:
         """`leave(kept, new states)` is told what the program had written when it raised,

@@ -20,15 +20,17 @@ from .package_reader import interface_data
 
 
 def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | None = None,
-         classes: Iterable[Any] = (), trust: str | None = None) -> "CompiledProgram":
+         classes: Iterable[Any] = (), trust: str | None = None, allow_native_code: bool = False) -> "CompiledProgram":
     """A saved program. `threads`: of the engine within one call, at most 1024; 0: as many as there are cores.
     `host_functions`: by name, beside those marked with @dycl.host_function in this process.
 
     A package is data: nothing that it names is imported. `classes`: the classes and functions of yours that results
     are made of; trust="classes": any class that this process has loaded already, by the names in the file. A result of
     another class is made of what the package says of it, or is a record, read by attribute, key and number.
-    docs/package_format.md says more. Raises PackageError for a file that is none, or a damaged one."""
-    engine = NativeEngine.load(os.fspath(path), checked_threads(threads), host_functions)
+    `allow_native_code`: artifacts that hold machine code (TVM's) are loaded; only of packages whose maker you trust.
+    Otherwise the portable form runs. docs/package_format.md says more.
+    Raises PackageError for a file that is none, or a damaged one."""
+    engine = NativeEngine.load(os.fspath(path), checked_threads(threads), host_functions, allow_native_code)
     interface = from_json(interface_data(engine.program), engine.program.inputs, engine.program.outputs,
                           lambda described: Classes(described, classes, trust))
     engine.index_errors = interface.index_errors

@@ -273,4 +273,4 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
 
 }  // namespace
 
-DYCL_PLUGIN_ENTRY("openvino", dycl::backends::version_text("openvino", openvino::library()), nullptr)
+DYCL_PLUGIN_ENTRY("openvino", dycl::backends::version_text("openvino", openvino::library()), nullptr, 0)

@@ -589,7 +589,7 @@ void interrupt(dycl_context* context, int32_t on) noexcept {
 
 }  // namespace
 
-DYCL_PLUGIN_ENTRY("ort", dycl::backends::version_text("onnxruntime", ort::library()), interrupt)
+DYCL_PLUGIN_ENTRY("ort", dycl::backends::version_text("onnxruntime", ort::library()), interrupt, 0)
 
 namespace {
 

@@ -394,4 +394,4 @@ void interrupt(dycl_context* context, int32_t on) noexcept { context->interrupte
 
 }  // namespace
 
-DYCL_PLUGIN_ENTRY("tvm", dycl::backends::version_text("tvm", tvm::library()), interrupt)
+DYCL_PLUGIN_ENTRY("tvm", dycl::backends::version_text("tvm", tvm::library()), interrupt, DYCL_PLUGIN_NATIVE_CODE)
