@@ -5,7 +5,7 @@
 
 help:
 	@echo 'make setup          Debian packages, .venv, C++ build; .venv/bin/dycl and `import dycl` work afterwards'
-	@echo 'make demo           set up, then compile a dynamic PyTorch model and run it without Python'
+	@echo 'make demo           set up what that needs, then compile a dynamic PyTorch model and run it without Python'
 	@echo 'make test           set up, then the linters, the C++ tests, the fast ones under ASan, and the Python tests'
 	@echo 'make lint           ruff over all Python, mypy over calling/, graph/, values/ and state/'
 	@echo 'make test-sanitize  all C++ tests, and those of the kernels and ONNX Runtime, under ASan/UBSan and under TSan'
@@ -24,7 +24,8 @@ help:
 setup:
 	@scripts/setup
 
-demo: setup
+demo:
+	@scripts/setup demo
 	@.venv/bin/python scripts/demo.py
 
 test: setup

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/setup where it can't install: it names what is missing and the command, and changes nothing."""
 
+import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,8 +29,8 @@ def tool(checkout, name, text):
     path.chmod(0o755)
 
 
-def setup(checkout, path):
-    return subprocess.run(["/bin/bash", checkout / "scripts" / "setup"], capture_output=True, text=True,
+def setup(checkout, path, *what):
+    return subprocess.run(["/bin/bash", checkout / "scripts" / "setup", *what], capture_output=True, text=True,
                           env={"PATH": path, "HOME": str(checkout)})
 
 
@@ -62,3 +64,66 @@ def test_another_distribution(checkout):
     for missing in ("g++", "cmake", "ninja", "flatc", "<flatbuffers/flatbuffers.h>", "<nlohmann/json.hpp>"):
         assert missing in done.stderr
     assert "apt-get install g++ cmake" in done.stderr  # so that its own names can be guessed
+
+
+def test_the_demo_needs_no_packages_of_tests(checkout):
+    tool(checkout, "id", "echo 1000")
+    tool(checkout, "dpkg-query", "exit 1")
+    path = f"{checkout}/bin:{os.environ['PATH']}"
+    of_demo, of_all = (setup(checkout, path, *what).stderr for what in (["demo"], []))
+    for package, for_tests in (("g++", False), ("libprotozero-dev", False), ("qemu-user", True), ("clang-14", True),
+                               ("libgtest-dev", True)):
+        assert f" {package} " in of_all and (f" {package} " in of_demo) != for_tests
+
+
+BUILD = """
+if [ "$1" = --preset ]; then echo "$@" >>configured; mkdir -p build/release; touch build/release/build.ninja \
+  build/release/CMakeCache.txt; exit; fi
+echo "$@" >>built
+echo "[1/4] one"; sleep 6; echo "[2/4] two"; echo "[4/4] four"
+mkdir -p build/release/python build/release/bin; touch build/release/python/_native.x.so build/release/bin/dycl-run
+"""
+
+
+@pytest.fixture
+def without_build(checkout):
+    """Everything is there but the build, which only says what it was asked for."""
+    for name in ("requirements-engines.txt", "CMakePresets.json"):
+        shutil.copy(ROOT / name, checkout)
+    tool(checkout, "dpkg-query", "echo installed")
+    tool(checkout, "cmake", BUILD)
+    (checkout / "python" / "dycl").mkdir(parents=True)
+    (checkout / ".venv" / "bin").mkdir(parents=True)
+    (checkout / ".venv" / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
+    (checkout / ".venv" / "bin" / "python").symlink_to(shutil.which("true"))
+    pinned = b"".join((checkout / name).read_bytes() for name in ("requirements.txt", "requirements-engines.txt"))
+    (checkout / ".setup").mkdir()
+    (checkout / ".setup" / "venv").write_text(f"{hashlib.sha256(pinned).hexdigest()}  - {sys._base_executable}\n")
+    (checkout / "scripts" / "fetch_ort_headers").write_text("#!/bin/sh\n")
+    (checkout / "scripts" / "fetch_ort_headers").chmod(0o755)
+    return checkout
+
+
+def test_the_demo_builds_what_it_shows(without_build):
+    path = f"{without_build}/bin:{os.environ['PATH']}"
+    done = setup(without_build, path, "demo")
+    assert done.returncode == 0, done.stderr
+    assert (without_build / "built").read_text() == (
+        "--build --preset release --target dycl_native dycl_run dycl_plugin_ort\n")
+    assert "-DDYCL_WITH_TVM=OFF -DDYCL_BUILD_TESTS=OFF" in (without_build / "configured").read_text()
+    assert os.readlink(without_build / ".venv" / "bin" / "dycl-run") == "../../build/release/bin/dycl-run"
+    setup(without_build, path)  # from then on everything, for the demo, too
+    setup(without_build, path, "demo")
+    assert (without_build / "configured").read_text().splitlines()[1:] == ["--preset release -DDYCL_BUILD_TESTS=ON"]
+    assert (without_build / "built").read_text().splitlines()[1] == "--build --preset release"
+
+
+def test_progress_on_a_terminal(without_build):
+    script = shutil.which("script")
+    if script is None:
+        pytest.skip("util-linux's script, which makes a terminal, is not there")
+    done = subprocess.run([script, "-qec", f"/bin/bash {without_build}/scripts/setup demo", "/dev/null"], text=True,
+                          capture_output=True, env={"PATH": f"{without_build}/bin:{os.environ['PATH']}",
+                                                    "HOME": str(without_build)})
+    assert done.returncode == 0 and "setup: building, 1 of 4" in done.stdout, done.stdout
+    assert "setup: building, 2 of 4, about 7 s left" in done.stdout
