@@ -15,10 +15,10 @@ Result<OnnxReport> emit_onnx(const std::filesystem::path& package, const std::fi
   DYCL_ASSIGN(const OnnxOptions options, onnx_options(opened));
   DYCL_ASSIGN(OnnxReport report, write_onnx(opened.program, options, model));
   const bool own_ops = std::any_of(options.bodies.begin(), options.bodies.end(), [](const auto& entry) {
-    return std::any_of(entry.second.model.graph.nodes.begin(), entry.second.model.graph.nodes.end(),
-                       [](const onnx::Node& node) {
-                         return !node.domain.empty() && node.domain != "ai.onnx" && node.domain != "torch";
-                       });
+    return std::any_of(
+        entry.second.model.graph.nodes.begin(), entry.second.model.graph.nodes.end(), [](const onnx::Node& node) {
+          return !node.domain.empty() && node.domain != "ai.onnx" && node.domain != "torch" && node.domain != "mend";
+        });
   });
   if (own_ops) {
     report.notices.push_back(

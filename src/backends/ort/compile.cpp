@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ort/compile.h"
+#include "backends/ort/recurrent_ops.h"
 
 #include <algorithm>
 #include <bit>
@@ -14,6 +15,7 @@
 #include "backends/ort/layouts.h"
 #include "backends/ort/optimize.h"
 #include "backends/ort/optimized_models.h"
+#include "backends/ort/recurrent_ops.h"
 #include "backends/ort/target.h"
 #include "backends/ort/weight_layouts.h"
 #include "backends/ort/weight_store.h"
@@ -211,6 +213,42 @@ const Artifact* Compilation::given_portable(const ir::Function& function) const 
   return found == given_.end() ? nullptr : found->second;
 }
 
+// After each LSTM and GRU a node that computes it anew where the engine would make a number of a NaN.
+void mend_recurrent(onnx::Model& model) {
+  std::vector<onnx::Node> nodes;
+  for (onnx::Node& node : model.graph.nodes) {
+    const bool is_lstm = node.op_type == "LSTM";
+    const onnx::Attribute* linear = node.attribute("linear_before_reset");
+    if (!node.domain.empty() || !(is_lstm || (node.op_type == "GRU" && linear && linear->i == 1)) ||
+        node.attribute("activations") || node.attribute("clip")) {
+      nodes.push_back(std::move(node));
+      continue;
+    }
+    onnx::Node mend;
+    mend.name = node.name + "_mend";
+    mend.domain = kMendDomain, mend.op_type = "Recurrent";
+    node.inputs.resize(7), node.outputs.resize(3);
+    mend.outputs = node.outputs;
+    for (std::string& output : node.outputs) {
+      if (!output.empty()) output += "_engine";
+      mend.inputs.push_back(output);
+    }
+    for (std::size_t i = 0; i < 7; ++i) mend.inputs.push_back(node.inputs[i]);
+    const onnx::Attribute* direction = node.attribute("direction");
+    const std::string way = direction ? direction->s : "forward";
+    mend.attributes.push_back(onnx::int_attribute("cell", is_lstm ? 0 : 1));
+    mend.attributes.push_back(onnx::int_attribute("direction", way == "forward" ? 0 : way == "reverse" ? 1 : 2));
+    while (node.inputs.back().empty()) node.inputs.pop_back();
+    while (node.outputs.back().empty()) node.outputs.pop_back();
+    while (mend.inputs.back().empty()) mend.inputs.pop_back();
+    while (mend.outputs.back().empty()) mend.outputs.pop_back();
+    nodes.push_back(std::move(node));
+    nodes.push_back(std::move(mend));
+    model.opsets.emplace(kMendDomain, 1);
+  }
+  model.graph.nodes = std::move(nodes);
+}
+
 // From the function's ops; or from the model of a portable artifact, as optimised as it is.
 Result<Unit> Compilation::unit_of(std::size_t index) const {
   const ir::Function& function = program_.functions[index];
@@ -221,6 +259,7 @@ Result<Unit> Compilation::unit_of(std::size_t index) const {
   if (!given || begins_with(small::kMagic)) {
     DYCL_ASSIGN(onnx::ExportedModel exported, onnx::export_sub_dnn(program_, function, "w%"));
     DYCL_ASSIGN(std::vector<ir::Bytes> weights, bytes_of(program_, exported.weights));
+    mend_recurrent(exported.model);
     const PortFlags none = PortFlags::none(exported.model.graph);
     return Unit{index, &function, std::move(exported.model), std::move(weights), none, none, {}};
   }

@@ -122,6 +122,7 @@ Result<Optimizer> Optimizer::create() {
   DYCL_ASSIGN(optimizer.library_, library());
   DYCL_ASSIGN(optimizer.environment_, quiet_environment(*optimizer.library_));
   DYCL_ASSIGN(optimizer.torch_ops_, SelectionOps::create(*optimizer.library_->api, 1));
+  DYCL_ASSIGN(optimizer.recurrent_ops_, RecurrentOps::create(*optimizer.library_->api));
   return optimizer;
 }
 
@@ -132,6 +133,7 @@ Result<onnx::Model> Optimizer::optimize(const onnx::Model& model, const std::vec
   DYCL_ASSIGN(const auto options, saving_options(api, folder, level));
   DYCL_TRY(give_weights(api, options.get(), weights));
   if (model.opsets.count(kTorchDomain)) DYCL_TRY(torch_ops_->add_to(options.get()));
+  if (model.opsets.count(kMendDomain)) DYCL_TRY(recurrent_ops_->add_to(options.get()));
   if (model.opsets.count(kLinearAlgebraDomain)) DYCL_TRY(add_plugin_ops(api, options.get()));
   const std::string bytes = onnx::write_model(model);
   OrtSession* session = nullptr;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/ort/library.h"
+#include "backends/ort/recurrent_ops.h"
 #include "backends/ort/selection_ops.h"
 #include "onnx/format/proto.h"
 
@@ -31,6 +32,7 @@ class Optimizer {
   const Library* library_ = nullptr;
   Handle<OrtEnv> environment_;
   std::unique_ptr<SelectionOps> torch_ops_;
+  std::unique_ptr<RecurrentOps> recurrent_ops_;
   mutable double seconds_ = 0;
 };
 

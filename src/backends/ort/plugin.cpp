@@ -32,6 +32,7 @@
 #include "backends/ort/linear_algebra_ops.h"
 #include "backends/ort/model_check.h"
 #include "backends/ort/plugin_ops.h"
+#include "backends/ort/recurrent_ops.h"
 #include "backends/ort/selection_ops.h"
 #include "backends/ort/target.h"
 #include "backends/ort/weight_layouts.h"
@@ -82,6 +83,7 @@ struct dycl_engine {
   std::unique_ptr<ort::DenseOp> dense;
   std::unique_ptr<ort::SelectionOps> torch_ops;
   std::unique_ptr<ort::LinearAlgebraOps> linear_algebra;
+  std::unique_ptr<ort::RecurrentOps> recurrent;
   std::unique_ptr<dense::HelperThreads> helpers;        // if there is more than one thread
   std::vector<std::unique_ptr<float, Free>> reordered;  // weights in blocked form
   std::map<std::pair<const void*, std::vector<std::int64_t>>, Handle<OrtValue>> weights;
@@ -175,6 +177,7 @@ Result<void> fill_engine(dycl_engine& engine, const dycl_engine_options& options
   DYCL_ASSIGN(engine.dense, ort::DenseOp::create(api, threads));
   DYCL_ASSIGN(engine.torch_ops, ort::SelectionOps::create(api, threads));
   DYCL_ASSIGN(engine.linear_algebra, ort::LinearAlgebraOps::create(api, threads));
+  DYCL_ASSIGN(engine.recurrent, ort::RecurrentOps::create(api));
   if (threads > 1) engine.helpers = std::make_unique<dense::HelperThreads>(threads, engine.spinning != 0);
   ++g_environment_users;
   return {};
@@ -416,6 +419,8 @@ Result<void> fill_session(dycl_session& session, dycl_engine& engine, const dycl
     DYCL_TRY(engine.torch_ops->add_to(options.get()));
   if (ort::states_opset(contents.model, contents.size, ort::kLinearAlgebraDomain))
     DYCL_TRY(engine.linear_algebra->add_to(options.get()));
+  if (ort::states_opset(contents.model, contents.size, ort::kMendDomain))
+    DYCL_TRY(engine.recurrent->add_to(options.get()));
   if (replaced) {
     DYCL_TRY(check(engine, api.AddCustomOpDomain(options.get(), engine.dense->domain()), "ops of ours"));
     contents.model = reinterpret_cast<const std::uint8_t*>(replaced->data());

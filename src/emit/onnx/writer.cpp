@@ -24,6 +24,7 @@ namespace {
 using Kind = Step::Kind;
 using Names = std::vector<std::string>;
 
+constexpr std::string_view kMend = "mend";  // a domain of the engine's artifacts (backends/ort/recurrent_ops.h)
 constexpr std::string_view kLinearAlgebra = "linalg.";  // a domain of ours
 
 Error unsupported(std::string message, std::string help, SourceSpan span = {}) {
@@ -682,7 +683,7 @@ class Writer {
                                                    : g_.constant(t.dtype, t.dims, t.bytes.data, t.bytes.size);
     }
     for (const auto& [domain, version] : body.model.opsets)
-      if (domain != "torch") g_.model().opsets.emplace(domain, version);
+      if (domain != "torch" && domain != kMend) g_.model().opsets.emplace(domain, version);
     for (const onnx::Node& node : graph.nodes) {
       Names in;
       for (const std::string& name : node.inputs) in.push_back(name.empty() ? "" : names[name]);
@@ -694,6 +695,10 @@ class Writer {
         continue;
       }
       if (op.starts_with(kLinearAlgebra)) return no_linear_algebra(op, {});
+      if (node.domain == kMend) {  // its results are its first operands where these are numbers
+        for (std::size_t i = 0; i < node.outputs.size(); ++i) names[node.outputs[i]] = in[i];
+        continue;
+      }
       out = g_.node(op, in, node.outputs.size(), node.attributes);
       for (std::size_t i = 0; i < out.size(); ++i) {
         if (node.outputs[i].empty())

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/kernels/recurrent.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace dycl::backends::recurrent {
+namespace {
+
+template <typename T>
+T sigmoid(T v) {
+  return T(1) / (T(1) + std::exp(-v));
+}
+
+template <typename T>
+T dot(const T* a, const T* b, std::int64_t count) {
+  T sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// One sequence of one direction, with its states.
+template <typename T>
+class Sequence {
+ public:
+  Sequence(const Layer<T>& layer, std::int64_t direction, std::int64_t row)
+      : l_(layer), d_(direction), row_(row), n_(layer.hidden), h_(state(layer.h0)), c_(state(layer.c0)) {
+    const std::int64_t rows = l_.gates() * n_;
+    w_ = l_.w + d_ * rows * l_.inputs;
+    r_ = l_.r + d_ * rows * n_;
+    b_ = l_.b ? l_.b + d_ * 2 * rows : nullptr;
+  }
+
+  void run() {
+    const std::int64_t length = l_.lengths ? std::clamp<std::int64_t>(l_.lengths[row_], 0, l_.time) : l_.time;
+    const bool backwards = l_.direction == Direction::Reverse || d_ == 1;
+    for (std::int64_t step = 0; step < length; ++step) {
+      const std::int64_t t = backwards ? length - 1 - step : step;
+      l_.cell == Cell::Lstm ? lstm(t) : gru(t);
+      if (l_.y) std::copy_n(h_.data(), n_, y_at(t));
+    }
+    for (std::int64_t t = length; t < l_.time && l_.y; ++t) std::fill_n(y_at(t), n_, T(0));
+    const std::int64_t place = (d_ * l_.batch + row_) * n_;
+    if (l_.h) std::copy_n(h_.data(), n_, l_.h + place);
+    if (l_.c) std::copy_n(c_.data(), n_, l_.c + place);
+  }
+
+ private:
+  std::vector<T> state(const T* initial) const {
+    std::vector<T> found(static_cast<std::size_t>(n_), T(0));
+    if (initial) std::copy_n(initial + (d_ * l_.batch + row_) * n_, n_, found.data());
+    return found;
+  }
+  T* y_at(std::int64_t t) const { return l_.y + ((t * l_.directions() + d_) * l_.batch + row_) * n_; }
+
+  T of_input(std::int64_t gate, std::int64_t unit, std::int64_t t) const {
+    const std::int64_t at = gate * n_ + unit;
+    return dot(w_ + at * l_.inputs, l_.x + (t * l_.batch + row_) * l_.inputs, l_.inputs) + (b_ ? b_[at] : T(0));
+  }
+  T of_state(std::int64_t gate, std::int64_t unit) const {
+    const std::int64_t at = gate * n_ + unit;
+    return dot(r_ + at * n_, h_.data(), n_) + (b_ ? b_[l_.gates() * n_ + at] : T(0));
+  }
+
+  void lstm(std::int64_t t) {
+    std::vector<T> next(h_.size());
+    for (std::int64_t k = 0; k < n_; ++k) {
+      T gate[4];
+      for (std::int64_t g = 0; g < 4; ++g) gate[g] = of_input(g, k, t) + of_state(g, k);
+      T& c = c_[static_cast<std::size_t>(k)];
+      c = sigmoid(gate[2]) * c + sigmoid(gate[0]) * std::tanh(gate[3]);
+      next[static_cast<std::size_t>(k)] = sigmoid(gate[1]) * std::tanh(c);
+    }
+    h_.swap(next);
+  }
+
+  void gru(std::int64_t t) {
+    std::vector<T> next(h_.size());
+    for (std::int64_t k = 0; k < n_; ++k) {
+      const T z = sigmoid(of_input(0, k, t) + of_state(0, k)), r = sigmoid(of_input(1, k, t) + of_state(1, k));
+      const T n = std::tanh(of_input(2, k, t) + r * of_state(2, k));
+      next[static_cast<std::size_t>(k)] = n + z * (h_[static_cast<std::size_t>(k)] - n);
+    }
+    h_.swap(next);
+  }
+
+  const Layer<T>& l_;
+  std::int64_t d_, row_, n_;
+  std::vector<T> h_, c_;
+  const T *w_ = nullptr, *r_ = nullptr, *b_ = nullptr;
+};
+
+}  // namespace
+
+template <typename T>
+void compute(const Layer<T>& layer) {
+  for (std::int64_t d = 0; d < layer.directions(); ++d)
+    for (std::int64_t row = 0; row < layer.batch; ++row) Sequence<T>(layer, d, row).run();
+}
+
+template void compute(const Layer<float>&);
+template void compute(const Layer<double>&);
+
+}  // namespace dycl::backends::recurrent

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NaN, infinities, denormals and the greatest numbers through compiled programs, against eager: NaN stays NaN, an
+infinity keeps its sign, other numbers are equal within tolerance."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import dycl
+
+NAN, INF, MOST = float("nan"), float("inf"), 3e38
+VALUES = torch.tensor([NAN, INF, -INF, MOST, -MOST, 1e-40, -1e-40, 0.0, -0.0, 1e-38, 88.8, -104.0, 1e4, -1e4, 0.5,
+                       -2.5])
+
+
+def _rows() -> torch.Tensor:
+    """Each value in a row of its own, and rows of several infinities, of NaN beside them, of the greatest number."""
+    generator = torch.Generator().manual_seed(0)
+    count = len(VALUES)
+    rows = torch.randn(count + 5, 8, generator=generator)
+    rows[torch.arange(count), torch.arange(count) % 8] = VALUES
+    rows[count, 0], rows[count, 1] = INF, -INF
+    rows[count + 1, :2] = INF
+    rows[count + 2, 0], rows[count + 2, 1] = INF, NAN
+    rows[count + 3], rows[count + 4] = INF, -INF
+    return rows
+
+
+def same(given: torch.Tensor, wanted: torch.Tensor, what: str = "") -> None:
+    assert torch.equal(given.isnan(), wanted.isnan()), (what, given, wanted)
+    infinite = wanted.isinf()
+    assert torch.equal(given.isinf(), infinite), (what, given, wanted)
+    assert torch.equal(given[infinite], wanted[infinite]), (what, given, wanted)
+    torch.testing.assert_close(given[wanted.isfinite()], wanted[wanted.isfinite()], rtol=1e-3, atol=1e-5, msg=what)
+
+
+ELEMENTWISE = """relu sigmoid tanh silu softplus elu selu leaky_relu hardtanh hardsigmoid mish logsigmoid softsign
+relu6 celu exp log sqrt rsqrt erf sin cos floor round sign abs log1p expm1 reciprocal trunc ceil square atan sinh cosh
+tan asin acos erfc lgamma exp2 log2 log10 frac nan_to_num""".split()
+ALONG_ROWS = "softmax log_softmax sum mean amax amin logsumexp cumsum prod".split()
+
+
+def _function(name: str):
+    return getattr(F, name, None) or getattr(torch, name)
+
+
+def test_elementwise():
+    functions = [_function(name) for name in ELEMENTWISE]
+    program = dycl.compile(lambda x: [f(x) for f in functions], (torch.rand(16) * 0.5,))
+    for name, given, wanted in zip(ELEMENTWISE, program(VALUES), [f(VALUES) for f in functions]):
+        same(given, wanted, name)
+
+
+def test_of_two():
+    def model(x):
+        y = x.flip(0)
+        return [torch.maximum(x, y), torch.minimum(x, y), x.clamp(-1, 1), torch.where(x > 0, x, -x), torch.atan2(x, y),
+                torch.fmod(x, 3.0), torch.remainder(x, 3.0), x + y, x * y, x / y, x == y, x < y, x ** 2.5]
+
+    program = dycl.compile(model, (torch.rand(16),))
+    for k, (given, wanted) in enumerate(zip(program(VALUES), model(VALUES))):
+        same(given.float(), wanted.float(), str(k))
+
+
+def test_along_rows():
+    functions = [_function(name) for name in ALONG_ROWS]
+    program = dycl.compile(lambda x: [f(x, -1) for f in functions], (torch.rand(21, 8),))
+    rows = _rows()
+    for name, given, wanted in zip(ALONG_ROWS, program(rows), [f(rows, -1) for f in functions]):
+        same(given, wanted, name)
+
+
+def test_norms():
+    def model(x):
+        return F.layer_norm(x, (8,)), F.rms_norm(x, (8,)), F.normalize(x), F.cosine_similarity(x, x.flip(0))
+
+    program = dycl.compile(model, (torch.rand(21, 8),))
+    for k, (given, wanted) in enumerate(zip(program(_rows()), model(_rows()))):
+        same(given, wanted, str(k))
+
+
+# ---- recurrent layers: the engine's activations clamp what they are given ------------------------------------------
+
+LAYERS = {
+    "lstm": lambda: nn.LSTM(8, 5),
+    "lstm of two layers, both ways": lambda: nn.LSTM(8, 5, num_layers=2, bidirectional=True),
+    "lstm without biases, batch first": lambda: nn.LSTM(8, 5, bias=False, batch_first=True),
+    "gru": lambda: nn.GRU(8, 5),
+    "gru of two layers, both ways": lambda: nn.GRU(8, 5, num_layers=2, bidirectional=True),
+    "gru without biases, batch first": lambda: nn.GRU(8, 5, bias=False, batch_first=True),
+    "rnn": lambda: nn.RNN(8, 5),
+}
+
+
+def _sequences():
+    generator = torch.Generator().manual_seed(0)
+    for value in (NAN, INF, -INF, MOST):
+        for step in (0, 2, 3):
+            x = torch.randn(4, 4, 8, generator=generator)
+            x[step, 1, 3] = value
+            yield x
+    x = torch.randn(4, 4, 8, generator=generator)
+    x[1, 0, 3], x[1, 0, 4], x[2, 1] = INF, -INF, INF
+    yield x
+    yield torch.full((4, 4, 8), NAN)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_recurrent_layers(name):
+    torch.manual_seed(0)
+    layer = LAYERS[name]().eval()
+    dtype = next(layer.parameters()).dtype
+    program = dycl.compile(layer, (torch.randn(4, 4, 8, dtype=dtype),))
+    for x in _sequences():
+        given, wanted = (torch.utils._pytree.tree_leaves(f(x.to(dtype))) for f in (program, layer))
+        for g, w in zip(given, wanted):
+            same(g, w.detach(), name)
+
+
+def test_states_and_weights():
+    torch.manual_seed(0)
+    layer = nn.LSTM(3, 4).eval()
+    with torch.no_grad():
+        layer.weight_ih_l0[2, 1] = NAN
+    program = dycl.compile(layer, (torch.randn(2, 1, 3), (torch.randn(1, 1, 4), torch.randn(1, 1, 4))))
+    for h, c in ((0.5, 0.5), (NAN, 0.5), (0.5, INF)):
+        states = torch.full((1, 1, 4), h), torch.full((1, 1, 4), c)
+        x = torch.randn(2, 1, 3)
+        for g, w in zip(torch.utils._pytree.tree_leaves(program(x, states)),
+                        torch.utils._pytree.tree_leaves(layer(x, states))):
+            same(g, w.detach())
+
+
+class Packed(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.layer = kind(3, 4, bidirectional=True)
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+        return nn.utils.rnn.pad_packed_sequence(self.layer(packed)[0], total_length=x.shape[0])[0]
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+def test_sequences_of_several_lengths(kind):
+    torch.manual_seed(0)
+    model = Packed(kind).eval()
+    program = dycl.compile(model, (torch.randn(5, 3, 3), torch.tensor([5, 2, 3])))
+    for step in range(4):
+        x = torch.randn(5, 3, 3)
+        x[step, 1, 0] = NAN
+        lengths = torch.tensor([4, 2, 5])
+        same(program(x, lengths), model(x, lengths).detach())
+
+
+def test_decisions_go_as_in_eager():
+    torch.manual_seed(0)
+
+    class Gate(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = nn.GRU(8, 5)
+
+        def forward(self, x):
+            y, _ = self.cell(x)
+            if y.sum() > -100:
+                return y
+            return x
+
+    model = Gate().eval()
+    program = dycl.compile(model, (torch.randn(2, 1, 8),))
+    assert program(torch.full((2, 1, 8), NAN)).shape == (2, 1, 8)
+    assert program(torch.randn(2, 1, 8)).shape == (2, 1, 5)
+
+
+def test_emitted_onnx_has_the_layer_alone(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    program = dycl.compile(nn.LSTM(3, 4).eval(), (torch.randn(2, 1, 3),))
+    program.save(tmp_path / "model.dycl")
+    dycl.load(tmp_path / "model.dycl")
+    program.emit_onnx(tmp_path / "model.onnx")
+    assert not any(node.domain == "mend" for node in onnx.load(tmp_path / "model.onnx").graph.node)
