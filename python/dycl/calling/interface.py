@@ -156,6 +156,11 @@ class Interface:
             raise InputError("lists, dicts or objects among the arguments are one where they were two "
                              "at compile time, or the other way round; compile again for these")
         given.update(self.own_containers)
+        self._check_what_is_asked(found)
+        return [*(x.detach() for x in found), *call.numbers], found
+
+    def _check_what_is_asked(self, found: list) -> None:
+        """What the model asks of its tensors beside their values."""
         for k, wanted in enumerate(self.gradients):
             if found[k].requires_grad != wanted:
                 raise InputError(f"{self.names[k]}: requires_grad is {found[k].requires_grad}, "
@@ -169,7 +174,6 @@ class Interface:
                 raise InputError(f"{self.names[k]}: lies in memory in another way than the example did, "
                                  "and the model depends on that; pass a copy that does (contiguous() for most), "
                                  "or compile with one like it")
-        return [*(x.detach() for x in found), *call.numbers], found
 
     def _as_compiled(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """The arguments by place and by name as the example had them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import types
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import torch
@@ -27,20 +27,35 @@ def same(a: Any, b: Any, above: tuple = ()) -> bool:
         return a.__self__ is b.__self__ and a.__func__ is b.__func__
     if type(a) is not type(b) or isinstance(a, _THEMSELVES):
         return False
-    if isinstance(a, float):
-        return a != a and b != b or a == b and math.copysign(1.0, a) == math.copysign(1.0, b)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(same(x, y, above) for x, y in zip(a, b))
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(same(a[k], b[k], above) for k in a)
-    if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    compare = next((how for kind, how in _BY_KIND if isinstance(a, kind)), None)
+    if compare is not None:
+        return compare(a, b, above)
     if _of_attributes(type(a)):
         return any(a is x for x in above) or same(vars(a), vars(b), (*above, a))
     try:
         return bool(a == b)
     except Exception:
         return False
+
+
+def _same_floats(a: float, b: float, above: tuple) -> bool:
+    return a != a and b != b or a == b and math.copysign(1.0, a) == math.copysign(1.0, b)
+
+
+def _same_items(a: Any, b: Any, above: tuple) -> bool:
+    return len(a) == len(b) and all(same(x, y, above) for x, y in zip(a, b))
+
+
+def _same_entries(a: dict, b: dict, above: tuple) -> bool:
+    return list(a) == list(b) and all(same(a[k], b[k], above) for k in a)
+
+
+def _same_arrays(a: np.ndarray, b: np.ndarray, above: tuple) -> bool:
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+_BY_KIND: tuple[tuple[Any, Callable[..., bool]], ...] = (
+    (float, _same_floats), ((list, tuple), _same_items), (dict, _same_entries), (np.ndarray, _same_arrays))
 
 
 def _same_tensors(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -64,16 +64,20 @@ def joined(a: Template, b: Template, equal: Equal) -> Template | None:
     if type(a) is not type(b):
         return None
     if isinstance(a, Tensor) and isinstance(b, Tensor):
-        mine, other = a.shape or (), b.shape or ()
-        if a.dtype != b.dtype or len(mine) != len(other):
-            return None
-        return Tensor(a.dtype, tuple(x if type(y) is int and x == y else None for x, y in zip(mine, other)))
+        return _joined_tensors(a, b)
     if not isinstance(a, Node) or not isinstance(b, Node):
         return a if a == b else None
     if a.cls is not b.cls or a.keys() != b.keys():
         return None
     items = [joined(x, y, equal) for x, y in zip(a.items, b.items)]
     return None if None in items else dataclasses.replace(a, items=tuple(items))  # type: ignore[arg-type]
+
+
+def _joined_tensors(a: Tensor, b: Tensor) -> Tensor | None:
+    mine, other = a.shape or (), b.shape or ()
+    if a.dtype != b.dtype or len(mine) != len(other):
+        return None
+    return Tensor(a.dtype, tuple(x if type(y) is int and x == y else None for x, y in zip(mine, other)))
 
 
 def alike(a: Template, b: Template) -> bool:

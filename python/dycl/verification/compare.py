@@ -81,24 +81,32 @@ def differences(a: Any, b: Any, path: str, policy: Policy, seen: dict | None = N
         return [f"{path}: a {type(a).__name__} against a {type(b).__name__}"]
     x, y = (a.detach(), b.detach()) if tensors else (a, b) if isinstance(a, float) else map(policy.parts, (a, b))
     if isinstance(x, torch.Tensor):
-        if x.dtype != y.dtype or x.shape != y.shape:
-            return [f"{path}: {x.dtype}{list(x.shape)} against {y.dtype}{list(y.shape)}"]
-        if not x.is_floating_point() and not x.is_complex():
-            return [] if torch.equal(x, y) else [f"{path}: integers differ"]
-        told = policy.of_values(x, y) if x.numel() else ""
+        told = _of_tensors(x, y, policy)
         return [f"{path}: {told}"] if told else []
     if isinstance(x, (list, dict)):
         seen[id(a), id(b)] = a, b
+        return _of_parts(x, y, path, policy, seen)
+    same = policy.same_float(a, b) if isinstance(a, float) else policy.same(a, b)
+    return [] if same else [f"{path}: {a!r} against {b!r}"]
+
+
+def _of_tensors(x: torch.Tensor, y: torch.Tensor, policy: Policy) -> str:
+    if x.dtype != y.dtype or x.shape != y.shape:
+        return f"{x.dtype}{list(x.shape)} against {y.dtype}{list(y.shape)}"
+    if not x.is_floating_point() and not x.is_complex():
+        return "" if torch.equal(x, y) else "integers differ"
+    return policy.of_values(x, y) if x.numel() else ""
+
+
+def _of_parts(x: Any, y: Any, path: str, policy: Policy, seen: dict) -> list[str]:
+    """Of two lists or dicts."""
     if isinstance(x, list):
         if len(x) != len(y):
             return [f"{path}: {len(x)} elements against {len(y)}"]
         return [d for k, held in enumerate(zip(x, y)) for d in differences(*held, f"{path}[{k}]", policy, seen)]
-    if isinstance(x, dict):
-        if len(x) != len(y) or not all(map(policy.same_key, x, y)):
-            return [f"{path}: keys {list(x)} against {list(y)}"]
-        return [d for k, other in zip(x, y) for d in differences(x[k], y[other], f"{path}[{k!r}]", policy, seen)]
-    same = policy.same_float(a, b) if isinstance(a, float) else policy.same(a, b)
-    return [] if same else [f"{path}: {a!r} against {b!r}"]
+    if len(x) != len(y) or not all(map(policy.same_key, x, y)):
+        return [f"{path}: keys {list(x)} against {list(y)}"]
+    return [d for k, other in zip(x, y) for d in differences(x[k], y[other], f"{path}[{k!r}]", policy, seen)]
 
 
 def _outcome(call: Any, args: tuple, kwargs: dict, raised: list | None = None) -> tuple[str, Any, str]:

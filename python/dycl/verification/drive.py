@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import collections
 import itertools
-from typing import Any
+from typing import Any, Iterator
 
 from ..calling import host_functions
 from ..errors import RunError
@@ -143,14 +143,18 @@ class _Drives:
                 return False
             if compared:
                 (self.arms.driven if plan else self.arms.taken).update((id(b), arm) for b, _, arm in course.steps)
-            for place, (block, key, arm) in enumerate(course.steps):
-                turn = (id(block), not arm)
-                if planned[turn] >= 3 or self.arms.seen(block, not arm):
-                    continue
-                planned[turn] += 1
-                before = {k: a for _, k, a in course.steps[:place]}
-                work.append((number, {**before, key: not arm}, turn))
+            work += self.turned(number, course, planned)
         return not self.mismatches and not self.unmatched
+
+    def turned(self, number: int, course: _Course, planned: collections.Counter) -> Iterator[tuple[int, dict, tuple]]:
+        """The run again, for each of its decisions that leads to an arm which was never taken."""
+        for place, (block, key, arm) in enumerate(course.steps):
+            turn = (id(block), not arm)
+            if planned[turn] >= 3 or self.arms.seen(block, not arm):
+                continue
+            planned[turn] += 1
+            before = {k: a for _, k, a in course.steps[:place]}
+            yield number, {**before, key: not arm}, turn
 
     def one(self, number: int, plan: dict, course: _Course, turn: tuple | None) -> bool:
         """Runs both and compares; False if there was nothing to compare."""

@@ -42,20 +42,7 @@ class LeftValues:
         if before is after:
             return True
         if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):
-            recorder = self.m.recorder
-            if after is recorder.real.handle_of(before) or any(r.handle is after and r.real is before
-                                                          for r in recorder.real.roots):
-                return True
-            held = recorder.real.handle_of(before)
-            if held is not None and any(root.cell is held._dycl.cell for root in recorder.real.written()):
-                return False  # written in place meanwhile: another tensor that equals it now
-            known = [self._static(t) for t in (before, after)]
-            if any(t is None for t in known):  # asked first: the shape of what a run computes may be one of run time
-                return False
-            if before.dtype != after.dtype or tuple(before.shape) != tuple(after.shape):
-                return False
-            with recorder.without_modes():
-                return torch.equal(*known)
+            return self._unchanged_tensor(before, after)
         if isinstance(before, types.MethodType) and isinstance(after, types.MethodType):
             return same(before, after)
         if type(before) is not type(after) or self._is_written(before):
@@ -67,6 +54,21 @@ class LeftValues:
         if plain_object(before):
             return self.unchanged(vars(before), vars(after))
         return isinstance(before, (bool, int, float, str, torch.dtype, torch.device)) and before == after
+
+    def _unchanged_tensor(self, before: torch.Tensor, after: torch.Tensor) -> bool:
+        recorder = self.m.recorder
+        held = recorder.real.handle_of(before)
+        if after is held or any(r.handle is after and r.real is before for r in recorder.real.roots):
+            return True
+        if held is not None and any(root.cell is held._dycl.cell for root in recorder.real.written()):
+            return False  # written in place meanwhile: another tensor that equals it now
+        known = [self._static(t) for t in (before, after)]
+        if any(t is None for t in known):  # asked first: the shape of what a run computes may be one of run time
+            return False
+        if before.dtype != after.dtype or tuple(before.shape) != tuple(after.shape):
+            return False
+        with recorder.without_modes():
+            return torch.equal(*known)
 
     def _is_written(self, obj: Any) -> bool:
         """Whether the present path has changed a list, dict or object from outside:
@@ -84,6 +86,9 @@ class LeftValues:
             return Tensor(value.dtype, tuple(d if type(d) is int else None for d in value.shape))
         if isinstance(value, RtScalar):
             return Number(value.kind)
+        return self._structure(value, depth)
+
+    def _structure(self, value: Any, depth: int) -> Any:
         parts = parts_of(value) if depth < _DEEPEST and (isinstance(value, tuple) or self.m.is_born(value)) else None
         if parts is None or type(value) is dict and not all(isinstance(k, (str, int)) for k in value):
             return UNKNOWN
@@ -101,19 +106,25 @@ class LeftValues:
         if value is None or isinstance(value, (bool, int, float, str, torch.dtype, torch.device)):
             return value
         if type(value) in (list, tuple):
-            items = [self.known(x, depth + 1) for x in value]
-            return UNKNOWN if any(x is UNKNOWN for x in items) else type(value)(items)
+            items = self._all_known(dict(enumerate(value)), depth)
+            return UNKNOWN if items is UNKNOWN else type(value)(items.values())
         if type(value) is dict and all(isinstance(k, (str, int)) for k in value):
-            items = {k: self.known(x, depth + 1) for k, x in value.items()}
-            return UNKNOWN if any(x is UNKNOWN for x in items.values()) else items
+            return self._all_known(value, depth)
         if self.m.is_born(value) and plain_object(value):
-            known = {k: self.known(x, depth + 1) for k, x in vars(value).items()}
-            if any(x is UNKNOWN for x in known.values()):
-                return UNKNOWN
-            made = object.__new__(type(value))
-            made.__dict__.update(known)
-            return made
+            return self._known_object(value, depth)
         return UNKNOWN if self.m.is_born(value) or self.m.has_runtime(value) else value
+
+    def _known_object(self, value: Any, depth: int) -> Any:
+        known = self._all_known(vars(value), depth)
+        if known is UNKNOWN:
+            return UNKNOWN
+        made = object.__new__(type(value))
+        made.__dict__.update(known)
+        return made
+
+    def _all_known(self, values: dict, depth: int) -> Any:
+        found = {k: self.known(x, depth + 1) for k, x in values.items()}
+        return UNKNOWN if any(x is UNKNOWN for x in found.values()) else found
 
     def _static(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """The contents of a tensor if they are known, be it that equal ones met at a join."""

@@ -117,18 +117,7 @@ class Outputs:
             raise
 
     def _collect(self, machine) -> None:
-        heap = machine.heap
-        heap.save()
-        self.resized = {key for state in machine.finished for key, contents in state.overlay.contents.items()
-                        if isinstance(heap.objects[key], list) and isinstance(contents, tuple)
-                        and len(contents) != len(heap.pristine[key])}
-        for state in machine.finished:
-            machine.activate(state)
-            for owner, name, value, initial in self._written_attributes(state):
-                if (name == "+" or (id(owner), "*") in state.stored
-                        or not self.left_values.is_kept(owner, name, initial, value)):
-                    self.changed.add((id(owner), name))
-                    self.written_containers.setdefault(id(owner), set()).add(name)
+        self._note_changed(machine)
         for state in machine.finished:
             machine.activate(state)
             self._note_given(state)
@@ -158,6 +147,20 @@ class Outputs:
         for end in self.raising:
             self._keep(end)
         self.begin_anew()
+
+    def _note_changed(self, machine) -> None:
+        heap = machine.heap
+        heap.save()
+        self.resized = {key for state in machine.finished for key, contents in state.overlay.contents.items()
+                        if isinstance(heap.objects[key], list) and isinstance(contents, tuple)
+                        and len(contents) != len(heap.pristine[key])}
+        for state in machine.finished:
+            machine.activate(state)
+            for owner, name, value, initial in self._written_attributes(state):
+                if (name == "+" or (id(owner), "*") in state.stored
+                        or not self.left_values.is_kept(owner, name, initial, value)):
+                    self.changed.add((id(owner), name))
+                    self.written_containers.setdefault(id(owner), set()).add(name)
 
     def _note_given(self, state: State) -> None:
         """A list or dict of the model that is returned, or left under another name, is read: what this path does not
@@ -240,22 +243,7 @@ class Outputs:
         for owner, name, value, initial in self._written_attributes(state):
             if initial is ABSENT and isinstance(name, str) and isinstance(getattr(owner, "__dict__", None), dict):
                 appearing.append((owner, name))
-            if (id(owner), name) not in self.changed:
-                continue  # computed anew with the same contents: `self.scales = [s.to(x) for s in self.scales]`
-            if isinstance(initial, torch.Tensor) and isinstance(value, torch.Tensor) and any(
-                    value is handle for handle in (recorder.real.handle_of(initial),
-                                                   recorder.real.attribute_handles.get((id(owner), name)))):
-                continue  # the same tensor assigned back, as `self.total += x` does
-            if isinstance(owner, type):
-                raise CaptureRefusal(f"the class attribute {owner.__name__}.{name} is left changed by the model",
-                                     "make it an attribute of the module", kind="class-attribute")
-            if is_declared(m.assumptions, owner, name, "choice", "list"):
-                continue
-            if raises and self._of_a_library(owner):
-                continue
-            choice.refuse_written(m.assumptions, owner)
-            self._check_state(owner, name, initial, value)
-            if raises and is_declared(m.assumptions, owner, name, "attribute"):
+            if not self._is_left(owner, name, value, initial, raises):
                 continue
             before = len(flattener.leaves)
             writes.append((owner, name, flattener.flatten(value, str(name))))
@@ -263,6 +251,29 @@ class Outputs:
                 states |= {*range(before, len(flattener.leaves))}
             written += [str(name)] * (len(flattener.leaves) - before)
         self._note_appearing(appearing)
+        self._describe(end, flattener, body, of_result, writes, appearing, written, states)
+        return end
+
+    def _is_left(self, owner: Any, name: Any, value: Any, initial: Any, raises: bool) -> bool:
+        """Whether a call has to write it beside its states."""
+        recorder, assumptions = self.m.recorder, self.m.assumptions
+        if (id(owner), name) not in self.changed:
+            return False  # computed anew with the same contents: `self.scales = [s.to(x) for s in self.scales]`
+        if isinstance(initial, torch.Tensor) and isinstance(value, torch.Tensor) and any(
+                value is handle for handle in (recorder.real.handle_of(initial),
+                                               recorder.real.attribute_handles.get((id(owner), name)))):
+            return False  # the same tensor assigned back, as `self.total += x` does
+        if isinstance(owner, type):
+            raise CaptureRefusal(f"the class attribute {owner.__name__}.{name} is left changed by the model",
+                                 "make it an attribute of the module", kind="class-attribute")
+        if is_declared(assumptions, owner, name, "choice", "list") or raises and self._of_a_library(owner):
+            return False
+        choice.refuse_written(assumptions, owner)
+        self._check_state(owner, name, initial, value)
+        return not (raises and is_declared(assumptions, owner, name, "attribute"))
+
+    def _describe(self, end: End, flattener: Flattener, body: Template, of_result: int, writes: list, appearing: list,
+                  written: list[str], states: set[int]) -> None:
         end.appearing = tuple((_Owner(owner), name) for owner, name in appearing)
         end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
         end.template = (body, tuple((_Owner(owner), name, t) for owner, name, t in writes))
@@ -273,7 +284,6 @@ class Outputs:
         end.themselves = self._themselves(flattener.leaves)
         end.others = [self._looked_at(leaf) for k, leaf in enumerate(flattener.leaves) if k not in states]
         end.left = {self.value(leaf).id for leaf in flattener.leaves[of_result:] if self.is_buffer(leaf)}
-        return end
 
     def _note_appearing(self, found: list[tuple[Any, str]]) -> None:
         """Puts what this end has and others had not before what comes next here."""
@@ -431,11 +441,19 @@ class Outputs:
         if initial is ABSENT:
             shared = lookup.mro_lookup(type(owner), name)
             if isinstance(shared, functools.cached_property) and self.left_values.known(value) is not UNKNOWN:
-                if not choice.begin(self, owner, name, initial, value) and callbacks.writes(shared.func.__code__):
-                    raise CaptureRefusal(f"the cached property {name}, whose function writes to objects",
-                                         "compute it in __init__", kind="state.type")
-                return  # a choice between absent and there, or the same in every call
+                self._declare_cached(owner, name, shared, value)
+                return
             initial = shared if type(shared) in (bool, int, float) else initial
+        self._declare(owner, name, initial, value)
+
+    def _declare_cached(self, owner: Any, name: Any, shared: functools.cached_property, value: Any) -> None:
+        """A choice between absent and there, or the same in every call."""
+        if not choice.begin(self, owner, name, ABSENT, value) and callbacks.writes(shared.func.__code__):
+            raise CaptureRefusal(f"the cached property {name}, whose function writes to objects",
+                                 "compute it in __init__", kind="state.type")
+
+    def _declare(self, owner: Any, name: Any, initial: Any, value: Any) -> None:
+        m = self.m
         if is_plain(initial):
             self.again = f"{declare(m.assumptions, owner, name, initial)} is a state"
             return
@@ -456,10 +474,50 @@ class Outputs:
     # ---- the results of the program ------------------------------------------------------------------
 
     def _assemble(self) -> None:
-        m = self.m
+        graph = self.m.graph
         self.written_inputs = [root for root in self.roots
                                if root.kind == "input" and any(id(root) in e.roots for e in self.ends)]
         share_structures(self.ends, self._constant)
+        numbers = self._number_variants()
+        of_variants = [[end for end, n in zip(self.ends, numbers) if n == number]
+                       for number in range(len(self.variants))]
+        plan = self._place_slots(numbers)
+        self.themselves = [*map(_common, of_variants)]
+        if any(end.left - end.themselves.keys() for end in self.ends):
+            raise second_name()
+        replaced = [self.inputs.state_roots[k] for k in sorted(self.held_tensors.replaced)]
+        for end, number in zip(self.ends, numbers):
+            self._return(end, number, plan, [*self.written_inputs, *replaced])
+        self._note_held(of_variants)
+        graph.output_names = ["variant"] * (len(self.variants) > 1) + self._names(numbers, len(plan.types))
+        graph.output_names += [f"{root.name}_after" for root in self.written_inputs]
+        graph.output_names += [f"{root.name}_before" for root in replaced]
+        graph.output_states = [name for name, _ in graph.states]
+
+    def _note_held(self, of_variants: list[list[End]]) -> None:
+        self.held = [_in_all([end.held for end in ends]) for ends in of_variants]
+        self.origins = [_in_all([end.origins for end in ends]) for ends in of_variants]
+        self.orders = [ends[0].appearing for ends in of_variants] if self.orders_differ else []
+        self.lists = [ends[0].lists for ends in of_variants]
+
+    def _place_slots(self, numbers: list[int]) -> Slots:
+        plan = Slots()
+        self.slots_of: list[list[int]] = [[] for _ in self.variants]
+        for end, number in zip(self.ends, numbers):
+            self.slots_of[number] = plan.place(end.values, self.slots_of[number])
+        return plan
+
+    def _return(self, end: End, number: int, plan: Slots, roots: list) -> None:
+        m = self.m
+        m.activate(end.state)
+        many = len(self.variants) > 1
+        values: list[Value] = [m.recorder.host("const", [], INT, value=number)] if many else []
+        filled = dict(zip(self.slots_of[number], end.values))
+        values += [filled[k] if k in filled else plan.filler(m, k) for k in range(len(plan.types))]
+        end.state.block.exit = Return([*values, *(self._root_value(end, root) for root in roots), *end.state_values])
+
+    def _number_variants(self) -> list[int]:
+        """Which structure each end has."""
         self.variants: list[tuple] = []
         seen: list[tuple] = []
         numbers: list[int] = []
@@ -472,44 +530,7 @@ class Outputs:
                 seen.append(key)
                 self.variants.append(end.template)
             numbers.append(seen.index(key))
-        plan = Slots()
-        self.slots_of: list[list[int]] = [[] for _ in self.variants]
-        for end, number in zip(self.ends, numbers):
-            self.slots_of[number] = plan.place(end.values, self.slots_of[number])
-        self.themselves = [_common([[end.themselves.get(v.id) for v in end.values]
-                                    for end, n in zip(self.ends, numbers) if n == number])
-                           for number in range(len(self.variants))]
-        if any(end.left - end.themselves.keys() for end in self.ends):
-            raise second_name()
-        state_names = [name for name, _ in m.graph.states]
-        replaced = [self.inputs.state_roots[k] for k in sorted(self.held_tensors.replaced)]
-        for end, number in zip(self.ends, numbers):
-            m.activate(end.state)
-            values: list[Value] = []
-            if len(self.variants) > 1:
-                values.append(m.recorder.host("const", [], INT, value=number))
-            filled = dict(zip(self.slots_of[number], end.values))
-            values += [filled[k] if k in filled else plan.filler(m, k) for k in range(len(plan.types))]
-            values += [self._root_value(end, root) for root in self.written_inputs]
-            values += [self._root_value(end, root) for root in replaced]
-            values += end.state_values
-            end.state.block.exit = Return(values)
-        self.held = [
-            sorted(set.intersection(*(set(end.held.items()) for end, n in zip(self.ends, numbers) if n == number)))
-            for number in range(len(self.variants))
-        ]
-        self.origins = [
-            sorted(set.intersection(*(set(end.origins.items()) for end, n in zip(self.ends, numbers) if n == number)))
-            for number in range(len(self.variants))
-        ]
-        self.orders = [next(end.appearing for end, n in zip(self.ends, numbers) if n == number)
-                       for number in range(len(self.variants)) if self.orders_differ]
-        self.lists = [next(end.lists for end, n in zip(self.ends, numbers) if n == number)
-                      for number in range(len(self.variants))]
-        m.graph.output_names = [
-            *(["variant"] if len(self.variants) > 1 else []), *self._names(numbers, len(plan.types)),
-            *(f"{root.name}_after" for root in self.written_inputs), *(f"{root.name}_before" for root in replaced)]
-        m.graph.output_states = state_names
+        return numbers
 
     def _names(self, numbers: list[int], count: int) -> list[str]:
         """Results have the names of their keys and fields, what goes into an attribute has its name, where nothing else
@@ -587,8 +608,14 @@ def _containers_in(values: list) -> list:
     return [x for x in found.values() if isinstance(x, (list, dict))]
 
 
-def _common(ends: list[list]) -> list[tuple]:
+def _in_all(found: list[dict]) -> list[tuple]:
+    """The entries that all have."""
+    return sorted(set.intersection(*(set(entries.items()) for entries in found)))
+
+
+def _common(ends: list[End]) -> list[tuple]:
     """(place, "input" or "state", its number) of results that are the same argument or buffer at all ends of one
     structure."""
-    return [(place, *column[0]) for place, column in enumerate(zip(*ends))
+    columns = zip(*([end.themselves.get(v.id) for v in end.values] for end in ends))
+    return [(place, *column[0]) for place, column in enumerate(columns)
             if column[0] is not None and len(set(column)) == 1]

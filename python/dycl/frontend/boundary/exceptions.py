@@ -36,14 +36,18 @@ def message_of(error: BaseException) -> tuple[str, list]:
     if len(args) == 1 and isinstance(args[0], (RtText, RtScalar)):
         quoted = isinstance(error, KeyError) and isinstance(args[0], RtText)
         return RtText.join(["'", args[0], "'"] if quoted else ["", args[0]]).template()
-    if (all(isinstance(a, (RtText, RtScalar, *PLAIN)) for a in args)
-            and any(isinstance(a, (RtText, RtScalar)) for a in args)):
-        pieces = [p for a in args for p in (", ", *(("'", a, "'") if isinstance(a, RtText)
-                                                    else (a,) if isinstance(a, RtScalar) else (repr(a),)))]
+    of_run_time = [isinstance(a, (RtText, RtScalar)) for a in args]
+    if any(of_run_time) and all(known or isinstance(a, PLAIN) for a, known in zip(args, of_run_time)):
+        pieces = [p for a in args for p in (", ", *_shown(a))]
         return RtText.join(["(", *pieces[1:], ")"]).template()
     if any(not isinstance(a, PLAIN) and _unknown(a) for a in args):
         return "a message with values known only at run time", []
     return str(error).replace("{", "{{").replace("}", "}}"), []
+
+
+def _shown(a: Any) -> tuple:
+    """repr(a) in pieces."""
+    return ("'", a, "'") if isinstance(a, RtText) else (a,) if isinstance(a, RtScalar) else (repr(a),)
 
 
 def in_short(text: str) -> str:

@@ -36,6 +36,10 @@ from .text_templates import element_of_texts
 _PLAIN = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device, torch.Size, type(Ellipsis))
 
 
+def _is_plain(obj: Any) -> bool:
+    return type(obj) is float or isinstance(obj, _PLAIN) and not isinstance(obj, float)
+
+
 class Flattener:
     """`leaf(obj)` gives the template of a leaf, else None."""
 
@@ -55,7 +59,7 @@ class Flattener:
         if isinstance(obj, RtText) and obj.writable:
             return self.text(obj, lambda x: self.flatten(x, path))
         found = self.leaf(obj)
-        if found is None and (type(obj) is float or isinstance(obj, _PLAIN) and not isinstance(obj, float)):
+        if found is None and _is_plain(obj):
             if self.made(obj) and getattr(obj, "__dict__", None):
                 self.refuse(obj, path)
             return Static(obj)

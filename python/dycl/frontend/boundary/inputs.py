@@ -19,6 +19,7 @@ import torch
 
 from ... import dtypes
 from ...calling import places
+from ...calling.nodes import node_of
 from ...calling.states.state import State
 from ...errors import InputError
 from ...objects import all_in_attributes, attributes_of
@@ -89,27 +90,28 @@ class Inputs:
             return x
         self._seen[id(x)] = made
         self.objects[id(made)] = (made, path)
+        if isinstance(x, (set, frozenset)):
+            self.statics.append((path, x))
+            return made
+        if node_of(x) is None and attributes_of(x) is None:
+            self.statics.append((path, x))
+            return x
+        self._fill(made, x, path)
+        self._attributes(made, path)
+        return made
+
+    def _fill(self, made: Any, x: Any, path: str) -> None:
+        """The copy of a list, deque or dict gets what stands for its elements."""
         if isinstance(x, list):
             list.__setitem__(made, slice(None),
                              [self._enter(y, f"{path}[{k}]") for k, y in enumerate(list.__iter__(x))])
-            self._attributes(made, path)
         elif isinstance(x, collections.deque):
             items = [self._enter(y, f"{path}[{k}]") for k, y in enumerate(collections.deque.__iter__(x))]
             collections.deque.clear(made)
             collections.deque.extend(made, items)
-            self._attributes(made, path)
         elif isinstance(x, dict):
             for key in list(dict.keys(x)):
                 dict.__setitem__(made, key, self._enter(dict.__getitem__(x, key), f"{path}[{key!r}]"))
-            self._attributes(made, path)
-        elif isinstance(x, (set, frozenset)):
-            self.statics.append((path, x))
-        elif attributes_of(x) is not None:
-            self._attributes(made, path)
-        else:
-            self.statics.append((path, x))
-            return x
-        return made
 
     def _attributes(self, made: Any, path: str) -> None:
         own = getattr(made, "__dict__", {})

@@ -16,44 +16,55 @@ def interface_of(captured: Any) -> Interface:
     inputs, outputs, graph = captured.inputs, captured.outputs, captured.graph
     order = {id(h): k for k, h in enumerate(inputs.handles)}
     written = [order[id(root.handle)] for root in outputs.written_inputs]
-    random = any(getattr(n, "op", "").startswith("rand.") for b in graph.reachable_blocks() for n in b.nodes)
     entering = Entering(inputs)
     result = Interface([entering(a) for a in inputs.given[0]], {k: entering(v) for k, v in inputs.given[1].items()},
                  outputs.variants, outputs.slots_of, written, inputs.states, outputs.exceptions,
-                 dict(captured.inputs.m.recorder.symbols.ranges), list(graph.input_names), inputs.argument_names,
-                 captured.guards, random)
+                 dict(inputs.m.recorder.symbols.ranges), list(graph.input_names), inputs.argument_names,
+                 captured.guards, _is_random(graph))
     result.held, result.origins, result.at_risk = outputs.held, outputs.origins, sorted(outputs.held_tensors.at_risk)
     result.lists = outputs.lists
     result.own_containers = outputs.own_containers
     result.replaced = sorted(outputs.held_tensors.replaced)
     result.failures = outputs.failures
     result.themselves, result.own = outputs.themselves, outputs.own
-    result.appearing = [(owner, name) for owner, name in outputs.appearing if id(owner) not in inputs.objects]
     result.orders = outputs.orders
-    layout = captured.inputs.m.recorder.layout
-    if layout.matters or layout.offset_matters:
-        result.layouts = [layout.of(handle) for handle in inputs.handles]
-    machine = captured.inputs.m
-    number = {id(handle): k for k, handle in enumerate(inputs.handles)}
-    result.apart = [[number[id(x)] for x in pair] for pair in machine.told_apart if all(id(x) in number for x in pair)]
-    if machine.gradients_asked:
-        result.gradients = [bool(x.requires_grad) for x in inputs.examples]
-    result.parameters = [[k, isinstance(x, torch.nn.Parameter)]
-                         for k, (handle, x) in enumerate(zip(inputs.handles, inputs.examples)) if was_asked(handle)]
+    result.appearing = [(owner, name) for owner, name in outputs.appearing if id(owner) not in inputs.objects]
+    _note_what_is_asked(result, inputs)
     result.sharing = sharing(entering.containers)
     result.extra_keywords = extra_keywords(inputs.model, list(inputs.given[1]))
     result.interchangeable = by_place_or_name(inputs.model)
     result.defaults = plain_defaults(inputs.model) if result.interchangeable else {}
     if written or outputs.kept_inputs or result.at_risk:
-        result.constants = {memory_of(root.real)
-                            for root in machine.recorder.real.roots
-                            if root.kind == "constant" and not root.real.is_meta}
+        result.constants = _constants(inputs.m.recorder.real.roots)
     result.kept_inputs = {name: order[id(root.handle)] for name, root in outputs.kept_inputs.items()}
     result.containers = {key: path for key, (_, path) in inputs.objects.items()}
     result._kept = inputs.objects  # keeps those ids alive
     result.combinations = list(inputs.m.assumptions.combinations or ())
     result.initials = {name: _copy(value) for name, value in zip(result.state_names, result.recognised())}
     return result
+
+
+def _is_random(graph: Any) -> bool:
+    return any(getattr(n, "op", "").startswith("rand.") for b in graph.reachable_blocks() for n in b.nodes)
+
+
+def _constants(roots: list) -> set[int]:
+    """Where the model's tensors lie that the program has taken as they were."""
+    return {memory_of(root.real) for root in roots if root.kind == "constant" and not root.real.is_meta}
+
+
+def _note_what_is_asked(result: Interface, inputs: Any) -> None:
+    """What the model asks of its tensors beside their values."""
+    machine = inputs.m
+    layout = machine.recorder.layout
+    if layout.matters or layout.offset_matters:
+        result.layouts = [layout.of(handle) for handle in inputs.handles]
+    number = {id(handle): k for k, handle in enumerate(inputs.handles)}
+    result.apart = [[number[id(x)] for x in pair] for pair in machine.told_apart if all(id(x) in number for x in pair)]
+    if machine.gradients_asked:
+        result.gradients = [bool(x.requires_grad) for x in inputs.examples]
+    result.parameters = [[k, isinstance(x, torch.nn.Parameter)]
+                         for k, (handle, x) in enumerate(zip(inputs.handles, inputs.examples)) if was_asked(handle)]
 
 
 def _copy(value: Any) -> Any:

@@ -85,6 +85,9 @@ class HeldTensors:
         if any(stride == 0 and size != 1 for stride, size in zip(tensor.stride(), tensor.shape) if type(stride) is int):
             raise self._refusal(k, "a tensor whose elements share memory (expand)")
         self._check_list_element(end, cell)
+        self._check_others(end, k, tensor)
+
+    def _check_others(self, end: Any, k: int, tensor: torch.Tensor) -> None:
         if _cells(tensor) & end.list_cells:
             _keep_apart(tensor)
             raise self._refusal(k, "a tensor that a list holds from call to call, too")

@@ -165,7 +165,10 @@ class RunTimeList(Declared):
             raise CaptureRefusal(f"the list {self.label}, which an attribute holds from call to call, "
                                  "is returned or has a second name: later calls change what both hold",
                                  "return or keep a copy of it: list(...)", kind="state.alias")
-        held = current.cells if isinstance(current, RtList) else {cell for x in current for cell in cells_of(m, x)}
+        self._refuse_written(ends, end, current)
+
+    def _refuse_written(self, ends: Any, end: Any, current: Any) -> None:
+        held = current.cells if isinstance(current, RtList) else {cell for x in current for cell in cells_of(ends.m, x)}
         cells = {id(cell) for cell in held}
         end.list_cells |= cells
         written = {id(root.cell) for root in ends.roots} | ends.buffers
