@@ -57,6 +57,12 @@ def remainders(x):
     return table[n] + n, {k, 2}, x[n:n + 2].mean(0)
 
 
+def made_of_positions(x):
+    k = int((x.argmax(1) * 2 + 1)[0])
+    n = int((x[0] > 0).long()[1])
+    return {k: x.sum() + n}[k], x[n:n + 1].shape[0], k
+
+
 def asked_again(x):
     """The second subscript asks what the first has asked, in another order and as other values of the graph."""
     k = int(x[1].argmax())
@@ -67,7 +73,8 @@ def asked_again(x):
     return table, found + [1, 2, 3, 4][k], [x[0], x[1], x[2], x[3]][k]
 
 
-@pytest.mark.parametrize("f", [row_of_the_largest, groups, counted, sets, dicts, remainders, asked_again])
+@pytest.mark.parametrize("f", [row_of_the_largest, groups, counted, sets, dicts, remainders, made_of_positions,
+                               asked_again])
 def test_same_as_eager(f):
     torch.manual_seed(0)
     inputs = [torch.randn(4, 4) for _ in range(25)]
