@@ -96,3 +96,24 @@ def test_what_torch_raises_for_fake_tensors_only(monkeypatch):
     monkeypatch.setattr(dispatch, "imitated", imitates_kernels(space["wrong"]))
     with pytest.raises(dycl.CompileError, match="cumsum symbolically"):
         dycl.compile(model, (torch.randn(3),))
+
+
+def test_a_fault_that_torch_swallows(monkeypatch):
+    """torch makes "unsupported operand" of any TypeError that an operator of its meets."""
+    kind_of = dispatch.kind_of
+
+    def wrong(func):
+        if func is torch.ops.aten.add.Tensor:
+            raise TypeError("of ours")
+        return kind_of(func)
+
+    def model(x):
+        try:
+            return x + 1
+        except TypeError:
+            return -x
+
+    monkeypatch.setattr(dispatch, "kind_of", wrong)
+    with pytest.raises(dycl.CompileError, match="TypeError: of ours") as refusal:
+        dycl.compile(model, (torch.randn(3),))
+    assert refusal.value.kind == "internal"

@@ -46,11 +46,11 @@ class DispatchRecorder(TorchDispatchMode):
             if self.log is not None and func.overloadpacket not in (prim.device, prim.layout):
                 self.log.append(None)
             return imitated(func, args, kwargs)
-        kind = self._kinds.get(func)
-        if kind is None:
-            kind = self._kinds[func] = kind_of(func)
         log, self.log = self.log, None
         with self.recorder.unswallowed():
+            kind = self._kinds.get(func)
+            if kind is None:
+                kind = self._kinds[func] = kind_of(func)
             args, kwargs = _enter(self.recorder, args), _enter(self.recorder, kwargs)
             result = kind(self, func, args, kwargs)
         if log is not None:
