@@ -79,6 +79,53 @@ def solve(arrays, a, b):
     return RtArray(arrays.call(torch.linalg.solve, x, y))
 
 
+simple("linalg.eigvalsh", torch.linalg.eigvalsh, "a", _matrices)
+simple("linalg.svdvals", torch.linalg.svdvals, "x", _matrices)
+
+
+def _results(kind: str, arrays, parts: Any) -> tuple:
+    """numpy's own named tuple of them."""
+    return getattr(np.linalg._linalg, kind)(*map(arrays.wrap, parts))
+
+
+@_named("linalg.svd")
+def svd(arrays, a, full_matrices=True, compute_uv=True, hermitian=False):
+    (x,) = _matrices(arrays, "linalg.svd", a)
+    if hermitian:
+        refuse("linalg.svd", "with hermitian=True, of arrays")
+    if not compute_uv:
+        return RtArray(arrays.call(torch.linalg.svdvals, x))
+    return _results("SVDResult", arrays, arrays.call(torch.linalg.svd, x, full_matrices=bool(full_matrices)))
+
+
+@_named("linalg.eigh")
+def eigh(arrays, a, UPLO="L"):
+    (x,) = _matrices(arrays, "linalg.eigh", a)
+    return _results("EighResult", arrays, arrays.call(torch.linalg.eigh, x, UPLO))
+
+
+@_named("linalg.slogdet")
+def slogdet(arrays, a):
+    (x,) = _matrices(arrays, "linalg.slogdet", a)
+    return _results("SlogdetResult", arrays, arrays.call(torch.linalg.slogdet, x))
+
+
+@_named("linalg.qr")
+def qr(arrays, a, mode="reduced"):
+    (x,) = _matrices(arrays, "linalg.qr", a)
+    if mode not in ("reduced", "complete"):
+        refuse("linalg.qr", "of such a mode, of arrays")
+    return _results("QRResult", arrays, arrays.call(torch.linalg.qr, x, mode))
+
+
+@_named("linalg.matrix_power")
+def matrix_power(arrays, a, n):
+    (x,) = _matrices(arrays, "linalg.matrix_power", a)
+    if type(n) is not int or not _value(arrays, a).dtype.is_floating_point:
+        refuse("linalg.matrix_power", "of integers, or by a number")
+    return RtArray(arrays.call(torch.linalg.matrix_power, x, n))
+
+
 @_named("linalg.multi_dot")
 def multi_dot(arrays, items):
     parts = _parts(arrays, items)
