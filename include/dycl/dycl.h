@@ -126,6 +126,9 @@ typedef struct dycl_load_options {
   int32_t portable_only;     /* ignore artifacts made for this CPU */
   const char* plugin_folder; /* looked through first; may be NULL */
   int32_t allow_native_code; /* 1: load artifacts that hold machine code; only from files whose maker is trusted */
+  /* If there are any: the file must be signed by one of these public keys, each its text or the file that holds it. */
+  const char* const* trusted_keys;
+  size_t trusted_key_count;
 } dycl_load_options;
 
 /* `options` may be NULL: threads 0, spinning -1, the rest 0. */

@@ -165,6 +165,9 @@ struct LoadOptions {
   // Artifacts that hold machine code (TVM's) are loaded: it runs with all rights of the process, so only from a file
   // whose maker is trusted. Otherwise the portable form runs, with a notice, or loading is refused if there is none.
   bool allow_native_code = false;
+  // If any are named: the whole file must be signed by one of these public keys (each its text, or the file that holds
+  // it), and is checked before anything in it is read. It is then read into memory, not mapped, and consented to.
+  std::vector<std::string> require_signature;
 
   // Where a back end's plug-in is: an explicit file by back-end name, and folders looked
   // through before DYCL_PLUGIN_PATH, the library's and executable's folder and ../lib/dycl of both.

@@ -195,7 +195,8 @@ runtime::HostFunction import_host_function(nb::object function, const std::strin
 
 std::shared_ptr<const runtime::Program> load(
     const std::filesystem::path& path, int threads, int spinning, bool verify_weights, bool portable_only,
-    bool allow_native_code, const std::vector<std::filesystem::path>& plugin_folders,
+    bool allow_native_code, const std::vector<std::string>& require_signature,
+    const std::vector<std::filesystem::path>& plugin_folders,
     const std::map<std::string, std::map<std::string, std::string>>& engine_options, nb::dict host_functions,
     const std::string& host_framework, nb::object notice) {
   runtime::LoadOptions options;
@@ -204,6 +205,7 @@ std::shared_ptr<const runtime::Program> load(
   options.verify_weights = verify_weights;
   options.portable_only = portable_only;
   options.allow_native_code = allow_native_code;
+  options.require_signature = require_signature;
   options.plugin_folders = plugin_folders;
   for (auto& folder : nearby_plugin_folders()) options.plugin_folders.push_back(std::move(folder));
   options.engine_options = engine_options;
@@ -228,7 +230,8 @@ void bind_program(nb::module_& module) {
   nb::class_<Program> c(module, "Program", "A loaded package; immutable, shared by threads.");
   c.def_static("load", &load, nb::arg("path"), nb::arg("threads") = 0, nb::arg("spinning") = -1,
                nb::arg("verify_weights") = false, nb::arg("portable_only") = false,
-               nb::arg("allow_native_code") = false, nb::arg("plugin_folders") = std::vector<std::filesystem::path>(),
+               nb::arg("allow_native_code") = false, nb::arg("require_signature") = std::vector<std::string>(),
+               nb::arg("plugin_folders") = std::vector<std::filesystem::path>(),
                nb::arg("engine_options") = std::map<std::string, std::map<std::string, std::string>>(),
                nb::arg("host_functions") = nb::dict(), nb::arg("host_framework") = "torch",
                nb::arg("notice") = nb::none());

@@ -17,7 +17,7 @@ import functools
 import operator
 import os
 import threading
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -27,17 +27,30 @@ from .native import native
 __all__ = ["Cancellation", "InputError", "PackageError", "Program", "RunError", "RunOptions", "RunStopped", "load"]
 
 Cancellation = native().Cancellation
+Keys = str | os.PathLike | Iterable[str | os.PathLike]
 
 
 def load(path: str | os.PathLike, *, threads: int = 0,
-         host_functions: dict[str, Callable[..., Any]] | None = None, allow_native_code: bool = False) -> "Program":
+         host_functions: dict[str, Callable[..., Any]] | None = None, allow_native_code: bool = False,
+         require_signature: Keys | None = None) -> "Program":
     """A saved program. `threads`: of the engine within one call, at most 1024; 0: as many as there are cores.
-    `host_functions`: by name, functions of numpy arrays and numbers that the program calls. `allow_native_code`: as
-    `dycl.load` has it."""
+    `host_functions`: by name, functions of numpy arrays and numbers that the program calls. `allow_native_code` and
+    `require_signature`: as `dycl.load` has them."""
     threads = checked_threads(threads)
     functions = {name: _of_numbers(function) for name, function in (host_functions or {}).items()}
     return Program(native().Program.load(os.fspath(path), threads=threads, host_functions=functions,
-                                         host_framework="numpy", allow_native_code=allow_native_code))
+                                         host_framework="numpy", allow_native_code=allow_native_code,
+                                         require_signature=public_keys(require_signature)))
+
+
+def public_keys(given: Keys | None) -> list[str]:
+    """The texts or files of keys, as the runtime takes them; none: no signature is required."""
+    if given is None:
+        return []
+    keys = [given] if isinstance(given, (str, os.PathLike)) else list(given)
+    if not keys:
+        raise InputError("require_signature names no key; give a public key, or the file that holds it")
+    return [os.fspath(key) for key in keys]
 
 
 # What `with` has made the options of this thread's (or task's) calls; the last one holds.

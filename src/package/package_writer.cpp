@@ -16,6 +16,7 @@
 #include "package/plan_write.h"
 #include "package/temporary_file.h"
 #include "runtime/container.h"
+#include "runtime/signature.h"
 #include "support/files.h"
 
 namespace dycl::package {
@@ -181,8 +182,7 @@ Result<void> copy_bytes(const std::filesystem::path& from, const OpenFile& sourc
     const ssize_t n = ::read(source.descriptor.number(), piece.data(), piece.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0)
-      return Error{
-          ErrorKind::InvalidPackage, "cannot read " + from.string() + ": " + std::strerror(errno), {}, {}, {}};
+      return Error{ErrorKind::InvalidPackage, "cannot read " + from.string() + ": " + std::strerror(errno), {}, {}, {}};
     if (n == 0) return {};
     DYCL_TRY(target.write(std::span(piece).first(static_cast<std::size_t>(n))));
   }
@@ -234,6 +234,21 @@ Result<void> copy_package(const std::filesystem::path& from, const std::filesyst
     error.message = from.string() + ": " + error.message;
     return error;
   }
+  return target.publish();
+}
+
+Result<void> sign_package(const std::filesystem::path& from, const std::filesystem::path& to,
+                          const std::string& secret_key) {
+  std::vector<std::uint8_t> bytes;
+  DYCL_TRY(runtime::Container::open_checked(from, [&](std::span<const std::uint8_t> file) -> Result<void> {
+    bytes.assign(file.begin(), file.end());
+    return {};
+  }));
+  DYCL_ASSIGN(const auto with_signature, runtime::signed_file(bytes, secret_key));
+  DYCL_ASSIGN(TemporaryFile target, TemporaryFile::create(to));
+  DYCL_TRY(target.write(with_signature));
+  DYCL_TRY(target.sync());
+  DYCL_TRY(check_written(target.path()));
   return target.publish();
 }
 

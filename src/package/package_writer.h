@@ -42,7 +42,11 @@ Result<void> write_package(const ir::Program& outlined, const std::vector<backen
 // Copies a package as it is, written like any other: complete or not at all, and checked before it gets its name.
 Result<void> copy_package(const std::filesystem::path& from, const std::filesystem::path& to);
 
-// Copies a package without its debug section.
+// The same with a signature by `secret_key` (runtime/signature.h), in place of the one it may have.
+Result<void> sign_package(const std::filesystem::path& from, const std::filesystem::path& to,
+                          const std::string& secret_key);
+
+// Copies a package without its debug section, and without its signature.
 Result<void> strip_package(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace dycl::package

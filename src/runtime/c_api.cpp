@@ -218,6 +218,7 @@ runtime::LoadOptions options_from(const dycl_load_options* given) {
   options.verify_weights = o.verify_weights != 0;
   options.portable_only = o.portable_only != 0;
   options.allow_native_code = o.allow_native_code != 0;
+  options.require_signature.assign(o.trusted_keys, o.trusted_keys + o.trusted_key_count);
   if (o.plugin_folder) options.plugin_folders.emplace_back(o.plugin_folder);
   return options;
 }
@@ -246,6 +247,8 @@ dycl_error* dycl_program_load(const char* path, const dycl_load_options* options
     DYCL_TRY(check_pointers({{"program", program}}));
     *program = nullptr;
     DYCL_TRY(check_pointers({{"path", path}}));
+    if (options && options->struct_size >= sizeof *options && options->trusted_key_count > 0)
+      DYCL_TRY(check_pointers({{"trusted_keys", options->trusted_keys}}));
     DYCL_ASSIGN(auto loaded, runtime::Program::load(path, options_from(options)));
     auto made = std::make_unique<dycl_program>();
     made->program = std::move(loaded);

@@ -72,6 +72,53 @@ Error damaged(std::string_view section, std::string what) {
 
 std::uint64_t checksum_of(std::span<const std::uint8_t> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
+namespace {
+
+std::uint64_t header_checksum(std::span<const std::uint8_t> file, std::size_t table_end) {
+  std::vector<std::uint8_t> covered(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(table_end));
+  std::memset(covered.data() + offsetof(FileHeader, checksum), 0, sizeof(FileHeader::checksum));
+  return checksum_of(covered);
+}
+
+std::size_t end_of_table(const FileHeader& header) {
+  return sizeof(FileHeader) + header.section_count * sizeof(SectionEntry);
+}
+
+}  // namespace
+
+bool has_table(std::span<const std::uint8_t> file) {
+  FileHeader header;
+  if (file.size() < sizeof header) return false;
+  std::memcpy(&header, file.data(), sizeof header);
+  return header.section_count <= kMaxSections && end_of_table(header) <= file.size();
+}
+
+void set_file_size(std::span<std::uint8_t> file) {
+  FileHeader header;
+  std::memcpy(&header, file.data(), sizeof header);
+  header.file_size = file.size();
+  std::memcpy(file.data(), &header, sizeof header);
+  header.checksum = header_checksum(file, end_of_table(header));
+  std::memcpy(file.data(), &header, sizeof header);
+}
+
+Result<MappedFile> MappedFile::read(const std::filesystem::path& path) {
+  DYCL_ASSIGN(const OpenFile file, open_regular_file(path, {ErrorKind::InvalidPackage, ErrorKind::InvalidPackage}));
+  const auto size = static_cast<std::size_t>(file.size);
+  if (size < sizeof(FileHeader)) return damaged("header", "the file has only " + std::to_string(size) + " bytes");
+  void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED)
+    return Error{ErrorKind::RuntimeFailure, "no memory for " + path.string(), {}, {}, "MemoryError"};
+  MappedFile copy(static_cast<const std::uint8_t*>(data), size, true);
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t n = ::read(file.descriptor.number(), static_cast<char*>(data) + done, size - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return damaged("header", "the file cannot be read whole");
+    done += static_cast<std::size_t>(n);
+  }
+  return copy;
+}
+
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   DYCL_ASSIGN(const OpenFile file, open_regular_file(path, {ErrorKind::InvalidPackage, ErrorKind::InvalidPackage}));
   const auto size = static_cast<std::size_t>(file.size);
@@ -79,14 +126,15 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor.number(), 0);
   if (data == MAP_FAILED)
     return Error{ErrorKind::InvalidPackage, "cannot map " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
-  return MappedFile(static_cast<const std::uint8_t*>(data), size);
+  return MappedFile(static_cast<const std::uint8_t*>(data), size, false);
 }
 
 MappedFile::~MappedFile() {
   if (data_) ::munmap(const_cast<std::uint8_t*>(data_), size_);
 }
 
-void MappedFile::release_pages(std::span<const std::uint8_t> piece) {
+void MappedFile::release_pages(std::span<const std::uint8_t> piece) const {
+  if (copy_) return;
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = (reinterpret_cast<std::uintptr_t>(piece.data()) + page - 1) / page * page;
   const auto end = reinterpret_cast<std::uintptr_t>(piece.data() + piece.size()) / page * page;
@@ -95,16 +143,26 @@ void MappedFile::release_pages(std::span<const std::uint8_t> piece) {
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), copy_(other.copy_) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(copy_, other.copy_);
   return *this;
 }
 
 Result<Container> Container::open(const std::filesystem::path& path) {
   DYCL_ASSIGN(MappedFile file, MappedFile::open(path));
+  Container container(std::move(file));
+  DYCL_TRY(container.read_table());
+  return container;
+}
+
+Result<Container> Container::open_checked(const std::filesystem::path& path,
+                                          const std::function<Result<void>(std::span<const std::uint8_t>)>& check) {
+  DYCL_ASSIGN(MappedFile file, MappedFile::read(path));
+  DYCL_TRY(check(file.bytes()));
   Container container(std::move(file));
   DYCL_TRY(container.read_table());
   return container;
@@ -116,10 +174,8 @@ Result<void> Container::read_table() {
   std::memcpy(&header, bytes.data(), sizeof header);
   DYCL_TRY(check_header(header, bytes.size()));
 
-  const std::size_t table_end = sizeof(FileHeader) + header.section_count * sizeof(SectionEntry);
-  std::vector<std::uint8_t> covered(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(table_end));
-  std::memset(covered.data() + offsetof(FileHeader, checksum), 0, sizeof header.checksum);
-  if (checksum_of(covered) != header.checksum) return damaged("section table", "its checksum is wrong");
+  const std::size_t table_end = end_of_table(header);
+  if (header_checksum(bytes, table_end) != header.checksum) return damaged("section table", "its checksum is wrong");
 
   std::uint64_t end = table_end;  // sections follow one another, in order
   for (std::uint32_t i = 0; i < header.section_count; ++i) {

@@ -72,21 +72,28 @@ inline constexpr std::string_view kWeights = "weights";
 
 std::uint64_t checksum_of(std::span<const std::uint8_t> bytes);
 
+// Writes the size of `file`, of which the header is right but for that, into its header, and the checksum anew.
+void set_file_size(std::span<std::uint8_t> file);
+bool has_table(std::span<const std::uint8_t> file);  // header and table lie inside the file
+
 class MappedFile {
  public:
   static Result<MappedFile> open(const std::filesystem::path& path);
+  // The same as a copy in memory, which nobody can change after it was checked.
+  static Result<MappedFile> read(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
 
   std::span<const std::uint8_t> bytes() const { return {data_, size_}; }
-  // Gives back the memory of pages that were read; they come again when they are read again.
-  static void release_pages(std::span<const std::uint8_t> piece);
+  // Gives back the memory of pages that were read; they come again when they are read again. Nothing if it is a copy.
+  void release_pages(std::span<const std::uint8_t> piece) const;
 
  private:
-  MappedFile(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
+  MappedFile(const std::uint8_t* data, std::size_t size, bool copy) : data_(data), size_(size), copy_(copy) {}
   const std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;
+  bool copy_ = false;
 };
 
 struct Section {
@@ -100,7 +107,11 @@ struct Section {
 class Container {
  public:
   static Result<Container> open(const std::filesystem::path& path);
+  // The same of a file that `check` has seen whole, before anything in it is read.
+  static Result<Container> open_checked(const std::filesystem::path& path,
+                                        const std::function<Result<void>(std::span<const std::uint8_t>)>& check);
 
+  const MappedFile& file() const { return file_; }
   const std::vector<Section>& sections() const { return sections_; }
   const Section* find(std::string_view name) const;  // bytes not yet checked
 

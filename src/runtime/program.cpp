@@ -6,6 +6,7 @@
 
 #include "runtime/code_view.h"
 #include "runtime/loaded_program.h"
+#include "runtime/signature.h"
 #include "support/threads.h"
 
 namespace dycl::runtime {
@@ -272,6 +273,20 @@ Result<void> load_sub_dnns(Parts& p) {
   return {};
 }
 
+// A signature by a trusted key is consent to machine code, too.
+Result<Container> open_container(const std::filesystem::path& path, LoadOptions& options) {
+  if (options.require_signature.empty()) return Container::open(path);
+  auto container = Container::open_checked(
+      path, [&](std::span<const std::uint8_t> file) { return check_signature(file, options.require_signature); });
+  options.allow_native_code |= container.ok();
+  if (!container && container.error().kind == ErrorKind::InvalidPackage) {
+    Error error = std::move(container).error();
+    error.message = path.string() + ": " + error.message;
+    return error;
+  }
+  return container;
+}
+
 }  // namespace
 
 SlotKind Program::Parts::slot_of(std::uint32_t type) const {
@@ -322,7 +337,7 @@ Program::~Program() = default;
 
 Result<std::shared_ptr<const Program>> Program::load(const std::filesystem::path& path, LoadOptions options) {
   DYCL_TRY(check_threads(options.threads));
-  auto container = Container::open(path);
+  auto container = open_container(path, options);
   if (!container) return std::move(container).error();
   auto parts = std::make_unique<Parts>(std::move(options), std::move(container).value());
   const auto prepare = [&]() -> Result<void> {
@@ -339,7 +354,7 @@ Result<std::shared_ptr<const Program>> Program::load(const std::filesystem::path
     DYCL_TRY(load_sub_dnns(p));
     // Engines have made of models and weights what they need; what they still read in place comes back.
     for (const auto name : {section::kArtifacts, section::kWeights})
-      if (const Section* s = p.container.find(name)) MappedFile::release_pages(s->stored);
+      if (const Section* s = p.container.find(name)) p.container.file().release_pages(s->stored);
     count_calls(p);
     return {};
   };

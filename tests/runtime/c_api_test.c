@@ -137,6 +137,25 @@ static void threads(const char* package) {
   }
 }
 
+/* The keys of signed packages; tests/cli/test_signatures.py has signed ones. */
+static void signatures(const char* package) {
+  const char* keys[] = {"dycl-public-key:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"};
+  dycl_load_options options;
+  dycl_program* program = NULL;
+  dycl_error* e;
+
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.spinning = -1;
+  options.trusted_key_count = 1;
+  REFUSED("trusted_keys is NULL", dycl_program_load(package, &options, &program));
+  options.trusted_keys = keys;
+  e = dycl_program_load(package, &options, &program);
+  CHECK(e && dycl_error_kind_of(e) == DYCL_INVALID_PACKAGE && strstr(dycl_error_message(e), "is not signed"));
+  CHECK(program == NULL);
+  dycl_error_free(e);
+}
+
 static double now_ms(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -302,6 +321,7 @@ int main(int argc, char** argv) {
   null_errors_and_programs();
   null_arguments(argv[1]);
   threads(argv[1]);
+  signatures(argv[1]);
   run_options(argv[2]);
   if (failures == 0) printf("ok\n");
   return failures == 0 ? 0 : 1;

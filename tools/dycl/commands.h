@@ -17,5 +17,6 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
 void add_opt_command(CLI::App& app, Console& console, Action& action);
 void add_inspect_command(CLI::App& app, Console& console, Action& action);
 void add_emit_command(CLI::App& app, Console& console, Action& action);
+void add_sign_commands(CLI::App& app, Console& console, Action& action);  // keygen, sign, check-signature
 
 }  // namespace dycl::tools

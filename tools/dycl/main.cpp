@@ -15,7 +15,7 @@ constexpr const char* kExamples = R"(examples:
   dycl opt model.dyir --passes=fold_branches,drop_unreachable
 
 exit codes: 0 success, 1 differs, 2 model, 3 input, 4 package, 5 missing, 6 run
-failed, 7 refused, 8 not written, 64 command line, 70 bug (docs/exit_codes.md))";
+failed, 7 refused, 8 not written, 9 ended, 64 command line, 70 bug (docs/exit_codes.md))";
 
 }  // namespace
 
@@ -33,5 +33,6 @@ int main(int argc, char** argv) {
   add_inspect_command(app, console, action);
   add_opt_command(app, console, action);
   add_emit_command(app, console, action);
+  add_sign_commands(app, console, action);
   return run_application(argc, argv, app, action);
 }

@@ -196,6 +196,10 @@ void add_run_options(CLI::App& command, CommandOptions& options) {
   command.add_flag("--portable", options.load.portable_only, "Ignore artifacts made for one CPU");
   command.add_flag("--allow-native-code", options.load.allow_native_code,
                    "Load artifacts that hold machine code (TVM's): only of packages whose maker you trust");
+  command
+      .add_option("--require-signature", options.load.require_signature,
+                  "The package must be signed by this public key (its file, or its text); may be repeated")
+      ->allow_extra_args(false);
   command.add_flag("--verify", options.load.verify_weights, "Check every checksum, those of weights included");
 }
 

@@ -21,7 +21,7 @@ import torch
 
 from ..errors import CompileError, RunError, RunStopped
 from ..native import native
-from ..runtime import Runs, run_options
+from ..runtime import Keys, Runs, public_keys, run_options
 from . import host_functions
 from .exceptions import Raised
 
@@ -77,10 +77,11 @@ class NativeEngine:
 
     @classmethod
     def load(cls, path: str, threads: int, functions: dict | None = None,
-             allow_native_code: bool = False) -> "NativeEngine":
+             allow_native_code: bool = False, require_signature: Keys | None = None) -> "NativeEngine":
         table = host_functions.table(functions)
         program = native().Program.load(path, threads=threads, host_functions=table,
-                                        allow_native_code=allow_native_code)
+                                        allow_native_code=allow_native_code,
+                                        require_signature=public_keys(require_signature))
         return cls(path, program, threads, None)
 
     def run(self, inputs: list, states: list, exceptions: dict, leave: Callable = lambda *_: None) -> tuple[list, list]:

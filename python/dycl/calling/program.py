@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, Sequence
 
 from ..errors import PackageError
-from ..runtime import checked_threads
+from ..runtime import Keys, checked_threads
 from . import control_flow
 from .classes import Classes
 from .interface import Interface
@@ -20,7 +20,8 @@ from .package_reader import interface_data
 
 
 def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | None = None,
-         classes: Iterable[Any] = (), trust: str | None = None, allow_native_code: bool = False) -> "CompiledProgram":
+         classes: Iterable[Any] = (), trust: str | None = None, allow_native_code: bool = False,
+         require_signature: Keys | None = None) -> "CompiledProgram":
     """A saved program. `threads`: of the engine within one call, at most 1024; 0: as many as there are cores.
     `host_functions`: by name, beside those marked with @dycl.host_function in this process.
 
@@ -28,9 +29,11 @@ def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | No
     are made of; trust="classes": any class that this process has loaded already, by the names in the file. A result of
     another class is made of what the package says of it, or is a record, read by attribute, key and number.
     `allow_native_code`: artifacts that hold machine code (TVM's) are loaded; only of packages whose maker you trust.
-    Otherwise the portable form runs. docs/package_format.md says more.
+    Otherwise the portable form runs. `require_signature`: public keys, one of which must have signed the file; each a
+    text or the file that holds it (docs/trust.md). docs/package_format.md says more.
     Raises PackageError for a file that is none, or a damaged one."""
-    engine = NativeEngine.load(os.fspath(path), checked_threads(threads), host_functions, allow_native_code)
+    engine = NativeEngine.load(os.fspath(path), checked_threads(threads), host_functions, allow_native_code,
+                               require_signature)
     interface = from_json(interface_data(engine.program), engine.program.inputs, engine.program.outputs,
                           lambda described: Classes(described, classes, trust))
     engine.index_errors = interface.index_errors
