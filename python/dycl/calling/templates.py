@@ -405,12 +405,9 @@ class Named(Live):
         self.name, self.member, self.counted = name, member, counted
 
     def match(self, value: Any, path: str, call: Given) -> None:
-        if self.member:
-            fits = class_name(type(value)) == self.name and getattr(value, "name", None) == self.member
-        else:
-            fits = class_name(value) == self.name
-        if not fits and value is not self.obj:
-            what = f"{self.name}.{self.member}" if self.member else self.name
+        what = f"{self.name}.{self.member}" if self.member else self.name
+        own = class_name(value), f"{class_name(type(value))}.{getattr(value, 'name', '')}"  # the latter of a member
+        if what not in own and value is not self.obj:
             raise InputError(f"{path}: {value!r}, but the program was compiled for {what}; compile again for it")
 
     def rebuild(self, leaves: Iterator, made: Made) -> Any:

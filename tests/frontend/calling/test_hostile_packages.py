@@ -259,6 +259,15 @@ def test_enum_members_and_functions_as_arguments(tmp_path):
         again(T(1, 2), Level.LOW, positive)
     with pytest.raises(dycl.InputError, match="positive"):
         again(T(1, 2), Level.HIGH, torch.relu)
+    older = interface_of(tmp_path / "p.dycl")
+    kind, name, member = older["arguments"][1]
+    older["arguments"][1] = ["import", f"{name}.{member}"]  # as 0.1.0 has it
+    with_interface(tmp_path / "p.dycl", older, tmp_path / "older.dycl")
+    for given in ([], [Level]):
+        again = dycl.load(tmp_path / "older.dycl", classes=given)
+        assert kind == "constant" and again(T(1, -2), Level.HIGH, positive).tolist() == [2, 0]
+        with pytest.raises(dycl.InputError, match="Level.HIGH"):
+            again(T(1, 2), Level.LOW, positive)
 
 
 def positive(x):
