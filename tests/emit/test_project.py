@@ -64,6 +64,29 @@ def test_stream(site):
     assert len({left for _, left, _ in expected}) > 1  # more than one way was taken
 
 
+CONSUMER = {
+    "CMakeLists.txt": """cmake_minimum_required(VERSION 3.20)
+project(consumer LANGUAGES CXX)
+find_package(dycl_runtime REQUIRED)
+add_executable(consumer main.cpp)
+target_link_libraries(consumer dycl::runtime)
+""",
+    "main.cpp": """#include <dycl/runtime.h>
+int main(int, char** argv) { return dycl::runtime::Program::load(argv[1]).ok() ? 0 : 1; }
+""",
+}
+
+
+def test_a_project_that_sets_no_standard(site, tmp_path):
+    """The headers need C++20, which comes with the target."""
+    folder, _ = site
+    for name, text in CONSUMER.items():
+        (tmp_path / name).write_text(text)
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={folder}/prefix")
+    run("cmake", "--build", tmp_path / "build")
+    run(tmp_path / "build" / "consumer", folder / "early_exit.dycl")
+
+
 def test_c(site):
     folder, expected = site
     shown = run(folder / "build" / "one_image", folder / "early_exit.dycl", folder / "image.bin").splitlines()
