@@ -19,6 +19,7 @@ from .frontend import diagnostics
 from .frontend.boundary.interface import interface_of
 from .frontend.capture import capture
 from .frontend.options import Options
+from .onnx_files import compile_file
 from .runtime import checked_threads
 from .verification.compare import check_example
 from .verification.verify import verify as verify_program
@@ -30,8 +31,9 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
             allow_raise: bool = False, threads: int = 0, budget: float = 20.0, tune: float = 0.0, jobs: int = 0,
             use_cache: bool = True, portable: bool = False, strip: bool = False,
             dump: str | os.PathLike | None = None, skip_passes: Sequence[str] = (),
-            progress: Callable[[str], None] | None = None, **limits: Any) -> "CompiledProgram":
-    """Compiles a module, function or bound method with its control flow, whatever the input decides.
+            progress: Callable[[str], None] | None = None, **limits: Any) -> Any:
+    """Compiles a module, function or bound method with its control flow, whatever the input decides. The name of an
+    ONNX file gives an OnnxProgram: docs/onnx.md.
 
     args, kwargs   example arguments: tensors (anywhere in nested containers) become inputs, other values
                    are fixed and checked at each call
@@ -58,6 +60,10 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     """
     _check_keywords(limits)
     threads = checked_threads(threads)
+    if isinstance(model, (str, os.PathLike)):
+        return compile_file(model, backend, threads, progress or (lambda stage: None), budget=budget, tune=tune,
+                            jobs=jobs, use_cache=use_cache, portable_only=portable, debug_info=not strip,
+                            dump_folder=None if dump is None else os.fspath(dump), skip_passes=list(skip_passes))
     if not isinstance(args, tuple):
         args = tuple(args) if isinstance(args, list) else (args,)
     kwargs = _with_numbers(model, args, dict(kwargs or {}), dynamic_args or {})

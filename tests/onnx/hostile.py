@@ -146,7 +146,7 @@ def models(count, seed, each=10):
 
 
 def judge(give):
-    from dycl import runtime
+    from dycl import Error, runtime
     from dycl.native import native
     with tempfile.TemporaryDirectory() as folder:
         path, package = Path(folder) / "m.onnx", Path(folder) / "m.dycl"
@@ -154,7 +154,7 @@ def judge(give):
         try:
             builder = native().read_program(str(path))
             native().compile_program(builder, str(package), use_cache=False, jobs=1)
-        except native().CompileError as error:
+        except Error as error:
             return {"verdict": error.kind, "why": str(error)[:200]}
         try:
             runtime.load(package, threads=1)

@@ -29,6 +29,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import onnx
+import torch
 from onnx import numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 from onnx.backend.test.loader import load_model_tests
@@ -177,19 +178,36 @@ def _of_ort_value(value):
 
 
 def in_dycl(path, data_sets, folder):
-    from dycl import runtime
+    from dycl import Error, load, runtime
     from dycl.native import native
     package = Path(folder) / "model.dycl"
     try:
         builder = native().read_program(str(path))
         native().compile_program(builder, str(package), use_cache=False, jobs=1)
-    except native().CompileError as error:
+    except Error as error:
         if error.kind == "internal":
             raise
         raise Refused(f"{error.kind}: {error}") from None
     program = runtime.load(package, threads=1)
+    if any("bf16" in kind for _, kind in (*program.inputs, *program.outputs)):  # numpy has no such arrays, torch has
+        program = load(package, threads=1)
+        for inputs, _ in data_sets:
+            yield [_of_torch(v) for v in program(*map(_to_torch, inputs)).values()]
+        return
     for inputs, _ in data_sets:
         yield list(program(*inputs).values())
+
+
+def _to_torch(value):
+    if not _is_odd(value):
+        return torch.from_numpy(np.array(value))
+    return torch.from_numpy(np.array(value).view(np.int16)).view(torch.bfloat16)
+
+
+def _of_torch(value):
+    if value.dtype != torch.bfloat16:
+        return value.numpy()
+    return value.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
 
 
 def equal(got, wanted, rtol, atol):

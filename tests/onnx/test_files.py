@@ -5,8 +5,11 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+import torch
 from onnx import numpy_helper
 
+import dycl
+from dycl.native import native
 from tests.onnx import real_files, suite
 
 
@@ -105,9 +108,34 @@ g (float[N,1,4] x) => (float[M,4] y)
 
 def test_arms_of_different_ranks_that_no_input_takes(tmp_path):
     """TorchScript's If(extent == 1) Squeeze else Identity: no decision is left."""
-    from dycl.native import native
     model = onnx.parser.parse_model(RANKS)
     compare(model, [{"x": np.ones((n, 1, 4), np.float32)} for n in (1, 3)], tmp_path)
     program = native().read_program(str(tmp_path / "model.onnx"))
     report = native().compile_program(program, str(tmp_path / "m.dycl"), use_cache=False, jobs=1)
     assert report["blocks"] == 1, report
+
+
+def test_from_python(tmp_path):
+    """Names are the file's; arrays give arrays, tensors give tensors; a saved package is the same."""
+    h = onnx.helper
+    port = lambda name: h.make_tensor_value_info(name, 1, ["N", 2])  # noqa: E731
+    rows = h.make_tensor_sequence_value_info("parts", 1, ["P"])
+    graph = h.make_graph([h.make_node("Neg", ["in/0"], ["out:0"]), h.make_node("Abs", ["in/0"], ["out_0"]),
+                          h.make_node("Identity", ["parts"], ["same"])], "g", [port("in/0"), rows],
+                         [port("out:0"), port("out_0"), h.make_tensor_sequence_value_info("same", 1, ["P"])])
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)]), tmp_path / "m.onnx")
+    program = dycl.compile(tmp_path / "m.onnx")
+    program.save(tmp_path / "m.dycl")
+    x, parts = np.array([[1, -2], [3, 4]], np.float32), [np.ones(3, np.float32), np.zeros(1, np.float32)]
+    for each in (program, dycl.load(tmp_path / "m.dycl")):
+        assert [name for name, _ in each.inputs] == ["in/0", "parts"]
+        results = each(**{"in/0": x, "parts": parts})
+        assert list(results) == ["out:0", "out_0", "same"]
+        assert np.array_equal(results["out:0"], -x) and np.array_equal(results["out_0"], abs(x))
+        assert [part.tolist() for part in results["same"]] == [part.tolist() for part in parts]
+        tensors = each(torch.from_numpy(x), [torch.from_numpy(part) for part in parts])
+        assert isinstance(tensors["out:0"], torch.Tensor) and torch.equal(tensors["out:0"], -torch.from_numpy(x))
+    with pytest.raises(dycl.InputError, match="in/0"):
+        program(x)
+    with pytest.raises(dycl.CompileError, match="no .onnx file"):
+        dycl.compile("m.dycl")

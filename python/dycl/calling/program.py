@@ -15,13 +15,14 @@ from . import control_flow
 from .classes import Classes
 from .interface import Interface
 from .native_engine import NativeEngine
+from .onnx_program import OnnxProgram, is_of_onnx
 from .package_interface import from_json
 from .package_reader import interface_data
 
 
 def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | None = None,
          classes: Iterable[Any] = (), trust: str | None = None, allow_native_code: bool = False,
-         require_signature: Keys | None = None) -> "CompiledProgram":
+         require_signature: Keys | None = None) -> Any:
     """A saved program. `threads`: of the engine within one call, at most 1024; 0: as many as there are cores.
     `host_functions`: by name, beside those marked with @dycl.host_function in this process.
 
@@ -31,9 +32,13 @@ def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | No
     `allow_native_code`: artifacts that hold machine code (TVM's) are loaded; only of packages whose maker you trust.
     Otherwise the portable form runs. `require_signature`: public keys, one of which must have signed the file; each a
     text or the file that holds it (docs/trust.md). docs/package_format.md says more.
-    Raises PackageError for a file that is none, or a damaged one."""
+    Raises PackageError for a file that is none, or a damaged one.
+
+    A CompiledProgram; of a package made from an ONNX file, an OnnxProgram, whose results are a dict."""
     engine = NativeEngine.load(os.fspath(path), checked_threads(threads), host_functions, allow_native_code,
                                require_signature)
+    if is_of_onnx(engine.program):
+        return OnnxProgram(engine, {})
     interface = from_json(interface_data(engine.program), engine.program.inputs, engine.program.outputs,
                           lambda described: Classes(described, classes, trust))
     engine.index_errors = interface.index_errors

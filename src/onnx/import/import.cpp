@@ -10,6 +10,7 @@
 #include "onnx/import/block_importer.h"
 #include "onnx/import/functions.h"
 #include "onnx/import/upgrade.h"
+#include "support/utf8.h"
 
 namespace dycl::onnx {
 namespace {
@@ -27,6 +28,23 @@ void declare_symbols(const Graph& graph, ir::Program& program) {
     if (input.shape)
       for (const Dimension& dim : *input.shape)
         if (dim.value < 0 && is_identifier(dim.param)) program.symbols.try_emplace(dim.param);
+}
+
+// The file's own names, as JSON, for callers who use them; [] where they cannot be told as such.
+std::string json_of(const std::vector<ValueInfo>& values) {
+  constexpr std::size_t kLongest = 1000;
+  std::string text;
+  for (const ValueInfo& value : values) {
+    if (value.name.size() > kLongest || !is_utf8(value.name)) return "[]";
+    text += text.empty() ? "\"" : ",\"";
+    for (const char c : value.name) {
+      if (static_cast<unsigned char>(c) < 0x20) return "[]";
+      if (c == '"' || c == '\\') text += '\\';
+      text += c;
+    }
+    text += '"';
+  }
+  return "[" + text + "]";
 }
 
 // What the program's ops are of: kOpset, or later where the model or a function of it says so.
@@ -50,6 +68,7 @@ Result<void> import_graph(const Graph& graph, const std::filesystem::path& base_
     constant.insert(t.name);
     DYCL_TRY(importer.add_initializer(t, base_dir));
   }
+  std::vector<ValueInfo> inputs;
   for (const ValueInfo& input : graph.inputs) {
     if (constant.count(input.name)) continue;  // a default value of an old-style file: taken as the value
     if (!input.dtype)
@@ -57,6 +76,7 @@ Result<void> import_graph(const Graph& graph, const std::filesystem::path& base_
     const ir::ValueId value = main.add_value(importer.type_from(input, *input.dtype), spellable(input.name));
     main.params.push_back({value, {}});
     DYCL_TRY(importer.bind(input.name, value));
+    inputs.push_back(input);
   }
   for (const Node& node : graph.nodes) DYCL_TRY(importer.add_node(node));
   ir::Return exit;
@@ -72,6 +92,8 @@ Result<void> import_graph(const Graph& graph, const std::filesystem::path& base_
     main.results.push_back({main.type_of(value), unique(spellable(output.name)), {}});
   }
   importer.end_block(std::move(exit));
+  program.metadata["onnx.inputs"] = json_of(inputs);
+  program.metadata["onnx.outputs"] = json_of(graph.outputs);
   return {};
 }
 
