@@ -23,6 +23,12 @@ RESULTS = Path(__file__).parent / "results"
 SIZES = (4, 8, 16, 32, 64, 128, 256, 512)
 BATCHES = ((64, 4), (16, 32))
 
+
+
+def _regular(a):
+    return a + a.shape[-1] * torch.eye(a.shape[-1], dtype=a.dtype)
+
+
 OPS = {
     "inv": torch.linalg.inv,
     "solve": lambda a: torch.linalg.solve(a, a),
@@ -31,8 +37,8 @@ OPS = {
     "slogdet": torch.linalg.slogdet,
     "lu_factor": torch.linalg.lu_factor,
     "lu": torch.linalg.lu,
-    "cholesky": lambda a: torch.linalg.cholesky(a @ a.mT + a.shape[-1] * torch.eye(a.shape[-1], dtype=a.dtype)),
-    "solve_triangular": lambda a: torch.linalg.solve_triangular(a, a, upper=True),
+    "cholesky": lambda a: torch.linalg.cholesky(_regular(a @ a.mT)),
+    "solve_triangular": lambda a: torch.linalg.solve_triangular(_regular(a), a, upper=True),
     "qr": torch.linalg.qr,
     "svd": torch.linalg.svd,
     "svdvals": torch.linalg.svdvals,
