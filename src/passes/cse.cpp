@@ -53,8 +53,13 @@ class CommonSubexpressions {
   std::string key_of(const ir::Op& op) const {
     std::string key;
     append_op(key, function_, op);
-    for (const ir::ValueId operand : op.operands) append_number(key, operand.index);
+    for (const ir::ValueId operand : op.operands) append_number(key, equal_to(operand.index));
     return key;
+  }
+
+  std::uint32_t equal_to(std::uint32_t value) const {
+    const auto it = equal_to_.find(value);
+    return it == equal_to_.end() ? value : it->second;
   }
 
   bool is_repeated(std::uint32_t b, ir::Op& op) {
@@ -64,6 +69,10 @@ class CommonSubexpressions {
     while (!earlier.empty() && !cfg_.dominates(earlier.back().block, b)) earlier.pop_back();
     const bool reuse = !earlier.empty() && (earlier.back().block == b || !op.is_tensor_op() || is_heavy(op));
     if (!reuse) {
+      // A light op stays where it is read, but what is computed of it is what was computed of its twin.
+      for (std::size_t i = 0; i < op.results.size() && !earlier.empty(); ++i)
+        if (op.results[i].present() && earlier.back().results[i].present())
+          equal_to_.emplace(op.results[i].index, equal_to(earlier.back().results[i].index));
       earlier.push_back({b, op.results});
       return false;
     }
@@ -75,6 +84,7 @@ class CommonSubexpressions {
   ir::Function& function_;
   Cfg cfg_;
   Substitution reads_as_;
+  std::unordered_map<std::uint32_t, std::uint32_t> equal_to_;  // results of light ops that an earlier one computes, too
   std::unordered_map<std::string, std::vector<Earlier>> seen_;
 };
 
