@@ -74,7 +74,7 @@ def captured(model: Any, args: tuple) -> tuple[Any, Any, dict]:
     middle = time.perf_counter()
     interface = interface_of(graph)
     builder = _native.ProgramBuilder()
-    lower_graph(graph.graph, builder, names=_weight_names(model), initials=interface.initial_states())
+    lower_graph(graph.graph, builder, names=_weight_names(model), initials=interface.initials)
     for name, (low, high) in interface.symbols.items():
         builder.add_symbol(name, low, high)
     return interface, builder, {"capture": middle - start, "lower": time.perf_counter() - middle}

@@ -174,7 +174,9 @@ def test_progress_and_ctrl_c(tmp_path):
     (tmp_path / "m.py").write_text(LONG)
     ours, theirs = pty.openpty()
     words = [sys.executable, "-m", "dycl", "compile", "m.py:model", "--input", "3", "--no-verify"]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background may ignore it
     process = subprocess.Popen(words, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    signal.signal(signal.SIGINT, before)
     os.close(theirs)
     shown = b""
     deadline = time.monotonic() + 120

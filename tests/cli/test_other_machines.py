@@ -39,7 +39,7 @@ def tool(name, *words, cpu=None, code=0):
 
 def run(package, x, cpu=None):
     """(outputs, arms taken, what was said on standard error)"""
-    out, notices = tool("dycl-run", package, x, "--threads", 1, "--json", "--trace", cpu=cpu)
+    out, notices = tool("dycl-run", package, x, "--threads", 1, "--json", "--trace", "--allow-native-code", cpu=cpu)
     report = json.loads(out)
     data = report["outputs"]["out0"]["data"]
     return numpy.array(data), [(d["decision"], d["arm"]) for d in report["trace"]], report["outputs"]["out1"], notices

@@ -129,7 +129,7 @@ class Inputs:
         if x.is_complex():
             raise CaptureRefusal(f"the argument {path} is a tensor of complex numbers",
                                  "pass torch.view_as_real of it", kind="dtype.complex")
-        if x.dtype not in dtypes.NAMES:
+        if x.dtype not in dtypes.NAMES and not x.is_quantized:  # an unusual tensor, which input_tensor refuses
             raise CaptureRefusal(f"the argument {path} is a tensor of {str(x.dtype).removeprefix('torch.')}",
                                  _other_dtype(x.dtype), kind="dtype")
         dynamic = self.m.options.dims_of(path, self.argument_names, x.dim())
