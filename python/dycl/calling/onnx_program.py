@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -11,7 +10,7 @@ import torch
 
 from ..runtime import Program, run_options
 from .native_engine import NativeEngine
-from .package_reader import parsed
+from .package_reader import own_metadata, parsed
 
 
 class OnnxProgram(Program):
@@ -55,13 +54,12 @@ class OnnxProgram(Program):
 
 def is_of_onnx(program: Any) -> bool:
     """Whether a package was made from an ONNX file."""
-    return "onnx.inputs" in parsed(program.metadata).get("metadata", {})
+    return "onnx.inputs" in own_metadata(program)
 
 
 def _stated(program: Any, key: str, names: list[str]) -> list[str]:
     """The file's names, if they are as many as the program's and differ."""
-    text = parsed(program.metadata).get("metadata", {}).get(key, "[]")
-    found = json.loads(text)
+    found = parsed(own_metadata(program).get(key, "[]"))
     fits = (isinstance(found, list) and len(found) == len(names) == len(set(map(str, found)))
             and all(isinstance(name, str) for name in found))
     return found if fits else names

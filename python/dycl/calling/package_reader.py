@@ -232,17 +232,21 @@ def parsed(text: str) -> Any:
         raise PackageError(f"no JSON: {str(error) or 'too deep'}", section="metadata") from None
 
 
-def interface_data(program: Any) -> Any:
-    """What the package keeps for Python; {} if nothing."""
+def own_metadata(program: Any) -> dict[str, str]:
+    """What the program itself keeps in its package: a map of strings."""
     try:
         whole = parsed(program.metadata)
     except UnicodeDecodeError as error:
         raise PackageError(f"no UTF-8: {error}", section="metadata") from None
     own = whole.get("metadata", {}) if isinstance(whole, dict) else None
-    text = own.get("python", "{}") if isinstance(own, dict) else None
-    if not isinstance(text, str):
+    if not isinstance(own, dict) or not all(isinstance(text, str) for text in own.values()):
         raise PackageError("no map of strings", section="metadata")
-    return parsed(text)
+    return own
+
+
+def interface_data(program: Any) -> Any:
+    """What the package keeps for Python; {} if nothing."""
+    return parsed(own_metadata(program).get("python", "{}"))
 
 
 def nodes_by_path(template: Template, path: str) -> Iterator[tuple[str, Node]]:

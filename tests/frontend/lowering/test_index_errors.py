@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import dycl
+from dycl.frontend.values import tensor
 from tests.frontend.support.harness import I, T, check, refused
 
 X = torch.arange(12.0).reshape(4, 3)
@@ -206,25 +207,21 @@ def test_a_range_with_a_run_time_bound_as_an_index():
 
 
 def test_a_stand_in_that_torch_does_not_take_is_no_exception_of_the_model(monkeypatch):
-    from dycl.frontend.semantics import subscripts
-
-    monkeypatch.setattr(subscripts, "slice_bounds", lambda m, key: key)
+    monkeypatch.setattr(tensor, "subscript", lambda m, key: key)
     with pytest.raises(dycl.CompileError):
         dycl.compile(lambda x: x[range(int(x.sum()))], (torch.ones(3),), verify=False)
 
 
 def test_names_that_the_compiler_lacks_are_no_exception_of_the_model(monkeypatch):
-    from dycl.frontend.semantics import subscripts
-
     def f(x):
         try:
             return x[range(int(x.sum()))]
         except (AttributeError, NameError):
             return x
 
-    for broken in (lambda m, key: subscripts.no_such_thing(key), subscripts.slice_bounds):
-        monkeypatch.setattr(subscripts, "slice_bounds", broken)
+    for broken in (lambda m, key: tensor.no_such_thing(key), tensor.subscript):
+        monkeypatch.setattr(tensor, "subscript", broken)
         with pytest.raises(dycl.CompileError, match="no attribute|not defined"):
             dycl.compile(f, (torch.ones(3),), verify=False)
         monkeypatch.undo()
-        monkeypatch.delattr(subscripts, "RtList")
+        monkeypatch.delattr(tensor, "stand_in_of")
