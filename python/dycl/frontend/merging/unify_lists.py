@@ -38,39 +38,57 @@ class ListUnifier:
             self.apart("lists of different lengths")
         self._pair_lists(a, b)
         sides = [self._list_side(x, overlay, frozen) for x, overlay in ((a, self.a.overlay), (b, self.b.overlay))]
-        kind = join(sides[0][1], sides[1][1])
-        if kind is None or any(side[1] is None for side in sides):
-            self.m.texts_apart = self.m.texts_apart or any(holds_text(side[1]) for side in sides)
-            self.apart("lists of different lengths whose elements are of different kinds")
-        kind = with_rows(kind) if self.m.assumptions.rows.holds(key) else kind
-        for x, side in ((a, sides[0]), (b, sides[1])):
-            if isinstance(x, RtList) and not is_stored_as(side[1], kind):
-                self._want_rows(x)
-        params = []
-        for k, type_ in enumerate(leaf_types(kind) if kind != EMPTY else []):
-            param = Value(ListType(type_), self.block)
-            self.requests.append((ListLeaf(a, k, kind), ListLeaf(b, k, kind), param))
-            params.append(param)
-        contents = (tuple(params), kind, sides[0][2] | sides[1][2])
+        kind = self._common_kind(a, sides[0][1], b, sides[1][1], key)
+        contents = (self._leaf_params(a, b, kind), kind, sides[0][2] | sides[1][2])
         if a is b and isinstance(a, RtList):
             self.contents[id(a)] = contents
             self.touched[id(a)] = a
             return a
         guard = next((x.guard for x in (a, b) if isinstance(x, RtList) and x.guard is not None), None)
         merged = self.m.new(RtList(*contents, guard or AliasGuard(self.m, key), frozen))
-        for cell in contents[2]:
+        self._guard_elements(a, b, merged)
+        for x in (a, b):
+            self._stands_for(merged, x)
+        return merged
+
+    def _common_kind(self, a: Any, kind_a: Any, b: Any, kind_b: Any, key: tuple) -> Any:
+        """The kind of the elements of both lists, as the merged one stores them."""
+        kind = join(kind_a, kind_b)
+        if kind is None or kind_a is None or kind_b is None:
+            self.m.texts_apart = self.m.texts_apart or holds_text(kind_a) or holds_text(kind_b)
+            self.apart("lists of different lengths whose elements are of different kinds")
+        kind = with_rows(kind) if self.m.assumptions.rows.holds(key) else kind
+        for x, own in ((a, kind_a), (b, kind_b)):
+            if isinstance(x, RtList) and not is_stored_as(own, kind):
+                self._want_rows(x)
+        return kind
+
+    def _leaf_params(self, a: Any, b: Any, kind: Any) -> tuple[Value, ...]:
+        """A parameter of the block for each leaf of the elements."""
+        params = []
+        for k, type_ in enumerate(leaf_types(kind) if kind != EMPTY else []):
+            param = Value(ListType(type_), self.block)
+            self.requests.append((ListLeaf(a, k, kind), ListLeaf(b, k, kind), param))
+            params.append(param)
+        return tuple(params)
+
+    def _guard_elements(self, a: Any, b: Any, merged: RtList) -> None:
+        """The elements are copied into the merged list: a write to one of them under another name would be lost."""
+        for cell in merged.cells:
             if cell.note is None:
                 cell.note = merged.guard
         for x, overlay in ((a, self.a.overlay), (b, self.b.overlay)):
             if not isinstance(x, RtList):
                 items = self.m.heap.contents_in(overlay, x) if type(x) is list else x
                 keep_as_is(self.m, tuple(items), merged.guard, lambda d, o=overlay: self.m.heap.contents_in(o, d))
-        for x in (a, b):
-            if id(x) in self.m.heap.fragile and not frozen:
-                self.m.heap.fragile.setdefault(id(merged), (merged, self.m.heap.fragile[id(x)][1]))
-            if type(x) is not tuple and self.replaced.setdefault(id(x), (x, merged))[1] is not merged:
-                self.apart("lists shared differently")
-        return merged
+
+    def _stands_for(self, merged: RtList, x: Any) -> None:
+        """Wherever the list x of one state is known, the merged one takes its place."""
+        fragile = self.m.heap.fragile
+        if id(x) in fragile and not merged.frozen:
+            fragile.setdefault(id(merged), (merged, fragile[id(x)][1]))
+        if type(x) is not tuple and self.replaced.setdefault(id(x), (x, merged))[1] is not merged:
+            self.apart("lists shared differently")
 
     def _want_rows(self, x: RtList) -> None:
         key = getattr(x.guard, "key", None)
