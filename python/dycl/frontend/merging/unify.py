@@ -73,14 +73,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
     def _differing(self) -> None:
         heap, ca, cb = self.m.heap, self.a.overlay.contents, self.b.overlay.contents
         pristine = heap.pristine
-        self.diff: set[int] = set()
-        for key, contents in ca.items():
-            other = cb.get(key, _ABSENT)
-            if (pristine[key] if other is _ABSENT else other) is not contents:
-                self.diff.add(key)
-        for key, contents in cb.items():
-            if key not in ca and pristine[key] is not contents:
-                self.diff.add(key)
+        self.diff = _changed(ca, cb, pristine)
         common = self.block.idom
         self.old: list[int] = []  # objects from before capture that differ
         self.diff_cells: set[int] = set()  # storages that differ
@@ -175,12 +168,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
     def frame(self, fa: Frame, fb: Frame, depth: int) -> Frame:
         if depth >= 0:
             self.depth = depth
-        if fa.info is not fb.info or fa.pc != fb.pc or len(fa.stack) != len(fb.stack):
-            raise Apart("call stack", "different positions")
-        if fa.on_return is not fb.on_return or fa.generator is not fb.generator:
-            raise Apart("call stack", "different callers")
-        if (fa.result is None) != (fb.result is None):
-            raise Apart("call stack", "different callers")
+        _check_positions(fa, fb)
         new = fa.copy()
         info, pc = fa.info, fa.pc
         name = info.code.co_name
@@ -290,20 +278,14 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
     def scalars(self, a: Any, b: Any, ka: str | None, kb: str | None) -> Any:
         if ka != kb:
             self.apart(f"{_name(a)} in one state, {_name(b)} in the other")
-        runtime = isinstance(a, RtScalar) or isinstance(b, RtScalar)
-        if not runtime and same_number(a, b):
-            return a
-        if not runtime and ka == "int" and not self.ints:
-            self.apart("different static integers")
+        if not (isinstance(a, RtScalar) or isinstance(b, RtScalar)):
+            if same_number(a, b):
+                return a
+            if ka == "int" and not self.ints:
+                self.apart("different static integers")
         if isinstance(a, RtScalar) and isinstance(b, RtScalar) and a.value is b.value:
             return a
-        origin = self.m.recorder.span
-        if _merge_born(a) and _merge_born(b):
-            origin = ("merge", *self.point, "".join(self.path))
-            if self.m.assumptions.apart.holds(origin):
-                self.apart("numbers that must stay static")
-        else:
-            origin = next((x.origin for x in (a, b) if isinstance(x, RtScalar) and not _merge_born(x)), None)
+        origin = self._origin(a, b)
         param = Value(ScalarType(ka), self.block)
         if ka == "int" and self.bounds:
             low = [self.m.recorder.symbols.least(x) for x in (a, b)]
@@ -312,6 +294,15 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
             self.m.scalars.merged[param.id] = origin
         self.requests.append((a, b, param))
         return BY_KIND[ka](param, origin)
+
+    def _origin(self, a: Any, b: Any) -> Any:
+        """Where the number comes from that two numbers become: of a number that only merging made, this merge."""
+        if not (_merge_born(a) and _merge_born(b)):
+            return next((x.origin for x in (a, b) if isinstance(x, RtScalar) and not _merge_born(x)), None)
+        origin = ("merge", *self.point, "".join(self.path))
+        if self.m.assumptions.apart.holds(origin):
+            self.apart("numbers that must stay static")
+        return origin
 
     def tuples(self, a: tuple, b: tuple) -> tuple:
         if len(a) != len(b):
@@ -356,9 +347,19 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
                 return known
         if self.strict:
             self._refuse_separation(ia.cell, ib.cell)
+        merged = self._merged_tensor(ha, hb, dims)
+        parameters.note_merged(merged, a, b)
+        if ia.parent is None and ib.parent is None:
+            self.memo[("cell", id(ia.cell), id(ib.cell))] = merged
+        self.merged_cells.append((ia.cell, ha, ib.cell, hb, merged))
+        return merged
+
+    def _merged_tensor(self, ha: Any, hb: Any, dims: tuple) -> torch.Tensor:
+        """A parameter of the block that is one tensor or the other."""
+        recorder, info = self.m.recorder, ha._dycl
         type_ = TensorType(ha.dtype,
                            tuple(None if isinstance(d, Extent) else recorder.symbols.dim_type(d) for d in dims))
-        param = Value(type_, self.block, ia.cell.value.hint if ia.parent is None else "")
+        param = Value(type_, self.block, info.cell.value.hint if info.parent is None else "")
         self.requests.append((ha, hb, param))
         strides = None if is_plain(ha) and is_plain(hb) else self._strides(ha, hb, dims)
         saved = recorder.block
@@ -369,10 +370,6 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         merged = (recorder.stand_in(ha, param) if self.trial
                   else recorder.new_handle(ha.dtype, dims, param, ha.device, strides))
         recorder.block = saved
-        parameters.note_merged(merged, a, b)
-        if ia.parent is None and ib.parent is None:
-            self.memo[("cell", id(ia.cell), id(ib.cell))] = merged
-        self.merged_cells.append((ia.cell, ha, ib.cell, hb, merged))
         return merged
 
     def _strides(self, a: torch.Tensor, b: torch.Tensor, dims: tuple) -> tuple | Order | None:
@@ -462,3 +459,26 @@ def _holds_none(items: tuple, cells: set[int]) -> bool:
             return False
         items = tuple(itertools.chain.from_iterable(x for x in items if type(x) is tuple)) if tuple in kinds else ()
     return True
+
+
+def _changed(a: dict[int, Any], b: dict[int, Any], pristine: dict[int, Any]) -> set[int]:
+    """The objects, by id, whose contents differ between two states; one that says nothing of an object has it as it was
+    before capture."""
+    found = set()
+    for key, contents in a.items():
+        other = b.get(key, _ABSENT)
+        if (pristine[key] if other is _ABSENT else other) is not contents:
+            found.add(key)
+    for key, contents in b.items():
+        if key not in a and pristine[key] is not contents:
+            found.add(key)
+    return found
+
+
+def _check_positions(a: Frame, b: Frame) -> None:
+    if a.info is not b.info or a.pc != b.pc or len(a.stack) != len(b.stack):
+        raise Apart("call stack", "different positions")
+    if a.on_return is not b.on_return or a.generator is not b.generator:
+        raise Apart("call stack", "different callers")
+    if (a.result is None) != (b.result is None):
+        raise Apart("call stack", "different callers")
