@@ -62,16 +62,19 @@ class AliasUnifier:
                     or shares_array(cell)
                     or overlaps_itself(handle)
                 ):
-                    key = ("merge", *self.point, "alias")
-                    if strict(self.m, key):
-                        raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
-                    known = {id(cell)} if id(cell) in roots else set()
-                    known.update(*(getattr(note, "roots", ()) for note in (cell.note, merged._dycl.cell.note)))
-                    before = tuple(note for note in (cell.note, merged._dycl.cell.note) if isinstance(note, AliasGuard))
-                    guard = AliasGuard(self.m, key, frozenset(known), (cell, entry[2 - 2 * side]), before)
-                    merged._dycl.cell.note = guard
-                    if cell.note is None:
-                        cell.note = guard
+                    self._guard_storage(cell, entry[2 - 2 * side], merged._dycl.cell)
+
+    def _guard_storage(self, cell: Cell, partner: Cell, merged: Cell) -> None:
+        """A write to the merged storage, or to the one it took the place of, starts capture anew."""
+        key = ("merge", *self.point, "alias")
+        if strict(self.m, key):
+            raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
+        known = {id(cell)} if id(cell) in self.m.recorder.real.root_cells else set()
+        known.update(*(getattr(note, "roots", ()) for note in (cell.note, merged.note)))
+        before = tuple(note for note in (cell.note, merged.note) if isinstance(note, AliasGuard))
+        merged.note = AliasGuard(self.m, key, frozenset(known), (cell, partner), before)
+        if cell.note is None:
+            cell.note = merged.note
 
     def _refuse_separation(self, *cells: Cell) -> None:
         """The part of _check_aliases that can be told before anything is made:
