@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import types
 from bisect import insort
-from typing import Any
+from typing import Any, Callable
 
 import torch
 
@@ -110,23 +110,30 @@ class Likeness:
             return self._sequence(x, x, state, depth) if cls is tuple else cls
         if id(x) not in self.born:
             return cls, id(x)  # from before capture: it merges with itself alone
-        if cls is list:
-            return self._sequence(x, self._contents(x, state), state, depth)
-        if cls is dict:
-            entries = self._contents(x, state)[0]
-            keys = tuple(key for key, _ in entries)
-            if not all(type(key) is str for key in keys):
-                return dict, len(keys)
-            return dict, keys, self._items(dict, [value for _, value in entries], state, depth)
+        mark = _MARKS.get(cls)
+        return cls if mark is None else mark(self, x, state, depth)
+
+    def _list(self, x: list, state: State, depth: int) -> Any:
+        return self._sequence(x, self._contents(x, state), state, depth)
+
+    def _dict(self, x: dict, state: State, depth: int) -> Any:
+        entries = self._contents(x, state)[0]
+        keys = tuple(key for key, _ in entries)
+        if not all(type(key) is str for key in keys):
+            return dict, len(keys)
+        return dict, keys, self._items(dict, [value for _, value in entries], state, depth)
+
+    def _iterator(self, x: SeqIter, state: State, depth: int) -> Any:
         if depth >= _DEEPEST:
-            return cls
-        if cls is SeqIter:
-            sequence, place = self._contents(x, state)
-            return cls, place, self._mark(sequence, state, depth + 1)
-        if cls is MGenerator:
-            frame, done = self._contents(x, state)
-            return cls, done, self._frame(frame, state, depth + 1) if frame is not None else None
-        return cls
+            return SeqIter
+        sequence, place = self._contents(x, state)
+        return SeqIter, place, self._mark(sequence, state, depth + 1)
+
+    def _generator(self, x: MGenerator, state: State, depth: int) -> Any:
+        if depth >= _DEEPEST:
+            return MGenerator
+        frame, done = self._contents(x, state)
+        return MGenerator, done, self._frame(frame, state, depth + 1) if frame is not None else None
 
     def _sequence(self, x: Any, items: Any, state: State, depth: int) -> Any:
         return list if self.coarse and self._may_grow(items) else self._items(type(x), items, state, depth)
@@ -154,6 +161,12 @@ class Likeness:
 
     def _contents(self, x: Any, state: State) -> Any:
         return self.heap.contents_in(state.overlay, x)
+
+
+# class of an object made during capture -> what its mark says of its contents
+_MARKS: dict[type, Callable[[Likeness, Any, State, int], Any]] = {
+    list: Likeness._list, dict: Likeness._dict, SeqIter: Likeness._iterator, MGenerator: Likeness._generator,
+}
 
 
 class Alike:
