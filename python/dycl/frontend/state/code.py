@@ -142,18 +142,7 @@ class CodeInfo:
         always = 0
         for name in (*code.co_cellvars, *code.co_freevars):
             always |= 1 << index[name]
-        use, define = [0] * n, [0] * n
-        saves: dict[int, list[int]] = {}
-        for i, ins in enumerate(self.instrs):
-            if ins.op in ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_CLOSURE", "DELETE_FAST"):
-                use[i] = 1 << index[ins.value]
-            elif ins.op == "LOAD_FAST_AND_CLEAR":
-                define[i] = 1 << index[ins.value]
-                saves[i] = self._restored(i)
-                if not saves[i]:
-                    use[i] = define[i]
-            elif ins.op == "STORE_FAST":
-                define[i] = 1 << index[ins.value]
+        use, define, saves = self._uses()
         live = [0] * n
         order = sorted(range(n), key=lambda i: -self.rank[i])
         changed = True
@@ -173,6 +162,24 @@ class CodeInfo:
                     changed = True
         self.live = [bits | always for bits in live]
         self.dead_saves = {i for i in saves if not self.live[i] & define[i]}
+
+    def _uses(self) -> tuple[list[int], list[int], dict[int, list[int]]]:
+        """Of each instruction the variables it reads and those it sets, as bits; and where those that a comprehension
+        puts aside come back."""
+        index = self.local_index
+        use, define = [0] * len(self.instrs), [0] * len(self.instrs)
+        saves: dict[int, list[int]] = {}
+        for i, ins in enumerate(self.instrs):
+            if ins.op in ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_CLOSURE", "DELETE_FAST"):
+                use[i] = 1 << index[ins.value]
+            elif ins.op == "LOAD_FAST_AND_CLEAR":
+                define[i] = 1 << index[ins.value]
+                saves[i] = self._restored(i)
+                if not saves[i]:
+                    use[i] = define[i]
+            elif ins.op == "STORE_FAST":
+                define[i] = 1 << index[ins.value]
+        return use, define, saves
 
     def _restored(self, pc: int) -> list[int]:
         """3.12: the instructions at which a variable that a comprehension saves at pc has its value again, at its end
@@ -262,22 +269,12 @@ class CodeInfo:
 def _decode(code: types.CodeType) -> list[Instr]:
     every = list(dis.get_instructions(code))
     raw = [ins for ins in every if ins.opname not in ("CACHE", "EXTENDED_ARG")]
-    # A jump may aim at an EXTENDED_ARG prefix: it means the instruction that follows.
-    index: dict[int, int] = {}
-    position = 0
     offsets = [ins.offset for ins in raw]
-    for ins in every:
-        while position < len(offsets) and offsets[position] < ins.offset:
-            position += 1
-        if position < len(offsets):
-            index[ins.offset] = position
+    index = _places(every, offsets)
     instrs: list[Instr] = []
     for ins in raw:
-        p = ins.positions
-        line = p.lineno or 0 if p else 0
-        span = Span(code.co_filename, line, (p.col_offset or 0) + 1 if p else 0,
-                    (p.end_lineno or line) if p else line, (p.end_col_offset or 0) + 1 if p else 0)
-        if not line and instrs:  # a jump of the compiler's own: it belongs to what is before it
+        span = _span(code, ins.positions)
+        if not span.line and instrs:  # a jump of the compiler's own: it belongs to what is before it
             span = instrs[-1].span
         target = -1
         if ins.opcode in dis.hasjrel or ins.opcode in dis.hasjabs:
@@ -291,6 +288,26 @@ def _decode(code: types.CodeType) -> list[Instr]:
             if start <= offset < end and instrs[k].handler is None:
                 instrs[k].handler = handler
     return instrs
+
+
+def _places(every: list[dis.Instruction], offsets: list[int]) -> dict[int, int]:
+    """By offset the index of the instruction there. A jump may aim at an EXTENDED_ARG prefix: it means the instruction
+    that follows."""
+    index: dict[int, int] = {}
+    position = 0
+    for ins in every:
+        while position < len(offsets) and offsets[position] < ins.offset:
+            position += 1
+        if position < len(offsets):
+            index[ins.offset] = position
+    return index
+
+
+def _span(code: types.CodeType, p: dis.Positions | None) -> Span:
+    if not p:
+        return Span(code.co_filename, 0, 0, 0, 0)
+    line = p.lineno or 0
+    return Span(code.co_filename, line, (p.col_offset or 0) + 1, p.end_lineno or line, (p.end_col_offset or 0) + 1)
 
 
 def _exception_table(code: types.CodeType) -> list[tuple[int, int, int, int, bool]]:
