@@ -101,6 +101,10 @@ def contents_of(obj: Any) -> Any:
             return (obj.cell_contents,)
         except ValueError:
             return ()
+    return _attributes(obj)
+
+
+def _attributes(obj: Any) -> tuple:
     slots = slot_names(type(obj))
     if hasattr(obj, "__dict__") or slots or type(obj) is object:  # of object() nothing but its identity counts
         values = dict(object.__getattribute__(obj, "__dict__")) if hasattr(obj, "__dict__") else None
@@ -119,17 +123,7 @@ def install(obj: Any, contents: Any) -> None:
     elif isinstance(obj, list):
         list.__setitem__(obj, slice(None), contents)
     elif isinstance(obj, dict):
-        own, extra = contents
-        if isinstance(obj, collections.OrderedDict):
-            collections.OrderedDict.clear(obj)
-            for key, value in own:
-                collections.OrderedDict.__setitem__(obj, key, value)
-        else:
-            dict.clear(obj)
-            dict.update(obj, own)
-        if extra is not None:
-            obj.__dict__.clear()
-            obj.__dict__.update(extra)
+        _install_dict(obj, contents)
     elif isinstance(obj, set):
         _install_set(obj, contents)
     elif isinstance(obj, bytearray):
@@ -146,18 +140,36 @@ def install(obj: Any, contents: Any) -> None:
         else:
             del obj.cell_contents
     else:
-        values, held = contents
-        if isinstance(obj, type):
-            _install_class(obj, values)
-        elif values is not None:
-            mine = object.__getattribute__(obj, "__dict__")
-            mine.clear()
-            mine.update(values)
-        for name in slot_names(type(obj)):
-            if name in held:
-                object.__setattr__(obj, name, held[name])
-            elif has_slot(obj, name):
-                object.__delattr__(obj, name)
+        _install_attributes(obj, contents)
+
+
+def _install_dict(obj: dict, contents: tuple) -> None:
+    own, extra = contents
+    if isinstance(obj, collections.OrderedDict):
+        collections.OrderedDict.clear(obj)
+        for key, value in own:
+            collections.OrderedDict.__setitem__(obj, key, value)
+    else:
+        dict.clear(obj)
+        dict.update(obj, own)
+    if extra is not None:
+        obj.__dict__.clear()
+        obj.__dict__.update(extra)
+
+
+def _install_attributes(obj: Any, contents: tuple) -> None:
+    values, held = contents
+    if isinstance(obj, type):
+        _install_class(obj, values)
+    elif values is not None:
+        mine = object.__getattribute__(obj, "__dict__")
+        mine.clear()
+        mine.update(values)
+    for name in slot_names(type(obj)):
+        if name in held:
+            object.__setattr__(obj, name, held[name])
+        elif has_slot(obj, name):
+            object.__delattr__(obj, name)
 
 
 def _install_set(obj: set, items: tuple) -> None:
