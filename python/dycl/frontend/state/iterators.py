@@ -76,6 +76,10 @@ class ArrayIter(SeqIter):
         return [m.arrays.row(x) for x in super().all_items(m)]
 
 
+_CHANGED = {dict: "dictionary changed size during iteration", set: "Set changed size during iteration",
+            collections.deque: "deque mutated during iteration"}
+
+
 class LiveIter(SeqIter):
     """Over a container that may change meanwhile: `sequence` has its keys (or places) when the iteration began, the
     items are looked up as they are now. kind: "keys", "values", "items", "items of" a set,
@@ -118,9 +122,7 @@ class LiveIter(SeqIter):
         own: Any = next(c for c in (list, dict, set, collections.deque) if isinstance(owner, c))
         if kind != "reversed" and k <= len(self.sequence) and own.__len__(owner) != len(self.sequence):
             self.index = len(self.sequence) + 1
-            raise RuntimeError("dictionary changed size during iteration" if isinstance(owner, dict) else
-                               "Set changed size during iteration" if isinstance(owner, set) else
-                               "deque mutated during iteration")
+            raise RuntimeError(_CHANGED[own])
         if (isinstance(owner, dict) and k <= len(self.sequence)
                 and not all(map(operator.is_, own.__iter__(owner), self.sequence))):
             raise CaptureRefusal("a dict whose keys change while it is iterated",
