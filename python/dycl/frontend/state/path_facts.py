@@ -169,24 +169,38 @@ def _both(a: Range, b: Range) -> Range:
     return inner(max, a[0], b[0]), inner(min, a[1], b[1])
 
 
-def _truth(op: str, found: Range, bound: int) -> bool | None:
+def _less(found: Range, bound: int) -> bool | None:
     low, high = found
-    below = high is not None and high < bound
-    above = low is not None and low > bound
-    match op:
-        case "eq" | "ne":
-            if below or above:
-                return op == "ne"
-            return op == "eq" if low == high == bound else None
-        case "lt":
-            return True if below else False if low is not None and low >= bound else None
-        case "ge":
-            return False if below else True if low is not None and low >= bound else None
-        case "gt":
-            return True if above else False if high is not None and high <= bound else None
-        case "le":
-            return False if above else True if high is not None and high <= bound else None
-    return None
+    if high is not None and high < bound:
+        return True
+    return False if low is not None and low >= bound else None
+
+
+def _greater(found: Range, bound: int) -> bool | None:
+    low, high = found
+    if low is not None and low > bound:
+        return True
+    return False if high is not None and high <= bound else None
+
+
+def _equal(found: Range, bound: int) -> bool | None:
+    low, high = found
+    if high is not None and high < bound or low is not None and low > bound:
+        return False
+    return True if low == high == bound else None
+
+
+# comparison -> (what a range says of it or of its opposite, which of the two)
+_SAID = {"eq": (_equal, True), "ne": (_equal, False), "lt": (_less, True), "ge": (_less, False),
+         "gt": (_greater, True), "le": (_greater, False)}
+
+
+def _truth(op: str, found: Range, bound: int) -> bool | None:
+    if op not in _SAID:
+        return None
+    says, holds = _SAID[op]
+    said = says(found, bound)
+    return None if said is None else said is holds
 
 
 def _narrowed(op: str, found: Range, bound: int) -> Range:
