@@ -155,32 +155,36 @@ _UNARY: dict[str, Callable[..., Any]] = {
 }
 
 
+def _check(x: list, attrs: dict) -> None:
+    if not x[0]:
+        raise ProgramRaised(attrs.get("type", "RuntimeError"), attrs["message"])
+
+
+def _to_tensor(x: list, attrs: dict) -> torch.Tensor:
+    return torch.tensor(x[0], dtype=dtype_of_name(attrs["dtype"]))
+
+
+_OF_HOST: dict[str, Callable[[list, dict], Any]] = {
+    "const": lambda x, attrs: attrs["value"],
+    "item": lambda x, attrs: x[0].item(),
+    "to_tensor": _to_tensor,
+    "dim": lambda x, attrs: x[0].shape[attrs["axis"]],
+    "size": lambda x, attrs: x[0].numel(),
+    "check": _check,
+    "print": lambda x, attrs: print(attrs["format"].format(*x), end=""),
+    "select": lambda x, attrs: x[1] if x[0] else x[2],
+}
+
+
 def _host(node: HostNode, x: list, host_functions: dict) -> Any:
     op, attrs = node.op, node.attrs
-    if op == "const":
-        return attrs["value"]
-    if op == "item":
-        return x[0].item()
-    if op == "to_tensor":
-        return torch.tensor(x[0], dtype=dtype_of_name(attrs["dtype"]))
-    if op == "dim":
-        return x[0].shape[attrs["axis"]]
-    if op == "size":
-        return x[0].numel()
-    if op == "check":
-        if not x[0]:
-            raise ProgramRaised(attrs.get("type", "RuntimeError"), attrs["message"])
-        return None
-    if op == "print":
-        print(attrs["format"].format(*x), end="")
-        return None
+    if op in _OF_HOST:
+        return _OF_HOST[op](x, attrs)
     if op == "host_call":
         results = host_functions[attrs["name"]].for_runtime(
             *[v.clone() if isinstance(v, torch.Tensor) else v for v in x]
         )
         return results[0] if len(node.outputs) == 1 and len(results) == 1 else results
-    if op == "select":
-        return x[1] if x[0] else x[2]
     if op.startswith("rand."):
         return _random(op, x, dtype_of_name(attrs["dtype"]))
     kind, name = op.split(".")
@@ -221,7 +225,7 @@ def _list(name: str, x: list, attrs: dict) -> Any:
     if name == "from_tensor":
         return x[0].tolist()
     if name == "to_tensor":
-        return torch.tensor(x[0], dtype=dtype_of_name(attrs["dtype"]))
+        return _to_tensor(x, attrs)
     return (torch.stack if name == "stack" else torch.cat)(x[0], attrs["axis"])
 
 
