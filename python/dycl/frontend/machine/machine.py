@@ -419,17 +419,23 @@ class Machine:
 
     # ---- exceptions ------------------------------------------------------------------
 
+    def _chain(self, state: State, error: BaseException) -> None:
+        """A new exception has the one that is being handled as its context."""
+        frame = state.frames[-1]
+        ins = frame.instr
+        if ins.op in ("RERAISE", "CLEANUP_THROW") or ins.op == "RAISE_VARARGS" and ins.arg == 0:
+            return
+        active = state.being_handled()
+        if active is not None and active is not error and active is not error.__context__:
+            if ins.op == "RAISE_VARARGS" and not isinstance(frame.stack[-1 - (ins.arg == 2)], type):
+                opaque_objects.check_raised(self, error)
+            error.__context__ = active
+
     def unwind(self, state: State, error: BaseException) -> bool:
         """Finds the handler of an exception of the user's program. True: go on running."""
         popped = False
         place = self.line_of_model()
-        ins = state.frames[-1].instr
-        if ins.op not in ("RERAISE", "CLEANUP_THROW") and not (ins.op == "RAISE_VARARGS" and ins.arg == 0):
-            active = state.being_handled()
-            if active is not None and active is not error and active is not error.__context__:
-                if ins.op == "RAISE_VARARGS" and not isinstance(state.frames[-1].stack[-1 - (ins.arg == 2)], type):
-                    opaque_objects.check_raised(self, error)
-                error.__context__ = active
+        self._chain(state, error)
         while state.frames:
             frame = state.frames[-1]
             ins = frame.instr
@@ -450,11 +456,6 @@ class Machine:
                     self.push(state)
                     return False
                 return True
-            if frame.extra is not None and hasattr(frame.extra, "on_exception"):
-                replacement = frame.extra.on_exception(self, state, error)
-                if replacement is not None:
-                    state.frames.pop()
-                    return replacement
             if frame.generator is not None:
                 self.heap.touch(frame.generator)
                 frame.generator.finish()
