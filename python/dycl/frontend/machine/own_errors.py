@@ -102,11 +102,16 @@ def _operation(ins: Any, stack: list, kw_names: tuple) -> tuple[Callable | None,
         fn = stack[-2 - (ins.arg & 1)]
     else:
         return None, [], {}
+    return fn if _may_be_asked(fn, args) else None, args, kwargs
+
+
+def _may_be_asked(fn: Any, args: list) -> bool:
+    """A function of Python's own that runs no code of the program."""
     built_in = isinstance(fn, _NATIVE) or isinstance(fn, type) and not fn.__flags__ & _HEAP_TYPE
     owner = None if isinstance(fn, type) else getattr(fn, "__self__", None)
     # of those that are given nothing some ask the frame that they are called in: super, locals, vars
-    given = args or owner is not None and not isinstance(owner, types.ModuleType)
-    return fn if built_in and given and fn not in _NEVER and not _is_ours(owner) else None, args, kwargs
+    given = bool(args) or owner is not None and not isinstance(owner, types.ModuleType)
+    return built_in and given and fn not in _NEVER and not _is_ours(owner)
 
 
 def _is_ours(x: Any) -> bool:
