@@ -25,7 +25,7 @@ from . import torchlib
 from .conversions import torchvision
 from .missing_kernels import missing_kernel
 from .registry import BOUNDED, CONVERSIONS
-from .tape import ConversionError, Sym, Tape, dtype_name, schema_of, type_text
+from .tape import ConversionError, Sym, Tape, TapeOp, dtype_name, schema_of, type_text
 
 _SCALARS = {"int": torch.int64, "float": torch.float64, "bool": torch.bool}
 
@@ -107,27 +107,37 @@ def _convert(node: AtenNode, read: tuple[bool, ...], facts: tuple[int | None, ..
     kwargs = _symbols(node.kwargs, tape, inputs)
     for sym, fact in zip(inputs, facts):
         sym.bits = fact
-    if all(0 in shape for _, shape in tape.outputs):  # no element to compute
-        empty = [tape.constant(torch.empty(shape, dtype=dtype)) for dtype, shape in tape.outputs if _static(shape)]
-        if len(empty) == len(node.outputs):
-            return _template(tape, inputs, [e if r else None for e, r in zip(empty, read)], node.outputs)
+    empty = _empty_results(tape)
+    if empty is not None:
+        return _template(tape, inputs, [e if r else None for e, r in zip(empty, read)], node.outputs)
+    results = _results(tape, node, args, kwargs)
+    missing = missing_kernel(node)
+    if missing:
+        raise ConversionError(f"torch does not compute it ({missing}); convert its operands to a dtype that it takes")
+    typed = [_typed(tape, r, v) if wanted else None for r, v, wanted in zip(results, node.outputs, read)]
+    return _template(tape, inputs, typed, node.outputs)
+
+
+def _empty_results(tape: Tape) -> list[Sym] | None:
+    """Results without any element, which nothing needs to compute; None if there may be one."""
+    if not all(0 in shape and _static(shape) for _, shape in tape.outputs):
+        return None
+    return [tape.constant(torch.empty(shape, dtype=dtype)) for dtype, shape in tape.outputs]
+
+
+def _results(tape: Tape, node: AtenNode, args: Any, kwargs: Any) -> list:
+    """What the op's conversion gives, as many as the op has results."""
     own = CONVERSIONS.get(node.target) or torchvision.BY_NAME.get(str(node.target))
     try:
         results = own(tape, *args, **kwargs) if own else torchlib.call(tape, node.target, args, kwargs)
-    except ConversionError:
-        raise
-    except RecursionError:
+    except (ConversionError, RecursionError):
         raise
     except Exception as error:  # torchlib's functions assert and raise as they like; ours may meet odd arguments
         raise ConversionError(f"its conversion fails ({type(error).__name__}: {error})") from error
     results = list(results) if isinstance(results, (list, tuple)) else [results]
     if len(results) != len(node.outputs):
         raise ConversionError(f"its conversion gives {len(results)} results instead of {len(node.outputs)}")
-    missing = missing_kernel(node)
-    if missing:
-        raise ConversionError(f"torch does not compute it ({missing}); convert its operands to a dtype that it takes")
-    typed = [_typed(tape, r, v) if wanted else None for r, v, wanted in zip(results, node.outputs, read)]
-    return _template(tape, inputs, typed, node.outputs)
+    return results
 
 
 def _static(shape: tuple) -> bool:
@@ -180,12 +190,7 @@ def _typed(tape: Tape, result: Any, value: Value) -> Sym:
 
 def _template(tape: Tape, inputs: list[Sym], results: list[Sym | None], outputs: list[Value]) -> Template:
     """The ops that the results need, renumbered: inputs, then constants and results as they come."""
-    needed = {r.index for r in results if r is not None}
-    ops = []
-    for op in reversed(tape.ops):
-        if any(o.index in needed for o in op.outputs):
-            ops.append(op)
-            needed.update(x.index for x in op.inputs if x is not None)
+    ops, needed = _needed(tape, results)
     number = {sym.index: i for i, sym in enumerate(inputs)}
     template = Template(len(inputs))
     for sym in tape.symbols:
@@ -193,7 +198,7 @@ def _template(tape: Tape, inputs: list[Sym], results: list[Sym | None], outputs:
             number[sym.index] = len(number)
             template.constants[number[sym.index]] = sym.const
     exact = {r.index: type_text(v.type.dtype, v.type.shape) for r, v in zip(results, outputs) if r is not None}
-    for op in reversed(ops):
+    for op in ops:
         while len(op.outputs) > 1 and op.outputs[-1].index not in needed and _optional_output(op):
             op.outputs.pop()
         for out in op.outputs:
@@ -201,16 +206,32 @@ def _template(tape: Tape, inputs: list[Sym], results: list[Sym | None], outputs:
         template.ops.append(
             TemplateOp(
                 op.name,
-                tuple(-1 if x is None else number[x.index] for x in op.inputs),
-                tuple(number[o.index] for o in op.outputs),
+                _numbers(op.inputs, number),
+                _numbers(op.outputs, number),
                 tuple(exact.get(o.index) or type_text(o.torch_dtype, o.dims) for o in op.outputs),
                 op.attrs,
             )
         )
-    template.results = [-1 if r is None else number[r.index] for r in results]
+    template.results = list(_numbers(results, number))
     return template
 
 
-def _optional_output(op) -> bool:
+def _needed(tape: Tape, results: list[Sym | None]) -> tuple[list[TapeOp], set[int]]:
+    """The ops that the results need, in the order of the tape, and the symbols that these and the results read."""
+    needed = {r.index for r in results if r is not None}
+    ops = []
+    for op in reversed(tape.ops):
+        if any(o.index in needed for o in op.outputs):
+            ops.append(op)
+            needed.update(x.index for x in op.inputs if x is not None)
+    return ops[::-1], needed
+
+
+def _numbers(symbols: list[Sym | None], number: dict[int, int]) -> tuple[int, ...]:
+    """-1 for what is left out."""
+    return tuple(-1 if x is None else number[x.index] for x in symbols)
+
+
+def _optional_output(op: TapeOp) -> bool:
     formals = schema_of(op.name).outputs
     return formals[min(len(op.outputs), len(formals)) - 1].option == onnx.defs.OpSchema.FormalParameterOption.Optional
