@@ -13,7 +13,7 @@ A tape is also an onnxscript evaluator, so that functions of onnxscript's torchl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 import numpy as np
 import onnx
@@ -344,26 +344,27 @@ class Tape:
                 return x
             case "Constant":
                 return self._constant_op(attrs)
-            case "Cast" | "CastLike":
-                to = torch_dtype(attrs["to"]) if name == "Cast" else inputs[1].torch_dtype
-                if x.torch_dtype == to or x.const is not None:
-                    return self.cast(x, to)
-                return self.op("Cast", x, to=onnx_code(to)) if name == "CastLike" else None
+            case "Cast":
+                to = torch_dtype(attrs["to"])
+                return self.cast(x, to) if x.torch_dtype == to or x.const is not None else None
+            case "CastLike":
+                return self.cast(x, inputs[1].torch_dtype)
             case "Shape" if x.dims is not None:
-                part = x.dims[slice(attrs.get("start", 0), attrs.get("end"))]
-                return self.constant(list(part), torch.int64) if all(isinstance(d, int) for d in part) else None
+                return self._shape(x.dims[slice(attrs.get("start", 0), attrs.get("end"))])
             case "Size" if x.known:
                 return self.constant(int(np.prod(x.dims, dtype=np.int64)), torch.int64)
-            case "Reshape" | "Expand" if x.known and inputs[1].const is not None:
-                if inputs[1].const.tolist() == list(x.dims) and (
-                    0 not in x.dims or attrs.get("allowzero") or name == "Expand"
-                ):
-                    return x
-            case "Transpose" if attrs.get("perm") == list(range(len(attrs.get("perm", ())))) and "perm" in attrs:
+            case "Reshape" if _has_shape(x, inputs[1], takes_zeros=bool(attrs.get("allowzero"))):
+                return x
+            case "Expand" if _has_shape(x, inputs[1], takes_zeros=True):
+                return x
+            case "Transpose" if attrs.get("perm") == list(range(len(attrs.get("perm", ())))):
                 return x
             case "Concat" if len(inputs) == 1:
                 return x
         return self._fold(name, inputs, attrs)
+
+    def _shape(self, dims: tuple) -> Sym | None:
+        return self.constant(list(dims), torch.int64) if all(isinstance(d, int) for d in dims) else None
 
     def _constant_op(self, attrs: dict) -> Sym:
         ((kind, value),) = attrs.items()
@@ -430,6 +431,13 @@ class Tape:
             ):
                 named[p.name] = float(value)
         return function.function(**{k: v for k, v in named.items() if k in known})
+
+
+def _has_shape(x: Sym, shape: Sym, takes_zeros: bool) -> bool:
+    """Whether both are known, and x has that shape already. `takes_zeros`: a 0 in the shape is an extent."""
+    if not x.known or shape.const is None or shape.const.tolist() != list(x.dims):
+        return False
+    return takes_zeros or 0 not in x.dims
 
 
 def _result_count(schema, attrs) -> int:
@@ -506,22 +514,22 @@ def _attribute(schema, key, kind, value):
         value = value.value
     if isinstance(value, Sym) or (isinstance(value, (list, tuple)) and any(isinstance(v, Sym) for v in value)):
         raise ConversionError(f"{schema.name}'s {key} is known only at run time")
-    kinds = onnx.defs.OpSchema.AttrType
-    if kind == kinds.INT:
-        return int(value)
-    if kind == kinds.FLOAT:
-        return float(value)
-    if kind == kinds.STRING:
-        return value.decode() if isinstance(value, bytes) else str(value)
-    if kind == kinds.INTS:
-        return [int(v) for v in value]
-    if kind == kinds.FLOATS:
-        return [float(v) for v in value]
-    if kind == kinds.STRINGS:
-        return [str(v) for v in value]
-    if kind == kinds.TENSOR:
-        return _as_tensor(value, None)
-    raise ConversionError(f"{schema.name}'s attribute {key}: kind {kind}")
+    read = _ATTRIBUTES.get(kind)
+    if read is None:
+        raise ConversionError(f"{schema.name}'s attribute {key}: kind {kind}")
+    return read(value)
+
+
+_KINDS = onnx.defs.OpSchema.AttrType
+_ATTRIBUTES: dict[Any, Callable[[Any], Any]] = {  # kind -> how a value of it is read
+    _KINDS.INT: int,
+    _KINDS.FLOAT: float,
+    _KINDS.STRING: lambda value: value.decode() if isinstance(value, bytes) else str(value),
+    _KINDS.INTS: lambda value: [int(v) for v in value],
+    _KINDS.FLOATS: lambda value: [float(v) for v in value],
+    _KINDS.STRINGS: lambda value: [str(v) for v in value],
+    _KINDS.TENSOR: lambda value: _as_tensor(value, None),
+}
 
 
 # ---- inference -------------------------------------------------------------------------------
