@@ -13,6 +13,7 @@ import torch
 
 from ..graph.program import (
     AtenNode,
+    Block,
     Branch,
     Graph,
     HostNode,
@@ -143,18 +144,9 @@ def drop_dead_nodes(graph: Graph) -> set[int]:
     """Removes tensor ops whose results reach no exit, edge or host op. Returns the ids of the values read."""
     blocks = graph.reachable_blocks()
     used: set[int] = set()
+    producers: dict[int, AtenNode] = {}
     for block in blocks:
-        for edge in successors(block):
-            used.update(v.id for v in edge.args)
-        match block.exit:
-            case Branch(condition, _, _):
-                used.add(condition.id)
-            case Return(values):
-                used.update(v.id for v in values)
-            case Raise(_, _, args):
-                used.update(v.id for v in args)
-    producers = {}
-    for block in blocks:
+        used.update(v.id for v in _read_at_end(block))
         for node in block.nodes:
             if isinstance(node, HostNode):
                 used.update(v.id for v in node.operands)
@@ -171,6 +163,19 @@ def drop_dead_nodes(graph: Graph) -> set[int]:
     for block in blocks:
         block.nodes = [n for n in block.nodes if isinstance(n, HostNode) or id(n) in live]
     return used
+
+
+def _read_at_end(block: Block) -> list[Value]:
+    """By the block's edges and its exit."""
+    values = [v for edge in successors(block) for v in edge.args]
+    match block.exit:
+        case Branch(condition, _, _):
+            values.append(condition)
+        case Return(results):
+            values += results
+        case Raise(_, _, args):
+            values += args
+    return values
 
 
 # ---- ONNX ops on constants ---------------------------------------------------------------------
