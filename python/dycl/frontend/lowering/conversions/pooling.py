@@ -151,8 +151,7 @@ def _adaptive_pool(t, x: Sym, size: list[int], n: int, largest: bool) -> Sym:
     attrs = _even_windows(x, size, n)
     if attrs is not None:
         return _unbatched(t, t.op("MaxPool" if largest else "AveragePool", _batched(t, x, n), **attrs), x, n)
-    if (not largest and x.torch_dtype == torch.float32 and all(isinstance(e, int) for e in x.dims[-n:])
-            and all(_widest(e, s) <= 4 for e, s in zip(x.dims[-n:], size))):
+    if not largest and x.torch_dtype == torch.float32 and _all_narrow(x.dims[-n:], size):
         pooled = _batched(t, x, n)
         for k in reversed(range(n)):  # the innermost first: its picks are single elements, and fewest now
             pooled = _narrow_windows(t, pooled, k, n, size[k])
@@ -179,6 +178,11 @@ def _windows_of_run(t, x: Sym, axis: int, out: int) -> list[tuple[Sym, Sym]]:
 def _widest(extent, out: int) -> int:
     extent = static(extent, "the extent")
     return max((end - start for start, end in _windows(extent, out)), default=0)
+
+
+def _all_narrow(extents: tuple, size: list[int]) -> bool:
+    """Whether the extents are known, and no window is wider than 4 elements along any dim."""
+    return all(isinstance(e, int) for e in extents) and all(_widest(e, s) <= 4 for e, s in zip(extents, size))
 
 
 def _narrow_windows(t, x: Sym, k: int, n: int, out: int) -> Sym:
@@ -228,22 +232,10 @@ def _resize(t, x: Sym, output_size, scales, mode: str, **attrs) -> Sym:
         raise ConversionError("resizing integers")
     given = [s for s in (scales or []) if s is not None]
     static(given, "the scale")
-    known = all(isinstance(e, int) for e in extents) and all(isinstance(d, int) for d in x.dims[2:])
-    if given and not known and all(float(s).is_integer() for s in given):  # then the scale is the ratio
+    known = all(isinstance(d, int) for d in (*extents, *x.dims[2:]))
+    aligned = attrs.get("coordinate_transformation_mode") == "align_corners"
+    if given and _needs_scale(given, x.dims[2:], extents, known, aligned):
         return t.op("Resize", x, None, t.constant([1.0, 1.0, *map(float, given)], torch.float32), mode=mode, **attrs)
-    if given and attrs.get("coordinate_transformation_mode") != "align_corners":
-        if not known:
-            raise ConversionError("resizing by a factor, of extents known only at run time")
-        exact = all(float(s) * d == e for s, d, e in zip(given, x.dims[2:], extents))
-        if not exact:
-            if any(
-                math.floor(d * float(torch.tensor(s, dtype=torch.float32))) != e
-                for s, d, e in zip(given, x.dims[2:], extents)
-            ):
-                raise ConversionError("resizing by a factor whose result is rounded otherwise")
-            return t.op(
-                "Resize", x, None, t.constant([1.0, 1.0, *map(float, given)], torch.float32), mode=mode, **attrs
-            )
     if known:
         sizes = t.ints([*_leading(t, x), *extents])
     elif output_size is not None:
@@ -251,6 +243,21 @@ def _resize(t, x: Sym, output_size, scales, mode: str, **attrs) -> Sym:
     else:
         raise ConversionError("resizing to extents known only at run time")
     return t.op("Resize", x, None, None, sizes, mode=mode, **attrs)
+
+
+def _needs_scale(scales: list, before: tuple, after: list, known: bool, aligned: bool) -> bool:
+    """Whether ONNX must be given the scales, since the sizes say something else or are not known."""
+    if not known and all(float(s).is_integer() for s in scales):  # then the scale is the ratio
+        return True
+    if aligned:
+        return False
+    if not known:
+        raise ConversionError("resizing by a factor, of extents known only at run time")
+    if all(float(s) * d == e for s, d, e in zip(scales, before, after)):
+        return False
+    if any(math.floor(d * float(torch.tensor(s, dtype=torch.float32))) != e for s, d, e in zip(scales, before, after)):
+        raise ConversionError("resizing by a factor whose result is rounded otherwise")
+    return True
 
 
 def _leading(t, x: Sym) -> list:

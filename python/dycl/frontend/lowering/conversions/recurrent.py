@@ -50,20 +50,19 @@ class _Layers:
         d = self.directions
         return s if self.layers == 1 else slice_(self.t, s, 0, layer * d, (layer + 1) * d)
 
+    def bias(self, params: list) -> Sym:
+        """Of one layer: its input's and its state's, for each direction."""
+        return self.stacked([self.t.op("Concat", self.rows(p[2]), self.rows(p[3]), axis=0) for p in params])
+
     def run(self, states: list[Sym], lengths: Sym | None = None) -> list[Sym]:
         """[output, final states...]"""
         t, x, finals = self.t, self.x, [[] for _ in states]
+        direction = "bidirectional" if self.directions == 2 else "forward"
+        attrs = dict(self.attrs, hidden_size=self.hidden, direction=direction)
         for layer in range(self.layers):
             mine = self.params[layer * self.directions : (layer + 1) * self.directions]
             w, r = (self.stacked([self.rows(p[i]) for p in mine]) for i in (0, 1))
-            b = (
-                self.stacked([t.op("Concat", self.rows(p[2]), self.rows(p[3]), axis=0) for p in mine])
-                if self.biases
-                else None
-            )
-            attrs = dict(
-                self.attrs, hidden_size=self.hidden, direction="bidirectional" if self.directions == 2 else "forward"
-            )
+            b = self.bias(mine) if self.biases else None
             y, *last = t.op(
                 self.op, x, w, r, b, lengths, *[self.state(s, layer) for s in states], n=1 + len(states), **attrs
             )
