@@ -55,29 +55,38 @@ def _has_rows(data):
 
 def _legacy_tensor(dtype):
     def call(m, s, args, kwargs):
-        # for integers it is asked first whether they were floats
-        exact = dtype() if dtype().is_floating_point else None
-        if len(args) == 1 and _has_rows(args[0]):
-            floats = any(t.kind == "float" for row in args[0] if isinstance(row, RtList)
-                         for t in leaf_types(row.kind) if isinstance(t, ScalarType))
-            made = m.lists.rows(args[0], exact if floats else dtype())
-        elif len(args) == 1 and type(args[0]) in (list, tuple) and m.has_runtime(args[0]):
-            made = m.recorder.call(torch.tensor, (args[0],), {"dtype": exact})
-        elif len(args) == 1 and isinstance(args[0], RtRange):
-            made = args[0].tensor(m)
-        elif len(args) == 1 and isinstance(args[0], RtList):
-            whole = all(isinstance(t, ScalarType) and t.kind != "float" for t in leaf_types(args[0].kind))
-            made = m.lists.numbers(args[0], dtype() if whole else exact)
-        elif len(args) == 1 and m.is_array(args[0]) and not args[0].scalar:  # its memory, or a copy in another dtype
-            return m.recorder.call(torch.as_tensor, (args[0],), {"dtype": dtype()})
-        else:
-            return NotImplemented
-        if made.dtype.is_floating_point and not dtype().is_floating_point:
-            raise CaptureRefusal("integers made of floats known only at run time",
-                                 "round them first", kind="build.data")
-        return made if made.dtype == dtype() else m.recorder.call(torch.Tensor.to, (made, dtype()), {})
+        return _of_legacy_class(m, args[0], dtype()) if len(args) == 1 else NotImplemented
 
     return call
+
+
+def _of_legacy_class(m, data, dtype):
+    if m.is_array(data) and not data.scalar:  # its memory, or a copy in another dtype
+        return m.recorder.call(torch.as_tensor, (data,), {"dtype": dtype})
+    made = _numbers_in(m, data, dtype)
+    if made is NotImplemented:
+        return NotImplemented
+    if made.dtype.is_floating_point and not dtype.is_floating_point:
+        raise CaptureRefusal("integers made of floats known only at run time",
+                             "round them first", kind="build.data")
+    return made if made.dtype == dtype else m.recorder.call(torch.Tensor.to, (made, dtype), {})
+
+
+def _numbers_in(m, data, dtype):
+    """The tensor of a list's numbers; of floats, where integers are wanted, as they are."""
+    exact = dtype if dtype.is_floating_point else None
+    if _has_rows(data):
+        floats = any(t.kind == "float" for row in data if isinstance(row, RtList)
+                     for t in leaf_types(row.kind) if isinstance(t, ScalarType))
+        return m.lists.rows(data, exact if floats else dtype)
+    if type(data) in (list, tuple) and m.has_runtime(data):
+        return m.recorder.call(torch.tensor, (data,), {"dtype": exact})
+    if isinstance(data, RtRange):
+        return data.tensor(m)
+    if isinstance(data, RtList):
+        whole = all(isinstance(t, ScalarType) and t.kind != "float" for t in leaf_types(data.kind))
+        return m.lists.numbers(data, dtype if whole else exact)
+    return NotImplemented
 
 
 handles(torch.Tensor)(_legacy_tensor(torch.get_default_dtype))
