@@ -204,18 +204,20 @@ def _hash(m, s, args, kwargs):
 
 @handles(str)
 def _str(m, s, args, kwargs):
-    if args and isinstance(args[0], BaseException) and is_text_of_argument(args[0]):
-        args = args[0].args
-    if args and isinstance(args[0], (RtScalar, RtText)):
-        return RtText.join([args[0] if isinstance(args[0], RtText) else RtText((args[0],))])
-    if args and type(args[0]) in (list, tuple) and m.has_runtime(args[0]):
-        return format_value(m, args[0], "", 0)
-    if args and m.has_runtime(args[0]):
+    if not args:
+        return NotImplemented
+    x = args[0]
+    if isinstance(x, BaseException) and is_text_of_argument(x):
+        (x,) = x.args
+    if isinstance(x, (RtScalar, RtText)):
+        return RtText.join([x if isinstance(x, RtText) else RtText((x,))])
+    if type(x) in (list, tuple) and m.has_runtime(x):
+        return format_value(m, x, "", 0)
+    if m.has_runtime(x):
         raise CaptureRefusal("str() of a value known only at run time", kind="escape.str")
-    if args:
-        user = lookup.python_method(args[0], "__str__") or lookup.python_method(args[0], "__repr__")
-        if user is not None and not isinstance(args[0], torch.nn.Module):
-            return m.call(s, user, (args[0],), {})
+    user = lookup.python_method(x, "__str__") or lookup.python_method(x, "__repr__")
+    if user is not None and not isinstance(x, torch.nn.Module):
+        return m.call(s, user, (x,), {})
     return NotImplemented
 
 
@@ -350,14 +352,23 @@ def _deep(m, x, memo):
         return tuple(_deep(m, y, memo) for y in x)
     if x is None or isinstance(x, (int, float, str, bytes, bool, type, types.FunctionType, torch.dtype, torch.device)):
         return x
-    plain = (hasattr(x, "__dict__") and not hasattr(type(x), "__deepcopy__")
-             and type(x).__reduce_ex__ is object.__reduce_ex__)
-    if plain and type(x).__new__ is object.__new__ and not slot_names(type(x)) and not _says_how(x):
+    if _is_its_attributes(x):
         made = memo[id(x)] = m.new(object.__new__(type(x)))
         for name, value in list(x.__dict__.items()):
             m.note_load(x, name)
             made.__dict__[name] = _deep(m, value, memo)
         return made
+    return _natively_copied(m, x)
+
+
+def _is_its_attributes(x):
+    """Nothing but what its attributes hold makes a copy of it."""
+    plain = (hasattr(x, "__dict__") and not hasattr(type(x), "__deepcopy__")
+             and type(x).__reduce_ex__ is object.__reduce_ex__)
+    return plain and type(x).__new__ is object.__new__ and not slot_names(type(x)) and not _says_how(x)
+
+
+def _natively_copied(m, x):
     if (m.has_runtime(x) or m.has_runtime(getattr(x, "__dict__", None))
             or isinstance(x, (list, dict, set, tuple, collections.deque)) or m.is_born(x)):
         raise CaptureRefusal(f"copy.deepcopy of a {type(x).__name__}", kind="deepcopy")
