@@ -76,30 +76,36 @@ def _next(m, s, args, kwargs):
     return iteration.next_of(m, s, args[0], None)
 
 
-def _from_iterable(native, shim, keeps=()):
+def _from_iterable(native, shim):
     def build(m, s, args, kwargs):
         if kwargs:
             return NotImplemented
         if not args:
-            return () if native is tuple else keys.made(m, set()) if native is set else m.new(native())
+            return _as_new(m, native())
         source = args[0]
         if native is set and isinstance(source, keyed_tables.RtSet):
             return m.call(s, keyed_tables.RtSet.copy, (source,), {})
-        if isinstance(source, keeps) and type(source) is native and native is tuple:
+        if type(source) is native and native is tuple:
             return source
         if isinstance(source, RtList) and native in (list, tuple):
             return m.lists.frozen(source, native is tuple)
         items = iteration.materialise(m, source)
         if items is None or native is set and (keys.wanted(m) or any(map(keys.at_run_time, items))):
             return m.call(s, shim, (source if items is None else tuple(items),), {})
-        made = native(items)
-        return made if native in (tuple, frozenset) else keys.made(m, made) if native is set else m.new(made)
+        return _as_new(m, native(items))
 
     return build
 
 
+def _as_new(m, made):
+    """Of the program's own making, unless it is a tuple, which cannot change."""
+    if type(made) is tuple:
+        return made
+    return keys.made(m, made) if type(made) is set else m.new(made)
+
+
 handles(list)(_from_iterable(list, polyfills.make_list))
-handles(tuple)(_from_iterable(tuple, polyfills.make_tuple, (tuple,)))
+handles(tuple)(_from_iterable(tuple, polyfills.make_tuple))
 handles(set)(_from_iterable(set, polyfills.make_set))
 
 
@@ -309,15 +315,19 @@ def _is_in_order(key):
 def _same(m, s, args, kwargs):
     a, b = args
     if isinstance(a, (RtScalar, RtArray)) or isinstance(b, (RtScalar, RtArray)):
-        if a is not b and _may_be_no_number(a) and _may_be_no_number(b) and not (_is_new(m, a) and _is_new(m, b)):
-            _refuse_not_a_number(m, *(x for x in (a, b) if isinstance(x, RtFloat)))
-        return a is b  # a NaN is in the list that holds it
+        return _same_number(m, a, b)
     if a is not b and _may_be_one(m, a) and _may_be_one(m, b) and any(callable(x._dycl.cell.note) for x in (a, b)):
         numbers = [m.tensor_item(x) for x in (a, b)]
         if all(isinstance(x, RtFloat) for x in numbers):
             _refuse_not_a_number(m, *numbers)
         return False  # whoever asks compares them next, and one and the same number is equal to itself
     return identity.same_object(m, a, b)
+
+
+def _same_number(m, a, b):
+    if a is not b and _may_be_no_number(a) and _may_be_no_number(b) and not (_is_new(m, a) and _is_new(m, b)):
+        _refuse_not_a_number(m, *(x for x in (a, b) if isinstance(x, RtFloat)))
+    return a is b  # a NaN is in the list that holds it
 
 
 def _may_be_one(m, x):
