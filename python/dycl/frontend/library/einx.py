@@ -26,11 +26,9 @@ _FUNCTIONS: dict[str, Callable] = {
 def written_out(fn: Any, args: tuple, kwargs: dict) -> Callable | None:
     """The call as a function of nothing, or None."""
     op = _FUNCTIONS.get(fn.__name__) if fn.__module__.startswith("einx.") else None
-    tensors = args[1:]
-    if op is None or kwargs or len(tensors) != (3 if op is torch.where else 2) or not isinstance(args[0], str) \
-            or not all(isinstance(t, torch.Tensor) for t in tensors):
+    if op is None or kwargs or not _are_pattern_and_tensors(args, 3 if op is torch.where else 2):
         return None
-    found = _parse(args[0])
+    tensors, found = args[1:], _parse(args[0])
     if found is None or [len(names) for names in found[0]] != [t.dim() for t in tensors]:
         return None
     inputs, output = found
@@ -44,6 +42,10 @@ def written_out(fn: Any, args: tuple, kwargs: dict) -> Callable | None:
         return op(*(_aligned(t, names, output) for names, t in zip(inputs, tensors)))
 
     return compute
+
+
+def _are_pattern_and_tensors(args: tuple, count: int) -> bool:
+    return len(args) == 1 + count and isinstance(args[0], str) and all(isinstance(t, torch.Tensor) for t in args[1:])
 
 
 def _axis_size_error(text: str) -> Exception:

@@ -147,10 +147,7 @@ def object_method(m: Interpreter, s: State, owner: Any, name: str, args: tuple, 
                   fn: Any, full: tuple) -> Any:
     if isinstance(owner, str):
         return _str_method(m, s, owner, name, args, kwargs, fn, full)
-    if name in _SHOWING:
-        m.note_objects(owner)
-    if isinstance(owner, list) and name in _LIST_USES:
-        (m.note_store if name == "clear" else m.note_load)(owner, "*")
+    _note_use(m, owner, name)
     special = lookup.by_type(_METHODS, owner, {}).get(name)
     result = special(m, s, owner, args, kwargs) if special is not None else NotImplemented
     if result is not NotImplemented:
@@ -164,6 +161,13 @@ def object_method(m: Interpreter, s: State, owner: Any, name: str, args: tuple, 
     if name == "__init__" and not isinstance(owner, _MUTABLE):
         return _init(m, owner, fn, args, kwargs, full)
     return _native_method(m, s, owner, name, kwargs, fn, full)
+
+
+def _note_use(m: Interpreter, owner: Any, name: str) -> None:
+    if name in _SHOWING:
+        m.note_objects(owner)
+    if isinstance(owner, list) and name in _LIST_USES:
+        (m.note_store if name == "clear" else m.note_load)(owner, "*")
 
 
 def _init(m: Interpreter, owner: Any, fn: Any, args: tuple, kwargs: dict, full: tuple) -> Any:

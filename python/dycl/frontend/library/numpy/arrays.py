@@ -347,14 +347,18 @@ class Arrays:
         if a is None or b is None or isinstance(a, str) or isinstance(b, str):
             raise CaptureRefusal("a comparison of a numpy array known only at run time with None or a string",
                                  "use `is`", kind="numpy")
-        x, y = self._alike(self.tensor(a), self.tensor(b))
+        x, y = self._comparable(*self._alike(self.tensor(a), self.tensor(b)))
+        return self.wrap(self.call(getattr(operator, op), x, y))
+
+    def _comparable(self, x: Any, y: Any) -> tuple:
+        """In dtypes that hold the numbers of both: a float beside integers, and any integer beside one of few bits."""
         if any(isinstance(t, torch.Tensor) and not t.dtype.is_floating_point for t in (x, y)):
             x, y = self._alike(*(self.m.scalar_tensor(v, torch.float64)
                                  if isinstance(v, float) or kind_of(v) == "float" else v for v in (x, y)))
-        if any(kind_of(v) == "int" for v in (x, y)):  # any integer may be compared with one of few bits
+        if any(kind_of(v) == "int" for v in (x, y)):
             x, y = (self.call(torch.Tensor.to, v, torch.int64) if isinstance(v, torch.Tensor) and v.dtype in NARROW
                     else v for v in (x, y))
-        return self.wrap(self.call(getattr(operator, op), x, y))
+        return x, y
 
     def get_item(self, array: RtArray, key: Any) -> Any:
         return indexing.get(self, array, key)

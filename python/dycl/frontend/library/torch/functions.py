@@ -188,13 +188,15 @@ def _one_hot(m, s, args, kwargs):
     classes = args[1] if len(args) > 1 else kwargs.get("num_classes", -1)
     if m.is_tensor(classes):
         classes = m.tensor_item(classes)
-    if type(classes) is int and classes < 0 and m.is_symbolic(indices) and m.recorder.numbers.static(indices) is None:
+    unknown = m.is_symbolic(indices) and m.recorder.numbers.static(indices) is None
+    if type(classes) is int and classes < 0 and unknown:
         top = m.tensor_item(m.recorder.call(torch.max, (indices,), {}))
         classes = m.scalars.binary("add", top, 1)
-    checked = m.is_symbolic(indices) and m.recorder.numbers.static(indices) is None and indices.dtype == torch.int64
+    checked = unknown and indices.dtype == torch.int64
     if not isinstance(classes, RtScalar) and not (checked and type(classes) is int and classes > 0):
-        return NotImplemented if not args or not m.is_tensor(args[1] if len(args) > 1 else None) else \
-            m.recorder.call(torch_internals.native_one_hot, (indices, classes), {})
+        if len(args) > 1 and m.is_tensor(args[1]):
+            return m.recorder.call(torch_internals.native_one_hot, (indices, classes), {})
+        return NotImplemented
     numbers = m.recorder.call(torch.arange, (classes,), {})
     flat = m.recorder.call(torch.reshape, (indices, (-1,)), {})
     flat = m.recorder.call(torch.gather, (numbers, 0, flat), {})  # fails for a class that is out of range
