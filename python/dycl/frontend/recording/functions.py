@@ -15,7 +15,7 @@ import torch
 
 from ..diagnostics import CaptureRefusal
 from . import composed_functions as composed
-from . import indexing, packed_sequences, training, value_checks
+from . import indexing, packed_sequences, refused_calls, value_checks
 from . import tensor_construction as construction
 from . import tensor_to_number as numbers
 from .memory_layout import ASKS, ASKS_OFFSET, MAY_COPY
@@ -95,7 +95,7 @@ _row("linspace", how=COMPOSED, take=composed.linspace)
 _row("_pack_padded_sequence", how=COMPOSED, take=packed_sequences.pack)
 _row("_pad_packed_sequence", how=COMPOSED, take=packed_sequences.pad)
 for _name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
-    _row(_name, how=COMPOSED, take=packed_sequences.layer(_name), training=training.recurrent)
+    _row(_name, how=COMPOSED, take=packed_sequences.layer(_name), training=refused_calls.recurrent)
 
 _row("binary_cross_entropy", how=CHECKED, take=value_checks.binary_cross_entropy)
 _row("histc", how=CHECKED, take=value_checks.histc)
@@ -121,10 +121,10 @@ _row("""linear matmul __matmul__ layer_norm group_norm batch_norm instance_norm 
         upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d upsample_bilinear2d
         upsample_bicubic2d upsample_trilinear3d""", whole=True)
 _row("""dropout dropout_ feature_dropout feature_dropout_ alpha_dropout alpha_dropout_ feature_alpha_dropout
-        feature_alpha_dropout_ native_dropout""", training=training.dropout)
-_row("scaled_dot_product_attention", training=training.attention)
-_row("batch_norm instance_norm", training=training.running_statistics)
-_row("rrelu rrelu_", training=training.rrelu)
+        feature_alpha_dropout_ native_dropout""", training=refused_calls.dropout)
+_row("scaled_dot_product_attention", training=refused_calls.attention)
+_row("batch_norm instance_norm", training=refused_calls.running_statistics)
+_row("rrelu rrelu_", training=refused_calls.rrelu)
 
 # ---- arguments ---------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from ..values.escape import NeedDecision
 from ..values.list import RtList
 from ..values.native_entries import enters_native_code, imitated
 from ..values.scalar import RtScalar
-from . import devices, eager_errors, whole_layers
+from . import eager_errors, refused_calls, whole_layers
 from .call_cache import Plans
 from .dispatch import DispatchRecorder
 from .functions import ANSWERED, BUILT, FUNCTIONS, GRADIENTS, UNNAMED, Function
@@ -78,7 +78,7 @@ class NativeCalls:
     def _call(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         fn, args = _unbound(fn, args)
         name = _OPERATORS.get(fn) or getattr(fn, "__name__", "")
-        devices.refuse_other(name, args, kwargs)
+        refused_calls.refuse_other_device(name, args, kwargs)
         native = name in _OF_TORCH or _is_native(fn)
         function = FUNCTIONS.get(name, UNNAMED)
         if not native and function is not UNNAMED:
