@@ -287,23 +287,27 @@ class _Entering:
         kind = type(tree)
         if kind is tuple or kind is list:
             return kind([self(x) for x in tree])
-        if isinstance(tree, torch.Size):
-            return tree
-        if isinstance(tree, tuple):
-            items = [self(x) for x in tree]
-            return kind(*items) if hasattr(tree, "_fields") else tuple(items)
-        if isinstance(tree, list):
-            return [self(x) for x in tree]
-        if isinstance(tree, dict):
-            return {k: self(x) for k, x in tree.items()}
-        if isinstance(tree, slice):
-            return slice(self(tree.start), self(tree.stop), self(tree.step))
+        if isinstance(tree, (tuple, list, dict, slice)):
+            return self._container(tree)
         if isinstance(tree, RtList):
             raise CaptureRefusal("a list whose length is known only at run time inside an argument of torch",
                                  "use torch.stack, torch.cat or torch.tensor", kind="list.native")
         if not issubclass(kind, torch.SymInt) and isinstance(getattr(kind, "__index__", None), types.FunctionType):
             return self._number(tree)
         return tree
+
+    def _container(self, tree: Any) -> Any:
+        """Of any class: what torch takes in its place."""
+        if isinstance(tree, torch.Size):
+            return tree
+        if isinstance(tree, slice):
+            return slice(self(tree.start), self(tree.stop), self(tree.step))
+        if isinstance(tree, dict):
+            return {k: self(x) for k, x in tree.items()}
+        items = [self(x) for x in tree]
+        if isinstance(tree, list):
+            return items
+        return type(tree)(*items) if hasattr(tree, "_fields") else tuple(items)
 
     def _number(self, tree: Any) -> Any:
         """Of an object whose class says which it is: what it says must not depend on a run."""
@@ -330,17 +334,8 @@ def leave(recorder, tree: Any, given: dict | None = None) -> Any:
         if not hasattr(tree, "_dycl"):
             raise CaptureRefusal("a tensor that torch made without dispatching it", kind="native.tensor")
         return tree
-    if isinstance(tree, torch.Size):
-        if not any(isinstance(s, torch.SymInt) for s in tree):
-            return tree
-        return RtSize(leave(recorder, s) for s in tree)
     if isinstance(tree, tuple):
-        items = [leave(recorder, x, given) for x in tree]
-        if all(a is b for a, b in zip(items, tree)):
-            return tree
-        if hasattr(tree, "_fields"):
-            return type(tree)(*items)
-        return type(tree)(items)
+        return _leave_tuple(recorder, tree, given)
     if given and id(tree) in given:  # an argument, or a part of one, is given back
         return given[id(tree)][1]
     if isinstance(tree, list):
@@ -348,3 +343,13 @@ def leave(recorder, tree: Any, given: dict | None = None) -> Any:
     if isinstance(tree, dict):
         return {k: leave(recorder, x, given) for k, x in tree.items()}
     return tree
+
+
+def _leave_tuple(recorder, tree: tuple, given: dict | None) -> tuple:
+    """The tuple itself if nothing in it has changed."""
+    if isinstance(tree, torch.Size):
+        return RtSize(leave(recorder, s) for s in tree) if any(isinstance(s, torch.SymInt) for s in tree) else tree
+    items = [leave(recorder, x, given) for x in tree]
+    if all(a is b for a, b in zip(items, tree)):
+        return tree
+    return type(tree)(*items) if hasattr(tree, "_fields") else type(tree)(items)
