@@ -11,8 +11,9 @@ from ..torch_internals import sympy_functions as F
 
 _COMPARE = {sympy.Eq: "eq", sympy.Ne: "ne", sympy.Lt: "lt", sympy.Le: "le", sympy.Gt: "gt", sympy.Ge: "ge"}
 _BINARY = {F.FloorDiv: "int.floordiv", F.CleanDiv: "int.floordiv", F.PythonMod: "int.mod", F.Mod: "int.mod"}
-_FROM_FLOAT = {F.TruncToInt: "float.to_int", F.FloorToInt: "float.floor", F.CeilToInt: "float.ceil",
-               F.RoundToInt: "float.round"}
+_OPERATIONS = {sympy.Not: ("bool.not", BOOL), F.TruncToInt: ("float.to_int", INT), F.FloorToInt: ("float.floor", INT),
+               F.CeilToInt: ("float.ceil", INT), F.RoundToInt: ("float.round", INT), F.ToFloat: ("int.to_float", FLOAT),
+               F.IntTrueDiv: ("int.truediv", FLOAT), F.FloatTrueDiv: ("float.truediv", FLOAT)}
 
 
 def lower_expression(symbols, expr: sympy.Basic) -> Value:
@@ -46,32 +47,33 @@ def _lower_rest(symbols, expr: sympy.Basic) -> Value:
     for kind, op in _COMPARE.items():
         if isinstance(expr, kind):
             return _compare(symbols, op, *expr.args)
-    if isinstance(expr, sympy.Not):
-        return host("bool.not", [symbols.lower(expr.args[0])], BOOL)
-    if isinstance(expr, (sympy.And, sympy.Or)):
-        op = "bool.and" if isinstance(expr, sympy.And) else "bool.or"
-        value = symbols.lower(expr.args[0])
-        for part in expr.args[1:]:
-            value = host(op, [value, symbols.lower(part)], BOOL)
-        return value
-    for kind, op in _FROM_FLOAT.items():
+    for kind, (op, type) in _OPERATIONS.items():
         if isinstance(expr, kind):
-            return host(op, [symbols.lower(expr.args[0])], INT)
-    if isinstance(expr, F.ToFloat):
-        return host("int.to_float", [symbols.lower(expr.args[0])], FLOAT)
-    if isinstance(expr, F.IntTrueDiv):
-        return host("int.truediv", [symbols.lower(a) for a in expr.args], FLOAT)
-    if isinstance(expr, F.FloatTrueDiv):
-        return host("float.truediv", [symbols.lower(a) for a in expr.args], FLOAT)
+            return host(op, [symbols.lower(a) for a in expr.args], type)
+    if isinstance(expr, (sympy.And, sympy.Or)):
+        return _connective(symbols, expr)
     if isinstance(expr, sympy.Piecewise) and expr.args[-1][1] == sympy.true:
-        value = symbols.lower(expr.args[-1][0])
-        for part, condition in reversed(expr.args[:-1]):
-            value = host("select", [symbols.lower(condition), symbols.lower(part), value], value.type)
-        return value
+        return _piecewise(symbols, expr)
     if isinstance(expr, F.Where):
         condition, a, b = (symbols.lower(part) for part in expr.args)
         return host("select", [condition, a, b], a.type)
     raise CaptureRefusal(f"arithmetic inside torch that has no host op: {expr}", kind="symbol.arithmetic")
+
+
+def _connective(symbols, expr: sympy.Basic) -> Value:
+    op = "bool.and" if isinstance(expr, sympy.And) else "bool.or"
+    value = symbols.lower(expr.args[0])
+    for part in expr.args[1:]:
+        value = symbols.recorder.host(op, [value, symbols.lower(part)], BOOL)
+    return value
+
+
+def _piecewise(symbols, expr: sympy.Piecewise) -> Value:
+    value = symbols.lower(expr.args[-1][0])
+    for part, condition in reversed(expr.args[:-1]):
+        operands = [symbols.lower(condition), symbols.lower(part), value]
+        value = symbols.recorder.host("select", operands, value.type)
+    return value
 
 
 def _sum(symbols, expr: sympy.Add) -> Value:
