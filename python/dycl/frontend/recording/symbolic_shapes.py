@@ -342,17 +342,9 @@ class Symbols:
             static = self.env._maybe_evaluate_static(expr, size_oblivious=True)
         if static is not None:
             return static
-        # the first element, if there is one: 0 or 1
-        clipped = _compares_with_one(expr) and expr.has(sympy_functions.Min)
-        if fallback is not None and not clipped:
-            self.guessed = True
-            return sympy.sympify(fallback)
-        if self._asked_from.endswith("c10/core/SymInt.h") and _compares_with_one(expr) and not clipped:
-            # Contiguity and broadcasting. Not 1 is right for the shape (what is broadcast is checked to be
-            # equal then); whether memory is shared may depend on it, see Recorder.may_share.
-            self.assumed_not_one.append(expr.args[0])
-            self.guessed = True
-            return sympy.false if isinstance(expr, sympy.Eq) else sympy.true
+        guess = self._guess(expr, fallback)
+        if guess is not None:
+            return guess
         boolean = isinstance(expr, (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction))
         if expr.free_symbols <= self.names.keys() and (not boolean or self.unconditional()):
             return self._guard(expr)
@@ -363,6 +355,22 @@ class Symbols:
         self.answered = True
         self._note_fact(expr if answer else sympy.Not(expr))
         return sympy.true if answer else sympy.false
+
+    def _guess(self, expr: sympy.Basic, fallback: Any) -> sympy.Basic | None:
+        """What torch goes on with where it does not need the answer; None where it does."""
+        with_one = _compares_with_one(expr)
+        if with_one and expr.has(sympy_functions.Min):  # the first element, if there is one: 0 or 1
+            return None
+        if fallback is not None:
+            self.guessed = True
+            return sympy.sympify(fallback)
+        if with_one and self._asked_from.endswith("c10/core/SymInt.h"):
+            # Contiguity and broadcasting. Not 1 is right for the shape (what is broadcast is checked to be
+            # equal then); whether memory is shared may depend on it, see Recorder.may_share.
+            self.assumed_not_one.append(expr.args[0])
+            self.guessed = True
+            return sympy.false if isinstance(expr, sympy.Eq) else sympy.true
+        return None
 
     def _one_of_few(self, expr: sympy.Basic) -> sympy.Basic:
         """A plain number that torch asks for: an arm for each value it can have, if they are few."""
