@@ -47,9 +47,7 @@ def _check_overlap(func, arguments: dict) -> None:
     extents known only at run time. Of other ops some fail and some read what they have just written."""
     by_index = func.overloadpacket in _BY_INDEX
     written = {a.name for a in schema.written(func)}
-    tensors = [(name, x) for name, given in arguments.items()
-               for x in (given if isinstance(given, (list, tuple)) else (given,))
-               if isinstance(x, torch.Tensor) and hasattr(x, "_dycl") and not _taken_as_number(func, name, arguments)]
+    tensors = _tensors_of(func, arguments)
     for name, target in tensors:
         for other, read in tensors:
             if (
@@ -59,13 +57,23 @@ def _check_overlap(func, arguments: dict) -> None:
                 and (read is not target or by_index)
                 and _overlap(target, read, also_alike=by_index)
             ):
-                if not (by_index or torch.Tag.pointwise in func.tags or func.overloadpacket is aten.copy_):
-                    raise CaptureRefusal(f"{func.overloadpacket.__name__} reads and writes "
-                                         "overlapping parts of one tensor",
-                                         "clone() what it reads", kind="tensor.overlap")
-                raise RuntimeError("unsupported operation: some elements of the input tensor and the "
-                                   "written-to tensor refer to a single memory location. Please clone() "
-                                   "the tensor before performing the operation.")
+                _refuse_overlap(func, torch_refuses=by_index or torch.Tag.pointwise in func.tags
+                                or func.overloadpacket is aten.copy_)
+
+
+def _tensors_of(func, arguments: dict) -> list[tuple[str, torch.Tensor]]:
+    """The tensors that it reads while it writes, and those that it writes, with the arguments' names."""
+    return [(name, x) for name, given in arguments.items()
+            for x in (given if isinstance(given, (list, tuple)) else (given,))
+            if isinstance(x, torch.Tensor) and hasattr(x, "_dycl") and not _taken_as_number(func, name, arguments)]
+
+
+def _refuse_overlap(func, torch_refuses: bool) -> None:
+    if not torch_refuses:
+        raise CaptureRefusal(f"{func.overloadpacket.__name__} reads and writes overlapping parts of one tensor",
+                             "clone() what it reads", kind="tensor.overlap")
+    raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                       "single memory location. Please clone() the tensor before performing the operation.")
 
 
 def _taken_as_number(func, name: str, arguments: dict) -> bool:
@@ -108,11 +116,8 @@ def _by_functional_form(recorder, func, args, kwargs, arguments) -> Any:
     outs = is_out_variant(func)
     if not outs:
         _try(recorder, func, args, kwargs)
-    given = {a.name: arguments[a.name] for a in func._schema.arguments if not (outs and a in written)}
-    positional = [given.pop(a.name) for a in functional._schema.arguments if not a.kwarg_only]
-    if outs and "dtype" not in given and any(a.name == "dtype" for a in functional._schema.arguments):
-        given["dtype"] = arguments[written[0].name].dtype
-    result = recorder.calls.dispatched(functional, tuple(positional), given)
+    positional, named = _functional_arguments(func, functional, arguments, written if outs else [])
+    result = recorder.calls.dispatched(functional, positional, named)
     results = list(result) if isinstance(result, (list, tuple)) else [result]
     targets = [arguments[a.name] for a in written]
     if len(targets) == 1 and isinstance(targets[0], (list, tuple)):
@@ -124,6 +129,15 @@ def _by_functional_form(recorder, func, args, kwargs, arguments) -> Any:
         if target is not None:
             recorder.write(target, fitted(recorder, func, target, new, outs))
     return _returned(func, results[:len(fresh)], targets)
+
+
+def _functional_arguments(func, functional, arguments: dict, outs: list) -> tuple[tuple, dict]:
+    """(positional, by name); `outs`: the arguments that only take the result."""
+    given = {a.name: arguments[a.name] for a in func._schema.arguments if a not in outs}
+    positional = tuple(given.pop(a.name) for a in functional._schema.arguments if not a.kwarg_only)
+    if outs and "dtype" not in given and any(a.name == "dtype" for a in functional._schema.arguments):
+        given["dtype"] = arguments[outs[0].name].dtype
+    return positional, given
 
 
 def _try(recorder, func, args: tuple, kwargs: dict) -> None:
