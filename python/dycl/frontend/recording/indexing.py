@@ -59,8 +59,12 @@ def _take_integers(recorder, tensor: torch.Tensor, index: Any) -> tuple[Any, Any
         if isinstance(item, torch.SymInt):
             chosen = recorder.calls.native(torch.select, (chosen, dim, item), {})
     rest = tuple(item for item in items if not isinstance(item, torch.SymInt))
-    plain = all(item is Ellipsis or isinstance(item, slice) and item == slice(None) for item in rest)
-    return chosen, None if plain else rest
+    return chosen, None if all(map(_is_whole, rest)) else rest
+
+
+def _is_whole(item: Any) -> bool:
+    """It takes all that is there: `...` or `:`."""
+    return item is Ellipsis or isinstance(item, slice) and item == slice(None)
 
 
 def _widen_masks(recorder, tensor: torch.Tensor, items: list) -> tuple[torch.Tensor, list]:

@@ -246,10 +246,8 @@ def _by_dims(base: torch.Tensor, view: torch.Tensor, offset: int) -> list[tuple]
     order = sorted((d for d in range(base.dim()) if base.shape[d] > 1), key=lambda d: -base.stride(d))
     if any(base.stride(d) == 0 for d in order):
         return None
-    starts, rest = {}, offset
-    for d in order:
-        starts[d], rest = divmod(rest, base.stride(d))
-    if rest or any(starts[d] >= base.shape[d] for d in order):
+    starts = _starts(base, order, offset)
+    if starts is None:
         return None
     walks: dict[int, tuple[int, int]] = {}  # dim of the view -> (dim of the base, step)
     for v in range(view.dim()):
@@ -262,6 +260,14 @@ def _by_dims(base: torch.Tensor, view: torch.Tensor, offset: int) -> list[tuple]
         if starts[found] + (view.shape[v] - 1) * walks[v][1] >= base.shape[found]:
             return None
     return _write_steps(base, view, starts, walks)
+
+
+def _starts(base: torch.Tensor, order: list[int], offset: int) -> dict[int, int] | None:
+    """The index along each dim of the element at that offset; None if there is none."""
+    starts, rest = {}, offset
+    for d in order:
+        starts[d], rest = divmod(rest, base.stride(d))
+    return None if rest or any(starts[d] >= base.shape[d] for d in order) else starts
 
 
 def _write_steps(base, view, starts, walks) -> list[tuple]:

@@ -107,18 +107,25 @@ class Forms:
         storages = {x.untyped_storage()._cdata for x in tree_iter((args, kwargs)) if isinstance(x, FakeTensor)}
         forms = []
         for x in results:
-            form = _form_of_tensor(x) if type(x) is FakeTensor else _OTHER
-            if form is _OTHER or x is (args[0] if args else None):
+            form = self._form_of_result(x, args[0] if args else None, storages)
+            if form is None:
                 return result
-            _, shape, stride, offset, dtype = form
-            if type(args[0]) is FakeTensor and x.untyped_storage()._cdata == args[0].untyped_storage()._cdata:
-                forms.append((shape, stride, dtype, offset))
-            elif offset or x.untyped_storage()._cdata in storages or not self._is_blank(x, shape, stride, dtype):
-                return result
-            else:
-                forms.append((shape, stride, dtype, None))
+            forms.append(form)
         self._known[key] = (func, kind, tuple(forms))  # func: its id stays its own
         return result
+
+    def _form_of_result(self, x: Any, first: Any, storages: set[int]) -> tuple | None:
+        """For `_made`: of a new tensor, or of a view of the first argument; None if it is neither."""
+        form = _form_of_tensor(x) if type(x) is FakeTensor else _OTHER
+        if form is _OTHER or x is first:
+            return None
+        _, shape, stride, offset, dtype = form
+        storage = x.untyped_storage()._cdata
+        if type(first) is FakeTensor and storage == first.untyped_storage()._cdata:
+            return shape, stride, dtype, offset
+        if offset or storage in storages or not self._is_blank(x, shape, stride, dtype):
+            return None
+        return shape, stride, dtype, None
 
     def _is_blank(self, x: torch.Tensor, shape: tuple, stride: tuple, dtype: torch.dtype) -> bool:
         return self.blank(shape, stride, dtype).untyped_storage().nbytes() == x.untyped_storage().nbytes()
