@@ -176,6 +176,9 @@ class RtScalar(StandIn):
                                  kind="escape.round", because=self)
         return NotImplemented if self.kind == "float" else m.scalars.to_int(self)
 
+    def formatted(self, m: Any, spec: Any, conversion: int) -> Any:
+        return m.texts.format_number(self, spec, conversion)
+
 
 class RtInt(RtScalar):
     __slots__ = ()

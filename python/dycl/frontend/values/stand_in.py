@@ -135,6 +135,10 @@ class StandIn:
         as objects, or keep the states apart."""
         return NotImplemented
 
+    def formatted(self, m: Any, spec: Any, conversion: int) -> Any:
+        """f"{self!c:spec}", `conversion`: 1 for !s, 2 for !r, 3 for !a; NotImplemented: as of other objects."""
+        return NotImplemented
+
     # ---- iteration -------------------------------------------------------------------------------
 
     def iterate(self, m: Any, s: Any) -> Any:

@@ -165,6 +165,9 @@ class TensorHandle(StandIn):
     def number(self, m: Any) -> Any:
         return m.tensor_number(self.tensor)
 
+    def formatted(self, m: Any, spec: Any, conversion: int) -> Any:
+        return m.texts.format_tensor(m, self.tensor, spec, conversion)
+
     def absolute(self, m: Any) -> Any:
         return m.recorder.call(torch.abs, (self.tensor,), {})
 

@@ -207,6 +207,9 @@ class RtText(StandIn):
         found = m.texts.number(self)
         return self if found is None else found
 
+    def formatted(self, m: Any, spec: Any, conversion: int) -> Any:
+        return m.texts.format_text(m, self, spec, conversion)
+
     def compare(self, m: Any, s: Any, op: str, a: Any, b: Any) -> Any:
         if op not in ("eq", "ne"):
             raise Escape(self, f"comparison {op}")

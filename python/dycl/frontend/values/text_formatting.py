@@ -10,6 +10,7 @@ from ..diagnostics import CaptureRefusal
 from .chosen_text import is_chosen, lifted
 from .native_entries import natively
 from .scalar import EXAMPLES, RtScalar
+from .stand_in import stand_in_of
 from .text import Formatted, Opaque, RtText
 
 # What a run can format as Python does (src/support/python_str.h); not digits grouped behind zeros that fill up.
@@ -61,25 +62,46 @@ def format_value(m: Any, value: Any, spec: Any, conversion: int) -> Any:
         return RtText((Opaque("a format known only at run time", spec.origin),))
     if isinstance(value, BaseException) and not spec and conversion < 2 and is_text_of_argument(value):
         value = value.args[0]
-    if isinstance(value, RtText) and value.chooses and (spec or conversion > 1):
-        return _of_chosen(m, value, lambda text: format({2: repr, 3: ascii}.get(conversion, str)(text), spec))
-    if isinstance(value, RtText) and not spec:
-        return value if conversion < 2 else RtText(("'", *value.parts, "'"))
-    if isinstance(value, RtScalar):
-        return (RtText((value,)) if spec == ""
-                else RtText((formatted(value, spec) if not conversion else _opaque(value, spec),)))
-    if m.is_tensor(value):
-        static = m.recorder.numbers.static(value)
-        if static is None and value.dim() == 0:
-            return format_value(m, m.tensor_item(value), spec, conversion)
-        if static is None and spec and not conversion:
-            raise TypeError("unsupported format string passed to Tensor.__format__")
-        if static is None:
-            return RtText((Opaque("tensor", m.recorder.span),))
-        value = static
+    own = stand_in_of(value)
+    found = own.formatted(m, spec, conversion) if own is not None else NotImplemented
+    if found is not NotImplemented:
+        return found
     if m.has_runtime(value) and not spec:
         return RtText.join(_pieces(m, value))
+    return format_known(value, spec, conversion)
+
+
+def format_known(value: Any, spec: Any, conversion: int) -> str:
     return natively(format, value if not conversion else (str, repr, ascii)[conversion - 1](value), spec)
+
+
+def format_number(value: RtScalar, spec: Any, conversion: int) -> RtText:
+    if spec == "":
+        return RtText((value,))
+    return RtText((_opaque(value, spec) if conversion else formatted(value, spec),))
+
+
+def format_text(m: Any, text: RtText, spec: Any, conversion: int) -> Any:
+    """NotImplemented: filled up, which is not known."""
+    if text.chooses and (spec or conversion > 1):
+        return _of_chosen(m, text, lambda known: format({2: repr, 3: ascii}.get(conversion, str)(known), spec))
+    if spec:
+        return NotImplemented
+    return text if conversion < 2 else RtText(("'", *text.parts, "'"))
+
+
+def format_tensor(m: Any, tensor: Any, spec: Any, conversion: int) -> Any:
+    """One of a single element is the number."""
+    static = m.recorder.numbers.static(tensor)
+    if static is not None and spec:
+        return format_known(static, spec, conversion)
+    if static is not None:
+        return RtText((Opaque(type(static).__name__, m.recorder.span),))
+    if tensor.dim() == 0:
+        return format_value(m, m.tensor_item(tensor), spec, conversion)
+    if spec and not conversion:
+        raise TypeError("unsupported format string passed to Tensor.__format__")
+    return RtText((Opaque("tensor", m.recorder.span),))
 
 
 def _of_chosen(m: Any, value: RtText, fn: Any) -> RtText:
@@ -126,7 +148,7 @@ def percent(m: Any, text: str, values: tuple) -> "str | RtText":
 def _percent_piece(m: Any, value: Any, found: re.Match) -> Any:
     """One conversion; None if a run cannot write it."""
     flags, width, precision, kind = found.groups()
-    if m.is_tensor(value) and value.dim() == 0 and kind in "eEfFgG":
+    if kind in "eEfFgG" and m.is_tensor(value) and value.dim() == 0:
         value = m.tensor_item(value)
     if isinstance(value, RtText):
         return value if found[0] == "%s" else None
@@ -134,14 +156,23 @@ def _percent_piece(m: Any, value: Any, found: re.Match) -> Any:
         return None if m.has_runtime(value) else found[0] % (value,)
     if kind in "sr":
         return RtText((value,)) if not (flags or width or precision) else None
-    whole = kind in "diuoxX"
-    if whole and (value.kind == "float" or precision) or not whole and kind not in "eEfFgG":
+    if not _takes(value, kind, precision):
         return None
+    return RtText((formatted(value, _spec_of_percent(flags, width, precision or "", kind)),))
+
+
+def _takes(value: RtScalar, kind: str, precision: str | None) -> bool:
+    """Whether a conversion of %-formatting writes this number as format() does."""
+    if kind in "diuoxX":
+        return value.kind != "float" and not precision
+    return kind in "eEfFgG"
+
+
+def _spec_of_percent(flags: str, width: str, precision: str, kind: str) -> str:
+    """What format() has for the flags of %."""
     sign = "+" if "+" in flags else " " if " " in flags else ""
-    zeros = "0" if "0" in flags and "-" not in flags else ""
-    kind = "d" if kind in "iu" else kind
-    spec = ("<" if "-" in flags else "") + sign + zeros + width + (precision or "") + kind
-    return RtText((formatted(value, spec),))
+    fill = "<" + sign if "-" in flags else sign + ("0" if "0" in flags else "")
+    return fill + width + precision + ("d" if kind in "iu" else kind)
 
 
 _OF_ARGUMENTS = (BaseException.__str__, AttributeError.__str__, NameError.__str__)
