@@ -95,6 +95,10 @@ def _kind(m: Any, x: Any, look: Any, depth: int = 0) -> Any:
     if isinstance(x, RtList):
         inner = look(x)[1]
         return ("row", inner, x.frozen) if inner[0] in _NUMBERS else None
+    return _kind_of_parts(m, x, look, depth)
+
+
+def _kind_of_parts(m: Any, x: Any, look: Any, depth: int) -> Any:
     found = _parts(x, look) if depth < _DEEPEST and (isinstance(x, tuple) or m.is_born(x)) else None
     if found is None or found[0] == "dict" and not all(type(k) is str for k in found[1]):
         return None
@@ -112,14 +116,22 @@ def join(a: Any, b: Any) -> Any:
     if a[0] != b[0]:
         return None
     if a[0] in _TENSORS:
-        if a[1].dtype != b[1].dtype or len(a[1].shape) != len(b[1].shape) or a[2] != b[2]:
-            return None
-        shape = tuple(x if x == y else None for x, y in zip(a[1].shape, b[1].shape))
-        return (a[0], TensorType(a[1].dtype, shape), a[2])
-    if a[0] in _PARTS and a[1] == b[1] and len(a[2]) == len(b[2]):
-        kinds = tuple(map(join, a[2], b[2]))
-        return None if None in kinds else (a[0], a[1], kinds)
-    return None
+        return _joined_tensors(a, b)
+    return _joined_parts(a, b) if a[0] in _PARTS else None
+
+
+def _joined_tensors(a: tuple, b: tuple) -> tuple | None:
+    if a[1].dtype != b[1].dtype or len(a[1].shape) != len(b[1].shape) or a[2] != b[2]:
+        return None
+    shape = tuple(x if x == y else None for x, y in zip(a[1].shape, b[1].shape))
+    return (a[0], TensorType(a[1].dtype, shape), a[2])
+
+
+def _joined_parts(a: tuple, b: tuple) -> tuple | None:
+    if a[1] != b[1] or len(a[2]) != len(b[2]):
+        return None
+    kinds = tuple(map(join, a[2], b[2]))
+    return None if None in kinds else (a[0], a[1], kinds)
 
 
 def _lengths_differ(a: tuple, b: tuple) -> bool:
