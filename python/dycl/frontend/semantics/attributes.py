@@ -74,20 +74,13 @@ def default_attr(m: Interpreter, s: State, obj: Any, name: str, fallback: bool =
     """object.__getattribute__(obj, name), then __getattr__."""
     cls = type(obj)
     if name == "__dict__" and getattr_dict(obj) is not None:
-        own = getattr_dict(obj)
-        m.heap.owner_of_dict[id(own)] = obj
-        return m.new(own) if m.is_born(obj) else own
+        return _own_dict(m, obj)
     attr = mro_lookup(cls, name)
     if attr is not MISSING:
         if isinstance(attr, property):
-            if attr.fget is None:
-                raise AttributeError(f"property '{name}' of '{cls.__name__}' object has no getter")
-            return _computed(m, s, attr.fget, obj, name, fallback)
+            return _computed(m, s, attr, obj, name, fallback)
         if hasattr(type(attr), "__set__") and not isinstance(attr, type):
-            if isinstance(mro_lookup(type(attr), "__get__"), types.FunctionType):
-                return bind_descriptor(m, s, attr, obj, cls, name)
-            m.note_load(obj, name)
-            return natively(getattr, obj, name)
+            return _of_data_descriptor(m, s, attr, obj, name)
     own = getattr_dict(obj)
     if own is not None and name in own:
         m.note_load(obj, name)
@@ -103,20 +96,40 @@ def default_attr(m: Interpreter, s: State, obj: Any, name: str, fallback: bool =
                 m.note_load(entries, name)  # that it is not there, too
                 if name in entries:
                     return entries[name]
-    if fallback:
-        custom = mro_lookup(cls, "__getattr__")
-        if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__:
-            if interpretation.interpreted(custom):
-                return m.call(s, custom, (obj, name), {})
-            return natively(getattr, obj, name)
-    if own is None and attr is MISSING:
+    return _not_found(m, s, obj, name, fallback)
+
+
+def _own_dict(m: Interpreter, obj: Any) -> dict:
+    own = getattr_dict(obj)
+    m.heap.owner_of_dict[id(own)] = obj
+    return m.new(own) if m.is_born(obj) else own
+
+
+def _of_data_descriptor(m: Interpreter, s: State, attr: Any, obj: Any, name: str) -> Any:
+    if isinstance(mro_lookup(type(attr), "__get__"), types.FunctionType):
+        return bind_descriptor(m, s, attr, obj, type(obj), name)
+    m.note_load(obj, name)
+    return natively(getattr, obj, name)
+
+
+def _not_found(m: Interpreter, s: State, obj: Any, name: str, fallback: bool) -> Any:
+    """Neither the object nor its class has it: what __getattr__ gives."""
+    custom = mro_lookup(type(obj), "__getattr__") if fallback else None
+    if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__:
+        if interpretation.interpreted(custom):
+            return m.call(s, custom, (obj, name), {})
         return natively(getattr, obj, name)
-    raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
+    if getattr_dict(obj) is None:
+        return natively(getattr, obj, name)
+    raise AttributeError(f"'{type(obj).__name__}' object has no attribute '{name}'")
 
 
-def _computed(m: Interpreter, s: State, getter: Any, obj: Any, name: str, fallback: bool) -> Any:
+def _computed(m: Interpreter, s: State, attr: property, obj: Any, name: str, fallback: bool) -> Any:
     """What a property gives. Where it raises AttributeError, __getattr__ is asked;
     that of modules says no more than that."""
+    getter = attr.fget
+    if getter is None:
+        raise AttributeError(f"property '{name}' of '{type(obj).__name__}' object has no getter")
     custom = mro_lookup(type(obj), "__getattr__") if fallback else None
     if (isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__
             and interpretation.interpreted(custom)):
