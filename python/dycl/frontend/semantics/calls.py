@@ -53,8 +53,6 @@ def call(m: Interpreter, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
         return native(m, s, fn, args, kwargs)
     if isinstance(fn, type):
         return construct(m, s, fn, args, kwargs)
-    if isinstance(fn, functools.partial):
-        return call(m, s, fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
     if isinstance(fn, torch.nn.Module):
         return call_module(m, s, fn, args, kwargs)
     if isinstance(fn, types.MethodWrapperType) and fn.__name__ == "__call__" and isinstance(fn.__self__, type):
@@ -62,6 +60,13 @@ def call(m: Interpreter, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     caller = registry.caller(fn)
     if caller is not None:
         return caller(m, s, fn, args, kwargs)
+    return _call_object(m, s, fn, args, kwargs)
+
+
+def _call_object(m: Interpreter, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Of a class that is none of Python's own for functions."""
+    if isinstance(fn, functools.partial):
+        return call(m, s, fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
     written = getattr(fn, "_torchdynamo_inline", None) if isinstance(fn, torch.jit.ScriptFunction) else None
     if isinstance(written, types.FunctionType):  # what torch.jit.script was given: its control flow is Python's
         return call(m, s, written, args, kwargs)
@@ -136,16 +141,8 @@ def bind(fn: types.FunctionType, info, args: tuple, kwargs: dict, m: Interpreter
         slots[count + kwonly] = ()
     slots[: len(args)] = args
     extra: dict | None = {} if code.co_flags & 8 else None
-    for name, value in kwargs.items():
-        k = _parameter(names, name, code.co_posonlyargcount, count + kwonly)
-        if k is None:
-            if extra is None:
-                raise TypeError(f"{fn.__qualname__}() got an unexpected keyword argument '{name}'")
-            extra[name] = value
-        elif slots[k] is not UNBOUND:
-            raise TypeError(f"{fn.__qualname__}() got multiple values for argument '{name}'")
-        else:
-            slots[k] = value
+    if kwargs:
+        _bind_by_name(fn, slots, kwargs, extra)
     if extra is not None:
         slots[count + kwonly + bool(code.co_flags & 4)] = m.new(extra)
     defaults = fn.__defaults__ or ()
@@ -155,13 +152,35 @@ def bind(fn: types.FunctionType, info, args: tuple, kwargs: dict, m: Interpreter
             if d < 0:
                 _missing(fn, "positional", [names[j] for j in range(count - len(defaults)) if slots[j] is UNBOUND])
             slots[k] = defaults[d]
-    for k in range(count, count + kwonly):
-        if slots[k] is UNBOUND:
-            if fn.__kwdefaults__ is None or names[k] not in fn.__kwdefaults__:
-                _missing(fn, "keyword-only", [names[j] for j in range(count, count + kwonly) if slots[j] is UNBOUND
-                                              and names[j] not in (fn.__kwdefaults__ or {})])
-            slots[k] = fn.__kwdefaults__[names[k]]
+    if kwonly:
+        _default_keywords(fn, slots, range(count, count + kwonly))
     return slots
+
+
+def _bind_by_name(fn: types.FunctionType, slots: list, kwargs: dict, extra: dict | None) -> None:
+    """`extra`: what takes the names that are none of its parameters; None: nothing does."""
+    code = fn.__code__
+    last = code.co_argcount + code.co_kwonlyargcount
+    for name, value in kwargs.items():
+        k = _parameter(code.co_varnames, name, code.co_posonlyargcount, last)
+        if k is None:
+            if extra is None:
+                raise TypeError(f"{fn.__qualname__}() got an unexpected keyword argument '{name}'")
+            extra[name] = value
+        elif slots[k] is not UNBOUND:
+            raise TypeError(f"{fn.__qualname__}() got multiple values for argument '{name}'")
+        else:
+            slots[k] = value
+
+
+def _default_keywords(fn: types.FunctionType, slots: list, places: range) -> None:
+    names, defaults = fn.__code__.co_varnames, fn.__kwdefaults__ or {}
+    left = [k for k in places if slots[k] is UNBOUND]
+    missing = [names[k] for k in left if names[k] not in defaults]
+    if missing:
+        _missing(fn, "keyword-only", missing)
+    for k in left:
+        slots[k] = defaults[names[k]]
 
 
 def _missing(fn: types.FunctionType, kind: str, names: list) -> None:
