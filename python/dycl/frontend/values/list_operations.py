@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Callable
 
 import torch
 
@@ -139,32 +139,22 @@ class Lists:
         if x.frozen and name not in ("__len__", "__getitem__"):
             self.refuse(x, CaptureRefusal(f"tuple.{name} of a tuple whose length is known only at run time",
                                           kind="list.method"))
-        if name == "append":
-            return self.append(x, args[0])
-        if name == "pop":
-            return self.pop(x, args[0] if args else -1)
-        if name == "insert" and x.kind == EMPTY:
-            return self.append(x, args[1])
-        if name == "insert":
-            values, index = self._columns(x, args[1]), self._index(args[0])
-            return self._install(x, [self._host("list.insert", [v, index, leaf], self._wider(v, leaf))
-                                     for v, leaf in zip(x.values, values)], args[1])
-        if name == "extend" and isinstance(args[0], (list, tuple, RtList)):
-            return self.extend(x, args[0])
-        if name == "extend":
-            return NotImplemented
-        if name == "copy":
-            return self.new(list(x.values), x.kind, x)
-        if name == "clear":
-            self.m.heap.touch(x)
-            x.values = tuple(self._host("list.new", [], v.type) for v in x.values)
-            return None
-        if name in ("__len__",):
-            return self.length(x)
-        if name == "__getitem__":
-            return self.get(x, args[0])
+        method = _METHODS.get(name)
+        if method is not None:
+            return method(self, x, args)
         self.refuse(x, CaptureRefusal(f"list.{name} of a list whose length is known only at run time",
                                       "append to it, index it or iterate over it", kind="list.method"))
+
+    def insert(self, x: RtList, key: Any, item: Any) -> None:
+        if x.kind == EMPTY:
+            return self.append(x, item)
+        values, index = self._columns(x, item), self._index(key)
+        return self._install(x, [self._host("list.insert", [v, index, leaf], self._wider(v, leaf))
+                                 for v, leaf in zip(x.values, values)], item)
+
+    def clear(self, x: RtList) -> None:
+        self.m.heap.touch(x)
+        x.values = tuple(self._host("list.new", [], v.type) for v in x.values)
 
     def pop(self, x: RtList, key: Any) -> Any:
         m = self.m
@@ -274,32 +264,42 @@ class Lists:
     def numbers(self, x: RtList, dtype: torch.dtype | None) -> Any:
         """torch.tensor of a list of numbers."""
         if x.kind[0] in _TENSORS and not x.kind[1].shape:
-            if not self.has_some(x) and not self.m.truth(self.length(x)):
-                return self.m.recorder.call(torch.zeros, (0,), {"dtype": dtype or torch.get_default_dtype()})
-            made = self.tensor(x, "stack", 0)
-            return made if dtype in (None, made.dtype) else self.m.recorder.call(torch.Tensor.to, (made, dtype), {})
+            return self._numbers_of_tensors(x, dtype)
         if x.kind[0] in ("tuple", "list") and (_numbers_of_one_dtype(x.kind[2])
                                                or {k[0] for k in x.kind[2]} in ({"int"}, {"float"}, {"bool"})):
-            if not self.m.truth(self.length(x)):  # torch.tensor([]) is flat
-                return self.m.recorder.call(torch.zeros, (0,), {"dtype": dtype or torch.get_default_dtype()})
-            columns = [self.numbers(self.new([v], k, x), dtype) for v, k in zip(x.values, x.kind[2])]
-            return self.m.recorder.call(torch.stack, (columns, 1), {})
+            return self._numbers_in_columns(x, dtype)
         if x.kind[0] not in ("int", "float", "bool"):
             self.refuse(x, CaptureRefusal("torch.tensor of a list whose length is known only at run time",
                                           "use torch.stack", kind="list.stack"))
         if dtype is None and x.kind[0] != "float" and not self.has_some(x) and not self.m.truth(self.length(x)):
-            # of no numbers torch knows no kind
-            return self.m.recorder.call(torch.zeros, (0,), {"dtype": torch.get_default_dtype()})
+            return self._no_numbers(None)
         dtype = dtype or {"int": torch.int64, "float": torch.get_default_dtype(), "bool": torch.bool}[x.kind[0]]
         value = self._host("list.to_tensor", [x.values[0]], TensorType(dtype, (None,)), dtype=dtype_name(dtype))
         return self._handle(dtype, [None], value, torch.device("cpu"))
+
+    def _no_numbers(self, dtype: torch.dtype | None) -> Any:
+        """torch.tensor([]): flat, and of no numbers torch knows no kind."""
+        return self.m.recorder.call(torch.zeros, (0,), {"dtype": dtype or torch.get_default_dtype()})
+
+    def _numbers_of_tensors(self, x: RtList, dtype: torch.dtype | None) -> Any:
+        """Of tensors without dims."""
+        if not self.has_some(x) and not self.m.truth(self.length(x)):
+            return self._no_numbers(dtype)
+        made = self.tensor(x, "stack", 0)
+        return made if dtype in (None, made.dtype) else self.m.recorder.call(torch.Tensor.to, (made, dtype), {})
+
+    def _numbers_in_columns(self, x: RtList, dtype: torch.dtype | None) -> Any:
+        """Of tuples or lists of numbers, all of one length."""
+        if not self.m.truth(self.length(x)):
+            return self._no_numbers(dtype)
+        columns = [self.numbers(self.new([v], k, x), dtype) for v, k in zip(x.values, x.kind[2])]
+        return self.m.recorder.call(torch.stack, (columns, 1), {})
 
     def rows(self, data: Any, dtype: torch.dtype | None) -> Any:
         """torch.tensor of a list of lists of numbers, some of them of run-time length: all must be of one length."""
         kinds: set = set()
         for row in data:
-            kinds |= ({row.kind[0]} if isinstance(row, RtList)
-                      else {kind_of(x) for x in row} if type(row) in (list, tuple) else {None})
+            kinds |= _kinds_in_row(row)
         if not kinds <= {"bool", "int", "float", EMPTY[0]}:
             raise CaptureRefusal("torch.tensor of lists of such elements whose length is known only at run time",
                                  "use torch.stack", kind="list.stack")
@@ -446,3 +446,25 @@ class Lists:
     def _handle(self, dtype: torch.dtype, shape: list, value: Value, device: Any) -> Any:
         dims = [None if isinstance(d, str) else d for d in shape]
         return self.m.recorder.new_handle(dtype, tuple(dims), value, device)
+
+
+def _extend_by(lists: Lists, x: RtList, args: tuple) -> Any:
+    return lists.extend(x, args[0]) if isinstance(args[0], (list, tuple, RtList)) else NotImplemented
+
+
+_METHODS: dict[str, Callable[[Lists, RtList, tuple], Any]] = {
+    "append": lambda lists, x, args: lists.append(x, args[0]),
+    "pop": lambda lists, x, args: lists.pop(x, args[0] if args else -1),
+    "insert": lambda lists, x, args: lists.insert(x, args[0], args[1]),
+    "extend": _extend_by,
+    "copy": lambda lists, x, args: lists.new(list(x.values), x.kind, x),
+    "clear": lambda lists, x, args: lists.clear(x),
+    "__len__": lambda lists, x, args: lists.length(x),
+    "__getitem__": lambda lists, x, args: lists.get(x, args[0]),
+}
+
+
+def _kinds_in_row(row: Any) -> set:
+    if isinstance(row, RtList):
+        return {row.kind[0]}
+    return {kind_of(x) for x in row} if type(row) in (list, tuple) else {None}
