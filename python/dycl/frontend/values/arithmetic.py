@@ -80,13 +80,7 @@ class Scalars:
         if isinstance(x, RtScalar) and not isinstance(x.origin, tuple):
             self.origins.setdefault(x.value.id, x.origin)
         if not isinstance(x, RtScalar):
-            if kind is not None and kind != have:
-                x = {"int": int, "float": float, "bool": bool}[kind](x)
-            if type(x) is int and not -(2**63) <= x < 2**63:
-                raise CaptureRefusal(f"the integer {x} does not fit in 64 bits", kind="int64")
-            value = self.recorder.host("const", [], ScalarType(kind or have or ""), value=x)
-            self.static_ids.add(value.id)
-            return value
+            return self._constant(x, have, kind)
         if kind is None or kind == have:
             return x.value
         target = ScalarType(kind)
@@ -97,6 +91,15 @@ class Scalars:
         if have == "bool" or kind == "float":
             return self.recorder.host(f"{have}.to_{kind}", [x.value], target)
         raise AssertionError((have, kind))
+
+    def _constant(self, x: Any, have: str | None, kind: str | None) -> Value:
+        if kind is not None and kind != have:
+            x = {"int": int, "float": float, "bool": bool}[kind](x)
+        if type(x) is int and not -(2**63) <= x < 2**63:
+            raise CaptureRefusal(f"the integer {x} does not fit in 64 bits", kind="int64")
+        value = self.recorder.host("const", [], ScalarType(kind or have or ""), value=x)
+        self.static_ids.add(value.id)
+        return value
 
     # -- conversions -----------------------------------------------------------
 
@@ -248,20 +251,22 @@ class Scalars:
 
     MATH = {"sqrt", "exp", "log", "log2", "log10", "sin", "cos", "tan", "tanh", "asin", "acos", "atan", "sinh", "cosh",
             "expm1", "log1p", "erf"}
+    _OF_ONE = {**dict.fromkeys(MATH, FLOAT), **dict.fromkeys(("isnan", "isinf", "isfinite"), BOOL)}
+
+    def _whole(self, how: str, x: RtScalar) -> RtInt:
+        """math.floor, ceil or trunc."""
+        if not isinstance(x, RtFloat):
+            return self.to_int(x)
+        return self.host("float.to_int" if how == "trunc" else f"float.{how}", x.value, type=INT)
 
     def math_call(self, name: str, args: tuple) -> Any:
         """math.<name> of numbers, at least one of them known only at run time; NotImplemented if unknown."""
         if any(kind_of(a) is None for a in args):
             return NotImplemented
-        if name in self.MATH and len(args) == 1:
-            return self.host(f"float.{name}", self.value(args[0], "float"), type=FLOAT)
-        if name in ("isnan", "isinf", "isfinite") and len(args) == 1:
-            return self.host(f"float.{name}", self.value(args[0], "float"), type=BOOL)
+        if name in self._OF_ONE and len(args) == 1:
+            return self.host(f"float.{name}", self.value(args[0], "float"), type=self._OF_ONE[name])
         if name in ("floor", "ceil", "trunc") and len(args) == 1:
-            x = args[0]
-            if not isinstance(x, RtFloat):
-                return self.to_int(x)
-            return self.host("float.to_int" if name == "trunc" else f"float.{name}", x.value, type=INT)
+            return self._whole(name, args[0])
         if name == "fmod" and self.machine is not None and self.machine.may_catch(ValueError):
             return NotImplemented  # fails by both operands
         if name in ("atan2", "fmod", "copysign", "hypot") and len(args) == 2:
