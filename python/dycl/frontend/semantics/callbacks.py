@@ -209,17 +209,24 @@ def _note_reads(m: Interpreter, frame: types.FrameType) -> None:
         if isinstance(x, (list, tuple, set, frozenset, dict, collections.deque)):
             m.note_read(x)
             todo += itertools.islice(x.values() if isinstance(x, dict) else x, 64)
-        own = getattr(x, "__dict__", None)
-        tables = [own[t] for t in _TABLES if t in own] if isinstance(x, torch.nn.Module) else []
-        for name in names:
-            m.note_load(x, name)
-            for table in ([own] if isinstance(own, dict) else []) + tables:
-                if table is not own:
-                    m.note_load(table, name)
-                if name in table:
-                    todo.append(table[name])
+        todo += _named_in(m, x, names)
         if "__dict__" in names or "vars" in names or "getattr" in names:
             m.note_load(x, "*")
+
+
+def _named_in(m: Interpreter, x: Any, names: tuple) -> list:
+    """What x has under these names; the reads are noted."""
+    found = []
+    own = getattr(x, "__dict__", None)
+    tables = [own[t] for t in _TABLES if t in own] if isinstance(x, torch.nn.Module) else []
+    for name in names:
+        m.note_load(x, name)
+        for table in ([own] if isinstance(own, dict) else []) + tables:
+            if table is not own:
+                m.note_load(table, name)
+            if name in table:
+                found.append(table[name])
+    return found
 
 
 _TABLES = ("_parameters", "_buffers", "_modules")

@@ -198,8 +198,7 @@ def _equal_known(m, a: Any, b: Any) -> Any:
         if is_one(a) or is_one(b):
             return is_one(a) and is_one(b) and (_all_equal(m, a, b) if is_one is _is_tuple else a == b)
     if _is_frozen(a) and type(a) is type(b):
-        names = [f.name for f in dataclasses.fields(a) if f.compare]
-        return _all_equal(m, tuple(getattr(a, n) for n in names), tuple(getattr(b, n) for n in names))
+        return _all_equal(m, _compared_fields(a), _compared_fields(b))
     if type(a).__eq__ is object.__eq__ and type(b).__eq__ is object.__eq__:
         return False  # not the same object
     if a is None or b is None or isinstance(a, _BY_VALUE) and isinstance(b, _BY_VALUE):
@@ -208,6 +207,10 @@ def _equal_known(m, a: Any, b: Any) -> Any:
 
 
 _BY_VALUE = (torch.dtype, torch.device, bytes, frozenset, complex, type)
+
+
+def _compared_fields(x: Any) -> tuple:
+    return tuple(getattr(x, f.name) for f in dataclasses.fields(x) if f.compare)
 
 
 def _is_number(x: Any) -> bool:
