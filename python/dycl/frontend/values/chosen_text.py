@@ -217,18 +217,22 @@ def unified(union: Any, a: Any, b: Any) -> Any:
     return RtText(tuple(_unified_part(union, x, y) for x, y in zip(a.parts, b.parts)))
 
 
+def _unified_joined(union: Any, x: Joined, y: Joined) -> Joined:
+    if x.separator != y.separator or x.kind != y.kind or [v.type for v in x.values] != [v.type for v in y.values]:
+        union.apart("different texts")
+    params = []
+    for v, w in zip(x.values, y.values):
+        params.append(v if v is w else Value(v.type, union.block))
+        if v is not w:
+            union.requests.append((v, w, params[-1]))
+    return Joined(x.separator, tuple(params), x.kind)
+
+
 def _unified_part(union: Any, x: Any, y: Any) -> Any:
     if isinstance(x, Chosen) and isinstance(y, Chosen):
         return Chosen(union.unify(x.number, y.number))
     if isinstance(x, Joined) and isinstance(y, Joined):
-        if x.separator != y.separator or x.kind != y.kind or [v.type for v in x.values] != [v.type for v in y.values]:
-            union.apart("different texts")
-        params = []
-        for v, w in zip(x.values, y.values):
-            params.append(v if v is w else Value(v.type, union.block))
-            if v is not w:
-                union.requests.append((v, w, params[-1]))
-        return Joined(x.separator, tuple(params), x.kind)
+        return _unified_joined(union, x, y)
     if isinstance(x, Changed) and isinstance(y, Changed):
         if (x.method, x.arguments) != (y.method, y.arguments):
             union.apart("different texts")

@@ -227,14 +227,19 @@ _ATTRIBUTES: dict[str, Callable[[Any, torch.Tensor, str], Any]] = {
 }
 
 
+def _is_root(m: Any, t: torch.Tensor) -> bool:
+    """It stands for a tensor that was there before the call."""
+    return any(root.handle is t for root in m.recorder.real.roots)
+
+
 def _store_data(m: Any, obj: torch.Tensor, value: Any) -> None:
     """t.data = value: a copy, where nobody can tell; value and t share memory afterwards."""
     if (value is obj or isinstance(value, torch.Tensor) and m.is_symbolic(value) and not m.is_symbolic(obj)
             and m.recorder.real.lift(obj) is value):
         return  # as module.to() does where nothing is to be changed
-    made = m.is_symbolic(value) and value._dycl.parent is None and value is not obj \
-        and all(root.handle is not value for root in m.recorder.real.roots)
-    own = isinstance(obj, torch.nn.Parameter) or any(root.handle is obj for root in m.recorder.real.roots)
+    made = (m.is_symbolic(value) and value._dycl.parent is None and value is not obj
+            and not _is_root(m, value))
+    own = isinstance(obj, torch.nn.Parameter) or _is_root(m, obj)
     if not (made and own and m.recorder.same_shape(obj, value) and obj.dtype == value.dtype):
         raise CaptureRefusal("the memory of a tensor is replaced (`.data = ...`)",
                              "write into it with copy_", kind="tensor.attribute")
@@ -254,8 +259,12 @@ def subscript(m: Any, key: Any) -> Any:
     if type(key) is list and any(isinstance(k, RtScalar) for k in key):
         return _of_numbers(m, key)
     if isinstance(key, slice) and any(m.is_tensor(x) for x in (key.start, key.stop, key.step)):
-        return slice(*(m.tensor_index(x) if m.is_tensor(x) else x for x in (key.start, key.stop, key.step)))
+        return slice(*(_bound(m, x) for x in (key.start, key.stop, key.step)))
     return key
+
+
+def _bound(m: Any, x: Any) -> Any:
+    return m.tensor_index(x) if m.is_tensor(x) else x
 
 
 def _of_numbers(m: Any, key: list) -> torch.Tensor:
