@@ -64,8 +64,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
         return compile_file(model, backend, threads, progress or (lambda stage: None), budget=budget, tune=tune,
                             jobs=jobs, use_cache=use_cache, portable_only=portable, debug_info=not strip,
                             dump_folder=None if dump is None else os.fspath(dump), skip_passes=list(skip_passes))
-    if not isinstance(args, tuple):
-        args = tuple(args) if isinstance(args, list) else (args,)
+    args = _as_tuple(args)
     kwargs = _with_numbers(model, args, dict(kwargs or {}), dynamic_args or {})
     options = Options(dynamic_dims=dict(dynamic_dims or {}), ranges=dict(ranges or {}),
                       dynamic_args=dict(dynamic_args or {}), allow_training=allow_training,
@@ -91,11 +90,22 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     if verify:
         say("verify")
         if not interface.random:
-            raised = check_example(program, model, args, kwargs, allow_raise)
-            if raised is not None:
-                told = diagnostics.raised_on_example(type(raised).__name__, str(raised))
-                raise diagnostics.report(told, diagnostics.stack_of(raised)) from raised
+            _run_example(program, model, args, kwargs, allow_raise)
     return program
+
+
+def _run_example(program: CompiledProgram, model: Any, args: tuple, kwargs: dict, allow_raise: bool) -> None:
+    """Model and program side by side; CompileError where the model itself raises."""
+    raised = check_example(program, model, args, kwargs, allow_raise)
+    if raised is not None:
+        told = diagnostics.raised_on_example(type(raised).__name__, str(raised))
+        raise diagnostics.report(told, diagnostics.stack_of(raised)) from raised
+
+
+def _as_tuple(args: Any) -> tuple:
+    if isinstance(args, tuple):
+        return args
+    return tuple(args) if isinstance(args, list) else (args,)
 
 
 def _check_keywords(limits: dict) -> None:
