@@ -60,7 +60,7 @@ constexpr std::array kPipeline = std::to_array<PassEntry>({
     {"tidy", "orders blocks as they run and names sub-DNNs as they are called", tidy},
 });
 
-// The rows from the first to this one are run again where they removed blocks: what is left knows more of its shapes.
+// The rows from the first to this one are run again where a branch was folded: what is left knows more of its shapes.
 constexpr std::size_t kEndOfFolding = 11;
 static_assert(std::string_view(kPipeline[kEndOfFolding].name) == "merge_blocks");
 constexpr int kMostRounds = 8;
@@ -107,7 +107,7 @@ Result<std::vector<PassTiming>> run_pipeline(ir::Program& program, const Pipelin
   if (options.verify)
     if (const auto errors = ir::verify(program); !errors.empty()) return errors.front();
   std::vector<PassTiming> timings;
-  int rounds = 1, removed = 0;
+  int rounds = 1, folded = 0;
   for (std::size_t i = 0; i < passes.size(); ++i) {
     const PassEntry* pass = passes[i];
     const auto start = std::chrono::steady_clock::now();
@@ -118,10 +118,10 @@ Result<std::vector<PassTiming>> run_pipeline(ir::Program& program, const Pipelin
     if (options.verify)
       if (const auto errors = ir::verify(program); !errors.empty())
         throw InternalError("the pass " + std::string(pass->name) + " broke the program: " + errors.front().message);
-    if (pass->run == drop_unreachable) removed += changes;
-    if (pass != &kPipeline[kEndOfFolding] || !options.only.empty() || removed == 0 || rounds == kMostRounds) continue;
+    if (pass->run == fold_branches) folded += changes;
+    if (pass != &kPipeline[kEndOfFolding] || !options.only.empty() || folded == 0 || rounds == kMostRounds) continue;
     ++rounds;
-    removed = 0;
+    folded = 0;
     i = static_cast<std::size_t>(-1);  // from the first on
   }
   return timings;
