@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real ONNX files (real_files.txt) in ONNX Runtime and in DyCL: right answers, and time with one thread.
 
-    python -m tests.onnx.real_files --folder /tmp/real-onnx             # downloads what is missing, runs, measures
-    python -m tests.onnx.real_files --folder /tmp/real-onnx --only silero --no-time
+    python -m tests.onnx.real_files --folder build/real-onnx             # downloads what is missing, runs, measures
+    python -m tests.onnx.real_files --folder build/real-onnx --only silero --no-time
 
 Inputs are random; extents that a file leaves open are tried until ONNX Runtime takes them. Answers may differ by a
 relative 1e-4 of the largest. Times: rounds in turn, the least of each; A/A is ONNX Runtime beside itself."""
