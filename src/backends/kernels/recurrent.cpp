@@ -30,6 +30,7 @@ class Sequence {
     w_ = l_.w + d_ * rows * l_.inputs;
     r_ = l_.r + d_ * rows * n_;
     b_ = l_.b ? l_.b + d_ * 2 * rows : nullptr;
+    p_ = l_.p ? l_.p + d_ * 3 * n_ : nullptr;
   }
 
   void run() {
@@ -37,7 +38,7 @@ class Sequence {
     const bool backwards = l_.direction == Direction::Reverse || d_ == 1;
     for (std::int64_t step = 0; step < length; ++step) {
       const std::int64_t t = backwards ? length - 1 - step : step;
-      l_.cell == Cell::Lstm ? lstm(t) : gru(t);
+      step_at(t);
       if (l_.y) std::copy_n(h_.data(), n_, y_at(t));
     }
     for (std::int64_t t = length; t < l_.time && l_.y; ++t) std::fill_n(y_at(t), n_, T(0));
@@ -58,9 +59,19 @@ class Sequence {
     const std::int64_t at = gate * n_ + unit;
     return dot(w_ + at * l_.inputs, l_.x + (t * l_.batch + row_) * l_.inputs, l_.inputs) + (b_ ? b_[at] : T(0));
   }
-  T of_state(std::int64_t gate, std::int64_t unit) const {
+  T of_state(std::int64_t gate, std::int64_t unit, const std::vector<T>& state) const {
     const std::int64_t at = gate * n_ + unit;
-    return dot(r_ + at * n_, h_.data(), n_) + (b_ ? b_[l_.gates() * n_ + at] : T(0));
+    return dot(r_ + at * n_, state.data(), n_) + (b_ ? b_[l_.gates() * n_ + at] : T(0));
+  }
+  T of_state(std::int64_t gate, std::int64_t unit) const { return of_state(gate, unit, h_); }
+  T peephole(std::int64_t gate, std::int64_t unit, T c) const { return p_ ? p_[gate * n_ + unit] * c : T(0); }
+
+  void step_at(std::int64_t t) {
+    switch (l_.cell) {
+      case Cell::Lstm: return lstm(t);
+      case Cell::Gru: return gru(t);
+      case Cell::GruResetFirst: return gru_reset_first(t);
+    }
   }
 
   void lstm(std::int64_t t) {
@@ -69,8 +80,22 @@ class Sequence {
       T gate[4];
       for (std::int64_t g = 0; g < 4; ++g) gate[g] = of_input(g, k, t) + of_state(g, k);
       T& c = c_[static_cast<std::size_t>(k)];
-      c = sigmoid(gate[2]) * c + sigmoid(gate[0]) * std::tanh(gate[3]);
-      next[static_cast<std::size_t>(k)] = sigmoid(gate[1]) * std::tanh(c);
+      const T input = sigmoid(gate[0] + peephole(0, k, c));
+      const T forget = l_.coupled ? T(1) - input : sigmoid(gate[2] + peephole(2, k, c));
+      c = forget * c + input * std::tanh(gate[3]);
+      next[static_cast<std::size_t>(k)] = sigmoid(gate[1] + peephole(1, k, c)) * std::tanh(c);
+    }
+    h_.swap(next);
+  }
+
+  void gru_reset_first(std::int64_t t) {
+    std::vector<T> next(h_.size()), reset(h_);
+    for (std::int64_t k = 0; k < n_; ++k)
+      reset[static_cast<std::size_t>(k)] *= sigmoid(of_input(1, k, t) + of_state(1, k));
+    for (std::int64_t k = 0; k < n_; ++k) {
+      const T z = sigmoid(of_input(0, k, t) + of_state(0, k));
+      const T n = std::tanh(of_input(2, k, t) + of_state(2, k, reset));
+      next[static_cast<std::size_t>(k)] = n + z * (h_[static_cast<std::size_t>(k)] - n);
     }
     h_.swap(next);
   }
@@ -88,7 +113,7 @@ class Sequence {
   const Layer<T>& l_;
   std::int64_t d_, row_, n_;
   std::vector<T> h_, c_;
-  const T *w_ = nullptr, *r_ = nullptr, *b_ = nullptr;
+  const T *w_ = nullptr, *r_ = nullptr, *b_ = nullptr, *p_ = nullptr;
 };
 
 }  // namespace

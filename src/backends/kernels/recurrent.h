@@ -9,16 +9,19 @@
 
 namespace dycl::backends::recurrent {
 
-enum class Cell : std::int64_t { Lstm = 0, Gru = 1 };
+enum class Cell : std::int64_t { Lstm = 0, Gru = 1, GruResetFirst = 2 };  // Gru: linear before reset
+inline constexpr std::int64_t kCells = 3, kDirections = 3;
 enum class Direction : std::int64_t { Forward = 0, Reverse = 1, Both = 2 };
 
-// Operands and results of ONNX's ops, in their order of gates (LSTM: i o f c; GRU: z r h, linear before reset).
+// Operands and results of ONNX's ops, in their order of gates (LSTM: i o f c, peepholes i o f; GRU: z r h).
 template <typename T>
 struct Layer {
   Cell cell{};
   Direction direction{};
+  bool coupled = false;  // the forget gate is what the input gate leaves
   std::int64_t time = 0, batch = 0, inputs = 0, hidden = 0;
-  const T *x = nullptr, *w = nullptr, *r = nullptr, *b = nullptr, *h0 = nullptr, *c0 = nullptr;
+  const T *x = nullptr, *w = nullptr, *r = nullptr, *b = nullptr, *h0 = nullptr, *c0 = nullptr,
+          *p = nullptr;
   const std::int32_t* lengths = nullptr;
   T *y = nullptr, *h = nullptr, *c = nullptr;  // null: nobody reads it
 

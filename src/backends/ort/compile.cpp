@@ -213,37 +213,62 @@ const Artifact* Compilation::given_portable(const ir::Function& function) const 
   return found == given_.end() ? nullptr : found->second;
 }
 
-// After each LSTM and GRU a node that computes it anew where the engine would make a number of a NaN.
+// Whether `node` names no activations but the ones that an op without any has.
+bool has_usual_activations(const onnx::Node& node) {
+  const onnx::Attribute* named = node.attribute("activations");
+  if (!named) return !node.attribute("activation_alpha") && !node.attribute("activation_beta");
+  const std::vector<std::string> usual = node.op_type == "LSTM" ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
+                                                                : std::vector<std::string>{"Sigmoid", "Tanh"};
+  for (std::size_t i = 0; i < named->strings.size(); ++i)
+    if (named->strings[i] != usual[i % usual.size()]) return false;
+  return named->strings.size() % usual.size() == 0;
+}
+
+// Whether backends/kernels/recurrent.h computes all that the node says.
+bool can_mend(const onnx::Node& node) {
+  const onnx::Attribute* layout = node.attribute("layout");
+  return node.domain.empty() && (node.op_type == "LSTM" || node.op_type == "GRU") && has_usual_activations(node) &&
+         !node.attribute("clip") && !(layout && layout->i != 0);
+}
+
+// The node that computes `node` anew where the engine would make a number of a NaN; `node`'s results are renamed.
+onnx::Node mend_of(onnx::Node& node) {
+  constexpr std::size_t kInputs = 8, kOutputs = 3;  // x w r b lengths h0 c0 p -> y h c
+  const auto integer = [&](const char* name) {
+    const onnx::Attribute* attribute = node.attribute(name);
+    return attribute ? attribute->i : 0;
+  };
+  onnx::Node mend;
+  mend.name = node.name + "_mend";
+  mend.domain = kMendDomain, mend.op_type = "Recurrent";
+  std::vector<std::string> inputs = node.inputs;
+  inputs.resize(kInputs), node.outputs.resize(kOutputs);
+  mend.outputs = node.outputs;
+  for (std::string& output : node.outputs) {
+    if (!output.empty()) output += "_engine";
+    mend.inputs.push_back(output);
+  }
+  mend.inputs.insert(mend.inputs.end(), inputs.begin(), inputs.end());
+  const onnx::Attribute* direction = node.attribute("direction");
+  const std::string way = direction ? direction->s : "forward";
+  const std::int64_t cell = node.op_type == "LSTM" ? 0 : integer("linear_before_reset") != 0 ? 1 : 2;
+  mend.attributes.push_back(onnx::int_attribute("cell", cell));
+  mend.attributes.push_back(onnx::int_attribute("direction", way == "forward" ? 0 : way == "reverse" ? 1 : 2));
+  if (integer("input_forget") != 0) mend.attributes.push_back(onnx::int_attribute("coupled", 1));
+  for (auto* names : {&node.inputs, &node.outputs, &mend.inputs, &mend.outputs})
+    while (!names->empty() && names->back().empty()) names->pop_back();
+  return mend;
+}
+
+// After each LSTM and GRU, its mend.
 void mend_recurrent(onnx::Model& model) {
   std::vector<onnx::Node> nodes;
   for (onnx::Node& node : model.graph.nodes) {
-    const bool is_lstm = node.op_type == "LSTM";
-    const onnx::Attribute* linear = node.attribute("linear_before_reset");
-    if (!node.domain.empty() || !(is_lstm || (node.op_type == "GRU" && linear && linear->i == 1)) ||
-        node.attribute("activations") || node.attribute("clip")) {
-      nodes.push_back(std::move(node));
-      continue;
-    }
-    onnx::Node mend;
-    mend.name = node.name + "_mend";
-    mend.domain = kMendDomain, mend.op_type = "Recurrent";
-    node.inputs.resize(7), node.outputs.resize(3);
-    mend.outputs = node.outputs;
-    for (std::string& output : node.outputs) {
-      if (!output.empty()) output += "_engine";
-      mend.inputs.push_back(output);
-    }
-    for (std::size_t i = 0; i < 7; ++i) mend.inputs.push_back(node.inputs[i]);
-    const onnx::Attribute* direction = node.attribute("direction");
-    const std::string way = direction ? direction->s : "forward";
-    mend.attributes.push_back(onnx::int_attribute("cell", is_lstm ? 0 : 1));
-    mend.attributes.push_back(onnx::int_attribute("direction", way == "forward" ? 0 : way == "reverse" ? 1 : 2));
-    while (node.inputs.back().empty()) node.inputs.pop_back();
-    while (node.outputs.back().empty()) node.outputs.pop_back();
-    while (mend.inputs.back().empty()) mend.inputs.pop_back();
-    while (mend.outputs.back().empty()) mend.outputs.pop_back();
+    std::optional<onnx::Node> mend;
+    if (can_mend(node)) mend = mend_of(node);
     nodes.push_back(std::move(node));
-    nodes.push_back(std::move(mend));
+    if (!mend) continue;
+    nodes.push_back(std::move(*mend));
     model.opsets.emplace(kMendDomain, 1);
   }
   model.graph.nodes = std::move(nodes);

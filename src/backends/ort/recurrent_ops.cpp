@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ort/recurrent_ops.h"
 
+#include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <utility>
 
 #include "backends/kernels/recurrent.h"
@@ -14,7 +16,7 @@ using recurrent::Cell;
 using recurrent::Direction;
 using recurrent::is_tame;
 
-enum Input : std::size_t { kY, kH, kC, kX, kW, kR, kB, kLengths, kH0, kC0, kInputs };
+enum Input : std::size_t { kY, kH, kC, kX, kW, kR, kB, kLengths, kH0, kC0, kP, kInputs };
 constexpr std::size_t kOutputs = 3;
 
 struct Operand {
@@ -27,11 +29,15 @@ struct Kernel {
   const OrtApi& api;
   Cell cell{};
   Direction direction{};
+  bool coupled = false;
   bool is_constant[kInputs] = {}, is_wild[kInputs] = {};  // of constant weights
 
   bool compute(Calls& calls, OrtKernelContext* context) const;
   bool read(Calls& calls, OrtKernelContext* context, std::size_t index, Operand& operand) const;
   bool tame(const Operand (&in)[kInputs]) const;
+  recurrent::Layer<T> layer_of(const Operand (&in)[kInputs]) const;
+  bool outputs_of(Calls& calls, OrtKernelContext* context, const Operand (&in)[kInputs], recurrent::Layer<T>& layer,
+                  void* (&out)[kOutputs]) const;
 };
 
 template <typename T>
@@ -50,10 +56,62 @@ bool Kernel<T>::read(Calls& calls, OrtKernelContext* context, std::size_t index,
 
 template <typename T>
 bool Kernel<T>::tame(const Operand (&in)[kInputs]) const {
-  for (const std::size_t i : {kX, kH0, kC0, kW, kR, kB}) {
+  for (const std::size_t i : {kX, kH0, kC0, kW, kR, kB, kP}) {
     if (!in[i].data) continue;
     if (is_constant[i] ? is_wild[i] : !is_tame(static_cast<const T*>(in[i].data), in[i].shape.count())) return false;
   }
+  return true;
+}
+
+bool is_shape(const Operand& operand, std::initializer_list<std::int64_t> dims) {
+  return !operand.data ||
+         (operand.shape.rank == dims.size() && std::equal(dims.begin(), dims.end(), operand.shape.dims));
+}
+
+// The operands as a layer; what is not yet known to fit is read by nobody.
+template <typename T>
+recurrent::Layer<T> Kernel<T>::layer_of(const Operand (&in)[kInputs]) const {
+  const auto at = [&](std::size_t i) { return static_cast<const T*>(in[i].data); };
+  recurrent::Layer<T> layer;
+  layer.cell = cell, layer.direction = direction, layer.coupled = coupled;
+  layer.time = in[kX].shape.dims[0], layer.batch = in[kX].shape.dims[1], layer.inputs = in[kX].shape.dims[2];
+  layer.hidden = in[kR].shape.dims[2];
+  layer.x = at(kX), layer.w = at(kW), layer.r = at(kR), layer.b = at(kB), layer.h0 = at(kH0), layer.c0 = at(kC0);
+  layer.p = at(kP);
+  layer.lengths = static_cast<const std::int32_t*>(in[kLengths].data);
+  return layer;
+}
+
+// Whether the operands have the shapes that the layer's extents ask for: what `compute` would read or write beyond.
+template <typename T>
+bool fits(const recurrent::Layer<T>& l, const Operand (&in)[kInputs]) {
+  const std::int64_t d = l.directions();
+  std::int64_t rows = 0, steps = 0;
+  if (!in[kX].data || !in[kW].data || !in[kR].data || __builtin_mul_overflow(2 * l.gates(), l.hidden, &rows) ||
+      __builtin_mul_overflow(l.time, l.batch, &steps))
+    return false;
+  rows /= 2;
+  return is_shape(in[kX], {l.time, l.batch, l.inputs}) && is_shape(in[kW], {d, rows, l.inputs}) &&
+         is_shape(in[kR], {d, rows, l.hidden}) && is_shape(in[kB], {d, 2 * rows}) &&
+         is_shape(in[kP], {d, 3 * l.hidden}) && is_shape(in[kLengths], {l.batch}) && is_shape(in[kH0], {d, l.batch, l.hidden}) &&
+         is_shape(in[kC0], {d, l.batch, l.hidden}) && is_shape(in[kY], {l.time, d, l.batch, l.hidden}) &&
+         is_shape(in[kH], {d, l.batch, l.hidden}) && is_shape(in[kC], {d, l.batch, l.hidden});
+}
+
+template <typename T>
+bool Kernel<T>::outputs_of(Calls& calls, OrtKernelContext* context, const Operand (&in)[kInputs],
+                           recurrent::Layer<T>& layer, void* (&out)[kOutputs]) const {
+  std::size_t count = 0;
+  if (!calls.ok(api.KernelContext_GetOutputCount(context, &count))) return false;
+  for (std::size_t i = 0; i < std::min(count, kOutputs); ++i) {
+    OrtValue* value = nullptr;
+    const Shape& shape = in[i].shape;
+    if (!calls.ok(api.KernelContext_GetOutput(context, i, shape.dims, shape.rank, &value))) return false;
+    if (!value) continue;
+    if (!in[i].data) return calls.fail("mend::Recurrent: a result without its operand");
+    if (!calls.ok(api.GetTensorMutableData(value, &out[i]))) return false;
+  }
+  layer.y = static_cast<T*>(out[kY]), layer.h = static_cast<T*>(out[kH]), layer.c = static_cast<T*>(out[kC]);
   return true;
 }
 
@@ -64,38 +122,24 @@ bool Kernel<T>::compute(Calls& calls, OrtKernelContext* context) const {
   if (!calls.ok(api.KernelContext_GetInputCount(context, &count))) return false;
   for (std::size_t i = 0; i < std::min<std::size_t>(count, kInputs); ++i)
     if (!read(calls, context, i, in[i])) return false;
+  recurrent::Layer<T> layer = layer_of(in);
+  if (!fits(layer, in)) return calls.fail("mend::Recurrent: operands that do not fit each other");
   void* out[kOutputs] = {};
-  std::size_t outputs = 0;
-  if (!calls.ok(api.KernelContext_GetOutputCount(context, &outputs))) return false;
-  for (std::size_t i = 0; i < std::min(outputs, kOutputs); ++i) {
-    if (!in[i].data) continue;
-    OrtValue* value = nullptr;
-    const Shape& shape = in[i].shape;
-    if (!calls.ok(api.KernelContext_GetOutput(context, i, shape.dims, shape.rank, &value))) return false;
-    if (value && !calls.ok(api.GetTensorMutableData(value, &out[i]))) return false;
-  }
-  if (tame(in)) {
-    for (std::size_t i = 0; i < kOutputs; ++i)
-      if (out[i] && out[i] != in[i].data)
-        std::memcpy(out[i], in[i].data, static_cast<std::size_t>(in[i].shape.count()) * sizeof(T));
+  if (!outputs_of(calls, context, in, layer, out)) return false;
+  if (!tame(in)) {
+    recurrent::compute(layer);
     return true;
   }
-  const auto at = [&](std::size_t i) { return static_cast<const T*>(in[i].data); };
-  recurrent::Layer<T> layer;
-  layer.cell = cell, layer.direction = direction;
-  layer.time = in[kX].shape.dims[0], layer.batch = in[kX].shape.dims[1], layer.inputs = in[kX].shape.dims[2];
-  layer.hidden = in[kR].shape.dims[2];
-  layer.x = at(kX), layer.w = at(kW), layer.r = at(kR), layer.b = at(kB), layer.h0 = at(kH0), layer.c0 = at(kC0);
-  layer.lengths = static_cast<const std::int32_t*>(in[kLengths].data);
-  layer.y = static_cast<T*>(out[0]), layer.h = static_cast<T*>(out[1]), layer.c = static_cast<T*>(out[2]);
-  recurrent::compute(layer);
+  for (std::size_t i = 0; i < kOutputs; ++i)
+    if (out[i] && out[i] != in[i].data)
+      std::memcpy(out[i], in[i].data, static_cast<std::size_t>(in[i].shape.count()) * sizeof(T));
   return true;
 }
 
 // Which weights are constant, and whether they are tame.
 template <typename T>
 void look_at_weights(const OrtApi& api, const OrtKernelInfo* info, Kernel<T>& kernel) {
-  for (const std::size_t i : {kW, kR, kB}) {
+  for (const std::size_t i : {kW, kR, kB, kP}) {
     int is_constant = 0;
     const OrtValue* value = nullptr;
     Calls calls(api);
@@ -110,13 +154,16 @@ void look_at_weights(const OrtApi& api, const OrtKernelInfo* info, Kernel<T>& ke
   }
 }
 
+// Null: an error is in `calls`.
 template <typename T>
-void* create_kernel(const OrtApi& api, const OrtKernelInfo* info) {
-  auto made = std::unique_ptr<Kernel<T>>(new Kernel<T>{api,
-                                                       static_cast<Cell>(int_attribute(api, info, "cell", 0)),
-                                                       static_cast<Direction>(int_attribute(api, info, "direction", 0)),
-                                                       {},
-                                                       {}});
+void* create_kernel(Calls& calls, const OrtApi& api, const OrtKernelInfo* info) {
+  const std::int64_t cell = int_attribute(api, info, "cell", 0), direction = int_attribute(api, info, "direction", 0);
+  if (cell < 0 || cell >= recurrent::kCells || direction < 0 || direction >= recurrent::kDirections) {
+    (void)calls.fail("mend::Recurrent: an unknown cell or direction");
+    return nullptr;
+  }
+  auto made = std::make_unique<Kernel<T>>(Kernel<T>{api, static_cast<Cell>(cell), static_cast<Direction>(direction)});
+  made->coupled = int_attribute(api, info, "coupled", 0) != 0;
   look_at_weights(api, info, *made);
   return made.release();
 }
@@ -169,8 +216,9 @@ RecurrentOps::Op::Op(ONNXTensorElementDataType of) : OrtCustomOp{}, elements(of)
   CreateKernelV2 = [](const OrtCustomOp* self, const OrtApi* api, const OrtKernelInfo* info, void** out) -> OrtStatus* {
     try {
       const bool single = static_cast<const Op*>(self)->elements == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
-      *out = single ? create_kernel<float>(*api, info) : create_kernel<double>(*api, info);
-      return nullptr;
+      Calls calls(*api);
+      *out = single ? create_kernel<float>(calls, *api, info) : create_kernel<double>(calls, *api, info);
+      return calls.release();
     } catch (const std::exception& e) {
       return api->CreateStatus(ORT_FAIL, e.what());
     }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows an LSTM or GRU of ONNX Runtime's: the domain "mend".
 //
-//   y, h, c = mend.Recurrent(y, h, c, x, w, r, b, lengths, h0, c0)   {cell, direction}
+//   y, h, c = mend.Recurrent(y, h, c, x, w, r, b, lengths, h0, c0, p)   {cell, direction, coupled}
 //
 // hands through what the layer computed, and computes it anew (backends/kernels/recurrent.h) where an operand is not
 // tame: the engine makes a number of a NaN. Weights that are constant are looked at once. All but x, w and r may be
-// left out. Sub-DNNs have such nodes in this engine's artifacts alone; ir/ and other back ends know nothing of them.
+// left out. Operands whose shapes do not fit each other are an error: a package may name the op, too. Sub-DNNs have
+// such nodes in this engine's artifacts alone; ir/ and other back ends know nothing of them.
 #pragma once
 
 #include <onnxruntime_c_api.h>
