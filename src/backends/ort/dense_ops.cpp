@@ -65,27 +65,14 @@ bool DenseKernel::bias_of(Calls& calls, OrtKernelContext* context, std::int64_t 
   return product.bias != nullptr;
 }
 
-struct Shared {
-  const dense::Packed* matrix;
-  const dense::Product* product;
-  std::int64_t panels, parts;
-};
-
-void run_part(void* data, std::size_t part) {
-  const auto& shared = *static_cast<const Shared*>(data);
-  const auto at = static_cast<std::int64_t>(part);
-  dense::best().multiply(*shared.matrix, shared.panels * at / shared.parts, shared.panels * (at + 1) / shared.parts,
-                         *shared.product);
-}
-
 bool DenseKernel::multiply(Calls& calls, OrtKernelContext* context, const dense::Packed& matrix,
                            const dense::Product& product) const {
   const std::int64_t panels = dense::panels_of(matrix.n);
   const std::int64_t parts = std::min<std::int64_t>(threads, panels);
-  if (parts > 1 && product.m * matrix.n * matrix.k >= kWorthThreads) {
-    Shared shared{&matrix, &product, panels, parts};
-    return calls.ok(api.KernelContext_ParallelFor(context, run_part, static_cast<std::size_t>(parts), 0, &shared));
-  }
+  if (parts > 1 && product.m * matrix.n * matrix.k >= kWorthThreads)
+    return in_parallel(api, calls, context, parts, [&](std::int64_t part) {
+      dense::best().multiply(matrix, panels * part / parts, panels * (part + 1) / parts, product);
+    });
   dense::best().multiply(matrix, 0, panels, product);
   return true;
 }

@@ -4,8 +4,10 @@
 
 #include <onnxruntime_c_api.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 
 #include "backends/ort/library.h"
 
@@ -60,6 +62,26 @@ inline bool read_shape(const OrtApi& api, Calls& calls, const OrtValue* value, S
   if (!calls.ok(api.GetDimensionsCount(raw, &shape.rank))) return false;
   if (shape.rank > Shape::kMaxRank) return calls.fail("more than 16 dims");
   return calls.ok(api.GetDimensions(raw, shape.dims, shape.rank));
+}
+
+// Calls body(part) for each of `parts` parts, on the engine's threads, where nothing may be thrown.
+template <typename Body>
+bool in_parallel(const OrtApi& api, Calls& calls, OrtKernelContext* context, std::int64_t parts, const Body& body) {
+  struct Shared {
+    const Body& body;
+    std::atomic<bool> failed{false};
+  } shared{body};
+  const auto run_part = [](void* data, std::size_t part) {
+    auto& all = *static_cast<Shared*>(data);
+    try {
+      all.body(static_cast<std::int64_t>(part));
+    } catch (const std::exception&) {
+      all.failed = true;
+    }
+  };
+  if (!calls.ok(api.KernelContext_ParallelFor(context, run_part, static_cast<std::size_t>(parts), 0, &shared)))
+    return false;
+  return !shared.failed || calls.fail("out of memory");
 }
 
 inline std::int64_t int_attribute(const OrtApi& api, const OrtKernelInfo* info, const char* name,

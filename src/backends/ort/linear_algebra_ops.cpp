@@ -43,24 +43,12 @@ bool Kernel::read(Calls& calls, OrtKernelContext* context, std::vector<la::Dims>
   return true;
 }
 
-struct Shared {
-  const la::Problem* problem;
-  std::int64_t parts;
-};
-
-void run_part(void* data, std::size_t part) {
-  const auto& shared = *static_cast<const Shared*>(data);
-  const auto at = static_cast<std::int64_t>(part);
-  const std::int64_t batch = shared.problem->batch;
-  la::compute(*shared.problem, batch * at / shared.parts, batch * (at + 1) / shared.parts);
-}
-
 bool Kernel::run(Calls& calls, OrtKernelContext* context, const la::Problem& problem) const {
   const std::int64_t parts = std::min<std::int64_t>(threads, problem.batch);
-  if (parts > 1 && problem.work() >= kWorthThreads) {
-    Shared shared{&problem, parts};
-    return calls.ok(api.KernelContext_ParallelFor(context, run_part, static_cast<std::size_t>(parts), 0, &shared));
-  }
+  if (parts > 1 && problem.work() >= kWorthThreads)
+    return in_parallel(api, calls, context, parts, [&](std::int64_t part) {
+      la::compute(problem, problem.batch * part / parts, problem.batch * (part + 1) / parts);
+    });
   la::compute(problem, 0, problem.batch);
   return true;
 }
@@ -79,7 +67,8 @@ bool Kernel::compute(Calls& calls, OrtKernelContext* context) const {
   for (std::size_t i = 0; i < std::min(results.size(), count); ++i) {
     OrtValue* value = nullptr;
     if (!calls.ok(api.KernelContext_GetOutput(context, i, results[i].data(), results[i].size(), &value))) return false;
-    if (value && !calls.ok(api.GetTensorMutableData(value, &problem.out[i].data))) return false;
+    const bool is_empty = std::count(results[i].begin(), results[i].end(), 0) > 0;  // as if nobody read it
+    if (value && !is_empty && !calls.ok(api.GetTensorMutableData(value, &problem.out[i].data))) return false;
   }
   return run(calls, context, problem);
 }

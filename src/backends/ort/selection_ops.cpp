@@ -55,27 +55,13 @@ bool Kernel::output(Calls& calls, OrtKernelContext* context, std::size_t index, 
   return !value || calls.ok(api.GetTensorMutableData(value, data));
 }
 
-struct Shared {
-  const Selection* how;
-  const Lines* lines;
-  DType dtype;
-  std::int64_t count, parts;
-};
-
-void run_part(void* data, std::size_t part) {
-  const auto& shared = *static_cast<const Shared*>(data);
-  const auto at = static_cast<std::int64_t>(part);
-  selection::select(*shared.how, shared.dtype, *shared.lines, shared.count * at / shared.parts,
-                    shared.count * (at + 1) / shared.parts);
-}
-
 bool Kernel::run(Calls& calls, OrtKernelContext* context, const Selection& chosen, DType dtype,
                  const Lines& lines) const {
   const std::int64_t count = lines.outer * lines.inner, parts = std::min<std::int64_t>(threads, count);
-  if (parts > 1 && count * lines.extent >= kWorthThreads) {
-    Shared shared{&chosen, &lines, dtype, count, parts};
-    return calls.ok(api.KernelContext_ParallelFor(context, run_part, static_cast<std::size_t>(parts), 0, &shared));
-  }
+  if (parts > 1 && count * lines.extent >= kWorthThreads)
+    return in_parallel(api, calls, context, parts, [&](std::int64_t part) {
+      selection::select(chosen, dtype, lines, count * part / parts, count * (part + 1) / parts);
+    });
   selection::select(chosen, dtype, lines, 0, count);
   return true;
 }

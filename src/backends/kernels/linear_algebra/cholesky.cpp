@@ -124,13 +124,31 @@ void ldl_factor(const Item<T>& x) {
   x.give_info(2, info);
 }
 
+namespace {
+
+// `given` as the factorization gives them: the row exchanged with row k (from 1), or, negative, with the second or both
+// rows of a block of two. A pivot that is none exchanges nothing: the library would read beyond the matrix.
+void take_pivots(const int* given, int n, int* pivots) {
+  for (int k = 0; k < n; ++k) {
+    const bool block = given[k] < 0 && k + 1 < n && given[k + 1] < 0;
+    if (block) {
+      for (const int i : {k, k + 1}) pivots[i] = given[i] >= -n ? given[i] : -(i + 1);
+      ++k;
+    } else {
+      pivots[k] = given[k] >= 1 && given[k] <= n ? given[k] : k + 1;
+    }
+  }
+}
+
+}  // namespace
+
 template <typename T>
 void ldl_solve(const Item<T>& x) {
   const int n = x.rows(0), count = x.columns(2);
   const char uplo = 'L';
   T* b = x.by_columns(2);
   int* pivots = x.scratch.template take<int>(n);
-  for (int i = 0; i < n; ++i) pivots[i] = std::clamp(x.template in<int>(1)[i], -n, n);
+  take_pivots(x.template in<int>(1), n, pivots);
   int info = 0;
   if (n > 0 && count > 0) Lapack<T>::sytrs(&uplo, &n, &count, x.by_columns(0), &n, pivots, b, &n, &info, 1);
   x.give(0, b);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iterator>
+#include <limits>
+#include <optional>
 
 #include "backends/kernels/linear_algebra.h"
 
@@ -48,6 +50,31 @@ bool is_square(Op op) {
   }
 }
 
+// Whether the op has these options.
+bool knows(Op op, const Options& how) {
+  switch (op) {
+    case Op::Qr: return how.mode >= 0 && how.mode <= 2;
+    case Op::Svd: return how.vectors >= 0 && how.vectors <= 2;
+    case Op::LeastSquares: return how.driver >= 0 && how.driver <= static_cast<std::int64_t>(Driver::Gelss);
+    default: return true;
+  }
+}
+
+// LAPACK counts in 32 bits.
+bool are_countable(std::span<const Dims> operands) {
+  return std::all_of(operands.begin(), operands.end(), [](const Dims& dims) {
+    return std::all_of(dims.end() - std::min<std::ptrdiff_t>(2, std::ssize(dims)), dims.end(),
+                       [](std::int64_t d) { return d <= std::numeric_limits<int>::max(); });
+  });
+}
+
+std::optional<std::int64_t> product(std::span<const std::int64_t> dims) {
+  std::int64_t n = 1;
+  for (const std::int64_t d : dims)
+    if (__builtin_mul_overflow(n, d, &n)) return std::nullopt;
+  return n;
+}
+
 // Whether the extents of single matrices agree: what LAPACK would read beyond.
 bool fits(Op op, const Options& how, std::span<const Dims> in) {
   const auto dim = [&](std::size_t i, int from_end) {
@@ -64,7 +91,7 @@ bool fits(Op op, const Options& how, std::span<const Dims> in) {
     case Op::CholeskySolve: return dim(1, 1) == dim(1, 2) && dim(1, 1) == m;
     case Op::HouseholderProduct: return m >= n && dim(1, 1) <= n;
     case Op::Ormqr: return dim(2, how.left ? 2 : 1) == m && dim(1, 1) <= std::min(m, n);
-    case Op::LeastSquares: return dim(1, 2) == m;
+    case Op::LeastSquares: return dim(1, 2) == m && in[2].size() == 1 && dim(2, 1) == 1;
     default: return true;
   }
 }
@@ -114,9 +141,9 @@ bool is_left_out(Op op, const Options& how, std::size_t result) {
 }  // namespace
 
 std::vector<Dims> result_shapes(Op op, const Options& how, std::span<const Dims> operands) {
-  if (op == Op::FirstFailure) return {{}, {}};
   const OpForm& form = form_of(op);
   if (operands.size() != form.in.size()) return {};
+  if (op == Op::FirstFailure) return product(operands[0]) ? std::vector<Dims>{{}, {}} : std::vector<Dims>{};
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (operands[i].size() < inner_rank(op, i)) return {};
   const Dims batch(operands[0].begin(), operands[0].end() - 2);
@@ -124,7 +151,7 @@ std::vector<Dims> result_shapes(Op op, const Options& how, std::span<const Dims>
     const Dims other(operands[i].begin(), operands[i].end() - static_cast<std::ptrdiff_t>(inner_rank(op, i)));
     if (other != batch && !(op == Op::LeastSquares && i == 2)) return {};
   }
-  if (!fits(op, how, operands)) return {};
+  if (!product(batch) || !knows(op, how) || !are_countable(operands) || !fits(op, how, operands)) return {};
   const std::int64_t m = operands[0].end()[-2], n = operands[0].back();
   std::vector<Dims> shapes = inner_shapes(op, how, m, n, operands);
   for (std::size_t i = 0; i < shapes.size(); ++i)

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "backends/kernels/linear_algebra.h"
@@ -120,6 +121,7 @@ struct Item {
     call(&wanted, -1);
     // f32 cannot say every size exactly, and rounds down.
     const auto count = static_cast<std::int64_t>(std::nextafter(wanted, std::numeric_limits<T>::max())) + 1;
+    if (count < 1 || count > std::numeric_limits<int>::max()) throw std::bad_alloc();  // it counts in 32 bits
     call(scratch.take<T>(count), static_cast<int>(count));
   }
 };

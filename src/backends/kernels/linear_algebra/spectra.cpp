@@ -85,7 +85,7 @@ void give_complex_vectors(const Item<T>& x, std::int64_t n, const T* imaginary, 
   T* to = x.out(1);
   if (!to) return;
   for (std::int64_t j = 0; j < n; ++j) {
-    const bool first = imaginary[j] > 0, second = imaginary[j] < 0;
+    const bool first = imaginary[j] > 0 && j + 1 < n, second = imaginary[j] < 0 && j > 0;
     for (std::int64_t i = 0; i < n; ++i) {
       T* pair = to + (i * n + j) * 2;
       pair[0] = second ? v[(j - 1) * n + i] : v[j * n + i];
@@ -100,11 +100,12 @@ template <typename T>
 void eig(const Item<T>& x) {
   const int n = x.rows(0);
   T* a = x.by_columns(0);
-  if (!std::all_of(a, a + x.size(0), [](T e) { return std::isfinite(e); })) return x.give_info(2, kNotFinite);
+  if (!std::all_of(a, a + x.size(0), [](T e) { return std::isfinite(e); })) return give_nan(x, kNotFinite);
   const bool vectors = x.how.vectors != 0 && x.out(1);
   const char left = 'N', right = vectors ? 'V' : 'N';
   T *real = x.scratch.template take<T>(n), *imaginary = x.scratch.template take<T>(n);
   T* v = x.scratch.template take<T>(vectors ? x.size(0) : 1);
+  std::fill_n(real, n, T(0)), std::fill_n(imaginary, n, T(0));  // those that do not converge stay so
   int info = 0;
   const int one = 1;
   if (n > 0)
