@@ -10,6 +10,7 @@ import subprocess
 
 _EXIT = re.compile(r"\^([\w.]+)")
 _MOST_BLOCKS = 400  # beyond that a picture says nothing
+_MOST_SECONDS = 10
 
 
 def edges(text: str) -> dict[str, tuple[list[str], list[str]]]:
@@ -29,17 +30,40 @@ def edges(text: str) -> dict[str, tuple[list[str], list[str]]]:
     return found
 
 
+def _quoted(text: str) -> str:
+    """A string of DOT in which nothing of `text` is read as anything but letters; `text` may come from a file."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def as_dot(blocks: dict[str, tuple[list[str], list[str]]]) -> str:
+    """The blocks as numbered nodes: a name stands in labels alone."""
+    lines = ["digraph program { node [shape=box fontname=sans fontsize=10]; edge [fontname=sans fontsize=9];"]
+    numbers = {name: number for number, name in enumerate(blocks)}
+    for name, (does, after) in blocks.items():
+        label = "\n".join([name, *does[:6], *(["..."] if len(does) > 6 else [])])
+        lines.append(f"b{numbers[name]} [label={_quoted(label)}];")
+        arms = ("true", "false") if len(after) == 2 else tuple(map(str, range(len(after))))
+        lines += [f"b{numbers[name]} -> b{numbers[target]}" + (f' [label="{arm}"]' if len(after) > 1 else "") + ";"
+                  for arm, target in zip(arms, after) if target in numbers]
+    return "\n".join([*lines, "}"])
+
+
+def _drawn(blocks: dict[str, tuple[list[str], list[str]]]) -> str | None:
+    dot = shutil.which("dot")
+    if dot is None or len(blocks) > _MOST_BLOCKS:
+        return None
+    try:
+        drawn = subprocess.run([dot, "-Tsvg"], input=as_dot(blocks), text=True, capture_output=True,
+                               timeout=_MOST_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
+    start = drawn.stdout.find("<svg")
+    return None if drawn.returncode or start < 0 else drawn.stdout[start:]
+
+
 def as_html(title: str, text: str) -> str:
     heading = f"<pre>{html.escape(title)}</pre>"
-    blocks, dot = edges(text), shutil.which("dot")
-    if dot is None or len(blocks) > _MOST_BLOCKS:
+    drawn = _drawn(edges(text))
+    if drawn is None:
         return f"{heading}<details><summary>control flow</summary><pre>{html.escape(text)}</pre></details>"
-    lines = ["digraph program { node [shape=box fontname=sans fontsize=10]; edge [fontname=sans fontsize=9];"]
-    for name, (does, after) in blocks.items():
-        label = "\\n".join([name, *does[:6], *(["..."] if len(does) > 6 else [])]).replace('"', "'")
-        lines.append(f'"{name}" [label="{label}"];')
-        arms = ("true", "false") if len(after) == 2 else tuple(map(str, range(len(after))))
-        lines += [f'"{name}" -> "{target}"' + (f' [label="{arm}"]' if len(after) > 1 else "") + ";"
-                  for arm, target in zip(arms, after)]
-    drawn = subprocess.run([dot, "-Tsvg"], input="\n".join([*lines, "}"]), text=True, capture_output=True)
-    return heading + drawn.stdout[drawn.stdout.find("<svg"):]
+    return heading + drawn
