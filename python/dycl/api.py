@@ -51,7 +51,8 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     ranges         {symbol: (least, greatest)}
     dynamic_args   {argument name: int, float or bool}: numbers that may differ from call to call
     progress       is called with the name of each stage that begins and, once a second, with how far capture is
-    verify         run model and program side by side on the example before returning
+    verify         run model and program side by side on the example before returning; of an ONNX file, ONNX Runtime
+                   and program on the example, or on random inputs where none is given
     allow_training compile a module that is in training mode
     allow_raise    compile a model that raises on its own example, too
 
@@ -60,17 +61,22 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     """
     _check_keywords(limits)
     threads = checked_threads(threads)
+    say = progress or (lambda stage: None)
+    choices = dict(budget=budget, tune=tune, jobs=jobs, use_cache=use_cache, portable_only=portable,
+                   debug_info=not strip, dump_folder=None if dump is None else os.fspath(dump),
+                   skip_passes=list(skip_passes))
     if isinstance(model, (str, os.PathLike)):
-        return compile_file(model, backend, threads, progress or (lambda stage: None), budget=budget, tune=tune,
-                            jobs=jobs, use_cache=use_cache, portable_only=portable, debug_info=not strip,
-                            dump_folder=None if dump is None else os.fspath(dump), skip_passes=list(skip_passes))
+        of_capture = _given(dynamic_dims=dynamic_dims, ranges=ranges, dynamic_args=dynamic_args,
+                            max_iterations=max_iterations, allow_training=allow_training, allow_raise=allow_raise,
+                            **limits)
+        return compile_file(model, _as_tuple(args), dict(kwargs or {}), bool(verify), of_capture, backend, threads,
+                            say, **choices)
     args = _as_tuple(args)
     kwargs = _with_numbers(model, args, dict(kwargs or {}), dynamic_args or {})
     options = Options(dynamic_dims=dict(dynamic_dims or {}), ranges=dict(ranges or {}),
                       dynamic_args=dict(dynamic_args or {}), allow_training=allow_training,
                       allow_raise=allow_raise,
                       max_iterations=max_iterations, heard=progress, **limits)
-    say = progress or (lambda stage: None)
     times: dict[str, float] = {}
     started = time.perf_counter()
     say("capture")
@@ -78,9 +84,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     times["capture"] = time.perf_counter() - started
     interface = interface_of(captured)
     interface.watch(model)
-    engine, report = build(captured, interface, model, backend, threads, say, budget=budget,
-                           tune=tune, jobs=jobs, use_cache=use_cache, portable_only=portable, debug_info=not strip,
-                           dump_folder=None if dump is None else os.fspath(dump), skip_passes=list(skip_passes))
+    engine, report = build(captured, interface, model, backend, threads, say, **choices)
     report["times"] = times | report.get("times", {})
     report["warnings"] = captured.warnings
     for text in captured.warnings:
@@ -100,6 +104,11 @@ def _run_example(program: CompiledProgram, model: Any, args: tuple, kwargs: dict
     if raised is not None:
         told = diagnostics.raised_on_example(type(raised).__name__, str(raised))
         raise diagnostics.report(told, diagnostics.stack_of(raised)) from raised
+
+
+def _given(**choices: Any) -> dict[str, Any]:
+    """Those that say something."""
+    return {name: value for name, value in choices.items() if value not in (None, False, 0, {})}
 
 
 def _as_tuple(args: Any) -> tuple:

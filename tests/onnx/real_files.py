@@ -8,7 +8,6 @@ Inputs are random; extents that a file leaves open are tried until ONNX Runtime 
 relative 1e-4 of the largest. Times: rounds in turn, the least of each; A/A is ONNX Runtime beside itself."""
 
 import argparse
-import itertools
 import json
 import math
 import subprocess
@@ -22,12 +21,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from dycl.verification.onnx_runtime import inputs_of, session_of
 from tests.onnx.suite import Refused, in_dycl, judged
 
 LIST = Path(__file__).with_name("real_files.txt")
-DTYPES = {"float": np.float32, "float16": np.float16, "double": np.float64, "int64": np.int64, "int32": np.int32,
-          "bool": np.bool_, "uint8": np.uint8, "int8": np.int8}
-EXTENTS = (1, 512, 64, 128, 320, 640, 256, 16000, 8, 48, 105)
 
 
 def files(folder):
@@ -56,56 +53,10 @@ def _download(package, home):
             opened.extractall(home, **({} if archive.suffix == ".whl" else {"filter": "data"}))
 
 
-def inputs_of(session, seed, more=()):
-    """Random inputs that ONNX Runtime takes, and what it gives."""
-    generator = np.random.default_rng(seed)
-    ports = session.get_inputs()
-    open_dims = sorted({str(d) if d else f"{p.name}.{i}" for p in ports for i, d in enumerate(p.shape)
-                        if not isinstance(d, int) or d < 0})
-    tried = (*EXTENTS, *more)
-    combinations = itertools.chain(([e] * len(open_dims) for e in tried),
-                                   ([1] + [e] * (len(open_dims) - 1) for e in tried),
-                                   ([1, *c] for c in itertools.product(EXTENTS, repeat=max(0, len(open_dims) - 1)))
-                                   if len(open_dims) <= 4 else ())
-    error = None
-    for extents in itertools.islice(combinations, 400):
-        sizes = dict(zip(open_dims, extents))
-        feeds = {p.name: _array(p, [d if isinstance(d, int) and d >= 0 else
-                                    sizes[str(d) if d else f"{p.name}.{i}"] for i, d in enumerate(p.shape)], generator)
-                 for p in ports}
-        if sum(v.size for v in feeds.values()) > 5_000_000:
-            continue
-        try:
-            return feeds, session.run(None, feeds)
-        except Exception as caught:
-            error = caught
-    raise ValueError(f"no inputs found: {error}")
-
-
 def extents_of(path):
     """Those of the weights: what a file leaves open must often match one of them."""
     found = {d for t in onnx.load(path).graph.initializer for d in t.dims if 1 < d < 5000}
     return sorted(found)[:60]
-
-
-def _array(port, shape, generator):
-    dtype = DTYPES[port.type[7:-1]]
-    if np.dtype(dtype).kind == "f":
-        return generator.standard_normal(shape).astype(dtype)
-    if port.name == "sr":
-        return np.full(shape, 16000, dtype)
-    largest = max([d for d in shape if isinstance(d, int)], default=1)
-    if "len" in port.name:
-        return np.full(shape, largest, dtype)
-    return generator.integers(0, 2 if dtype == np.bool_ else 3, shape).astype(dtype)
-
-
-def session_of(path):
-    import onnxruntime
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 def far(got, wanted):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX files as tools write them, beside ONNX Runtime on the same file."""
 
+import warnings
+
 import numpy as np
 import onnx
 import onnx.parser
@@ -9,6 +11,7 @@ import torch
 from onnx import numpy_helper
 
 import dycl
+from dycl.calling.onnx_program import OnnxProgram
 from dycl.native import native
 from tests.onnx import real_files, suite
 
@@ -123,7 +126,7 @@ def test_from_python(tmp_path):
     graph = h.make_graph([h.make_node("Neg", ["in/0"], ["out:0"]), h.make_node("Abs", ["in/0"], ["out_0"]),
                           h.make_node("Identity", ["parts"], ["same"])], "g", [port("in/0"), rows],
                          [port("out:0"), port("out_0"), h.make_tensor_sequence_value_info("same", 1, ["P"])])
-    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)]), tmp_path / "m.onnx")
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=10), tmp_path / "m.onnx")
     program = dycl.compile(tmp_path / "m.onnx")
     program.save(tmp_path / "m.dycl")
     x, parts = np.array([[1, -2], [3, 4]], np.float32), [np.ones(3, np.float32), np.zeros(1, np.float32)]
@@ -139,3 +142,63 @@ def test_from_python(tmp_path):
         program(x)
     with pytest.raises(dycl.CompileError, match="no .onnx file"):
         dycl.compile("m.dycl")
+
+
+COUNTS = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[N,3] x, int64 k) => (float[N,3] y)
+{
+   yes = Constant <value = bool {1}> ()
+   y = Loop (k, yes, x) <body = b (int64 i, bool go, float[N,3] u) => (bool on, float[N,3] v) {
+      on = Identity (go) v = Add (u, u) }>
+}
+"""
+
+
+@pytest.fixture
+def counts(tmp_path):
+    onnx.save(onnx.parser.parse_model(COUNTS), tmp_path / "m.onnx")
+    return tmp_path / "m.onnx"
+
+
+def test_compared_with_onnxruntime(counts, monkeypatch):
+    """On random inputs, or on those of the caller; a program that answers otherwise is an error."""
+    seen = []
+    run = OnnxProgram.__call__
+    monkeypatch.setattr(OnnxProgram, "__call__", lambda self, *args: seen.append(args) or run(self, *args))
+    x = np.ones((2, 3), np.float32)
+    dycl.compile(counts)
+    assert len(seen) == 2
+    dycl.compile(counts, (torch.from_numpy(x),), {"k": 3})
+    assert len(seen) == 3 and np.array_equal(seen[-1][0], x) and seen[-1][1] == 3
+    dycl.compile(counts, verify=False)
+    assert len(seen) == 3
+    monkeypatch.setattr(OnnxProgram, "__call__", lambda self, *args: {"y": args[0]})
+    with pytest.raises(dycl.CompileError, match="differ from those of ONNX Runtime(.|\n)*'y'"):
+        dycl.compile(counts, (x, 3))
+    monkeypatch.undo()
+    with pytest.raises(dycl.InputError, match="the program takes x, k"):
+        dycl.compile(counts, (x,))
+    with pytest.raises(dycl.InputError, match="ONNX Runtime does not take the given inputs"):
+        dycl.compile(counts, (np.ones((2, 4), np.float32), 3))
+
+
+def test_what_cannot_be_compared_is_told(tmp_path):
+    """Random extents that fit nothing: compiled, with a warning that says what to give."""
+    text = "< ir_version: 8, opset_import: ['' : 17] > g (float[N] x, float[M] z) => (float[29] y) " \
+        "{ s = Constant <value = int64[1] {29}> () u = Reshape (x, s) v = Reshape (z, s) y = Add (u, v) }"
+    onnx.save(onnx.parser.parse_model(text.replace("'", '"')), tmp_path / "m.onnx")
+    with pytest.warns(dycl.CompileWarning, match="not compared with ONNX Runtime(.|\n)*give example inputs"):
+        program = dycl.compile(tmp_path / "m.onnx")
+    assert len(program.report()["warnings"]) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dycl.compile(tmp_path / "m.onnx", (np.ones(29, np.float32), np.ones(29, np.float32)))
+
+
+@pytest.mark.parametrize("given", [{"dynamic_dims": {"x": {0: "N"}}}, {"ranges": {"N": (1, 8)}},
+                                   {"dynamic_args": {"k": int}}, {"max_iterations": 8}, {"allow_training": True},
+                                   {"allow_raise": True}, {"max_states": 8}])
+def test_choices_of_captured_models_are_refused(counts, given):
+    with pytest.raises(dycl.InputError, match=f"{next(iter(given))} says nothing of an ONNX file"):
+        dycl.compile(counts, **given)

@@ -38,6 +38,10 @@ class OnnxProgram(Program):
             results = run.run(arguments, framework=framework, options=run_options())
         return dict(zip(self._results, results))
 
+    def by_name(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The arguments of a call, by the file's names."""
+        return dict(zip(self._names, self._in_order(args, kwargs)))
+
     def save(self, path: str | os.PathLike) -> None:
         """Writes the package; dycl.load, dycl.runtime.load and dycl-run read it."""
         self._engine.save(os.fspath(path))
