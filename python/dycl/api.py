@@ -18,6 +18,7 @@ from .errors import CompileWarning, unknown_name
 from .frontend import diagnostics
 from .frontend.boundary.interface import interface_of
 from .frontend.capture import capture
+from .frontend.exported_program import ExportedProgram, opened
 from .frontend.options import Options
 from .onnx_files import compile_file
 from .runtime import checked_threads
@@ -32,8 +33,9 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
             use_cache: bool = True, portable: bool = False, strip: bool = False,
             dump: str | os.PathLike | None = None, skip_passes: Sequence[str] = (),
             progress: Callable[[str], None] | None = None, **limits: Any) -> Any:
-    """Compiles a module, function or bound method with its control flow, whatever the input decides. The name of an
-    ONNX file gives an OnnxProgram: docs/onnx.md.
+    """Compiles a module, function or bound method with its control flow, whatever the input decides. What
+    torch.export.export gives is taken, too, with its example and its dynamic extents. The name of an ONNX file gives an
+    OnnxProgram: docs/onnx.md.
 
     args, kwargs   example arguments: tensors (anywhere in nested containers) become inputs, other values
                    are fixed and checked at each call
@@ -72,6 +74,8 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
         return compile_file(model, _as_tuple(args), dict(kwargs or {}), bool(verify), of_capture, backend, threads,
                             say, **choices)
     args = _as_tuple(args)
+    if isinstance(model, ExportedProgram):
+        model, args, kwargs, dynamic_dims, ranges = opened(model, args, dict(kwargs or {}), dynamic_dims, ranges)
     kwargs = _with_numbers(model, args, dict(kwargs or {}), dynamic_args or {})
     options = Options(dynamic_dims=dict(dynamic_dims or {}), ranges=dict(ranges or {}),
                       dynamic_args=dict(dynamic_args or {}), allow_training=allow_training,

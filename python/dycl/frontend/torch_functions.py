@@ -63,8 +63,12 @@ def ops_of(fn: Any) -> list:
 def answered() -> list[str]:
     """Functions of torch that have a handler or a polyfill."""
     found = (fn for fn in registry.registered() if (getattr(fn, "__module__", None) or "").startswith("torch"))
-    names = {fn.__qualname__.removeprefix("_VariableFunctionsClass.") for fn in found}
+    names = {_qualified(fn).removeprefix("_VariableFunctionsClass.") for fn in found}
     return sorted(name for name in names if not re.search(r"(^|\.)_[a-z]", name))
+
+
+def _qualified(fn: Any) -> str:
+    return getattr(fn, "__qualname__", None) or f"torch.ops.{fn.namespace}.{fn.name()}"  # of an operator
 
 
 def lowered_by_torchlib(names: list[str]) -> list:

@@ -18,7 +18,7 @@ from torch._dispatch.python import (
 )
 from torch._dynamo.source import ConstantSource  # where a ShapeEnv says that a declared extent comes from
 from torch._guards import SLoc  # the place of a guard, which we leave empty
-from torch._higher_order_ops import while_loop  # answered by a polyfill
+from torch._higher_order_ops import scan, while_loop  # answered by polyfills
 from torch._jit_internal import is_scripting  # answered: never
 from torch._ops import OpOverload, OpOverloadPacket  # ops and groups of overloads: what a graph's nodes hold
 from torch._subclasses import fake_tensor as _fake_tensor
@@ -32,7 +32,15 @@ from torch.nn.modules.batchnorm import _BatchNorm as BatchNorm  # layers to whic
 from torch.nn.modules.dropout import _DropoutNd as Dropout
 from torch.utils._python_dispatch import TorchDispatchMode  # sees every op that native code runs
 from torch.utils._python_dispatch import _disable_current_modes as without_modes  # real tensors, computed as they are
-from torch.utils._pytree import tree_iter, tree_map_only  # leaves of the arguments of an op
+from torch.utils._pytree import (
+    keystr,  # a path to a leaf, as Python writes it
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_iter,
+    tree_leaves,
+    tree_map_only,
+    tree_unflatten,
+)
 from torch.utils._sympy import functions as sympy_functions  # what expressions over extents are made of
 from torch.utils._sympy.numbers import int_oo  # an extent without upper bound
 from torch.utils._sympy.value_ranges import ValueRanges  # the bounds of a symbol
@@ -43,11 +51,12 @@ __all__ = [
     "OpOverload", "OpOverloadPacket", "SLoc", "TorchDispatchMode", "ValueRanges", "active_modes", "assert_",
     "canonical_mask", "check", "check_tensor_all", "check_tensor_all_with", "check_with", "enable_python_dispatcher",
     "forbid_data_pointer", "get_decompositions", "get_tracing_state", "global_forward_hooks", "has_kernel",
-    "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "int_oo", "is_composite",
-    "is_fake", "is_scripting", "linalg_check_errors", "linalg_eigh", "linalg_svd", "make_subclass", "module_call",
-    "native_one_hot", "native_pad",
-    "native_pad_sequence", "patched", "shape_config", "sympy_functions", "tree_iter", "tree_map_only", "unsafe_view",
-    "upsample_bicubic_antialiased", "upsample_bilinear_antialiased", "while_loop", "without_dispatch", "without_modes",
+    "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "higher_order", "int_oo",
+    "is_composite", "is_fake", "is_scripting", "keystr", "linalg_check_errors", "linalg_eigh", "linalg_svd",
+    "make_subclass", "module_call", "native_one_hot", "native_pad", "native_pad_sequence", "patched", "scan",
+    "shape_config", "sympy_functions", "tree_flatten", "tree_flatten_with_path", "tree_iter", "tree_leaves",
+    "tree_map_only", "tree_unflatten", "unsafe_view", "upsample_bicubic_antialiased", "upsample_bilinear_antialiased",
+    "while_loop", "without_dispatch", "without_modes",
 ]
 
 # Why shape inference of a call fails where only a real tensor would tell.
@@ -73,7 +82,9 @@ upsample_bicubic_antialiased, upsample_bilinear_antialiased = (
     torch._C._nn._upsample_bicubic2d_aa,
     torch._C._nn._upsample_bilinear2d_aa,
 )
+higher_order = torch.ops.higher_order  # what graphs of torch.export hold for control flow
 module_call = torch.nn.Module._call_impl  # nn.Module.__call__ with hooks, interpreted
+
 
 # Modules of torch, by name: where a function was written tells what it is.
 TENSOR_METHODS = "torch._tensor"

@@ -93,6 +93,71 @@ def map_over(f, xs, *args):
     return torch.stack([f(x, *args) for x in xs])
 
 
+@substitutes(torch_internals.scan)
+def scan(combine_fn, init, xs, *, dim=0, reverse=False):
+    leaves, kind = torch_internals.tree_flatten(xs)
+    if not leaves:
+        return init, []
+    first = []
+    for x in leaves:
+        if x.ndim <= dim or x.shape[dim] == 0:
+            raise RuntimeError("All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0")
+        moved = torch.movedim(x, dim, 0)
+        first.append(moved.flip(0) if reverse else moved)
+    carry, y = combine_fn(init, torch_internals.tree_unflatten([x[0] for x in first], kind))
+    results, kind_of_results = torch_internals.tree_flatten(y)
+    rows = [[result] for result in results]
+    for k in range(1, first[0].shape[0]):
+        carry, y = combine_fn(carry, torch_internals.tree_unflatten([x[k] for x in first], kind))
+        for row, result in zip(rows, torch_internals.tree_leaves(y)):
+            row.append(result)
+    stacked = [torch.stack(row) for row in rows]
+    if reverse:
+        stacked = [x.flip(0) for x in stacked]
+    stacked = [torch.movedim(x, 0, dim) if dim < x.ndim else x for x in stacked]
+    return carry, torch_internals.tree_unflatten(stacked, kind_of_results)
+
+
+# What torch.export makes of these four: flat lists of tensors, and beside them what the functions closed over.
+
+
+@substitutes(torch_internals.higher_order.cond)
+def exported_cond(pred, true_graph, false_graph, operands=()):
+    if pred:
+        return true_graph(*operands)
+    return false_graph(*operands)
+
+
+@substitutes(torch_internals.higher_order.while_loop)
+def exported_while_loop(cond_graph, body_graph, carried_inputs, additional_inputs):
+    state = tuple(carried_inputs)
+    while cond_graph(*state, *additional_inputs):
+        state = body_graph(*state, *additional_inputs)
+    return state
+
+
+@substitutes(torch_internals.higher_order.map_impl)
+def exported_map(graph, xs, args):
+    rows = [[result] for result in graph(*[x[0] for x in xs], *args)]
+    for k in range(1, xs[0].shape[0]):
+        for row, result in zip(rows, graph(*[x[k] for x in xs], *args)):
+            row.append(result)
+    return tuple([torch.stack(row) for row in rows])
+
+
+@substitutes(torch_internals.higher_order.scan)
+def exported_scan(graph, init, xs, additional_inputs):
+    found = graph(*init, *[x[0] for x in xs], *additional_inputs)
+    carry = found[:len(init)]
+    rows = [[result] for result in found[len(init):]]
+    for k in range(1, xs[0].shape[0]):
+        found = graph(*carry, *[x[k] for x in xs], *additional_inputs)
+        carry = found[:len(init)]
+        for row, result in zip(rows, found[len(init):]):
+            row.append(result)
+    return (*carry, *[torch.stack(row) for row in rows])
+
+
 class RtSize(InterpretedStandIn, tuple):
     """A torch.Size with extents known only at run time."""
 

@@ -202,7 +202,8 @@ def call_module(m: Interpreter, s: State, module: torch.nn.Module, args: tuple, 
     """nn.Module.__call__: straight to forward when there are no hooks; else torch's own code, interpreted."""
     cls = type(module)
     custom = cls.__call__ if isinstance(cls.__call__, types.FunctionType) else None
-    if custom is not None and custom is not torch.nn.Module.__call__:
+    # of a traced module it is one that rewrites what errors say
+    if custom is not None and custom is not torch.nn.Module.__call__ and not isinstance(module, torch.fx.GraphModule):
         return call(m, s, custom, (module, *args), kwargs)
     plain = not (module._forward_hooks or module._forward_pre_hooks or module._backward_hooks
                  or getattr(module, "_backward_pre_hooks", None)
