@@ -20,6 +20,7 @@ from .frontend.boundary.interface import interface_of
 from .frontend.capture import capture
 from .frontend.exported_program import ExportedProgram, opened
 from .frontend.options import Options
+from .objects import parameter_names
 from .onnx_files import compile_file
 from .runtime import checked_threads
 from .verification.compare import check_example
@@ -122,7 +123,7 @@ def _as_tuple(args: Any) -> tuple:
 
 
 def _check_keywords(limits: dict) -> None:
-    own = [p.name for p in inspect.signature(compile).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    own = parameter_names(inspect.signature(compile).parameters, inspect.Parameter.KEYWORD_ONLY)
     known = sorted({*own, *(f.name for f in dataclasses.fields(Options))})
     for name in limits:
         if name not in known:

@@ -26,6 +26,9 @@ class Error(Exception):
         self.span = span
         self.kind = kind or self.kind
 
+    def is_kind(self, kind: str) -> bool:
+        return self.kind == kind
+
 
 class CompileError(Error):
     """The model cannot be compiled."""  # kind: the refusal's class, e.g. "escape.hash"

@@ -52,6 +52,11 @@ def slot_names(cls: type) -> tuple[str, ...]:
     return names
 
 
+def parameter_names(parameters: Any, *kinds: Any) -> list[str]:
+    """Of a signature, those of these kinds (inspect.Parameter.VAR_KEYWORD, ...)."""
+    return [p.name for p in parameters.values() if p.kind in kinds]
+
+
 def is_slot(obj: Any, name: str) -> bool:
     """Whether the attribute is one of those that an object's contents hold."""
     return not isinstance(obj, (list, dict, set, collections.deque, bytearray)) and name in slot_names(type(obj))

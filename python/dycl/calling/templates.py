@@ -177,6 +177,7 @@ class Array(Leaf):
 
 
 NUMBERS: dict[type, str] = {bool: "bool", int: "int", float: "float"}
+_ARTICLES = {"bool": "a", "int": "an", "float": "a"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,8 +189,8 @@ class Number(Leaf):
 
     def match(self, value: Any, path: str, call: Given) -> None:
         if NUMBERS.get(next((k for k in NUMBERS if isinstance(value, k)), object)) != self.kind:
-            raise InputError(f"{path}: {value!r}, compiled for {'an' if self.kind == 'int' else 'a'} {self.kind}")
-        if self.kind == "int" and not -(2**63) <= value < 2**63:
+            raise InputError(f"{path}: {value!r}, compiled for {_ARTICLES[self.kind]} {self.kind}")
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise InputError(f"{path}: {value} does not fit in 64 bits")
         call.numbers.append(value)
 

@@ -61,7 +61,7 @@ def _captured(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
     try:
         return _settle(fn, args, kwargs, options)
     except CompileError as error:
-        if (error.kind != "state.type" or not first_call.install_hooks(fn, args, kwargs)
+        if (not error.is_kind("state.type") or not first_call.install_hooks(fn, args, kwargs)
                 and not first_call.warm(fn, args, kwargs)):
             raise
     return _settle(fn, args, kwargs, options)
@@ -105,7 +105,7 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, assumptions: 
         stack = user_stack(machine.current) if machine.current is not None and machine.current.frames else []
         error = report(refusal, stack)
         assumptions.refute(error)
-        told = assumptions.chosen_texts.refusal or error if refusal.kind == "blow-up" else error
+        told = assumptions.chosen_texts.refusal or error if refusal.is_kind("blow-up") else error
         raise told from refusal.__cause__
     finally:
         machine.heap.activate(None)

@@ -29,6 +29,9 @@ class CaptureRefusal(BaseException):
         self.kind = kind
         self.because = because  # a runtime value whose origin is worth telling
 
+    def is_kind(self, kind: str) -> bool:
+        return self.kind == kind
+
     def __reduce__(self):
         return (CaptureRefusal, (self.message, self.help, self.span, self.kind))
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import array
 import collections
 import inspect
-import itertools
 import types
+from inspect import Parameter
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import torch
 
 from ...calling.nodes import Object, Set, node_of
 from ...calling.templates import Live, Number, Same, Static, Template, Tensor
-from ...objects import attributes_of
+from ...objects import attributes_of, parameter_names
 from .. import torch_internals
 
 
@@ -71,9 +71,9 @@ def extra_keywords(fn: Any, given: list) -> list:
         parameters = inspect.signature(fn).parameters
     except (TypeError, ValueError):
         return []
-    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+    if not parameter_names(parameters, Parameter.VAR_KEYWORD):
         return []
-    return [k for k in given if k not in parameters or parameters[k].kind is parameters[k].POSITIONAL_ONLY]
+    return [k for k in given if k not in parameters or k in parameter_names(parameters, Parameter.POSITIONAL_ONLY)]
 
 
 def by_place_or_name(fn: Any) -> list[str]:
@@ -86,8 +86,9 @@ def by_place_or_name(fn: Any) -> list[str]:
         fn = fn.forward
     if not isinstance(fn, (types.FunctionType, types.MethodType)):
         return []
-    parameters = inspect.signature(fn, follow_wrapped=False).parameters.values()
-    return [p.name for p in itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters)]
+    parameters = inspect.signature(fn, follow_wrapped=False).parameters
+    by_place = parameter_names(parameters, Parameter.POSITIONAL_ONLY)
+    return [] if by_place else parameter_names(parameters, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def plain_defaults(fn: Any) -> dict[str, Template]:

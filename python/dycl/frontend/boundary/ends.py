@@ -32,16 +32,16 @@ from ..graph.program import INT, HostNode, Raise, Return, Value
 from ..library import lru_cache
 from ..machine.exceptions import cleans_up
 from ..polyfills.keyed_tables import RtView
-from ..recording.recorder import is_handle
 from ..semantics import callbacks, interpretation, lookup
 from ..source import Span
-from ..state.contents import Cell, ContextCell
+from ..state.contents import Cell, ContextCell, has_own_contents
 from ..state.iterators import MGenerator
 from ..state.state import State
 from ..values import parameters
 from ..values.array import RtArray
 from ..values.list import RtList
 from ..values.scalar import RtScalar
+from ..values.tensor import is_handle
 from ..values.text import Joined, RtText
 from . import exceptions, late_states, shared_arrays
 from .attribute_values import UNKNOWN, LeftValues
@@ -189,7 +189,7 @@ class Outputs:
         m = self.m
         m.activate(end.state)
         kept = {self._input_name(root): end.roots[id(root)]
-                for root in self.roots if root.kind == "input" and id(root) in end.roots}
+                for root in self.roots if root.is_input and id(root) in end.roots}
         for (name, initial), value in zip(m.graph.states, end.state_values):
             if value is not initial:
                 kept[f"@{name}"] = value
@@ -231,7 +231,7 @@ class Outputs:
         end = End(state)
         m = self.m
         flattener = Flattener(self._leaf, self._refuse, lambda obj: m.is_born(obj) or id(obj) in m.heap.objects
-                              or id(obj) in self.inputs.objects or hasattr(type(obj), "dycl_contents"),
+                              or id(obj) in self.inputs.objects or has_own_contents(type(obj)),
                               self._argument, self._text)
         body = flattener.flatten(result, "result")
         of_result = len(flattener.leaves)
@@ -338,7 +338,7 @@ class Outputs:
         return [s for s in self.inputs.states if isinstance(s, Buffer)]
 
     def handle(self, tensor: torch.Tensor) -> torch.Tensor:
-        return tensor if is_handle(tensor) else self.m.recorder.real.lift(tensor)
+        return self.m.recorder.real.lift(tensor)
 
     def _looked_at(self, leaf: Any) -> Any:
         leaf = leaf.tensor if isinstance(leaf, RtArray) else leaf
@@ -419,7 +419,7 @@ class Outputs:
             if isinstance(obj, ContextCell) and not (len(before) == len(contents) and all(map(is_, before, contents))):
                 raise CaptureRefusal("a context variable is left changed when the program ends",
                                      "reset it, or use `with`", kind="state.context")
-            if hasattr(type(obj), "dycl_contents"):
+            if has_own_contents(type(obj)):
                 continue
             stored = {name for owner, name in state.stored if owner == key}
             yield from changes(obj, before, contents, stored, (key, "*") in self.m.loaded, key in self.resized)
@@ -476,7 +476,7 @@ class Outputs:
     def _assemble(self) -> None:
         graph = self.m.graph
         self.written_inputs = [root for root in self.roots
-                               if root.kind == "input" and any(id(root) in e.roots for e in self.ends)]
+                               if root.is_input and any(id(root) in e.roots for e in self.ends)]
         share_structures(self.ends, self._constant)
         numbers = self._number_variants()
         of_variants = [[end for end, n in zip(self.ends, numbers) if n == number]

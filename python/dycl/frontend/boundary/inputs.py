@@ -13,6 +13,7 @@ import copy
 import enum
 import inspect
 import types
+from inspect import Parameter
 from typing import Any, Iterable
 
 import torch
@@ -22,7 +23,7 @@ from ...calling import places
 from ...calling.nodes import node_of
 from ...calling.states.state import State
 from ...errors import InputError
-from ...objects import all_in_attributes, attributes_of
+from ...objects import all_in_attributes, attributes_of, parameter_names
 from ..diagnostics import CaptureRefusal
 from ..graph.program import BOOL, FLOAT, INT, Value
 from ..state.heap import Overlay
@@ -198,11 +199,11 @@ def _argument_names(fn: Any, count: int) -> list[str]:
     target = fn.forward if isinstance(fn, torch.nn.Module) else fn
     names: list[str] = []
     with contextlib.suppress(TypeError, ValueError):  # of what is written in C
-        own = inspect.signature(target, follow_wrapped=False).parameters.values()
+        own = inspect.signature(target, follow_wrapped=False).parameters
         # a decorator that passes on what it gets: the names are those of the function below
-        passed_on = any(p.kind is p.VAR_POSITIONAL for p in own)
-        below = inspect.signature(target).parameters.values() if passed_on else own
-        names = [p.name for p in below if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        passed_on = parameter_names(own, Parameter.VAR_POSITIONAL)
+        below = inspect.signature(target).parameters if passed_on else own
+        names = parameter_names(below, Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     return [names[k] if k < len(names) else f"arg{k}" for k in range(count)]
 
 

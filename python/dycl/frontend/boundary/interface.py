@@ -50,7 +50,7 @@ def _is_random(graph: Any) -> bool:
 
 def _constants(roots: list) -> set[int]:
     """Where the model's tensors lie that the program has taken as they were."""
-    return {memory_of(root.real) for root in roots if root.kind == "constant" and not root.real.is_meta}
+    return {memory_of(root.real) for root in roots if root.is_constant and not root.real.is_meta}
 
 
 def _note_what_is_asked(result: Interface, inputs: Any) -> None:

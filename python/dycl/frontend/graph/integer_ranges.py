@@ -15,7 +15,7 @@ from typing import Any, Callable, Mapping
 
 import torch
 
-from .program import AtenNode, Graph, HostNode, ScalarType, TensorType, Value, inputs_of, successors
+from .program import BOOL, INT, AtenNode, Graph, HostNode, ScalarType, TensorType, Value, inputs_of, successors
 
 Range = tuple[int | None, int | None]
 UNKNOWN: Range = (None, None)
@@ -144,7 +144,7 @@ def is_integral(v: Any) -> bool:
         return False
     if isinstance(v.type, TensorType):
         return not (v.type.dtype.is_floating_point or v.type.dtype.is_complex)
-    return isinstance(v.type, ScalarType) and v.type.kind in ("int", "bool")
+    return v.type in (INT, BOOL)
 
 
 def _dtype(v: Value) -> torch.dtype | None:

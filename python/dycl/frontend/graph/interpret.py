@@ -106,7 +106,7 @@ def check_type(type: Any, value: Any, node: Any, symbols: dict[str, int]) -> Non
             said = eval(said, {"min": min, "max": max}, symbols) if isinstance(said, str) else said
             assert said is None or have == said, (node, value.shape)
     elif isinstance(type, ScalarType):
-        assert value.__class__.__name__ == type.kind, (node, value)
+        assert ScalarType(value.__class__.__name__) == type, (node, value)
 
 
 def run_graph(graph: Graph, inputs: list, steps: int = 100_000, decide: Any = None,

@@ -46,8 +46,8 @@ class TextBuilder:
     def set_metadata(self, key: str, value: str) -> None:
         self.head.append(f'meta "{key}" "{value}"')
 
-    def new_function(self, name: str, kind: str = "host") -> "TextFunction":
-        self.functions.append(TextFunction(name, kind))
+    def new_function(self, name: str) -> "TextFunction":
+        self.functions.append(TextFunction(name))
         return self.functions[-1]
 
     def print(self, spans: bool = False) -> str:
@@ -56,8 +56,8 @@ class TextBuilder:
 
 
 class TextFunction:
-    def __init__(self, name: str, kind: str):
-        self.name, self.kind = name, kind
+    def __init__(self, name: str):
+        self.name = name
         self.params: list[str] = []
         self.results: list[str] = []
         self.names: list[str] = []  # by value id
@@ -149,7 +149,7 @@ class TextFunction:
 
     def print(self) -> str:
         results = f" -> ({', '.join(self.results)})" if self.results else ""
-        lines = [f"{'func' if self.kind == 'host' else 'subdnn'} @{self.name}({', '.join(self.params)}){results} {{"]
+        lines = [f"func @{self.name}({', '.join(self.params)}){results} {{"]
         for i, (name, params, body) in enumerate(self.blocks):
             limit = f" limit {self.limits[i]}" if i in self.limits else ""
             lines.append(f"^{name}{f'({chr(44).join(params)})'.replace(',%', ', %') if params else ''}{limit}:")

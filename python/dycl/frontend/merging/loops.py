@@ -27,6 +27,7 @@ from ..state.state import NULL, Frame, State
 from ..values import chosen_text
 from ..values.list import RtList
 from ..values.scalar import RtInt, RtScalar
+from ..values.tensor import is_handle
 from .unify import Unifier
 from .unify_aliases import AliasGuard
 from .unify_lists import ListLeaf
@@ -365,7 +366,7 @@ class Loops:
                 return None
             values = self.m.heap.contents_in(template.overlay, x.source)[0]
             return values[x.index] if values else None
-        if hasattr(x, "_dycl"):
+        if is_handle(x):
             info = x._dycl
             if info.parent is not None:
                 return None

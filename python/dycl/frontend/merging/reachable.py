@@ -19,7 +19,7 @@ import torch
 
 from ..semantics import opaque_objects
 from ..semantics.lookup import by_class
-from ..state.contents import Cell, Items
+from ..state.contents import Cell, Items, has_own_contents
 from ..state.iterators import MGenerator, NativeIter, RtRangeIter, RtTensorIter, SeqIter
 from ..state.state import Frame, State
 from ..torch_internals import FakeTensor
@@ -183,7 +183,7 @@ def add_contents(work: list, found: set[int], born: dict, contents: Any, obj: An
         add_items(work, found, born, (extra or {}).values())
     elif not isinstance(contents, tuple):
         work.append(contents)
-    elif not isinstance(obj, _WITH_ITEMS) and not hasattr(type(obj), "dycl_contents"):
+    elif not isinstance(obj, _WITH_ITEMS) and not has_own_contents(type(obj)):
         # attributes: in __dict__ if there is one, and in slots
         for held in contents:
             add_items(work, found, born, (held or {}).values())

@@ -31,6 +31,7 @@ from ..values.list import RtList
 from ..values.list_kinds import graph_lists
 from ..values.scalar import BY_KIND, RtScalar, kind_of
 from ..values.stand_in import StandIn
+from ..values.tensor import is_handle
 from .reachable import add_contents, add_items, reachable
 from .unify_aliases import AliasUnifier, strict
 from .unify_lists import ListLeaf, ListUnifier
@@ -109,7 +110,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
             x = held.pop()
             if id(x) in self.m.born or id(x) in self.diff or isinstance(x, (RtArray, RtList, functools.partial)):
                 return True
-            if isinstance(x, torch.Tensor) and hasattr(x, "_dycl"):
+            if is_handle(x):
                 cells.add(id(x._dycl.cell))
             elif isinstance(x, types.MethodType):
                 held.append(x.__self__)
@@ -334,7 +335,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
 
     def tensors(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         recorder = self.m.recorder
-        ha, hb = (x if hasattr(x, "_dycl") else recorder.real.lift(x) for x in (a, b))
+        ha, hb = map(recorder.real.lift, (a, b))
         if ha is hb:
             return a
         if ha.dtype != hb.dtype or ha.dim() != hb.dim() or ha.device != hb.device:
@@ -454,8 +455,7 @@ def _holds_none(items: tuple, cells: set[int]) -> bool:
         kinds = set(map(type, items)) - LEAVES
         if not kinds <= {FakeTensor, tuple}:
             return False
-        if cells and FakeTensor in kinds and any(type(x) is FakeTensor and hasattr(x, "_dycl")
-                                                 and id(x._dycl.cell) in cells for x in items):
+        if cells and FakeTensor in kinds and any(is_handle(x) and id(x._dycl.cell) in cells for x in items):
             return False
         items = tuple(itertools.chain.from_iterable(x for x in items if type(x) is tuple)) if tuple in kinds else ()
     return True

@@ -22,6 +22,7 @@ from ..values.array import RtArray
 from ..values.equality import same_key, same_keys
 from ..values.list import RtList
 from ..values.scalar import RtScalar
+from ..values.tensor import is_handle
 from .reachable import ITERATORS, may_hold
 
 _KEY, _VALUE = operator.itemgetter(0), operator.itemgetter(1)
@@ -36,7 +37,7 @@ class ObjectUnifier:
         return _SAME(type(obj))(self, obj)
 
     def _same_tensor(self, obj: torch.Tensor) -> Any:
-        if hasattr(obj, "_dycl"):
+        if is_handle(obj):
             self.cell(obj._dycl.cell)
         return obj
 

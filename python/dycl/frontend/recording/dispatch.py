@@ -16,6 +16,7 @@ import torch
 from ..diagnostics import CaptureRefusal
 from ..torch_internals import FakeTensor, TorchDispatchMode, tree_iter
 from ..values.native_entries import imitated, refuse_own
+from ..values.tensor import is_handle
 from . import inplace, known_results, linear_algebra, schema, value_checks
 from .decompositions import decomposition_of
 from .random import run
@@ -108,7 +109,7 @@ class DispatchRecorder(TorchDispatchMode):
     def _may_be_from_outside(self, cell) -> bool:
         """Whether it is the memory of an argument or a state, on some path at least."""
         root = next((r for r in self.recorder.real.roots if r.cell is cell), None)
-        return root.kind != "constant" if root is not None else bool(getattr(cell.note, "roots", ()))
+        return not root.is_constant if root is not None else bool(getattr(cell.note, "roots", ()))
 
     def _in_memory_order(self, source):
         """The tensor with its dims as they lie in memory: what as_strided's strides are about."""
@@ -313,9 +314,7 @@ def _enter(recorder, tree: Any) -> Any:
     """Real tensors that native code made or holds become handles."""
     if isinstance(tree, torch.Tensor):
         if isinstance(tree, FakeTensor):
-            if not hasattr(tree, "_dycl"):
-                raise CaptureRefusal("a fake tensor that capture did not make", kind="tensor.fake")
-            return tree
+            return recorder.real.lift(tree)
         found = recorder.real.handle_of(tree)
         return found if found is not None else recorder.real.constant_handle(tree)
     if isinstance(tree, (list, tuple)):
@@ -345,7 +344,7 @@ def record_results(recorder, func, args, kwargs, result) -> Any:
     if not flat:
         raise CaptureRefusal(f"{func} gives no tensor: its result would be fixed when the program is compiled",
                              kind="native.result")
-    if any(hasattr(fake, "_dycl") for fake in flat):
+    if any(map(is_handle, flat)):
         raise CaptureRefusal(f"{func} returns one of its arguments", kind="native.alias")
     value_checks.of_truth_values(func, args)
     value_checks.require_number(recorder, func, args, kwargs, flat[0].dtype)

@@ -14,6 +14,7 @@ import torch
 from ..diagnostics import CaptureRefusal
 from ..graph.program import TensorType, Value
 from ..values.native_entries import imitated
+from ..values.tensor import is_handle
 from . import schema, value_checks
 from .random import run_inplace
 from .schema import bind, functional_form, is_out_variant
@@ -65,7 +66,7 @@ def _tensors_of(func, arguments: dict) -> list[tuple[str, torch.Tensor]]:
     """The tensors that it reads while it writes, and those that it writes, with the arguments' names."""
     return [(name, x) for name, given in arguments.items()
             for x in (given if isinstance(given, (list, tuple)) else (given,))
-            if isinstance(x, torch.Tensor) and hasattr(x, "_dycl") and not _taken_as_number(func, name, arguments)]
+            if is_handle(x) and not _taken_as_number(func, name, arguments)]
 
 
 def _refuse_overlap(func, torch_refuses: bool) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ..state.contents import Cell
+from ..values.tensor import is_handle
 
 # how a function depends on it (recording/functions.py)
 ASKS, ASKS_OFFSET, MAY_COPY = "asks", "asks where it begins", "is a view if the layout allows"
@@ -30,7 +31,7 @@ class Layout:
             self.matters = True
         elif depends == ASKS_OFFSET:
             self.offset_matters = True
-        elif depends == MAY_COPY and all(hasattr(x, "_dycl") for x in (result, source)):
+        elif depends == MAY_COPY and is_handle(result) and is_handle(source):
             self._cells |= {result._dycl.cell, source._dycl.cell}
 
     def written(self, cell: Cell) -> None:

@@ -20,11 +20,12 @@ from .. import torch_internals
 from ..diagnostics import CaptureRefusal
 from ..polyfills.torch import RtSize
 from ..state.contents import unfollowed
-from ..torch_internals import SHAPE_ERRORS, FakeTensor, active_modes
+from ..torch_internals import SHAPE_ERRORS, active_modes
 from ..values.escape import NeedDecision
 from ..values.list import RtList
 from ..values.native_entries import enters_native_code, imitated
 from ..values.scalar import RtScalar
+from ..values.tensor import is_handle
 from . import eager_errors, refused_calls, whole_layers
 from .call_cache import Plans
 from .dispatch import DispatchRecorder
@@ -153,7 +154,7 @@ class NativeCalls:
         return tuple(made)
 
     def _attribute(self, tensor: torch.Tensor, name: str) -> Any:
-        handle = enter(self.recorder, tensor)
+        handle = self.recorder.real.lift(tensor)
         if name in ("shape", "dtype", "device", "ndim", "layout", "requires_grad", "is_cuda", "names"):
             return leave(self.recorder, getattr(handle, name))
         with _as_refusals(getattr, False, self.recorder):
@@ -280,7 +281,7 @@ class _Entering:
 
     def _convert(self, tree: Any) -> Any:
         if isinstance(tree, torch.Tensor):
-            return enter(self.recorder, tree)
+            return self.recorder.real.lift(tree)
         if isinstance(tree, RtScalar):
             self.symbolic = True
             return self.recorder.symbols.to_symbolic(tree)
@@ -323,15 +324,11 @@ def _contents(made: list | dict) -> list:
     return list(made) if isinstance(made, list) else [*made, *made.values()]
 
 
-def enter(recorder, tensor: torch.Tensor) -> FakeTensor:
-    return tensor if isinstance(tensor, FakeTensor) and hasattr(tensor, "_dycl") else recorder.real.lift(tensor)
-
-
 def leave(recorder, tree: Any, given: dict | None = None) -> Any:
     if isinstance(tree, _SYMBOLIC):
         return recorder.symbols.from_symbolic(tree)
     if isinstance(tree, torch.Tensor):
-        if not hasattr(tree, "_dycl"):
+        if not is_handle(tree):
             raise CaptureRefusal("a tensor that torch made without dispatching it", kind="native.tensor")
         return tree
     if isinstance(tree, tuple):

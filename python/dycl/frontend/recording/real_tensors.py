@@ -18,6 +18,7 @@ from ..graph.program import Value
 from ..state.contents import Cell
 from ..torch_internals import FakeTensor
 from ..values import parameters
+from ..values.tensor import is_handle
 from .views import BASE, TensorInfo
 
 
@@ -29,7 +30,15 @@ class Root:
     handle: FakeTensor
     initial: Value
     name: str = ""
-    kind: str = "constant"  # "constant", "input" or "state"
+    kind: str = "constant"  # "constant", "input", "state" or "attribute"
+
+    @property
+    def is_constant(self) -> bool:
+        return self.kind == "constant"
+
+    @property
+    def is_input(self) -> bool:
+        return self.kind == "input"
 
     @property
     def cell(self) -> Cell:
@@ -76,7 +85,9 @@ class RealTensors:
         self._root_of_value: dict[Value, Root] = {}
 
     def lift(self, real: torch.Tensor) -> FakeTensor:
-        """The handle of a real tensor."""
+        """The handle of a real tensor, or the one that it is."""
+        if is_handle(real):
+            return real
         found = self._lifted.get(id(real))
         if found is not None:
             return found[1]
@@ -188,7 +199,7 @@ class RealTensors:
         handle = self.lift(real)
         cell = handle._dycl.cell
         root = next(r for r in self.roots if r.cell is cell)
-        if root.kind == "constant":
+        if root.is_constant:
             root.kind, root.name = "state", name
             root.initial = Value(root.initial.type, None, name)
             cell.value = root.initial

@@ -41,10 +41,6 @@ from .views import TensorInfo, Views
 aten = torch.ops.aten
 
 
-def is_handle(x: Any) -> bool:
-    return isinstance(x, FakeTensor) and hasattr(x, "_dycl")
-
-
 class Path:
     """What a recorder asks about the path through the program that it records. The machine answers
     (machine/recorded_path.py); without one, as here, nothing is known but what holds on all paths."""
@@ -355,8 +351,7 @@ class Recorder:
 
     def value_of(self, tensor: torch.Tensor) -> Value:
         """The present value of a handle or a real tensor."""
-        if not is_handle(tensor):
-            tensor = self.real.lift(tensor)
+        tensor = self.real.lift(tensor)
         if self.remembers and self.path.is_remembering() and id(tensor._dycl.cell) in self.real.root_cells:
             self.remembered_cells.add(id(tensor._dycl.cell))
         return self.views.value(tensor._dycl)

@@ -46,7 +46,7 @@ class Numbers:
 
     def extent(self, tensor: torch.Tensor, axis: int) -> Any:
         """The size of a dim: a plain int or an RtInt."""
-        size = (tensor if hasattr(tensor, "_dycl") else self.recorder.real.lift(tensor)).shape[axis]
+        size = self.recorder.real.lift(tensor).shape[axis]
         return self.recorder.symbols.from_symbolic(size) if isinstance(size, torch.SymInt) else size
 
     def static_value(self, value: Value) -> Any:
@@ -71,7 +71,7 @@ class Numbers:
         kind = scalar_kind(value.type.dtype)
         scalar = BY_KIND[kind.kind](self.recorder.host("item", [value], kind), self.recorder.span)
         low, high = self.recorder.ranges.of(value)
-        if kind.kind == "int" and low is not None and high is not None and high < EXTENT[1]:
+        if kind == INT and low is not None and high is not None and high < EXTENT[1]:
             self.recorder.symbols.assume_between(scalar.value, low, high)
         self.recorder.remember(self._items, value, scalar)
         return scalar

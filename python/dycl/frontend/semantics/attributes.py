@@ -17,7 +17,6 @@ import torch
 from ...objects import is_slot
 from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
-from ..recording.recorder import is_handle
 from ..state import signals
 from ..state.contents import unfollowed
 from ..state.interpreter import Interpreter
@@ -25,6 +24,7 @@ from ..state.state import State
 from ..values import parameters
 from ..values.native_entries import natively, refuse_own
 from ..values.stand_in import stand_in_of, type_of
+from ..values.tensor import is_handle
 from ..values.text import RtText
 from . import interpretation, opaque_objects
 from .lookup import MISSING, getattr_dict, mro_lookup

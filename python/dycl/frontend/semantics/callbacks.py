@@ -171,7 +171,7 @@ def explained():
     try:
         yield
     except CaptureRefusal as refusal:
-        if refusal.kind != "symbol.unknown":
+        if not refusal.is_kind("symbol.unknown"):
             raise
         raise CaptureRefusal("native code calls a special method of an object here, "
                              "which depends on values known only at run time",

@@ -57,6 +57,11 @@ def unfollowed(obj: Any) -> CaptureRefusal:
                           "use lists, dicts, tensors or plain objects", kind="heap")
 
 
+def has_own_contents(cls: type) -> bool:
+    """One of ours, which says itself what its contents are."""
+    return hasattr(cls, "dycl_contents")
+
+
 LONG = 8  # elements: of longer containers it is looked for what need not be looked at again
 
 
@@ -92,7 +97,7 @@ def contents_of(obj: Any) -> Any:
         return _items(obj, bytearray.__iter__(obj))
     if isinstance(obj, collections.deque):
         return _items(obj, collections.deque.__iter__(obj))
-    if hasattr(type(obj), "dycl_contents"):
+    if has_own_contents(type(obj)):
         return obj.dycl_contents()
     if isinstance(obj, np.ndarray) and not obj.dtype.hasobject:
         return obj.tobytes()

@@ -123,6 +123,6 @@ def of_tensor(m: Interpreter, t: Any, real: Any) -> np.ndarray:
     """t.numpy() of a tensor whose contents, `real`, are known while compiling."""
     with m.recorder.without_modes():
         array = np.array(real.detach().numpy())
-    share(m.heap, (t if m.is_symbolic(t) else m.recorder.real.lift(t))._dycl.cell, array)
+    share(m.heap, m.recorder.real.lift(t)._dycl.cell, array)
     m.heap.array_places[id(array)] = (weakref.ref(array), _place(m))
     return array

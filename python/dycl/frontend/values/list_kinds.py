@@ -88,7 +88,7 @@ def _kind(m: Any, x: Any, look: Any, depth: int = 0) -> Any:
         m.texts_apart = m.texts_apart or x is not None and not depth
         return ("const", x)
     if isinstance(x, torch.Tensor):
-        handle = x if hasattr(x, "_dycl") else m.recorder.real.lift(x)
+        handle = m.recorder.real.lift(x)
         return ("tensor", m.recorder.type_of(handle), handle.device)
     if m.is_array(x) and x.scalar:
         return ("numpy", m.recorder.type_of(x.tensor), x.tensor.device)
@@ -214,7 +214,7 @@ def holds_text(kind: Any) -> bool:
 
 def cells_of(m: Any, x: Any, look: Any = None) -> set:
     if isinstance(x, torch.Tensor):
-        return {(x if hasattr(x, "_dycl") else m.recorder.real.lift(x))._dycl.cell}
+        return {m.recorder.real.lift(x)._dycl.cell}
     found = _parts(x, look or m.contents_of)
     return {c for y in found[2] for c in cells_of(m, y, look)} if found is not None else set()
 

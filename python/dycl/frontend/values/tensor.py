@@ -24,6 +24,11 @@ from .stand_in import ADAPTERS, StandIn, one_by_one, stand_in_of, type_of
 _OPERATORS = {"and": "and_", "or": "or_"}
 
 
+def is_handle(x: Any) -> bool:
+    """A fake tensor that knows its value in the graph."""
+    return isinstance(x, FakeTensor) and hasattr(x, "_dycl")
+
+
 class TensorHandle(StandIn):
     __slots__ = ("tensor",)
     priority = 30
@@ -126,7 +131,7 @@ class TensorHandle(StandIn):
                                  kind="tensor.attribute")
 
     def is_late_key(self) -> bool:
-        cell = self.tensor._dycl.cell if hasattr(self.tensor, "_dycl") else None
+        cell = self.tensor._dycl.cell if is_handle(self.tensor) else None
         if cell is not None and callable(cell.note):
             cell.note()  # one that is this tensor in some paths and that one in others: they stay apart
         return False

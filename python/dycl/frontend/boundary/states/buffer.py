@@ -29,7 +29,7 @@ def declare_written(ends: Any) -> None:
     assumptions = ends.m.assumptions
     again = False
     for root in ends.roots:
-        if root.kind == "constant":
+        if root.is_constant:
             open_choice(assumptions, root.real)
             add(assumptions, Buffer(unique(root.name or "buffer", assumptions), root.real, None))
             again = True
