@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranges and sets of numbers known only at run time: truth, length, elements, comparisons, and tensors made of them."""
 
+import functools
+
 import pytest
 import torch
 
@@ -43,6 +45,11 @@ def elements(n):
         return r[1], r[-1], r.start, 5 in r, 2 in r, 3.0 in r, "a" in r, r.count(3), r.index(3)
     except IndexError as error:
         return str(error)
+
+
+@case(*NUMBERS, refuse="keeps an object that only exists while compiling")
+def kept_for_later(n):
+    return functools.partial(list, range(int(n)))
 
 
 @case(*NUMBERS, refuse="a slice of a range")

@@ -11,10 +11,10 @@ import torch
 
 from ...calling.same_contents import same
 from ...calling.state_values import parts_of, structure
-from ...calling.templates import NUMBERS, Number, Static, Template, Tensor
+from ...calling.templates import NUMBERS, Number, Static, Template
 from ...objects import plain_object
 from ..graph.program import Value, successors
-from ..values.scalar import RtScalar
+from ..values.stand_in import stand_in_of
 
 UNKNOWN = object()
 _DEEPEST = 16  # containers in containers
@@ -82,11 +82,9 @@ class LeftValues:
         known = self.known(value)
         if known is not UNKNOWN:
             return Static(known)
-        if isinstance(value, torch.Tensor):
-            return Tensor(value.dtype, tuple(d if type(d) is int else None for d in value.shape))
-        if isinstance(value, RtScalar):
-            return Number(value.kind)
-        return self._structure(value, depth)
+        own = stand_in_of(value)
+        leaf = own.open_leaf() if own is not None else None
+        return leaf or self._structure(value, depth)
 
     def _structure(self, value: Any, depth: int) -> Any:
         parts = parts_of(value) if depth < _DEEPEST and (isinstance(value, tuple) or self.m.is_born(value)) else None

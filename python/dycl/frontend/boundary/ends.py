@@ -15,7 +15,7 @@ import re
 import sys
 import types
 from operator import is_
-from typing import Any, Callable
+from typing import Any
 
 import torch
 
@@ -24,29 +24,23 @@ from ...calling.exceptions import Raised
 from ...calling.state_values import ABSENT
 from ...calling.states.attribute import TensorAttribute
 from ...calling.states.buffer import Buffer
-from ...calling.templates import Array, Number, Rows, Template, Tensor
+from ...calling.templates import Template
 from ...calling.wording import leaf_names
 from ...objects import plain_object
 from ..diagnostics import CaptureRefusal, Restart
 from ..graph.program import INT, HostNode, Raise, Return, Value
 from ..library import lru_cache
 from ..machine.exceptions import cleans_up
-from ..polyfills.keyed_tables import RtView
 from ..semantics import callbacks, interpretation, lookup
 from ..source import Span
 from ..state.contents import Cell, ContextCell, has_own_contents
-from ..state.iterators import MGenerator
 from ..state.state import State
-from ..values import parameters
-from ..values.array import RtArray
-from ..values.list import RtList
-from ..values.scalar import RtScalar
+from ..values.stand_in import stand_in_of
 from ..values.tensor import is_handle
-from ..values.text import Joined, RtText
 from . import exceptions, late_states, shared_arrays
 from .attribute_values import UNKNOWN, LeftValues
 from .changes import changes
-from .flatten import Flattener, row_template
+from .flatten import Flattener
 from .ownership import owned
 from .path_numbers import share_structures
 from .result_slots import Slots, kind_of_type
@@ -56,7 +50,6 @@ from .states.attribute import declare, is_plain
 from .states.buffer import declare_written
 from .states.declared import is_declared, second_name
 from .tensor_states import HeldTensors
-from .text_templates import text_template
 
 
 class End:
@@ -230,9 +223,8 @@ class Outputs:
     def _end(self, state: State, result: Any, raises: bool = False) -> End:
         end = End(state)
         m = self.m
-        flattener = Flattener(self._leaf, self._refuse, lambda obj: m.is_born(obj) or id(obj) in m.heap.objects
-                              or id(obj) in self.inputs.objects or has_own_contents(type(obj)),
-                              self._argument, self._text)
+        flattener = Flattener(m, lambda obj: m.is_born(obj) or id(obj) in m.heap.objects
+                              or id(obj) in self.inputs.objects or has_own_contents(type(obj)), self._argument)
         body = flattener.flatten(result, "result")
         of_result = len(flattener.leaves)
         written: list[str] = []  # for each leaf of what is written: the attribute
@@ -277,12 +269,13 @@ class Outputs:
         end.appearing = tuple((_Owner(owner), name) for owner, name in appearing)
         end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
         end.template = (body, tuple((_Owner(owner), name, t) for owner, name, t in writes))
-        leaves = [self._values(leaf) for leaf in flattener.leaves]
+        stand_ins = [*map(stand_in_of, flattener.leaves)]
+        leaves = [own.graph_values(self.m) for own in stand_ins]
         end.values = [v for values in leaves for v in values]
         end.containers = {id(x) for x in flattener.keep if not isinstance(x, torch.Tensor)}
         end.names = [name for name, values in zip(written, leaves[of_result:]) for _ in values]
         end.themselves = self._themselves(flattener.leaves)
-        end.others = [self._looked_at(leaf) for k, leaf in enumerate(flattener.leaves) if k not in states]
+        end.others = [x for k, own in enumerate(stand_ins) if k not in states for x in own.memory(self.m)]
         end.left = {self.value(leaf).id for leaf in flattener.leaves[of_result:] if self.is_buffer(leaf)}
 
     def _note_appearing(self, found: list[tuple[Any, str]]) -> None:
@@ -340,10 +333,6 @@ class Outputs:
     def handle(self, tensor: torch.Tensor) -> torch.Tensor:
         return self.m.recorder.real.lift(tensor)
 
-    def _looked_at(self, leaf: Any) -> Any:
-        leaf = leaf.tensor if isinstance(leaf, RtArray) else leaf
-        return self.handle(leaf) if isinstance(leaf, torch.Tensor) else leaf
-
     def is_buffer(self, leaf: Any) -> bool:
         """Whether a tensor shares the memory of a buffer that is written in place, in this call or in later ones."""
         if not isinstance(leaf, torch.Tensor):
@@ -362,43 +351,8 @@ class Outputs:
             self.owned = owned([self.inputs.callable, self.inputs.args, self.inputs.kwargs])
         return id(owner) not in self.owned
 
-    def _values(self, leaf: Any) -> list[Value]:
-        return list(leaf.values) if isinstance(leaf, RtList) else [self.value(leaf)]
-
-    def _leaf(self, obj: Any) -> Template | None:
-        if isinstance(obj, torch.Tensor):
-            parameters.refuse_made(obj, "result")
-            return Tensor()
-        if isinstance(obj, RtList):
-            return Rows(tuple if obj.frozen else list, row_template(self.m, obj.kind))
-        if isinstance(obj, RtScalar):
-            return Number(obj.kind)
-        if isinstance(obj, RtArray):
-            return Array()
-        if isinstance(obj, (MGenerator, RtText, RtView)):
-            self._refuse(obj, "result")
-        return None
-
-    def _text(self, text: RtText, flattened: Callable[[Any], Template]) -> Template:
-        def leaf(x: Any) -> Template:
-            return flattened(RtList(x.values, x.kind, frozenset(), None, frozen=True) if isinstance(x, Joined) else x)
-
-        return text_template(self.m, text, leaf)
-
-    def _refuse(self, obj: Any, path: str) -> None:
-        if isinstance(obj, (str, bytes, int, float, complex)):
-            raise CaptureRefusal(f"the program returns or keeps a {type(obj).__name__} with attributes ({path})",
-                                 "return them beside it", kind="output")
-        what = {"MGenerator": "a generator",
-                "RtText": "text with a tensor, or an unusual format of a number, known only at run time"}.get(
-            type(obj).__name__, f"an object that only exists while compiling ({type(obj).__name__})")
-        raise CaptureRefusal(f"the program returns or keeps {what} ({path})",
-                             "return tensors and numbers", kind="output")
-
-    def value(self, leaf: Any) -> Value:
-        if isinstance(leaf, RtArray):
-            leaf = leaf.tensor
-        return leaf.value if isinstance(leaf, RtScalar) else self.m.recorder.value_of(leaf)
+    def value(self, tensor: torch.Tensor) -> Value:
+        return self.m.recorder.value_of(tensor)
 
     # ---- writes to the outside ------------------------------------------------------------------
 

@@ -8,10 +8,11 @@ import builtins
 import copy
 from typing import Any
 
-from ...calling.exceptions import PLAIN, Look, Raised, Shown, Spelled, is_plain
+from ...calling.exceptions import PLAIN, Look, Raised, Shown, is_plain
 from ...calling.templates import Reference, Static, Template
 from ...calling.text_templates import pieces_of
-from ..values.scalar import RtScalar
+from ..values.stand_in import stand_in_of
+from ..values.tensor import is_of_run_time
 from ..values.text import RtText
 
 
@@ -33,21 +34,26 @@ def add(known: Raised, error: BaseException) -> tuple[str, str, list]:
 def message_of(error: BaseException) -> tuple[str, list]:
     """str(error) as a format, and the run-time values in it."""
     args = error.args
-    if len(args) == 1 and isinstance(args[0], (RtText, RtScalar)):
-        quoted = isinstance(error, KeyError) and isinstance(args[0], RtText)
-        return RtText.join(["'", args[0], "'"] if quoted else ["", args[0]]).template()
-    of_run_time = [isinstance(a, (RtText, RtScalar)) for a in args]
-    if any(of_run_time) and all(known or isinstance(a, PLAIN) for a, known in zip(args, of_run_time)):
-        pieces = [p for a in args for p in (", ", *_shown(a))]
-        return RtText.join(["(", *pieces[1:], ")"]).template()
-    if any(not isinstance(a, PLAIN) and _unknown(a) for a in args):
+    if any(map(is_of_run_time, args)):
+        pieces = [_shown(a) for a in args]
+        if len(args) == 1 and pieces[0] is not None:
+            return RtText.join(["", *(pieces[0] if isinstance(error, KeyError) else args)]).pattern()
+        if None not in pieces:
+            told = [p for shown in pieces for p in (", ", *shown)]
+            return RtText.join(["(", *told[1:], ")"]).pattern()
+    if any(map(_is_unknown, args)):
         return "a message with values known only at run time", []
     return str(error).replace("{", "{{").replace("}", "}}"), []
 
 
-def _shown(a: Any) -> tuple:
-    """repr(a) in pieces."""
-    return ("'", a, "'") if isinstance(a, RtText) else (a,) if isinstance(a, RtScalar) else (repr(a),)
+def _shown(a: Any) -> Any:
+    """repr(a) in pieces; None: nobody can tell."""
+    own = stand_in_of(a)
+    return own.shown() if own is not None else (repr(a),) if isinstance(a, PLAIN) else None
+
+
+def _is_unknown(x: Any) -> bool:
+    return is_of_run_time(x) or isinstance(x, (list, tuple)) and any(map(_is_unknown, x))
 
 
 def in_short(text: str) -> str:
@@ -55,24 +61,15 @@ def in_short(text: str) -> str:
     return "".join(before + ("" if spec is None else "...") for before, spec in pieces_of(text))
 
 
-def _unknown(x: Any) -> bool:
-    return (isinstance(x, (RtScalar, RtText)) or hasattr(x, "_dycl")
-            or isinstance(x, (list, tuple)) and any(map(_unknown, x)))
-
-
 def _arguments(error: BaseException) -> tuple[Template, ...] | None:
     """None: they cannot be told from the text."""
-    found = []
-    for a in error.args:
-        if is_plain(a):
-            found.append(Static(copy.deepcopy(a)))
-        elif isinstance(a, RtScalar):
-            found.append(Spelled(a.kind, "{}"))
-        elif isinstance(a, RtText):
-            found.append(Spelled("text", a.template()[0]))
-        else:
-            return None
-    return tuple(found)
+    found = [Static(copy.deepcopy(a)) if is_plain(a) else _spelled(a) for a in error.args]
+    return None if None in found else tuple(found)
+
+
+def _spelled(a: Any) -> Template | None:
+    own = stand_in_of(a)
+    return None if own is None else own.spelled()
 
 
 def _attributes(error: BaseException, text: str, values: list) -> dict[str, Template]:
@@ -81,10 +78,10 @@ def _attributes(error: BaseException, text: str, values: list) -> dict[str, Temp
     found: dict[str, Template] = {}
     places = [spec for _, spec in pieces_of(text) if spec is not None]
     for k, v in getattr(error, "__dict__", {}).items():
-        same = [i for i, a in enumerate(error.args) if a is v and isinstance(a, (RtScalar, RtText))]
+        same = [i for i, a in enumerate(error.args) if a is v and _spelled(a) is not None]
         if same:
             found[k] = Reference(same[0])
-        elif isinstance(v, RtScalar) and (shown := [i for i, x in enumerate(values) if x is v and not places[i]]):
+        elif shown := [i for i, x in enumerate(values) if x is v and not places[i]]:
             found[k] = Shown(v.kind, shown[0])
         elif k != "__notes__" and is_plain(v):
             found[k] = Static(copy.deepcopy(v))

@@ -10,28 +10,15 @@ import collections
 import dataclasses
 import functools
 import types
-from typing import Any, Callable
+from typing import Any, Callable, NoReturn
 
 import torch
 
-from ...calling.nodes import Dict, List, Object, Raising, Table, Tuple, node_of
-from ...calling.templates import (
-    Argument,
-    Array,
-    Live,
-    Number,
-    Reference,
-    Row,
-    Rows,
-    Static,
-    Template,
-    Tensor,
-)
+from ...calling.nodes import Dict, Each, Object, Raising, node_of
+from ...calling.templates import Argument, Live, Reference, Static, Template
 from ...objects import all_in_attributes, closed_over
-from ..polyfills.keyed_tables import RtDict, RtSet
-from ..polyfills.torch import RtSize
-from ..values.text import RtText
-from .text_templates import element_of_texts
+from ..diagnostics import CaptureRefusal
+from ..values.stand_in import stand_in_of
 
 _PLAIN = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device, torch.Size, type(Ellipsis))
 
@@ -41,64 +28,72 @@ def _is_plain(obj: Any) -> bool:
 
 
 class Flattener:
-    """`leaf(obj)` gives the template of a leaf, else None."""
-
-    def __init__(self, leaf: Callable[[Any], Template | None], refuse: Callable[[Any, str], None],
-                 made: Callable[[Any], bool], argument: Callable[[Any], str | None] = lambda obj: None,
-                 text: Callable[[RtText, Callable], Template] | None = None):
-        self.leaf = leaf
-        self.argument = argument  # the path of a container among the arguments: that one is given back
+    def __init__(self, m: Any, made: Callable[[Any], bool], argument: Callable[[Any], str | None]):
+        self.m = m
         self.made = made  # was the object made or changed by the program? others are given back as they are
-        self.refuse = refuse
-        self.text = text  # the template of a text with numbers, given how each of them is flattened
+        self.argument = argument  # the path of a container among the arguments: that one is given back
         self.leaves: list = []
         self.seen: dict[int, int] = {}
         self.keep: list = []
 
     def flatten(self, obj: Any, path: str) -> Template:
-        if isinstance(obj, RtText) and obj.writable:
-            return self.text(obj, lambda x: self.flatten(x, path))
-        found = self.leaf(obj)
-        if found is None and _is_plain(obj):
+        own = stand_in_of(obj)
+        if own is not None:
+            return own.flattened(self, path)
+        if _is_plain(obj):
             if self.made(obj) and getattr(obj, "__dict__", None):
-                self.refuse(obj, path)
+                self.refuse(obj, path, f"a {type(obj).__name__} with attributes", "return them beside it")
             return Static(obj)
+        # not by `node`: structures are as deep as Python's stack has room for
+        return self._known(obj) or self._own(obj, self._container(obj, path, self._each(path)))
+
+    def leaf(self, obj: Any, template: Template, numbered: bool = False) -> Template:
+        """Of a value that runs compute. `numbered`: it is the object that it is, wherever it comes up."""
         if id(obj) in self.seen:
             return Reference(self.seen[id(obj)])
-        if found is not None:
-            if isinstance(found, Tensor) or isinstance(found, Rows) and found.cls is list:
-                self._number(obj)
-            self.leaves.append(obj)
-            return found
+        if numbered:
+            self._number(obj)
+        self.leaves.append(obj)
+        return template
+
+    def node(self, obj: Any, path: str, make: Callable[[Each], Template]) -> Template:
+        """Of what holds others: `make` gets what makes the template of one, and how its path goes on."""
+        return self._known(obj) or self._own(obj, make(self._each(path)))
+
+    def _known(self, obj: Any) -> Template | None:
+        """A reference to what came up before; else it gets its number."""
+        if id(obj) in self.seen:
+            return Reference(self.seen[id(obj)])
         if type(obj) is not tuple:
             self._number(obj)
-        node, own = self._container(obj, path), self.argument(obj)
+        return None
+
+    def _each(self, path: str) -> Each:
+        return lambda part, suffix: self.flatten(part, path + suffix)
+
+    def _own(self, obj: Any, node: Template) -> Template:
+        own = self.argument(obj)
         return node if own is None else Argument(own, node)
+
+    def refuse(self, obj: Any, path: str, what: str = "", remedy: str = "return tensors and numbers") -> NoReturn:
+        what = what or f"an object that only exists while compiling ({type(obj).__name__})"
+        raise CaptureRefusal(f"the program returns or keeps {what} ({path})", remedy, kind="output")
 
     def _number(self, obj: Any) -> None:
         self.seen[id(obj)] = len(self.seen)
         self.keep.append(obj)
 
-    def _container(self, obj: Any, path: str) -> Template:
-        def each(part: Any, suffix: str) -> Template:
-            return self.flatten(part, path + suffix)
-
-        if isinstance(obj, RtSize):
-            return Tuple.of(obj, each, torch.Size)  # its extents are numbers in a run
+    def _container(self, obj: Any, path: str, each: Each) -> Template:
         if isinstance(obj, collections.defaultdict) and obj.default_factory is not None:
             return Dict.of(obj, each, self._code(obj.default_factory, path))
         node = node_of(obj)
         if node is not None:
             return node.of(obj, each)
-        if isinstance(obj, RtDict):  # lists of its keys and of its values
-            return Table(obj.kind, (each(obj.found_keys, ""), each(obj.found_values, "")))
-        if isinstance(obj, RtSet):
-            return Table(set, (each(obj.found, ""),))
         if isinstance(obj, _HOLDING):
             return self._code(obj, path)
         return self._object(obj, path, each)
 
-    def _object(self, obj: Any, path: str, each: Callable[[Any, str], Template]) -> Template:
+    def _object(self, obj: Any, path: str, each: Each) -> Template:
         cls = type(obj)
         if _is_below(cls, _FRONT_END):
             self.refuse(obj, path)
@@ -122,7 +117,7 @@ class Flattener:
         return Live(obj)
 
     def _holds(self, obj: Any, depth: int) -> bool:
-        if self.leaf(obj) is not None or depth > 6:
+        if stand_in_of(obj) is not None or depth > 6:
             return True
         if isinstance(obj, types.FunctionType):
             inside = [*closed_over(obj), *(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()]
@@ -153,25 +148,3 @@ def _is_below(cls: type, package: str) -> bool:
 
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
 _HOLDING = (types.FunctionType, types.MethodType, types.BuiltinMethodType, functools.partial, slice, *_VIEWS)
-
-
-def row_template(m: Any, kind: tuple, typed: bool = False) -> Template:
-    """The structure of an element of a list whose length is known only at run time (values/list_kinds.py). `typed`:
-    with dtype and shape of its tensors."""
-    if typed and kind[0] == "tensor":
-        return Tensor(kind[1].dtype, tuple(d if isinstance(d, int) else None for d in kind[1].shape))
-    return _OF_KINDS[kind[0]](m, kind, [row_template(m, k, typed) for k in kind[2]] if kind[0] in _HOLDERS else ())
-
-
-_HOLDERS = ("tuple", "dict", "list", "object")
-_OF_KINDS: dict[str, Callable[[Any, tuple, Any], Template]] = {
-    "tuple": lambda m, kind, parts: Tuple(kind[1], tuple(parts)),
-    "dict": lambda m, kind, parts: Dict(dict, tuple(parts), (), kind[1]),
-    "list": lambda m, kind, parts: List(list, tuple(parts)),
-    "object": lambda m, kind, parts: Object(kind[1][0], tuple(parts), (), kind[1][1]),
-    "text": lambda m, kind, _: element_of_texts(m, kind),
-    "row": lambda m, kind, _: Row(tuple if kind[2] else list),
-    "const": lambda m, kind, _: Static(kind[1]),
-    "tensor": lambda m, kind, _: Tensor(),
-    "numpy": lambda m, kind, _: Array(),
-    **dict.fromkeys(("int", "float", "bool"), lambda m, kind, _: Number(kind[0]))}

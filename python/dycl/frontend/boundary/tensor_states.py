@@ -18,7 +18,6 @@ from ...calling.state_values import tensors_of
 from ...calling.states.choice import Choice
 from ..diagnostics import CaptureRefusal
 from ..merging.unify_aliases import AliasGuard
-from ..values.list import RtList
 
 
 class HeldTensors:
@@ -114,7 +113,7 @@ class HeldTensors:
         what a remembered function gave is remembered."""
         for note in (cell.note, *(part.note for part in getattr(cell.note, "cells", ()))):
             if callable(note) and not getattr(note, "cells", ()):
-                if not isinstance(note, AliasGuard) or any(isinstance(leaf, RtList) for leaf in end.others):
+                if not isinstance(note, AliasGuard) or len(tensors_in(end.others)) < len(end.others):
                     note()
 
     def _give_themselves(self, end: Any) -> None:

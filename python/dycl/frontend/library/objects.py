@@ -303,7 +303,7 @@ def _template(pieces):
                              "print tensor.item(), with a plain format such as :.3f", kind="print", because=joined)
     if isinstance(joined, str):
         return joined.replace("{", "{{").replace("}", "}}"), []
-    return joined.template()
+    return joined.pattern()
 
 
 handles(warnings.warn)(ignore)

@@ -21,20 +21,15 @@ from typing import Any, Callable
 
 import torch
 
-from ..polyfills.range import RtRange
-from ..state.iterators import MGenerator, SeqIter
 from ..state.state import NULL, UNBOUND, Frame, State
-from ..values.array import RtArray
 from ..values.chosen_text import is_one
 from ..values.equality import IMMUTABLE
-from ..values.list import RtList
 from ..values.scalar import kind_of
-from ..values.text import RtText
+from ..values.stand_in import StandIn
 
 _DEEPEST, _LONGEST = 3, 32
 _SELF = {str, bytes, torch.dtype}  # equal or not: nothing between
-_BY_PARTS = (*IMMUTABLE, tuple, RtArray, RtText, RtRange, slice, types.MethodType,
-             types.BuiltinMethodType, BaseException,
+_BY_PARTS = (*IMMUTABLE, tuple, slice, types.MethodType, types.BuiltinMethodType, BaseException,
              functools.partial)  # two of them may be one where they merge, whoever made them
 
 
@@ -103,9 +98,8 @@ class Likeness:
             return str
         if cls in _SELF:
             return cls, x
-        if isinstance(x, RtList):
-            self.coarse = True
-            return list
+        if isinstance(x, StandIn):
+            return x.mark(self, state, depth)
         if isinstance(x, _BY_PARTS):
             return self._sequence(x, x, state, depth) if cls is tuple else cls
         if id(x) not in self.born:
@@ -114,26 +108,24 @@ class Likeness:
         return cls if mark is None else mark(self, x, state, depth)
 
     def _list(self, x: list, state: State, depth: int) -> Any:
-        return self._sequence(x, self._contents(x, state), state, depth)
+        return self._sequence(x, self.contents(x, state), state, depth)
 
     def _dict(self, x: dict, state: State, depth: int) -> Any:
-        entries = self._contents(x, state)[0]
+        entries = self.contents(x, state)[0]
         keys = tuple(key for key, _ in entries)
         if not all(type(key) is str for key in keys):
             return dict, len(keys)
         return dict, keys, self._items(dict, [value for _, value in entries], state, depth)
 
-    def _iterator(self, x: SeqIter, state: State, depth: int) -> Any:
-        if depth >= _DEEPEST:
-            return SeqIter
-        sequence, place = self._contents(x, state)
-        return SeqIter, place, self._mark(sequence, state, depth + 1)
+    def contents(self, x: Any, state: State) -> Any:
+        return self.heap.contents_in(state.overlay, x)
 
-    def _generator(self, x: MGenerator, state: State, depth: int) -> Any:
-        if depth >= _DEEPEST:
-            return MGenerator
-        frame, done = self._contents(x, state)
-        return MGenerator, done, self._frame(frame, state, depth + 1) if frame is not None else None
+    def inside(self, x: Any, state: State, depth: int) -> Any:
+        """The mark of what another value holds."""
+        return self._mark(x, state, depth + 1) if depth < _DEEPEST else None
+
+    def frame_inside(self, frame: Frame, state: State, depth: int) -> Any:
+        return self._frame(frame, state, depth + 1) if depth < _DEEPEST else None
 
     def _sequence(self, x: Any, items: Any, state: State, depth: int) -> Any:
         return list if self.coarse and self._may_grow(items) else self._items(type(x), items, state, depth)
@@ -150,7 +142,7 @@ class Likeness:
                 kinds.add((x.dtype, x.dim()))
             elif self.texts_merge and is_one(x):
                 kinds.add(str)
-            elif x is None or type(x) is str or not isinstance(x, (RtList, *_BY_PARTS)) and id(x) not in self.born:
+            elif x is None or type(x) is str or not isinstance(x, (StandIn, *_BY_PARTS)) and id(x) not in self.born:
                 return False
         return len(kinds) < 2
 
@@ -159,14 +151,9 @@ class Likeness:
             return cls, len(items)
         return (cls, len(items), *(self._mark(item, state, depth + 1) for item in items))
 
-    def _contents(self, x: Any, state: State) -> Any:
-        return self.heap.contents_in(state.overlay, x)
-
 
 # class of an object made during capture -> what its mark says of its contents
-_MARKS: dict[type, Callable[[Likeness, Any, State, int], Any]] = {
-    list: Likeness._list, dict: Likeness._dict, SeqIter: Likeness._iterator, MGenerator: Likeness._generator,
-}
+_MARKS: dict[type, Callable[[Likeness, Any, State, int], Any]] = {list: Likeness._list, dict: Likeness._dict}
 
 
 class Alike:

@@ -12,6 +12,7 @@ only what does not ask for the order is taken.
 
 from __future__ import annotations
 
+from ...calling.nodes import Table
 from ..diagnostics import CaptureRefusal
 from ..values.escape import Escape
 from ..values.stand_in import InterpretedStandIn
@@ -99,6 +100,10 @@ class RtDict(RtTable):
 
     def empty_like(self, m):
         return m.keys.as_table(m, self.kind(), self.factory)
+
+    def flattened(self, flattener, path):
+        return flattener.node(self, path, lambda each: Table(
+            self.kind, (each(self.found_keys, ""), each(self.found_values, ""))))
 
     def __getitem__(self, key):
         check_key(key)
@@ -376,6 +381,9 @@ class RtSet(RtTable):
 
     def empty_like(self, m):
         return m.keys.as_table(m, set())
+
+    def flattened(self, flattener, path):
+        return flattener.node(self, path, lambda each: Table(set, (each(self.found, ""),)))
 
     def in_any_order(self, m):
         return tuple(self.found) if type(self.found) is list else m.lists.frozen(self.found, True)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import torch
 from functorch.experimental import control_flow
 
+from ...calling.nodes import Tuple
 from .. import torch_internals
 from ..torch_internals import canonical_mask
 from ..values.stand_in import InterpretedStandIn, StandIn, one_by_one
@@ -165,6 +166,9 @@ class RtSize(InterpretedStandIn, tuple):
 
     def example(self, m):
         return torch.Size(())
+
+    def flattened(self, flattener, path):
+        return flattener.node(self, path, lambda each: Tuple.of(self, each, torch.Size))
 
     def is_instance(self, m, kinds):
         return isinstance(self, kinds) or torch.Size in one_by_one(kinds)

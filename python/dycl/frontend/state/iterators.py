@@ -56,6 +56,10 @@ class SeqIter(RtIterator):
         self._end(m)
         return items
 
+    def mark(self, likeness: Any, state: Any, depth: int) -> Any:
+        sequence, place = likeness.contents(self, state)
+        return type(self), place, likeness.inside(sequence, state, depth)
+
     def _end(self, m: Any) -> None:
         """An iterator that has ended stays so, whatever the list gets afterwards."""
         if isinstance(self.sequence, list):
@@ -114,6 +118,9 @@ class LiveIter(SeqIter):
             self.index += 1
         self.index = len(self.sequence) + 1
         return found
+
+    def mark(self, likeness: Any, state: Any, depth: int) -> Any:
+        return type(self)
 
     def item(self) -> Any:
         """The item at `index`; DONE at the end."""
@@ -317,6 +324,13 @@ class MGenerator(RtIterator):
         if name == "close":
             return self._close(m, s)
         return self._throw(m, s, args) if name == "throw" else super().call_method(m, s, name, args, kwargs)
+
+    def mark(self, likeness: Any, state: Any, depth: int) -> Any:
+        frame, done = likeness.contents(self, state)
+        return type(self), done, frame and likeness.frame_inside(frame, state, depth)
+
+    def flattened(self, flattener: Any, path: str) -> Any:
+        return flattener.refuse(self, path, "a generator")
 
     def _has_not_begun(self) -> bool:
         frame = self.frame

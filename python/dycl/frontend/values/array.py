@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...calling.templates import Array, Template
 from ..diagnostics import CaptureRefusal
+from ..graph.program import Value
 from .escape import Escape
 from .stand_in import StandIn, sealed, stand_in_of
 
@@ -132,6 +134,18 @@ class RtArray(StandIn):
 
     def compare(self, m: Any, s: Any, op: str, a: Any, b: Any) -> Any:
         return m.arrays.compare(op, a, b)
+
+    def parts(self) -> tuple:
+        return (self.tensor,)
+
+    def flattened(self, flattener: Any, path: str) -> Template:
+        return flattener.leaf(self, Array())
+
+    def graph_values(self, m: Any) -> list[Value]:
+        return [m.recorder.value_of(self.tensor)]
+
+    def memory(self, m: Any) -> list:
+        return [m.recorder.real.lift(self.tensor)]
 
 
 def is_integer(x: torch.Tensor) -> bool:

@@ -8,7 +8,9 @@ from typing import Any
 
 import torch
 
+from ...calling.templates import Template
 from ..diagnostics import CaptureRefusal
+from ..graph.program import Value
 from .iterator import RtIterator
 from .stand_in import DONE, BoundMethod, StandIn, key_refusal
 
@@ -125,6 +127,20 @@ class RtList(StandIn):
         if len(set(map(_side, (a, b)))) > 1:
             raise TypeError("can only concatenate lists with lists and tuples with tuples")
         return m.lists.concat(a, b)
+
+
+    def mark(self, likeness: Any, state: Any, depth: int) -> Any:
+        likeness.coarse = True
+        return list
+
+    def flattened(self, flattener: Any, path: str) -> Template:
+        return flattener.leaf(self, flattener.m.lists.template(self), numbered=not self.frozen)
+
+    def graph_values(self, m: Any) -> list[Value]:
+        return list(self.values)
+
+    def memory(self, m: Any) -> list:
+        return [self]
 
 
 def _push_none(m: Any, s: Any, value: Any) -> None:

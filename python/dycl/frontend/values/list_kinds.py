@@ -178,6 +178,13 @@ def kind_of_items(m: Any, items: Any, look: Any = None) -> Any:
     return kind
 
 
+def kind_of_list(m: Any, x: Any) -> Any:
+    """Of the elements of a list, whether its length is known or not; None: they have none, or it is no list."""
+    if isinstance(x, RtList):
+        return None if x.frozen else x.kind
+    return kind_of_items(m, x) if type(x) is list else None
+
+
 def leaf_types(kind: tuple) -> list:
     if kind[0] in _PARTS:
         return [t for k in kind[2] for t in leaf_types(k)]
@@ -215,6 +222,8 @@ def holds_text(kind: Any) -> bool:
 def cells_of(m: Any, x: Any, look: Any = None) -> set:
     if isinstance(x, torch.Tensor):
         return {m.recorder.real.lift(x)._dycl.cell}
+    if isinstance(x, RtList):
+        return set((look or m.contents_of)(x)[2])
     found = _parts(x, look or m.contents_of)
     return {c for y in found[2] for c in cells_of(m, y, look)} if found is not None else set()
 

@@ -8,10 +8,12 @@ from typing import Any, Callable
 
 import torch
 
+from ...calling.templates import Rows
 from ..diagnostics import CaptureRefusal
 from ..graph.dtypes import dtype_name
 from ..graph.program import INT, HostNode, ListType, ScalarType, TensorType, Value
 from . import chosen_text
+from .element_templates import element_template
 from .list import EMPTY, RtList, RtListIter
 from .list_kinds import (
     _PARTS,
@@ -77,6 +79,9 @@ class Lists:
                  for k in range(tensor.shape[1])]
         flat = tuple(v for values, _ in parts for v in values)
         return flat, ("list", tensor.shape[1], tuple(kind for _, kind in parts))
+
+    def template(self, x: RtList) -> Rows:
+        return Rows(tuple if x.frozen else list, element_template(self.m, x.kind))
 
     def length(self, x: RtList) -> Any:
         if x.kind == EMPTY:

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from ...calling.exceptions import Spelled
+from ...calling.templates import Number, Template
 from ..diagnostics import CaptureRefusal
 from ..graph.program import BOOL, FLOAT, INT, Value
 from .escape import Escape
@@ -178,6 +180,21 @@ class RtScalar(StandIn):
 
     def formatted(self, m: Any, spec: Any, conversion: int) -> Any:
         return m.texts.format_number(self, spec, conversion)
+
+    def flattened(self, flattener: Any, path: str) -> Template:
+        return flattener.leaf(self, self.open_leaf())
+
+    def open_leaf(self) -> Template:
+        return Number(self.kind)
+
+    def graph_values(self, m: Any) -> list[Value]:
+        return [self.value]
+
+    def shown(self) -> tuple:
+        return (self,)
+
+    def spelled(self) -> Template:
+        return Spelled(self.kind, "{}")
 
 
 class RtInt(RtScalar):

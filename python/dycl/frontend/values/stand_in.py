@@ -15,7 +15,9 @@ from typing import Any, Callable, NoReturn
 
 import torch
 
+from ...calling.templates import Template
 from ..diagnostics import CaptureRefusal
+from ..graph.program import Value
 from .escape import Escape
 
 DONE = object()  # an iterator has nothing more to give
@@ -130,14 +132,52 @@ class StandIn:
     def refuse_native(self, m: Any, name: str) -> None:
         """Native code of this name is called with it: raises where it could not even begin."""
 
+    def formatted(self, m: Any, spec: Any, conversion: int) -> Any:
+        """f"{self!c:spec}", `conversion`: 1 for !s, 2 for !r, 3 for !a; NotImplemented: as of other objects."""
+        return NotImplemented
+
+    # ---- where states meet -----------------------------------------------------------------------
+
+    def parts(self) -> tuple:
+        """What it refers to, of a kind that does not change; of others their contents say it."""
+        return ()
+
+    def mark(self, likeness: Any, state: Any, depth: int) -> Any:
+        """What it has in common with all that it may merge with (merging/signature.py)."""
+        return type(self)
+
     def unified(self, union: Any, other: Any) -> Any:
         """What two states have of it and of `other`, of the same class, where they merge; NotImplemented: they merge
         as objects, or keep the states apart."""
         return NotImplemented
 
-    def formatted(self, m: Any, spec: Any, conversion: int) -> Any:
-        """f"{self!c:spec}", `conversion`: 1 for !s, 2 for !r, 3 for !a; NotImplemented: as of other objects."""
-        return NotImplemented
+    # ---- in results and in states between calls ----------------------------------------------------
+
+    def flattened(self, flattener: Any, path: str) -> Template:
+        """What it is made again from (boundary/flatten.py): a leaf of its own, or a node of what it holds."""
+        return flattener.refuse(self, path)
+
+    def graph_values(self, m: Any) -> list[Value]:
+        """The values of the program that its leaf is made from."""
+        raise Escape(self, "result")
+
+    def open_leaf(self) -> Template | None:
+        """A leaf for any value of its kind, dtype and shape; None: it has parts, or no such leaf."""
+        return None
+
+    def memory(self, m: Any) -> list:
+        """Whose memory somebody sees who gets it: handles of tensors, and lists."""
+        return []
+
+    # ---- in exceptions -----------------------------------------------------------------------------
+
+    def shown(self) -> tuple | None:
+        """repr(self) in pieces of a text; None: it cannot be written into a message."""
+        return None
+
+    def spelled(self) -> Template | None:
+        """How an argument of an exception is read off its message."""
+        return None
 
     # ---- iteration -------------------------------------------------------------------------------
 

@@ -13,7 +13,9 @@ from typing import Any, Callable
 
 import torch
 
+from ...calling.templates import Template, Tensor
 from ..diagnostics import CaptureRefusal
+from ..graph.program import Value
 from ..torch_internals import FakeTensor
 from . import parameters
 from .array import is_integer
@@ -27,6 +29,11 @@ _OPERATORS = {"and": "and_", "or": "or_"}
 def is_handle(x: Any) -> bool:
     """A fake tensor that knows its value in the graph."""
     return isinstance(x, FakeTensor) and hasattr(x, "_dycl")
+
+
+def is_of_run_time(x: Any) -> bool:
+    """Only a run knows it."""
+    return isinstance(x, StandIn) or is_handle(x)
 
 
 class TensorHandle(StandIn):
@@ -178,6 +185,19 @@ class TensorHandle(StandIn):
 
     def rounded(self, m: Any, digits: Any) -> Any:
         raise TypeError("type Tensor doesn't define __round__ method")
+
+    def flattened(self, flattener: Any, path: str) -> Template:
+        parameters.refuse_made(self.tensor, path)
+        return flattener.leaf(self.tensor, Tensor(), numbered=True)
+
+    def open_leaf(self) -> Template:
+        return Tensor(self.tensor.dtype, tuple(d if type(d) is int else None for d in self.tensor.shape))
+
+    def graph_values(self, m: Any) -> list[Value]:
+        return [m.recorder.value_of(self.tensor)]
+
+    def memory(self, m: Any) -> list:
+        return [m.recorder.real.lift(self.tensor)]
 
 
 ADAPTERS[torch.Tensor] = TensorHandle

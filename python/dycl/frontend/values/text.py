@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...calling.exceptions import Spelled
+from ...calling.templates import Template
 from ..diagnostics import CaptureRefusal
 from .escape import Escape
 from .scalar import RtScalar
@@ -117,7 +119,7 @@ class RtText(StandIn):
         """There are texts in it that a run chooses: it may be returned or kept, not printed or raised."""
         return any(isinstance(p, LATE) for p in self.parts)
 
-    def template(self, chosen: bool = False) -> tuple[str, list]:
+    def pattern(self, chosen: bool = False) -> tuple[str, list]:
         """A format with `{}` or `{:spec}` for each runtime scalar (braces doubled), and the scalars;
         `chosen`: chosen texts among them."""
         if self.chooses and not chosen:
@@ -209,6 +211,15 @@ class RtText(StandIn):
 
     def formatted(self, m: Any, spec: Any, conversion: int) -> Any:
         return m.texts.format_text(m, self, spec, conversion)
+
+    def flattened(self, flattener: Any, path: str) -> Template:
+        return flattener.m.texts.flattened(flattener, self, path)
+
+    def shown(self) -> tuple:
+        return ("'", self, "'")
+
+    def spelled(self) -> Template:
+        return Spelled("text", self.pattern()[0])
 
     def compare(self, m: Any, s: Any, op: str, a: Any, b: Any) -> Any:
         if op not in ("eq", "ne"):

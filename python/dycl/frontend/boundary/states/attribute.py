@@ -11,7 +11,7 @@ from ....calling import places
 from ....calling.states import attribute
 from ...diagnostics import CaptureRefusal, Restart
 from ...graph.program import ScalarType, TensorType, Value
-from ...values.scalar import RtScalar
+from ...values.scalar import kind_of
 from . import choice
 from .declared import Declared, add, note_first, note_tensor, unique_label
 
@@ -46,7 +46,7 @@ class Number(Attribute):
         current = places.read(self.owner, self.key)
         note_tensor(ends, end, number, current)
         kind = type(self.example).__name__
-        if not (isinstance(current, RtScalar) and current.kind == kind or type(current).__name__ == kind):
+        if kind_of(current) != kind:
             self._changes_its_type(ends, current)
         return [ends.m.scalars.value(current)]
 

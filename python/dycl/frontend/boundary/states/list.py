@@ -18,9 +18,17 @@ from ....objects import plain_object
 from ...diagnostics import CaptureRefusal, Restart
 from ...graph.program import ListType, Value
 from ...state.contents import contents_of
+from ...values.element_templates import element_template
 from ...values.list import EMPTY, RtList
-from ...values.list_kinds import cells_of, graph_lists, is_stored_as, join, kind_of_items, leaf_types
-from ..flatten import row_template
+from ...values.list_kinds import (
+    cells_of,
+    graph_lists,
+    is_stored_as,
+    join,
+    kind_of_items,
+    kind_of_list,
+    leaf_types,
+)
 from .declared import Declared, add, unique_label
 
 _DEEPEST = 6  # containers in containers, from a module down to the list
@@ -51,8 +59,7 @@ def begin(ends: Any, first: Any, *samples: Any) -> bool:
         return False
     kind: tuple | None = kind_of_items(m, m.heap.pristine.get(id(first), tuple(first)))
     for sample in samples:
-        kind = join(kind, sample.kind if isinstance(sample, RtList)
-                    else kind_of_items(m, sample) if type(sample) is list else None)
+        kind = join(kind, kind_of_list(m, sample))
     found = _homes(m.heap, ends.inputs.model, first) if kind not in (None, EMPTY) and _is_storable(kind) else []
     if len(found) != 1:
         return False
@@ -121,7 +128,7 @@ class RunTimeList(Declared):
         m, types = inputs.m, leaf_types(self.of)
         names = [f"{self.label}_{k}" if len(types) > 1 else self.label for k in range(len(types))]
         values = tuple(Value(ListType(t), None, name) for t, name in zip(types, names))
-        element = row_template(m, self.of, typed=True)
+        element = element_template(m, self.of, typed=True)
         inputs.declare(ListState(names, self.owner, self.key, element), values)
         self.made = m.new(RtList(values, self.of, frozenset(), ListGuard(self.label)))
         inputs.put(self.owner, self.key, self.made)
@@ -140,11 +147,10 @@ class RunTimeList(Declared):
 
     def _check(self, ends: Any, end: Any, current: Any) -> None:
         m = ends.m
-        if not (isinstance(current, RtList) and not current.frozen
-                or type(current) is list and current is not self.first):
+        kind = None if current is self.first else kind_of_list(m, current)
+        if current is self.first or kind is None and type(current) is not list:
             raise CaptureRefusal(f"the attribute {self.label} is a list in some calls and something else in others",
                                  "keep a list, an empty one for none", kind="state.type")
-        kind = current.kind if isinstance(current, RtList) else kind_of_items(m, current)
         wider = join(self.of, kind)
         if wider is None or not _is_storable(wider) or not is_stored_as(kind, wider):
             raise CaptureRefusal(f"the list {self.label}, which an attribute holds from call to call, "
@@ -168,8 +174,7 @@ class RunTimeList(Declared):
         self._refuse_written(ends, end, current)
 
     def _refuse_written(self, ends: Any, end: Any, current: Any) -> None:
-        held = current.cells if isinstance(current, RtList) else {cell for x in current for cell in cells_of(ends.m, x)}
-        cells = {id(cell) for cell in held}
+        cells = {id(cell) for cell in cells_of(ends.m, current)}
         end.list_cells |= cells
         written = {id(root.cell) for root in ends.roots} | ends.buffers
         if cells & written:

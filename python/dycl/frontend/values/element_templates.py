@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The structure of an element of a list whose length is known only at run time, by its kind (values/list_kinds.py)."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from ...calling.nodes import Dict, List, Object, Tuple
+from ...calling.templates import Array, Number, Row, Static, Template, Tensor
+from .text_templates import element_of_texts
+
+
+def element_template(m: Any, kind: tuple, typed: bool = False) -> Template:
+    """`typed`: with dtype and shape of its tensors."""
+    if typed and kind[0] == "tensor":
+        return Tensor(kind[1].dtype, tuple(d if isinstance(d, int) else None for d in kind[1].shape))
+    parts = [element_template(m, k, typed) for k in kind[2]] if kind[0] in _HOLDERS else []
+    return _OF_KINDS[kind[0]](m, kind, parts)
+
+
+_HOLDERS = ("tuple", "dict", "list", "object")
+_OF_KINDS: dict[str, Callable[[Any, tuple, Any], Template]] = {
+    "tuple": lambda m, kind, parts: Tuple(kind[1], tuple(parts)),
+    "dict": lambda m, kind, parts: Dict(dict, tuple(parts), (), kind[1]),
+    "list": lambda m, kind, parts: List(list, tuple(parts)),
+    "object": lambda m, kind, parts: Object(kind[1][0], tuple(parts), (), kind[1][1]),
+    "text": lambda m, kind, _: element_of_texts(m, kind),
+    "row": lambda m, kind, _: Row(tuple if kind[2] else list),
+    "const": lambda m, kind, _: Static(kind[1]),
+    "tensor": lambda m, kind, _: Tensor(),
+    "numpy": lambda m, kind, _: Array(),
+    **dict.fromkeys(("int", "float", "bool"), lambda m, kind, _: Number(kind[0]))}
