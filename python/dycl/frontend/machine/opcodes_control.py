@@ -11,6 +11,7 @@ from ..diagnostics import CaptureRefusal
 from ..semantics import iteration, keys, lookup, opaque_objects
 from ..state import iterators
 from ..state.signals import JUMPED
+from ..values.counting import RtRangeIter
 from ..values.escape import Thrown
 from ..values.list import RtList
 from ..values.stand_in import DONE, is_instance
@@ -26,7 +27,7 @@ _SINCE_312 = sys.version_info >= (3, 12)
 def get_iter(m, s, f, i):
     obj = f.stack.pop()
     if isinstance(obj, range) and iteration.only_counts(m, f, obj):
-        return push_result(f, m.new(iterators.RtRangeIter(obj.start, obj.stop, obj.step)))
+        return push_result(f, m.new(RtRangeIter(obj.start, obj.stop, obj.step)))
     return push_result(f, iteration.get_iter(m, s, obj))
 
 

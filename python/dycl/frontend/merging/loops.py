@@ -20,13 +20,12 @@ import torch
 
 from ..diagnostics import CaptureRefusal
 from ..graph.program import Block, Edge, Goto, ListType, Raise, TensorType
-from ..polyfills.itertools import enumerated, filtered, mapped, taken, zipped
 from ..semantics import keys
-from ..state.iterators import MGenerator, NativeIter, RtRangeIter, SeqIter
 from ..state.state import NULL, Frame, State
 from ..values import chosen_text
-from ..values.list import RtList
-from ..values.scalar import RtInt, RtScalar
+from ..values.list_kinds import columns
+from ..values.scalar import RtScalar, graph_number, kind_of
+from ..values.stand_in import counts_off, stand_in_of
 from ..values.tensor import is_handle
 from .unify import Unifier
 from .unify_aliases import AliasGuard
@@ -34,7 +33,6 @@ from .unify_lists import ListLeaf
 from .unmergeable import Apart
 
 _RESUMING = ("FOR_ITER", "SEND")  # the frame above is a generator's: the loop ends when that ends
-_ONE_BY_ONE = (enumerated, mapped, filtered, taken)  # they are one loop over what they are given
 
 
 class LoopEntry:
@@ -163,22 +161,10 @@ class Loops:
         entry.exit_forked = entry.exit_forked or self._others_left(state, frame, entry)
         if not entry.exit_forked or iteration < self.m.options.max_unroll and self._may_end(state, entry):
             return self._bounded(state, frame, entry, iteration)
-        if entry.mode == "try" and frame.instr.op == "FOR_ITER" and self._counts_off(frame.stack[-1]):
+        if entry.mode == "try" and frame.instr.op == "FOR_ITER" and counts_off(frame.stack[-1]):
             entry.mode, entry.why = "unroll", "it iterates over what is known while compiling"
             return self._bounded(state, frame, entry, iteration)
         return self._generalise(state, entry)
-
-    def _counts_off(self, iterator: Any) -> bool:
-        """Each item moves it along a sequence known while compiling: no two iterations are alike,
-        and no header fits."""
-        if isinstance(iterator, (SeqIter, NativeIter)):
-            return True
-        frame = iterator.frame if isinstance(iterator, MGenerator) else None
-        if frame is not None and frame.function is zipped:
-            sources = frame.locals[frame.info.local_index["iterators"]]
-            return type(sources) is list and any(map(self._counts_off, sources))
-        known = frame is not None and frame.function in _ONE_BY_ONE
-        return known and len(frame.stack) > 0 and self._counts_off(frame.stack[0])
 
     def _enter(self, state: State, frame: Frame, header: int, iteration: int) -> None:
         entry = LoopEntry(header)
@@ -196,7 +182,8 @@ class Loops:
 
     def _bounded(self, state: State, frame: Frame, entry: LoopEntry | None, iteration: int) -> bool:
         limit = self.m.options.max_unrolled_iterations
-        if frame.instr.op == "FOR_ITER" and _ends_by_itself(frame.stack[-1]):
+        iterator = stand_in_of(frame.stack[-1]) if frame.instr.op == "FOR_ITER" else None
+        if iterator is not None and iterator.ends_by_itself():
             limit = self.m.options.max_static_iterations  # the iterable itself ends it
         if iteration < limit or entry is None or not entry.exit_forked:
             if iteration > self.m.options.max_static_iterations:
@@ -350,7 +337,7 @@ class Loops:
     def _within(self, a: Any, b: Any) -> bool:
         """Whether what arrives keeps the lower bounds that the header's integers and extents were given."""
         least = self.m.recorder.symbols.least
-        if isinstance(a, RtInt):
+        if kind_of(a) == "int":
             low = least(a)
             return low is None or (least(b) if least(b) is not None else low - 1) >= low
         if isinstance(a, torch.Tensor):
@@ -359,19 +346,15 @@ class Loops:
 
     def _value(self, template: State, x: Any) -> Any:
         """The graph value behind a place of the template, without recording anything."""
-        if isinstance(x, RtScalar):
-            return x.value
         if isinstance(x, ListLeaf):
-            if not isinstance(x.source, RtList):
-                return None
-            values = self.m.heap.contents_in(template.overlay, x.source)[0]
+            values = columns(x.source, lambda source: self.m.heap.contents_in(template.overlay, source))
             return values[x.index] if values else None
         if is_handle(x):
             info = x._dycl
             if info.parent is not None:
                 return None
             return self.m.heap.contents_in(template.overlay, info.cell)
-        return x
+        return graph_number(x)
 
     def _discard(self, entry: LoopEntry) -> None:
         """Forgets every state that came through this entry."""
@@ -381,10 +364,6 @@ class Loops:
         heapq.heapify(m.ready)
         m.group[:] = [s for s in m.group if entry.token not in s.lineage]
         m.finished = [s for s in m.finished if entry.token not in s.lineage]
-
-
-def _ends_by_itself(iterator: Any) -> bool:
-    return isinstance(iterator, SeqIter) or isinstance(iterator, RtRangeIter) and type(iterator.stop) is int
 
 
 def _is_plain(obj: Any) -> bool:

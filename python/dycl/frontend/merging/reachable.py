@@ -20,13 +20,14 @@ import torch
 from ..semantics import opaque_objects
 from ..semantics.lookup import by_class
 from ..state.contents import Cell, Items, has_own_contents
-from ..state.iterators import MGenerator, NativeIter, RtRangeIter, RtTensorIter, SeqIter
+from ..state.iterators import MGenerator, NativeIter, SeqIter
 from ..state.state import Frame, State
 from ..torch_internals import FakeTensor
-from ..values.array import RtArray
+from ..values.counting import RtRangeIter, RtTensorIter
 from ..values.equality import LEAVES
 from ..values.list import RtList, RtListIter
 from ..values.scalar import RtScalar
+from ..values.stand_in import StandIn
 
 ITERATORS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator, RtListIter)
 _PLAIN = LEAVES | {type}
@@ -99,8 +100,9 @@ class _Walk:
     def items(self, x: Any) -> None:
         add_items(self.work, self.found, self.m.born, x)
 
-    def array(self, x: RtArray) -> None:
-        self.work.append(x.tensor)
+    def stand_in(self, x: StandIn) -> None:
+        self.work.extend(x.held())
+        self.holder(x)
 
     def run_time_list(self, x: RtList) -> None:
         self.found.update(id(cell) for cell in self.m.heap.contents_in(self.overlay, x)[2])
@@ -138,7 +140,7 @@ class _Walk:
 
 _PARTS = by_class({
     **dict.fromkeys((type(None), str, int, float, type, types.ModuleType, RtScalar), None), torch.Tensor: _Walk.tensor,
-    tuple: _Walk.items, frozenset: _Walk.items, RtArray: _Walk.array, RtList: _Walk.run_time_list,
+    tuple: _Walk.items, frozenset: _Walk.items, StandIn: _Walk.stand_in, RtList: _Walk.run_time_list,
     types.MethodType: _Walk.method, types.BuiltinMethodType: _Walk.method, types.FunctionType: _Walk.function,
     BaseException: _Walk.exception, Frame: _Walk.frame}, _Walk.holder)
 

@@ -24,12 +24,10 @@ from ..state.contents import DEAD, LONG, Cell
 from ..state.state import NULL, UNBOUND, Frame, State
 from ..torch_internals import FakeTensor
 from ..values import parameters
-from ..values.array import RtArray
 from ..values.chosen_text import is_one, unified
 from ..values.equality import IMMUTABLE, LEAVES, same_key, same_number
-from ..values.list import RtList
 from ..values.list_kinds import graph_lists
-from ..values.scalar import BY_KIND, RtScalar, kind_of
+from ..values.scalar import BY_KIND, graph_number, is_merge_born, kind_of
 from ..values.stand_in import StandIn
 from ..values.tensor import is_handle
 from .reachable import add_contents, add_items, reachable
@@ -108,9 +106,11 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         add_contents(held, cells, self.m.born, contents, self.m.heap.objects[key])
         while held and cells.isdisjoint(self.diff):
             x = held.pop()
-            if id(x) in self.m.born or id(x) in self.diff or isinstance(x, (RtArray, RtList, functools.partial)):
+            if id(x) in self.m.born or id(x) in self.diff or isinstance(x, functools.partial):
                 return True
-            if is_handle(x):
+            if isinstance(x, StandIn):
+                held += x.held()
+            elif is_handle(x):
                 cells.add(id(x._dycl.cell))
             elif isinstance(x, types.MethodType):
                 held.append(x.__self__)
@@ -215,10 +215,9 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
     def _different(self, a: Any, b: Any) -> Any:
         if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
             return self.tensors(a, b)
-        if isinstance(a, RtList) or isinstance(b, RtList):
+        if any(isinstance(x, StandIn) and x.merges_with_lists for x in (a, b)):
             return self.run_time_list(a, b)
-        texts = self.m.assumptions.chosen_texts.holds() and is_one(a) and is_one(b)
-        if texts and not (type(a) is type(b) is str and a == b):
+        if self._are_chosen(a, b):
             return unified(self, a, b)
         if type(a) is not type(b):
             self.apart(f"a {type(a).__name__} in one state, a {type(b).__name__} in the other")
@@ -226,6 +225,11 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
                 self.m.heap.contents_in(state.overlay, x)[0] for state, x in ((self.a, a), (self.b, b))):
             self.apart(f"{type(a).__name__} objects with attributes")
         return _OF_ONE_CLASS(type(a))(self, a, b)
+
+    def _are_chosen(self, a: Any, b: Any) -> bool:
+        """Two texts of which a run has one."""
+        texts = self.m.assumptions.chosen_texts.holds() and is_one(a) and is_one(b)
+        return texts and not (type(a) is type(b) is str and a == b)
 
     def _constants(self, a: Any, b: Any) -> Any:
         if not same_key(a, b):
@@ -257,7 +261,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         if a.__name__ != b.__name__:
             self.apart("different methods")
         owner = self.unify(a.__self__, b.__self__)
-        if isinstance(owner, RtList):
+        if type(owner) is not type(a.__self__):  # a list of run-time length
             self.apart("a method of a list of different lengths")
         return a if owner is a.__self__ else getattr(owner, a.__name__)
 
@@ -279,12 +283,13 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
     def scalars(self, a: Any, b: Any, ka: str | None, kb: str | None) -> Any:
         if ka != kb:
             self.apart(f"{_name(a)} in one state, {_name(b)} in the other")
-        if not (isinstance(a, RtScalar) or isinstance(b, RtScalar)):
+        va, vb = graph_number(a), graph_number(b)
+        if va is a and vb is b:
             if same_number(a, b):
                 return a
             if ka == "int" and not self.ints:
                 self.apart("different static integers")
-        if isinstance(a, RtScalar) and isinstance(b, RtScalar) and a.value is b.value:
+        elif va is vb:
             return a
         origin = self._origin(a, b)
         param = Value(ScalarType(ka), self.block)
@@ -298,8 +303,8 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
 
     def _origin(self, a: Any, b: Any) -> Any:
         """Where the number comes from that two numbers become: of a number that only merging made, this merge."""
-        if not (_merge_born(a) and _merge_born(b)):
-            return next((x.origin for x in (a, b) if isinstance(x, RtScalar) and not _merge_born(x)), None)
+        if not (is_merge_born(a) and is_merge_born(b)):
+            return next(x.origin for x in (a, b) if not is_merge_born(x))
         origin = ("merge", *self.point, "".join(self.path))
         if self.m.assumptions.apart.holds(origin):
             self.apart("numbers that must stay static")
@@ -433,12 +438,8 @@ _OF_ONE_CLASS = by_class({
     BaseException: Unifier._exceptions, functools.partial: Unifier._partials}, Unifier.born_objects)
 
 
-def _merge_born(x: Any) -> bool:
-    return not isinstance(x, RtScalar) or isinstance(x.origin, tuple) and x.origin[:1] == ("merge",)
-
-
 def _name(x: Any) -> str:
-    return "None" if x is None else f"a {x.kind if isinstance(x, RtScalar) else type(x).__name__}"
+    return "None" if x is None else f"a {kind_of(x) or type(x).__name__}"
 
 
 def _shape(sizes) -> str:

@@ -8,13 +8,16 @@ from typing import Any
 from ..graph.program import ListType, Value
 from ..values.list import EMPTY, RtList
 from ..values.list_kinds import (
-    cells_of,
+    Side,
+    guard_of,
     holds_text,
+    is_frozen,
+    is_list,
     is_stored_as,
     join,
     keep_as_is,
-    kind_of_items,
     leaf_types,
+    side,
     with_rows,
 )
 from .unify_aliases import AliasGuard
@@ -33,33 +36,34 @@ class ListUnifier:
     def run_time_list(self, a: Any, b: Any) -> RtList:
         """Lists of different lengths, or one whose length is known at run time already."""
         key = ("merge", *self.point, "".join(self.path), "list")
-        frozen = any(type(x) is tuple or isinstance(x, RtList) and x.frozen for x in (a, b))
+        frozen = is_frozen(a) or is_frozen(b)
         if self.m.assumptions.apart.holds(key):
             self.apart("lists of different lengths")
         self._pair_lists(a, b)
         sides = [self._list_side(x, overlay, frozen) for x, overlay in ((a, self.a.overlay), (b, self.b.overlay))]
-        kind = self._common_kind(a, sides[0][1], b, sides[1][1], key)
-        contents = (self._leaf_params(a, b, kind), kind, sides[0][2] | sides[1][2])
-        if a is b and isinstance(a, RtList):
+        kind = self._common_kind(a, sides[0], b, sides[1], key)
+        contents = (self._leaf_params(a, b, kind), kind, sides[0].cells | sides[1].cells)
+        if a is b and type(a) is not list:
             self.contents[id(a)] = contents
             self.touched[id(a)] = a
             return a
-        guard = next((x.guard for x in (a, b) if isinstance(x, RtList) and x.guard is not None), None)
-        merged = self.m.new(RtList(*contents, guard or AliasGuard(self.m, key), frozen))
+        guard = guard_of(a) or guard_of(b) or AliasGuard(self.m, key)
+        merged = self.m.new(RtList(*contents, guard, frozen))
         self._guard_elements(a, b, merged)
         for x in (a, b):
             self._stands_for(merged, x)
         return merged
 
-    def _common_kind(self, a: Any, kind_a: Any, b: Any, kind_b: Any, key: tuple) -> Any:
+    def _common_kind(self, a: Any, side_a: Side, b: Any, side_b: Side, key: tuple) -> Any:
         """The kind of the elements of both lists, as the merged one stores them."""
+        kind_a, kind_b = side_a.kind, side_b.kind
         kind = join(kind_a, kind_b)
         if kind is None or kind_a is None or kind_b is None:
             self.m.texts_apart = self.m.texts_apart or holds_text(kind_a) or holds_text(kind_b)
             self.apart("lists of different lengths whose elements are of different kinds")
         kind = with_rows(kind) if self.m.assumptions.rows.holds(key) else kind
-        for x, own in ((a, kind_a), (b, kind_b)):
-            if isinstance(x, RtList) and not is_stored_as(own, kind):
+        for x, own in ((a, side_a), (b, side_b)):
+            if own.values and not is_stored_as(own.kind, kind):
                 self._want_rows(x)
         return kind
 
@@ -78,7 +82,7 @@ class ListUnifier:
             if cell.note is None:
                 cell.note = merged.guard
         for x, overlay in ((a, self.a.overlay), (b, self.b.overlay)):
-            if not isinstance(x, RtList):
+            if type(x) in (list, tuple):
                 items = self.m.heap.contents_in(overlay, x) if type(x) is list else x
                 keep_as_is(self.m, tuple(items), merged.guard, lambda d, o=overlay: self.m.heap.contents_in(o, d))
 
@@ -109,19 +113,16 @@ class ListUnifier:
                 id(a), id(b)) != id(b) or self.partner_b.setdefault(id(b), id(a)) != id(a):
             self.apart("objects shared differently")
 
-    def _list_side(self, x: Any, overlay: Any, frozen: bool) -> tuple:
-        """(values, kind of the elements, storages of the elements) of a list in one state."""
-        if isinstance(x, RtList):
-            if x.frozen != frozen:
-                self.apart("a list in one state, a tuple in the other")
-            return self.m.heap.contents_in(overlay, x)
-        if type(x) is not (tuple if frozen else list) or type(x) is list and not self.m.is_born(x):
+    def _list_side(self, x: Any, overlay: Any, frozen: bool) -> Side:
+        if is_list(x) and is_frozen(x) != frozen:
+            self.apart("a list in one state, a tuple in the other")
+        if not is_list(x) or type(x) is list and not self.m.is_born(x):
             self.apart(f"a list in one state, a {type(x).__name__} in the other")
-        items = self.m.heap.contents_in(overlay, x) if type(x) is list else x
+
         def look(x: Any) -> Any:
             return self.m.heap.contents_in(overlay, x)
 
-        return (), kind_of_items(self.m, items, look), frozenset(cells_of(self.m, tuple(items), look))
+        return side(self.m, x, look)
 
 
 class ListLeaf:

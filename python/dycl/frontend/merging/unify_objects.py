@@ -18,10 +18,10 @@ from ..semantics import opaque_objects
 from ..semantics.lookup import by_class
 from ..state.contents import Cell, ContextCell, Items
 from ..state.iterators import VIEWS, LiveIter, MGenerator, NativeIter, SeqIter, view_of
-from ..values.array import RtArray
 from ..values.equality import same_key, same_keys
 from ..values.list import RtList
 from ..values.scalar import RtScalar
+from ..values.stand_in import StandIn
 from ..values.tensor import is_handle
 from .reachable import ITERATORS, may_hold
 
@@ -82,9 +82,15 @@ class ObjectUnifier:
                 self.apart("a partial with different arguments")
         return obj
 
-    def _same_array(self, obj: RtArray) -> Any:
-        self.same_object(obj.tensor)
-        return obj
+    def _same_stand_in(self, obj: StandIn) -> Any:
+        for part in obj.held():
+            self.same_object(part)
+        return self._same_holder(obj)
+
+    def _same_list(self, obj: RtList) -> Any:
+        if id(obj) in self.diff and id(obj) not in self.replaced and id(obj) not in self.contents:
+            return self.run_time_list(obj, obj)
+        return self._same_holder(obj) if id(obj) in self.replaced else obj
 
     def _same_exception(self, obj: BaseException) -> Any:
         if ("arguments", id(obj)) not in self.memo:
@@ -111,8 +117,6 @@ class ObjectUnifier:
         if key in heap.owner_of_dict:  # what it holds is its object's contents
             self._behind(heap.owner_of_dict[key])
             return obj
-        if isinstance(obj, RtList):
-            return self.run_time_list(obj, obj) if key in self.diff and key not in self.contents else obj
         if key in self.diff and self._lengths_differ(obj, obj):
             return self.run_time_list(obj, obj)
         if not heap.is_inert(obj) and (self.m.is_born(obj) or key in heap.objects or may_hold(obj)):
@@ -291,7 +295,7 @@ class ObjectUnifier:
         if ca[1] != cb[1]:
             self.apart("iterators at different places")
         sequence = self.unify(ca[0], cb[0])
-        if isinstance(sequence, RtList):
+        if type(sequence) is not type(ca[0]):  # a list of run-time length
             self.apart("an iterator over a list of different lengths")
         return ca if sequence is ca[0] else (sequence, ca[1])
 
@@ -315,7 +319,8 @@ _SAME = by_class({
     torch.Tensor: _U._same_tensor, tuple: _U._same_tuple, str: _U._same_plain, int: _U._same_plain,
     float: _U._same_plain, bytes: _U._same_plain_holder, frozenset: _U._same_plain_holder,
     RtScalar: _U._same_plain, type(None): _U._same_plain, types.MethodType: _U._same_method,
-    types.BuiltinFunctionType: _U._same_native_method, functools.partial: _U._same_partial, RtArray: _U._same_array,
+    types.BuiltinFunctionType: _U._same_native_method, functools.partial: _U._same_partial,
+    StandIn: _U._same_stand_in, RtList: _U._same_list,
     BaseException: _U._same_exception, type: _U._same_space, types.ModuleType: _U._same_space,
     **dict.fromkeys(VIEWS, _U._same_view)}, _U._same_holder)
 # what must agree in two objects made since, beside their contents,

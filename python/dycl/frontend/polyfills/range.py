@@ -7,6 +7,7 @@ from __future__ import annotations
 import torch
 
 from ..diagnostics import CaptureRefusal
+from ..values.counting import RtRangeIter
 from ..values.stand_in import InterpretedStandIn
 from .keyed_tables import refuse
 
@@ -24,7 +25,7 @@ class RtRange(InterpretedStandIn):
                        union.unify(self.step, other.step))
 
     def iterate(self, m, s):
-        return m.new(m.iterators.RtRangeIter(self.start, self.stop, self.step))
+        return m.new(RtRangeIter(self.start, self.stop, self.step))
 
     def as_subscript(self, m):
         return self.tensor(m)

@@ -167,6 +167,9 @@ class RtSize(InterpretedStandIn, tuple):
     def example(self, m):
         return torch.Size(())
 
+    def held(self):
+        return tuple(self)
+
     def flattened(self, flattener, path):
         return flattener.node(self, path, lambda each: Tuple.of(self, each, torch.Size))
 

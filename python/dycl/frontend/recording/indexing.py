@@ -13,7 +13,6 @@ from typing import Any
 import torch
 
 from ..diagnostics import CaptureRefusal
-from ..values.scalar import RtScalar
 from . import packed_sequences
 
 
@@ -98,7 +97,7 @@ def _as_number(recorder, item: Any) -> Any:
     if isinstance(item, torch.Tensor) and item.dim() == 0 and not item.dtype.is_floating_point:
         if item.dtype not in (torch.bool, torch.uint8):
             number = recorder.numbers.item(item)
-            return recorder.symbols.to_symbolic(number) if isinstance(number, RtScalar) else number
+            return recorder.symbols.to_symbolic(number)
     return item
 
 

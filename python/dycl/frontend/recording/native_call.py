@@ -22,9 +22,8 @@ from ..polyfills.torch import RtSize
 from ..state.contents import unfollowed
 from ..torch_internals import SHAPE_ERRORS, active_modes
 from ..values.escape import NeedDecision
-from ..values.list import RtList
 from ..values.native_entries import enters_native_code, imitated
-from ..values.scalar import RtScalar
+from ..values.stand_in import StandIn
 from ..values.tensor import is_handle
 from . import eager_errors, refused_calls, whole_layers
 from .call_cache import Plans
@@ -145,7 +144,7 @@ class NativeCalls:
         def size(x: Any) -> Any:
             if isinstance(x, torch.Tensor) and x.dim() == 0 and x.dtype in (torch.int64, torch.int32):
                 number = self.recorder.numbers.item(x)
-                return self.recorder.symbols.to_symbolic(number) if isinstance(number, RtScalar) else number
+                return self.recorder.symbols.to_symbolic(number)
             return x
 
         made = list(args)
@@ -282,17 +281,14 @@ class _Entering:
     def _convert(self, tree: Any) -> Any:
         if isinstance(tree, torch.Tensor):
             return self.recorder.real.lift(tree)
-        if isinstance(tree, RtScalar):
-            self.symbolic = True
-            return self.recorder.symbols.to_symbolic(tree)
         kind = type(tree)
         if kind is tuple or kind is list:
             return kind([self(x) for x in tree])
         if isinstance(tree, (tuple, list, dict, slice)):
             return self._container(tree)
-        if isinstance(tree, RtList):
-            raise CaptureRefusal("a list whose length is known only at run time inside an argument of torch",
-                                 "use torch.stack, torch.cat or torch.tensor", kind="list.native")
+        given = tree.as_argument(self) if isinstance(tree, StandIn) else NotImplemented
+        if given is not NotImplemented:
+            return given
         if not issubclass(kind, torch.SymInt) and isinstance(getattr(kind, "__index__", None), types.FunctionType):
             return self._number(tree)
         return tree

@@ -27,7 +27,7 @@ from ..state.heap import Heap
 from ..torch_internals import FakeTensor, FakeTensorMode, active_modes, without_modes
 from ..values.escape import NeedDecision
 from ..values.native_entries import imitated, is_of_program, own_fault
-from ..values.scalar import RtBool, RtInt, RtScalar
+from ..values.scalar import RtBool, RtInt, RtScalar, graph_number
 from ..values.text import RtText
 from . import native_call, real_tensors
 from .memory_layout import Layout
@@ -271,14 +271,12 @@ class Recorder:
             return self.value_of(tree)
         if isinstance(tree, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             return self.symbols.value_of(tree)
-        if isinstance(tree, RtScalar):
-            return tree.value
         if isinstance(tree, (list, tuple)):
             return type(tree)(self.lowered(x) for x in tree) if type(tree) in (list, tuple) \
                 else tuple(self.lowered(x) for x in tree)
         if isinstance(tree, dict):
             return {k: self.lowered(x) for k, x in tree.items()}
-        return tree
+        return graph_number(tree)
 
     def full(self, like: torch.Tensor, number: Any) -> Value:
         """like's shape and dtype, filled with a number."""
@@ -347,7 +345,7 @@ class Recorder:
             return self.symbols.fresh_dim()
         if isinstance(dim, Extent):
             return self.symbols.fresh_dim(dim.least)
-        return self.symbols.to_symbolic(dim) if isinstance(dim, RtScalar) else dim
+        return self.symbols.to_symbolic(dim)
 
     def value_of(self, tensor: torch.Tensor) -> Value:
         """The present value of a handle or a real tensor."""

@@ -20,7 +20,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StrictMinMaxConstraint
 
 from ..diagnostics import CaptureRefusal
-from ..graph.program import INT, Block, Value, dominates
+from ..graph.program import FLOAT, INT, Block, Value, dominates
 from ..torch_internals import (
     ConstantSource,
     SLoc,
@@ -31,7 +31,7 @@ from ..torch_internals import (
     shape_config,
     sympy_functions,
 )
-from ..values.scalar import RtBool, RtFloat, RtInt, RtScalar
+from ..values.scalar import RtBool, RtFloat, RtInt, RtScalar, graph_number
 from .symbolic_text import dim_text, guard_text
 from .symbolic_to_graph import lower_expression
 
@@ -189,7 +189,8 @@ class Symbols:
     def _bound_of(self, x: Any, side: str) -> int | None:
         if isinstance(x, int):
             return x
-        expr = self._expression_of(x.value) if isinstance(x, RtInt) else x.node.expr
+        value = graph_number(x)
+        expr = x.node.expr if value is x else self._expression_of(value)
         bound = getattr(self.env.bound_sympy(expr), side)
         return int(bound) if bound.is_Integer else None
 
@@ -222,17 +223,20 @@ class Symbols:
 
     # -- runtime scalars to torch's symbolic numbers and back ---------------------------
 
-    def to_symbolic(self, x: RtScalar) -> Any:
+    def to_symbolic(self, x: Any) -> Any:
+        """What native code gets for a number; a plain one is itself."""
+        if graph_number(x) is x:
+            return x
         if x.symbolic is None:
             with self.env.ignore_fresh_unbacked_symbols():
                 x.symbolic = self._symbolic_of(x)
         return x.symbolic
 
     def _symbolic_of(self, x: RtScalar) -> Any:
-        if isinstance(x, RtInt):
+        if x.value.type == INT:
             expr = self._expression_of(x.value)
             return int(expr) if expr.is_Integer else self.env.create_symintnode(expr, hint=None)
-        if isinstance(x, RtFloat):
+        if x.value.type == FLOAT:
             number = self.env.create_unbacked_symfloat()
             self._bound[number.node.expr] = x.value
             return number

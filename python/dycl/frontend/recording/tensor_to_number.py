@@ -16,7 +16,7 @@ from ..diagnostics import CaptureRefusal
 from ..graph import known_values
 from ..graph.integer_ranges import EXTENT
 from ..graph.program import BOOL, FLOAT, INT, ScalarType, TensorType, Value, dominates
-from ..values.scalar import BY_KIND, RtBool, RtScalar
+from ..values.scalar import BY_KIND, EXAMPLES, RtScalar, graph_number, kind_of
 
 aten = torch.ops.aten
 
@@ -83,12 +83,7 @@ class Numbers:
                 raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
             if tensor.numel() > 1:
                 raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-        number = self.item(tensor)
-        if not isinstance(number, RtScalar):
-            return bool(number)
-        if isinstance(number, RtBool):
-            return number
-        return RtBool(self.recorder.host(f"{number.kind}.to_bool", [number.value], BOOL), self.recorder.span)
+        return self.convert_scalar(self.item(tensor), "bool")
 
     def tolist(self, tensor: torch.Tensor) -> Any:
         """Nested lists of numbers; None if the extents are known only at run time."""
@@ -133,29 +128,31 @@ class Numbers:
     # -- for native code that wants a number now ------------------------------------------
 
     def symbolic_item(self, tensor: torch.Tensor) -> Any:
-        number = self.item(tensor)
-        return self.recorder.symbols.to_symbolic(number) if isinstance(number, RtScalar) else number
+        return self.recorder.symbols.to_symbolic(self.item(tensor))
 
     def native_truth(self, truth: Any) -> bool:
         """A bool for native code: known, or a decision."""
-        if not isinstance(truth, RtScalar):
+        if graph_number(truth) is truth:
             return bool(truth)
         return self.recorder.path.decide(self.recorder.symbols.to_symbolic(truth).node.expr)
 
     def assert_true(self, truth: Any, message: str, error: type = RuntimeError) -> None:
-        if isinstance(truth, RtScalar):
-            self.recorder.check(truth.value, str(message), error.__name__)
+        value = graph_number(truth)
+        if isinstance(value, Value):
+            self.recorder.check(value, str(message), error.__name__)
         elif not truth:
             raise error(str(message))
 
     # -- conversions between kinds of scalars ------------------------------------------------
 
-    def convert_scalar(self, x: RtScalar, kind: str) -> RtScalar:
-        """int(x), float(x) or bool(x) of a runtime scalar."""
-        if x.kind == kind:
+    def convert_scalar(self, x: Any, kind: str) -> Any:
+        """int(x), float(x) or bool(x) of a number, known or not."""
+        have, value = kind_of(x), graph_number(x)
+        if have == kind:
             return x
-        op = {"int": "to_int", "float": "to_float", "bool": "to_bool"}[kind]
-        return BY_KIND[kind](self.recorder.host(f"{x.kind}.{op}", [x.value], ScalarType(kind)), self.recorder.span)
+        if value is x:
+            return type(EXAMPLES[kind])(x)
+        return BY_KIND[kind](self.recorder.host(f"{have}.to_{kind}", [value], ScalarType(kind)), self.recorder.span)
 
     def scalar_as(self, x: RtScalar, dtype: torch.dtype) -> Value:
         """x as to_tensor of that dtype takes it."""
@@ -166,8 +163,7 @@ class Numbers:
     def int_value(self, number: Any) -> Value:
         if isinstance(number, torch.SymInt):
             number = self.recorder.symbols.value_of(number)
-        if isinstance(number, RtScalar):
-            number = number.value
+        number = graph_number(number)
         return number if isinstance(number, Value) else self.recorder.host("const", [], INT, value=int(number))
 
 
@@ -195,8 +191,7 @@ def answer(method: Callable) -> Callable:
 
 def number(kind: type) -> Callable:
     def convert(recorder, tensor: torch.Tensor) -> Any:
-        found = recorder.numbers.item(tensor)
-        return recorder.numbers.convert_scalar(found, kind.__name__) if isinstance(found, RtScalar) else kind(found)
+        return recorder.numbers.convert_scalar(recorder.numbers.item(tensor), kind.__name__)
 
     return convert
 

@@ -9,8 +9,9 @@ from typing import Any
 from ..diagnostics import CaptureRefusal
 from ..polyfills import itertools as iterator_polyfills
 from ..state.interpreter import Interpreter
-from ..state.iterators import VIEWS, LiveIter, NativeIter, RtRangeIter, SeqIter, view_of
+from ..state.iterators import VIEWS, LiveIter, NativeIter, SeqIter, view_of
 from ..state.state import Frame, State
+from ..values.counting import RtRangeIter
 from ..values.iterator import given, raise_stop
 from ..values.stand_in import stand_in_of
 from . import lookup

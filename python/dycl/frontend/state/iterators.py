@@ -9,12 +9,12 @@ import operator
 from typing import Any
 
 from ..diagnostics import CaptureRefusal
+from ..polyfills.itertools import enumerated, filtered, mapped, taken, zipped
 from ..polyfills.registry import ITERATORS
 from ..values.escape import Thrown
 from ..values.iterator import RtIterator, given, raise_stop
 from ..values.native_entries import natively
-from ..values.scalar import RtInt
-from ..values.stand_in import DONE
+from ..values.stand_in import DONE, counts_off
 from .signals import PUSHED
 from .state import Frame
 
@@ -47,6 +47,12 @@ class SeqIter(RtIterator):
         m.heap.touch(self)
         self.index += 1
         return item
+
+    def counts_off(self) -> bool:
+        return True
+
+    def ends_by_itself(self) -> bool:
+        return True
 
     def all_items(self, m: Any) -> Any:
         sequence = list(self.sequence) if isinstance(self.sequence, range) else self.sequence
@@ -178,6 +184,9 @@ class NativeIter(RtIterator):
     def example(self, m: Any) -> Any:
         return self.source
 
+    def counts_off(self) -> bool:
+        return True
+
     def next_item(self, m: Any, s: Any, exhausted: Any, sent: Any) -> Any:
         if self.index >= len(self.buffer):
             try:
@@ -189,75 +198,7 @@ class NativeIter(RtIterator):
         return self.buffer[self.index - 1]
 
 
-class RtRangeIter(RtIterator):
-    __slots__ = ("current", "stop", "step", "first", "__weakref__")
-
-    def __init__(self, current: Any, stop: Any, step: int):
-        self.current, self.stop, self.step = current, stop, step
-        self.first = current
-
-    def dycl_contents(self) -> tuple:
-        return (self.current, self.stop, self.step, self.first)
-
-    def dycl_install(self, contents: tuple) -> None:
-        self.current, self.stop, self.step, self.first = contents
-
-    def example(self, m: Any) -> Any:
-        return iter(range(0))
-
-    def next_item(self, m: Any, s: Any, exhausted: Any, sent: Any) -> Any:
-        if not (_less(m, self.current, self.stop) if self.step > 0 else _less(m, self.stop, self.current)):
-            return DONE
-        item = self.current
-        if isinstance(item, RtInt):
-            (first, last), (low, high) = (m.facts.of(x, m.current.ranges) for x in (self.first, self.stop))
-            m.facts.narrow(item, *((first, high) if self.step > 0 else (low, last)), m.current.ranges)
-        following = _sum(m, item, self.step)
-        m.heap.touch(self)
-        self.current = following
-        return item
-
-
-class RtTensorIter(RtIterator):
-    """Over the first axis of a tensor whose extent is known only at run time."""
-
-    __slots__ = ("tensor", "index", "extent", "__weakref__")
-
-    def __init__(self, tensor: Any, extent: Any):
-        self.tensor, self.index, self.extent = tensor, 0, extent
-
-    def dycl_contents(self) -> tuple:
-        return (self.tensor, self.index, self.extent)
-
-    def dycl_install(self, contents: tuple) -> None:
-        self.tensor, self.index, self.extent = contents
-
-    def example(self, m: Any) -> Any:
-        return iter(())
-
-    def next_item(self, m: Any, s: Any, exhausted: Any, sent: Any) -> Any:
-        if not _less(m, self.index, self.extent):
-            return DONE
-        row = m.recorder.call(type(self.tensor).select, (self.tensor, 0, self.index), {})
-        following = _sum(m, self.index, 1)
-        m.heap.touch(self)
-        self.index = following
-        return row
-
-
-def _less(m: Any, a: Any, b: Any) -> bool:
-    """a < b; what the bounds of the two tell is no decision."""
-    if not isinstance(a, RtInt) and not isinstance(b, RtInt):
-        return a < b
-    symbols = m.recorder.symbols
-    most, least = symbols.greatest(b), symbols.least(a)
-    if most is not None and least is not None and least >= most:
-        return False
-    return m.decide(m.scalars.compare("lt", a, b))
-
-
-def _sum(m: Any, a: Any, b: int) -> Any:
-    return m.scalars.binary("add", a, b) if isinstance(a, RtInt) else a + b
+_ONE_BY_ONE = (enumerated, mapped, filtered, taken)  # they are one loop over what they are given
 
 
 class MGenerator(RtIterator):
@@ -331,6 +272,16 @@ class MGenerator(RtIterator):
 
     def flattened(self, flattener: Any, path: str) -> Any:
         return flattener.refuse(self, path, "a generator")
+
+    def counts_off(self) -> bool:
+        """What a function of itertools or a builtin goes over."""
+        frame = self.frame
+        if frame is None:
+            return False
+        if frame.function is zipped:
+            sources = frame.locals[frame.info.local_index["iterators"]]
+            return type(sources) is list and any(map(counts_off, sources))
+        return frame.function in _ONE_BY_ONE and len(frame.stack) > 0 and counts_off(frame.stack[0])
 
     def _has_not_begun(self) -> bool:
         frame = self.frame

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..graph.integer_ranges import Range, hull, inner, of_two
 from ..graph.program import INT, HostNode, Value
-from ..values.scalar import TURNED, RtInt, RtScalar
+from ..values.scalar import TURNED, RtInt, graph_number
 
 Ranges = dict[int, Range]
 _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
@@ -67,9 +67,10 @@ class Facts:
 
     def of(self, number: Any, ranges: Ranges) -> Range:
         """Of an int, static or of the run."""
-        if not isinstance(number, RtScalar):
+        value = graph_number(number)
+        if value is number:
             return int(number), int(number)
-        base, offset = self._split(number.value)
+        base, offset = self._split(value)
         return _moved((0, 0) if base is None else self._range(base, ranges), offset)
 
     def narrow(self, number: RtInt, low: int | None, high: int | None, ranges: Ranges) -> None:

@@ -135,7 +135,7 @@ class RtArray(StandIn):
     def compare(self, m: Any, s: Any, op: str, a: Any, b: Any) -> Any:
         return m.arrays.compare(op, a, b)
 
-    def parts(self) -> tuple:
+    def held(self) -> tuple:
         return (self.tensor,)
 
     def flattened(self, flattener: Any, path: str) -> Template:

@@ -23,6 +23,7 @@ class RtList(StandIn):
     __slots__ = ("values", "kind", "cells", "guard", "frozen", "__weakref__")
     priority = 50
     indexed = True
+    merges_with_lists = True
 
     def __init__(self, values: tuple, kind: tuple, cells: frozenset, guard: Any, frozen: bool = False):
         self.values, self.kind, self.cells = values, kind, cells
@@ -70,6 +71,10 @@ class RtList(StandIn):
                                                 "and which does not hold ints",
                                                 "index with a tensor", kind="list.native"))
         return m.lists.numbers(self, torch.int64)
+
+    def as_argument(self, arguments: Any) -> Any:
+        raise CaptureRefusal("a list whose length is known only at run time inside an argument of torch",
+                             "use torch.stack, torch.cat or torch.tensor", kind="list.native")
 
     def refuse_native(self, m: Any, name: str) -> None:
         m.lists.refuse(self, CaptureRefusal(f"{name} with a list whose length is known only at run time",

@@ -12,7 +12,7 @@ element by element (see merging/unify_lists.py).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -239,6 +239,41 @@ def keep_as_is(m: Any, x: Any, guard: Any, look: Any = None) -> None:
         m.heap.fragile.setdefault(id(x), (x, guard))
     for y in found[2]:
         keep_as_is(m, y, guard, look)
+
+
+class Side(NamedTuple):
+    """A list or tuple where states meet, as one of them has it."""
+
+    values: tuple  # of the graph, of one whose length is known only at run time
+    kind: Any
+    cells: frozenset
+
+
+def side(m: Any, x: Any, look: Any) -> Side:
+    if isinstance(x, RtList):
+        return Side(*look(x))
+    items = look(x) if type(x) is list else x
+    return Side((), kind_of_items(m, items, look), frozenset(cells_of(m, tuple(items), look)))
+
+
+def is_list(x: Any) -> bool:
+    """A list or tuple, whether its length is known or not."""
+    return isinstance(x, RtList) or type(x) in (list, tuple)
+
+
+def is_frozen(x: Any) -> bool:
+    """A tuple, whether its length is known or not."""
+    return x.frozen if isinstance(x, RtList) else type(x) is tuple
+
+
+def guard_of(x: Any) -> Any:
+    """What a list of run-time length has a write to its elements call."""
+    return x.guard if isinstance(x, RtList) else None
+
+
+def columns(source: Any, look: Any) -> tuple:
+    """The graph lists that a list of run-time length has already; none of others."""
+    return look(source)[0] if isinstance(source, RtList) else ()
 
 
 def graph_lists(m: Any, source: Any, kind: tuple) -> list[Value]:

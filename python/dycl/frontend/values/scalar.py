@@ -190,6 +190,10 @@ class RtScalar(StandIn):
     def graph_values(self, m: Any) -> list[Value]:
         return [self.value]
 
+    def as_argument(self, arguments: Any) -> Any:
+        arguments.symbolic = True
+        return arguments.recorder.symbols.to_symbolic(self)
+
     def shown(self) -> tuple:
         return (self,)
 
@@ -255,6 +259,16 @@ def kind_of(x: Any) -> str | None:
     if t is float:
         return "float"
     return None
+
+
+def graph_number(x: Any) -> Any:
+    """A number as the graph has it: its value, or the plain number."""
+    return x.value if isinstance(x, RtScalar) else x
+
+
+def is_merge_born(x: Any) -> bool:
+    """A plain number, or one known only at run time because different plain ones met."""
+    return not isinstance(x, RtScalar) or isinstance(x.origin, tuple) and x.origin[:1] == ("merge",)
 
 
 def plain_number(x: Any) -> Any:

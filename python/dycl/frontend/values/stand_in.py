@@ -32,6 +32,7 @@ class StandIn:
 
     __slots__ = ()
     priority = 0  # of two stand-ins the one that has more says what an operator between them means
+    merges_with_lists = False  # those of other classes, too (merging/unify_lists.py)
     indexed = False  # takes an integer in brackets, and so an object that says in Python which one it is
 
     # ---- what it is ----------------------------------------------------------------------------
@@ -129,6 +130,10 @@ class StandIn:
         """round(self, digits); NotImplemented: a polyfill is interpreted."""
         raise Escape(self, "round")
 
+    def as_argument(self, arguments: Any) -> Any:
+        """What torch gets for it (recording/native_call.py); NotImplemented: as for other objects."""
+        return NotImplemented
+
     def refuse_native(self, m: Any, name: str) -> None:
         """Native code of this name is called with it: raises where it could not even begin."""
 
@@ -138,7 +143,7 @@ class StandIn:
 
     # ---- where states meet -----------------------------------------------------------------------
 
-    def parts(self) -> tuple:
+    def held(self) -> tuple:
         """What it refers to, of a kind that does not change; of others their contents say it."""
         return ()
 
@@ -192,6 +197,14 @@ class StandIn:
     def all_items(self, m: Any) -> Any:
         """All that iteration gives, if no code of the program and no decision is needed; else None."""
         return None
+
+    def counts_off(self) -> bool:
+        """Each item moves it along a sequence known while compiling: no two iterations are alike."""
+        return False
+
+    def ends_by_itself(self) -> bool:
+        """The number of its items is known while compiling."""
+        return False
 
     def in_any_order(self, m: Any) -> Any:
         """What may stand in a `for` whose order does not matter."""
@@ -283,6 +296,10 @@ def stand_in_of(x: Any) -> StandIn | None:
     if isinstance(x, StandIn):
         return x
     return ADAPTERS[torch.Tensor](x) if isinstance(x, torch.Tensor) else None
+
+
+def counts_off(iterator: Any) -> bool:
+    return isinstance(iterator, StandIn) and iterator.counts_off()
 
 
 def deciding(a: Any, b: Any) -> StandIn | None:

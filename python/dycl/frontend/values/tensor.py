@@ -19,6 +19,7 @@ from ..graph.program import Value
 from ..torch_internals import FakeTensor
 from . import parameters
 from .array import is_integer
+from .counting import RtTensorIter
 from .native_entries import natively, refuse_own
 from .scalar import RtInt, RtScalar, kind_of
 from .stand_in import ADAPTERS, StandIn, one_by_one, stand_in_of, type_of
@@ -112,7 +113,7 @@ class TensorHandle(StandIn):
             raise TypeError("iteration over a 0-d tensor")
         rows = self.all_items(m)
         if rows is None:
-            return m.new(m.iterators.RtTensorIter(self.tensor, m.recorder.numbers.extent(self.tensor, 0)))
+            return m.new(RtTensorIter(self.tensor, m.recorder.numbers.extent(self.tensor, 0)))
         return m.new(m.iterators.SeqIter(rows))
 
     def all_items(self, m: Any) -> Any:
