@@ -9,9 +9,43 @@ import contextlib
 import enum
 import functools
 import types
-from typing import Any
+from typing import Any, Iterator, MutableMapping
 
 import torch
+
+
+class IdentityDict(MutableMapping):
+    """Its keys are the objects that they are, whatever they equal, and live as long as they are keys."""
+
+    def __init__(self, entries: Any = ()):
+        self._entries: dict[int, tuple] = {}
+        self.update(entries)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._entries[id(key)][1]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._entries[id(key)] = (key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        del self._entries[id(key)]
+
+    def __contains__(self, key: Any) -> bool:
+        return id(key) in self._entries
+
+    def __iter__(self) -> Iterator:
+        return (key for key, _ in self._entries.values())
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        found = self._entries.get(id(key))
+        return default if found is None else found[1]
+
+    def ids(self) -> Any:
+        return self._entries.keys()
+
 
 _KINDS = (list, tuple, set, frozenset, collections.deque)
 

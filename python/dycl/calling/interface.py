@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from ..errors import InputError
+from ..objects import IdentityDict
 from . import places
 from .exceptions import Raised
 from .memory_layout import fits
@@ -86,7 +87,7 @@ class Interface:
     defaults: dict = dataclasses.field(default_factory=dict)
     # name -> number of an input that such a call may have written
     kept_inputs: dict = dataclasses.field(default_factory=dict)
-    containers: dict = dataclasses.field(default_factory=dict)  # id of a captured container -> its path
+    containers: IdentityDict = dataclasses.field(default_factory=IdentityDict)  # captured container -> its path
     # (holder, key, container): where lists and dicts that hold states were
     homes: list = dataclasses.field(default_factory=list)
     # (table, key, id of the tensor): where buffers that are states are
@@ -339,7 +340,7 @@ class Interface:
 
     def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: Made,
                     lists: Any = (), order: Any = ()) -> None:
-        own = ([(owner.obj, name) for owner, name in order if id(owner.obj) not in self.containers] if order
+        own = ([(owner.obj, name) for owner, name in order if owner.obj not in self.containers] if order
                else self.appearing)
         fresh = [(vars(owner), name) for owner, name in own if name not in vars(owner)]
         if new_states:
@@ -359,7 +360,7 @@ class Interface:
                 if owner.path is not None:
                     _write(self._call.given[owner.path], name, value)
             elif (id(owner.obj), name) not in own:
-                path = self.containers.get(id(owner.obj))
+                path = self.containers.get(owner.obj)
                 _write(owner.obj if path is None else self._call.given[path], name, value)
 
     def write_initial_states(self) -> None:

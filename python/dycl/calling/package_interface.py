@@ -47,7 +47,7 @@ def to_json(interface: Interface) -> dict:
 def _writes_to_json(interface: Interface, out: Writer, writes: tuple) -> list:
     """Those into arguments; what goes into the model's own objects has no place in a loaded program,
     but values among the outputs."""
-    paths = [interface.containers.get(id(owner.obj)) for owner, _, _ in writes]
+    paths = [interface.containers.get(owner.obj) for owner, _, _ in writes]
     if not any(paths):
         return []
     return [[path, out.key(name), out.whole(t)] for path, (_, name, t) in zip(paths, writes)]

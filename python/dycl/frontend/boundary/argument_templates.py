@@ -17,7 +17,7 @@ import torch
 
 from ...calling.nodes import Object, Set, node_of
 from ...calling.templates import Live, Number, Same, Static, Template, Tensor
-from ...objects import attributes_of, parameter_names
+from ...objects import IdentityDict, attributes_of, parameter_names
 from .. import torch_internals
 
 
@@ -26,8 +26,8 @@ class Entering:
 
     def __init__(self, inputs: Any):
         self.inputs = inputs
-        self.handles = {id(h): k for k, h in enumerate(inputs.handles)}
-        self.numbers = {id(number): number.kind for _, number in inputs.numbers}
+        self.handles = IdentityDict((h, k) for k, h in enumerate(inputs.handles))
+        self.numbers = IdentityDict((number, number.kind) for _, number in inputs.numbers)
         self.asked: dict[int, set] = {}  # id of an object -> names that the model asked of it; "*": all it has
         for key, name in inputs.m.loaded:
             self.asked.setdefault(key, set()).add(name)
@@ -35,17 +35,17 @@ class Entering:
         self.containers: list = []
 
     def __call__(self, x: Any) -> Template:
-        number = self.handles.get(id(x))
+        number = self.handles.get(x)
         if number in self.met:
             return Same(number)
         if number is not None:
             self.met.add(number)
             shape = tuple(d if type(d) is int else None for d in x.shape)
             return Tensor(self.inputs.examples[number].dtype, shape)
-        if id(x) in self.numbers:
-            return Number(self.numbers[id(x)])
+        if x in self.numbers:
+            return Number(self.numbers[x])
         node = node_of(x)
-        if node is None and id(x) in self.inputs.objects and attributes_of(x) is not None:
+        if node is None and x in self.inputs.objects and attributes_of(x) is not None:
             node = Object
         if node not in (None, Set):
             if node.mutable:

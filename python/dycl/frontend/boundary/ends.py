@@ -26,7 +26,7 @@ from ...calling.states.attribute import TensorAttribute
 from ...calling.states.buffer import Buffer
 from ...calling.templates import Template
 from ...calling.wording import leaf_names
-from ...objects import plain_object
+from ...objects import IdentityDict, plain_object
 from ..diagnostics import CaptureRefusal, Restart
 from ..graph.program import INT, HostNode, Raise, Return, Value
 from ..library import lru_cache
@@ -61,7 +61,7 @@ class End:
         self.values: list[Value] = []
         self.names: list[str] = []  # of the last values: the attributes that they go into
         self.writes: dict = {}  # key -> (owner, name, template)
-        self.roots: dict[int, Value] = {}
+        self.roots: dict[Any, Value] = {}  # what a root that was written has at this end
         # id of a value that is an argument or a buffer given back as itself -> which
         self.themselves: dict[int, tuple] = {}
         self.containers: set[int] = set()  # ids of lists, dicts and objects in the result and the writes
@@ -125,7 +125,7 @@ class Outputs:
                 self.ends.append(self._end(state, payload))
         self.begin_anew()
         self.roots = [r for r in machine.recorder.real.roots
-                      if any(id(r) in e.roots for e in (*self.ends, *self.raising))]
+                      if any(r in e.roots for e in (*self.ends, *self.raising))]
         shared_arrays.refuse_shared(machine, self.roots)
         if machine.remembers:
             lru_cache.refuse_changing(machine, self.roots, self.changed)
@@ -162,7 +162,7 @@ class Outputs:
         given = [value for _, name, value, _ in self._written_attributes(state) if name not in ("*", "+")]
         for x in _containers_in([*given, payload] if kind == "return" else given):
             for name in (self.written_containers.get(id(x), ())
-                         if not self.m.is_born(x) and id(x) not in self.inputs.objects else ()):
+                         if not self.m.is_born(x) and x not in self.inputs.objects else ()):
                 whole = isinstance(x, list) or name in ("*", "+")
                 if whole or (id(x), name) not in state.stored:
                     self.m.loaded.setdefault((id(x), "*" if whole else name), x)
@@ -181,13 +181,13 @@ class Outputs:
         """Before the raise: what this end wrote, by name."""
         m = self.m
         m.activate(end.state)
-        kept = {self._input_name(root): end.roots[id(root)]
-                for root in self.roots if root.is_input and id(root) in end.roots}
+        kept = {self._input_name(root): end.roots[root]
+                for root in self.roots if root.is_input and root in end.roots}
         for (name, initial), value in zip(m.graph.states, end.state_values):
             if value is not initial:
                 kept[f"@{name}"] = value
-        kept.update((f"replaced{k}", end.roots[id(root)])
-                    for k in self.held_tensors.replaced if id(root := self.inputs.state_roots[k]) in end.roots)
+        kept.update((f"replaced{k}", end.roots[root])
+                    for k in self.held_tensors.replaced if (root := self.inputs.state_roots[k]) in end.roots)
         left = (end.template[1], tuple(sorted(end.origins.items())), frozenset(end.lists),
                 end.appearing if self.orders_differ else ())
         if any(left):  # beside the states
@@ -224,13 +224,13 @@ class Outputs:
         end = End(state)
         m = self.m
         flattener = Flattener(m, lambda obj: m.is_born(obj) or id(obj) in m.heap.objects
-                              or id(obj) in self.inputs.objects or has_own_contents(type(obj)), self._argument)
+                              or obj in self.inputs.objects or has_own_contents(type(obj)), self._argument)
         body = flattener.flatten(result, "result")
         of_result = len(flattener.leaves)
         written: list[str] = []  # for each leaf of what is written: the attribute
         recorder = self.m.recorder
         for root in recorder.real.written():
-            end.roots[id(root)] = recorder.value_of_info(root.info)
+            end.roots[root] = recorder.value_of_info(root.info)
         writes, appearing, states = [], [], set()
         for owner, name, value, initial in self._written_attributes(state):
             if initial is ABSENT and isinstance(name, str) and isinstance(getattr(owner, "__dict__", None), dict):
@@ -272,7 +272,7 @@ class Outputs:
         stand_ins = [*map(stand_in_of, flattener.leaves)]
         leaves = [own.graph_values(self.m) for own in stand_ins]
         end.values = [v for values in leaves for v in values]
-        end.containers = {id(x) for x in flattener.keep if not isinstance(x, torch.Tensor)}
+        end.containers = {id(x) for x in flattener.seen if not isinstance(x, torch.Tensor)}
         end.names = [name for name, values in zip(written, leaves[of_result:]) for _ in values]
         end.themselves = self._themselves(flattener.leaves)
         end.others = [x for k, own in enumerate(stand_ins) if k not in states for x in own.memory(self.m)]
@@ -298,25 +298,26 @@ class Outputs:
     def _argument(self, obj: Any) -> str | None:
         """The path of a list, dict or object among the arguments; a name for a list or dict of the model that calls
         change: these are given back themselves."""
-        if (type(obj) in (list, dict) and id(obj) in self.written_containers and id(obj) not in self.inputs.objects
+        if (type(obj) in (list, dict) and id(obj) in self.written_containers and obj not in self.inputs.objects
                 and not self.m.is_born(obj)):
             known = next((name for name, x in self.own_containers.items() if x is obj), f"@{len(self.own_containers)}")
             self.own_containers[known] = obj
             return known
-        return self.inputs.objects.get(id(obj), (None, None))[1]
+        return self.inputs.objects.get(obj)
 
     def _themselves(self, leaves: list) -> dict[int, tuple]:
         """Which results are arguments, buffers or what an attribute holds from now on, not copies of them:
         the caller gets these tensors."""
         recorder = self.m.recorder
-        known = {id(handle): ("input", k) for k, handle in enumerate(self.inputs.handles)}
-        known |= {id(found): ("held", s.first) for s in self.inputs.states if isinstance(s, TensorAttribute)
-                  and id(found := places.read(s.owner, s.key)) not in known}
-        known |= {id(recorder.real.handle_of(s.owner)): ("state", s.first) for s in self._written_buffers()}
+        known = IdentityDict((handle, ("input", k)) for k, handle in enumerate(self.inputs.handles))
+        for s in self.inputs.states:
+            if isinstance(s, TensorAttribute):
+                known.setdefault(places.read(s.owner, s.key), ("held", s.first))
+        known.update((recorder.real.handle_of(s.owner), ("state", s.first)) for s in self._written_buffers())
         found: dict[int, set] = {}
         for leaf in leaves:
             if isinstance(leaf, torch.Tensor):
-                found.setdefault(self.value(leaf).id, set()).add(known.get(id(self.handle(leaf))) or self._own(leaf))
+                found.setdefault(self.value(leaf).id, set()).add(known.get(self.handle(leaf)) or self._own(leaf))
         return {value: which.pop() for value, which in found.items() if len(which) == 1 and None not in which}
 
     def _own(self, tensor: torch.Tensor) -> tuple | None:
@@ -382,7 +383,7 @@ class Outputs:
     def _check_state(self, owner: Any, name: Any, initial: Any, value: Any) -> None:
         """An attribute that is read and written must be a state."""
         m = self.m
-        if id(owner) in self.inputs.objects:
+        if owner in self.inputs.objects:
             return
         if name == "+":
             name = "*"
@@ -430,7 +431,7 @@ class Outputs:
     def _assemble(self) -> None:
         graph = self.m.graph
         self.written_inputs = [root for root in self.roots
-                               if root.is_input and any(id(root) in e.roots for e in self.ends)]
+                               if root.is_input and any(root in e.roots for e in self.ends)]
         share_structures(self.ends, self._constant)
         numbers = self._number_variants()
         of_variants = [[end for end, n in zip(self.ends, numbers) if n == number]
@@ -507,7 +508,7 @@ class Outputs:
         return self.m.scalars.value(number)
 
     def _root_value(self, end: End, root: Any) -> Value:
-        return end.roots.get(id(root)) or self.m.recorder.value_of_info(root.info)
+        return end.roots.get(root) or self.m.recorder.value_of_info(root.info)
 
     def _state_values(self, end: End) -> list[Value]:
         """The new value of each declared state, in order."""
@@ -550,16 +551,16 @@ class _Owner:
 
 def _containers_in(values: list) -> list:
     """The lists and dicts in values, and in what they hold."""
-    found: dict[int, Any] = {}
+    found = IdentityDict()
     work = list(values)
     while work:
         x = work.pop()
-        if id(x) in found or not (isinstance(x, (list, dict, tuple)) or plain_object(x)):
+        if x in found or not (isinstance(x, (list, dict, tuple)) or plain_object(x)):
             continue
-        found[id(x)] = x
+        found[x] = None
         work += (dict.values(x) if isinstance(x, dict)
                  else tuple(x) if isinstance(x, (list, tuple)) else vars(x).values())
-    return [x for x in found.values() if isinstance(x, (list, dict))]
+    return [x for x in found if isinstance(x, (list, dict))]
 
 
 def _in_all(found: list[dict]) -> list[tuple]:

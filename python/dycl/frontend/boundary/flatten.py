@@ -16,7 +16,7 @@ import torch
 
 from ...calling.nodes import Dict, Each, Object, Raising, node_of
 from ...calling.templates import Argument, Live, Reference, Static, Template
-from ...objects import all_in_attributes, closed_over
+from ...objects import IdentityDict, all_in_attributes, closed_over
 from ..diagnostics import CaptureRefusal
 from ..values.stand_in import stand_in_of
 
@@ -33,8 +33,7 @@ class Flattener:
         self.made = made  # was the object made or changed by the program? others are given back as they are
         self.argument = argument  # the path of a container among the arguments: that one is given back
         self.leaves: list = []
-        self.seen: dict[int, int] = {}
-        self.keep: list = []
+        self.seen = IdentityDict()  # object -> its number
 
     def flatten(self, obj: Any, path: str) -> Template:
         own = stand_in_of(obj)
@@ -49,8 +48,8 @@ class Flattener:
 
     def leaf(self, obj: Any, template: Template, numbered: bool = False) -> Template:
         """Of a value that runs compute. `numbered`: it is the object that it is, wherever it comes up."""
-        if id(obj) in self.seen:
-            return Reference(self.seen[id(obj)])
+        if obj in self.seen:
+            return Reference(self.seen[obj])
         if numbered:
             self._number(obj)
         self.leaves.append(obj)
@@ -62,8 +61,8 @@ class Flattener:
 
     def _known(self, obj: Any) -> Template | None:
         """A reference to what came up before; else it gets its number."""
-        if id(obj) in self.seen:
-            return Reference(self.seen[id(obj)])
+        if obj in self.seen:
+            return Reference(self.seen[obj])
         if type(obj) is not tuple:
             self._number(obj)
         return None
@@ -80,8 +79,7 @@ class Flattener:
         raise CaptureRefusal(f"the program returns or keeps {what} ({path})", remedy, kind="output")
 
     def _number(self, obj: Any) -> None:
-        self.seen[id(obj)] = len(self.seen)
-        self.keep.append(obj)
+        self.seen[obj] = len(self.seen)
 
     def _container(self, obj: Any, path: str, each: Each) -> Template:
         if isinstance(obj, collections.defaultdict) and obj.default_factory is not None:

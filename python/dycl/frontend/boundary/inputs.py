@@ -23,7 +23,7 @@ from ...calling import places
 from ...calling.nodes import node_of
 from ...calling.states.state import State
 from ...errors import InputError
-from ...objects import all_in_attributes, attributes_of, parameter_names
+from ...objects import IdentityDict, all_in_attributes, attributes_of, parameter_names
 from ..diagnostics import CaptureRefusal
 from ..graph.program import BOOL, FLOAT, INT, Value
 from ..state.heap import Overlay
@@ -46,8 +46,8 @@ class Inputs:
         self.examples: list[torch.Tensor] = []
         self.handles: list = []
         self.statics: list[tuple[str, Any]] = []
-        self.objects: dict[int, tuple[Any, Any]] = {}  # id(copy) -> (copy, original): containers of the caller
-        self._seen: dict[int, Any] = {}
+        self.objects = IdentityDict()  # copy of a container of the caller's -> its path
+        self._seen = IdentityDict()  # object of the caller's -> what stands for it
         names = _argument_names(fn, len(args))
         self.argument_names = names
         self.args = tuple(self._enter(a, names[k]) for k, a in enumerate(args))
@@ -66,8 +66,8 @@ class Inputs:
                 return self._number(x, path)
             self.statics.append((path, x))
             return x
-        if id(x) in self._seen:
-            return self._seen[id(x)]
+        if x in self._seen:
+            return self._seen[x]
         return self._container(x, path)
 
     def _container(self, x: Any, path: str) -> Any:
@@ -89,8 +89,8 @@ class Inputs:
         except Exception:  # it is what it is
             self.statics.append((path, x))
             return x
-        self._seen[id(x)] = made
-        self.objects[id(made)] = (made, path)
+        self._seen[x] = made
+        self.objects[made] = path
         if isinstance(x, (set, frozenset)):
             self.statics.append((path, x))
             return made
@@ -124,7 +124,7 @@ class Inputs:
                 object.__setattr__(made, name, entered)
 
     def _tensor(self, x: torch.Tensor, path: str) -> Any:
-        known = self._seen.get(id(x))
+        known = self._seen.get(x)
         if known is not None:  # one input, and a call must pass one tensor in both places
             return known
         if x.is_complex():
@@ -141,7 +141,7 @@ class Inputs:
         self.leaves.append((path, "tensor"))
         self.examples.append(x)
         self.handles.append(handle)
-        self._seen[id(x)] = handle
+        self._seen[x] = handle
         return handle
 
     def _number(self, x: Any, path: str) -> Any:

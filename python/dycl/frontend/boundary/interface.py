@@ -8,14 +8,15 @@ from typing import Any
 import torch
 
 from ...calling.interface import Interface, memory_of, sharing
+from ...objects import IdentityDict
 from ..values.parameters import was_asked
 from .argument_templates import Entering, by_place_or_name, extra_keywords, plain_defaults
 
 
 def interface_of(captured: Any) -> Interface:
     inputs, outputs, graph = captured.inputs, captured.outputs, captured.graph
-    order = {id(h): k for k, h in enumerate(inputs.handles)}
-    written = [order[id(root.handle)] for root in outputs.written_inputs]
+    order = IdentityDict((h, k) for k, h in enumerate(inputs.handles))
+    written = [order[root.handle] for root in outputs.written_inputs]
     entering = Entering(inputs)
     result = Interface([entering(a) for a in inputs.given[0]], {k: entering(v) for k, v in inputs.given[1].items()},
                  outputs.variants, outputs.slots_of, written, inputs.states, outputs.exceptions,
@@ -28,7 +29,7 @@ def interface_of(captured: Any) -> Interface:
     result.failures = outputs.failures
     result.themselves, result.own = outputs.themselves, outputs.own
     result.orders = outputs.orders
-    result.appearing = [(owner, name) for owner, name in outputs.appearing if id(owner) not in inputs.objects]
+    result.appearing = [(owner, name) for owner, name in outputs.appearing if owner not in inputs.objects]
     _note_what_is_asked(result, inputs)
     result.sharing = sharing(entering.containers)
     result.extra_keywords = extra_keywords(inputs.model, list(inputs.given[1]))
@@ -36,9 +37,8 @@ def interface_of(captured: Any) -> Interface:
     result.defaults = plain_defaults(inputs.model) if result.interchangeable else {}
     if written or outputs.kept_inputs or result.at_risk:
         result.constants = _constants(inputs.m.recorder.real.roots)
-    result.kept_inputs = {name: order[id(root.handle)] for name, root in outputs.kept_inputs.items()}
-    result.containers = {key: path for key, (_, path) in inputs.objects.items()}
-    result._kept = inputs.objects  # keeps those ids alive
+    result.kept_inputs = {name: order[root.handle] for name, root in outputs.kept_inputs.items()}
+    result.containers = inputs.objects
     result.combinations = list(inputs.m.assumptions.combinations or ())
     result.initials = {name: _copy(value) for name, value in zip(result.state_names, result.recognised())}
     return result
@@ -59,8 +59,8 @@ def _note_what_is_asked(result: Interface, inputs: Any) -> None:
     layout = machine.recorder.layout
     if layout.matters or layout.offset_matters:
         result.layouts = [layout.of(handle) for handle in inputs.handles]
-    number = {id(handle): k for k, handle in enumerate(inputs.handles)}
-    result.apart = [[number[id(x)] for x in pair] for pair in machine.told_apart if all(id(x) in number for x in pair)]
+    number = IdentityDict((handle, k) for k, handle in enumerate(inputs.handles))
+    result.apart = [[number[x] for x in pair] for pair in machine.told_apart if all(x in number for x in pair)]
     if machine.gradients_asked:
         result.gradients = [bool(x.requires_grad) for x in inputs.examples]
     result.parameters = [[k, isinstance(x, torch.nn.Parameter)]

@@ -28,7 +28,7 @@ class HeldTensors:
         self.m, self.inputs, self.ends = machine, inputs, ends
         self.roots = inputs.state_roots
         self.number_of = {id(root.cell): k for k, root in self.roots.items()}
-        written = {k for k, root in self.roots.items() if any(id(root) in end.roots for end in ends)}
+        written = {k for k, root in self.roots.items() if any(root in end.roots for end in ends)}
         self.at_risk, self.exact = self._closure(written, backward_only=True), set()
         # states whose first tensor is written and then replaced, so that it is a result of its own
         self.replaced: set[int] = set()
@@ -135,7 +135,7 @@ class HeldTensors:
         """A tensor that is written and then replaced, while somebody else may have it."""
         kept = {id(self.roots[origin].cell) for origin in end.origins.values()}
         self.replaced |= {k for k in self.exact & self.roots.keys()
-                          if id(self.roots[k]) in end.roots and id(self.roots[k].cell) not in kept}
+                          if self.roots[k] in end.roots and id(self.roots[k].cell) not in kept}
 
     # ---- at first ------------------------------------------------------------------------------
 

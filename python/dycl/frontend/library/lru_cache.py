@@ -58,7 +58,7 @@ def keep(m, result: Any) -> Any:
         elif isinstance(x, tuple):
             work.extend(x)
         elif m.is_born(x) and not isinstance(x, (types.FunctionType, type)):
-            m.heap.fragile.setdefault(id(x), (x, _changed))
+            m.heap.fragile.setdefault(x, _changed)
             work.extend(_parts(x))
     return result
 

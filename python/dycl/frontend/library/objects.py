@@ -191,7 +191,7 @@ def _callable(m, s, args, kwargs):
 def _id(m, s, args, kwargs):
     if isinstance(args[0], RtScalar):
         raise CaptureRefusal("id() of a number known only at run time", kind="escape.id", because=args[0])
-    if id(args[0]) in m.heap.fragile:
+    if args[0] in m.heap.fragile:
         m.heap.refuse_fragile(args[0])
     return id(args[0])
 

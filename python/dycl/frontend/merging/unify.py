@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from ...objects import IdentityDict
 from ..graph.program import Block, ScalarType, TensorType, Value, dominates
 from ..recording.memory_layout import Order, is_plain, lie_alike, order_of
 from ..recording.symbolic_shapes import Extent
@@ -60,7 +61,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         self.contents: dict[int, Any] = {}
         self.touched: dict[int, Any] = {}
         self.merged_cells: list[tuple] = []  # (cell in a, handle in a, cell in b, handle in b, merged handle)
-        self.replaced: dict[int, Any] = {}  # lists that became RtLists, by id
+        self.replaced = IdentityDict()  # list -> the RtList that it became
         self.same_lists: set[int] = set()  # those of them that are one list in both states
         self.path: list[str] = []
         self.depth = 0  # the frame being compared
@@ -147,7 +148,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         merged.lineage = a.lineage
         self._check_aliases(merged)
         self._check_objects()
-        if self.replaced and not self.replaced.keys().isdisjoint(reachable(self.m, merged)[1]):
+        if self.replaced and not self.replaced.ids().isdisjoint(reachable(self.m, merged)[1]):
             raise Apart("a list of different lengths", "it is referred to from a place that cannot be followed")
         return merged
 

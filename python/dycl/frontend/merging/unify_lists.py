@@ -89,9 +89,9 @@ class ListUnifier:
     def _stands_for(self, merged: RtList, x: Any) -> None:
         """Wherever the list x of one state is known, the merged one takes its place."""
         fragile = self.m.heap.fragile
-        if id(x) in fragile and not merged.frozen:
-            fragile.setdefault(id(merged), (merged, fragile[id(x)][1]))
-        if type(x) is not tuple and self.replaced.setdefault(id(x), (x, merged))[1] is not merged:
+        if x in fragile and not merged.frozen:
+            fragile.setdefault(merged, fragile[x])
+        if type(x) is not tuple and self.replaced.setdefault(x, merged) is not merged:
             self.apart("lists shared differently")
 
     def _want_rows(self, x: RtList) -> None:

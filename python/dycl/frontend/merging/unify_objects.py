@@ -88,9 +88,9 @@ class ObjectUnifier:
         return self._same_holder(obj)
 
     def _same_list(self, obj: RtList) -> Any:
-        if id(obj) in self.diff and id(obj) not in self.replaced and id(obj) not in self.contents:
-            return self.run_time_list(obj, obj)
-        return self._same_holder(obj) if id(obj) in self.replaced else obj
+        if obj in self.replaced:
+            return self._same_holder(obj)
+        return self.run_time_list(obj, obj) if id(obj) in self.diff and id(obj) not in self.contents else obj
 
     def _same_exception(self, obj: BaseException) -> Any:
         if ("arguments", id(obj)) not in self.memo:
@@ -110,10 +110,10 @@ class ObjectUnifier:
     def _same_holder(self, obj: Any) -> Any:
         """Any other object."""
         key, heap = id(obj), self.m.heap
-        if key in self.replaced:
+        if obj in self.replaced:
             if key not in self.same_lists:
                 self.apart("objects shared differently")
-            return self.replaced[key][1]
+            return self.replaced[obj]
         if key in heap.owner_of_dict:  # what it holds is its object's contents
             self._behind(heap.owner_of_dict[key])
             return obj
@@ -159,9 +159,8 @@ class ObjectUnifier:
             self.apart("objects shared differently")
         _CHECKED(type(a))(self, a, b)
         self.memo[(id(a), id(b))] = a
-        fragile = m.heap.fragile
-        if id(b) in fragile:
-            fragile.setdefault(id(a), (a, fragile[id(b)][1]))
+        if b in m.heap.fragile:
+            m.heap.fragile.setdefault(a, m.heap.fragile[b])
         ca, cb = self._sides(a, b)
         if not isinstance(a, types.FunctionType) or ca[0] or cb[0]:
             self._merge_contents(a, ca, cb)

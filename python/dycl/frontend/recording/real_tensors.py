@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from ...objects import IdentityDict
 from ..diagnostics import CaptureRefusal
 from ..graph.program import Value
 from ..state.contents import Cell
@@ -77,7 +78,7 @@ class RealTensors:
         self.roots: list[Root] = []
         self.root_cells: dict[int, Cell] = {}  # by id: the storages of `roots`
         self.static_reads: set[int] = set()  # ids of real tensors whose contents capture looked at
-        self._lifted: dict[int, tuple[torch.Tensor, FakeTensor]] = {}
+        self._lifted = IdentityDict()  # real tensor -> its handle
         self._storages: dict[int, Root] = {}
         self._state_storages: dict[int, list[Root]] = {}  # of tensors that attributes hold from call to call
         # (id of the owner, name) -> what the attribute holds at the start
@@ -88,15 +89,15 @@ class RealTensors:
         """The handle of a real tensor, or the one that it is."""
         if is_handle(real):
             return real
-        found = self._lifted.get(id(real))
+        found = self._lifted.get(real)
         if found is not None:
-            return found[1]
+            return found
         if isinstance(real, FakeTensor):
             raise CaptureRefusal("a fake tensor that capture did not make", kind="tensor.fake")
         _refuse_exotic(real)
         handle = self._lift_into_root(real)
         parameters.note_argument(handle, real)
-        self._lifted[id(real)] = (real, handle)
+        self._lifted[real] = handle
         return handle
 
     def _lift_into_root(self, real: torch.Tensor) -> FakeTensor:
@@ -136,8 +137,7 @@ class RealTensors:
 
     def handle_of(self, real: torch.Tensor) -> FakeTensor | None:
         """The handle of a real tensor, if it has been lifted."""
-        found = self._lifted.get(id(real))
-        return found[1] if found is not None else None
+        return self._lifted.get(real)
 
     def _add_root(self, root: Root) -> Root:
         self.roots.append(root)
@@ -147,7 +147,7 @@ class RealTensors:
 
     def register_input(self, example: torch.Tensor, name: str, handle: FakeTensor, value: Value) -> None:
         root = self._add_root(Root(example, handle, value, name, "input"))
-        self._lifted[id(example)] = (example, handle)
+        self._lifted[example] = handle
         key = example.untyped_storage()._cdata
         other = self._storages.setdefault(key, root)
         if other is not root:
@@ -160,7 +160,7 @@ class RealTensors:
         key = root.real.untyped_storage()._cdata
         if self._storages.get(key) is root:
             del self._storages[key]
-        self._lifted.pop(id(root.real), None)
+        self._lifted.pop(root.real, None)
         for other in [*self._state_storages.get(key, ()), *([self._storages[key]] if key in self._storages else [])]:
             root.cell.note = other.cell.note = "held"
         self._state_storages.setdefault(key, []).append(root)

@@ -21,6 +21,6 @@ def same_object(m: Interpreter, a: Any, b: Any) -> bool:
         return found
     if a is not b and type(a) is type(b) and m.heap.fragile:
         for x in (a, b):
-            if id(x) in m.heap.fragile:
+            if x in m.heap.fragile:
                 m.heap.refuse_fragile(x)
     return a is b

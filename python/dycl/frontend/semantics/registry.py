@@ -12,10 +12,12 @@ from typing import Any, Callable
 
 import numpy as np
 
+from ...objects import IdentityDict
 from . import interpretation
 
-_HANDLERS: dict[Any, Any] = {}
-_KEEP: list = []  # so that no other object takes the identity of one that is registered
+_HANDLERS = IdentityDict()
+# of class methods of native code, which are other objects each time they are asked for
+_OF_CLASSES: dict[tuple[type, str], Any] = {}
 _BY_TYPE: list[tuple[type, Callable]] = []
 _BY_MODULE: dict[str, Callable] = {}
 _CALLERS: dict[type, Callable] = {}
@@ -28,8 +30,11 @@ def handles(*functions):
     """The decorated handler answers calls of these functions."""
     def register(f):
         for fn in functions:
-            _HANDLERS[_key(fn)] = f
-            _KEEP.append(fn)
+            place = _place(fn)
+            if place is None:
+                _HANDLERS[fn] = f
+            else:
+                _OF_CLASSES[place] = f
         return f
 
     return register
@@ -75,12 +80,13 @@ def rewrites(package: str):
 
 
 def registered() -> list:
-    return list(_KEEP)
+    return [*_HANDLERS, *(getattr(owner, name) for owner, name in _OF_CLASSES)]
 
 
 def find(fn: Any) -> Any:
     """The handler that is registered for this very function."""
-    return _HANDLERS.get(_key(fn))
+    place = _place(fn)
+    return _HANDLERS.get(fn) if place is None else _OF_CLASSES.get(place)
 
 
 def intercept(fn: Any) -> Any:
@@ -114,10 +120,10 @@ def written_out(fn: Any, args: tuple, kwargs: dict) -> Callable | None:
     return rewriter(fn, args, kwargs) if rewriter is not None else None
 
 
-def _key(fn: Any) -> Any:
-    """A class method of native code (itertools.chain.from_iterable) is another object each time it is asked for."""
+def _place(fn: Any) -> tuple[type, str] | None:
+    """(class, name) of a class method of native code, such as itertools.chain.from_iterable."""
     owner = fn.__self__ if type(fn) is types.BuiltinFunctionType else None
-    return (id(owner), fn.__name__) if isinstance(owner, type) else id(fn)
+    return (owner, fn.__name__) if isinstance(owner, type) else None
 
 
 def ignore(m, s, args, kwargs):

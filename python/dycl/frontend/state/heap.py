@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...objects import IdentityDict
 from ..diagnostics import CaptureRefusal
 from .contents import DEAD, LONG, Cell, contents_of, install, memory_of
 
@@ -43,7 +44,7 @@ class Heap:
         self.written_at: dict[int, Any] = {}  # the user's line that first wrote an object from outside
         self.where: Any = lambda: None  # the user's line at hand
         self.before_write: Any = lambda obj: None  # told of an object from outside that is written
-        self.fragile: dict[int, tuple] = {}  # id -> (object, what to call before a change): copies of it are elsewhere
+        self.fragile = IdentityDict()  # object of which copies are elsewhere -> what to call before it is changed
         self.fresh_arrays: dict[int, Any] = {}  # id -> a weak reference to a numpy array that was made during capture
         # id -> (a weak reference to a numpy array, the instruction that made it)
         self.array_places: dict[int, tuple] = {}
@@ -56,7 +57,7 @@ class Heap:
     def touch(self, obj: Any) -> None:
         """Must be called before obj is changed, while some overlay is active."""
         key = id(obj)
-        if key in self.fragile:
+        if obj in self.fragile:
             self.refuse_fragile(obj)
         if key in self.dirty:
             return
@@ -89,7 +90,7 @@ class Heap:
         return False
 
     def refuse_fragile(self, obj: Any) -> None:
-        guard = self.fragile[id(obj)][1]
+        guard = self.fragile[obj]
         if guard is not None:
             guard()
         raise CaptureRefusal(f"a {type(obj).__name__} that is in a list whose length is known only "

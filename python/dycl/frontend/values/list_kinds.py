@@ -231,12 +231,12 @@ def cells_of(m: Any, x: Any, look: Any = None) -> set:
 def keep_as_is(m: Any, x: Any, guard: Any, look: Any = None) -> None:
     """The lists, dicts and objects in an element must not be changed any more: `guard` is called where one would be."""
     if isinstance(x, RtList) and not x.frozen:
-        m.heap.fragile.setdefault(id(x), (x, guard))
+        m.heap.fragile.setdefault(x, guard)
     found = _parts(x, look or m.contents_of)
     if found is None:
         return
     if found[0] != "tuple":
-        m.heap.fragile.setdefault(id(x), (x, guard))
+        m.heap.fragile.setdefault(x, guard)
     for y in found[2]:
         keep_as_is(m, y, guard, look)
 

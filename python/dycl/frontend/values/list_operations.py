@@ -430,13 +430,13 @@ class Lists:
                     made.__dict__.update(zip(kind[1][1], values))
                 else:
                     made = values if kind[0] == "list" else dict(zip(kind[1], values))
-                self.m.heap.fragile[id(self.m.new(made))] = (made, x.guard)
+                self.m.heap.fragile[self.m.new(made)] = x.guard
                 return made
             value = next(found)
             if kind[0] == "row":
                 row = self._host("list.from_tensor", [value], ListType(ScalarType(kind[1][0])))
                 made = self.m.new(RtList((row,), kind[1], frozenset(), x.guard, kind[2]))
-                self.m.heap.fragile[id(made)] = (made, x.guard)
+                self.m.heap.fragile[made] = x.guard
                 return made
             if kind[0] not in _TENSORS:
                 return BY_KIND[kind[0]](value, self.m.recorder.span)
