@@ -19,19 +19,15 @@ import torch
 
 from ..semantics import opaque_objects
 from ..semantics.lookup import by_class
-from ..state.contents import Cell, Items, has_own_contents
-from ..state.iterators import MGenerator, NativeIter, SeqIter
+from ..state.contents import Cell, kind_of_object
 from ..state.state import Frame, State
 from ..torch_internals import FakeTensor
-from ..values.counting import RtRangeIter, RtTensorIter
 from ..values.equality import LEAVES
-from ..values.list import RtList, RtListIter
+from ..values.list import RtList
 from ..values.scalar import RtScalar
 from ..values.stand_in import StandIn
 
-ITERATORS = (SeqIter, NativeIter, RtRangeIter, RtTensorIter, MGenerator, RtListIter)
 _PLAIN = LEAVES | {type}
-_WITH_ITEMS = (list, set, collections.deque, bytearray, types.CellType)
 
 
 def reachable(m, state: State) -> tuple[set[int], set[int]]:
@@ -63,8 +59,7 @@ def held_as_they_are(m, state: State) -> set[int]:
             found += obj
         elif isinstance(obj, functools.partial) or opaque_objects.hides(type(obj)) and m.is_born(obj):
             found += gc.get_referents(obj)
-        elif (isinstance(obj, (set, np.ndarray, BaseException))
-              or isinstance(obj, ITERATORS) and not isinstance(obj, (SeqIter, MGenerator))):
+        elif isinstance(obj, (set, np.ndarray, BaseException)) or isinstance(obj, StandIn) and obj.keeps_objects:
             found += obj.args if isinstance(obj, BaseException) else ()
             add_contents(found, set(), m.born, m.heap.contents_in(state.overlay, obj), obj)
     return set(_reached_from(m, state, found)[1])
@@ -178,18 +173,5 @@ def add_items(work: list, found: set[int], born: dict, items: Any, inner: bool =
 def add_contents(work: list, found: set[int], born: dict, contents: Any, obj: Any) -> None:
     """What an object with these contents refers to. A dict among its items is an object like others:
     what it holds is its state's business."""
-    if isinstance(obj, dict):
-        entries, extra = contents
-        if not _PLAIN.issuperset(map(type, itertools.chain.from_iterable(entries))):
-            add_items(work, found, born, tuple(itertools.chain.from_iterable(entries)))
-        add_items(work, found, born, (extra or {}).values())
-    elif not isinstance(contents, tuple):
-        work.append(contents)
-    elif not isinstance(obj, _WITH_ITEMS) and not has_own_contents(type(obj)):
-        # attributes: in __dict__ if there is one, and in slots
-        for held in contents:
-            add_items(work, found, born, (held or {}).values())
-    else:
-        add_items(work, found, born, contents)
-        if type(contents) is Items:
-            add_items(work, found, born, contents.attributes.values())
+    for items in kind_of_object(type(obj)).held(contents):
+        add_items(work, found, born, items)

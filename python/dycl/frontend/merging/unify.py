@@ -195,6 +195,13 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
                      if h in info.loops_of[pc] and fb.loops.get(h, (None,))[0] is e[0]}
         return new
 
+    def suspended(self, fa: Frame, fb: Frame) -> Frame:
+        """The frame of a generator."""
+        path, point = self.path, self.point
+        frame = self.frame(fa, fb, -1)
+        self.path, self.point = path, point
+        return frame
+
     def unify(self, a: Any, b: Any) -> Any:
         if a is b:
             return self.same_object(a) if self.deep else a

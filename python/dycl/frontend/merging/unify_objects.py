@@ -11,19 +11,18 @@ import operator
 import types
 from typing import Any
 
-import numpy as np
 import torch
 
 from ..semantics import opaque_objects
 from ..semantics.lookup import by_class
-from ..state.contents import Cell, ContextCell, Items
-from ..state.iterators import VIEWS, LiveIter, MGenerator, NativeIter, SeqIter, view_of
-from ..values.equality import same_key, same_keys
+from ..state.contents import kind_of_object
+from ..state.iterators import VIEWS, view_of
+from ..values.equality import same_key
 from ..values.list import RtList
 from ..values.scalar import RtScalar
 from ..values.stand_in import StandIn
 from ..values.tensor import is_handle
-from .reachable import ITERATORS, may_hold
+from .reachable import may_hold
 
 _KEY, _VALUE = operator.itemgetter(0), operator.itemgetter(1)
 
@@ -66,14 +65,14 @@ class ObjectUnifier:
     def _same_native_method(self, obj: types.BuiltinFunctionType) -> Any:
         if isinstance(obj.__self__, types.ModuleType):
             return self._same_holder(obj)
-        self._behind(obj.__self__)
+        self.behind(obj.__self__)
         return obj
 
     def _same_view(self, obj: Any) -> Any:
         behind = view_of(obj)
         if behind is None:
             return self._same_holder(obj)
-        self._behind(behind[0])
+        self.behind(behind[0])
         return obj
 
     def _same_partial(self, obj: functools.partial) -> Any:
@@ -115,7 +114,7 @@ class ObjectUnifier:
                 self.apart("objects shared differently")
             return self.replaced[obj]
         if key in heap.owner_of_dict:  # what it holds is its object's contents
-            self._behind(heap.owner_of_dict[key])
+            self.behind(heap.owner_of_dict[key])
             return obj
         if key in self.diff and self._lengths_differ(obj, obj):
             return self.run_time_list(obj, obj)
@@ -127,7 +126,7 @@ class ObjectUnifier:
         key = id(obj)
         if opaque_objects.hides(type(obj)) and key not in self.m.heap.objects:
             for held in gc.get_referents(obj):
-                self._behind(held)
+                self.behind(held)
             return
         if key in self.touched or ("visited", key) in self.memo:
             return
@@ -143,7 +142,7 @@ class ObjectUnifier:
         """The contents of a in the one state, of b in the other."""
         return self.m.heap.contents_in(self.a.overlay, a), self.m.heap.contents_in(self.b.overlay, b)
 
-    def _behind(self, obj: Any) -> None:
+    def behind(self, obj: Any) -> None:
         """An object that native code holds: it must stay the one it is."""
         if (self.m.is_born(obj) or id(obj) in self.m.heap.objects) and self.same_object(obj) is not obj:
             self.apart(f"a {type(obj).__name__} that native code holds")
@@ -189,62 +188,16 @@ class ObjectUnifier:
                 self.apart("functions with different defaults")
 
     def _merge_contents(self, obj: Any, ca: Any, cb: Any) -> None:
-        merged = self._contents(obj, ca, cb)
+        merged = kind_of_object(type(obj)).merged(self, obj, ca, cb)
         if merged is not ca:
             self.contents[id(obj)] = merged
             self.touched[id(obj)] = obj
 
-    def _contents(self, obj: Any, ca: Any, cb: Any) -> Any:
-        return _CONTENTS(type(obj))(self, obj, ca, cb)
+    def items(self, a: tuple, b: tuple) -> tuple:
+        items = tuple(self.each(a, b))
+        return a if all(x is y for x, y in zip(items, a)) else items
 
-    def _items(self, obj: Any, ca: tuple, cb: tuple) -> tuple:
-        if len(ca) != len(cb):
-            self.apart(f"lists of {len(ca)} and {len(cb)} elements")
-        return self._with_attributes(self._each(obj, ca, cb), ca, cb)
-
-    def _each(self, obj: Any, ca: tuple, cb: tuple) -> tuple:
-        items = tuple(self.each(ca, cb))
-        return ca if all(x is y for x, y in zip(items, ca)) else items
-
-    def _dict(self, obj: dict, ca: tuple, cb: tuple) -> tuple:
-        (da, xa), (db, xb) = ca, cb
-        items = self._entries(da, db)
-        extra = self._attributes(xa, xb)
-        return ca if items is da and extra is xa else (items, extra)
-
-    def _set(self, obj: set, ca: tuple, cb: tuple) -> tuple:
-        if not same_keys(ca, cb):  # in another order they are other sets to a loop
-            self.apart("different sets")
-        return self._with_attributes(ca, ca, cb)
-
-    def _array(self, obj: np.ndarray, ca: Any, cb: Any) -> Any:
-        if ca != cb:
-            self.apart("numpy arrays with different contents")
-        return ca
-
-    def _variable(self, obj: Any, ca: tuple, cb: tuple) -> tuple:
-        if len(ca) != len(cb):
-            self.apart("a variable defined in one state only")
-        return self._each(obj, ca, cb)
-
-    def _storage(self, obj: Cell, ca: Any, cb: Any) -> Any:
-        self.cell(obj)
-        return ca
-
-    def _own_attributes(self, obj: Any, ca: Any, cb: Any) -> Any:
-        if isinstance(ca, tuple) and len(ca) == 2 and isinstance(ca[1], dict):
-            values, held = self._attributes(ca[0], cb[0]), self._attributes(ca[1], cb[1])
-            return ca if values is ca[0] and held is ca[1] else (values, held)
-        self.apart(f"{type(obj).__name__} objects with different contents")
-
-    def _with_attributes(self, items: tuple, a: tuple, b: tuple) -> tuple:
-        """Items of a list, deque or set, with the attributes of an instance of a subclass."""
-        if type(a) is not Items:
-            return items
-        attributes = self._attributes(a.attributes, b.attributes)
-        return a if items is a and attributes is a.attributes else Items(items, attributes)
-
-    def _entries(self, a: tuple, b: tuple) -> tuple:
+    def entries(self, a: tuple, b: tuple) -> tuple:
         if len(a) != len(b):
             self.apart("dicts with different keys")
         start = self._alike(tuple(map(_VALUE, a)), tuple(map(_VALUE, b)))
@@ -261,7 +214,7 @@ class ObjectUnifier:
             out.append((ka, merged))
         return a if same else tuple(out)
 
-    def _attributes(self, a: dict | None, b: dict | None) -> dict | None:
+    def attributes(self, a: dict | None, b: dict | None) -> dict | None:
         if a is None or b is None or a is b and not self.deep:
             return a
         if a.keys() != b.keys():
@@ -276,41 +229,6 @@ class ObjectUnifier:
             same = same and out[name] is value
         return a if same else out
 
-    def _native_iterator(self, obj: NativeIter, ca: Any, cb: Any) -> Any:
-        if ca != cb:
-            self.apart("iterators at different places")
-        return ca
-
-    def _live_iterator(self, obj: LiveIter, ca: Any, cb: Any) -> Any:
-        if ca[1] != cb[1] or ca[3] != cb[3] or ca[0] != cb[0]:
-            self.apart("iterators at different places")
-        if ca[2] is cb[2]:
-            self._behind(ca[2])
-        elif self.unify(ca[2], cb[2]) is not ca[2]:
-            self.apart("iterators over different containers")
-        return ca
-
-    def _sequence_iterator(self, obj: SeqIter, ca: Any, cb: Any) -> Any:
-        if ca[1] != cb[1]:
-            self.apart("iterators at different places")
-        sequence = self.unify(ca[0], cb[0])
-        if type(sequence) is not type(ca[0]):  # a list of run-time length
-            self.apart("an iterator over a list of different lengths")
-        return ca if sequence is ca[0] else (sequence, ca[1])
-
-    def _generator(self, obj: MGenerator, ca: Any, cb: Any) -> Any:
-        (fa, da), (fb, db) = ca, cb
-        if da != db or (fa is None) != (fb is None):
-            self.apart("generators at different places")
-        if fa is None:
-            return ca
-        if fa.pc == fb.pc and fa.in_another_loop(fb):
-            self.apart("generators that came into their loop on different paths")
-        path, point = self.path, self.point
-        frame = self.frame(fa, fb, -1)
-        self.path, self.point = path, point
-        return (frame, da)
-
 
 _U = ObjectUnifier
 # What is asked of an object that both states know, by its class,
@@ -322,13 +240,7 @@ _SAME = by_class({
     StandIn: _U._same_stand_in, RtList: _U._same_list,
     BaseException: _U._same_exception, type: _U._same_space, types.ModuleType: _U._same_space,
     **dict.fromkeys(VIEWS, _U._same_view)}, _U._same_holder)
-# what must agree in two objects made since, beside their contents,
+# and what must agree in two objects made since, beside their contents.
 _CHECKED = by_class({
     collections.deque: _U._check_deques, collections.defaultdict: _U._check_factories,
     types.FunctionType: _U._check_functions}, _U._check_nothing)
-# and how their contents become one.
-_CONTENTS = by_class({
-    list: _U._items, collections.deque: _U._items, dict: _U._dict, set: _U._set, np.ndarray: _U._array,
-    types.CellType: _U._variable, ContextCell: _U._variable, Cell: _U._storage,
-    **dict.fromkeys(ITERATORS, _U._each), NativeIter: _U._native_iterator, LiveIter: _U._live_iterator,
-    SeqIter: _U._sequence_iterator, MGenerator: _U._generator}, _U._own_attributes)

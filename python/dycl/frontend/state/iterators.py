@@ -23,6 +23,7 @@ class SeqIter(RtIterator):
     """Over anything indexable by 0.. (list, tuple, str, range, torch.Size); lists may grow meanwhile."""
 
     __slots__ = ("sequence", "index", "__weakref__")
+    keeps_objects = False
 
     def __init__(self, sequence: Any):
         self.sequence = sequence
@@ -61,6 +62,14 @@ class SeqIter(RtIterator):
         self.index += len(items)
         self._end(m)
         return items
+
+    def dycl_merged(self, union: Any, a: Any, b: Any) -> Any:
+        if a[1] != b[1]:
+            union.apart("iterators at different places")
+        sequence = union.unify(a[0], b[0])
+        if type(sequence) is not type(a[0]):  # a list of run-time length
+            union.apart("an iterator over a list of different lengths")
+        return a if sequence is a[0] else (sequence, a[1])
 
     def mark(self, likeness: Any, state: Any, depth: int) -> Any:
         sequence, place = likeness.contents(self, state)
@@ -125,6 +134,15 @@ class LiveIter(SeqIter):
         self.index = len(self.sequence) + 1
         return found
 
+    def dycl_merged(self, union: Any, a: Any, b: Any) -> Any:
+        if a[1] != b[1] or a[3] != b[3] or a[0] != b[0]:
+            union.apart("iterators at different places")
+        if a[2] is b[2]:
+            union.behind(a[2])
+        elif union.unify(a[2], b[2]) is not a[2]:
+            union.apart("iterators over different containers")
+        return a
+
     def mark(self, likeness: Any, state: Any, depth: int) -> Any:
         return type(self)
 
@@ -181,6 +199,11 @@ class NativeIter(RtIterator):
     def dycl_install(self, contents: int) -> None:
         self.index = contents
 
+    def dycl_merged(self, union: Any, a: int, b: int) -> int:
+        if a != b:
+            union.apart("iterators at different places")
+        return a
+
     def example(self, m: Any) -> Any:
         return self.source
 
@@ -205,6 +228,7 @@ class MGenerator(RtIterator):
     """A generator of interpreted code; `frame` is its suspended frame, None when running or done."""
 
     __slots__ = ("_frame", "_shared", "done", "function", "__weakref__")
+    keeps_objects = False
 
     def __init__(self, frame: Frame):
         self.function = frame.function
@@ -265,6 +289,16 @@ class MGenerator(RtIterator):
         if name == "close":
             return self._close(m, s)
         return self._throw(m, s, args) if name == "throw" else super().call_method(m, s, name, args, kwargs)
+
+    def dycl_merged(self, union: Any, a: tuple, b: tuple) -> tuple:
+        (mine, done), (other, other_done) = a, b
+        if done != other_done or (mine is None) != (other is None):
+            union.apart("generators at different places")
+        if mine is None:
+            return a
+        if mine.pc == other.pc and mine.in_another_loop(other):
+            union.apart("generators that came into their loop on different paths")
+        return (union.suspended(mine, other), done)
 
     def mark(self, likeness: Any, state: Any, depth: int) -> Any:
         frame, done = likeness.contents(self, state)

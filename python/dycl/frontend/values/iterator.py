@@ -13,6 +13,10 @@ class RtIterator(StandIn):
     """One place in what is iterated over. `example`: an iterator of the kind that Python gives."""
 
     __slots__ = ()
+    keeps_objects = True
+
+    def dycl_merged(self, union: Any, a: Any, b: Any) -> Any:
+        return union.items(a, b)
 
     def truth(self, m: Any) -> Any:
         return True

@@ -33,6 +33,7 @@ class StandIn:
     __slots__ = ()
     priority = 0  # of two stand-ins the one that has more says what an operator between them means
     merges_with_lists = False  # those of other classes, too (merging/unify_lists.py)
+    keeps_objects = False  # what its contents hold is compared, not merged
     indexed = False  # takes an integer in brackets, and so an object that says in Python which one it is
 
     # ---- what it is ----------------------------------------------------------------------------
@@ -146,6 +147,10 @@ class StandIn:
     def held(self) -> tuple:
         """What it refers to, of a kind that does not change; of others their contents say it."""
         return ()
+
+    def dycl_merged(self, union: Any, a: Any, b: Any) -> Any:
+        """What two states have of its contents, of a kind that changes."""
+        union.apart(f"{type(self).__name__} objects with different contents")
 
     def mark(self, likeness: Any, state: Any, depth: int) -> Any:
         """What it has in common with all that it may merge with (merging/signature.py)."""
