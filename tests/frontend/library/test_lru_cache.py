@@ -109,6 +109,7 @@ def _tensor_changed(x):
 @pytest.mark.parametrize("program", [
     Counts, Writes, ReadsWhatChanges, ReadsTensor, _list_changed, _tensor_changed,
     lambda x: x * (printed(1) if x[0] > 0 else printed(2)), lambda x: drawn(3) - drawn(3) + x,
-    lambda x: (table(3) is table(3), -x), lambda x: (zeros(3) is zeros(3), -x)])
+    lambda x: (table(3) is table(3), -x), lambda x: (zeros(3) is zeros(3), -x),
+    lambda x: x * table(3)[0] + table.cache_info().hits])
 def test_what_eager_remembers(program):
     refused(program, INPUTS, "under functools.lru_cache")

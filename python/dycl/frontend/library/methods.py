@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import contextvars
+import functools
 import string
 import threading
 import types
@@ -488,4 +489,8 @@ _METHODS: dict[type, dict] = {
     BaseException: {"__init__": _keep_arguments},
     contextvars.ContextVar: {name: _context_method(name) for name in ("get", "set", "reset")},
     type(threading.Lock()): _LOCK, type(threading.RLock()): _LOCK,
+    # the program computes what eager remembers
+    functools._lru_cache_wrapper: {"cache_info": _refusing(
+        "cache_info() of a function under functools.lru_cache: how often eager has called and remembered it",
+        "count the calls in an attribute of the module", "state.cache")},
 }
