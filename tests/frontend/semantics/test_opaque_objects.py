@@ -8,7 +8,9 @@ import hashlib
 import io
 import itertools
 import operator
+import os
 import queue
+import struct
 import threading
 import types
 import weakref
@@ -331,6 +333,60 @@ def shared_attributes(x):
 def test_what_cannot_be_followed_is_refused(f):
     with pytest.raises(dycl.CompileError, match="followed|share"):
         dycl.compile(f, (UP,), verify=False)
+
+
+KEY = Zero()
+WEIGHTS, SEEN = weakref.WeakKeyDictionary({KEY: 0}), weakref.WeakSet()
+BYTES, PLACES = bytearray(4), collections.deque([1, 5])
+
+
+def entry_of_a_weak_dict(x):
+    WEIGHTS[KEY] += 1
+    return x * WEIGHTS[KEY]
+
+
+def deleted_entry_of_a_weak_dict(x):
+    del WEIGHTS[KEY]
+    return x * len(WEIGHTS)
+
+
+def element_of_a_weak_set(x):
+    SEEN.add(KEY)
+    return x * len(SEEN)
+
+
+def variable_of_the_process(x):
+    os.environ["OF_A_TEST"] = "1"
+    return x
+
+
+def bytes_filled_by_native_code(x):
+    struct.pack_into("i", BYTES, 0, struct.unpack_from("i", BYTES)[0] + 1)
+    return x * BYTES[0]
+
+
+def deque_filled_by_native_code(x):
+    operator.iadd(PLACES, [3])
+    return x * len(PLACES)
+
+
+@pytest.mark.parametrize("f", [entry_of_a_weak_dict, deleted_entry_of_a_weak_dict, element_of_a_weak_set,
+                               variable_of_the_process, bytes_filled_by_native_code, deque_filled_by_native_code],
+                         ids=lambda f: f.__name__)
+def test_what_native_code_changes_outside_is_refused(f):
+    with pytest.raises(dycl.CompileError, match="cannot be followed|from outside is changed"):
+        dycl.compile(f, (UP,), verify=False)
+    WEIGHTS[KEY] = 0
+    os.environ.pop("OF_A_TEST", None)
+
+
+def looked_up(x):
+    return x * (len(os.path.join("a", "b")) + WEIGHTS[KEY] + ("HOME" in os.environ) + len(weakref.ref(KEY)().kept))
+
+
+def test_what_native_code_reads_outside():
+    KEY.kept = (1, 2)
+    assert same(dycl.compile(looked_up, (UP,), verify=False)(DOWN), looked_up(DOWN))
 
 
 class Word(str):

@@ -4,6 +4,7 @@ what it makes is adopted after."""
 
 from __future__ import annotations
 
+import collections
 import functools
 import operator
 import types
@@ -134,6 +135,6 @@ _HOLDING = (functools.partial, BaseException)  # the same, of all arguments
 
 def touch_argument(m: Interpreter, value: Any) -> None:
     """Native code might change a container it is given."""
-    if isinstance(value, (list, dict, set)):
+    if isinstance(value, (list, dict, set, collections.deque, bytearray)):
         m.heap.touch(value)
         m.note_load(value, "*")

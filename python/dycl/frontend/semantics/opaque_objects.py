@@ -11,6 +11,7 @@ block, and nothing has been decided since. `watch` tells what an object is like 
 from __future__ import annotations
 
 import collections
+import contextlib
 import datetime
 import decimal
 import functools
@@ -19,7 +20,8 @@ import re
 import sys
 import threading
 import types
-from typing import Any
+import weakref
+from typing import Any, Iterator
 
 import numpy as np
 import torch
@@ -29,8 +31,8 @@ from ..diagnostics import CaptureRefusal
 from ..state.contents import unfollowed
 
 # Of the standard library, but without contents that a program could read back, or none that change.
-_HARMLESS = {"logging", "warnings", "typing", "inspect", "importlib", "enum", "abc", "_abc", "re", "pathlib", "os",
-             "posix", "types", "operator", "_operator", "string", "weakref", "fractions", "numbers", "dataclasses",
+_HARMLESS = {"logging", "warnings", "typing", "inspect", "importlib", "enum", "abc", "_abc", "re", "pathlib",
+             "posix", "types", "operator", "_operator", "string", "fractions", "numbers", "dataclasses",
              "contextlib", "functools", "copy", "traceback", "linecache", "ast", "dis", "tokenize", "keyword",
              "platform", "sysconfig", "json", "uuid", "textwrap", "pprint", "struct",
              "_struct", "_thread", "gc", "sys", "locale", "codecs", "zipimport", "collections", "unittest",
@@ -41,6 +43,7 @@ _UNCHANGING = (str, bytes, int, float, complex, bool, type(None), tuple, frozens
                torch.device, torch.Size, np.generic, np.ndarray, np.dtype, np.ufunc, property,
                re.Pattern, re.Match, datetime.date, datetime.timedelta, datetime.tzinfo, decimal.Decimal,
                type(Ellipsis), type(NotImplemented), super, staticmethod, classmethod,
+               weakref.ReferenceType, *weakref.ProxyTypes,
                type(threading.Lock()), type(threading.RLock()))
 _CONTAINERS = (list, dict, set, collections.deque, bytearray)
 _ITERATORS_OF = ("itertools", "builtins", "re", "_sre", "_collections", "collections")
@@ -110,6 +113,14 @@ def check(m: Any, watched: list) -> None:
         after = _likeness(obj)
         if (before is None or after != before) and not is_alone(m, obj):
             raise unfollowed(obj)
+
+
+@contextlib.contextmanager
+def watching(m: Any, obj: Any) -> Iterator[None]:
+    """Around what native code does to an object."""
+    watched = watch((obj,), {})
+    yield
+    check(m, watched)
 
 
 def check_store(m: Any, obj: Any, name: str, value: Any) -> None:

@@ -23,7 +23,7 @@ from ..values.native_entries import natively
 from ..values.scalar import RtInt
 from ..values.stand_in import StandIn, stand_in_of
 from ..values.text import RtText
-from . import identity, keys
+from . import identity, keys, opaque_objects
 from .lookup import by_type, python_method
 
 _INDEXED = (list, tuple, str, range, collections.deque)
@@ -223,7 +223,8 @@ def _set_native(m: Interpreter, s: State, container: Any, key: Any, value: Any) 
     if not hasattr(type(container), "__setitem__"):
         raise TypeError(f"'{type(container).__name__}' object does not support item assignment")
     m.heap.touch(container)
-    natively(operator.setitem, container, key, value)
+    with opaque_objects.watching(m, container):
+        natively(operator.setitem, container, key, value)
 
 
 _SET = {list: _set_element, collections.deque: _set_element, dict: _set_entry}
@@ -246,7 +247,8 @@ def delete_item(m: Interpreter, s: State, container: Any, key: Any) -> Any:
         return m.call_then(s, method, (container, key), {}, signals.drop)
     key = by_type(_DELETED, container, _deleted_native)(m, container, key)
     m.heap.touch(container)
-    natively(operator.delitem, container, key)
+    with opaque_objects.watching(m, container):
+        natively(operator.delitem, container, key)
     return None
 
 
