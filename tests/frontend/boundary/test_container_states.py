@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PYTEST_DONT_REWRITE. States between calls in lists and dicts of the model, and in global variables."""
 
+import collections
 import copy
 
 import pytest
@@ -205,6 +206,9 @@ READS = {
     "pop": (lambda: list(range(9)), lambda c, x: c.pop()),
     "insert": (list, lambda c, x: _then(1, lambda: c.insert(0, 1))),
     "an iterator": (lambda: iter([1, 2, 3, 4]), lambda c, x: next(c)),
+    "order of a dict": (lambda: {"a": 1, "b": 2}, lambda c, x: c.setdefault("a", c.pop("a"))),
+    "order of an OrderedDict": (lambda: collections.OrderedDict(a=1, b=2),
+                                lambda c, x: _then(1, lambda: c.move_to_end("a" if x[0] > 0 else "b"))),
 }
 
 

@@ -35,7 +35,7 @@ def _of_dict(obj: dict, before: Any, after: Any, stored: set, looked_at: bool) -
     is_module = "__builtins__" in old and "__name__" in old
     if is_module and old.keys() - new.keys():
         raise CaptureRefusal("a global variable is deleted", kind="delattr")
-    same_keys = old.keys() == new.keys() or not looked_at and list(new)[:len(old)] == list(old)
+    same_keys = list(old) == list(new)[:len(old) if not looked_at else None]
     if not is_module and (not same_keys or "*" in new or "+" in new):
         yield obj, "*", dict(new), old
     else:  # alone, so that what others put there stays
