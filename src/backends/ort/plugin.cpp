@@ -14,6 +14,7 @@
 // ONNX Runtime has one environment per process. The first engine decides its
 // number of threads; a later one that asks for another number while the first
 // lives is told so by a notice.
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -108,6 +109,7 @@ struct dycl_session {
 
 struct dycl_context {
   std::vector<std::max_align_t> scratch;  // of a small program
+  std::atomic<bool> interrupted{false};   // the same
   std::vector<const void*> small_inputs;
   std::vector<void*> small_outputs;
   Handle<OrtRunOptions> options;
@@ -542,13 +544,15 @@ Result<void> run_small(dycl_session& session, dycl_context& context, dycl_plugin
     if (output.bytes != small.sizes.outputs[i]) return wrong_size(session, "a result");
     context.small_outputs[i] = output.data;
   }
-  const char* failed = small.program.run(context.small_inputs.data(), context.small_outputs.data(),
-                                         small.weights.data(), context.scratch.data(), session.engine->helpers.get());
-  if (failed) {  // in the engine's words, which callers know
-    const std::string what = std::string(": running ") + failed + " node. An index is out of bounds";
-    return Error{ErrorKind::RuntimeFailure, session.function + what, {}, {}, {}};
-  }
-  return {};
+  using Kind = small::SmallProgram::Ending::Kind;
+  const auto ending =
+      small.program.run(context.small_inputs.data(), context.small_outputs.data(), small.weights.data(),
+                        context.scratch.data(), session.engine->helpers.get(), context.interrupted);
+  if (ending.kind == Kind::Done) return {};
+  const std::string what = ending.kind == Kind::Interrupted  // the other in the engine's words, which callers know
+                               ? ": interrupted"
+                               : std::string(": running ") + ending.op + " node. An index is out of bounds";
+  return Error{ErrorKind::RuntimeFailure, session.function + what, {}, {}, {}};
 }
 
 Result<void> run_session(dycl_session& session, dycl_context& context, dycl_plugin_tensor* const* inputs,
@@ -584,8 +588,9 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
   });
 }
 
-// ONNX Runtime looks at the flag before each node. A small program ends by itself.
+// ONNX Runtime looks at its flag before each node, a small program at its own before each step.
 void interrupt(dycl_context* context, int32_t on) noexcept {
+  context->interrupted = on != 0;
   if (!context->options) return;
   OrtStatus* status = on ? g_api->RunOptionsSetTerminate(context->options.get())
                          : g_api->RunOptionsUnsetTerminate(context->options.get());

@@ -15,7 +15,9 @@ namespace dycl::backends::small {
 
 inline constexpr char kMagic[8] = {'D', 'Y', 'C', 'L', 'S', 'M', 'L', '1'};
 inline constexpr int kMaxRank = 6;
-inline constexpr std::int64_t kMaxCount = 1 << 26;  // elements of a tensor, and of what a step does
+inline constexpr std::int64_t kMaxCount = 1 << 26;    // elements of a tensor, and of what a step does
+inline constexpr std::int64_t kMaxProduct = 1 << 30;  // multiplications or comparisons of a step
+inline constexpr std::int64_t kMaxScratch = 1 << 24;  // bytes
 
 enum class Place : std::int64_t { Input = 0, Output = 1, Weight = 2, Scratch = 3, Literal = 4, None = 5 };
 

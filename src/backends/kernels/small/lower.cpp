@@ -187,6 +187,7 @@ Lowered Lowering::run() {
     out.bytes.insert(out.bytes.end(), bytes, bytes + size);
   };
   append(kMagic, sizeof kMagic);
+  require(scratch_ <= kMaxScratch);
   const std::int64_t header[3] = {scratch_, static_cast<std::int64_t>(literals_.size()), steps_};
   append(header, sizeof header);
   literals_.resize((literals_.size() + 7) / 8 * 8);

@@ -2,7 +2,10 @@
 #include "backends/kernels/small/run.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <map>
+#include <set>
 
 #include "backends/kernels/selection.h"
 #include "backends/kernels/small/kernels.h"
@@ -12,6 +15,9 @@ namespace {
 
 // A product with a weight of fewer columns or elements is computed from the plain form.
 constexpr std::int64_t kLeastColumns = 16, kLeastElements = 1024;
+
+// Forms in which one weight is packed; programs of ours use one or two.
+constexpr std::size_t kMostForms = 4;
 
 }  // namespace
 
@@ -40,6 +46,8 @@ class SmallProgram::Reader {
     return {ErrorKind::InvalidPackage, "a small program is damaged: " + why, {}, {}, {}};
   }
 
+  struct Range;
+  static bool are_in_conflict(const Range& a, const Range& b);
   Result<Where> where(std::size_t bytes, std::size_t alignment, bool written);
   Result<std::size_t> room(Place place, std::size_t index) const;
   Result<void> numbers(Step& step, std::initializer_list<std::pair<std::int64_t, std::int64_t>> ranges);
@@ -48,6 +56,7 @@ class SmallProgram::Reader {
   Result<void> gemm_step(Step& step);
   Result<void> reduction(Step& step, std::size_t result_size, std::size_t first);
   Result<std::size_t> count(const Step& step, std::initializer_list<std::size_t> which) const;
+  static Result<void> work(std::size_t results, std::int64_t of_each);
   Result<std::size_t> reach(const Step& step, std::size_t dims, std::size_t strides, std::size_t rank) const;
   Result<std::size_t> extents(Step& step, std::size_t rank, std::size_t lists);
   Result<void> move_step(Step& step);
@@ -59,6 +68,12 @@ class SmallProgram::Reader {
   std::size_t size_;
   const Sizes& sizes_;
   std::size_t at_ = 0;
+  struct Range {
+    Where where;
+    std::size_t bytes = 0;
+    bool written = false;
+  };
+  std::vector<Range> ranges_;  // that the step which is being read touches
   SmallProgram out_;
 };
 
@@ -89,7 +104,18 @@ Result<SmallProgram::Where> SmallProgram::Reader::where(std::size_t bytes, std::
   if (written && found.place != Place::Output && found.place != Place::Scratch)
     return damaged("a step writes to what may only be read");
   if (!written && found.place == Place::Output) return damaged("a step reads an output");
+  const Range range{found, bytes, written};
+  if (std::any_of(ranges_.begin(), ranges_.end(), [&](const Range& other) { return are_in_conflict(range, other); }))
+    return damaged("a step writes over its own operands");
+  ranges_.push_back(range);
   return found;
+}
+
+// Whether one of them is written and they have bytes in common.
+bool SmallProgram::Reader::are_in_conflict(const Range& a, const Range& b) {
+  if (!(a.written || b.written) || a.where.place != b.where.place || a.bytes == 0 || b.bytes == 0) return false;
+  if (a.where.place == Place::Output) return a.where.index == b.where.index;
+  return a.where.index < b.where.index + b.bytes && b.where.index < a.where.index + a.bytes;
 }
 
 Result<void> SmallProgram::Reader::numbers(Step& step,
@@ -108,6 +134,12 @@ Result<std::size_t> SmallProgram::Reader::count(const Step& step, std::initializ
     if (product > kMaxCount) return damaged("a step is too large");
   }
   return static_cast<std::size_t>(product);
+}
+
+// Both are at most kMaxCount. A step that does more would go on after a run was told to end.
+Result<void> SmallProgram::Reader::work(std::size_t results, std::int64_t of_each) {
+  if (static_cast<std::int64_t>(results) * of_each > kMaxProduct) return damaged("a step is too large");
+  return {};
 }
 
 Result<void> SmallProgram::Reader::binary(Step& step) {
@@ -149,6 +181,7 @@ Result<void> SmallProgram::Reader::gemm_step(Step& step) {
   DYCL_ASSIGN(const std::size_t a, count(step, {0, 2}));
   DYCL_ASSIGN(const std::size_t b, count(step, {1, 2}));
   DYCL_ASSIGN(const std::size_t out, count(step, {0, 1}));
+  DYCL_TRY(work(out, step.numbers[2]));
   const std::size_t bias[] = {0, 1, static_cast<std::size_t>(step.numbers[1]), out};
   DYCL_ASSIGN(step.a, where(a * 4, 4, false));
   DYCL_ASSIGN(step.b, where(b * 4, 4, false));
@@ -280,6 +313,7 @@ Result<SmallProgram::Step> SmallProgram::Reader::step() {
       if (step.numbers[2] > step.numbers[1]) return damaged("more of the largest than there are elements");
       DYCL_ASSIGN(const std::size_t in, count(step, {0, 1}));
       DYCL_ASSIGN(const std::size_t out, count(step, {0, 2}));
+      DYCL_TRY(work(out, step.numbers[1]));
       DYCL_ASSIGN(step.a, where(in * 4, 4, false));
       DYCL_ASSIGN(step.out, where(out * 4, 4, true));
       DYCL_ASSIGN(step.c, where(out * 8, 8, true));
@@ -391,6 +425,7 @@ Result<void> SmallProgram::Reader::mat_mul_step(Step& step) {
   DYCL_ASSIGN(const std::size_t out, count(step, {0, 1, 2}));
   DYCL_ASSIGN(const std::size_t a, count(step, {1, 3}));
   DYCL_ASSIGN(const std::size_t b, count(step, {2, 3}));
+  DYCL_TRY(work(out, step.numbers[3]));
   const std::int64_t batches = step.numbers[0];
   const auto all = [&](std::size_t one, std::int64_t distance) {  // factors below 2^26
     return batches == 0 ? 0 : one + static_cast<std::size_t>((batches - 1) * distance);
@@ -403,7 +438,7 @@ Result<void> SmallProgram::Reader::mat_mul_step(Step& step) {
 
 Result<SmallProgram> SmallProgram::Reader::program() {
   at_ = sizeof kMagic;
-  DYCL_ASSIGN(const std::int64_t scratch, number(0, kMaxCount * 8));
+  DYCL_ASSIGN(const std::int64_t scratch, number(0, kMaxScratch));
   DYCL_ASSIGN(const std::int64_t literals, number(0, kMaxCount));
   DYCL_ASSIGN(const std::int64_t steps, number(0, kMaxCount));
   out_.scratch_ = static_cast<std::size_t>(scratch);
@@ -412,6 +447,7 @@ Result<SmallProgram> SmallProgram::Reader::program() {
   out_.literals_.assign(bytes_ + at_, bytes_ + at_ + literals);
   at_ += padded;
   for (std::int64_t i = 0; i < steps; ++i) {
+    ranges_.clear();
     DYCL_ASSIGN(Step one, step());
     out_.steps_.push_back(std::move(one));
   }
@@ -495,23 +531,30 @@ const char* SmallProgram::execute(const Step& step, const Memory& memory) {
 }
 
 void SmallProgram::pack(dense::PackedStore& store, const void* const* weights) {
+  std::map<std::size_t, std::set<std::array<std::int64_t, 3>>> forms;  // of each weight
   for (Step& step : steps_) {
     const std::int64_t* n = step.numbers.data();
     if (step.opcode != Opcode::Gemm || step.b.place != Place::Weight || n[1] < kLeastColumns ||
         n[1] * n[2] < kLeastElements)
       continue;
     if (double_of(n[5]) != 1.0 || (n[4] != 0 && double_of(n[6]) != 1.0)) continue;
+    auto& known = forms[step.b.index];
+    const std::array<std::int64_t, 3> form = {n[1], n[2], n[3]};
+    if (!known.count(form) && known.size() == kMostForms) continue;
+    known.insert(form);
     step.packed = store.matrix(static_cast<const float*>(weights[step.b.index]), n[1], n[2], n[3] != 0);
   }
 }
 
-const char* SmallProgram::run(const void* const* inputs, void* const* outputs, const void* const* weights,
-                              void* scratch, dense::HelperThreads* helpers) const {
+SmallProgram::Ending SmallProgram::run(const void* const* inputs, void* const* outputs, const void* const* weights,
+                                       void* scratch, dense::HelperThreads* helpers,
+                                       const std::atomic<bool>& interrupted) const {
   const Memory memory{inputs, outputs, weights, static_cast<std::uint8_t*>(scratch), literals_.data(), helpers};
   for (const Step& step : steps_) {
-    if (const char* failed = execute(step, memory)) return failed;
+    if (interrupted.load(std::memory_order_relaxed)) return {Ending::Kind::Interrupted};
+    if (const char* failed = execute(step, memory)) return {Ending::Kind::OutOfRange, failed};
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace dycl::backends::small

@@ -5,6 +5,7 @@
 // scratch memory of its own.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <vector>
 
@@ -29,10 +30,14 @@ class SmallProgram {
   // Once, before it runs: lets products use packed forms of weights, which must stay as long as the program does.
   void pack(dense::PackedStore& store, const void* const* weights);
 
-  // nullptr, or the ONNX op that an index out of range was for: then results are not complete. `helpers` may be
-  // missing.
-  [[nodiscard]] const char* run(const void* const* inputs, void* const* outputs, const void* const* weights,
-                                void* scratch, dense::HelperThreads* helpers) const;
+  // How a run ends; results are complete only if it is done.
+  struct Ending {
+    enum class Kind { Done, OutOfRange, Interrupted } kind = Kind::Done;
+    const char* op = nullptr;  // OutOfRange: the ONNX op that the index was for
+  };
+  // `helpers` may be missing. `interrupted` is looked at before each step.
+  [[nodiscard]] Ending run(const void* const* inputs, void* const* outputs, const void* const* weights, void* scratch,
+                           dense::HelperThreads* helpers, const std::atomic<bool>& interrupted) const;
 
  private:
   struct Where {
