@@ -196,12 +196,16 @@ typedef struct dycl_plugin {
    * From any thread while `run` goes on with this context: on != 0 asks it to give up soon, and fail with
    * DYCL_PLUGIN_FAILED; every later run with the context does so too, until on == 0 takes the wish back. */
   void (*interrupt)(dycl_context* context, int32_t on);
-  uint32_t flags; /* DYCL_PLUGIN_NATIVE_CODE */
+  uint32_t flags; /* DYCL_PLUGIN_NATIVE_CODE, DYCL_PLUGIN_COMPILED_FORMS */
 } dycl_plugin;
 
 /* Artifacts hold machine code: loading one gives what made the file all rights of the process. The runtime calls `load`
  * only if its caller allows that. */
 #define DYCL_PLUGIN_NATIVE_CODE 1u
+/* Artifacts for a machine (all but "portable" ones) are the engine's own compiled form, which nobody but the engine can
+ * check. The runtime calls `load` with one only if its caller allows native code; `load` refuses one that states the
+ * target "portable". */
+#define DYCL_PLUGIN_COMPILED_FORMS 2u
 
 /* The least struct_size of a table. */
 #define DYCL_PLUGIN_MIN_SIZE offsetof(dycl_plugin, interrupt)

@@ -98,8 +98,10 @@ InterruptFn interrupt_of(const dycl_plugin* plugin) {
   return plugin->struct_size > offsetof(dycl_plugin, interrupt) ? plugin->interrupt : nullptr;
 }
 
-bool runs_native_code(const dycl_plugin* plugin) {
-  return plugin->struct_size > offsetof(dycl_plugin, flags) && (plugin->flags & DYCL_PLUGIN_NATIVE_CODE) != 0;
+const char* reason_for_consent(const dycl_plugin* plugin, std::string_view target) {
+  const std::uint32_t flags = plugin->struct_size > offsetof(dycl_plugin, flags) ? plugin->flags : 0;
+  if (flags & DYCL_PLUGIN_NATIVE_CODE) return "machine code";
+  return flags & DYCL_PLUGIN_COMPILED_FORMS && target != "portable" ? "an engine's compiled form" : nullptr;
 }
 
 Error plugin_error(const dycl_plugin* plugin, dycl_plugin_status status, const std::string& doing) {

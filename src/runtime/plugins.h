@@ -37,7 +37,8 @@ using ContextPtr = std::unique_ptr<dycl_context, DestroyContext>;
 // Entries that older plug-ins' tables lack.
 using InterruptFn = void (*)(dycl_context* context, std::int32_t on);
 InterruptFn interrupt_of(const dycl_plugin* plugin);  // null: it cannot be interrupted
-bool runs_native_code(const dycl_plugin* plugin);
+// Why an artifact for `target` is loaded only if the caller allows native code; null: it needs no consent.
+const char* reason_for_consent(const dycl_plugin* plugin, std::string_view target);
 
 // The error a plug-in reported, as ours.
 Error plugin_error(const dycl_plugin* plugin, dycl_plugin_status status, const std::string& doing);

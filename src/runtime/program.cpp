@@ -144,12 +144,14 @@ std::string key_of(const std::string& target, const std::string& backend) {
   return target;
 }
 
-constexpr const char* kNeedsConsent = "holds machine code, and native code is not allowed";
+constexpr const char* kNeedsConsent = ", and native code is not allowed";
 constexpr const char* kHowToConsent =
     "if you trust who made the package, allow it: allow_native_code, or --allow-native-code";
 
-bool needs_consent(const Parts& p, const dycl_plugin* plugin) {
-  return runs_native_code(plugin) && !p.options.allow_native_code;
+// What an artifact holds that needs consent which the caller does not give; empty if nothing.
+std::string lacks_consent(const Parts& p, const dycl_plugin* plugin, const std::string& target) {
+  const char* what = p.options.allow_native_code ? nullptr : reason_for_consent(plugin, target);
+  return what ? std::string(" holds ") + what + kNeedsConsent : std::string();
 }
 
 // Why a target cannot be used here; empty if it can.
@@ -161,7 +163,7 @@ std::string obstacle(Parts& p, const std::string& target) {
       auto engine = p.engines.get(a.backend, p.options);
       if (!engine) return engine.error().message;
       const dycl_plugin* plugin = p.engines.plugin_of(a.backend);
-      if (needs_consent(p, plugin)) return std::string("it ") + kNeedsConsent;
+      if (const std::string what = lacks_consent(p, plugin, target); !what.empty()) return "it" + what;
       if (!plugin->accepts_target(*engine, key_of(target, a.backend).c_str())) return plugin->last_error();
     }
   }
@@ -228,8 +230,8 @@ void describe_ports(const Plan& plan, const std::vector<std::uint32_t>& types, c
 Result<void> load_sub_dnn(Parts& p, const PlanSubDnn& function, const PlanArtifact& a, LoadedSubDnn& out) {
   DYCL_ASSIGN(dycl_engine * engine, p.engines.get(a.backend, p.options));
   out.plugin = p.engines.plugin_of(a.backend);
-  if (needs_consent(p, out.plugin))
-    return Error{ErrorKind::Unsupported, "sub-DNN " + function.name + " " + kNeedsConsent, kHowToConsent, {}, {}};
+  if (const std::string what = lacks_consent(p, out.plugin, a.target); !what.empty())
+    return Error{ErrorKind::Unsupported, "sub-DNN " + function.name + what, kHowToConsent, {}, {}};
   out.interrupt = interrupt_of(out.plugin);
   p.interruptible |= out.interrupt != nullptr;
   const ByteSpan bytes = bytes_in(*p.container.find(section::kArtifacts), a.offset, a.size);

@@ -214,6 +214,23 @@ TEST_P(Engine, AcceptsOnlyThisMachinesArtifacts) {
   plugin->destroy_engine(engine);
 }
 
+// Portable forms are checked before an engine sees them; a compiled one cannot be.
+TEST_P(Engine, CompiledFormsDoNotPassForPortableOnes) {
+  if (GetParam() != "openvino") GTEST_SKIP() << "its artifacts for a machine are models, too, or need consent always";
+  ir::Program program = net(16, 4, 1);
+  const auto artifacts = (*backends::find_backend(GetParam()))->compile_program(program, {});
+  ASSERT_TRUE(artifacts.ok()) << artifacts.error().message;
+  auto renamed = *artifacts;
+  ASSERT_NE(renamed[0].artifacts[0].target, backends::kPortableTarget);
+  PluginRun::Options options;
+  options.backend = GetParam();
+  EXPECT_TRUE(PluginRun::create(program, renamed, options).ok());
+  renamed[0].artifacts[0].target = backends::kPortableTarget;
+  const auto run = PluginRun::create(program, renamed, options);
+  ASSERT_FALSE(run.ok());
+  EXPECT_NE(run.error().message.find("portable"), std::string::npos) << run.error().message;
+}
+
 TEST_P(Engine, DamagedModelsAreErrors) {
   ir::Program program = net(16, 4, 1);
   const auto backend = backends::find_backend(GetParam());

@@ -75,3 +75,16 @@ def test_inspecting_runs_nothing(package, tmp_path):
 def test_with_consent_it_runs(package, words, tmp_path):
     done(words(package("native-1")), 0)
     assert (tmp_path / "marker").exists(), "the test sees what it looks for"
+
+
+def test_an_engines_compiled_form_needs_consent(tmp_path):
+    """OpenVINO's, which is taken as it is; its portable form, a model that is checked, does not."""
+    pytest.importorskip("openvino", reason="OpenVINO is not installed")
+    torch, dycl = pytest.importorskip("torch"), pytest.importorskip("dycl")
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU()).eval()
+    program = dycl.compile(model, (torch.randn(1, 3, 16, 16),), backend="openvino")
+    assert program._engine.program.target != "portable", "made in this process"
+    program.save(tmp_path / "m.dycl")
+    without = [BIN / "dycl-run", tmp_path / "m.dycl", "--random", 0]
+    assert "an engine's compiled form, and native code is not allowed" in done(without, 0)
+    assert "not allowed" not in done([*without, "--allow-native-code"], 0)

@@ -87,10 +87,13 @@ Result<Core> make_core(int threads) {
   return core;
 }
 
+bool is_blob(std::span<const std::uint8_t> bytes) {
+  return bytes.size() > sizeof kBlobMagic && std::memcmp(bytes.data(), kBlobMagic, sizeof kBlobMagic) == 0;
+}
+
 Result<CompiledHandle> load_artifact(const Core& core, std::span<const std::uint8_t> bytes,
                                      const std::vector<GivenWeight>& weights) {
-  if (bytes.size() > sizeof kBlobMagic && std::memcmp(bytes.data(), kBlobMagic, sizeof kBlobMagic) == 0)
-    return import_blob(core, bytes.subspan(sizeof kBlobMagic));
+  if (is_blob(bytes)) return import_blob(core, bytes.subspan(sizeof kBlobMagic));
   return compile_onnx(core, bytes, weights);
 }
 

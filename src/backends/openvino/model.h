@@ -65,6 +65,9 @@ Result<Core> make_core(int threads);
 // dtype and shape, and nothing may name a file.
 Result<std::string> bind_weights(std::span<const std::uint8_t> model, const std::vector<GivenWeight>& weights);
 
+// Whether an artifact is a compiled form, which is taken as it is, rather than a model.
+bool is_blob(std::span<const std::uint8_t> bytes);
+
 // From either form. Weights must outlive the result.
 Result<CompiledHandle> load_artifact(const Core& core, std::span<const std::uint8_t> bytes,
                                      const std::vector<GivenWeight>& weights);

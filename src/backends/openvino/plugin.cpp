@@ -111,6 +111,8 @@ Result<void> fill_session(dycl_session& session, const dycl_plugin_artifact& art
     weights.push_back({w.data, w.bytes, w.dtype, {w.shape, w.shape + w.rank}});
   }
   const auto* bytes = static_cast<const std::uint8_t*>(artifact.bytes);
+  if (artifact.target == std::string_view("portable") && openvino::is_blob({bytes, artifact.size}))
+    return failure("a compiled form that states to be portable");
   DYCL_ASSIGN(session.model, openvino::load_artifact(core, {bytes, artifact.size}, weights));
   DYCL_ASSIGN(session.inputs, openvino::ports_of(core, session.model, false, artifact.input_count));
   DYCL_ASSIGN(session.outputs, openvino::ports_of(core, session.model, true, artifact.output_count));
@@ -273,4 +275,5 @@ dycl_plugin_status run(dycl_session* session, dycl_context* context, dycl_plugin
 
 }  // namespace
 
-DYCL_PLUGIN_ENTRY("openvino", dycl::backends::version_text("openvino", openvino::library()), nullptr, 0)
+DYCL_PLUGIN_ENTRY("openvino", dycl::backends::version_text("openvino", openvino::library()), nullptr,
+                  DYCL_PLUGIN_COMPILED_FORMS)
