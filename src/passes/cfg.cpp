@@ -44,6 +44,20 @@ Cfg cfg_of(const ir::Function& function) {
   return cfg;
 }
 
+std::vector<Node> dominator_preorder(const Cfg& cfg) {
+  std::vector<std::vector<Node>> children(cfg.preds.size());
+  for (const Node node : cfg.order())
+    if (const Node parent = cfg.dominators.immediate({node}); parent != kNone) children[parent].push_back(node);
+  std::vector<Node> order, stack{0};
+  while (!stack.empty()) {
+    const Node node = stack.back();
+    stack.pop_back();
+    order.push_back(node);
+    stack.insert(stack.end(), children[node].rbegin(), children[node].rend());
+  }
+  return order;
+}
+
 // Each node knows its parent and one ancestor further up, at distances that make
 // climbing to any depth take a logarithmic number of steps (Myers, 1983).
 DominatorTree::DominatorTree(const Cfg& cfg)

@@ -40,6 +40,10 @@ struct Cfg {
 };
 Cfg cfg_of(const ir::Function& function);
 
+// Reachable blocks in a preorder of the dominator tree: if a block does not dominate one that comes later, it dominates
+// none after that either.
+std::vector<std::uint32_t> dominator_preorder(const Cfg& cfg);
+
 // Answers "the last block that dominates all of these" in log n.
 class DominatorTree {
  public:

@@ -27,7 +27,7 @@ class CommonSubexpressions {
     int removed = 0;
     // A preorder of the dominator tree: an op seen earlier that does not dominate
     // the present block will dominate no later one either.
-    for (const std::uint32_t b : preorder()) {
+    for (const std::uint32_t b : dominator_preorder(cfg_)) {
       auto& body = function_.blocks[b].body;
       removed += static_cast<int>(std::erase_if(body, [&](ir::Op& op) { return is_repeated(b, op); }));
     }
@@ -36,20 +36,6 @@ class CommonSubexpressions {
   }
 
  private:
-  std::vector<std::uint32_t> preorder() const {
-    std::vector<std::vector<std::uint32_t>> children(function_.blocks.size());
-    for (const std::uint32_t b : cfg_.order())
-      if (b != 0) children[cfg_.dominators.immediate({b})].push_back(b);
-    std::vector<std::uint32_t> order, stack{0};
-    while (!stack.empty()) {
-      const std::uint32_t b = stack.back();
-      stack.pop_back();
-      order.push_back(b);
-      stack.insert(stack.end(), children[b].rbegin(), children[b].rend());
-    }
-    return order;
-  }
-
   std::string key_of(const ir::Op& op) const {
     std::string key;
     append_op(key, function_, op);

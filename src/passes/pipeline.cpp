@@ -13,6 +13,7 @@
 #include "passes/drop_dead.h"
 #include "passes/drop_unreachable.h"
 #include "passes/fold_branches.h"
+#include "passes/fold_decided.h"
 #include "passes/fold_host_constants.h"
 #include "passes/fold_identities.h"
 #include "passes/fold_params.h"
@@ -45,6 +46,8 @@ constexpr std::array kPipeline = std::to_array<PassEntry>({
     {"fold_params", "replaces parameters that lost an edge", fold_params},
     {"merge_blocks", "joins a block to the only one that jumps to it", merge_blocks},
     {"cse", "computes a thing once", cse},
+    {"fold_decided", "replaces choices that an earlier one has made by jumps", fold_decided},
+    {"drop_unreachable", "removes blocks that no path reaches any more", drop_unreachable},
     {"drop_dead", "removes ops, parameters and weights that nobody needs", drop_dead},
     {"sink", "moves heavy tensor work into the only arm that uses it", sink},
     {"fold_predicates", "computes conditions with their tensors", fold_predicates},
@@ -61,8 +64,8 @@ constexpr std::array kPipeline = std::to_array<PassEntry>({
 });
 
 // The rows from the first to this one are run again where a branch was folded: what is left knows more of its shapes.
-constexpr std::size_t kEndOfFolding = 11;
-static_assert(std::string_view(kPipeline[kEndOfFolding].name) == "merge_blocks");
+constexpr std::size_t kEndOfFolding = 14;
+static_assert(std::string_view(kPipeline[kEndOfFolding].name) == "drop_unreachable");
 constexpr int kMostRounds = 8;
 
 const PassEntry* pass_named(std::string_view name) {
@@ -118,7 +121,7 @@ Result<std::vector<PassTiming>> run_pipeline(ir::Program& program, const Pipelin
     if (options.verify)
       if (const auto errors = ir::verify(program); !errors.empty())
         throw InternalError("the pass " + std::string(pass->name) + " broke the program: " + errors.front().message);
-    if (pass->run == fold_branches) folded += changes;
+    if (pass->run == fold_branches || pass->run == fold_decided) folded += changes;
     if (pass != &kPipeline[kEndOfFolding] || !options.only.empty() || folded == 0 || rounds == kMostRounds) continue;
     ++rounds;
     folded = 0;
