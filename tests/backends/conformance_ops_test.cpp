@@ -33,6 +33,8 @@ Tensor special(unsigned seed) {
 std::vector<Case> op_cases() {
   const Tensor a = random_f32({2, 3}, 1), b = random_f32({2, 3}, 2), row = random_f32({3}, 3);
   const Tensor image = random_f32({1, 4, 6, 6}, 6), kernel = random_f32({8, 4, 3, 3}, 7, 0.3F);
+  Tensor special_planes = special(6);
+  special_planes.shape = {1, 2, 3, 4};
   const Tensor mask = boolean({2, 3}, {1, 0, 0, 1, 1, 0});
   const Tensor ints = i64({2, 3}, {1, -2, 3, (std::int64_t{1} << 40) + 1, 5, -(std::int64_t{1} << 35)});
   const auto f = [](std::vector<std::int64_t> dims) { return shaped(DType::F32, std::move(dims)); };
@@ -62,6 +64,16 @@ std::vector<Case> op_cases() {
        {image},
        {f({1, 4, 3, 3})},
        {{"kernel_shape", ns({3, 3})}, {"strides", ns({2, 2})}, {"ceil_mode", n(1)}}},
+      {"MaxPoolOfSpecialValues",
+       "MaxPool",
+       {special_planes},
+       {f({1, 2, 3, 4})},
+       {{"kernel_shape", ns({2, 2})}, {"pads", ns({1, 0, 0, 1})}}},
+      {"MaxPoolOfMinusInfinity",
+       "MaxPool",
+       {f32({1, 1, 2, 2}, {-kInf, -kInf, -kInf, -kInf})},
+       {f({1, 1, 1, 1})},
+       {{"kernel_shape", ns({2, 2})}}},
       {"AveragePool",
        "AveragePool",
        {image},
@@ -319,6 +331,8 @@ const std::set<std::string>& taken_by_tvm() {
                                               "MatMulBatched",
                                               "MaxOfSpecialValues",
                                               "MaxPool",
+                                              "MaxPoolOfMinusInfinity",
+                                              "MaxPoolOfSpecialValues",
                                               "MeanOfSpecialValues",
                                               "MinOfSpecialValues",
                                               "MulOfSpecialValues",

@@ -329,6 +329,68 @@ TEST_P(Dense, LstmCell) {
   }
 }
 
+struct Windows {
+  const char* what;
+  MaxPool how;
+};
+
+std::vector<Windows> windows() {
+  const auto axis = [](std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
+                       std::int64_t pad) {
+    const std::int64_t out = (in + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1;
+    return MaxPool::Axis{in, out, kernel, stride, dilation, pad};
+  };
+  const MaxPool::Axis none;
+  return {{"3 by 3, every second", {{none, axis(9, 3, 2, 1, 1), axis(11, 3, 2, 1, 1)}, 1}},
+          {"one row", {{none, none, axis(17, 4, 1, 1, 2)}, 1}},
+          {"every third, dilated", {{none, axis(10, 2, 3, 2, 0), axis(13, 3, 3, 2, 1)}, 1}},
+          {"a volume", {{axis(4, 2, 2, 1, 1), axis(5, 3, 1, 1, 1), axis(6, 2, 2, 1, 0)}, 1}},
+          {"in blocks of 8", {{none, axis(7, 3, 2, 1, 1), axis(8, 2, 2, 1, 0)}, 8}},
+          {"in blocks of 16", {{none, axis(7, 3, 1, 1, 1), axis(8, 3, 3, 1, 1)}, 16}}};
+}
+
+// One window's largest, element by element.
+template <typename T>
+T largest_of(const MaxPool& how, const std::vector<T>& x, std::int64_t place, std::int64_t lane) {
+  const MaxPool::Axis &d = how.axes[0], &h = how.axes[1], &w = how.axes[2];
+  T most = -std::numeric_limits<T>::infinity();
+  for (std::int64_t i = 0; i < d.kernel * h.kernel * w.kernel; ++i) {
+    const std::int64_t a = place / (h.out * w.out) * d.stride + i / (h.kernel * w.kernel) * d.dilation - d.before;
+    const std::int64_t b = place / w.out % h.out * h.stride + i / w.kernel % h.kernel * h.dilation - h.before;
+    const std::int64_t c = place % w.out * w.stride + i % w.kernel * w.dilation - w.before;
+    if (a < 0 || a >= d.in || b < 0 || b >= h.in || c < 0 || c >= w.in) continue;
+    const T value = x[static_cast<std::size_t>(((a * h.in + b) * w.in + c) * how.lanes + lane)];
+    if (value > most || std::isnan(value)) most = value;
+    if (std::isnan(value)) break;
+  }
+  return most;
+}
+
+template <typename T, typename Kernel>
+void expect_max_pools(Kernel kernel) {
+  for (const Windows& each : windows()) {
+    const MaxPool& how = each.how;
+    const auto numbers = random_floats(how.places() * how.lanes, 23, 4.0F);
+    for (const T value : {T(1), T(kNan), T(kInf), -T(kInf)}) {
+      std::vector<T> x(numbers.begin(), numbers.end()), line(static_cast<std::size_t>(how.line()));
+      for (std::size_t i = 3; i < x.size(); i += value == T(1) ? x.size() : 7) x[i] = value;
+      std::vector<T> y(static_cast<std::size_t>(how.results() * how.lanes));
+      kernel(how, x.data(), line.data(), y.data());
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        const T wanted = largest_of(how, x, at / how.lanes, at % how.lanes);
+        ASSERT_TRUE(y[i] == wanted || (std::isnan(y[i]) && std::isnan(wanted)))
+            << each.what << ": " << y[i] << " for " << wanted << " at " << i;
+      }
+    }
+  }
+}
+
+TEST_P(Dense, MaxPoolsHandOnNaNAndInfinities) {
+  expect_max_pools<float>(GetParam()->max_pool);
+  expect_max_pools<double>(GetParam()->max_pool_of_doubles);
+}
+
 // Each part once, whoever does it; several callers at the same time.
 TEST(HelperThreads, DoesEachPartOnce) {
   for (const bool spins : {true, false})

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/openvino/legalize.h"
 
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -31,6 +32,7 @@ class Rewriter {
     if (op == "Exp" || op == "HardSigmoid" || op == "Max" || op == "Min") return nan_of_first(std::move(node));
     if (op == "Clip") return clip(node);
     if (op == "Softmax" || op == "LogSoftmax") return along_axis(std::move(node));
+    if (op == "MaxPool") return max_pool(std::move(node));
     if (op == "ReduceMax" || op == "ReduceMin")
       return bools_.count(node.inputs[0]) ? bool_reduction(std::move(node)) : reduction(std::move(node));
     keep(std::move(node));
@@ -66,6 +68,11 @@ class Rewriter {
   const std::string& zero() {
     if (zero_.empty()) zero_ = constant(DType::F32, {}, 0.0F);
     return zero_;
+  }
+
+  const std::string& lowest() {
+    if (lowest_.empty()) lowest_ = constant(DType::F32, {}, -std::numeric_limits<float>::infinity());
+    return lowest_;
   }
 
   void relu(onnx::Node node) {
@@ -117,6 +124,20 @@ class Rewriter {
     add("Add", {plain, bad}, output);
   }
 
+  // What each window has: 0 for -inf alone (of which it makes the lowest number), 1 for numbers, 2 for a NaN.
+  void max_pool(onnx::Node node) {
+    const std::string x = node.inputs[0], output = std::exchange(node.outputs[0], fresh());
+    const std::string plain = node.outputs[0];
+    const std::string number = add("Cast", {add("Less", {lowest(), x})}, {},
+                                   {onnx::int_attribute("to", static_cast<int>(DType::F32))});
+    const std::string kinds = add("Where", {add("IsNaN", {x}), constant(DType::F32, {}, 2.0F), number});
+    const std::string most = add("MaxPool", {kinds}, {}, node.attributes);
+    keep(std::move(node));
+    const std::string nan = constant(DType::F32, {}, std::numeric_limits<float>::quiet_NaN());
+    const std::string some = add("Where", {add("Less", {zero(), most}), plain, lowest()});
+    add("Where", {add("Less", {constant(DType::F32, {}, 1.5F), most}), nan, some}, output);
+  }
+
   // Whether any, or all, are true.
   void bool_reduction(onnx::Node node) {
     node.inputs[0] = add("Cast", {node.inputs[0]}, {}, {onnx::int_attribute("to", static_cast<int>(DType::F32))});
@@ -129,7 +150,7 @@ class Rewriter {
   onnx::Graph& graph_;
   std::set<std::string> bools_;  // values of that dtype
   int next_ = 0;
-  std::string zero_;
+  std::string zero_, lowest_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 //   Relu(x)          becomes  Max(0, x)          its maximum hands on a NaN on the right
 //   Greater(a, b)    becomes  Less(b, a)
 //   Exp(x)           becomes  Where(IsNaN(x), x, Exp(x))
+//   MaxPool(x)       becomes  MaxPool(x), a NaN or -inf, as another MaxPool says what its windows have
 //   Softmax(x)       becomes  Softmax(x) + ReduceSum(Where(IsNaN(x), x, 0))
 #pragma once
 

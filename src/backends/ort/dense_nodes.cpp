@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces nodes of a serialised model (dense_ops.h). Everything else is copied byte by byte.
+// Which nodes of a model are dense ops (dense_ops.h).
 #include <algorithm>
-#include <protozero/pbf_reader.hpp>
-#include <protozero/pbf_writer.hpp>
 
 #include "backends/ort/dense_ops.h"
-#include "onnx/format/fields.h"
+#include "backends/ort/node_replacement.h"
 #include "support/dtype.h"
 
 namespace dycl::backends::ort {
@@ -14,7 +12,6 @@ namespace {
 namespace field = onnx::field;
 using protozero::data_view;
 using protozero::pbf_reader;
-using protozero::pbf_writer;
 
 // Below this ONNX Runtime's own product is as fast and the padding of panels counts.
 constexpr std::int64_t kLeastColumns = 16, kLeastElements = 4096;
@@ -119,69 +116,14 @@ bool can_replace(const pbf_reader& message, const std::vector<WeightShape>& weig
   return columns_of(node.inputs[1], transposed_of(message), weights) >= kLeastColumns;
 }
 
-void write_node(pbf_reader reader, pbf_writer& out) {
-  out.add_string(field::node::kOpType, "Dense");
-  out.add_string(field::node::kDomain, "dycl");
-  while (reader.next()) {
-    const auto tag = reader.tag();  // reading the field may forget it
-    switch (tag) {
-      case field::node::kInput:
-      case field::node::kOutput:
-      case field::node::kName:
-      case field::node::kAttribute: out.add_bytes(tag, reader.get_view()); break;
-      default: reader.skip();
-    }
-  }
-}
-
-// Copies `message` and lets `change` write a field instead; it returns whether it did.
-template <typename Change>
-void copy_fields(pbf_reader reader, std::string& out, Change change) {
-  const char* begin = reader.data().data();
-  while (reader.next()) {
-    pbf_reader at = reader;
-    reader.skip();
-    const char* end = reader.data().data();
-    if (!change(at)) out.append(begin, end);
-    begin = end;
-  }
-}
-
-std::string graph_with_dense_ops(const pbf_reader& graph, const std::vector<WeightShape>& weights, int& replaced) {
-  std::string out;
-  copy_fields(graph, out, [&](pbf_reader& at) {
-    if (at.tag() != field::graph::kNode) return false;
-    const pbf_reader node = at.get_message();
-    if (!can_replace(node, weights)) return false;
-    ++replaced;
-    pbf_writer writer(out);
-    pbf_writer child(writer, field::graph::kNode);
-    write_node(node, child);
-    return true;
-  });
-  return out;
-}
-
 }  // namespace
 
 std::optional<std::string> with_dense_ops(const void* bytes, std::size_t size,
                                           const std::vector<WeightShape>& weights) {
   if (weights.empty() || !dense::has_wide_vectors()) return std::nullopt;
-  int replaced = 0;
-  std::string out;
-  copy_fields(pbf_reader(static_cast<const char*>(bytes), size), out, [&](pbf_reader& at) {
-    if (at.tag() != field::model::kGraph) return false;
-    const std::string graph = graph_with_dense_ops(at.get_message(), weights, replaced);
-    pbf_writer(out).add_message(field::model::kGraph, graph);
-    return true;
+  return with_nodes_replaced(bytes, size, "dycl", [&](const pbf_reader& node) {
+    return can_replace(node, weights) ? std::optional<std::string>("Dense") : std::nullopt;
   });
-  if (replaced == 0) return std::nullopt;
-  pbf_writer writer(out);
-  pbf_writer opset(writer, field::model::kOpsetImport);
-  opset.add_string(field::opset::kDomain, "dycl");
-  opset.add_int64(field::opset::kVersion, 1);
-  opset.commit();
-  return out;
 }
 
 }  // namespace dycl::backends::ort

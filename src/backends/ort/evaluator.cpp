@@ -5,6 +5,7 @@
 
 #include "backends/ort/library.h"
 #include "backends/ort/plugin_ops.h"
+#include "backends/ort/pooling_ops.h"
 #include "backends/ort/selection_ops.h"
 #include "onnx/export.h"
 
@@ -49,11 +50,12 @@ Result<std::string> model_of(const ir::Op& op, std::span<const ir::Tensor* const
 class OrtEvaluator final : public ir::TensorEvaluator {
  public:
   OrtEvaluator(const Library& library, Handle<OrtEnv> environment, Handle<OrtMemoryInfo> memory,
-               std::unique_ptr<SelectionOps> torch_ops)
+               std::unique_ptr<SelectionOps> torch_ops, std::unique_ptr<PoolingOps> pooling)
       : api_(*library.api),
         environment_(std::move(environment)),
         memory_(std::move(memory)),
-        torch_ops_(std::move(torch_ops)) {}
+        torch_ops_(std::move(torch_ops)),
+        pooling_(std::move(pooling)) {}
 
   Result<std::vector<ir::Tensor>> evaluate(const ir::Op& op, std::span<const ir::Tensor* const> operands,
                                            std::span<const ir::Type> types) override;
@@ -67,6 +69,7 @@ class OrtEvaluator final : public ir::TensorEvaluator {
   Handle<OrtEnv> environment_;
   Handle<OrtMemoryInfo> memory_;
   std::unique_ptr<SelectionOps> torch_ops_;
+  std::unique_ptr<PoolingOps> pooling_;
   std::unordered_map<std::string, Handle<OrtSession>> sessions_;  // by the model's bytes
 };
 
@@ -80,9 +83,12 @@ Result<OrtSession*> OrtEvaluator::session_of(const std::string& model, const std
   DYCL_TRY(check(api_, api_.SetIntraOpNumThreads(raw, 1), "session options"));
   if (op.starts_with("torch.")) DYCL_TRY(torch_ops_->add_to(raw));
   if (is_linear_algebra(op)) DYCL_TRY(add_plugin_ops(api_, raw));
+  const auto replaced = with_pooling_ops(model.data(), model.size(), 0);
+  if (replaced) DYCL_TRY(pooling_->add_to(raw));
+  const std::string& loaded = replaced ? *replaced : model;
   OrtSession* session = nullptr;
   DYCL_TRY(
-      check(api_, api_.CreateSessionFromArray(environment_.get(), model.data(), model.size(), raw, &session), "load"));
+      check(api_, api_.CreateSessionFromArray(environment_.get(), loaded.data(), loaded.size(), raw, &session), "load"));
   return sessions_.emplace(model, own(session, api_.ReleaseSession)).first->second.get();
 }
 
@@ -171,8 +177,9 @@ Result<std::unique_ptr<ir::TensorEvaluator>> make_evaluator() {
       check(*engine->api, engine->api->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory), "memory"));
   auto owned = own(memory, engine->api->ReleaseMemoryInfo);
   DYCL_ASSIGN(auto torch_ops, SelectionOps::create(*engine->api, 1));
+  DYCL_ASSIGN(auto pooling, PoolingOps::create(*engine->api, 1, 0));
   return std::unique_ptr<ir::TensorEvaluator>(
-      new OrtEvaluator(*engine, std::move(environment), std::move(owned), std::move(torch_ops)));
+      new OrtEvaluator(*engine, std::move(environment), std::move(owned), std::move(torch_ops), std::move(pooling)));
 }
 
 }  // namespace dycl::backends::ort

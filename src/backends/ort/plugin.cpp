@@ -33,6 +33,7 @@
 #include "backends/ort/linear_algebra_ops.h"
 #include "backends/ort/model_check.h"
 #include "backends/ort/plugin_ops.h"
+#include "backends/ort/pooling_ops.h"
 #include "backends/ort/recurrent_ops.h"
 #include "backends/ort/selection_ops.h"
 #include "backends/ort/target.h"
@@ -85,6 +86,8 @@ struct dycl_engine {
   std::unique_ptr<ort::SelectionOps> torch_ops;
   std::unique_ptr<ort::LinearAlgebraOps> linear_algebra;
   std::unique_ptr<ort::RecurrentOps> recurrent;
+  std::unique_ptr<ort::PoolingOps> pooling;
+  int block = 0;  // channels of a block in blocked layouts
   std::unique_ptr<dense::HelperThreads> helpers;        // if there is more than one thread
   std::vector<std::unique_ptr<float, Free>> reordered;  // weights in blocked form
   std::map<std::pair<const void*, std::vector<std::int64_t>>, Handle<OrtValue>> weights;
@@ -180,6 +183,8 @@ Result<void> fill_engine(dycl_engine& engine, const dycl_engine_options& options
   DYCL_ASSIGN(engine.torch_ops, ort::SelectionOps::create(api, threads));
   DYCL_ASSIGN(engine.linear_algebra, ort::LinearAlgebraOps::create(api, threads));
   DYCL_ASSIGN(engine.recurrent, ort::RecurrentOps::create(api));
+  engine.block = ort::this_target(engine.version).block;
+  DYCL_ASSIGN(engine.pooling, ort::PoolingOps::create(api, threads, engine.block));
   if (threads > 1) engine.helpers = std::make_unique<dense::HelperThreads>(threads, engine.spinning != 0);
   ++g_environment_users;
   return {};
@@ -356,10 +361,16 @@ Result<void> read_ports(dycl_session& session, const dycl_plugin_artifact& artif
   return {};
 }
 
-// Checks the model; then lets our own kernels do what they are better at: the model to load is `replaced`, if that is
-// there.
-Result<void> check_contents(const dycl_plugin_artifact& artifact, const Contents& contents,
-                            std::optional<std::string>& replaced) {
+// The model with nodes of ours, and whose they are.
+struct Replaced {
+  std::string model;
+  bool dense = false, pooling = false;
+};
+
+// Checks the model; then lets our own kernels do what they are better at: the model to load is `replaced`, if that has
+// any.
+Result<void> check_contents(const dycl_engine& engine, const dycl_plugin_artifact& artifact, const Contents& contents,
+                            Replaced& replaced) {
   std::vector<ort::WeightShape> weights;
   for (std::uint32_t i = 0; i < artifact.weight_count; ++i) {
     const dycl_plugin_weight& weight = artifact.weights[i];
@@ -369,7 +380,16 @@ Result<void> check_contents(const dycl_plugin_artifact& artifact, const Contents
   }
   const Result<void> checked = ort::check_model(contents.model, contents.size, weights);
   if (!checked) return bad_artifact(artifact, checked.error().message);
-  replaced = ort::with_dense_ops(contents.model, contents.size, weights);
+  const void* bytes = contents.model;
+  std::size_t size = contents.size;
+  const auto take = [&](std::optional<std::string> model, bool& has) {
+    has = model.has_value();
+    if (!has) return;
+    replaced.model = std::move(*model);
+    bytes = replaced.model.data(), size = replaced.model.size();
+  };
+  take(ort::with_dense_ops(bytes, size, weights), replaced.dense);
+  take(ort::with_pooling_ops(bytes, size, engine.block), replaced.pooling);
   return {};
 }
 
@@ -414,8 +434,8 @@ Result<void> fill_session(dycl_session& session, dycl_engine& engine, const dycl
   session.function = artifact.function;
   if (small::SmallProgram::is_small(artifact.bytes, artifact.size)) return fill_small(session, artifact);
   DYCL_ASSIGN(Contents contents, contents_of(artifact));
-  std::optional<std::string> replaced;
-  DYCL_TRY(check_contents(artifact, contents, replaced));
+  Replaced replaced;
+  DYCL_TRY(check_contents(engine, artifact, contents, replaced));
   DYCL_ASSIGN(const auto options, session_options(engine, artifact, contents.layouts));
   if (ort::states_opset(contents.model, contents.size, ort::kTorchDomain))
     DYCL_TRY(engine.torch_ops->add_to(options.get()));
@@ -423,10 +443,12 @@ Result<void> fill_session(dycl_session& session, dycl_engine& engine, const dycl
     DYCL_TRY(engine.linear_algebra->add_to(options.get()));
   if (ort::states_opset(contents.model, contents.size, ort::kMendDomain))
     DYCL_TRY(engine.recurrent->add_to(options.get()));
-  if (replaced) {
+  if (replaced.dense)
     DYCL_TRY(check(engine, api.AddCustomOpDomain(options.get(), engine.dense->domain()), "ops of ours"));
-    contents.model = reinterpret_cast<const std::uint8_t*>(replaced->data());
-    contents.size = replaced->size();
+  if (replaced.pooling) DYCL_TRY(engine.pooling->add_to(options.get()));
+  if (!replaced.model.empty()) {
+    contents.model = reinterpret_cast<const std::uint8_t*>(replaced.model.data());
+    contents.size = replaced.model.size();
   }
   OrtSession* raw = nullptr;
   Result<void> created =

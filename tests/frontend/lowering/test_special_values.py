@@ -82,6 +82,65 @@ def test_norms():
         same(given, wanted, str(k))
 
 
+# ---- pooling: the engine's kernels lose a NaN, and of -inf alone they make the lowest number --------------------------
+
+POOLS = {
+    "1d": (lambda x: F.max_pool1d(x, 3, 2, 1), (2, 3, 9)),
+    "2d": (lambda x: F.max_pool2d(x, 3, 2, 1), (2, 3, 7, 9)),
+    "2d, rounded up": (lambda x: F.max_pool2d(x, 2, 2, ceil_mode=True), (1, 2, 5, 7)),
+    "2d, dilated, without a batch": (lambda x: F.max_pool2d(x, (2, 3), (1, 3), (1, 1), (2, 1)), (3, 8, 9)),
+    "3d": (lambda x: F.max_pool3d(x, 2, 1, 1), (1, 2, 3, 4, 5)),
+    "with positions": (lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), (2, 3, 7, 9)),
+    "1d with positions": (lambda x: F.max_pool1d(x, 2, return_indices=True), (1, 2, 8)),
+    "adaptive, even windows": (lambda x: F.adaptive_max_pool2d(x, 2, return_indices=True), (1, 2, 4, 6)),
+    "adaptive, uneven windows": (lambda x: F.adaptive_max_pool2d(x, (2, 3)), (1, 2, 5, 7)),
+}
+
+
+def _planes(shape, dtype):
+    """Numbers; among them each special value, alone and everywhere."""
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=dtype)
+    yield x
+    for value in (NAN, INF, -INF, MOST, -MOST):
+        for step in (1, 3, x.numel()):
+            given = x.clone()
+            given.view(-1)[::step] = value
+            yield given
+    x.view(-1)[1::2] = NAN
+    x.view(-1)[::4] = -INF
+    yield x
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", POOLS)
+def test_max_pooling(name, dtype):
+    model, shape = POOLS[name]
+    program = dycl.compile(model, (torch.randn(shape, dtype=dtype),))
+    for x in _planes(shape, dtype):
+        for given, wanted in zip(*(torch.utils._pytree.tree_leaves(f(x)) for f in (program, model))):
+            same(given, wanted, name)
+
+
+@pytest.mark.parametrize("backend", ["ort", "openvino", "tvm"])
+def test_max_pooling_between_convolutions(backend):
+    """Where ONNX Runtime pools in its blocked layout, and where other engines do."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(3, 2, 1), nn.Conv2d(32, 40, 1),
+                          nn.MaxPool2d(2, ceil_mode=True), nn.Conv2d(40, 8, 1)).eval()
+    x = torch.randn(1, 3, 19, 19)
+    program = dycl.compile(model, (x,), backend=backend)
+    for value in (0.5, NAN, INF, -INF):
+        x[0, 1, 10, 10] = value
+        same(program(x), model(x).detach(), str(value))
+
+
+def test_max_pooling_of_extents_known_at_run_time():
+    program = dycl.compile(lambda x: F.max_pool2d(x, 2), (torch.randn(2, 3, 6, 8),), dynamic_dims={"x": {0: "n", 3: "w"}})
+    for shape in ((1, 3, 6, 2), (3, 3, 6, 11)):
+        for x in _planes(shape, torch.float32):
+            same(program(x), F.max_pool2d(x, 2))
+
+
 # ---- recurrent layers: the engine's activations clamp what they are given ------------------------------------------
 
 LAYERS = {

@@ -4,6 +4,7 @@
 // here: a function of the standard library compiled for one instruction set could be the one that the linker keeps for
 // all. Vectors are GNU vector types; products and sums are contracted to fused ones where the set has them.
 #include "backends/kernels/dense/kernels.h"
+#include "backends/kernels/dense/pooling.h"
 
 namespace dycl::backends::dense {
 namespace {
@@ -403,6 +404,7 @@ void lstm_cell(int64_t hidden, const float* in, const float* forget, const float
 }  // namespace
 
 extern const Kernels DYCL_TABLE;
-const Kernels DYCL_TABLE = {DYCL_SET, multiply, dots, weighted_sum, map, pair, softmax, layer_norm, lstm_cell};
+const Kernels DYCL_TABLE = {DYCL_SET, multiply,   dots,      weighted_sum,    map,             pair,
+                            softmax,  layer_norm, lstm_cell, max_pool<float>, max_pool<double>};
 
 }  // namespace dycl::backends::dense

@@ -47,6 +47,21 @@ struct Product {
   std::int64_t ldo = 0;
 };
 
+// The largest of each window of a plane; a NaN in the window is its largest. Planes have three axes (those that are
+// missing have the extent 1) and at each place `lanes` elements beside each other: the channels of a blocked layout.
+struct MaxPool {
+  struct Axis {
+    std::int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1;
+    std::int64_t before = 0;  // places of padding
+  };
+  Axis axes[3];
+  std::int64_t lanes = 1;
+
+  std::int64_t places() const { return axes[0].in * axes[1].in * axes[2].in; }
+  std::int64_t results() const { return axes[0].out * axes[1].out * axes[2].out; }
+  std::int64_t line() const { return axes[2].in * lanes; }  // elements of the memory that `max_pool` is lent
+};
+
 struct Kernels {
   const char* name;
   void (*multiply)(const Packed& b, std::int64_t first_panel, std::int64_t last_panel, const Product& product);
@@ -66,6 +81,9 @@ struct Kernels {
   // From the sums of the four gates, of `hidden` elements each, to the next cell and hidden state.
   void (*lstm_cell)(std::int64_t hidden, const float* in, const float* forget, const float* fresh, const float* shown,
                     const float* cell, float* next_hidden, float* next_cell);
+  // One plane from x to y; `line` has MaxPool::line() elements.
+  void (*max_pool)(const MaxPool& how, const float* x, float* line, float* y);
+  void (*max_pool_of_doubles)(const MaxPool& how, const double* x, double* line, double* y);
 };
 
 const Kernels& best();
