@@ -185,3 +185,19 @@ def test_texts_of_exceptions_of_run_time():
 def test_nothing_between_printed_words():
     check(lambda n: print("a", n.item(), "b", sep="") if n.item() > 3 else print("a", n.item(), sep=None),
           [torch.tensor(3), torch.tensor(4)])
+
+
+def quoted_texts(x):
+    n = int(x.sum())
+    text = f"it's {n} of é"
+    return f"{text!r} {text!a} {text!s}", repr([n, text, 'a"b']), repr(f"{n}'\"\n"), f"{[text]!a}", str((text,))
+
+
+def test_quotes_and_escapes_of_texts_that_hold_numbers():
+    check(quoted_texts, [(T(1, 2),), (T(-1, -2),)], paths=1)
+
+
+@pytest.mark.parametrize("show", [lambda x: f"{x.sum()!s}", lambda x: f"{x.sum()!r}", lambda x: str(x.sum())])
+def test_a_tensor_of_one_number_shows_as_a_tensor(show):
+    with pytest.raises(dycl.CompileError, match="text with a tensor"):
+        dycl.compile(show, (T(1.0, 2.0),))

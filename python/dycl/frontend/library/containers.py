@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import collections
-import functools
 import itertools
 import sys
 import types
@@ -12,7 +11,6 @@ import types
 from ...calling import places
 from ...objects import held
 from ..diagnostics import CaptureRefusal
-from ..graph.program import BOOL, HostNode
 from ..polyfills import builtins as polyfills
 from ..polyfills import itertools as iterator_polyfills
 from ..polyfills import keyed_tables
@@ -21,11 +19,9 @@ from ..semantics import identity, interpretation, iteration, keys, lookup, opera
 from ..semantics.registry import handles
 from ..state import iterators
 from ..state.signals import PUSHED
-from ..values.array import RtArray
 from ..values.list import RtList
-from ..values.scalar import RtBool, RtFloat, RtInt, RtScalar
-from ..values.stand_in import stand_in_of
-from ..values.text import RtText
+from ..values.scalar import kind_of
+from ..values.stand_in import deciding, index_of, is_instance, stand_in_of, type_of
 from . import lru_cache
 
 interpretation.shares(places)
@@ -50,14 +46,11 @@ def _len(m, s, args, kwargs):
 def _range(m, s, args, kwargs):
     if any(map(subscripts.asks_index, args)):
         return m.call(s, polyfills.range_of, args, kwargs)
-    args = tuple(m.tensor_index(a) if m.is_tensor(a) else m.tensor_item(a.tensor) if m.is_array(a) else a for a in args)
-    if not any(isinstance(a, RtScalar) for a in args):
+    args = tuple(index_of(m, a) for a in args)
+    if all(stand_in_of(a) is None for a in args):
         return range(*args)
-    if any(isinstance(a, RtFloat) for a in args):
-        raise TypeError("'float' object cannot be interpreted as an integer")
-    args = tuple(m.scalars.to_int(a) if isinstance(a, RtScalar) else a for a in args)
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
-    if isinstance(step, RtScalar):
+    if stand_in_of(step) is not None:
         return m.call(s, iterator_polyfills.range_by, (start, stop, step), {})
     return RtRange(start, stop, step)
 
@@ -82,13 +75,12 @@ def _from_iterable(native, shim):
             return NotImplemented
         if not args:
             return _as_new(m, native())
-        source = args[0]
-        if native is set and isinstance(source, keyed_tables.RtSet):
-            return m.call(s, keyed_tables.RtSet.copy, (source,), {})
+        source, own = args[0], stand_in_of(args[0])
         if type(source) is native and native is tuple:
             return source
-        if isinstance(source, RtList) and native in (list, tuple):
-            return m.lists.frozen(source, native is tuple)
+        found = own.rebuilt_as(m, s, native, kwargs) if own is not None else NotImplemented
+        if found is not NotImplemented:
+            return found
         items = iteration.materialise(m, source)
         if items is None or native is set and (keys.wanted(m) or any(map(keys.at_run_time, items))):
             return m.call(s, shim, (source if items is None else tuple(items),), {})
@@ -129,8 +121,10 @@ def _dict(cls):
         if isinstance(source, dict):
             m.note_load(source, "*")
             return keys.made(m, cls(source, **kwargs))
-        if isinstance(source, keyed_tables.RtDict):
-            return m.call(s, keyed_tables.copy_with, (keys.as_table(m, cls()), source, kwargs), {})
+        own = stand_in_of(source)
+        found = own.rebuilt_as(m, s, cls, kwargs) if own is not None else NotImplemented
+        if found is not NotImplemented:
+            return found
         if hasattr(type(source), "keys"):
             if cls is not dict:
                 raise CaptureRefusal(f"{cls.__name__} of a {type(source).__name__}",
@@ -174,12 +168,9 @@ def _counter(m, s, args, kwargs):
 
 @handles(keyed_tables.same_key)
 def _same_key(m, s, args, kwargs):
-    a, b = args
-    if isinstance(a, RtList) or isinstance(b, RtList):
-        if not all(isinstance(x, (RtList, tuple)) for x in args):
-            return False
-        return m.call(s, polyfills.equal_sequences, (a, b), {})
-    return keys.equal(m, a, b)
+    own = deciding(*args)
+    found = own.match_key(m, s, *args) if own is not None else NotImplemented
+    return keys.equal(m, *args) if found is NotImplemented else found
 
 
 for _fn, _answer in ((keyed_tables.check_key, keys.check), (keyed_tables.new_table, keys.new_like),
@@ -199,7 +190,7 @@ def _tee(m, s, args, kwargs):
     count = args[1] if len(args) == 2 else 2
     if not args or kwargs or type(count) is not int or count < 0:
         return NotImplemented
-    if not isinstance(args[0], (list, tuple, range, RtList)):
+    if not is_instance(m, args[0], (list, tuple, range)):
         return m.call(s, iterator_polyfills.tee_, args, {})
     return tuple(iteration.get_iter(m, s, args[0]) for _ in range(count))
 
@@ -259,23 +250,10 @@ def _extreme(native, shim):
         if key is None and isinstance(items, (list, tuple, dict, set, range)) and not m.has_runtime(items) and all(
                 type(x) in (int, float, str, bool, tuple) for x in items):
             return native(*(args if len(args) > 1 else (items,)), **kwargs)
-        if key is None and len(args) == 2 and any(isinstance(a, RtScalar) for a in args) and _same_kind(args):
-            return _scalar_extreme(m, native.__name__, args)
-        return m.call(s, shim, (items, key, default), {})
+        found = m.scalars.extreme(native.__name__, *args) if key is None and len(args) == 2 else NotImplemented
+        return m.call(s, shim, (items, key, default), {}) if found is NotImplemented else found
 
     return call
-
-
-def _same_kind(args):
-    kinds = {a.kind if isinstance(a, RtScalar) else type(a).__name__ for a in args}
-    return len(kinds) == 1 and kinds <= {"int", "float"}
-
-
-def _scalar_extreme(m, name, args):
-    kind = next(a.kind for a in args if isinstance(a, RtScalar))
-    values = [m.scalars.value(a, kind) for a in args]
-    rt = next(a for a in args if isinstance(a, RtScalar))
-    return m.scalars.host(f"{kind}.{name}", *values, type=rt.type)
 
 
 handles(max)(_extreme(max, polyfills.max_))
@@ -284,77 +262,40 @@ handles(min)(_extreme(min, polyfills.min_))
 
 def _unordered(m, source, key):
     """The elements of a set of run time, where their order does not matter: ints, or texts and tuples that differ."""
-    return keys.elements(m, source) if isinstance(source, keyed_tables.RtSet) and key is None else source
+    own = stand_in_of(source)
+    found = own.in_any_order(m) if own is not None and key is None else NotImplemented
+    return source if found is NotImplemented else found
 
 
 @handles(sorted)
 def _sorted(m, s, args, kwargs):
     args = (_unordered(m, args[0], kwargs.get("key")), *args[1:])
-    items = iteration.materialise(m, args[0]) if not isinstance(args[0], iterators.SeqIter) else None
+    items = iteration.materialise(m, args[0])
     if items is not None and kwargs.get("key") is None and not m.has_runtime(items) and all(
             type(x) in (int, float, str, bool, tuple) for x in items):
         return m.new(sorted(items, **kwargs))
-    return m.call(s, polyfills.sorted_, args, kwargs)
+    return m.call(s, polyfills.sorted_, (args[0] if items is None else tuple(items), *args[1:]), kwargs)
 
 
 @handles(polyfills.inserted)
 def _inserted(m, s, args, kwargs):
     items, order, _ = args
-    few = len(order) <= 3 and all(isinstance(k, (float, RtFloat)) for k in order) if type(order) is list else True
-    if few or all(map(_is_in_order, order)):
+    few = len(order) <= 3 and all(kind_of(k) == "float" for k in order) if type(order) is list else True
+    if few or all(_is_in_order(m, k) for k in order):
         return m.call(s, polyfills.inserted_from_the_end, args, {})
     return NotImplemented
 
 
-def _is_in_order(key):
-    """Values of its kind are always in order: none of them is no number, and nobody counts comparisons."""
-    return all(map(_is_in_order, key)) if type(key) is tuple else type(key) in (int, bool, str, RtInt, RtBool, RtText)
+def _is_in_order(m, key):
+    """Values of its class are always in order: none of them is no number, and nobody counts comparisons."""
+    return all(_is_in_order(m, k) for k in key) if type(key) is tuple else type_of(m, key) in (int, bool, str)
 
 
 @handles(polyfills.same)
 def _same(m, s, args, kwargs):
-    a, b = args
-    if isinstance(a, (RtScalar, RtArray)) or isinstance(b, (RtScalar, RtArray)):
-        return _same_number(m, a, b)
-    if a is not b and _may_be_one(m, a) and _may_be_one(m, b) and any(callable(x._dycl.cell.note) for x in (a, b)):
-        numbers = [m.tensor_item(x) for x in (a, b)]
-        if all(isinstance(x, RtFloat) for x in numbers):
-            _refuse_not_a_number(m, *numbers)
-        return False  # whoever asks compares them next, and one and the same number is equal to itself
-    return identity.same_object(m, a, b)
-
-
-def _same_number(m, a, b):
-    if a is not b and _may_be_no_number(a) and _may_be_no_number(b) and not (_is_new(m, a) and _is_new(m, b)):
-        _refuse_not_a_number(m, *(x for x in (a, b) if isinstance(x, RtFloat)))
-    return a is b  # a NaN is in the list that holds it
-
-
-def _may_be_one(m, x):
-    """A number in a tensor."""
-    return m.is_symbolic(x) and m.element_count(x) == 1 and not x.dtype.is_complex
-
-
-def _may_be_no_number(x):
-    return isinstance(x, RtFloat) or isinstance(x, float) and x != x
-
-
-def _is_new(m, x):
-    """A float that was computed: an object of its own, not one of several that paths or `max` have chosen from."""
-    if not isinstance(x, RtFloat):
-        return True
-    node = m.recorder.producers.get(x.value)
-    return isinstance(node, HostNode) and (node.op == "item" or node.op.startswith("float.")
-                                           and node.op not in ("float.max", "float.min"))
-
-
-def _refuse_not_a_number(m, *floats):
-    """Whether two floats are one object matters only if both are NaN, and then the run fails."""
-    both = functools.reduce(lambda a, b: m.scalars.binary("and", a, b),
-                            (m.scalars.host("float.isnan", x.value, type=BOOL) for x in floats))
-    m.recorder.check(m.scalars.unary("not", both).value,
-                     "whether two floats that are no numbers are one object is not known in a compiled "
-                     "program", "RuntimeError")
+    own = deciding(*args)
+    found = own.is_element(m, *args) if own is not None else NotImplemented
+    return identity.same_object(m, *args) if found is NotImplemented else found
 
 
 @handles(polyfills.put_choice)

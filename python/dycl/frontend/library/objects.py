@@ -27,8 +27,8 @@ from ..state import signals
 from ..state.contents import contents_of
 from ..torch_internals import FakeTensor
 from ..values.native_entries import refuse_own
-from ..values.scalar import RtBool, RtFloat, RtInt, RtScalar
-from ..values.stand_in import is_instance, type_of
+from ..values.scalar import RtBool, RtFloat, RtInt
+from ..values.stand_in import is_instance, stand_in_of, type_of
 from ..values.text import RtText
 from ..values.text_formatting import format_value, is_text_of_argument
 
@@ -118,10 +118,10 @@ def _hasattr(m, s, args, kwargs):
     return m.call(s, polyfills.has_attribute, args, {})
 
 
-def _may_run_code(obj: Any, name: str | RtText) -> bool:
-    if isinstance(name, RtText):
+def _may_run_code(obj: Any, name: Any) -> bool:
+    if stand_in_of(name) is not None:
         return True
-    if isinstance(obj, (torch.Tensor, RtScalar, types.ModuleType, type)):
+    if isinstance(obj, (types.ModuleType, type)) or stand_in_of(obj) is not None:
         return False
     cls = type(obj)
     attr = lookup.mro_lookup(cls, name)
@@ -184,13 +184,16 @@ def _super(m, s, args, kwargs):
 
 @handles(callable)
 def _callable(m, s, args, kwargs):
-    return callable(args[0]) and not isinstance(args[0], RtScalar)
+    own = stand_in_of(args[0])
+    return callable(args[0]) if own is None else lookup.mro_lookup(own.type_of(m), "__call__") is not lookup.MISSING
 
 
 @handles(id)
 def _id(m, s, args, kwargs):
-    if isinstance(args[0], RtScalar):
-        raise CaptureRefusal("id() of a number known only at run time", kind="escape.id", because=args[0])
+    own = stand_in_of(args[0])
+    found = own.identity(m) if own is not None else NotImplemented
+    if found is not NotImplemented:
+        return found
     if args[0] in m.heap.fragile:
         m.heap.refuse_fragile(args[0])
     return id(args[0])
@@ -207,14 +210,8 @@ def _str(m, s, args, kwargs):
     if not args:
         return NotImplemented
     x = args[0]
-    if isinstance(x, BaseException) and is_text_of_argument(x):
-        (x,) = x.args
-    if isinstance(x, (RtScalar, RtText)):
-        return RtText.join([x if isinstance(x, RtText) else RtText((x,))])
-    if type(x) in (list, tuple) and m.has_runtime(x):
-        return format_value(m, x, "", 0)
-    if m.has_runtime(x):
-        raise CaptureRefusal("str() of a value known only at run time", kind="escape.str")
+    if m.has_runtime(x) or isinstance(x, BaseException) and is_text_of_argument(x):
+        return format_value(m, x, "", 1)
     user = lookup.python_method(x, "__str__") or lookup.python_method(x, "__repr__")
     if user is not None and not isinstance(x, torch.nn.Module):
         return m.call(s, user, (x,), {})
@@ -223,12 +220,8 @@ def _str(m, s, args, kwargs):
 
 @handles(repr)
 def _repr(m, s, args, kwargs):
-    if isinstance(args[0], RtScalar):
-        return RtText((args[0],))
-    if isinstance(args[0], RtText) and args[0].chooses:
-        return format_value(m, args[0], "", 2)
     if m.has_runtime(args[0]):
-        raise CaptureRefusal("repr() of a value known only at run time", kind="escape.repr")
+        return format_value(m, args[0], "", 2)
     user = lookup.python_method(args[0], "__repr__")
     if user is not None and not isinstance(args[0], torch.nn.Module):
         return m.call(s, user, (args[0],), {})
@@ -279,16 +272,7 @@ def _print(m, s, args, kwargs):
     for k, arg in enumerate(args):
         if k:
             pieces.append(" " if kwargs.get("sep") is None else kwargs["sep"])
-        if isinstance(arg, (RtScalar, RtText)):
-            pieces.append(arg)
-        elif m.has_runtime(arg):
-            if isinstance(arg, torch.Tensor) and m.recorder.numbers.static(arg) is not None:
-                pieces.append(str(m.recorder.numbers.static(arg)))
-            else:
-                raise CaptureRefusal("print of a tensor known only at run time", "print tensor.item(), or remove it",
-                                     kind="print")
-        else:
-            pieces.append(str(arg))
+        pieces.append(format_value(m, arg, "", 1) if m.has_runtime(arg) else str(arg))
     pieces.append("\n" if kwargs.get("end") is None else kwargs["end"])
     text, values = _template(pieces)
     node = HostNode("print", [v.value for v in values], [], {"format": text}, m.recorder.span)
@@ -297,12 +281,10 @@ def _print(m, s, args, kwargs):
 
 
 def _template(pieces):
-    joined = RtText.join([p if isinstance(p, (str, RtText)) else RtText((p,)) for p in pieces])
-    if isinstance(joined, RtText) and not joined.writable:
+    joined = RtText.of(pieces)
+    if not joined.writable:
         raise CaptureRefusal("print of a tensor, or of a number with an unusual format, known only at run time",
                              "print tensor.item(), with a plain format such as :.3f", kind="print", because=joined)
-    if isinstance(joined, str):
-        return joined.replace("{", "{{").replace("}", "}}"), []
     return joined.pattern()
 
 
@@ -312,10 +294,9 @@ handles(warnings.warn)(ignore)
 @handles(copy.copy)
 def _copy(m, s, args, kwargs):
     x = args[0]
-    if isinstance(x, RtScalar):
-        return x
-    if m.is_tensor(x):
-        return m.recorder.call(torch.Tensor.detach, (x,), {})
+    own = stand_in_of(x)
+    if own is not None:
+        return own.copied(m, False)
     if type(x) in (list, dict, set):
         m.note_load(x, "*")
         return m.new(x.copy())
@@ -339,11 +320,13 @@ def _deepcopy(m, s, args, kwargs):
 def _deep(m, x, memo):
     if id(x) in memo:
         return memo[id(x)]
-    if isinstance(x, RtScalar):
-        return x
-    if m.is_tensor(x):
-        memo[id(x)] = made = m.recorder.call(torch.clone, (x,), {})
-        _note_shared(m, x, made, memo)
+    own = stand_in_of(x)
+    made = own.copied(m, True) if own is not None else NotImplemented
+    if made is not NotImplemented:
+        if made is not x:
+            memo[id(x)] = made
+        if m.is_tensor(x):
+            _note_shared(m, x, made, memo)
         return made
     if type(x) in _COPIED:
         m.note_load(x, "*")
@@ -378,7 +361,7 @@ def _natively_copied(m, x):
 def _note_shared(m, x: torch.Tensor, made: torch.Tensor, memo: dict) -> None:
     """Copies of tensors that share memory share it, too, in Python; here each has its own,
     which must not be written."""
-    handle = x if hasattr(x, "_dycl") else m.recorder.real.lift(x)
+    handle = x if m.is_symbolic(x) else m.recorder.real.lift(x)
     place = ("storage", id(handle._dycl.cell))
     if place in memo:
         for copied in (memo[place], made):

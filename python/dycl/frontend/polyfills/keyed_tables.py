@@ -70,6 +70,8 @@ _KEYS_VIEW = type({}.keys())
 class RtKeyed(InterpretedStandIn):
     """What has keys known only at run time."""
 
+    late = False
+
     def refuse_native(self, m, name):
         raise CaptureRefusal(f"{name} with a dict or set whose keys are known only at run time",
                              "use a loop over it", kind="escape.hash")
@@ -104,6 +106,11 @@ class RtDict(RtTable):
     def flattened(self, flattener, path):
         return flattener.node(self, path, lambda each: Table(
             self.kind, (each(self.found_keys, ""), each(self.found_values, ""))))
+
+    def rebuilt_as(self, m, s, kind, more):
+        if not issubclass(kind, dict):
+            return NotImplemented
+        return m.call(s, copy_with, (m.keys.as_table(m, kind()), self, more), {})
 
     def __getitem__(self, key):
         check_key(key)
@@ -384,6 +391,9 @@ class RtSet(RtTable):
 
     def flattened(self, flattener, path):
         return flattener.node(self, path, lambda each: Table(set, (each(self.found, ""),)))
+
+    def rebuilt_as(self, m, s, kind, more):
+        return m.call(s, RtSet.copy, (self,), {}) if kind is set else NotImplemented
 
     def in_any_order(self, m):
         return tuple(self.found) if type(self.found) is list else m.lists.frozen(self.found, True)

@@ -16,6 +16,7 @@ class RtRange(InterpretedStandIn):
     """Immutable. The step is known while compiling."""
 
     __slots__ = ("start", "stop", "step")
+    late = False
 
     def example(self, m):
         return range(0)

@@ -162,6 +162,7 @@ def exported_scan(graph, init, xs, additional_inputs):
 class RtSize(InterpretedStandIn, tuple):
     """A torch.Size with extents known only at run time."""
 
+    late = False
     indexed = True
 
     def example(self, m):

@@ -158,8 +158,9 @@ def new_view(m, table: Any, what: str) -> Any:
 
 def elements(m, source: Any) -> Any:
     own = stand_in_of(source)
-    if own is not None:
-        return own.in_any_order(m)
+    found = own.in_any_order(m) if own is not None else NotImplemented
+    if found is not NotImplemented:
+        return found
     return tuple(source) if isinstance(source, (set, frozenset)) else source
 
 

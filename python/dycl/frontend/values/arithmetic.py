@@ -117,6 +117,13 @@ class Scalars:
     def to_float(self, x: RtScalar) -> RtFloat:
         return x if isinstance(x, RtFloat) else self.wrap(self.value(x, "float"))
 
+    def extreme(self, name: str, a: Any, b: Any) -> Any:
+        """max(a, b) or min(a, b) of two ints or two floats; NotImplemented: of others."""
+        kind = kind_of(a)
+        if kind not in ("int", "float") or kind_of(b) != kind:
+            return NotImplemented
+        return self.host(f"{kind}.{name}", self.value(a, kind), self.value(b, kind), type=BY_KIND[kind].type)
+
     # -- operators ---------------------------------------------------------------
 
     def binary(self, op: str, a: Any, b: Any) -> Any:

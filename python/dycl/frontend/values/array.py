@@ -12,6 +12,7 @@ from ...calling.templates import Array, Template
 from ..diagnostics import CaptureRefusal
 from ..graph.program import Value
 from .escape import Escape
+from .scalar import is_same_number
 from .stand_in import StandIn, sealed, stand_in_of
 
 
@@ -90,6 +91,9 @@ class RtArray(StandIn):
         if not self.tensor.dim() or type(self.tensor.shape[0]) is not int:
             return None
         return [m.arrays.row(x) for x in m.arrays.rows(self)]
+
+    def is_element(self, m: Any, a: Any, b: Any) -> Any:
+        return is_same_number(m, a, b)
 
     def attribute(self, m: Any, s: Any, name: str) -> Any:
         kind = np.generic if self.scalar else np.ndarray

@@ -13,6 +13,7 @@ class RtIterator(StandIn):
     """One place in what is iterated over. `example`: an iterator of the kind that Python gives."""
 
     __slots__ = ()
+    late = False
     keeps_objects = True
 
     def dycl_merged(self, union: Any, a: Any, b: Any) -> Any:

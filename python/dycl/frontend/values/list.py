@@ -84,6 +84,9 @@ class RtList(StandIn):
     def iterate(self, m: Any, s: Any) -> Any:
         return m.new(RtListIter(self))
 
+    def rebuilt_as(self, m: Any, s: Any, kind: type, more: dict) -> Any:
+        return m.lists.frozen(self, kind is tuple) if kind in (list, tuple) else NotImplemented
+
     def attribute(self, m: Any, s: Any, name: str) -> Any:
         if not hasattr([], name):
             raise AttributeError(f"'list' object has no attribute '{name}'")
@@ -115,6 +118,11 @@ class RtList(StandIn):
         if not all(isinstance(x, (RtList, tuple)) for x in (a, b)):
             return False
         raise key_refusal("a tuple whose length is known only at run time as a key among others", None)
+
+    def match_key(self, m: Any, s: Any, a: Any, b: Any) -> Any:
+        if not all(isinstance(x, (RtList, tuple)) for x in (a, b)):
+            return False
+        return m.call(s, m.polyfills.equal_sequences, (a, b), {})
 
     def yields(self, a: Any, b: Any, comparing: bool) -> bool:
         return comparing

@@ -11,6 +11,7 @@ fork (truth) or a diagnostic (everything else).
 
 from __future__ import annotations
 
+import functools
 import numbers
 import operator
 import types
@@ -21,7 +22,7 @@ import numpy as np
 from ...calling.exceptions import Spelled
 from ...calling.templates import Number, Template
 from ..diagnostics import CaptureRefusal
-from ..graph.program import BOOL, FLOAT, INT, Value
+from ..graph.program import BOOL, FLOAT, INT, HostNode, Value
 from .escape import Escape
 from .native_entries import natively
 from .stand_in import StandIn, sealed, type_of
@@ -66,6 +67,15 @@ class RtScalar(StandIn):
 
     def example(self, m: Any) -> Any:
         return EXAMPLES[self.kind]
+
+    def identity(self, m: Any) -> Any:
+        raise CaptureRefusal("id() of a number known only at run time", kind="escape.id", because=self)
+
+    def copied(self, m: Any, deep: bool) -> Any:
+        return self
+
+    def hint(self, m: Any, name: str) -> None:
+        self.value.hint = self.value.hint or name
 
     def truth(self, m: Any) -> Any:
         return m.scalars.to_bool(self)
@@ -128,6 +138,9 @@ class RtScalar(StandIn):
             raise CaptureRefusal("`is` with a number known only at run time", "use ==", kind="identity", because=self)
         return False
 
+    def is_element(self, m: Any, a: Any, b: Any) -> Any:
+        return is_same_number(m, a, b)
+
     def attribute(self, m: Any, s: Any, name: str) -> Any:
         if name == "real" or name == "numerator" and self.kind != "float":
             return self
@@ -162,7 +175,6 @@ class RtScalar(StandIn):
             raise TypeError(f"'{SIGNS[op]}' not supported between instances of '{type_of(m, a).__name__}' and "
                             f"'{type_of(m, b).__name__}'")
         return result
-
 
     def converted(self, m: Any, to: type) -> Any:
         return m.scalars.to_int(self) if to is int else m.scalars.to_float(self)
@@ -269,6 +281,35 @@ def graph_number(x: Any) -> Any:
 def is_merge_born(x: Any) -> bool:
     """A plain number, or one known only at run time because different plain ones met."""
     return not isinstance(x, RtScalar) or isinstance(x.origin, tuple) and x.origin[:1] == ("merge",)
+
+
+def is_same_number(m: Any, a: Any, b: Any) -> bool:
+    """Whether two numbers are one object, which only of a NaN is told from being equal."""
+    if a is not b and _may_be_nan(a) and _may_be_nan(b) and not (_is_new(m, a) and _is_new(m, b)):
+        refuse_nans(m, *(x for x in (a, b) if isinstance(x, RtFloat)))
+    return a is b
+
+
+def _may_be_nan(x: Any) -> bool:
+    return isinstance(x, RtFloat) or isinstance(x, float) and x != x
+
+
+def _is_new(m: Any, x: Any) -> bool:
+    """A float that was computed: an object of its own, not one of several that paths or `max` have chosen from."""
+    if not isinstance(x, RtFloat):
+        return True
+    node = m.recorder.producers.get(x.value)
+    return isinstance(node, HostNode) and (node.op == "item" or node.op.startswith("float.")
+                                           and node.op not in ("float.max", "float.min"))
+
+
+def refuse_nans(m: Any, *floats: Any) -> None:
+    """Whether two floats are one object matters only if both are NaN, and then the run fails."""
+    both = functools.reduce(lambda a, b: m.scalars.binary("and", a, b),
+                            (m.scalars.host("float.isnan", x.value, type=BOOL) for x in floats))
+    m.recorder.check(m.scalars.unary("not", both).value,
+                     "whether two floats that are no numbers are one object is not known in a compiled "
+                     "program", "RuntimeError")
 
 
 def plain_number(x: Any) -> Any:

@@ -31,6 +31,7 @@ class StandIn:
     """One value known only at run time, of whichever kind."""
 
     __slots__ = ()
+    late = True  # what it is is known only at run time: False of what holds such values, which are asked one by one
     priority = 0  # of two stand-ins the one that has more says what an operator between them means
     merges_with_lists = False  # those of other classes, too (merging/unify_lists.py)
     keeps_objects = False  # what its contents hold is compared, not merged
@@ -47,6 +48,17 @@ class StandIn:
 
     def is_instance(self, m: Any, kinds: Any) -> bool:
         return isinstance(self.example(m), kinds)
+
+    def identity(self, m: Any) -> Any:
+        """id(self); NotImplemented: of the object that it is."""
+        return NotImplemented
+
+    def copied(self, m: Any, deep: bool) -> Any:
+        """copy.copy(self), or copy.deepcopy; NotImplemented: as of other objects."""
+        return NotImplemented
+
+    def hint(self, m: Any, name: str) -> None:
+        """It is assigned to a variable of this name, which people who read the program may like to see."""
 
     def truth(self, m: Any) -> Any:
         """bool(self): a bool, one of run time, or NotImplemented: its own __bool__ or __len__ is interpreted."""
@@ -110,6 +122,11 @@ class StandIn:
 
     def is_same(self, m: Any, a: Any, b: Any) -> Any:
         """`a is b`, one of which it is; NotImplemented: it is the object that it is."""
+        return NotImplemented
+
+    def is_element(self, m: Any, a: Any, b: Any) -> Any:
+        """Whether they are one object, one of which it is, for a container that goes on to compare them if not;
+        NotImplemented: as `is` has it."""
         return NotImplemented
 
     # ---- functions that ask for a number -----------------------------------------------------------
@@ -211,9 +228,13 @@ class StandIn:
         """The number of its items is known while compiling."""
         return False
 
+    def rebuilt_as(self, m: Any, s: Any, kind: type, more: dict) -> Any:
+        """list(self), tuple(self), set(self), dict(self, **more), ... `kind`; NotImplemented: by its iteration."""
+        return NotImplemented
+
     def in_any_order(self, m: Any) -> Any:
-        """What may stand in a `for` whose order does not matter."""
-        return self
+        """What may stand in a `for` whose order does not matter; NotImplemented: itself."""
+        return NotImplemented
 
     # ---- attributes ------------------------------------------------------------------------------
 
@@ -246,6 +267,10 @@ class StandIn:
         if type(a).__eq__ is object.__eq__ and type(b).__eq__ is object.__eq__:
             return False  # not the same object
         raise key_refusal(f"a {type(a).__name__} as a key beside keys known only at run time", None)
+
+    def match_key(self, m: Any, s: Any, a: Any, b: Any) -> Any:
+        """The same where code may be interpreted: PUSHED too; NotImplemented: as `equal_key`."""
+        return NotImplemented
 
     def possible_values(self, m: Any) -> list | None:
         """All values it may have, if they are few."""
@@ -305,6 +330,24 @@ def stand_in_of(x: Any) -> StandIn | None:
 
 def counts_off(iterator: Any) -> bool:
     return isinstance(iterator, StandIn) and iterator.counts_off()
+
+
+def is_late(x: Any) -> bool:
+    """Whether x itself is known only at run time, as all tensors are taken to be."""
+    return isinstance(x, torch.Tensor) or isinstance(x, StandIn) and x.late
+
+
+def number_of(m: Any, x: Any) -> Any:
+    """The number, known or not, that int(), float() and math see in x."""
+    own = stand_in_of(x)
+    return x if own is None else own.number(m)
+
+
+def index_of(m: Any, x: Any, error: str = "'float' object cannot be interpreted as an integer") -> Any:
+    """The int, known or not, that x is where an index is wanted; `error`: the words if it is none."""
+    own = stand_in_of(x)
+    found = x if own is None else own.as_index(m, error)
+    return found.converted(m, int) if isinstance(found, StandIn) else found
 
 
 def deciding(a: Any, b: Any) -> StandIn | None:

@@ -21,7 +21,7 @@ from . import parameters
 from .array import is_integer
 from .counting import RtTensorIter
 from .native_entries import natively, refuse_own
-from .scalar import RtInt, RtScalar, kind_of
+from .scalar import RtFloat, RtInt, RtScalar, kind_of, refuse_nans
 from .stand_in import ADAPTERS, StandIn, one_by_one, stand_in_of, type_of
 
 _OPERATORS = {"and": "and_", "or": "or_"}
@@ -54,6 +54,14 @@ class TensorHandle(StandIn):
             return isinstance(self.tensor, kinds)
         return any(parameters.is_one_of(self.tensor, k)
                    for k in one_by_one(kinds) if not (isinstance(k, type) and issubclass(k, FakeTensor)))
+
+    def copied(self, m: Any, deep: bool) -> Any:
+        return m.recorder.call(torch.clone if deep else torch.Tensor.detach, (self.tensor,), {})
+
+    def hint(self, m: Any, name: str) -> None:
+        if m.is_symbolic(self.tensor) and self.tensor._dycl.parent is None:
+            current = self.tensor._dycl.cell.value
+            current.hint = current.hint or name
 
     def truth(self, m: Any) -> Any:
         return m.tensor_truth(self.tensor)
@@ -107,6 +115,16 @@ class TensorHandle(StandIn):
         if a is not b and not m.in_torch():  # torch asks to save work: either answer will do
             m.recorder.real.refuse_identity(a, b)
         return a is b
+
+    def is_element(self, m: Any, a: Any, b: Any) -> Any:
+        """Whoever asks compares them next, and one and the same number is equal to itself."""
+        if a is b or not (_is_number(m, a) and _is_number(m, b)) or not any(callable(x._dycl.cell.note)
+                                                                            for x in (a, b)):
+            return NotImplemented
+        numbers = [m.tensor_item(x) for x in (a, b)]
+        if all(isinstance(x, RtFloat) for x in numbers):
+            refuse_nans(m, *numbers)
+        return False
 
     def iterate(self, m: Any, s: Any) -> Any:
         if len(self.tensor.shape) == 0:
@@ -251,6 +269,11 @@ _ATTRIBUTES: dict[str, Callable[[Any, torch.Tensor, str], Any]] = {
     "__class__": lambda m, t, name: type_of(m, t),
     "data": lambda m, t, name: m.recorder.call(torch.Tensor.detach, (t,), {}),
 }
+
+
+def _is_number(m: Any, x: Any) -> bool:
+    """One number, in a tensor."""
+    return m.is_symbolic(x) and m.element_count(x) == 1 and not x.dtype.is_complex
 
 
 def _is_root(m: Any, t: torch.Tensor) -> bool:

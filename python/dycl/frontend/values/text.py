@@ -97,8 +97,11 @@ class RtText(StandIn):
 
     @staticmethod
     def join(pieces: list) -> "str | RtText":
-        if all(isinstance(p, str) for p in pieces):
-            return "".join(pieces)
+        return "".join(pieces) if all(isinstance(p, str) for p in pieces) else RtText.of(pieces)
+
+    @staticmethod
+    def of(pieces: list) -> "RtText":
+        """The same, of known pieces too."""
         parts: list = []
         for p in pieces:
             parts.extend(p.parts if isinstance(p, RtText) else (p,))
@@ -151,6 +154,9 @@ class RtText(StandIn):
 
     def example(self, m: Any) -> Any:
         return ""
+
+    def copied(self, m: Any, deep: bool) -> Any:
+        return self
 
     def truth(self, m: Any) -> Any:
         return m.texts.truth(m, self)

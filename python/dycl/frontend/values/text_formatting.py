@@ -67,12 +67,12 @@ def format_value(m: Any, value: Any, spec: Any, conversion: int) -> Any:
     if found is not NotImplemented:
         return found
     if m.has_runtime(value) and not spec:
-        return RtText.join(_pieces(m, value))
+        return RtText.join(_pieces(m, value, max(conversion, 2)))
     return format_known(value, spec, conversion)
 
 
 def format_known(value: Any, spec: Any, conversion: int) -> str:
-    return natively(format, value if not conversion else (str, repr, ascii)[conversion - 1](value), spec)
+    return natively(format, value if not conversion else _CONVERSIONS[conversion](value), spec)
 
 
 def format_number(value: RtScalar, spec: Any, conversion: int) -> RtText:
@@ -84,20 +84,27 @@ def format_number(value: RtScalar, spec: Any, conversion: int) -> RtText:
 def format_text(m: Any, text: RtText, spec: Any, conversion: int) -> Any:
     """NotImplemented: filled up, which is not known."""
     if text.chooses and (spec or conversion > 1):
-        return _of_chosen(m, text, lambda known: format({2: repr, 3: ascii}.get(conversion, str)(known), spec))
+        return _of_chosen(m, text, lambda known: format(_CONVERSIONS.get(conversion, str)(known), spec))
     if spec:
         return NotImplemented
-    return text if conversion < 2 else RtText(("'", *text.parts, "'"))
+    return text if conversion < 2 else RtText(_quoted(text.parts, conversion))
+
+
+def _quoted(parts: tuple, conversion: int) -> tuple:
+    """repr() or ascii() of a text: numbers have no quotes in them, and nothing that is escaped."""
+    quote = _CONVERSIONS[conversion]
+    known = "".join(p for p in parts if isinstance(p, str))
+    mark = quote(known)[0]
+    other = "'" if mark == '"' else '"'  # with it in the text quote() takes the wanted mark
+    return (mark, *(quote(p + other)[1:-2] if isinstance(p, str) else p for p in parts), mark)
 
 
 def format_tensor(m: Any, tensor: Any, spec: Any, conversion: int) -> Any:
-    """One of a single element is the number."""
+    """One of a single element is the number, but for str() and repr()."""
     static = m.recorder.numbers.static(tensor)
-    if static is not None and spec:
-        return format_known(static, spec, conversion)
     if static is not None:
-        return RtText((Opaque(type(static).__name__, m.recorder.span),))
-    if tensor.dim() == 0:
+        return format_known(static, spec, conversion)
+    if tensor.dim() == 0 and not conversion:
         return format_value(m, m.tensor_item(tensor), spec, conversion)
     if spec and not conversion:
         raise TypeError("unsupported format string passed to Tensor.__format__")
@@ -184,18 +191,22 @@ def is_text_of_argument(error: BaseException) -> bool:
             and isinstance(error.args[0], (RtText, RtScalar)))
 
 
-def _pieces(m: Any, value: Any) -> list:
-    """repr(value) of a container that holds values of run time."""
+_CONVERSIONS: dict = {1: str, 2: repr, 3: ascii}
+
+
+def _pieces(m: Any, value: Any, conversion: int) -> list:
+    """repr(value) or ascii(value) of a container that holds values of run time."""
+    quote = _CONVERSIONS[conversion]
     if isinstance(value, RtText):
-        return list(_of_chosen(m, value, repr).parts) if value.chooses else ["'", *value.parts, "'"]
+        return list(_of_chosen(m, value, quote).parts if value.chooses else _quoted(value.parts, conversion))
     if isinstance(value, RtScalar):
         return [value]
     if not m.has_runtime(value):
-        return [repr(value)]
+        return [quote(value)]
     if isinstance(value, m.size_type):
-        return ["torch.Size(", *_pieces(m, list(value)), ")"]
+        return ["torch.Size(", *_pieces(m, list(value), conversion), ")"]
     if type(value) in (list, tuple):
         opening, closing = ("[", "]") if type(value) is list else ("(", ",)" if len(value) == 1 else ")")
-        inside = [piece for k, x in enumerate(value) for piece in ([", "] if k else []) + _pieces(m, x)]
+        inside = [piece for k, x in enumerate(value) for piece in ([", "] if k else []) + _pieces(m, x, conversion)]
         return [opening, *inside, closing]
     return [Opaque(type(value).__name__, m.recorder.span)]
