@@ -12,7 +12,8 @@ from ...calling.host_functions import HostFunction, describe, host_function, reg
 from ..diagnostics import CaptureRefusal
 from ..graph.program import BOOL, FLOAT, INT, HostNode, TensorType, Value
 from ..semantics import registry
-from ..values.scalar import RtScalar
+from ..values.scalar import kind_of
+from ..values.stand_in import stand_in_of
 
 _NUMBERS = {"bool": BOOL, "int": INT, "float": FLOAT}
 
@@ -33,8 +34,8 @@ def call(fn: HostFunction, m: Any, s: Any, args: tuple, kwargs: dict) -> Any:
         raise CaptureRefusal(f"the host function {fn.name} is called inside try: its exceptions cannot be caught in a "
                              "compiled program", "catch them inside the function", kind="host_function")
     recorder = m.recorder
-    operands = [_operand(recorder, fn, a) for a in args]
-    types, single = _results(recorder, fn, args)
+    operands = [_operand(m, fn, a) for a in args]
+    types, single = _results(m, fn, args)
     outputs = [Value(_NUMBERS[t] if isinstance(t, str) else TensorType(*t), recorder.block) for t in types]
     recorder.append(HostNode("host_call", operands, outputs, {"name": fn.name}, recorder.span))
     values = [m.scalars.wrap(v) if isinstance(t, str) else recorder.new_handle(t[0], t[1], v)
@@ -63,25 +64,23 @@ def assignment(fn: Any, m: Any, s: Any, args: tuple, kwargs: dict) -> Any:
     return tuple(m.arrays.wrap(places) for places in call(known, m, s, (cost,), {}))
 
 
-def _operand(recorder: Any, fn: HostFunction, given: Any) -> Value:
+def _operand(m: Any, fn: HostFunction, given: Any) -> Value:
     if isinstance(given, torch.Tensor):
-        return recorder.value_of(given)
-    if isinstance(given, RtScalar):
-        return given.value
-    if type(given) in (bool, int, float):
-        return recorder.host("const", [], _NUMBERS[type(given).__name__], value=given)
+        return m.recorder.value_of(given)
+    if kind_of(given) is not None:
+        return m.scalars.value(given)
     raise CaptureRefusal(f"the host function {fn.name} is given a {type(given).__name__}",
                          "pass tensors and numbers; keep everything else inside the function", kind="host_function")
 
 
-def _results(recorder: Any, fn: HostFunction, args: tuple) -> tuple[list, bool]:
+def _results(m: Any, fn: HostFunction, args: tuple) -> tuple[list, bool]:
     """The types of the results, and whether the function gives one that is no tuple."""
     if fn.results is not None:
         return fn.results, fn.single
     fixed = all(type(d) is int for a in args if isinstance(a, torch.Tensor) for d in a.shape)
     try:
         with torch.no_grad():
-            returned = fn.function(*[_example(recorder, a) for a in args])
+            returned = fn.function(*[_example(m, a) for a in args])
     except Exception as error:
         raise CaptureRefusal(f"the host function {fn.name} could not be run on example values "
                              f"({type(error).__name__}: {error})",
@@ -98,13 +97,13 @@ def _results(recorder: Any, fn: HostFunction, args: tuple) -> tuple[list, bool]:
     return types, single
 
 
-def _example(recorder: Any, given: Any) -> Any:
+def _example(m: Any, given: Any) -> Any:
+    recorder = m.recorder
     if isinstance(given, torch.Tensor):
         known = recorder.numbers.static(given)
         if known is not None:
             return known.detach().clone()
         sizes = [d if type(d) is int else recorder.symbols.hint(d) for d in given.shape]
         return torch.zeros(sizes, dtype=given.dtype)
-    if isinstance(given, RtScalar):
-        return {"bool": True, "int": 1, "float": 1.0}[given.kind]
-    return given
+    own = stand_in_of(given)
+    return given if own is None else own.small_example(m)

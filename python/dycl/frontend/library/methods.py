@@ -22,13 +22,11 @@ from ..state import numpy_memory, signals
 from ..state.contents import ContextCell
 from ..state.interpreter import Interpreter
 from ..state.state import State
-from ..values import chosen_text, text_formatting
+from ..values import text_formatting
 from ..values.array import RtArray
-from ..values.iterator import RtIterator
-from ..values.list import RtList
 from ..values.native_entries import natively, refuse_own
 from ..values.scalar import kind_of
-from ..values.stand_in import BoundMethod, StandIn, stand_in_of
+from ..values.stand_in import BoundMethod, StandIn, is_instance, made_stand_in, stand_in_of, type_of
 from ..values.text import RtText
 
 
@@ -185,8 +183,9 @@ def _native_method(m: Interpreter, s: State, owner: Any, name: str, kwargs: dict
         m.heap.touch(owner)
     elif name == "__delattr__":
         attributes.touch_attributes(m, owner)
-    if isinstance(owner, RtIterator):
-        raise CaptureRefusal(f"the iterator method {name}", kind="iterator")
+    if made_stand_in(owner) is not None:
+        raise CaptureRefusal(f"the method {name} of a {type_of(m, owner).__name__} known only at run time",
+                             kind="native.method", because=owner)
     if isinstance(owner, _MUTABLE) and name in _CARRIERS:  # what is put in must stay the object it is
         result = natively(fn, *full, **kwargs)
     else:
@@ -252,12 +251,14 @@ def _context_method(name: str) -> Callable:
 
 def _str_method(m, s, text, name, args, kwargs, fn, full):
     if name == "join":
-        items = iteration.materialise(m, args[0])
-        if isinstance(args[0], RtList) and (made := chosen_text.joined(text, args[0])) is not None:
+        own = stand_in_of(args[0])
+        made = own.joined(m, text) if own is not None else NotImplemented
+        if made is not NotImplemented:
             return made
+        items = iteration.materialise(m, args[0])
         if items is None:
             return m.call(s, polyfills.join_text, (text, args[0]), {})
-        if any(isinstance(x, RtText) for x in items):
+        if any(made_stand_in(x) is not None for x in items) and all(is_instance(m, x, str) for x in items):
             pieces = []
             for k, x in enumerate(items):
                 pieces += [text, x] if k else [x]

@@ -17,7 +17,7 @@ from ..state import signals
 from ..state.signals import PUSHED
 from ..values.native_entries import refuse_own
 from ..values.scalar import kind_of
-from ..values.stand_in import StandIn, stand_in_of, type_of
+from ..values.stand_in import index_of, made_stand_in, negated, number_of, stand_in_of, truth_of, type_of
 
 
 @handles(int)
@@ -60,17 +60,12 @@ def _bool(m, s, args, kwargs):
         if result is PUSHED:
             s.frames[-1].on_return = _push_truth
             return PUSHED
-        return _truth_of(m, result)
+        return truth_of(m, result)
     return bool(x)
 
 
 def _push_truth(m, s, value):
-    s.frames[-1].stack.append(_truth_of(m, value))
-
-
-def _truth_of(m, value):
-    """Of what __bool__ or __len__ gave."""
-    return value.truth(m) if isinstance(value, StandIn) else bool(value)
+    s.frames[-1].stack.append(truth_of(m, value))
 
 
 @handles(operator.truth)
@@ -132,8 +127,8 @@ def _math(name):
     def call(m, s, args, kwargs):
         if name == "trunc" and any(map(m.is_tensor, args)):
             raise TypeError("type Tensor doesn't define __trunc__ method")
-        args = tuple(a if (own := stand_in_of(a)) is None else own.number(m) for a in args)
-        unknown = next((a for a in args if kind_of(a) is not None and isinstance(a, StandIn)), None)
+        args = tuple(number_of(m, a) for a in args)
+        unknown = next((a for a in args if kind_of(a) is not None and made_stand_in(a) is not None), None)
         if unknown is not None:
             if polyfill is not None and (name != "log" or len(args) == 2):
                 return m.call(s, polyfill, args, kwargs)
@@ -163,10 +158,9 @@ def _prod(m, s, args, kwargs):
 def _operator_index(m, s, args, kwargs):
     if len(args) != 1:
         return NotImplemented
-    x, own = args[0], stand_in_of(args[0])
-    if own is not None:
-        x = own.as_index(m, "'float' object cannot be interpreted as an integer")
-        return x.converted(m, int) if isinstance(x, StandIn) else NotImplemented
+    x = args[0]
+    if stand_in_of(x) is not None:
+        return index_of(m, x)
     return m.call(s, lookup.python_method(x, "__index__"), (x,), {}) if subscripts.asks_index(x) else NotImplemented
 
 
@@ -223,6 +217,4 @@ def _neg(m, s, args, kwargs):
 def _not(m, s, args, kwargs):
     own = stand_in_of(args[0])
     found = own.truth(m) if own is not None else NotImplemented
-    if found is NotImplemented:
-        return NotImplemented
-    return m.scalars.unary("not", found) if isinstance(found, StandIn) else not found
+    return NotImplemented if found is NotImplemented else negated(m, found)

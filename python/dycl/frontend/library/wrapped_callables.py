@@ -19,8 +19,9 @@ from ..polyfills.registry import POLYFILLS
 from ..semantics import keys, registry
 from ..state.interpreter import Interpreter
 from ..state.state import State
-from ..values.scalar import RtInt
+from ..values.stand_in import made_stand_in, type_of
 from ..values.text import RtText
+from ..values.text_formatting import format_value
 from .torch import functions
 
 
@@ -48,13 +49,12 @@ def _enumeration(cls: Any) -> Any:
 
 def _member(cls: Any, m: Interpreter, s: State, args: tuple, kwargs: dict) -> Any:
     """Color(n) of a number known only at run time."""
-    if len(args) != 1 or kwargs or not isinstance(args[0], (RtInt, RtText)):
+    if len(args) != 1 or kwargs or made_stand_in(args[0]) is None or type_of(m, args[0]) not in (int, str):
         return NotImplemented
     if (type(cls).__call__ is not enum.EnumMeta.__call__ or issubclass(cls, enum.Flag)
             or getattr(cls._missing_, "__func__", None) is not enum.Enum._missing_.__func__ or not cls.__members__):
         return NotImplemented
-    text = RtText.join([args[0] if isinstance(args[0], RtText) else RtText((args[0],)),
-                        f" is not a valid {cls.__qualname__}"])
+    text = RtText.join([format_value(m, args[0], "", 2), f" is not a valid {cls.__qualname__}"])
     return cls._value2member_map_[keys.present_key(m, args[0], cls._value2member_map_, ValueError(text))]
 
 

@@ -41,13 +41,13 @@ from ..state.path_facts import Facts
 from ..state.state import Frame, State
 from ..values import chosen_text, text_equality, text_methods
 from ..values.arithmetic import Scalars
-from ..values.array import RtArray
+from ..values.array import is_array
 from ..values.escape import Escape, NeedDecision, Thrown
-from ..values.list import RtList
 from ..values.list_operations import Lists
 from ..values.native_entries import own_fault
 from ..values.scalar import RtBool, RtScalar
-from ..values.stand_in import stand_in_of, type_of
+from ..values.stand_in import as_int, is_late, is_opaque, stand_in_of, type_of
+from ..values.tensor import is_handle
 from ..values.text import RtText
 from . import conditions, opcode_table, opcodes, opcodes_calls, opcodes_control
 from .exceptions import always_raises, ended_by, takes
@@ -406,14 +406,14 @@ class Machine:
             if name not in names:
                 raise KeyError(name)
             return name
-        scalars = [p for p in text.parts if isinstance(p, RtScalar)]
-        if not text.exact or any(p.kind != "int" for p in scalars):
+        integers = text.integers()
+        if integers is None:
             raise CaptureRefusal("a name with a number known only at run time that is no integer", kind="escape.str",
                                  because=text)
         for name in names:
             numbers = text_equality.parse(text, name) if isinstance(name, str) else None
             if numbers is not None and all(self.decide(self.scalars.compare("eq", p, n))
-                                           for p, n in zip(scalars, numbers)):
+                                           for p, n in zip(integers, numbers)):
                 return name
         raise KeyError(text)
 
@@ -514,13 +514,9 @@ class Machine:
         """A Python variable's name for the value assigned to it, for people who read the program; not torch's own."""
         if interpretation.is_torch_file(frame.info.code.co_filename):
             return
-        if isinstance(value, RtScalar):
-            if not value.value.hint:
-                value.value.hint = name
-        elif self.is_symbolic(value) and value._dycl.parent is None:
-            current = value._dycl.cell.value
-            if not current.hint:
-                current.hint = name
+        own = stand_in_of(value)
+        if own is not None:
+            own.hint(self, name)
 
     def new(self, obj: Any) -> Any:
         """Marks an object as made during capture: states may merge two such objects."""
@@ -537,10 +533,10 @@ class Machine:
         return RtSize
 
     def is_array(self, value: Any) -> bool:
-        return isinstance(value, RtArray)
+        return is_array(value)
 
     def is_symbolic(self, value: Any) -> bool:
-        return isinstance(value, torch.Tensor) and hasattr(value, "_dycl")
+        return is_handle(value)
 
     def has_tensor(self, tree: Any, depth: int = 3) -> bool:
         if isinstance(tree, torch.Tensor):
@@ -550,8 +546,8 @@ class Machine:
         return False
 
     def has_runtime(self, tree: Any, depth: int = 4) -> bool:
-        """Holds a runtime scalar, text, array or a tensor."""
-        if isinstance(tree, (RtScalar, RtText, RtArray, RtList, torch.Tensor)):
+        """Holds what is known only at run time, or a tensor."""
+        if is_late(tree):
             return True
         if depth and isinstance(tree, (list, tuple, set, dict)):
             return any(self.has_runtime(x, depth - 1) for x in held(tree))
@@ -572,7 +568,8 @@ class Machine:
                                  f"({type(error).__name__}: {error})", kind="native") from error
 
     def has_stand_in(self, tree: Any, depth: int = 4) -> bool:
-        if isinstance(tree, (RtScalar, RtText, RtArray)) or hasattr(type(tree), "dycl_contents"):
+        """Holds something of ours that native code does not know; tensors it does."""
+        if is_opaque(tree):
             return True
         if depth and isinstance(tree, (list, tuple, set, dict)):
             return any(self.has_stand_in(x, depth - 1) for x in held(tree))
@@ -677,8 +674,7 @@ class Machine:
         if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
             raise error
         self._one_element(tensor, error)
-        return (self.scalars.to_int(x) if isinstance(x := self.tensor_item(tensor), RtBool)
-                else int(x) if type(x) is bool else x)
+        return as_int(self, self.tensor_item(tensor))
 
     def _one_element(self, tensor: Any, error: Exception) -> None:
         count = self.element_count(tensor)
@@ -702,8 +698,6 @@ class Machine:
             return self.lists.from_tensor(tensor)
         if found is None and tensor.dim() > 1 and not tensor.dtype.is_complex:
             found = self.lists.from_rows(tensor)
-            if isinstance(found, RtList):
-                return found
         if found is None:
             raise CaptureRefusal("tolist() of a tensor whose length is known only at run time",
                                  "iterate over the tensor itself", kind="tolist.dynamic")

@@ -20,7 +20,7 @@ from ..state.contents import contents_of
 from ..state.signals import JUMPED, PUSHED
 from ..state.state import NULL, UNBOUND
 from ..values.native_entries import natively, refuse_own
-from ..values.scalar import RtScalar
+from ..values.stand_in import negated, stand_in_of, truth_of
 from .opcode_table import HANDLERS, op, push_result
 
 _SINCE_312 = sys.version_info >= (3, 12)
@@ -253,7 +253,7 @@ def _truth_or_call(m, s, f):
 
 def _retry_with_truth(m, s, value):
     stack = s.frames[-1].stack
-    stack[-1] = (_TOLD, value if isinstance(value, (bool, RtScalar)) else bool(value), stack[-1])
+    stack[-1] = (_TOLD, truth_of(m, value), stack[-1])
     return JUMPED
 
 
@@ -342,12 +342,10 @@ def unary_invert(m, s, f, i):
 @op("UNARY_NOT")
 def unary_not(m, s, f, i):
     value = f.stack[-1]
-    if isinstance(value, RtScalar):
-        f.stack[-1] = m.scalars.unary("not", value)
-        return None
-    if m.is_tensor(value):
-        truth = m.tensor_truth(value)
-        f.stack[-1] = (not truth) if isinstance(truth, bool) else m.scalars.unary("not", truth)
+    own = stand_in_of(value)
+    truth = own.truth(m) if own is not None else NotImplemented
+    if truth is not NotImplemented:
+        f.stack[-1] = negated(m, truth)
         return None
     truth = _truth_or_call(m, s, f)
     if truth is PUSHED or truth is JUMPED:

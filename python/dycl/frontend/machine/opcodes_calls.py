@@ -11,9 +11,10 @@ from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
 from ..polyfills import keyed_tables
 from ..semantics import iteration, keys
+from ..state import signals
 from ..state.signals import JUMPED
 from ..state.state import NULL
-from ..values.list import RtList
+from ..values.stand_in import made_stand_in
 from ..values.text import RtText
 from ..values.text_formatting import format_value
 from .exceptions import ended_by
@@ -93,15 +94,17 @@ def format_value_op(m, s, f, i):
 @op("LIST_TO_TUPLE")
 def list_to_tuple(m, s, f, i):
     items = f.stack.pop()
-    f.stack.append(m.lists.frozen(items, True) if isinstance(items, RtList) else tuple(items))
+    own = made_stand_in(items)
+    f.stack.append(tuple(items) if own is None else own.rebuilt_as(m, s, tuple, {}))
 
 
 @op("LIST_APPEND")
 def list_append(m, s, f, i):
     value = f.stack.pop()
     target = f.stack[-i.arg]
-    if isinstance(target, RtList):
-        return m.lists.append(target, value)
+    own = made_stand_in(target)
+    if own is not None:
+        return own.add_entry(m, s, value)
     m.heap.touch(target)
     target.append(value)
 
@@ -109,8 +112,9 @@ def list_append(m, s, f, i):
 @op("SET_ADD")
 def set_add(m, s, f, i):
     target = f.stack[-i.arg - 1]
-    if isinstance(target, keys.TABLES):
-        return m.call_then(s, keyed_tables.RtSet.add, (target, f.stack.pop()), {}, _drop_result)
+    own = made_stand_in(target)
+    if own is not None:
+        return own.add_entry(m, s, f.stack.pop())
     value = _key(m, f.stack[-1], target)
     f.stack.pop()
     m.heap.touch(target)
@@ -120,9 +124,9 @@ def set_add(m, s, f, i):
 @op("MAP_ADD")
 def map_add(m, s, f, i):
     target = f.stack[-i.arg - 2]
-    if isinstance(target, keys.TABLES):
-        key, value = _take(f, 2)
-        return m.call_then(s, keyed_tables.RtDict.__setitem__, (target, key, value), {}, _drop_result)
+    own = made_stand_in(target)
+    if own is not None:
+        return own.add_entry(m, s, *_take(f, 2))
     key = _key(m, f.stack[-2], target)
     value = f.stack.pop()
     f.stack.pop()
@@ -134,21 +138,19 @@ def map_add(m, s, f, i):
 def list_extend(m, s, f, i):
     source = f.stack[-1]
     target = f.stack[-i.arg - 1]
-    if isinstance(source, RtList) and isinstance(target, (list, RtList)):  # a display: nobody else knows the target
+    own = made_stand_in(source)
+    made = own.extend_display(m, target) if own is not None else NotImplemented
+    if made is not NotImplemented:  # nobody else knows the target
         f.stack.pop()
-        f.stack[-i.arg] = m.lists.concat(target, source) if target else m.lists.frozen(source, False)
+        f.stack[-i.arg] = made
         return None
     items = iteration.materialise(m, source)
-    if items is None or isinstance(target, RtList):
+    if items is None or made_stand_in(target) is not None:
         f.stack.pop()
-        return m.call_then(s, polyfills.extend_list, (target, source), {}, _drop_result)
+        return m.call_then(s, polyfills.extend_list, (target, source), {}, signals.drop)
     f.stack.pop()
     m.heap.touch(target)
     target.extend(items)
-
-
-def _drop_result(m, s, value):
-    return None
 
 
 @op("SET_UPDATE")
@@ -156,9 +158,9 @@ def set_update(m, s, f, i):
     source = f.stack[-1]
     target = f.stack[-i.arg - 1]
     items = iteration.materialise(m, source)
-    if items is None or isinstance(target, keys.TABLES) or any(map(keys.at_run_time, items)):
+    if items is None or made_stand_in(target) is not None or any(map(keys.at_run_time, items)):
         f.stack.pop()
-        return m.call_then(s, polyfills.extend_set, (target, source if items is None else items), {}, _drop_result)
+        return m.call_then(s, polyfills.extend_set, (target, source if items is None else items), {}, signals.drop)
     f.stack.pop()
     m.heap.touch(target)
     target.update(items)
@@ -175,11 +177,11 @@ def _called(function) -> str:
 @op("DICT_UPDATE", "DICT_MERGE")
 def dict_update(m, s, f, i):
     source = f.stack[-1]
-    if isinstance(source, keys.TABLES) or isinstance(f.stack[-i.arg - 1], keys.TABLES):
+    if made_stand_in(source) is not None or made_stand_in(f.stack[-i.arg - 1]) is not None:
         if i.op == "DICT_MERGE":
             raise CaptureRefusal("a dict with keys known only at run time as keyword arguments", kind="escape.hash")
         f.stack.pop()
-        return m.call_then(s, polyfills.update_mapping, (f.stack[-i.arg], source, {}), {}, _drop_result)
+        return m.call_then(s, polyfills.update_mapping, (f.stack[-i.arg], source, {}), {}, signals.drop)
     if not isinstance(source, dict):
         f.stack[-1] = None
         return m.call_then(s, polyfills.make_mapping, (source, {}), {}, _retry_at(-1))
@@ -196,14 +198,11 @@ def dict_update(m, s, f, i):
 
 @op("UNPACK_SEQUENCE")
 def unpack_sequence(m, s, f, i):
-    if isinstance(f.stack[-1], RtList):
-        source = f.stack[-1]
-        length = m.lists.length(source)
-        fits = length == i.arg if isinstance(length, int) else m.decide(m.scalars.compare("eq", length, i.arg))
-        if not fits:
-            raise ValueError(f"not enough or too many values to unpack (expected {i.arg})")
+    own = made_stand_in(f.stack[-1])
+    found = own.unpacked(m, s, i.arg) if own is not None else NotImplemented
+    if found is not NotImplemented:
         f.stack.pop()
-        f.stack.extend(reversed([m.lists.get(source, k) for k in range(i.arg)]))
+        f.stack.extend(reversed(found))
         return None
     items = iteration.materialise(m, f.stack[-1])
     if items is None:
@@ -262,15 +261,15 @@ def call(m, s, f, i):
 
 
 def _refuse_spread(m, source):
-    if isinstance(source, RtList):
-        m.lists.refuse(source, CaptureRefusal("a list whose length is known only at run time is spread over arguments",
-                                              "pass the list itself, or torch.stack of it", kind="list.native"))
+    own = made_stand_in(source)
+    if own is not None:
+        own.refuse_spread(m)
 
 
 def _columns(m, f, i, args, kwargs):
     """What zip(*rows) gives of a list of run-time length whose elements are tuples."""
-    spread = isinstance(args, RtList) and f.stack[-3 if i.arg & 1 else -2] is zip and not kwargs
-    return m.lists.columns(args) if spread else None
+    own = made_stand_in(args) if f.stack[-3 if i.arg & 1 else -2] is zip and not kwargs else None
+    return own.columns(m) if own is not None else None
 
 
 @op("CALL_FUNCTION_EX")

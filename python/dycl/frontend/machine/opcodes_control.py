@@ -8,13 +8,12 @@ import operator
 import sys
 
 from ..diagnostics import CaptureRefusal
-from ..semantics import iteration, keys, lookup, opaque_objects
+from ..semantics import iteration, lookup, opaque_objects
 from ..state import iterators
 from ..state.signals import JUMPED
 from ..values.counting import RtRangeIter
 from ..values.escape import Thrown
-from ..values.list import RtList
-from ..values.stand_in import DONE, is_instance
+from ..values.stand_in import DONE, is_instance, made_stand_in
 from .opcode_table import op, push_result
 
 _SINCE_312 = sys.version_info >= (3, 12)
@@ -33,8 +32,6 @@ def get_iter(m, s, f, i):
 
 @op("GET_YIELD_FROM_ITER")
 def get_yield_from_iter(m, s, f, i):
-    if isinstance(f.stack[-1], iterators.MGenerator):
-        return None
     return push_result(f, iteration.get_iter(m, s, f.stack.pop()))
 
 
@@ -204,21 +201,22 @@ def get_len(m, s, f, i):
 
 @op("MATCH_MAPPING")
 def match_mapping(m, s, f, i):
-    _refuse_pattern(f.stack[-1])
-    f.stack.append(isinstance(f.stack[-1], collections.abc.Mapping))
+    _refuse_pattern(m, f.stack[-1])
+    f.stack.append(is_instance(m, f.stack[-1], collections.abc.Mapping))
 
 
-def _refuse_pattern(subject):
-    if isinstance(subject, (RtList, *keys.TABLES)):
-        raise CaptureRefusal("a list or dict whose size is known only at run time in a `match`",
-                             "ask for its length first", kind="opcode")
+def _refuse_pattern(m, subject):
+    own = made_stand_in(subject)
+    if own is not None:
+        own.refuse_native(m, "a `match`")
 
 
 @op("MATCH_SEQUENCE")
 def match_sequence(m, s, f, i):
     subject = f.stack[-1]
-    _refuse_pattern(subject)
-    f.stack.append(isinstance(subject, collections.abc.Sequence) and not isinstance(subject, (str, bytes, bytearray)))
+    _refuse_pattern(m, subject)
+    f.stack.append(is_instance(m, subject, collections.abc.Sequence)
+                   and not is_instance(m, subject, (str, bytes, bytearray)))
 
 
 @op("MATCH_KEYS")

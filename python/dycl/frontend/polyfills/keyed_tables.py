@@ -15,7 +15,7 @@ from __future__ import annotations
 from ...calling.nodes import Table
 from ..diagnostics import CaptureRefusal
 from ..values.escape import Escape
-from ..values.stand_in import InterpretedStandIn
+from ..values.stand_in import InterpretedStandIn, drop_result
 
 
 def same_key(a, b):
@@ -106,6 +106,9 @@ class RtDict(RtTable):
     def flattened(self, flattener, path):
         return flattener.node(self, path, lambda each: Table(
             self.kind, (each(self.found_keys, ""), each(self.found_values, ""))))
+
+    def add_entry(self, m, s, key, value):
+        return m.call_then(s, RtDict.__setitem__, (self, key, value), {}, drop_result)
 
     def rebuilt_as(self, m, s, kind, more):
         if not issubclass(kind, dict):
@@ -391,6 +394,9 @@ class RtSet(RtTable):
 
     def flattened(self, flattener, path):
         return flattener.node(self, path, lambda each: Table(set, (each(self.found, ""),)))
+
+    def add_entry(self, m, s, item):
+        return m.call_then(s, RtSet.add, (self, item), {}, drop_result)
 
     def rebuilt_as(self, m, s, kind, more):
         return m.call(s, RtSet.copy, (self,), {}) if kind is set else NotImplemented

@@ -29,9 +29,14 @@ class RtRange(InterpretedStandIn):
         return m.new(RtRangeIter(self.start, self.stop, self.step))
 
     def as_subscript(self, m):
-        return self.tensor(m)
+        return self.tensor_of(m, torch.int64)
 
-    def tensor(self, m, of_none=torch.int64):
+    def tensor_of(self, m, dtype):
+        """torch has a rule of its own for no numbers at all."""
+        made = self._tensor(m, dtype or torch.get_default_dtype())
+        return made if dtype in (None, made.dtype) else m.recorder.call(torch.Tensor.to, (made, dtype), {})
+
+    def _tensor(self, m, of_none):
         """Its numbers; `of_none`: the dtype if there are none."""
         if type(self.step) is not int:
             raise CaptureRefusal("a tensor of a range whose step is known only at run time",

@@ -9,7 +9,7 @@ from functorch.experimental import control_flow
 from ...calling.nodes import Tuple
 from .. import torch_internals
 from ..torch_internals import canonical_mask
-from ..values.stand_in import InterpretedStandIn, StandIn, one_by_one
+from ..values.stand_in import InterpretedStandIn, made_stand_in, one_by_one
 from .registry import substitutes, with_run_time_list
 
 
@@ -178,7 +178,7 @@ class RtSize(InterpretedStandIn, tuple):
         return isinstance(self, kinds) or torch.Size in one_by_one(kinds)
 
     def is_late_key(self):
-        return any(isinstance(x, StandIn) for x in self)
+        return any(made_stand_in(x) is not None for x in self)
 
     def as_key(self, m):
         return tuple(self)
@@ -186,7 +186,7 @@ class RtSize(InterpretedStandIn, tuple):
     @staticmethod
     def of(extents):
         """A torch.Size of these."""
-        return RtSize(extents) if any(isinstance(x, StandIn) for x in extents) else torch.Size(extents)
+        return RtSize(extents) if any(made_stand_in(x) is not None for x in extents) else torch.Size(extents)
 
     def binary(self, m, s, op, a, b, inplace):
         if op == "add" and isinstance(a, tuple) and isinstance(b, tuple):

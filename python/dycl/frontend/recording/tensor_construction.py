@@ -19,8 +19,10 @@ from ..graph.dtypes import dtype_name
 from ..graph.program import TensorType
 from ..state import numpy_memory
 from ..torch_internals import FakeTensor
-from ..values.array import RtArray
-from ..values.scalar import EXAMPLES, RtScalar
+from ..values.array import dtype_name as numpy_name
+from ..values.array import is_array, memory_of
+from ..values.scalar import EXAMPLES, kind_of
+from ..values.stand_in import is_opaque, made_stand_in
 
 aten = torch.ops.aten
 
@@ -60,9 +62,10 @@ def _data_and_options(recorder, args: tuple, kwargs: dict) -> tuple[Any, dict]:
 def _of_arrays(recorder, data: Any, options: dict) -> tuple[Any, dict]:
     """Without numpy scalars of run time in its lists; they count for the dtype. Arrays of one form are one tensor."""
     if not isinstance(data, (list, tuple)) or not _has_array(data):
-        return _of_array(data), options
+        memory = memory_of(data)
+        return data if memory is None else memory, options
     items = list(held(data))
-    if all(isinstance(x, RtArray) and not x.scalar for x in items):
+    if all(is_array(x) and not x.scalar for x in items):
         parts = [x.tensor for x in items]
         if len({(t.dtype, tuple(t.shape)) for t in parts}) == 1 and all(type(d) is int for d in parts[0].shape):
             return recorder.call(torch.stack, (parts,)), options
@@ -72,14 +75,14 @@ def _of_arrays(recorder, data: Any, options: dict) -> tuple[Any, dict]:
 
 
 def _has_array(data: Any) -> bool:
-    return any(_has_array(x) if isinstance(x, (list, tuple)) else isinstance(x, RtArray) for x in held(data))
+    return any(_has_array(x) if isinstance(x, (list, tuple)) else is_array(x) for x in held(data))
 
 
 def _example(data: Any) -> Any:
-    if isinstance(data, RtArray):
-        return np.zeros([], str(data.tensor.dtype).removeprefix("torch."))[()]
-    if isinstance(data, RtScalar):
-        return EXAMPLES[data.kind]
+    if is_array(data):
+        return np.zeros([], numpy_name(data.tensor))[()]
+    if kind_of(data) is not None:
+        return EXAMPLES[kind_of(data)]
     if isinstance(data, torch.Tensor):
         raise CaptureRefusal("torch.tensor of tensors and numpy numbers known only at run time",
                              "convert them with float()", kind="build.data")
@@ -87,26 +90,12 @@ def _example(data: Any) -> Any:
 
 
 def _numbers(data: Any) -> Any:
-    if isinstance(data, RtArray):
+    if is_array(data):
         if not data.scalar:
             raise CaptureRefusal("torch.tensor of a list of numpy arrays known only at run time",
                                  "use np.stack first", kind="build.data")
         return data.tensor
     return [_numbers(x) for x in data] if isinstance(data, (list, tuple)) else data
-
-
-def _of_array(data: Any) -> Any:
-    """An array known only at run time is a tensor in numpy's clothes; a numpy scalar has no memory to share."""
-    if not isinstance(data, RtArray) or data.scalar:
-        return data
-    if data.source is not None:
-        _refuse_negative()
-    return data.tensor
-
-
-def _refuse_negative() -> None:
-    raise CaptureRefusal("a tensor of a numpy array with a negative step, which torch does not take",
-                         "copy() the array first", kind="numpy")
 
 
 def _converted(recorder, tensor: torch.Tensor, options: dict) -> torch.Tensor:
@@ -117,7 +106,7 @@ def _converted(recorder, tensor: torch.Tensor, options: dict) -> torch.Tensor:
 def build(recorder, data: Any, dtype: torch.dtype | None, fn: Callable = torch.tensor) -> FakeTensor:
     leaves: list = []
     shape = _walk(data, leaves)
-    if shape is None or not any(isinstance(x, (RtScalar, FakeTensor)) for x in leaves):
+    if shape is None or not any(is_opaque(x) or isinstance(x, FakeTensor) for x in leaves):
         with recorder.without_modes():
             real = torch.tensor(data, dtype=dtype) if fn is not torch.from_numpy else fn(data)
         return recorder.real.constant_handle(real)
@@ -135,7 +124,7 @@ def _walk(data: Any, leaves: list) -> list[int] | None:
     """The shape of nested lists; None for data that is not lists and numbers (arrays, strings)."""
     if not isinstance(data, (list, tuple)):
         leaves.append(data)
-        return [] if isinstance(data, (int, float, complex, RtScalar, torch.Tensor)) else None
+        return [] if kind_of(data) is not None or isinstance(data, (int, float, complex, torch.Tensor)) else None
     shapes = [_walk(x, leaves) for x in data]
     if any(s is None for s in shapes):
         return None
@@ -150,7 +139,7 @@ def _inferred(leaves: list) -> torch.dtype:
     by_kind = {"float": torch.get_default_dtype(), "int": torch.int64, "bool": torch.bool}
     dtypes = []
     for x in leaves:
-        kind = x.kind if isinstance(x, RtScalar) else type(x).__name__
+        kind = kind_of(x) or type(x).__name__
         if isinstance(x, torch.Tensor):
             dtypes.append(x.dtype)
         elif kind in by_kind:
@@ -172,7 +161,7 @@ def _part(recorder, x: Any, dtype: torch.dtype):
         if x.dtype != dtype:
             value = recorder.record(aten._to_copy.default, (value,), {"dtype": dtype}, [kind])[0]
         return value
-    if isinstance(x, RtScalar):
+    if made_stand_in(x) is not None:
         return recorder.host("to_tensor", [recorder.numbers.scalar_as(x, dtype)], kind, dtype=dtype_name(dtype))
     with recorder.without_modes():
         real = torch.tensor(x, dtype=dtype)
@@ -186,10 +175,9 @@ def scalar_tensor(recorder, fn, args, kwargs):
 
 
 def from_numpy(recorder, fn, args, kwargs):
-    if isinstance(args[0], RtArray):
-        if args[0].source is not None:
-            _refuse_negative()
-        return args[0].tensor  # one memory
+    memory = memory_of(args[0])
+    if memory is not None:
+        return memory
     with recorder.without_modes():
         made = recorder.real.constant_handle(torch.from_numpy(args[0]).clone())
     return _beside(recorder, made, args[0])

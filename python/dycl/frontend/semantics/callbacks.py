@@ -24,10 +24,8 @@ import torch
 from ...objects import closed_over
 from ..diagnostics import CaptureRefusal
 from ..state.interpreter import Interpreter
-from ..values.list import RtList
 from ..values.native_entries import NATIVE_ENTRIES
-from ..values.scalar import RtScalar
-from ..values.text import RtText
+from ..values.stand_in import is_opaque
 from . import interpretation
 
 _WRITES = {"STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_SUBSCR", "DELETE_SUBSCR"}
@@ -146,7 +144,7 @@ def watched(m: Interpreter, fn: Any, anywhere: bool = False):
         ):
             return
         if event == "return":
-            if anywhere and isinstance(result, (RtScalar, RtText, RtList)) and not _of_model(frame.f_back, anywhere):
+            if anywhere and is_opaque(result) and not _of_model(frame.f_back, anywhere):
                 found.append(frame.f_code)
             return
         if event == "c_call" or writes(frame.f_code):

@@ -10,7 +10,6 @@ from typing import Any, Callable
 
 from ..polyfills import builtins as polyfills
 from ..state.interpreter import Interpreter
-from ..values.scalar import RtScalar
 from . import interpretation
 
 MISSING = object()
@@ -45,7 +44,7 @@ def python_method(obj: Any, name: str) -> Any:
 
 def truth_method(m: Interpreter, value: Any) -> Any:
     """A function without parameters, to be interpreted, that decides bool(value); None if no user code is needed."""
-    if value is None or type(value) in (bool, int, float, str, list, tuple, dict) or isinstance(value, RtScalar):
+    if value is None or type(value) in (bool, int, float, str, list, tuple, dict):
         return None
     for name, by in (("__bool__", polyfills.truth_by), ("__len__", polyfills.length_by)):
         found = mro_lookup(type(value), name)

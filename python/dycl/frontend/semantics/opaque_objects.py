@@ -157,7 +157,7 @@ _changing: dict[type, bool] = {}
 
 def _is_changing(cls: type) -> bool:
     """Instances have contents that native code of the standard library may change, and the heap does not follow."""
-    if issubclass(cls, (*_UNCHANGING, *_CONTAINERS)) or hasattr(cls, "dycl_contents"):
+    if issubclass(cls, (*_UNCHANGING, *_CONTAINERS)):
         return False
     if issubclass(cls, BaseException):
         return True

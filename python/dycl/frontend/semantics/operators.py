@@ -21,7 +21,7 @@ from ..state.interpreter import Interpreter
 from ..state.state import State
 from ..values.native_entries import refuse_own
 from ..values.scalar import SIGNS, TURNED
-from ..values.stand_in import StandIn, deciding, stand_in_of, type_of
+from ..values.stand_in import StandIn, deciding, made_stand_in, stand_in_of, type_of
 from ..values.text_formatting import percent
 from . import iteration, keys, native_calls, opaque_objects
 from .identity import sizes
@@ -63,7 +63,7 @@ def _user_operator(a: Any, b: Any, op: str) -> tuple | None:
     if reflected is None:
         return None
     native = (mro_lookup(type(a), f"__{op}__") is not MISSING and type(a).__module__ != "builtins"
-              and not isinstance(a, StandIn))
+              and made_stand_in(a) is None)
     return None if native else (forward, reflected)
 
 

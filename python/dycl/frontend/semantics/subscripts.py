@@ -20,9 +20,8 @@ from ..state.interpreter import Interpreter
 from ..state.state import State
 from ..values import chosen_text
 from ..values.native_entries import natively
-from ..values.scalar import RtInt
-from ..values.stand_in import StandIn, stand_in_of
-from ..values.text import RtText
+from ..values.scalar import kind_of
+from ..values.stand_in import made_stand_in, stand_in_of
 from . import identity, keys, opaque_objects
 from .lookup import by_type, python_method
 
@@ -40,7 +39,7 @@ def static_index(m: Interpreter, key: Any, length: int, what: str = "list index"
     own = stand_in_of(key)
     if own is not None:
         key = own.as_index(m, "list indices must be integers or slices, not float")
-    if isinstance(key, StandIn):
+    if made_stand_in(key) is not None:
         first = 0 if m.facts.is_natural(key, m.current.ranges) else -length
         return m.decide_value(key, range(first, length), "an index", IndexError(f"{what} out of range"))
     if isinstance(key, slice) and any(stand_in_of(x) is not None for x in (key.start, key.stop, key.step)):
@@ -56,7 +55,7 @@ def static_bound(m: Interpreter, bound: Any, length: int, lowest: int) -> Any:
     own = stand_in_of(bound)
     if own is not None:
         bound = own.as_index(m, "slice indices must be integers or None or have an __index__ method")
-    if not isinstance(bound, StandIn):
+    if made_stand_in(bound) is None:
         return bound
     if m.decide(m.scalars.compare("ge", bound, length)):
         return length
@@ -84,10 +83,11 @@ def get_item(m: Interpreter, s: State, container: Any, key: Any) -> Any:
 
 def _known_key(m: Interpreter, container: Any, key: Any) -> Any:
     """The modules and parameters of torch's containers are those of the program: one arm for each that there may be."""
-    if stand_in_of(key) is None:
+    own = stand_in_of(key)
+    if own is None:
         return key
     if isinstance(container, (torch.nn.ModuleDict, torch.nn.ParameterDict)):
-        return m.decide_text(key, list(container.keys())) if isinstance(key, RtText) else key
+        return own.among_names(m, list(container.keys())) if made_stand_in(key) is not None else key
     if isinstance(container, (torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ParameterList)):
         return static_index(m, key, length(container))
     return key
@@ -115,7 +115,7 @@ def _run_time_place(m: Interpreter, key: Any) -> Any:
     if own is None or not own.is_place(m):
         return None
     found = own.as_index(m, "")
-    return found if isinstance(found, RtInt) else None
+    return found if made_stand_in(found) is not None else None
 
 
 def _are_numbers(items: Any) -> bool:
@@ -142,7 +142,7 @@ def _entry(m: Interpreter, s: State, container: dict, key: Any) -> Any:
 
 def _chosen_entry(m: Interpreter, container: dict, key: Any) -> Any:
     """Of a dict whose values are strings under integers: one that is chosen at run time. None: another dict."""
-    if not (isinstance(key, RtInt) and type(container) in (dict, collections.OrderedDict)
+    if not (kind_of(key) == "int" and type(container) in (dict, collections.OrderedDict)
             and chosen_text.are_chosen(m, tuple(container.values()))):
         return None
     found = chosen_text.entry(m, container, key, KeyError(key))

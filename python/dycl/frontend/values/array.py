@@ -12,7 +12,7 @@ from ...calling.templates import Array, Template
 from ..diagnostics import CaptureRefusal
 from ..graph.program import Value
 from .escape import Escape
-from .scalar import is_same_number
+from .scalar import is_same_number, kind_of, plain_number
 from .stand_in import StandIn, sealed, stand_in_of
 
 
@@ -41,8 +41,12 @@ class RtArray(StandIn):
         return self.tensor._dycl.span
 
     def example(self, m: Any) -> Any:
-        found: Any = np.zeros((), dtype=str(self.tensor.dtype).removeprefix("torch."))
+        found: Any = np.zeros((), dtype=dtype_name(self.tensor))
         return found[()] if self.scalar else found
+
+    def small_example(self, m: Any) -> Any:
+        made = np.ones([d if type(d) is int and d < 2 else 2 for d in self.tensor.shape], dtype_name(self.tensor))
+        return made[()] if self.scalar else made
 
     def truth(self, m: Any) -> Any:
         return m.tensor_truth(self.tensor)
@@ -112,10 +116,15 @@ class RtArray(StandIn):
         return False
 
     def binary(self, m: Any, s: Any, op: str, a: Any, b: Any, inplace: bool) -> Any:
+        if inplace and a is self and not self.scalar:
+            return m.arrays.inplace(op, a, b)
         return m.arrays.binary(op, a, b, inplace)
 
     def unary(self, m: Any, s: Any, op: str) -> Any:
         return m.arrays.unary(op, self)
+
+    def as_operand(self, m: Any) -> Any:
+        return self.tensor
 
     def number(self, m: Any) -> Any:
         return m.tensor_item(self.tensor)
@@ -152,11 +161,38 @@ class RtArray(StandIn):
         return [m.recorder.real.lift(self.tensor)]
 
 
+def is_array(x: Any) -> bool:
+    """Whether it is a numpy array or number known only at run time."""
+    return isinstance(x, RtArray)
+
+
+def memory_of(x: Any) -> torch.Tensor | None:
+    """The tensor that an array known only at run time is; None: something else, as a number of numpy's is, which has no
+    memory to share."""
+    if not isinstance(x, RtArray) or x.scalar:
+        return None
+    if x.source is not None:
+        raise CaptureRefusal("a tensor of a numpy array with a negative step, which torch does not take",
+                             "copy() the array first", kind="numpy")
+    return x.tensor
+
+
 def is_integer(x: torch.Tensor) -> bool:
     """One integer, in a tensor without dims."""
     return not x.dim() and not x.is_floating_point() and x.dtype != torch.bool
 
 
+def dtype_name(x: torch.Tensor) -> str:
+    """numpy's name of its dtype."""
+    return str(x.dtype).removeprefix("torch.")
+
+
+def dtype_of_number(x: Any) -> torch.dtype | None:
+    """That of a Python number in an array; None: no number."""
+    return _DTYPES.get(kind_of(plain_number(x)) or "")
+
+
+_DTYPES = {"bool": torch.bool, "int": torch.int64, "float": torch.float64}
 NARROW = (torch.uint8, torch.int8, torch.int16, torch.int32)
 DTYPES = frozenset(("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"))
 

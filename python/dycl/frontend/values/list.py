@@ -12,7 +12,7 @@ from ...calling.templates import Template
 from ..diagnostics import CaptureRefusal
 from ..graph.program import Value
 from .iterator import RtIterator
-from .stand_in import DONE, BoundMethod, StandIn, key_refusal
+from .stand_in import DONE, BoundMethod, StandIn, key_refusal, stand_in_of
 
 EMPTY = ("empty",)  # the kind of no element at all
 
@@ -65,6 +65,30 @@ class RtList(StandIn):
                                  "replace them one by one", kind="list.slice")
         return m.polyfills.assign_run_time_slice
 
+    def add_entry(self, m: Any, s: Any, *entry: Any) -> Any:
+        m.lists.append(self, *entry)
+
+    def extend_display(self, m: Any, items: Any) -> Any:
+        return m.lists.concat(items, self) if stand_in_of(items) is not None or items else m.lists.frozen(self, False)
+
+    def unpacked(self, m: Any, s: Any, count: int) -> Any:
+        length = m.lists.length(self)
+        fits = length == count if isinstance(length, int) else m.decide(m.scalars.compare("eq", length, count))
+        if not fits:
+            raise ValueError(f"not enough or too many values to unpack (expected {count})")
+        return [m.lists.get(self, k) for k in range(count)]
+
+    def refuse_spread(self, m: Any) -> None:
+        m.lists.refuse(self, CaptureRefusal("a list whose length is known only at run time is spread over arguments",
+                                            "pass the list itself, or torch.stack of it", kind="list.native"))
+
+    def joined(self, m: Any, separator: str) -> Any:
+        found = m.texts.joined(separator, self)
+        return NotImplemented if found is None else found
+
+    def columns(self, m: Any) -> Any:
+        return m.lists.columns(self)
+
     def as_subscript(self, m: Any) -> Any:
         if self.frozen or self.kind != ("int",):
             m.lists.refuse(self, CaptureRefusal("a tensor indexed by a list whose length is known only at run time "
@@ -75,6 +99,18 @@ class RtList(StandIn):
     def as_argument(self, arguments: Any) -> Any:
         raise CaptureRefusal("a list whose length is known only at run time inside an argument of torch",
                              "use torch.stack, torch.cat or torch.tensor", kind="list.native")
+
+    def as_operand(self, m: Any) -> Any:
+        return m.lists.of_numpy(self)
+
+    def tensor_of(self, m: Any, dtype: torch.dtype | None) -> Any:
+        return m.lists.numbers(self, dtype)
+
+    def holds_floats(self, m: Any) -> bool:
+        return m.lists.holds_floats(self)
+
+    def joined_tensors(self, m: Any, how: str, axis: int) -> Any:
+        return m.lists.tensor(self, how, axis)
 
     def refuse_native(self, m: Any, name: str) -> None:
         m.lists.refuse(self, CaptureRefusal(f"{name} with a list whose length is known only at run time",

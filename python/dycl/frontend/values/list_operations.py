@@ -300,6 +300,23 @@ class Lists:
         columns = [self.numbers(self.new([v], k, x), dtype) for v, k in zip(x.values, x.kind[2])]
         return self.m.recorder.call(torch.stack, (columns, 1), {})
 
+    def holds_floats(self, x: RtList) -> bool:
+        """Or something else that does not become integers."""
+        return not all(isinstance(t, ScalarType) and t.kind != "float" for t in leaf_types(x.kind))
+
+    def of_numpy(self, x: RtList) -> Any:
+        """np.array of a list of numbers: Python's floats have 64 bits, and so has an array of nothing."""
+        kinds = {t.kind for t in leaf_types(x.kind) if isinstance(t, ScalarType)}
+        dtype = ({"int": torch.int64, "bool": torch.bool}.get(*kinds) if len(kinds) == 1 and "float" not in kinds
+                 else torch.float64 if kinds else None)
+        if dtype not in (None, torch.float64) and not self.has_some(x) and not self.m.truth(self.length(x)):
+            dtype = torch.float64
+        return self.numbers(x, dtype)
+
+    def has_rows(self, data: Any) -> bool:
+        """Whether it is a list of lists, some of them of run-time length."""
+        return type(data) in (list, tuple) and any(isinstance(row, RtList) for row in data)
+
     def rows(self, data: Any, dtype: torch.dtype | None) -> Any:
         """torch.tensor of a list of lists of numbers, some of them of run-time length: all must be of one length."""
         kinds: set = set()

@@ -68,6 +68,9 @@ class RtScalar(StandIn):
     def example(self, m: Any) -> Any:
         return EXAMPLES[self.kind]
 
+    def small_example(self, m: Any) -> Any:
+        return type(EXAMPLES[self.kind])(1)
+
     def identity(self, m: Any) -> Any:
         raise CaptureRefusal("id() of a number known only at run time", kind="escape.id", because=self)
 
@@ -181,6 +184,9 @@ class RtScalar(StandIn):
 
     def absolute(self, m: Any) -> Any:
         return m.scalars.absolute(self)
+
+    def as_operand(self, m: Any) -> Any:
+        return self
 
     def rounded(self, m: Any, digits: Any) -> Any:
         if digits is None:

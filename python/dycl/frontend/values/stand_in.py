@@ -49,6 +49,10 @@ class StandIn:
     def is_instance(self, m: Any, kinds: Any) -> bool:
         return isinstance(self.example(m), kinds)
 
+    def small_example(self, m: Any) -> Any:
+        """The same for a function that is tried: no divisor is zero, and nothing is empty."""
+        return self.example(m)
+
     def identity(self, m: Any) -> Any:
         """id(self); NotImplemented: of the object that it is."""
         return NotImplemented
@@ -91,6 +95,10 @@ class StandIn:
         """The polyfill that replaces a slice of a list by its elements."""
         return m.polyfills.assign_slice
 
+    def among_names(self, m: Any, names: list) -> Any:
+        """What it is as a key where only these strings are there."""
+        return self
+
     def as_subscript(self, m: Any) -> Any:
         """What torch takes for it in the brackets of a tensor."""
         return self
@@ -102,6 +110,29 @@ class StandIn:
     def is_in(self, m: Any, s: Any, container: Any, negate: bool) -> Any:
         """`self in container`, of an object that is none of ours."""
         return NotImplemented
+
+    def add_entry(self, m: Any, s: Any, *entry: Any) -> Any:
+        """[..., item], {..., item} or {..., key: value} while a display or comprehension makes it: None, or PUSHED."""
+        raise Escape(self, "add")
+
+    def extend_display(self, m: Any, items: Any) -> Any:
+        """[*items, *self] while a display makes it; NotImplemented: item by item."""
+        return NotImplemented
+
+    def unpacked(self, m: Any, s: Any, count: int) -> Any:
+        """Its items, where so many variables take them; NotImplemented: by its iteration."""
+        return NotImplemented
+
+    def refuse_spread(self, m: Any) -> None:
+        """`f(*self)`: raises where the number of arguments would be known only at run time."""
+
+    def joined(self, m: Any, separator: str) -> Any:
+        """separator.join(self); NotImplemented: by its iteration."""
+        return NotImplemented
+
+    def columns(self, m: Any) -> Any:
+        """What zip(*self) gives, one after the other; None: as `f(*self)`."""
+        return None
 
     # ---- operators -------------------------------------------------------------------------------
 
@@ -206,6 +237,25 @@ class StandIn:
         """How an argument of an exception is read off its message."""
         return None
 
+    # ---- as data of tensors and arrays -------------------------------------------------------------
+
+    def as_operand(self, m: Any) -> Any:
+        """The tensor or plain number that numpy's functions compute with."""
+        raise CaptureRefusal(f"numpy with a {self.type_of(m).__name__} among values known only at run time",
+                             kind="numpy", because=self)
+
+    def tensor_of(self, m: Any, dtype: torch.dtype | None) -> Any:
+        """torch.tensor(self), `dtype`: None for its own; NotImplemented: by the numbers in it."""
+        return NotImplemented
+
+    def holds_floats(self, m: Any) -> bool:
+        """Whether something other than ints and bools may be in it, so that torch does not make integers of it."""
+        return False
+
+    def joined_tensors(self, m: Any, how: str, axis: int) -> Any:
+        """torch.stack(self, axis) or torch.cat; NotImplemented: torch itself."""
+        return NotImplemented
+
     # ---- iteration -------------------------------------------------------------------------------
 
     def iterate(self, m: Any, s: Any) -> Any:
@@ -277,6 +327,10 @@ class StandIn:
         return None
 
 
+def drop_result(m: Any, s: Any, value: Any) -> None:
+    """Takes what a call that is made for its effect gives."""
+
+
 class BoundMethod:
     """A method of a stand-in, not called yet."""
 
@@ -337,17 +391,43 @@ def is_late(x: Any) -> bool:
     return isinstance(x, torch.Tensor) or isinstance(x, StandIn) and x.late
 
 
+def is_opaque(x: Any) -> bool:
+    """Whether native code meets in x something of ours that it does not know."""
+    return isinstance(x, StandIn) and (x.late or hasattr(type(x), "dycl_contents"))
+
+
+def made_stand_in(x: Any) -> StandIn | None:
+    """The same as `stand_in_of` of what is no tensor, where that is asked often."""
+    return x if isinstance(x, StandIn) else None
+
+
 def number_of(m: Any, x: Any) -> Any:
     """The number, known or not, that int(), float() and math see in x."""
     own = stand_in_of(x)
     return x if own is None else own.number(m)
 
 
+def truth_of(m: Any, x: Any) -> Any:
+    """bool(x), known or not, of what needs no code of the user's."""
+    own = stand_in_of(x)
+    return bool(x) if own is None else own.truth(m)
+
+
+def negated(m: Any, truth: Any) -> Any:
+    """`not truth` of a bool, known or not."""
+    return not truth if isinstance(truth, bool) else m.scalars.unary("not", truth)
+
+
 def index_of(m: Any, x: Any, error: str = "'float' object cannot be interpreted as an integer") -> Any:
     """The int, known or not, that x is where an index is wanted; `error`: the words if it is none."""
     own = stand_in_of(x)
     found = x if own is None else own.as_index(m, error)
-    return found.converted(m, int) if isinstance(found, StandIn) else found
+    return as_int(m, found) if own is not None else x
+
+
+def as_int(m: Any, x: Any) -> Any:
+    """int(x) of an int or bool, known or not."""
+    return x.converted(m, int) if isinstance(x, StandIn) else int(x)
 
 
 def deciding(a: Any, b: Any) -> StandIn | None:

@@ -20,9 +20,10 @@ from ..torch_internals import FakeTensor
 from . import parameters
 from .array import is_integer
 from .counting import RtTensorIter
+from .escape import Escape
 from .native_entries import natively, refuse_own
 from .scalar import RtFloat, RtInt, RtScalar, kind_of, refuse_nans
-from .stand_in import ADAPTERS, StandIn, one_by_one, stand_in_of, type_of
+from .stand_in import ADAPTERS, StandIn, negated, one_by_one, stand_in_of, type_of
 
 _OPERATORS = {"and": "and_", "or": "or_"}
 
@@ -100,9 +101,7 @@ class TensorHandle(StandIn):
     def contains(self, m: Any, s: Any, item: Any, negate: bool) -> Any:
         found = m.recorder.call(torch.any, (m.recorder.call(operator.eq, (self.tensor, item), {}),), {})
         truth = m.tensor_truth(found)
-        if isinstance(truth, bool):
-            return truth != negate
-        return m.scalars.unary("not", truth) if negate else truth
+        return negated(m, truth) if negate else truth
 
     def is_same(self, m: Any, a: Any, b: Any) -> Any:
         if a is b or not m.is_tensor(a) or not m.is_tensor(b):
@@ -192,6 +191,12 @@ class TensorHandle(StandIn):
         if op in ("eq", "ne") and any(x is None or isinstance(x, str) for x in (a, b)):
             return op == "ne"
         return m.recorder.call(getattr(operator, op), (a, b), {})
+
+    def small_example(self, m: Any) -> Any:
+        raise Escape(self.tensor, "example")
+
+    def as_operand(self, m: Any) -> Any:
+        return self.tensor
 
     def number(self, m: Any) -> Any:
         return m.tensor_number(self.tensor)

@@ -9,8 +9,8 @@ from ...calling.exceptions import Spelled
 from ...calling.templates import Template
 from ..diagnostics import CaptureRefusal
 from .escape import Escape
-from .scalar import RtScalar
-from .stand_in import BoundMethod, StandIn, key_refusal, sealed
+from .scalar import RtScalar, kind_of
+from .stand_in import BoundMethod, StandIn, key_refusal, negated, sealed
 
 
 class Formatted(NamedTuple):
@@ -112,6 +112,11 @@ class RtText(StandIn):
         """Strings and numbers as str() shows them alone."""
         return not any(isinstance(p, (Opaque, Formatted, *LATE)) for p in self.parts)
 
+    def integers(self) -> list | None:
+        """The numbers in it, if there is nothing else that only a run knows, and they are integers."""
+        found = [p for p in self.parts if not isinstance(p, str)]
+        return found if all(kind_of(p) == "int" for p in found) else None
+
     @property
     def writable(self) -> bool:
         """A run can write it down."""
@@ -175,6 +180,9 @@ class RtText(StandIn):
             raise Escape(self, "subscript")
         return m.texts.lifted(m, self, lambda text: text[key])
 
+    def among_names(self, m: Any, names: list) -> Any:
+        return m.decide_text(self, names)
+
     def contains(self, m: Any, s: Any, item: Any, negate: bool) -> Any:
         if not self.chosen or type(item) is not str:
             return NotImplemented
@@ -204,8 +212,7 @@ class RtText(StandIn):
         return True
 
     def check_key(self, m: Any) -> None:
-        if not self.chosen and (not self.exact or any(isinstance(p, RtScalar) and p.kind != "int"
-                                                      for p in self.parts)):
+        if not self.chosen and self.integers() is None:
             raise key_refusal("a string with something other than integers known only at run time as a key", self)
 
     def equal_key(self, m: Any, a: Any, b: Any) -> Any:
@@ -231,6 +238,4 @@ class RtText(StandIn):
         if op not in ("eq", "ne"):
             raise Escape(self, f"comparison {op}")
         found = self.equal_key(m, a, b)
-        if op == "eq":
-            return found
-        return not found if isinstance(found, bool) else m.scalars.unary("not", found)
+        return found if op == "eq" else negated(m, found)

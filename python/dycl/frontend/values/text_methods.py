@@ -6,15 +6,15 @@ from __future__ import annotations
 from typing import Any
 
 from . import chosen_text, text_with_integers
-from .chosen_text import lifted, truth, unified
+from .chosen_text import joined, lifted, truth, unified
 from .text import RtText
 from .text_equality import equal
 from .text_formatting import format_number, format_tensor, format_text, refuse_method, text_method
 from .text_templates import flattened
 from .text_with_integers import length, number
 
-__all__ = ["call_method", "equal", "flattened", "format_number", "format_tensor", "format_text", "has_method", "length",
-           "lifted", "number", "refuse_method", "truth", "unified"]
+__all__ = ["call_method", "equal", "flattened", "format_number", "format_tensor", "format_text", "has_method", "joined",
+           "length", "lifted", "number", "refuse_method", "truth", "unified"]
 
 
 def has_method(text: RtText, name: str) -> bool:

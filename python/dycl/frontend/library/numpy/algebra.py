@@ -8,6 +8,7 @@ As in library/numpy/functions.py, whose table these are added to; functions of n
 
 from __future__ import annotations
 
+import numbers
 from typing import Any, Callable
 
 import numpy as np
@@ -16,7 +17,7 @@ import torch
 from ...diagnostics import CaptureRefusal
 from ...state import numpy_memory
 from ...values.array import RtArray
-from ...values.scalar import RtScalar
+from ...values.stand_in import is_instance, made_stand_in
 from .functions import TABLE, _along, _floats, _named, _parts, _to, _value, refuse, simple, wrapped
 
 
@@ -295,7 +296,7 @@ def linspace(arrays, start, stop, num=50):
 @_named("nan_to_num")
 def nan_to_num(arrays, x, copy=True, nan=0.0, posinf=None, neginf=None):
     t = _floats(arrays, "nan_to_num", x)
-    if copy is not True or any(isinstance(n, RtScalar) for n in (nan, posinf, neginf)):
+    if copy is not True or any(made_stand_in(n) is not None for n in (nan, posinf, neginf)):
         refuse("nan_to_num", "in place, or by numbers")
     return arrays.wrap(arrays.call(torch.nan_to_num, t, nan, posinf, neginf))
 
@@ -482,7 +483,7 @@ def size(arrays, a, axis=None):
 
 @_named("isscalar")
 def isscalar(arrays, element):
-    return isinstance(element, RtScalar) or arrays.m.is_array(element) and element.scalar
+    return is_instance(arrays.m, element, (np.generic, numbers.Number, str, bytes))
 
 
 @_named("copyto")

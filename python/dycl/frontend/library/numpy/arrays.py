@@ -18,13 +18,12 @@ import numpy as np
 import torch
 
 from ...diagnostics import CaptureRefusal
-from ...graph.program import ScalarType
 from ...semantics import registry, subscripts
 from ...state import numpy_memory
-from ...values.array import NARROW, RtArray, floating, promoted, torch_dtype
-from ...values.list import RtList
-from ...values.list_kinds import leaf_types
-from ...values.scalar import RtScalar, kind_of
+from ...values.array import NARROW, RtArray, dtype_name, dtype_of_number, floating, promoted, torch_dtype
+from ...values.escape import Escape
+from ...values.scalar import kind_of
+from ...values.stand_in import is_instance, made_stand_in, number_of, stand_in_of
 from . import algebra, functions, indexing
 
 _FUNCTIONS = {
@@ -61,39 +60,21 @@ class Arrays:
 
     def tensor(self, x: Any) -> Any:
         """A tensor (or plain number) for an operand."""
-        if isinstance(x, RtArray):
-            return x.tensor
-        if isinstance(x, torch.Tensor) or isinstance(x, (bool, int, float, RtScalar)) and not isinstance(x, np.generic):
+        own = stand_in_of(x)
+        if own is not None:
+            return own.as_operand(self.m)
+        if isinstance(x, (bool, int, float)) and not isinstance(x, np.generic):
             return x
         if isinstance(x, (np.ndarray, np.generic)):
             return self.call(torch.from_numpy, np.array(x, order="C"))
-        if isinstance(x, RtList):
-            return self._of_list(x)
         if isinstance(x, (list, tuple)):
             self.m.note_read(x)
             return self.stack(x)
         raise CaptureRefusal(f"numpy with a {type(x).__name__} among values known only at run time", kind="numpy")
 
-    def _of_list(self, x: RtList) -> torch.Tensor:
-        """Python's floats have 64 bits, and so has an array of nothing."""
-        lists = self.m.lists
-        kinds = {t.kind for t in leaf_types(x.kind) if isinstance(t, ScalarType)}
-        dtype = ({"int": torch.int64, "bool": torch.bool}.get(*kinds) if len(kinds) == 1 and "float" not in kinds
-                 else torch.float64 if kinds else None)
-        if dtype not in (None, torch.float64) and not lists.has_some(x) and not self.m.truth(lists.length(x)):
-            dtype = torch.float64
-        return lists.numbers(x, dtype)
-
     def stack(self, items: Any) -> torch.Tensor:
         """np.array([...]) of runtime parts."""
-        parts = []
-        for item in items:
-            part = self.tensor(item)
-            if not isinstance(part, torch.Tensor):
-                dtype = {"bool": torch.bool, "int": torch.int64, "float": torch.float64}[
-                    part.kind if isinstance(part, RtScalar) else type(part).__name__]
-                part = self.m.scalar_tensor(part, dtype)
-            parts.append(part)
+        parts = [self.value(item) for item in items]
         kinds = {p.dtype for p in parts}
         if len(kinds) > 1:
             common = parts[0].dtype
@@ -101,6 +82,11 @@ class Arrays:
                 common = promoted(common, p.dtype)
             parts = [self.call(torch.Tensor.to, p, common) for p in parts]
         return self.call(torch.stack, parts)
+
+    def value(self, x: Any) -> torch.Tensor:
+        """An operand as a tensor, a number in the dtype that numpy would have it."""
+        x = self.tensor(x)
+        return x if isinstance(x, torch.Tensor) else self.m.scalar_tensor(x, dtype_of_number(x))
 
     def wrap(self, x: Any) -> Any:
         if isinstance(x, torch.Tensor):
@@ -113,7 +99,7 @@ class Arrays:
 
     def view(self, of: Any, t: torch.Tensor) -> RtArray:
         """An array that looks at the memory of another."""
-        source = of.source if isinstance(of, RtArray) else None
+        source = of.source if self.m.is_array(of) else None
         return RtArray(t) if source is None else self.guarded(t, source)
 
     def guarded(self, t: torch.Tensor, source: Any) -> RtArray:
@@ -127,7 +113,7 @@ class Arrays:
 
     def function(self, fn: Any, args: tuple, kwargs: dict) -> Any:
         name = algebra.name_of(fn)
-        wanted = _dtype_of(fn, args, kwargs)
+        wanted = _dtype_of(self.m, fn, args, kwargs)
         if name == "where" and len(args) == 3 and wanted is not None:
             chosen = (RtArray(self._in(x, wanted) if isinstance(x, torch.Tensor) else self.m.scalar_tensor(x, wanted))
                       for x in map(self.tensor, args[1:]))
@@ -165,10 +151,9 @@ class Arrays:
     def _operand(self, x: Any, floating: bool) -> Any:
         """numpy computes with 64 bits what is a Python number or, in functions that give floats, an integer."""
         x = self.tensor(x)
-        if isinstance(x, (RtScalar, bool, int, float)):
-            kind = x.kind if isinstance(x, RtScalar) else type(x).__name__
-            if isinstance(x, RtScalar) or floating:
-                x = self.m.scalar_tensor(x, {"bool": torch.bool, "int": torch.int64, "float": torch.float64}[kind])
+        dtype = dtype_of_number(x)
+        if dtype is not None and (floating or made_stand_in(x) is not None):
+            x = self.m.scalar_tensor(x, dtype)
         if floating and isinstance(x, torch.Tensor) and not x.dtype.is_floating_point:
             x = self.call(torch.Tensor.to, x, torch.float64)
         return x
@@ -181,7 +166,7 @@ class Arrays:
             found = self.m.recorder.attribute(t, name)
             return tuple(found) if name == "shape" else found
         if name == "dtype":
-            return np.dtype(str(t.dtype).removeprefix("torch."))
+            return np.dtype(dtype_name(t))
         if name == "size":
             return self.call(torch.Tensor.numel, t)
         if name == "T":
@@ -208,7 +193,7 @@ class Arrays:
         return found
 
     def item(self, array: RtArray, *places: Any) -> Any:
-        if not all(type(n) is int or isinstance(n, RtScalar) for n in places):
+        if not all(kind_of(n) == "int" for n in places):
             return _REFUSED
         if not places:
             return self.m.tensor_item(array.tensor)
@@ -242,32 +227,23 @@ class Arrays:
 
     # -- operators ------------------------------------------------------------------------------
 
-    @staticmethod
-    def concern(a: Any, b: Any) -> bool:
-        """Whether an operator between the two is numpy's, of values known only at run time."""
-        of_numpy = (np.ndarray, np.generic)
-        return (isinstance(a, RtArray) or isinstance(b, RtArray) or isinstance(a, RtScalar) and isinstance(b, of_numpy)
-                or isinstance(b, RtScalar) and isinstance(a, of_numpy))
-
     def _with_tensor(self, fn: Any, a: Any, b: Any) -> Any:
         """Beside a tensor a numpy scalar counts as a number; an array is refused or not, by the operator."""
-        if any(isinstance(x, np.ndarray) or isinstance(x, RtArray) and not x.scalar for x in (a, b)):
+        if any(is_instance(self.m, x, np.ndarray) for x in (a, b)):
             raise CaptureRefusal("an operator between a tensor and a numpy array known only at run time",
                                  "convert one of them", kind="numpy")
-        a, b = (self.m.tensor_item(x.tensor) if isinstance(x, RtArray) else x for x in (a, b))
+        a, b = (x if isinstance(x, torch.Tensor) else number_of(self.m, x) for x in (a, b))
         return self.call(fn, a, b)
 
     def binary(self, op: str, a: Any, b: Any, inplace: bool) -> Any:
         if inplace and isinstance(a, np.ndarray):
             numpy_memory.at_run_time(self.m, a)
-        if inplace and isinstance(a, RtArray) and not a.scalar:
-            return self._inplace(op, a, b)
         fn = getattr(operator, {"and": "and_", "or": "or_"}.get(op, op))
         if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
             return self._with_tensor(
                 getattr(operator, f"i{op}") if inplace and isinstance(a, torch.Tensor) else fn, a, b
             )
-        wanted = _dtype_of(fn, (a, b), {})
+        wanted = _dtype_of(self.m, fn, (a, b), {})
         x, y = self._alike(self.tensor(a), self.tensor(b))
         self._check_numbers((x, y))
         x, y = self._in(x, wanted), self._in(y, wanted)
@@ -275,11 +251,11 @@ class Arrays:
             raise CaptureRefusal(f"numpy {op} of integers known only at run time", "use torch", kind="numpy")
         return self._as_numpy_has_it(self.wrap(self.call(fn, x, y)), wanted, op)
 
-    def _inplace(self, op: str, a: RtArray, b: Any) -> RtArray:
+    def inplace(self, op: str, a: RtArray, b: Any) -> RtArray:
         """The array itself, with the result written to it: numpy demands that the result's kind fits."""
         indexing.check_writable(a)
         result = self.binary(op, a, b, False)
-        kinds = [np.dtype(str(t.dtype).removeprefix("torch.")) for t in (result.tensor, a.tensor)]
+        kinds = [np.dtype(dtype_name(t)) for t in (result.tensor, a.tensor)]
         if not np.can_cast(*kinds, "same_kind") or tuple(result.tensor.shape) != tuple(a.tensor.shape):
             raise CaptureRefusal(f"an in-place operation that numpy refuses: {kinds[0]} into {kinds[1]}, "
                                  "or a result of another shape",
@@ -304,13 +280,13 @@ class Arrays:
         if dtype not in NARROW or kind_of(x) != "int":
             return
         limits = torch.iinfo(dtype)
-        if not isinstance(x, RtScalar):
+        if type(x) is int:
             if not limits.min <= x <= limits.max:
                 raise OverflowError(f"Python integer {x} out of bounds for {str(dtype).removeprefix('torch.')}")
             return
         for op, limit in (("ge", limits.min), ("le", limits.max)):
             fits = self.m.scalars.compare(op, x, limit)
-            if isinstance(fits, RtScalar):
+            if not isinstance(fits, bool):
                 self.m.recorder.check(
                     fits.value, f"Python integer out of bounds for {str(dtype).removeprefix('torch.')}", "OverflowError"
                 )
@@ -322,7 +298,7 @@ class Arrays:
 
     def _as_numpy_has_it(self, result: Any, wanted: torch.dtype | None, name: str) -> Any:
         """The result, whose dtype must be the one that numpy gives."""
-        if wanted is not None and isinstance(result, RtArray) and result.tensor.dtype != wanted:
+        if wanted is not None and self.m.is_array(result) and result.tensor.dtype != wanted:
             raise CaptureRefusal(f"numpy {name} of such operands, which gives {str(wanted).removeprefix('torch.')}",
                                  "use arrays of one dtype, or torch", kind="numpy")
         return result
@@ -384,7 +360,7 @@ class Arrays:
         indexing.put(self, array, key, value)
 
     def type_of(self, array: RtArray) -> type:
-        return np.dtype(str(array.tensor.dtype).removeprefix("torch.")).type if array.scalar else np.ndarray
+        return np.dtype(dtype_name(array.tensor)).type if array.scalar else np.ndarray
 
 
 class BoundArrayMethod:
@@ -399,30 +375,25 @@ def _find_method(fn: BoundArrayMethod) -> Any:
     return lambda m, s, args, kwargs: m.arrays.method(fn, args, kwargs)
 
 
-def _dtype_of(fn: Any, args: tuple, kwargs: dict) -> torch.dtype | None:
+def _dtype_of(m: Any, fn: Any, args: tuple, kwargs: dict) -> torch.dtype | None:
     """The dtype of numpy's result for such arguments, by small ones of the same kinds;
     None where that cannot be told."""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = fn(*map(_example, args), **{k: _example(v) for k, v in kwargs.items()})
-    except Exception:
+            found = fn(*(_example(m, x) for x in args), **{k: _example(m, v) for k, v in kwargs.items()})
+    except (Exception, Escape):
         return None
     return getattr(torch, found.dtype.name, None) if isinstance(found, (np.ndarray, np.generic)) else None
 
 
-def _example(x: Any) -> Any:
-    if isinstance(x, RtArray):
-        dtype = str(x.tensor.dtype).removeprefix("torch.")
-        made = np.ones([d if type(d) is int and d < 2 else 2 for d in x.tensor.shape], dtype)
-        return made[()] if x.scalar else made
+def _example(m: Any, x: Any) -> Any:
+    own = stand_in_of(x)
+    if own is not None:
+        return own.small_example(m)
     if isinstance(x, np.ndarray):
         return np.ones([min(d, 2) for d in x.shape], x.dtype)
-    if isinstance(x, RtScalar):
-        return {"int": 1, "float": 1.0, "bool": True}[x.kind]
-    if isinstance(x, torch.Tensor):
-        raise TypeError("a tensor among arrays")
-    return type(x)(map(_example, x)) if type(x) in (list, tuple) else x
+    return type(x)(_example(m, y) for y in x) if type(x) in (list, tuple) else x
 
 
 _METHODS = frozenset(("argmax", "argmin", "max", "min", "sum", "mean", "any", "all", "argsort", "clip",

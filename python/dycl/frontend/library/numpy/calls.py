@@ -9,8 +9,6 @@ import torch
 
 from ...semantics import interpretation, registry
 from ...state import numpy_memory
-from ...values.array import RtArray
-from ...values.scalar import RtScalar
 
 
 @registry.finds_in("numpy", "numpy.")
@@ -22,7 +20,7 @@ def call(fn, m, s, args, kwargs):
     if m.has_runtime(args) or m.has_runtime(kwargs):
         if m.has_tensor(args) and all(
                 not m.is_symbolic(a) or m.recorder.numbers.static(a) is not None
-                for a in _leaves(args)) and not _rt(args):
+                for a in _leaves(args)) and not m.has_stand_in(args):
             return numpy_memory.run(m, fn, _static_tree(m, args), kwargs)
         return m.arrays.function(fn, args, kwargs)
     if (getattr(fn, "__module__", "") or "").startswith("numpy.random"):
@@ -36,10 +34,6 @@ def _leaves(tree):
             yield from _leaves(x)
     else:
         yield tree
-
-
-def _rt(tree) -> bool:
-    return any(isinstance(x, (RtScalar, RtArray)) for x in _leaves(tree))
 
 
 def _static_tree(m, tree):

@@ -16,8 +16,8 @@ import torch
 
 from ...diagnostics import CaptureRefusal
 from ...values.array import RtArray, promoted, torch_dtype
-from ...values.list import RtList
-from ...values.scalar import RtScalar
+from ...values.scalar import kind_of
+from ...values.stand_in import stand_in_of
 from . import indexing
 
 _SMALL = (torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
@@ -196,11 +196,7 @@ def full(arrays, shape, fill_value, dtype=None):
 
 def _value(arrays, x: Any) -> torch.Tensor:
     """A number as numpy would have it in an array."""
-    x = arrays.tensor(x)
-    if isinstance(x, torch.Tensor):
-        return x
-    kind = x.kind if isinstance(x, RtScalar) else type(x).__name__
-    return arrays.m.scalar_tensor(x, {"bool": torch.bool, "int": torch.int64, "float": torch.float64}[kind])
+    return arrays.value(x)
 
 
 def _check_numbers(arrays, x: Any, dtype: torch.dtype) -> None:
@@ -227,7 +223,7 @@ def arange(arrays, start, stop=None, step=1, dtype=None):
     parts = [arrays.m.tensor_item(arrays.tensor(n)) if arrays.m.is_array(n) or isinstance(n, torch.Tensor) else n
              for n in (start, stop, step)]
     parts = [n.item() if isinstance(n, np.generic) else n for n in parts]
-    kinds = {n.kind if isinstance(n, RtScalar) else type(n).__name__ for n in parts}
+    kinds = {kind_of(n) for n in parts}
     if "float" in kinds and kinds <= {"int", "float"} and dtype in (None, float, np.float64):
         return _floats_between(arrays, *parts)
     if kinds != {"int"} or type(parts[2]) is not int or dtype not in (None, int, np.int64):
@@ -294,7 +290,9 @@ def copied(arrays, x):
 
 def _parts(arrays, items: Any) -> list[torch.Tensor]:
     """Arrays that go into one, in the dtype that numpy gives it."""
-    if isinstance(items, RtList):
+    own = stand_in_of(items)
+    items = items if own is None else own.all_items(arrays.m)
+    if items is None:
         refuse("stack", "of a list of a length")
     parts = [_value(arrays, x) for x in items]
     common = parts[0].dtype

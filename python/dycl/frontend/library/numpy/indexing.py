@@ -19,7 +19,8 @@ import numpy as np
 import torch
 
 from ...diagnostics import CaptureRefusal
-from ...values.scalar import RtScalar, kind_of
+from ...values.scalar import kind_of, plain_number
+from ...values.stand_in import made_stand_in
 from ...values.tensor import subscript
 
 
@@ -78,7 +79,7 @@ def assigned(arrays, target: torch.Tensor, value: Any) -> Any:
         if whole and target.dtype != torch.bool and value.dtype.is_floating_point and not value.dim():
             raise CaptureRefusal("a float known only at run time is written into a numpy array of integers",
                                  "convert it with int()", kind="numpy")
-        if hasattr(value, "_dycl") and value._dycl.cell is target._dycl.cell:
+        if m.is_symbolic(value) and value._dycl.cell is target._dycl.cell:
             value = arrays.call(torch.clone, value)
         return value if value.dtype == target.dtype else arrays.call(torch.Tensor.to, value, target.dtype)
     arrays.check_number(value, target.dtype)
@@ -86,7 +87,7 @@ def assigned(arrays, target: torch.Tensor, value: Any) -> Any:
 
 
 def _number_for(m, dtype: torch.dtype, value: Any) -> Any:
-    kind, known = kind_of(value), not isinstance(value, RtScalar)
+    kind, known = kind_of(value), made_stand_in(value) is None
     if dtype == torch.bool and kind != "bool":
         return bool(value) if known else m.scalars.to_bool(value)
     if kind == "float" and not dtype.is_floating_point and dtype != torch.bool and not (known and math.isfinite(value)):
@@ -138,7 +139,11 @@ def _as_index(m, t: torch.Tensor) -> torch.Tensor:
 
 
 def _is_basic(k: Any) -> bool:
-    return k is None or k is Ellipsis or isinstance(k, (slice, int, RtScalar)) and not isinstance(k, bool)
+    return k is None or k is Ellipsis or isinstance(k, slice) or _is_number(k) and kind_of(k) != "bool"
+
+
+def _is_number(k: Any) -> bool:
+    return kind_of(plain_number(k)) is not None
 
 
 def _refuse_torn(items: tuple) -> None:
@@ -146,14 +151,14 @@ def _refuse_torn(items: tuple) -> None:
     if all(map(_is_basic, items)):
         return
     places = [k for k, x in enumerate(items) if not (x is None or x is Ellipsis or isinstance(x, slice))]
-    if places[-1] - places[0] >= len(places) and any(isinstance(items[k], (int, RtScalar)) for k in places):
+    if places[-1] - places[0] >= len(places) and any(_is_number(items[k]) for k in places):
         raise CaptureRefusal("a numpy array known only at run time is indexed by a number and an array "
                              "with a slice in between",
                              "index twice", kind="numpy")
 
 
 def _is_negative(step: Any) -> bool:
-    if isinstance(step, RtScalar):
+    if made_stand_in(step) is not None:
         raise CaptureRefusal("a slice of a numpy array whose step is known only at run time", kind="numpy")
     return step is not None and step < 0
 
@@ -175,7 +180,7 @@ def _forwards(t: torch.Tensor, items: tuple, basic: bool) -> tuple[tuple, list[i
         made.append(k)
         wide = t.dim() - given if k is Ellipsis else 1
         axis += 0 if k is None else wide
-        out += 0 if isinstance(k, (int, RtScalar)) else wide
+        out += 0 if _is_number(k) else wide
     return tuple(made), turned
 
 

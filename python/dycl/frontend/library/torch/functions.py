@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import operator
 import time
 import types
 
@@ -14,9 +13,9 @@ from ....calling import host_functions
 from ... import torch_internals
 from ...diagnostics import CaptureRefusal
 from ...polyfills import torch as torch_polyfills
-from ...semantics import identity, iteration, lookup
+from ...semantics import identity, iteration, lookup, operators
 from ...semantics.registry import handles, ignore
-from ...values.scalar import RtScalar
+from ...values.stand_in import made_stand_in
 from .. import host_calls
 
 
@@ -81,12 +80,8 @@ def _autocast_refusal() -> CaptureRefusal:
 @handles(torch_internals.assert_)
 def _torch_assert(m, s, args, kwargs):
     condition, message = args
-    if isinstance(condition, RtScalar) or m.is_tensor(condition):
-        if not m.truth(condition):
-            raise AssertionError(message if isinstance(message, str) else "assertion failed")
-        return None
-    assert condition, message
-    return None
+    if not m.truth(condition):
+        raise AssertionError(message)
 
 
 @handles(torch_internals.check)
@@ -193,7 +188,7 @@ def _one_hot(m, s, args, kwargs):
         top = m.tensor_item(m.recorder.call(torch.max, (indices,), {}))
         classes = m.scalars.binary("add", top, 1)
     checked = unknown and indices.dtype == torch.int64
-    if not isinstance(classes, RtScalar) and not (checked and type(classes) is int and classes > 0):
+    if made_stand_in(classes) is None and not (checked and type(classes) is int and classes > 0):
         if len(args) > 1 and m.is_tensor(args[1]):
             return m.recorder.call(torch_internals.native_one_hot, (indices, classes), {})
         return NotImplemented
@@ -221,11 +216,7 @@ def _check_is_size(m, s, args, kwargs):
     size, most = args[0] if args else kwargs["i"], kwargs.get("max")
     for comparison, bound in (("ge", 0), ("le", most)):
         if bound is not None:
-            if isinstance(size, RtScalar) or isinstance(bound, RtScalar):
-                holds = m.scalars.compare(comparison, size, bound)
-            else:
-                holds = getattr(operator, comparison)(size, bound)
-            if not m.truth(holds):
+            if not m.truth(operators.compare(m, s, comparison, size, bound)):
                 raise RuntimeError(torch_internals.SIZE_FAILED)
 
 

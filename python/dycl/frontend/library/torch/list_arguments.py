@@ -7,25 +7,23 @@ import torch
 
 from ... import torch_internals
 from ...diagnostics import CaptureRefusal
-from ...graph.program import ScalarType
 from ...polyfills import torch as torch_polyfills
-from ...polyfills.range import RtRange
 from ...semantics.registry import handles
-from ...values.list import RtList
-from ...values.list_kinds import leaf_types
-from ...values.scalar import RtInt, RtScalar
+from ...values.scalar import kind_of
+from ...values.stand_in import is_instance, made_stand_in
 
 
 def _join_tensors(how):
     def call(m, s, args, kwargs):
         source = args[0] if args else kwargs.get("tensors")
-        if not isinstance(source, RtList):
+        own = made_stand_in(source)
+        if own is None:
             return NotImplemented
         axis = args[1] if len(args) > 1 else kwargs.get("dim", kwargs.get("axis", 0))
-        if isinstance(axis, RtScalar) or kwargs.get("out") is not None:
+        if m.has_runtime(axis) or kwargs.get("out") is not None:
             raise CaptureRefusal(f"torch.{how} of a list whose length is known only at run time with this argument",
                                  kind="list.stack")
-        return m.lists.tensor(source, how, axis)
+        return own.joined_tensors(m, how, axis)
 
     return call
 
@@ -41,16 +39,10 @@ def _tensor_of_list(m, s, args, kwargs):
 
 def _of_numbers(m, data, dtype):
     """The tensor of a list of run-time length, or of a list of such; another list is for torch itself."""
-    if _has_rows(data):
+    if m.lists.has_rows(data):
         return m.lists.rows(data, dtype)
-    if isinstance(data, RtRange):
-        made = data.tensor(m, torch.get_default_dtype())  # torch's own rule for no numbers at all
-        return made if dtype in (None, made.dtype) else m.recorder.call(torch.Tensor.to, (made, dtype), {})
-    return m.lists.numbers(data, dtype) if isinstance(data, RtList) else NotImplemented
-
-
-def _has_rows(data):
-    return type(data) in (list, tuple) and any(isinstance(row, RtList) for row in data)
+    own = made_stand_in(data)
+    return own.tensor_of(m, dtype) if own is not None else NotImplemented
 
 
 def _legacy_tensor(dtype):
@@ -75,18 +67,13 @@ def _of_legacy_class(m, data, dtype):
 def _numbers_in(m, data, dtype):
     """The tensor of a list's numbers; of floats, where integers are wanted, as they are."""
     exact = dtype if dtype.is_floating_point else None
-    if _has_rows(data):
-        floats = any(t.kind == "float" for row in data if isinstance(row, RtList)
-                     for t in leaf_types(row.kind) if isinstance(t, ScalarType))
+    if m.lists.has_rows(data):
+        floats = any(own.holds_floats(m) for row in data if (own := made_stand_in(row)) is not None)
         return m.lists.rows(data, exact if floats else dtype)
     if type(data) in (list, tuple) and m.has_runtime(data):
         return m.recorder.call(torch.tensor, (data,), {"dtype": exact})
-    if isinstance(data, RtRange):
-        return data.tensor(m)
-    if isinstance(data, RtList):
-        whole = all(isinstance(t, ScalarType) and t.kind != "float" for t in leaf_types(data.kind))
-        return m.lists.numbers(data, dtype if whole else exact)
-    return NotImplemented
+    own = made_stand_in(data)
+    return own.tensor_of(m, exact if own.holds_floats(m) else dtype) if own is not None else NotImplemented
 
 
 handles(torch.Tensor)(_legacy_tensor(torch.get_default_dtype))
@@ -122,9 +109,9 @@ def _pad(m, s, args, kwargs):
     """With a number known only at run time around it."""
     given = dict(zip(("input", "pad", "mode", "value"), args), **kwargs)
     x, value = given.get("input"), given.get("value")
-    if not isinstance(value, RtScalar) or given.get("mode", "constant") != "constant" or not m.is_tensor(x):
+    if made_stand_in(value) is None or given.get("mode", "constant") != "constant" or not m.is_tensor(x):
         return NotImplemented
-    if not (x.dtype.is_floating_point or x.dtype == torch.int64 and isinstance(value, RtInt)):
+    if not (x.dtype.is_floating_point or x.dtype == torch.int64 and kind_of(value) == "int"):
         raise CaptureRefusal("padding of integers with a number known only at run time that is none",
                              "convert it", kind="native.number", because=value)
     call = m.recorder.call
@@ -136,7 +123,7 @@ def _pad(m, s, args, kwargs):
 @handles(torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)
 def _split(m, s, args, kwargs):
     sizes = args[1] if len(args) > 1 else kwargs.get("split_size_or_sections", kwargs.get("split_size"))
-    if not isinstance(sizes, RtList):
+    if isinstance(sizes, (list, tuple)) or not is_instance(m, sizes, (list, tuple)):
         return NotImplemented
     dim = args[2] if len(args) > 2 else kwargs.get("dim", 0)
     return m.call(s, torch_polyfills.split_by, (args[0], sizes, dim), {})
