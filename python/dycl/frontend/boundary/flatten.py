@@ -18,7 +18,7 @@ from ...calling.nodes import Dict, Each, Object, Raising, node_of
 from ...calling.templates import Argument, Live, Reference, Static, Template
 from ...objects import IdentityDict, all_in_attributes, closed_over
 from ..diagnostics import CaptureRefusal
-from ..values.stand_in import stand_in_of
+from ..values.stand_in import as_stand_in, stand_in_of
 
 _PLAIN = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device, torch.Size, type(Ellipsis))
 
@@ -36,7 +36,7 @@ class Flattener:
         self.seen = IdentityDict()  # object -> its number
 
     def flatten(self, obj: Any, path: str) -> Template:
-        own = stand_in_of(obj)
+        own = stand_in_of(as_stand_in(obj))
         if own is not None:
             return own.flattened(self, path)
         if _is_plain(obj):

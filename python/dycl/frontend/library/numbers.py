@@ -96,7 +96,7 @@ def _round(m, s, args, kwargs):
 def _pow(m, s, args, kwargs):
     if len(args) == 2 and m.has_runtime(args):
         return operators.binary(m, s, "pow", args[0], args[1], False)
-    if len(args) == 3 and m.has_runtime(args):
+    if len(args) == 3 and m.has_runtime(args) and all(kind_of(number_of(m, x)) is not None for x in args):
         if not (type(args[1]) is int and args[1] >= 0):
             raise CaptureRefusal("pow() with a modulus and an exponent that may be negative",
                                  "write (a ** b) % c", kind="pow")
@@ -112,6 +112,8 @@ def _divmod(m, s, args, kwargs):
                         + " and ".join(f"'{type_of(m, x).__name__}'" for x in args))
     if m.has_runtime(args):
         a, b = args
+        if any(kind_of(number_of(m, x)) is None for x in args):
+            return m.call(s, number_polyfills.quotient_and_rest, args, {})
         try:
             return (operators.binary(m, s, "floordiv", a, b, False), operators.binary(m, s, "mod", a, b, False))
         except ZeroDivisionError as error:

@@ -25,7 +25,7 @@ from ..state.state import NULL, UNBOUND, Frame, State
 from ..values.chosen_text import is_one
 from ..values.equality import IMMUTABLE
 from ..values.scalar import kind_of
-from ..values.stand_in import StandIn
+from ..values.stand_in import StandIn, as_stand_in
 
 _DEEPEST, _LONGEST = 3, 32
 _SELF = {str, bytes, torch.dtype}  # equal or not: nothing between
@@ -98,8 +98,8 @@ class Likeness:
             return str
         if cls in _SELF:
             return cls, x
-        if isinstance(x, StandIn):
-            return x.mark(self, state, depth)
+        if isinstance(own := as_stand_in(x), StandIn):
+            return own.mark(self, state, depth)
         if isinstance(x, _BY_PARTS):
             return self._sequence(x, x, state, depth) if cls is tuple else cls
         if id(x) not in self.born:

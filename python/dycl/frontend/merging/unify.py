@@ -29,7 +29,7 @@ from ..values.chosen_text import is_one, unified
 from ..values.equality import IMMUTABLE, LEAVES, same_key, same_number
 from ..values.list_kinds import graph_lists
 from ..values.scalar import BY_KIND, graph_number, is_merge_born, kind_of
-from ..values.stand_in import StandIn
+from ..values.stand_in import KINDS, StandIn, as_stand_in
 from ..values.tensor import is_handle
 from .reachable import add_contents, add_items, reachable
 from .unify_aliases import AliasUnifier, strict
@@ -227,6 +227,8 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
             return self.run_time_list(a, b)
         if self._are_chosen(a, b):
             return unified(self, a, b)
+        if type(a) in KINDS or type(b) in KINDS:
+            return self._known(a, b)
         if type(a) is not type(b):
             self.apart(f"a {type(a).__name__} in one state, a {type(b).__name__} in the other")
         if isinstance(a, (*IMMUTABLE, tuple)) and getattr(a, "__dict__", None) is not None and any(
@@ -243,6 +245,13 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         if not same_key(a, b):
             self.apart("different " + type(a).__name__ + "s", of_strings=type(a).__name__ == "str")
         return a
+
+    def _known(self, a: Any, b: Any) -> Any:
+        """One of them is known, of a class that has a kind: what differs becomes one of run time, as with numbers."""
+        x, y = as_stand_in(a), as_stand_in(b)
+        if type(x) is not type(y):
+            self.apart(f"a {type(a).__name__} in one state, a {type(b).__name__} in the other")
+        return a if type(a) is type(b) and a == b else x.unified(self, y)
 
     def _stand_ins(self, a: StandIn, b: Any) -> Any:
         found = self.tuples(a, b) if isinstance(a, tuple) else a.unified(self, b)

@@ -96,6 +96,11 @@ def lcm(*numbers):
     return found
 
 
+def quotient_and_rest(a, b):
+    """divmod() of what is no plain number."""
+    return a // b, a % b
+
+
 def prod(iterable, *, start=1):
     total = start
     for x in iterable:

@@ -24,6 +24,7 @@ from ..state.code import info_of
 from ..state.interpreter import Interpreter
 from ..state.signals import PUSHED
 from ..state.state import UNBOUND, Frame, State
+from ..values.stand_in import StandIn
 from . import attributes, interpretation, opaque_objects, registry
 from .lookup import python_method
 from .native_calls import native
@@ -227,6 +228,9 @@ def call_then_push(m, s, fn, args, kwargs):
 
 def construct(m: Interpreter, s: State, cls: type, args: tuple, kwargs: dict) -> Any:
     """cls(*args, **kwargs)."""
+    if issubclass(cls, StandIn):  # by a polyfill: what has no __dict__ does not change
+        made = cls(*args, **kwargs)
+        return m.new(made) if hasattr(made, "__dict__") else made
     meta_call = type(cls).__call__
     if isinstance(meta_call, types.FunctionType) and interpretation.interpreted(meta_call) and type(cls) is not type:
         return call(m, s, meta_call, (cls, *args), kwargs)

@@ -25,7 +25,7 @@ from ..diagnostics import CaptureRefusal
 from ..graph.program import BOOL, FLOAT, INT, HostNode, Value
 from .escape import Escape
 from .native_entries import natively
-from .stand_in import StandIn, sealed, type_of
+from .stand_in import KINDS, StandIn, as_stand_in, sealed, type_of
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
          "pow": "** or pow()", "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "matmul": "@",
@@ -115,6 +115,8 @@ class RtScalar(StandIn):
         if op == "mod" and isinstance(a, str):
             return NotImplemented  # a format, which takes numbers
         other = b if a is self else a
+        if type(other) in KINDS:
+            return super().binary(m, s, op, a, b, False)
         if op == "mul" and isinstance(other, (list, tuple, str)):
             return _repeated(m, s, other, self)
         if not isinstance(other, (str, list, tuple, dict, set, type(None))):
@@ -170,6 +172,8 @@ class RtScalar(StandIn):
             return m.arrays.compare(op, a, b)
         a, b = plain_number(a), plain_number(b)
         other = b if a is self else a
+        if type(other) in KINDS:
+            return m.call(s, getattr(operator, op), (as_stand_in(a), as_stand_in(b)), {})
         if isinstance(other, numbers.Number) and kind_of(other) is None:
             raise CaptureRefusal(f"a number known only at run time compared with a {type(other).__name__}",
                                  "compare it with plain numbers", kind="type", because=self)

@@ -142,7 +142,8 @@ class StandIn:
 
     def binary(self, m: Any, s: Any, op: str, a: Any, b: Any, inplace: bool) -> Any:
         """`a op b`, one of which it is."""
-        return NotImplemented
+        x, y = as_stand_in(a), as_stand_in(b)
+        return NotImplemented if x is a and y is b else m.call(s, m.polyfills.plain_binary, (op, x, y), {})
 
     def unary(self, m: Any, s: Any, op: str) -> Any:
         raise Escape(self, f"operator {op}")
@@ -367,12 +368,25 @@ class InterpretedStandIn(StandIn):
         """The program sees the attributes of the class that it stands for; its own methods see theirs."""
         if name == "__class__":
             return self.type_of(m)
-        if m.current.frames[-1].hidden or hasattr(self.example(m), name):
+        if m.current.frames[-1].hidden or hasattr(type(self), name):
             return NotImplemented
+        if hasattr(self.example(m), name):
+            raise CaptureRefusal(f"{self.type_of(m).__name__}.{name} of a value known only at run time",
+                                 kind="escape.attribute", because=self)
         raise AttributeError(f"'{self.type_of(m).__name__}' object has no attribute '{name}'")
 
 
 ADAPTERS: dict[type, Callable[[Any], StandIn]] = {}  # for torch's own class of tensors, which cannot derive from ours
+
+
+# class of Python's -> what makes a known value of it one of the kind, beside values known only at run time
+KINDS: dict[type, Callable[[Any], StandIn]] = {}
+
+
+def as_stand_in(x: Any) -> Any:
+    """A known value as one of its kind, if its class has one; else itself."""
+    made = KINDS.get(type(x))
+    return x if made is None else made(x)
 
 
 def stand_in_of(x: Any) -> StandIn | None:

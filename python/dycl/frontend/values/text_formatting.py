@@ -10,7 +10,7 @@ from ..diagnostics import CaptureRefusal
 from .chosen_text import is_chosen, lifted
 from .native_entries import natively
 from .scalar import EXAMPLES, RtScalar
-from .stand_in import stand_in_of
+from .stand_in import made_stand_in, stand_in_of
 from .text import Formatted, Opaque, RtText
 
 # What a run can format as Python does (src/support/python_str.h); not digits grouped behind zeros that fill up.
@@ -197,10 +197,10 @@ _CONVERSIONS: dict = {1: str, 2: repr, 3: ascii}
 def _pieces(m: Any, value: Any, conversion: int) -> list:
     """repr(value) or ascii(value) of a container that holds values of run time."""
     quote = _CONVERSIONS[conversion]
-    if isinstance(value, RtText):
-        return list(_of_chosen(m, value, quote).parts if value.chooses else _quoted(value.parts, conversion))
-    if isinstance(value, RtScalar):
-        return [value]
+    own = made_stand_in(value)
+    found = own.formatted(m, "", conversion) if own is not None else NotImplemented
+    if found is not NotImplemented:
+        return [found]
     if not m.has_runtime(value):
         return [quote(value)]
     if isinstance(value, m.size_type):
