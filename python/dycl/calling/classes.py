@@ -10,6 +10,7 @@ import builtins
 import collections
 import dataclasses
 import enum
+import fractions
 import sys
 import types
 from typing import Any, Iterable
@@ -19,11 +20,12 @@ import torch
 from ..errors import CompileError, CompileWarning, InputError
 from . import records
 
+BUILT = (fractions.Fraction,)  # results of these classes are made by calling them
 _DATA = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, object, type, range, slice,
          torch.Size, torch.Tensor, torch.dtype, torch.device,
          collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque,
          collections.ChainMap, collections.UserDict, collections.UserList, collections.UserString,
-         types.SimpleNamespace)
+         types.SimpleNamespace, *BUILT)
 _ERRORS = (*(x for x in vars(builtins).values() if isinstance(x, type) and issubclass(x, Exception)),
            torch.linalg.LinAlgError, torch.cuda.OutOfMemoryError, CompileError, CompileWarning, InputError)
 

@@ -13,8 +13,9 @@ from typing import Any, Callable, Iterator
 
 import torch
 
-from ..errors import InputError
+from ..errors import InputError, PackageError
 from ..objects import HEAP_TYPE, attributes_of, new_instance, plain_object, slot_names
+from .classes import BUILT
 from .same_contents import same
 from .templates import Change, Equal, Given, Made, Reference, Rows, Static, Template, class_differs
 
@@ -487,6 +488,25 @@ class Table(Node):
             reader.fail("keys of a table that cannot be in one")
         if not all(isinstance(t, (Rows, List, Tuple)) for t in self.items):
             reader.fail("columns of a table are lists")
+
+
+@dataclasses.dataclass(frozen=True)
+class Built(Node):
+    """A value of a class of Python's that calling the class with its parts makes."""
+
+    base = BUILT  # type: ignore[assignment]
+    kind = "built"
+    mutable = False  # it is made when all its parts are
+
+    def rebuild(self, leaves: Iterator, made: Made) -> Any:
+        slot = len(made)
+        made.append(None)
+        parts = [t.rebuild(leaves, made) for t in self.items]
+        try:
+            made[slot] = self.cls(*parts)
+        except (TypeError, ArithmeticError, ValueError) as error:
+            raise PackageError(f"the program gives no parts of a {self.cls.__name__}: {error}") from None
+        return made[slot]
 
 
 OF_CONTAINERS: tuple[tuple[Any, Any], ...] = (

@@ -16,7 +16,7 @@ import torch
 
 from ..errors import PackageError
 from .classes import Classes, check_description, class_name, describe, in_process, is_fixed
-from .nodes import Dict, List, Node, Object, Raising, Set, Table, Tuple
+from .nodes import Built, Dict, List, Node, Object, Raising, Set, Table, Tuple
 from .records import is_special
 from .templates import Argument, Array, Lost, Named, Number, Reference, Row, Rows, Same, Static, Template, Tensor
 from .text_templates import Text
@@ -28,7 +28,7 @@ _RESULTS: dict[str, type[Template]] = {
     "static": Static, "written": Static, "import": Named, "member": Named,
     "constant": Named, "ref": Reference, "argument": Argument,
     "text": Text, "tuple": Tuple, "list": List, "dict": Dict, "set": Set, "object": Object, "exception": Raising,
-    "table": Table}
+    "table": Table, "built": Built}
 _ARGUMENTS: dict[str, type[Template]] = {
     "tensor": Tensor, "int": Number, "float": Number, "bool": Number, "same": Same, "static": Static,
     "written": Static, "import": Named, "member": Named, "constant": Named, "lost": Lost, "tuple": Tuple, "list": List,

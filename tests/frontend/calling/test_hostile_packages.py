@@ -6,6 +6,7 @@ import collections
 import copy
 import dataclasses
 import enum
+import fractions
 import itertools
 import json
 import os
@@ -522,3 +523,29 @@ def test_a_mutation_can_be_harmless(packages, tmp_path):
         path = packages / f"{name}.dycl"
         with_interface(path, interface_of(path), tmp_path / "same.dycl")
         dycl.load(tmp_path / "same.dycl")(*CALLS[name]()[0])
+
+
+def two_numbers(x):
+    return int(x[0]), int(x[1])
+
+
+def test_a_class_is_called_with_what_makes_one_of_it(tmp_path):
+    dycl.compile(two_numbers, (T(1, 2),)).save(tmp_path / "two.dycl")
+    interface = interface_of(tmp_path / "two.dycl")
+    (known,) = interface["variants"]
+    assert known[:2] == ["tuple", "builtins:tuple"]
+
+    def made(cls, parts):
+        interface["variants"] = [["built", cls, parts]]
+        with_interface(tmp_path / "two.dycl", interface, tmp_path / "built.dycl")
+        return dycl.load(tmp_path / "built.dycl")
+
+    program = made("fractions:Fraction", known[2])
+    assert program(T(6, 4)) == fractions.Fraction(3, 2)
+    with pytest.raises(dycl.PackageError, match="no parts of a Fraction"):
+        program(T(6, 0))
+    for cls in ("builtins:list", "fractions:gcd", "subprocess:Popen", "nowhere:Fraction"):
+        with pytest.raises(dycl.PackageError):
+            made(cls, known[2])
+    with pytest.raises(dycl.PackageError, match="no parts of a Fraction"):
+        made("fractions:Fraction", [["tuple", "builtins:tuple", known[2][:1]], *known[2][1:]])(T(1, 2))
