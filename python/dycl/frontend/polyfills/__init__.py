@@ -6,6 +6,6 @@ Everything in this folder is interpreted and never run, and hidden from the user
 package registers them all.
 """
 
-from . import builtins, itertools, numbers, torch
+from . import builtins, fractions, itertools, numbers, torch
 
-__all__ = ["builtins", "itertools", "numbers", "torch"]
+__all__ = ["builtins", "fractions", "itertools", "numbers", "torch"]
