@@ -6,6 +6,7 @@ of the package's own description (`describe`), or, without one, a record (callin
 
 from __future__ import annotations
 
+import array
 import builtins
 import collections
 import dataclasses
@@ -20,7 +21,7 @@ import torch
 from ..errors import CompileError, CompileWarning, InputError
 from . import records
 
-BUILT = (fractions.Fraction,)  # results of these classes are made by calling them
+BUILT = (fractions.Fraction, array.array)  # results of these classes are made by calling them
 _DATA = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, object, type, range, slice,
          torch.Size, torch.Tensor, torch.dtype, torch.device,
          collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque,
