@@ -48,6 +48,8 @@ class IdentityDict(MutableMapping):
 
 
 _KINDS = (list, tuple, set, frozenset, collections.deque)
+_BY_VALUE = (str, int, bool, bytes, type(None), torch.dtype, torch.device, torch.layout)
+_BY_CONTENTS = (tuple, frozenset, torch.Size)
 
 
 def held(container: Any) -> Any:
@@ -94,6 +96,14 @@ def parameter_names(parameters: Any, *kinds: Any) -> list[str]:
 def is_slot(obj: Any, name: str) -> bool:
     """Whether the attribute is one of those that an object's contents hold."""
     return not isinstance(obj, (list, dict, set, collections.deque, bytearray)) and name in slot_names(type(obj))
+
+
+def is_entry_name(key: Any) -> bool:
+    """Whether an attribute or an entry of a dict under this key may be a state of its own: keys that are equal wherever
+    they are made, such as names, extents and dtypes."""
+    if isinstance(key, (tuple, frozenset)):
+        return type(key) in _BY_CONTENTS and all(map(is_entry_name, key))
+    return type(key) in _BY_VALUE or isinstance(key, (type, enum.Enum))
 
 
 def has_slot(obj: Any, name: str) -> bool:

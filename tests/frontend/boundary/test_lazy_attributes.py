@@ -38,6 +38,68 @@ class Pools(nn.Module):
         return x
 
 
+def by_length(x):
+    return x.shape[0]
+
+
+def by_shape(x):
+    return x.shape
+
+
+def by_kind(x):
+    return x.shape[0], x.dtype, x.device
+
+
+def by_sign(x):
+    return 1 if x.sum() > 0 else -1
+
+
+def cached(key, way, value):
+    """A model that keeps what it has computed in a dict: masks by length, tables by dtype."""
+
+    class Cached(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cache = {}
+
+        def forward(self, x):
+            return x * way(self.cache, key(x), lambda: value(x))
+
+    return Cached
+
+
+def looked_for(cache, key, make):
+    if key not in cache:
+        cache[key] = make()
+    return cache[key]
+
+
+def got(cache, key, make):
+    found = cache.get(key)
+    if found is None:
+        found = cache[key] = make()
+    return found
+
+
+def tried(cache, key, make):
+    try:
+        return cache[key]
+    except KeyError:
+        cache[key] = make()
+        return cache[key]
+
+
+def set_by_default(cache, key, make):
+    return cache.setdefault(key, make())
+
+
+@pytest.mark.parametrize("way", [looked_for, got, tried, set_by_default])
+@pytest.mark.parametrize("key", [by_length, by_shape, by_kind, by_sign])
+def test_entries_of_a_dict_under_keys_that_are_no_names(key, way):
+    check(cached(key, way, lambda x: x.sum() + torch.ones(2).cumsum(0)), [T(1, 2), T(-1, -2), T(30, 2), T(-5, 2)],
+          paths=1)
+
+
 def test_filled_together():
     start = time.process_time()
     program = check(Pools, [T(1, 2), T(-1, -2), T(30, 2)])

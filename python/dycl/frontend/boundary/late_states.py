@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...objects import is_entry_name
 from ..diagnostics import Restart
 from .attribute_values import UNKNOWN, LeftValues
 from .states import attribute, choice
@@ -20,7 +21,7 @@ from .states.declared import is_declared
 def note(left_values: LeftValues, owner: Any, name: Any, initial: Any, value: Any) -> None:
     """An attribute that a path leaves written; nobody reads what it held."""
     unread = left_values.m.assumptions.unread
-    if isinstance(name, str) and name not in ("*", "+") and (id(owner), name) not in unread:
+    if not isinstance(owner, list) and is_entry_name(name) and name not in ("*", "+") and (id(owner), name) not in unread:
         known = UNKNOWN if is_plain(initial) else left_values.alternative(value)
         unread[id(owner), name] = (owner, initial, known)
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...objects import is_entry_name
 from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
 from ..state import numpy_memory
@@ -216,9 +217,10 @@ def contains(m: Interpreter, s: State, container: Any, item: Any, negate: bool) 
     found = own.contains(m, s, item, negate) if own is not None else NotImplemented
     if found is not NotImplemented:
         return found
+    named = isinstance(container, dict) and is_entry_name(item)
     if isinstance(container, (dict, list, set)):  # of a name: whether it is there
-        m.note_load(container, item if isinstance(container, dict) and type(item) is str else "*")
-    if isinstance(item, (dict, list, set, tuple)):
+        m.note_load(container, item if named else "*")
+    if isinstance(item, (dict, list, set, tuple)) and not named:
         m.note_deep(item, container)
     method = python_method(container, "__contains__")
     if method is not None:

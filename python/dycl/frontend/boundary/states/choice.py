@@ -17,6 +17,7 @@ from ....calling.nodes import Node
 from ....calling.state_values import alike, empty, filled, joined, opened, parts_of, tensors_of
 from ....calling.states import choice
 from ....calling.templates import NUMBERS, Number, Static, Template, Tensor
+from ....objects import is_entry_name
 from ...diagnostics import CaptureRefusal, Restart
 from ...graph.program import INT, ScalarType, Value
 from ...polyfills import builtins as polyfills
@@ -160,7 +161,7 @@ def enter_combinations(inputs: Any) -> None:
 
 def begin(ends: Any, owner: Any, name: Any, initial: Any, value: Any) -> bool:
     """Begins anew with the attribute as one of a few values, if both are known or tensors."""
-    if name == "*" or not isinstance(name, str) and not isinstance(owner, list):
+    if not isinstance(owner, list) and (name == "*" or not is_entry_name(name)):
         return False
     values = [ends.left_values.alternative(initial), ends.left_values.alternative(value)]
     if any(v is UNKNOWN for v in values):
