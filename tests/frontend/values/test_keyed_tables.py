@@ -279,3 +279,16 @@ def places_inside_a_key(x):
 def test_a_tuple_of_run_time_length_is_not_taken_for_another_key(f):
     with pytest.raises(dycl.CompileError, match="a tuple whose length is known only at run time"):
         dycl.compile(f, (torch.tensor([1.0, 1, 0]),))
+
+
+def asked_for_what_is_there(x):
+    found = {int(x[0]): 1.0, int(x[1]): 2.0}
+    try:
+        return found.keys().isdisjoint([1])
+    except AttributeError:
+        return -1
+
+
+def test_a_method_that_no_polyfill_has_is_refused_and_not_missing():
+    with pytest.raises(dycl.CompileError, match="dict_keys.isdisjoint of a value known only at run time"):
+        dycl.compile(asked_for_what_is_there, (T(1, 2),))

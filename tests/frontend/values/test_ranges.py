@@ -140,15 +140,3 @@ def test_a_range_with_a_step_of_run_time():
     check(stepped, [(I(2),), (I(3),), (I(-3),)])
     with pytest.raises(ValueError):
         dycl.compile(stepped, (I(2),))(I(0))
-
-
-def asked_for_what_is_there(n):
-    try:
-        return range(int(n)).index(1)
-    except AttributeError:
-        return -1
-
-
-def test_a_method_that_no_polyfill_has_is_refused_and_not_missing():
-    with pytest.raises(dycl.CompileError, match="range.index of a value known only at run time"):
-        dycl.compile(asked_for_what_is_there, (I(2),))

@@ -368,12 +368,14 @@ class InterpretedStandIn(StandIn):
         """The program sees the attributes of the class that it stands for; its own methods see theirs."""
         if name == "__class__":
             return self.type_of(m)
-        if m.current.frames[-1].hidden or hasattr(type(self), name):
+        if m.current.frames[-1].hidden:
             return NotImplemented
-        if hasattr(self.example(m), name):
+        if not hasattr(self.example(m), name):
+            raise AttributeError(f"'{self.type_of(m).__name__}' object has no attribute '{name}'")
+        if not hasattr(type(self), name):
             raise CaptureRefusal(f"{self.type_of(m).__name__}.{name} of a value known only at run time",
                                  kind="escape.attribute", because=self)
-        raise AttributeError(f"'{self.type_of(m).__name__}' object has no attribute '{name}'")
+        return NotImplemented
 
 
 ADAPTERS: dict[type, Callable[[Any], StandIn]] = {}  # for torch's own class of tensors, which cannot derive from ours
