@@ -2,6 +2,7 @@
 // Between the caller's values and registers: checks, symbols, views.
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "runtime/dim_code.h"
 #include "runtime/run_state.h"
@@ -43,13 +44,76 @@ bool is_kind(Value::Kind given, ValueKind wanted) {
   return false;
 }
 
-// Whether memory of the caller is in it.
-bool borrows(const ListObject* list) {
-  if (list->elements == SlotKind::Scalar) return false;
-  return std::any_of(list->items.begin(), list->items.end(), [&](Slot s) {
-    return list->elements == SlotKind::Tensor ? s.tensor->transient : borrows(s.list);
-  });
+// Elements in all views that are shown at a time.
+constexpr std::uint64_t kMostViews = std::uint64_t{1} << 26;
+
+// How many elements the views of a list have: each list counts as often as it is referred to, and is looked at once.
+std::uint64_t elements_in(const ListObject* list, std::unordered_map<const ListObject*, std::uint64_t>& known) {
+  std::uint64_t count = list->items.size();
+  if (list->elements != SlotKind::List) return count;
+  if (const auto found = known.find(list); found != known.end()) return found->second;
+  for (const Slot item : list->items) count = std::min(count + elements_in(item.list, known), 2 * kMostViews);
+  known.emplace(list, count);
+  return count;
 }
+
+// Makes of values that hold memory of the caller others that hold their own. What is referred to often is looked at,
+// and copied, once: lists of lists may refer to each other as often as they have elements.
+class Keeper {
+ public:
+  explicit Keeper(Run::Parts& run) : run_(run) {}
+
+  // Gives a reference to `slot` itself or to its copy.
+  Slot kept(Slot slot, std::uint32_t type) {
+    const PlanType& t = run_.plan.types[type];
+    const SlotKind kind = run_.shared.slot_of(type);
+    const bool copies =
+        kind == SlotKind::Tensor ? slot.tensor->transient : kind == SlotKind::List && borrows(slot.list);
+    if (!copies) {
+      Heap::retain(kind, slot);
+      return slot;
+    }
+    const auto known = copies_.find(slot.bits);
+    if (known != copies_.end()) {
+      Heap::retain(kind, known->second);
+      return known->second;
+    }
+    const Slot made = kind == SlotKind::Tensor ? copy(*slot.tensor) : copy(*slot.list, t.element);
+    copies_.emplace(slot.bits, made);
+    return made;
+  }
+
+ private:
+  bool borrows(const ListObject* list) {
+    if (list->elements == SlotKind::Scalar) return false;
+    const auto known = borrows_.find(list);
+    if (known != borrows_.end()) return known->second;
+    const bool found = std::any_of(list->items.begin(), list->items.end(), [&](Slot s) {
+      return list->elements == SlotKind::Tensor ? s.tensor->transient : borrows(s.list);
+    });
+    borrows_.emplace(list, found);
+    return found;
+  }
+
+  Slot copy(const TensorObject& tensor) {
+    Slot made;
+    made.tensor = run_.heap.acquire_shaped(tensor.dtype(), tensor.extents());
+    if (!made.tensor) run_.heap.throw_no_memory();
+    std::memcpy(made.tensor->view.data, tensor.view.data, tensor.view.bytes);
+    return made;
+  }
+
+  Slot copy(const ListObject& list, std::uint32_t element) {
+    Held made(run_.heap, run_.heap.acquire_list(list.elements));
+    run_.heap.make_room(made.list(), list.items.size());
+    for (const Slot item : list.items) made.list()->items.push_back(kept(item, element));
+    return made.give();
+  }
+
+  Run::Parts& run_;
+  std::unordered_map<const ListObject*, bool> borrows_;
+  std::unordered_map<std::uint64_t, Slot> copies_;  // held by what they are part of
+};
 
 // A pointer that is never null, for tensors without elements.
 alignas(kAlignment) std::uint8_t no_elements[kAlignment];
@@ -276,27 +340,35 @@ ListObject* Run::Parts::admit_list(std::span<const Value> values, std::uint32_t 
 }
 
 Slot Run::Parts::kept(Slot slot, std::uint32_t type) {
-  const PlanType& t = plan.types[type];
-  Held held(heap, shared.slot_of(type), slot);
-  if (t.kind == ValueKind::Tensor && slot.tensor->transient) {
-    Slot copy;
-    copy.tensor = heap.acquire_shaped(slot.tensor->dtype(), slot.tensor->extents());
-    if (!copy.tensor) heap.throw_no_memory();
-    std::memcpy(copy.tensor->view.data, slot.tensor->view.data, slot.tensor->view.bytes);
-    held.reset(copy);
-  } else if (t.kind != ValueKind::Tensor && !is_scalar(t.kind) && borrows(slot.list)) {
-    Held copy(heap, heap.acquire_list(slot.list->elements));
-    heap.make_room(copy.list(), slot.list->items.size());
-    for (Slot element : slot.list->items) {
-      Heap::retain(copy.list()->elements, element);
-      copy.list()->items.push_back(kept(element, t.element));
-    }
-    held.reset(copy.give());
-  }
-  return held.give();
+  const Held held(heap, shared.slot_of(type), slot);
+  return Keeper(*this).kept(slot, type);
 }
 
-void Run::Parts::reveal(Slot slot, std::uint32_t type, Value& out) const {
+void Run::Parts::pay_for_views(const ListObject* list) {
+  std::unordered_map<const ListObject*, std::uint64_t> known;
+  const std::uint64_t elements = elements_in(list, known);
+  if (is_running) heap.charge(elements * sizeof(Value));  // between runs what is shown is the caller's
+  views += elements;
+  if (views <= kMostViews) return;
+  error = {ErrorKind::RuntimeFailure,
+           "lists with more than " + std::to_string(kMostViews) + " elements in all are given back",
+           "give back tensors, or fewer elements",
+           {},
+           {}};
+  throw RunEnds();
+}
+
+void Run::Parts::forget_views() {
+  heap.discharge(views * sizeof(Value));
+  views = 0;
+}
+
+void Run::Parts::reveal(Slot slot, std::uint32_t type, Value& out) {
+  if (shared.slot_of(type) == SlotKind::List) pay_for_views(slot.list);
+  show(slot, type, out);
+}
+
+void Run::Parts::show(Slot slot, std::uint32_t type, Value& out) {
   const PlanType& t = plan.types[type];
   switch (t.kind) {
     case ValueKind::Bool:
@@ -318,14 +390,15 @@ void Run::Parts::reveal(Slot slot, std::uint32_t type, Value& out) const {
       break;
     case ValueKind::List:
       out.kind = Value::Kind::List;
+      if (is_running && !moved(slot.list->items.size())) throw RunEnds();
       out.elements.resize(slot.list->items.size());
-      for (std::size_t i = 0; i < out.elements.size(); ++i) reveal(slot.list->items[i], t.element, out.elements[i]);
+      for (std::size_t i = 0; i < out.elements.size(); ++i) show(slot.list->items[i], t.element, out.elements[i]);
       break;
     case ValueKind::Optional:
       if (slot.list->items.empty())
         out.kind = Value::Kind::None;
       else
-        reveal(slot.list->items[0], t.element, out);
+        show(slot.list->items[0], t.element, out);
       break;
   }
 }

@@ -91,6 +91,11 @@ class Heap {
   void set_limit(std::uint64_t bytes) { limit_ = bytes ? bytes : ~std::uint64_t{0}; }
   std::uint64_t limit() const { return limit_; }
   std::uint64_t held() const { return held_; }
+  // Of what others hold for the run: counted like the heap's own. Throws MemoryLimitReached.
+  void charge(std::uint64_t bytes) {
+    if (!claim(bytes)) throw_no_memory();
+  }
+  void discharge(std::uint64_t bytes) { held_ -= bytes; }
   // Whether what failed last, failed because of the limit.
   bool limit_reached() const { return limit_reached_; }
   void forget_limit_reached() { limit_reached_ = false; }

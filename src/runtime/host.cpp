@@ -93,13 +93,15 @@ struct Machine::Parts {
     if (!ok) throw Failure(std::move(p.error));
   }
 
-  // Lists grow in `body`.
+  // Lists grow or are shown in `body`.
   template <typename Body>
   auto grow(Body body) const {
     try {
       return body();
     } catch (const runtime::MemoryLimitReached&) {
       throw Failure(p.memory_limit_error("a list"));
+    } catch (const runtime::RunEnds&) {
+      throw Failure(std::move(p.error));
     }
   }
 };
@@ -146,6 +148,7 @@ void Machine::begin(std::span<const Value> arguments) {
 
 void Machine::leave() noexcept {
   parts_->p.limits.end();
+  parts_->p.is_running = false;
   parts_->p.clear_registers();
 }
 
@@ -167,7 +170,7 @@ void Machine::put_result(std::uint32_t index, std::uint64_t bits) {
 }
 
 std::span<const Value> Machine::finish() {
-  parts_->p.finish_run();
+  parts_->grow([&] { parts_->p.finish_run(); });
   return parts_->p.outputs;
 }
 
@@ -239,8 +242,11 @@ Machine::HostFunction Machine::host_function(const char* name, std::initializer_
 void Machine::invoke_host(const HostFunction& function, const std::uint64_t* in, std::uint64_t* out) {
   runtime::Run::Parts& p = parts_->p;
   parts_->throw_error(p.before_call());
-  for (std::size_t i = 0; i < function.inputs.size(); ++i)
-    p.reveal(slot_of(in[i]), function.inputs[i], p.host_arguments[i]);
+  const runtime::ViewsOfCall views(p);
+  parts_->grow([&] {
+    for (std::size_t i = 0; i < function.inputs.size(); ++i)
+      p.reveal(slot_of(in[i]), function.inputs[i], p.host_arguments[i]);
+  });
   if (!p.run_host_function(function.number, function.inputs.size(), function.results))
     throw Failure(std::move(p.error));
   for (std::size_t i = 0; i < function.results.size(); ++i) out[i] = p.host_result(i, function.results[i]).bits;
@@ -463,7 +469,7 @@ void Machine::keep_bits(std::string_view name, std::uint32_t type, std::uint64_t
 }
 
 void Machine::raise_error(std::string_view type, std::string_view format, std::initializer_list<scalar::Scalar> args) {
-  parts_->p.leave_kept();
+  parts_->grow([&] { parts_->p.leave_kept(); });
   const std::string text = format_message(format, std::span(args.begin(), args.size()));
   throw Failure(Error{ErrorKind::RuntimeFailure, text, {}, {}, std::string(type)});
 }

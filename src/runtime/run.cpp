@@ -108,6 +108,7 @@ void Run::Parts::forget_results() {
   for (std::size_t i = 0; i < results.size(); ++i) {
     heap.release(shared.slot_of(plan.outputs[i].type), std::exchange(results[i], Slot{}));
   }
+  forget_views();
   kept_values.clear();
   for (const KeptSlot& k : kept_slots) heap.release(shared.slot_of(k.type), k.value);
   kept_slots.clear();
@@ -120,7 +121,6 @@ void Run::Parts::clear_registers() {
 }
 
 void Run::Parts::finish_run() {
-  if (!explicit_states) keep_new_states();
   std::size_t next = 0;
   if (explicit_states) std::copy(given_states.begin(), given_states.end(), new_states.begin());
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -130,6 +130,7 @@ void Run::Parts::finish_run() {
     else if (explicit_states)
       reveal(results[i], out.type, new_states[static_cast<std::size_t>(out.state)]);
   }
+  if (!explicit_states) keep_new_states();  // the last thing that may fail: until then states are as they were
 }
 
 // All states become what the run made of them, or none if memory runs out.
@@ -191,6 +192,8 @@ template <typename Body>
 bool Run::Parts::caught(Body body) {
   try {
     return body();
+  } catch (const RunEnds&) {
+    return false;
   } catch (const MemoryLimitReached&) {
     return no_memory("a list");
   } catch (const std::bad_alloc&) {
@@ -217,6 +220,7 @@ Result<std::span<const Value>> Run::Parts::run() {
     return true;
   });
   limits.end();
+  is_running = false;
   clear_registers();
   if (ok) return std::span<const Value>(outputs);
   if (failed_at == kNowhere && executing) failed_at = static_cast<std::uint32_t>(executing - plan.code.data());
@@ -229,6 +233,7 @@ void Run::Parts::begin_limits() {
   heap.set_limit(limits.options.memory_limit);
   heap.forget_limit_reached();
   limits.begin(shared.interruptible);
+  is_running = true;
 }
 
 SourceSpan Run::Parts::span_of_loop(std::size_t loop) const {
@@ -305,8 +310,16 @@ Error no_state(std::string_view name) {
 Result<Value> Run::state(std::string_view name) const {
   const auto index = state_named(parts_->plan, name);
   if (!index) return no_state(name);
+  Parts& p = *parts_;
   Value value;
-  parts_->reveal(parts_->states[*index], parts_->plan.states[*index].type, value);
+  const std::uint64_t views = std::exchange(p.views, 0);  // those of the results stay
+  try {
+    p.reveal(p.states[*index], p.plan.states[*index].type, value);
+  } catch (const RunEnds&) {
+    p.views = views;
+    return std::move(p.error);
+  }
+  p.views = views;
   return value;
 }
 

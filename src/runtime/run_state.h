@@ -28,6 +28,9 @@ inline constexpr std::uint32_t kNowhere = 0xffffffffU;
 // Copies tensors side by side along `axis`; all agree but for that axis.
 void copy_joined(std::span<const Slot> items, std::size_t axis, TensorObject* to);
 
+// Thrown where there is no other way out of a run that ends; Parts::error says why.
+struct RunEnds {};
+
 struct Run::Parts {
   explicit Parts(std::shared_ptr<const Program> owner);
   ~Parts();
@@ -146,7 +149,12 @@ struct Run::Parts {
   Slot admit(const Value& value, std::uint32_t type);  // a checked value, with a reference
   ListObject* admit_list(std::span<const Value> values, std::uint32_t element_type);
   Slot kept(Slot slot, std::uint32_t type);  // takes a reference; gives one to something that owns its memory
-  void reveal(Slot slot, std::uint32_t type, Value& out) const;  // a view
+  // A view. A list that is referred to often is one list here and many in views: their elements are counted as steps
+  // and memory of the run, and bounded where it has no limits, too. Throws RunEnds, or MemoryLimitReached.
+  void reveal(Slot slot, std::uint32_t type, Value& out);
+  void show(Slot slot, std::uint32_t type, Value& out);
+  void pay_for_views(const ListObject* list);
+  void forget_views();
   TensorObject* argument_header();
   std::string name_of_input(std::size_t input) const;
 
@@ -199,6 +207,8 @@ struct Run::Parts {
   std::vector<std::span<const std::int64_t>> input_shapes;
   std::vector<std::int64_t> symbol_values;
   std::vector<Value> outputs, new_states;
+  std::uint64_t views = 0;  // elements of lists in what is revealed now
+  bool is_running = false;
   std::vector<Value> host_arguments, host_results;
   std::vector<std::uint32_t> host_result_types;
   std::vector<Slot> host_slots;
@@ -217,6 +227,22 @@ struct Run::Parts {
   std::size_t decisions_made = 0;
   std::function<std::uint32_t(std::uint32_t, std::uint32_t)> decider;
   std::vector<Profile> profile;
+};
+
+// What a function of the host is shown counts while it is called.
+class ViewsOfCall {
+ public:
+  explicit ViewsOfCall(Run::Parts& run) : run_(run), before_(run.views) {}
+  ~ViewsOfCall() {
+    run_.heap.discharge((run_.views - before_) * sizeof(Value));
+    run_.views = before_;
+  }
+  ViewsOfCall(const ViewsOfCall&) = delete;
+  ViewsOfCall& operator=(const ViewsOfCall&) = delete;
+
+ private:
+  Run::Parts& run_;
+  std::uint64_t before_;
 };
 
 }  // namespace dycl::runtime

@@ -259,6 +259,7 @@ Error Run::Parts::engine_error(std::uint32_t sub_dnn, dycl_plugin_status status)
 bool Run::Parts::host_call(const std::uint32_t* at) {
   const std::uint32_t input_count = at[2], output_count = at[3];
   const std::uint32_t *inputs = at + 4, *results_to = inputs + input_count;
+  const ViewsOfCall shown(*this);
   for (std::uint32_t i = 0; i < input_count; ++i) {
     const std::uint32_t reg = register_of(inputs[i]);
     if (slot_kind(reg) != SlotKind::Scalar && registers[reg].bits == 0) return undefined(reg);

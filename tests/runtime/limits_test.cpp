@@ -200,6 +200,51 @@ TEST(Limits, MemoryOfAListOfNumbers) {
   expect_stopped(run.run({number(30)}), "StepLimitExceeded");
 }
 
+// A list of a hundred times the same list of a hundred times the same list ...: small here, endless when it is shown.
+std::string same_lists(int depth, const std::string& end, bool from_caller = false) {
+  std::string type = "list<int>", text = std::string("func @main(%n: int") +
+                                         (from_caller ? ", %l0: list<int>" : "") + ") -> (RESULT) {\n^entry:\n";
+  const auto often = [](const std::string& name) {
+    std::string all = name;
+    for (int i = 1; i < 100; ++i) all += ", " + name;
+    return all;
+  };
+  if (!from_caller) text += "  %l0 = list.new " + often("%n") + " : list<int>\n";
+  for (int d = 1; d < depth; ++d) {
+    const std::string i = std::to_string(d);
+    type = "list<" + type + ">";
+    text += "  %l" + i + " = list.new " + often("%l" + std::to_string(d - 1)) + " : " + type + "\n";
+  }
+  text += "  goto ^end\n^end:\n" + end;
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    for (std::size_t at; (at = text.find(from)) != std::string::npos;) text.replace(at, from.size(), to);
+  };
+  replace("RESULT", end.find("LAST") < end.find("return") + 20 ? type : "int");
+  replace("LAST", "%l" + std::to_string(depth - 1));
+  return text + "}\n";
+}
+
+TEST(Limits, SharedListsThatAreGivenBack) {
+  auto run = must_create(must_load(same_lists(6, "  return LAST\n")));
+  run.set_options({.memory_limit = 16 << 20});
+  expect_stopped(run.run({number(1)}), "MemoryLimitExceeded");
+  run.set_options({});
+  const auto out = run.run({number(1)});
+  ASSERT_FALSE(out);
+  EXPECT_NE(out.error().message.find("elements in all are given back"), std::string::npos) << out.error().message;
+  auto smaller = must_create(must_load(same_lists(3, "  return LAST\n")));
+  smaller.set_options({.step_limit = 100});
+  expect_stopped(smaller.run({number(1)}), "StepLimitExceeded");
+  smaller.set_options({.deadline = std::chrono::nanoseconds(-1)});
+  expect_stopped(smaller.run({number(1)}), "DeadlineExceeded");
+  smaller.set_options({.memory_limit = 400 << 20});
+  for (int round = 0; round < 20; ++round) {  // the views of the last run are not held for ever
+    const auto all = smaller.run({number(7)});
+    ASSERT_TRUE(all) << all.error().message;
+    EXPECT_EQ((*all)[0].elements[99].elements[99].elements[99].integer, 7);
+  }
+}
+
 // The limit is asked before the engine is.
 TEST(Limits, NoMemoryForAResultIsNoCall) {
   const std::string text = R"(func @main(%x: f32[1], %n: int) -> (f32[1048576]) {
