@@ -253,7 +253,8 @@ Result<void> sign_package(const std::filesystem::path& from, const std::filesyst
 }
 
 Result<void> strip_package(const std::filesystem::path& from, const std::filesystem::path& to) {
-  DYCL_ASSIGN(const runtime::Container container, runtime::Container::open(from));
+  DYCL_ASSIGN(runtime::Container container, runtime::Container::open(from));
+  DYCL_TRY(container.inflate_all());
   std::vector<SectionContent> sections;
   for (const runtime::Section& s : container.sections()) {
     if (s.flags & runtime::kStrippable) continue;

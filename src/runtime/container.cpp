@@ -196,13 +196,21 @@ Result<void> Container::read_table() {
     }
     end = entry.offset + entry.size;
     const auto stored = bytes.subspan(entry.offset, entry.size);
-    sections_.push_back({name, stored, stored, entry.checksum, entry.flags});
-    if (entry.flags & kDeflated) DYCL_TRY(inflate(sections_.back(), entry.inflated_size));
+    sections_.push_back({name, stored, stored, entry.checksum, entry.flags, entry.inflated_size});
+    if (is_known(name)) DYCL_TRY(inflate(sections_.back()));  // of others nobody here reads what they inflate to
   }
   return {};
 }
 
-Result<void> Container::inflate(Section& section, std::uint64_t size) {
+Result<void> Container::inflate_all() {
+  for (Section& section : sections_)
+    if (!is_known(section.name)) DYCL_TRY(inflate(section));
+  return {};
+}
+
+Result<void> Container::inflate(Section& section) {
+  if (!(section.flags & kDeflated)) return {};
+  const std::uint64_t size = section.inflated_size;
   if (checksum_of(section.stored) != section.checksum) return damaged(section.name, "its checksum is wrong");
   if (size / kMaxInflation > section.stored.size()) return damaged(section.name, "it claims an impossible size");
   std::unique_ptr<Line[]> memory(new (std::nothrow) Line[size / sizeof(Line) + 1]);

@@ -98,10 +98,11 @@ class MappedFile {
 
 struct Section {
   std::string name;
-  std::span<const std::uint8_t> bytes;   // in the mapping, or inflated: 64-byte aligned either way
+  std::span<const std::uint8_t> bytes;   // in the mapping, or inflated: 64-byte aligned either way (see inflate_all)
   std::span<const std::uint8_t> stored;  // in the mapping
   std::uint64_t checksum = 0;
   std::uint32_t flags = 0;
+  std::uint64_t inflated_size = 0;  // as the file claims it
 };
 
 class Container {
@@ -118,6 +119,9 @@ class Container {
   // The bytes of a section after its checksum was checked; an error names the section.
   Result<std::span<const std::uint8_t>> checked(std::string_view name) const;
 
+  // Sections that this runtime does not know stay as they are stored, until somebody wants to copy what they hold.
+  Result<void> inflate_all();
+
   // Nobody reads the section any more (its bytes are none from now on): gives back the memory of its inflated form.
   void forget(std::string_view name);
 
@@ -127,7 +131,7 @@ class Container {
   };
   explicit Container(MappedFile file) : file_(std::move(file)) {}
   Result<void> read_table();
-  Result<void> inflate(Section& section, std::uint64_t size);
+  Result<void> inflate(Section& section);
 
   MappedFile file_;
   std::vector<Section> sections_;

@@ -261,7 +261,7 @@ Result<std::vector<NamedArray>> parse_npz(ByteSpan file, const std::string& wher
   const auto directory = directory_of(file);
   if (!directory) return bad(where, "not an .npz archive");
   std::vector<NamedArray> arrays;
-  std::uint64_t at = directory->first;
+  std::uint64_t at = directory->first, bytes = 0;
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(directory->second, kMaxMembers); ++i) {
     const auto member = member_at(file, at);
     if (!member) return bad(where, "damaged archive");
@@ -269,6 +269,8 @@ Result<std::vector<NamedArray>> parse_npz(ByteSpan file, const std::string& wher
         member->name.ends_with(".npy") ? member->name.substr(0, member->name.size() - 4) : member->name;
     const std::string full = where + ", member " + name;
     DYCL_ASSIGN(const ByteSpan content, content_of(file, *member, full));
+    bytes += content.size();
+    if (bytes > file.size()) return bad(where, "members of the archive overlap");  // each would be copied
     DYCL_ASSIGN(NamedArray array, parse_npy(content, full));
     array.name = name;
     arrays.push_back(std::move(array));

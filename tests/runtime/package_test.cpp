@@ -474,6 +474,22 @@ TEST_F(Packages, HostileStreamsAreRefused) {
   }
 }
 
+// Sections that nobody here reads are not inflated: a small file would take 128 times its size.
+TEST_F(Packages, SectionsThatAreNotKnownStayAsTheyAreStored) {
+  const std::string more = rewritten([](auto& header, auto& entries, auto& contents) {
+    ++header.section_count;
+    runtime::SectionEntry entry{};
+    std::strncpy(entry.name, "later", sizeof entry.name);
+    entry.flags = runtime::kOptionalSection | runtime::kDeflated;
+    entry.inflated_size = 6400;
+    entries.push_back(entry);
+    contents.emplace_back(50, 0xff);  // no stream
+  });
+  EXPECT_TRUE(survives(more));
+  EXPECT_TRUE(load(more, true));
+  EXPECT_FALSE(package::strip_package(scratch_ / "p.dycl", scratch_ / "small.dycl"));
+}
+
 TEST_F(Packages, Stripped) {
   ASSERT_TRUE(package::strip_package(scratch_ / "good.dycl", scratch_ / "small.dycl"));
   const std::string small = read_all(scratch_ / "small.dycl");

@@ -119,5 +119,31 @@ TEST(Npy, DamagedArchives) {
   }
 }
 
+// Each member of an archive is copied: a directory that names one again and again would make much of little.
+TEST(Npy, MembersThatOverlapAreRefused) {
+  const Scratch scratch;
+  const std::vector<std::int64_t> shape = {4000};
+  const std::vector<std::uint8_t> elements(4000, 1);
+  const std::vector<ArrayView> arrays = {{"x", DType::U8, shape, elements}};
+  ASSERT_TRUE(write_npz(scratch / "x.npz", arrays));
+  std::ifstream in(scratch / "x.npz", std::ios::binary);
+  const std::string good((std::istreambuf_iterator<char>(in)), {});
+  constexpr std::size_t kEndRecord = 22;
+  std::uint32_t start = 0;
+  std::memcpy(&start, good.data() + good.size() - kEndRecord + 16, sizeof start);
+  const std::string entry = good.substr(start, good.size() - kEndRecord - start);
+  std::string bad = good.substr(0, start), end = good.substr(good.size() - kEndRecord);
+  for (int i = 0; i < 20; ++i) bad += entry;
+  const std::uint16_t count = 20;
+  const auto size = static_cast<std::uint32_t>(20 * entry.size());
+  std::memcpy(end.data() + 8, &count, sizeof count);
+  std::memcpy(end.data() + 10, &count, sizeof count);
+  std::memcpy(end.data() + 12, &size, sizeof size);
+  std::ofstream(scratch / "bad.npz", std::ios::binary) << bad << end;
+  const auto read = read_arrays(scratch / "bad.npz");
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("overlap"), std::string::npos) << read.error().message;
+}
+
 }  // namespace
 }  // namespace dycl::tests

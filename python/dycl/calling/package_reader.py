@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
 from typing import Any, Iterator, NoReturn
 
 import torch
@@ -23,6 +24,7 @@ from .text_templates import Text
 
 DEEPEST = 100  # templates in templates
 _LARGEST = 1 << 27  # characters
+_MOST_VALUES = 1 << 22  # in arrays and objects, of about a hundred bytes each
 _RESULTS: dict[str, type[Template]] = {
     "tensor": Tensor, "array": Array, "int": Number, "float": Number, "bool": Number, "numbers": Row, "rows": Rows,
     "static": Static, "written": Static, "import": Named, "member": Named,
@@ -213,6 +215,14 @@ class Reader:
         return {self.text(name): check_description(self, x) for name, x in self.exactly(data, dict).items()}
 
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def _values(text: str) -> int:
+    """How many there are in arrays and objects, at most; before anything is made of them."""
+    return sum(map(text.count, "[{,"))
+
+
 def parsed(text: str) -> Any:
     """JSON with nothing that JSON has not."""
     def no_constant(name: str) -> NoReturn:
@@ -226,6 +236,8 @@ def parsed(text: str) -> Any:
 
     if len(text) > _LARGEST:
         raise PackageError(f"{len(text)} characters", section="metadata")
+    if _values(text) > _MOST_VALUES and (count := _values(_STRING.sub("", text))) > _MOST_VALUES:
+        raise PackageError(f"{count} values", section="metadata")
     try:
         return json.loads(text, parse_constant=no_constant, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import array
 import dataclasses
 import enum
+import functools
 import math
 import types
 from typing import Any, Callable, Iterator
@@ -31,6 +32,8 @@ from ..errors import InputError
 from ..objects import exotic
 from .classes import class_name, same_class
 from .same_contents import same
+
+_MOST_OBJECTS = 1 << 26  # in a list of run-time length, of all that it holds
 
 Change = Callable[["Template"], "Template"]
 Equal = Callable[[Any, Any], bool]
@@ -251,11 +254,20 @@ class Rows(Template):
     def leaves(self) -> Iterator[Template]:
         return map(Column, self.element.leaves())
 
+    @functools.cached_property
+    def _objects(self) -> int:
+        """In one element."""
+        def count(t: Template) -> int:
+            return 1 + sum(map(count, t.parts()))
+        return count(self.element)
+
     def rebuild(self, leaves: Iterator, made: Made) -> Any:
         slot = len(made)
         if self.cls is list:
             made.append(None)
         columns = [next(leaves) for _ in self.leaves()]
+        if (count := min(map(len, columns)) * self._objects) > _MOST_OBJECTS:
+            raise MemoryError(f"a result of {count} objects; the most is {_MOST_OBJECTS}")
         rows = [self.element.rebuild(iter(row), Made()) for row in zip(*columns)]
         if self.cls is not list:
             return tuple(rows)

@@ -23,6 +23,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -90,6 +91,8 @@ struct dycl_engine {
   int block = 0;  // channels of a block in blocked layouts
   std::unique_ptr<dense::HelperThreads> helpers;        // if there is more than one thread
   std::vector<std::unique_ptr<float, Free>> reordered;  // weights in blocked form
+  std::set<const void*> blocked;                        // and which they were
+  std::uint64_t reordered_bytes = 0, blocked_bytes = 0;
   std::map<std::pair<const void*, std::vector<std::int64_t>>, Handle<OrtValue>> weights;
 };
 
@@ -231,6 +234,15 @@ struct Elements {
   std::vector<std::int64_t> shape;
 };
 
+// Counts a weight in blocked form. Padding makes small weights many times as large, and large ones little larger; each
+// has few forms.
+bool may_reorder(dycl_engine& engine, const dycl_plugin_weight& weight, std::uint64_t bytes) {
+  constexpr std::uint64_t kOfSmallOnes = std::uint64_t{64} << 20, kForms = 8;
+  if (engine.blocked.insert(weight.data).second) engine.blocked_bytes += weight.bytes;
+  engine.reordered_bytes += bytes;
+  return engine.reordered_bytes <= kOfSmallOnes + kForms * engine.blocked_bytes;
+}
+
 // The weight's elements in the form the artifact wants.
 Result<Elements> elements_of(dycl_engine& engine, const dycl_plugin_artifact& artifact,
                              const dycl_plugin_weight& weight, WeightLayout layout) {
@@ -243,6 +255,8 @@ Result<Elements> elements_of(dycl_engine& engine, const dycl_plugin_artifact& ar
     return bad_artifact(artifact, "it wants a weight in a form that it does not have");
   std::uint64_t bytes = sizeof(float);  // at most 16 * 16 times as many as the file has
   for (const std::int64_t extent : blocked) bytes *= static_cast<std::uint64_t>(extent);
+  if (!may_reorder(engine, weight, bytes))
+    return bad_artifact(artifact, "its weights take many times their size in the forms that it wants");
   constexpr std::size_t kAlignment = 64;
   auto* memory =
       static_cast<float*>(std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
