@@ -49,6 +49,7 @@ const char* remedy(int code) {
     case EISDIR: return "name a file in it";
     case EEXIST: return "choose another name, or move away what has it";
     case ENAMETOOLONG: return "choose a shorter name";
+    case ELOOP: return "it is a symbolic link: name the file itself, or remove the link";
     case EFBIG: return "the file system or a limit (ulimit -f) does not allow files of this size";
     default: return "";
   }
@@ -123,10 +124,29 @@ bool write_all(const Descriptor& file, std::string_view bytes) {
   return true;
 }
 
+namespace {
+
+// What a link leads to may be anybody's choice: a file behind one is not written. What is no file (a terminal, a pipe)
+// is, and so is what this process has open already: /dev/stdout.
+bool may_follow(const fs::path& path) {
+  std::error_code failure;
+  if (fs::read_symlink(path, failure).string().starts_with("/proc/self/fd/")) return true;
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+}  // namespace
+
 Result<void> write_file(const fs::path& path, const std::function<void(const Put&)>& content) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
-  if (!file.is_open()) return write_error("write", path, errno);
-  int code = 0;
+  constexpr int kHow = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY;
+  Descriptor file(::open(path.c_str(), kHow | O_NOFOLLOW, 0666));
+  int code = errno;
+  if (!file.is_open() && code == ELOOP && may_follow(path)) {
+    file = Descriptor(::open(path.c_str(), kHow, 0666));
+    code = errno;
+  }
+  if (!file.is_open()) return write_error("write", path, code);
+  code = 0;
   content([&](std::string_view bytes) {
     if (code == 0 && !write_all(file, bytes)) code = errno;
   });

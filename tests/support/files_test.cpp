@@ -65,6 +65,24 @@ TEST(Files, WhatIsNotThereIsMissing) {
   }
 }
 
+TEST(Files, FilesBehindLinksAreNotWritten) {
+  const Scratch scratch;
+  const fs::path file = scratch.write("file", "kept");
+  fs::create_symlink(file, scratch / "link");
+  fs::create_symlink(scratch / "nothing", scratch / "dangling");
+  fs::create_symlink("/dev/null", scratch / "device");
+  for (const char* name : {"link", "dangling"}) {
+    const auto written = write_file(scratch / name, "new");
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().kind, ErrorKind::WriteFailed);
+    EXPECT_NE(written.error().help.find("symbolic link"), std::string::npos) << written.error().help;
+  }
+  EXPECT_EQ(read_file(file, kErrors)->size(), 4U);
+  EXPECT_FALSE(fs::exists(scratch / "nothing"));
+  EXPECT_TRUE(write_file(scratch / "device", "new"));
+  EXPECT_TRUE(write_file(file, "new"));
+}
+
 TEST(Files, FilesAndLinksToThemAreRead) {
   const Scratch scratch;
   const std::string text(10'000, 'a');
