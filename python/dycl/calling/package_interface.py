@@ -89,8 +89,12 @@ def from_json(data: Any, inputs: list[tuple[str, str]], outputs: list[tuple[str,
                          "run it with dycl-run, or compile it where it is called")
     try:
         return _Loading(data, inputs, outputs, classes).interface()
+    except (PackageError, InputError, MemoryError):
+        raise
     except RecursionError:
         raise PackageError("too deep", section="metadata") from None
+    except Exception as error:  # of a class that was handed over, say: whatever a package leads to, it is its error
+        raise PackageError(f"it cannot be read: {type(error).__name__}: {error}", section="metadata") from error
 
 
 _KNOWN = ("arguments", "keywords", "variants", "writes", "failures", "slots", "written_inputs", "replaced", "names",

@@ -21,6 +21,7 @@ import pytest
 import torch
 
 import dycl
+from dycl.calling import package_interface
 from tests.frontend.support.harness import T
 from tests.frontend.support.packages import interface_of, with_interface, with_metadata
 
@@ -435,6 +436,15 @@ def test_metadata_that_is_no_metadata(packages, tmp_path, text):
     with_metadata(packages / "twice.dycl", text, tmp_path / "p.dycl")
     with pytest.raises(dycl.PackageError, match="section metadata: "):
         dycl.load(tmp_path / "p.dycl")
+
+
+def test_whatever_reading_raises_is_an_error_of_the_package(packages, monkeypatch):
+    def broken(self):
+        raise KeyError("what nobody thought of")
+
+    monkeypatch.setattr(package_interface._Loading, "interface", broken)
+    with pytest.raises(dycl.PackageError, match="section metadata: .*KeyError: 'what nobody thought of'"):
+        dycl.load(packages / "twice.dycl")
 
 
 def test_structures_that_are_too_deep_are_not_saved(tmp_path):
