@@ -3,10 +3,12 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -21,28 +23,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kMagic[8] = {'d', 'y', 'c', 'l', 'c', 'a', 'c', '1'};
+constexpr char kMagic[8] = {'d', 'y', 'c', 'l', 'c', 'a', 'c', '2'};
 constexpr const char* kExtension = ".entry";
+
+constexpr const char* kSecretName = "secret";
+
+using Secret = std::array<std::uint8_t, crypto_generichash_KEYBYTES>;
 
 struct Header {
   char magic[8];
   std::uint64_t size;
-  std::uint64_t low, high;  // checksum of the bytes that follow
+  std::array<std::uint8_t, crypto_generichash_BYTES> authenticator;  // of the key and the bytes that follow
 };
 
-Header header_of(std::span<const std::uint8_t> bytes) {
+Header header_of(const Secret& secret, const std::string& key, std::span<const std::uint8_t> bytes) {
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
-  const XXH128_hash_t sum = XXH3_128bits(bytes.data(), bytes.size());
   header.size = bytes.size();
-  header.low = sum.low64;
-  header.high = sum.high64;
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, secret.data(), secret.size(), header.authenticator.size());
+  crypto_generichash_update(&state, reinterpret_cast<const std::uint8_t*>(key.data()), key.size());
+  crypto_generichash_update(&state, bytes.data(), bytes.size());
+  crypto_generichash_final(&state, header.authenticator.data(), header.authenticator.size());
   return header;
 }
 
 class File {
  public:
-  File(const fs::path& path, int flags) : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  File(const fs::path& path, int flags) : descriptor_(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600)) {}
   ~File() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
@@ -127,9 +135,67 @@ std::string CacheKey::hex() const {
   return text;
 }
 
-Cache::Cache(fs::path folder, std::uint64_t limit) : folder_(std::move(folder)), limit_(limit) {
+struct Cache::Opened {
+  File folder;
+  Secret secret{};
+
+  explicit Opened(const fs::path& path) : folder(path, O_RDONLY | O_DIRECTORY) {}
+
+  // By this name the folder stays the one that was opened.
+  fs::path path() const { return "/proc/self/fd/" + std::to_string(folder.descriptor()); }
+  bool is_ours(const File& file, mode_t forbidden) const {
+    struct stat status {};
+    return file.ok() && ::fstat(file.descriptor(), &status) == 0 && status.st_uid == ::geteuid() &&
+           (status.st_mode & forbidden) == 0;
+  }
+  bool read_secret();
+  void make_secret() const;
+};
+
+bool Cache::Opened::read_secret() {
+  const File file(path() / kSecretName, O_RDONLY | O_NONBLOCK);
+  return is_ours(file, S_IRWXG | S_IRWXO) && file.read(secret.data(), secret.size());
+}
+
+namespace {
+
+// Entries of versions that kept them in the folder itself: nobody reads them again.
+void remove_unsigned(const fs::path& folder) {
+  constexpr std::size_t kDigits = 32;
+  std::error_code failed;
+  for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
+    std::error_code ignored;
+    if (it->path().extension() == kExtension && it->path().stem().string().size() == kDigits)
+      fs::remove(it->path(), ignored);
+  }
+}
+
+}  // namespace
+
+// The first of several processes that make one wins.
+void Cache::Opened::make_secret() const {
+  Secret made;
+  randombytes_buf(made.data(), made.size());
+  const fs::path part = path() / (std::string(kSecretName) + "." + std::to_string(::getpid()) + ".part");
+  const File file(part, O_WRONLY | O_CREAT | O_EXCL);
+  if (file.ok() && file.write(made.data(), made.size()))
+    (void)::linkat(AT_FDCWD, part.c_str(), AT_FDCWD, (path() / kSecretName).c_str(), 0);
   std::error_code ignored;
-  fs::create_directories(folder_, ignored);
+  if (file.ok()) fs::remove(part, ignored);
+  sodium_memzero(made.data(), made.size());
+}
+
+Cache::Cache(const fs::path& folder, std::uint64_t limit) : folder_(folder / "entries"), limit_(limit) {
+  std::error_code ignored;
+  fs::create_directories(folder, ignored);
+  if (::mkdir(folder_.c_str(), 0700) == 0) remove_unsigned(folder);
+  auto opened = std::make_shared<Opened>(folder_);
+  if (sodium_init() < 0 || !opened->is_ours(opened->folder, S_IWGRP | S_IWOTH)) return;
+  if (!opened->read_secret()) {
+    opened->make_secret();
+    if (!opened->read_secret()) return;
+  }
+  opened_ = std::move(opened);
 }
 
 std::optional<Cache> Cache::of_user() {
@@ -141,8 +207,10 @@ std::optional<Cache> Cache::of_user() {
 }
 
 std::optional<std::vector<std::uint8_t>> Cache::get(const CacheKey& key) const {
-  const fs::path path = folder_ / (key.hex() + kExtension);
-  const File file(path, O_RDONLY);
+  if (!opened_) return std::nullopt;
+  const std::string name = key.hex();
+  const fs::path path = opened_->path() / (name + kExtension);
+  const File file(path, O_RDONLY | O_NONBLOCK);
   struct stat status {};
   Header header{};
   if (!file.ok() || ::fstat(file.descriptor(), &status) != 0 || !file.read(&header, sizeof header)) return std::nullopt;
@@ -154,8 +222,9 @@ std::optional<std::vector<std::uint8_t>> Cache::get(const CacheKey& key) const {
     fs::remove(path, ignored);
     return std::nullopt;
   }
-  const Header wanted = header_of(bytes);
-  if (std::memcmp(&wanted, &header, sizeof header) != 0) {
+  const Header wanted = header_of(opened_->secret, name, bytes);
+  if (std::memcmp(header.magic, wanted.magic, sizeof header.magic) != 0 ||
+      sodium_memcmp(header.authenticator.data(), wanted.authenticator.data(), wanted.authenticator.size()) != 0) {
     fs::remove(path, ignored);
     return std::nullopt;
   }
@@ -164,16 +233,16 @@ std::optional<std::vector<std::uint8_t>> Cache::get(const CacheKey& key) const {
 }
 
 void Cache::put(const CacheKey& key, std::span<const std::uint8_t> bytes) const {
-  if (bytes.size() > limit_ / 4) return;
+  if (!opened_ || bytes.size() > limit_ / 4) return;
   static std::atomic<unsigned> count = 0;
   const std::string name = key.hex();
-  const fs::path path = folder_ / (name + kExtension);
-  const fs::path part = folder_ / (name + "." + std::to_string(::getpid()) + "." + std::to_string(++count) + ".part");
+  const fs::path folder = opened_->path(), path = folder / (name + kExtension);
+  const fs::path part = folder / (name + "." + std::to_string(::getpid()) + "." + std::to_string(++count) + ".part");
   std::error_code failed;
   {
     const File file(part, O_WRONLY | O_CREAT | O_EXCL);
     if (!file.ok()) return;
-    const Header header = header_of(bytes);
+    const Header header = header_of(opened_->secret, name, bytes);
     if (!file.write(&header, sizeof header) || !file.write(bytes.data(), bytes.size())) {
       fs::remove(part, failed);
       return;
@@ -202,7 +271,7 @@ void Cache::evict() const {
   std::vector<Entry> entries;
   std::uint64_t total = 0;
   std::error_code failed;
-  for (fs::directory_iterator it(folder_, failed), end; !failed && it != end; it.increment(failed)) {
+  for (fs::directory_iterator it(opened_->path(), failed), end; !failed && it != end; it.increment(failed)) {
     std::error_code gone;  // another process may remove it meanwhile
     Entry entry{it->path(), it->last_write_time(gone), 0};
     if (!gone) entry.size = it->file_size(gone);

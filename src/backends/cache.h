@@ -2,14 +2,17 @@
 // What engines made, kept between compilations: bytes by the hash of everything they were
 // made from (model, weights, engine version, CPU, options, this build), so an entry is never stale, only unused.
 //
-// One file per entry, with a checksum; a damaged one counts as absent. Files appear complete or not at all
-// (written beside, then renamed), so several compilations and one that is killed in the
+// One file per entry. It is authentic by a keyed hash over its key and its bytes, under a secret that lies in the folder
+// and that this user alone can read: what others made, or made for another key, counts as absent, as damage does. A
+// folder is used only if it is this user's own, no link, and writable by nobody else. Files appear complete or not at
+// all (written beside, then renamed), so several compilations and one that is killed in the
 // middle do no harm. Beyond the limit the entries that were not used for longest go. The cache never fails:
 // what cannot be read or written is computed again. Any number of threads and processes.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,8 +41,8 @@ class Cache {
  public:
   static constexpr std::uint64_t kDefaultLimit = std::uint64_t{2} << 30;
 
-  // Makes the folder if need be. Entries above a quarter of the limit are not kept.
-  explicit Cache(std::filesystem::path folder, std::uint64_t limit = kDefaultLimit);
+  // Makes the folder if need be, and one for the entries in it. Entries above a quarter of the limit are not kept.
+  explicit Cache(const std::filesystem::path& folder, std::uint64_t limit = kDefaultLimit);
 
   // DYCL_CACHE_DIR, else $XDG_CACHE_HOME/dycl, else ~/.cache/dycl; the limit is
   // DYCL_CACHE_MB, if given. nullopt: no folder to be had.
@@ -48,11 +51,13 @@ class Cache {
   std::optional<std::vector<std::uint8_t>> get(const CacheKey& key) const;
   void put(const CacheKey& key, std::span<const std::uint8_t> bytes) const;
 
-  const std::filesystem::path& folder() const { return folder_; }
+  const std::filesystem::path& folder() const { return folder_; }  // of the entries
 
  private:
   void evict() const;
 
+  struct Opened;  // the folder, whatever happens to its name, and the secret
+  std::shared_ptr<const Opened> opened_;  // null: no folder of ours, nothing is kept
   std::filesystem::path folder_;
   std::uint64_t limit_;
 };

@@ -33,6 +33,8 @@ class CacheTest : public testing::Test {
 
 std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
 
+fs::path entry_of(const Cache& cache, const CacheKey& key) { return cache.folder() / (key.hex() + ".entry"); }
+
 std::uint64_t stored(const fs::path& folder) {
   std::uint64_t total = 0;
   for (const auto& file : fs::directory_iterator(folder)) total += file.file_size();
@@ -65,7 +67,7 @@ TEST_F(CacheTest, DamageCountsAsAbsent) {
   CacheKey key("test");
   for (const int how : {0, 1, 2}) {
     cache.put(key, bytes_of("something that was made"));
-    const fs::path file = fs::directory_iterator(folder_)->path();
+    const fs::path file = entry_of(cache, key);
     if (how == 0) fs::resize_file(file, 20);
     if (how == 1) fs::resize_file(file, fs::file_size(file) - 1);
     if (how == 2) {
@@ -79,6 +81,49 @@ TEST_F(CacheTest, DamageCountsAsAbsent) {
   }
 }
 
+// A file of the right form is not enough: it must be made by this user, for this key.
+TEST_F(CacheTest, ForeignEntriesCountAsAbsent) {
+  const Cache cache(folder_);
+  CacheKey key("test"), other("other");
+  cache.put(key, bytes_of("made"));
+  fs::copy_file(entry_of(cache, key), entry_of(cache, other));
+  EXPECT_FALSE(cache.get(other)) << "an entry under another key's name";
+  EXPECT_EQ(cache.get(key), bytes_of("made"));
+  const Cache foreign(folder_ / "foreign");  // with a secret of its own
+  foreign.put(key, bytes_of("bad!"));
+  fs::copy_file(entry_of(foreign, key), entry_of(cache, key), fs::copy_options::overwrite_existing);
+  EXPECT_FALSE(cache.get(key)) << "an entry under another secret";
+}
+
+TEST_F(CacheTest, ASecretThatOthersMayReadIsNone) {
+  CacheKey key("test");
+  const fs::path secret = Cache(folder_).folder() / "secret";
+  Cache(folder_).put(key, bytes_of("made"));
+  EXPECT_EQ(fs::status(secret).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_TRUE(Cache(folder_).get(key));
+  fs::permissions(secret, fs::perms::group_read, fs::perm_options::add);
+  EXPECT_FALSE(Cache(folder_).get(key));
+}
+
+TEST_F(CacheTest, AFolderThatOthersMayWriteIsNotUsed) {
+  CacheKey key("test");
+  const fs::path entries = Cache(folder_).folder();
+  Cache(folder_).put(key, bytes_of("made"));
+  EXPECT_TRUE(Cache(folder_).get(key));
+  fs::permissions(entries, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_FALSE(Cache(folder_).get(key));
+  fs::permissions(entries, fs::perms::owner_all);
+  EXPECT_TRUE(Cache(folder_).get(key));
+  fs::rename(entries, folder_ / "elsewhere");
+  fs::create_directory_symlink("elsewhere", entries);
+  EXPECT_FALSE(Cache(folder_).get(key)) << "a link";
+  if (::geteuid() != 0) return;
+  fs::remove(entries);
+  fs::rename(folder_ / "elsewhere", entries);
+  ASSERT_EQ(::chown(entries.c_str(), 1, 1), 0);
+  EXPECT_FALSE(Cache(folder_).get(key)) << "another user's";
+}
+
 TEST_F(CacheTest, StaysWithinItsLimitAndKeepsWhatIsUsed) {
   const Cache cache(folder_, 100'000);
   CacheKey favourite("favourite");
@@ -89,7 +134,7 @@ TEST_F(CacheTest, StaysWithinItsLimitAndKeepsWhatIsUsed) {
     cache.put(key, std::vector<std::uint8_t>(10'000, 2));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_TRUE(cache.get(favourite)) << i;
-    EXPECT_LE(stored(folder_), 110'500U);
+    EXPECT_LE(stored(cache.folder()), 110'600U);
   }
   CacheKey first("test");
   first.add("0");
