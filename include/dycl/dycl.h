@@ -131,9 +131,13 @@ typedef struct dycl_load_options {
   size_t trusted_key_count;
 } dycl_load_options;
 
-/* `options` may be NULL: threads 0, spinning -1, the rest 0. */
+/* `options` may be NULL: threads 0, spinning -1, the rest 0. Keys without a number of keys, and a struct_size that none
+ * of the header's versions had, are errors: a signature that was meant to be required is not left out. */
 DYCL_C_API dycl_error* dycl_program_load(const char* path, const dycl_load_options* options,
                                          dycl_program** program) DYCL_NOEXCEPT;
+/* A package in memory; it is copied. */
+DYCL_C_API dycl_error* dycl_program_load_memory(const void* package, size_t size, const dycl_load_options* options,
+                                                dycl_program** program) DYCL_NOEXCEPT;
 DYCL_C_API void dycl_program_free(dycl_program* program) DYCL_NOEXCEPT;
 
 DYCL_C_API size_t dycl_program_input_count(const dycl_program* program) DYCL_NOEXCEPT;

@@ -23,6 +23,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -165,9 +166,10 @@ struct LoadOptions {
   // Artifacts that hold machine code (TVM's) are loaded: it runs with all rights of the process, so only from a file
   // whose maker is trusted. Otherwise the portable form runs, with a notice, or loading is refused if there is none.
   bool allow_native_code = false;
-  // If any are named: the whole file must be signed by one of these public keys (each its text, or the file that holds
-  // it), and is checked before anything in it is read. It is then read into memory, not mapped, and consented to.
-  std::vector<std::string> require_signature;
+  // The whole file must be signed by one of these public keys (each its text, or the file that holds it), and is
+  // checked before anything in it is read. It is then read into memory, not mapped, and consented to. A list without
+  // keys is an error, not consent.
+  std::optional<std::vector<std::string>> require_signature = {};
 
   // Where a back end's plug-in is: an explicit file by back-end name, and folders looked
   // through before DYCL_PLUGIN_PATH, the library's and executable's folder and ../lib/dycl of both.
@@ -184,9 +186,13 @@ struct LoadOptions {
   std::function<void(std::string_view)> notice;
 };
 
+class Container;  // the implementation
+
 class DYCL_API Program {
  public:
   static Result<std::shared_ptr<const Program>> load(const std::filesystem::path& path, LoadOptions options = {});
+  // A package in memory; it is copied.
+  static Result<std::shared_ptr<const Program>> load(std::span<const std::uint8_t> package, LoadOptions options = {});
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -206,6 +212,10 @@ class DYCL_API Program {
   // The text of a source line, if the package kept it.
   std::string_view source_line(std::uint32_t file, std::uint32_t line) const;
 
+  // By which this process can open the very bytes that were loaded (and checked, where a signature is required) while
+  // the Program lives, whatever lies at the place they came from by then.
+  std::filesystem::path file() const;
+
   // "model.py:12:5: RuntimeFailure: message" with the source line and help, for people.
   std::string describe(const Error& error) const;
 
@@ -214,6 +224,7 @@ class DYCL_API Program {
 
  private:
   explicit Program(std::unique_ptr<Parts> parts);
+  static Result<std::shared_ptr<const Program>> of(LoadOptions options, Container container, const std::string& name);
   std::unique_ptr<Parts> parts_;
 };
 

@@ -193,8 +193,9 @@ runtime::HostFunction import_host_function(nb::object function, const std::strin
   };
 }
 
+// `source`: a path, or the package itself as bytes.
 std::shared_ptr<const runtime::Program> load(
-    const std::filesystem::path& path, int threads, int spinning, bool verify_weights, bool portable_only,
+    nb::object source, int threads, int spinning, bool verify_weights, bool portable_only,
     bool allow_native_code, const std::vector<std::string>& require_signature,
     const std::vector<std::filesystem::path>& plugin_folders,
     const std::map<std::string, std::map<std::string, std::string>>& engine_options, nb::dict host_functions,
@@ -205,7 +206,7 @@ std::shared_ptr<const runtime::Program> load(
   options.verify_weights = verify_weights;
   options.portable_only = portable_only;
   options.allow_native_code = allow_native_code;
-  options.require_signature = require_signature;
+  if (!require_signature.empty()) options.require_signature = require_signature;
   options.plugin_folders = plugin_folders;
   for (auto& folder : nearby_plugin_folders()) options.plugin_folders.push_back(std::move(folder));
   options.engine_options = engine_options;
@@ -218,9 +219,14 @@ std::shared_ptr<const runtime::Program> load(
       nb::gil_scoped_acquire gil;
       (*notice)(nb::str(text.data(), text.size()));
     };
+  const bool is_bytes = nb::isinstance<nb::bytes>(source);
+  const auto package = is_bytes ? nb::cast<nb::bytes>(source) : nb::bytes("", 0);
+  const auto path = is_bytes ? std::filesystem::path() : nb::cast<std::filesystem::path>(source);
+  const std::span bytes(static_cast<const std::uint8_t*>(package.data()), package.size());
   auto program = [&] {
     nb::gil_scoped_release release;
-    return runtime::Program::load(path, std::move(options));
+    return is_bytes ? runtime::Program::load(bytes, std::move(options))
+                    : runtime::Program::load(path, std::move(options));
   }();
   return unwrap(std::move(program));
 }
@@ -228,7 +234,7 @@ std::shared_ptr<const runtime::Program> load(
 void bind_program(nb::module_& module) {
   using runtime::Program;
   nb::class_<Program> c(module, "Program", "A loaded package; immutable, shared by threads.");
-  c.def_static("load", &load, nb::arg("path"), nb::arg("threads") = 0, nb::arg("spinning") = -1,
+  c.def_static("load", &load, nb::arg("source"), nb::arg("threads") = 0, nb::arg("spinning") = -1,
                nb::arg("verify_weights") = false, nb::arg("portable_only") = false,
                nb::arg("allow_native_code") = false, nb::arg("require_signature") = std::vector<std::string>(),
                nb::arg("plugin_folders") = std::vector<std::filesystem::path>(),
@@ -270,6 +276,9 @@ void bind_program(nb::module_& module) {
       "metadata", [](const Program& p) { return std::string(p.metadata()); }, "JSON text");
   c.def_prop_ro("ir_text", [](const Program& p) { return std::string(p.ir_text()); });
   c.def_prop_ro("sources", [](const Program& p) { return p.sources(); });
+  c.def_prop_ro(
+      "file", [](const Program& p) { return p.file().string(); },
+      "A path to what was loaded, good while this object lives; whatever lies at the place it came from.");
 }
 
 void bind_run(nb::module_& module) {

@@ -30,17 +30,22 @@ Cancellation = native().Cancellation
 Keys = str | os.PathLike | Iterable[str | os.PathLike]
 
 
-def load(path: str | os.PathLike, *, threads: int = 0,
+def load(path: str | os.PathLike | bytes, *, threads: int = 0,
          host_functions: dict[str, Callable[..., Any]] | None = None, allow_native_code: bool = False,
          require_signature: Keys | None = None) -> "Program":
-    """A saved program. `threads`: of the engine within one call, at most 1024; 0: as many as there are cores.
-    `host_functions`: by name, functions of numpy arrays and numbers that the program calls. `allow_native_code` and
-    `require_signature`: as `dycl.load` has them."""
+    """A saved program: its file, or the package itself as bytes. `threads`: of the engine within one call, at most
+    1024; 0: as many as there are cores. `host_functions`: by name, functions of numpy arrays and numbers that the
+    program calls. `allow_native_code` and `require_signature`: as `dycl.load` has them."""
     threads = checked_threads(threads)
     functions = {name: _of_numbers(function) for name, function in (host_functions or {}).items()}
-    return Program(native().Program.load(os.fspath(path), threads=threads, host_functions=functions,
+    return Program(native().Program.load(package_of(path), threads=threads, host_functions=functions,
                                          host_framework="numpy", allow_native_code=allow_native_code,
                                          require_signature=public_keys(require_signature)))
+
+
+def package_of(given: str | os.PathLike | bytes | bytearray | memoryview) -> str | bytes:
+    """A path, or a package in memory, as the runtime takes them. Bytes are never a path."""
+    return bytes(given) if isinstance(given, (bytes, bytearray, memoryview)) else os.fspath(given)
 
 
 def public_keys(given: Keys | None) -> list[str]:

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C ABI over the C++ API: conversion of values, and errors instead of exceptions.
+#include <cstddef>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <map>
 #include <new>
+#include <span>
 
 #include "dycl/dycl.h"
 #include "dycl/runtime.h"
@@ -218,9 +221,37 @@ runtime::LoadOptions options_from(const dycl_load_options* given) {
   options.verify_weights = o.verify_weights != 0;
   options.portable_only = o.portable_only != 0;
   options.allow_native_code = o.allow_native_code != 0;
-  options.require_signature.assign(o.trusted_keys, o.trusted_keys + o.trusted_key_count);
+  if (o.trusted_key_count > 0) options.require_signature.emplace(o.trusted_keys, o.trusted_keys + o.trusted_key_count);
   if (o.plugin_folder) options.plugin_folders.emplace_back(o.plugin_folder);
   return options;
+}
+
+// Without them a caller who meant to require a signature would require none.
+Result<void> check_options(const dycl_load_options* o) {
+  constexpr std::size_t kFirst = offsetof(dycl_load_options, allow_native_code);  // of the first release
+  if (!o || o->struct_size == kFirst) return {};
+  const auto wrong = [](std::string what, std::string help) {
+    return Error{ErrorKind::InvalidInput, std::move(what), std::move(help), {}, {}};
+  };
+  if (o->struct_size < sizeof *o)
+    return wrong("dycl_load_options.struct_size is " + std::to_string(o->struct_size), "set it to sizeof(options)");
+  if (o->trusted_key_count > 0) return check_pointers({{"trusted_keys", o->trusted_keys}});
+  if (!o->trusted_keys) return {};
+  return wrong("trusted_keys are given, and trusted_key_count is 0", "say how many there are, or set the keys to NULL");
+}
+
+// By `load(options)`.
+template <typename Load>
+Result<void> load_program(const dycl_load_options* given, dycl_program** program, Load load) {
+  DYCL_TRY(check_options(given));
+  DYCL_ASSIGN(auto loaded, load(options_from(given)));
+  auto made = std::make_unique<dycl_program>();
+  made->program = std::move(loaded);
+  for (const auto& port : made->program->inputs()) made->input_types.push_back(port.type.text());
+  for (const auto& port : made->program->outputs()) made->output_types.push_back(port.type.text());
+  made->metadata = made->program->metadata();
+  *program = made.release();
+  return {};
 }
 
 }  // namespace
@@ -247,19 +278,23 @@ dycl_error* dycl_program_load(const char* path, const dycl_load_options* options
     DYCL_TRY(check_pointers({{"program", program}}));
     *program = nullptr;
     DYCL_TRY(check_pointers({{"path", path}}));
-    if (options && options->struct_size >= sizeof *options && options->trusted_key_count > 0)
-      DYCL_TRY(check_pointers({{"trusted_keys", options->trusted_keys}}));
-    DYCL_ASSIGN(auto loaded, runtime::Program::load(path, options_from(options)));
-    auto made = std::make_unique<dycl_program>();
-    made->program = std::move(loaded);
-    for (const auto& port : made->program->inputs()) made->input_types.push_back(port.type.text());
-    for (const auto& port : made->program->outputs()) made->output_types.push_back(port.type.text());
-    made->metadata = made->program->metadata();
-    *program = made.release();
-    return {};
+    return load_program(options, program, [&](runtime::LoadOptions given) {
+      return runtime::Program::load(std::filesystem::path(path), std::move(given));
+    });
   });
 }
 
+dycl_error* dycl_program_load_memory(const void* package, size_t size, const dycl_load_options* options,
+                                     dycl_program** program) noexcept {
+  return guarded(nullptr, [&]() -> Result<void> {
+    DYCL_TRY(check_pointers({{"program", program}}));
+    *program = nullptr;
+    DYCL_TRY(check_pointers({{"package", package}}));
+    return load_program(options, program, [&](runtime::LoadOptions given) {
+      return runtime::Program::load(std::span(static_cast<const std::uint8_t*>(package), size), std::move(given));
+    });
+  });
+}
 void dycl_program_free(dycl_program* p) noexcept { delete p; }
 size_t dycl_program_input_count(const dycl_program* p) noexcept { return p ? p->program->inputs().size() : 0; }
 size_t dycl_program_output_count(const dycl_program* p) noexcept { return p ? p->program->outputs().size() : 0; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/container.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -102,32 +103,60 @@ void set_file_size(std::span<std::uint8_t> file) {
   std::memcpy(file.data(), &header, sizeof header);
 }
 
+// A file in memory that `fill` fills and that then nobody changes.
+Result<MappedFile> MappedFile::filled(std::size_t size,
+                                      const std::function<Result<void>(std::span<std::uint8_t>)>& fill) {
+  if (size < sizeof(FileHeader)) return damaged("header", "the file has only " + std::to_string(size) + " bytes");
+  const auto no_memory = [] {
+    return Error{ErrorKind::RuntimeFailure, "no memory for the package", {}, {}, "MemoryError"};
+  };
+  Descriptor file(::memfd_create("dycl-package", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  // Blocks are asked for here: without them a write into the mapping would end the process.
+  if (!file.is_open() || ::posix_fallocate(file.number(), 0, static_cast<off_t>(size)) != 0) return no_memory();
+  void* writable = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
+  if (writable == MAP_FAILED) return no_memory();
+  Result<void> done = fill({static_cast<std::uint8_t*>(writable), size});
+  ::munmap(writable, size);
+  if (!done) return std::move(done).error();
+  if (::fcntl(file.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
+    return Error{
+        ErrorKind::RuntimeFailure, std::string("cannot seal the package: ") + std::strerror(errno), {}, {}, {}};
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  if (data == MAP_FAILED) return no_memory();
+  return MappedFile(std::move(file), static_cast<const std::uint8_t*>(data), size, true);
+}
+
 Result<MappedFile> MappedFile::read(const std::filesystem::path& path) {
   DYCL_ASSIGN(const OpenFile file, open_regular_file(path, {ErrorKind::InvalidPackage, ErrorKind::InvalidPackage}));
-  const auto size = static_cast<std::size_t>(file.size);
-  if (size < sizeof(FileHeader)) return damaged("header", "the file has only " + std::to_string(size) + " bytes");
-  void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED)
-    return Error{ErrorKind::RuntimeFailure, "no memory for " + path.string(), {}, {}, "MemoryError"};
-  MappedFile copy(static_cast<const std::uint8_t*>(data), size, true);
-  for (std::size_t done = 0; done < size;) {
-    const ssize_t n = ::read(file.descriptor.number(), static_cast<char*>(data) + done, size - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return damaged("header", "the file cannot be read whole");
-    done += static_cast<std::size_t>(n);
-  }
-  return copy;
+  return filled(static_cast<std::size_t>(file.size), [&](std::span<std::uint8_t> to) -> Result<void> {
+    for (std::size_t done = 0; done < to.size();) {
+      const ssize_t n = ::read(file.descriptor.number(), to.data() + done, to.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return damaged("header", "the file cannot be read whole");
+      done += static_cast<std::size_t>(n);
+    }
+    return {};
+  });
+}
+
+Result<MappedFile> MappedFile::copy_of(std::span<const std::uint8_t> bytes) {
+  return filled(bytes.size(), [&](std::span<std::uint8_t> to) -> Result<void> {
+    std::copy(bytes.begin(), bytes.end(), to.begin());
+    return {};
+  });
 }
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  DYCL_ASSIGN(const OpenFile file, open_regular_file(path, {ErrorKind::InvalidPackage, ErrorKind::InvalidPackage}));
+  DYCL_ASSIGN(OpenFile file, open_regular_file(path, {ErrorKind::InvalidPackage, ErrorKind::InvalidPackage}));
   const auto size = static_cast<std::size_t>(file.size);
   if (size < sizeof(FileHeader)) return damaged("header", "the file has only " + std::to_string(size) + " bytes");
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor.number(), 0);
   if (data == MAP_FAILED)
     return Error{ErrorKind::InvalidPackage, "cannot map " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
-  return MappedFile(static_cast<const std::uint8_t*>(data), size, false);
+  return MappedFile(std::move(file.descriptor), static_cast<const std::uint8_t*>(data), size, false);
 }
+
+std::filesystem::path MappedFile::path() const { return "/proc/self/fd/" + std::to_string(file_.number()); }
 
 MappedFile::~MappedFile() {
   if (data_) ::munmap(const_cast<std::uint8_t*>(data_), size_);
@@ -143,29 +172,40 @@ void MappedFile::release_pages(std::span<const std::uint8_t> piece) const {
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), copy_(other.copy_) {}
+    : file_(std::move(other.file_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      copy_(other.copy_) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(file_, other.file_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(copy_, other.copy_);
   return *this;
 }
 
-Result<Container> Container::open(const std::filesystem::path& path) {
-  DYCL_ASSIGN(MappedFile file, MappedFile::open(path));
+Result<Container> Container::of(MappedFile file) {
   Container container(std::move(file));
   DYCL_TRY(container.read_table());
   return container;
 }
 
+Result<Container> Container::open(const std::filesystem::path& path) {
+  DYCL_ASSIGN(MappedFile file, MappedFile::open(path));
+  return of(std::move(file));
+}
+
+Result<Container> Container::checked_of(MappedFile file,
+                                        const std::function<Result<void>(std::span<const std::uint8_t>)>& check) {
+  DYCL_TRY(check(file.bytes()));
+  return of(std::move(file));
+}
+
 Result<Container> Container::open_checked(const std::filesystem::path& path,
                                           const std::function<Result<void>(std::span<const std::uint8_t>)>& check) {
   DYCL_ASSIGN(MappedFile file, MappedFile::read(path));
-  DYCL_TRY(check(file.bytes()));
-  Container container(std::move(file));
-  DYCL_TRY(container.read_table());
-  return container;
+  return checked_of(std::move(file), check);
 }
 
 Result<void> Container::read_table() {

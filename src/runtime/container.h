@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "support/files.h"
 #include "support/result.h"
 
 namespace dycl::runtime {
@@ -81,16 +82,22 @@ class MappedFile {
   static Result<MappedFile> open(const std::filesystem::path& path);
   // The same as a copy in memory, which nobody can change after it was checked.
   static Result<MappedFile> read(const std::filesystem::path& path);
+  static Result<MappedFile> copy_of(std::span<const std::uint8_t> bytes);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
 
   std::span<const std::uint8_t> bytes() const { return {data_, size_}; }
+  // By which this process can open the very file (or copy) that is mapped, whatever happens to the name it had.
+  std::filesystem::path path() const;
   // Gives back the memory of pages that were read; they come again when they are read again. Nothing if it is a copy.
   void release_pages(std::span<const std::uint8_t> piece) const;
 
  private:
-  MappedFile(const std::uint8_t* data, std::size_t size, bool copy) : data_(data), size_(size), copy_(copy) {}
+  MappedFile(Descriptor file, const std::uint8_t* data, std::size_t size, bool copy)
+      : file_(std::move(file)), data_(data), size_(size), copy_(copy) {}
+  static Result<MappedFile> filled(std::size_t size, const std::function<Result<void>(std::span<std::uint8_t>)>& fill);
+  Descriptor file_;
   const std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;
   bool copy_ = false;
@@ -108,9 +115,12 @@ struct Section {
 class Container {
  public:
   static Result<Container> open(const std::filesystem::path& path);
+  static Result<Container> of(MappedFile file);
   // The same of a file that `check` has seen whole, before anything in it is read.
   static Result<Container> open_checked(const std::filesystem::path& path,
                                         const std::function<Result<void>(std::span<const std::uint8_t>)>& check);
+  static Result<Container> checked_of(MappedFile file,
+                                      const std::function<Result<void>(std::span<const std::uint8_t>)>& check);
 
   const MappedFile& file() const { return file_; }
   const std::vector<Section>& sections() const { return sections_; }

@@ -276,17 +276,36 @@ Result<void> load_sub_dnns(Parts& p) {
 }
 
 // A signature by a trusted key is consent to machine code, too.
-Result<Container> open_container(const std::filesystem::path& path, LoadOptions& options) {
-  if (options.require_signature.empty()) return Container::open(path);
-  auto container = Container::open_checked(
-      path, [&](std::span<const std::uint8_t> file) { return check_signature(file, options.require_signature); });
+template <typename Open, typename OpenChecked>
+Result<Container> open_container(LoadOptions& options, Open open, OpenChecked open_checked) {
+  if (!options.require_signature) return open();
+  auto container = open_checked(
+      [&](std::span<const std::uint8_t> file) { return check_signature(file, *options.require_signature); });
   options.allow_native_code |= container.ok();
-  if (!container && container.error().kind == ErrorKind::InvalidPackage) {
-    Error error = std::move(container).error();
-    error.message = path.string() + ": " + error.message;
-    return error;
-  }
   return container;
+}
+
+Result<void> prepare(Parts& p) {
+  DYCL_TRY(read_sections(p));
+  if (p.options.verify_weights) DYCL_TRY(verify_everything(p));
+  index_registers(p);
+  copy_literals(p);
+  p.bindings = symbol_bindings(p.plan);
+  describe_interface(p);
+  DYCL_TRY(find_host_functions(p));
+  settle_spinning(p);
+  DYCL_TRY(choose_target(p));
+  DYCL_TRY(load_sub_dnns(p));
+  // Engines have made of models and weights what they need; what they still read in place comes back.
+  for (const auto name : {section::kArtifacts, section::kWeights})
+    if (const Section* s = p.container.find(name)) p.container.file().release_pages(s->stored);
+  count_calls(p);
+  return {};
+}
+
+Error named(Error error, const std::string& package) {
+  if (error.kind == ErrorKind::InvalidPackage) error.message = package + ": " + error.message;
+  return error;
 }
 
 }  // namespace
@@ -339,34 +358,31 @@ Program::~Program() = default;
 
 Result<std::shared_ptr<const Program>> Program::load(const std::filesystem::path& path, LoadOptions options) {
   DYCL_TRY(check_threads(options.threads));
-  auto container = open_container(path, options);
+  const bool checks = options.require_signature.has_value();
+  auto container = open_container(
+      options, [&] { return Container::open(path); },
+      [&](const auto& check) { return Container::open_checked(path, check); });
+  if (!container) return checks ? named(std::move(container).error(), path.string()) : std::move(container).error();
+  return of(std::move(options), std::move(*container), path.string());
+}
+
+Result<std::shared_ptr<const Program>> Program::load(std::span<const std::uint8_t> package, LoadOptions options) {
+  DYCL_TRY(check_threads(options.threads));
+  DYCL_ASSIGN(MappedFile file, MappedFile::copy_of(package));
+  auto container = open_container(
+      options, [&] { return Container::of(std::move(file)); },
+      [&](const auto& check) { return Container::checked_of(std::move(file), check); });
   if (!container) return std::move(container).error();
-  auto parts = std::make_unique<Parts>(std::move(options), std::move(container).value());
-  const auto prepare = [&]() -> Result<void> {
-    Parts& p = *parts;
-    DYCL_TRY(read_sections(p));
-    if (p.options.verify_weights) DYCL_TRY(verify_everything(p));
-    index_registers(p);
-    copy_literals(p);
-    p.bindings = symbol_bindings(p.plan);
-    describe_interface(p);
-    DYCL_TRY(find_host_functions(p));
-    settle_spinning(p);
-    DYCL_TRY(choose_target(p));
-    DYCL_TRY(load_sub_dnns(p));
-    // Engines have made of models and weights what they need; what they still read in place comes back.
-    for (const auto name : {section::kArtifacts, section::kWeights})
-      if (const Section* s = p.container.find(name)) p.container.file().release_pages(s->stored);
-    count_calls(p);
-    return {};
-  };
-  if (auto done = prepare(); !done) {
-    Error error = std::move(done).error();
-    if (error.kind == ErrorKind::InvalidPackage) error.message = path.string() + ": " + error.message;
-    return error;
-  }
+  return of(std::move(options), std::move(*container), "the package in memory");
+}
+
+Result<std::shared_ptr<const Program>> Program::of(LoadOptions options, Container container, const std::string& name) {
+  auto parts = std::make_unique<Parts>(std::move(options), std::move(container));
+  if (auto done = prepare(*parts); !done) return named(std::move(done).error(), name);
   return std::shared_ptr<const Program>(new Program(std::move(parts)));
 }
+
+std::filesystem::path Program::file() const { return parts_->container.file().path(); }
 
 const std::vector<Port>& Program::inputs() const { return parts_->inputs; }
 const std::vector<Port>& Program::outputs() const { return parts_->outputs; }

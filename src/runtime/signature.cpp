@@ -83,6 +83,8 @@ bool is_signed(std::span<const std::uint8_t> file) { return trailer_of(file).has
 
 Result<void> check_signature(std::span<const std::uint8_t> file, const std::vector<std::string>& trusted) {
   DYCL_TRY(start_sodium());
+  if (trusted.empty())
+    return Error{ErrorKind::InvalidInput, "a signature is required, and no key is named", "name one", {}, {}};
   std::vector<PublicKey> keys;
   for (const std::string& text : trusted) {
     DYCL_ASSIGN(const PublicKey key, key_of(kPublic, text));

@@ -150,6 +150,15 @@ static void signatures(const char* package) {
   options.trusted_key_count = 1;
   REFUSED("trusted_keys is NULL", dycl_program_load(package, &options, &program));
   options.trusted_keys = keys;
+  options.trusted_key_count = 0;
+  REFUSED("trusted_key_count is 0", dycl_program_load(package, &options, &program));
+  options.trusted_key_count = 1;
+  for (options.struct_size = 0; options.struct_size < sizeof options; options.struct_size += 4) {
+    if (options.struct_size == offsetof(dycl_load_options, allow_native_code)) continue; /* the first release's */
+    REFUSED("struct_size is", dycl_program_load(package, &options, &program));
+  }
+  options.struct_size = sizeof options;
+  REFUSED("package is NULL", dycl_program_load_memory(NULL, 10, &options, &program));
   e = dycl_program_load(package, &options, &program);
   CHECK(e && dycl_error_kind_of(e) == DYCL_INVALID_PACKAGE && strstr(dycl_error_message(e), "is not signed"));
   CHECK(program == NULL);

@@ -490,6 +490,44 @@ TEST_F(Packages, SectionsThatAreNotKnownStayAsTheyAreStored) {
   EXPECT_FALSE(package::strip_package(scratch_ / "p.dycl", scratch_ / "small.dycl"));
 }
 
+TEST_F(Packages, FromMemory) {
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(good_.data()), good_.size());
+  auto loaded = Program::load(bytes, options_);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  auto run = must_create(*loaded);
+  EXPECT_TRUE(run.run({Floats({2}, {1, -1}), Floats({2}, {1, 2}), Value::of(std::int64_t{-1})}));
+  EXPECT_EQ(read_all((*loaded)->file()), good_);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{10}, good_.size() - 1}) {
+    auto part = Program::load(bytes.first(size), options_);
+    ASSERT_FALSE(part);
+    EXPECT_EQ(part.error().kind, ErrorKind::InvalidPackage);
+  }
+}
+
+// What was loaded is what is read again, whatever lies at its place by then.
+TEST_F(Packages, TheFileOfAProgramIsTheOneThatWasLoaded) {
+  auto loaded = load(good_);
+  ASSERT_TRUE(loaded);
+  std::filesystem::remove(scratch_ / "p.dycl");
+  write_all(scratch_ / "p.dycl", "another");
+  EXPECT_EQ(read_all((*loaded)->file()), good_);
+}
+
+TEST_F(Packages, ACopyInMemoryCannotBeChanged) {
+  auto copy = runtime::MappedFile::read(scratch_ / "good.dycl");
+  ASSERT_TRUE(copy);
+  std::ofstream changed(copy->path(), std::ios::binary | std::ios::in | std::ios::out);
+  EXPECT_FALSE((changed << "x").flush());
+  EXPECT_EQ(read_all(copy->path()), good_);
+}
+
+TEST_F(Packages, ASignatureThatIsRequiredOfNobodyIsAnError) {
+  options_.require_signature.emplace();
+  auto loaded = load(good_);
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().kind, ErrorKind::InvalidInput);
+}
+
 TEST_F(Packages, Stripped) {
   ASSERT_TRUE(package::strip_package(scratch_ / "good.dycl", scratch_ / "small.dycl"));
   const std::string small = read_all(scratch_ / "small.dycl");

@@ -197,7 +197,7 @@ void add_run_options(CLI::App& command, CommandOptions& options) {
   command.add_flag("--allow-native-code", options.load.allow_native_code,
                    "Load artifacts that hold machine code (TVM's): only of packages whose maker you trust");
   command
-      .add_option("--require-signature", options.load.require_signature,
+      .add_option("--require-signature", options.trusted_keys,
                   "The package must be signed by this public key (its file, or its text); may be repeated")
       ->allow_extra_args(false);
   command.add_flag("--verify", options.load.verify_weights, "Check every checksum, those of weights included");
@@ -206,6 +206,7 @@ void add_run_options(CLI::App& command, CommandOptions& options) {
 Result<std::shared_ptr<const runtime::Program>> load_program(const Console& console, const std::string& path,
                                                              const CommandOptions& options) {
   runtime::LoadOptions load = options.load;
+  if (!options.trusted_keys.empty()) load.require_signature = options.trusted_keys;
   load.plugin_folders.assign(options.plugin_folders.begin(), options.plugin_folders.end());
   load.notice = [&console](std::string_view text) { console.notice(text); };
   return runtime::Program::load(path, std::move(load));

@@ -32,6 +32,7 @@ struct CommandOptions {
   std::vector<std::string> option_words;  // --input, after the positional ones
   std::vector<std::string> dim_words;
   runtime::LoadOptions load;
+  std::vector<std::string> trusted_keys;
   std::vector<std::string> plugin_folders;
   std::int64_t loop_limit = 0;
   std::uint64_t seed = 0;

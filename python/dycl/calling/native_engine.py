@@ -35,8 +35,8 @@ def _lend_interpreter() -> None:
 class NativeEngine:
     """A package, loaded by the C++ runtime."""
 
-    def __init__(self, path: str, program: Any, threads: int, folder: str | None):
-        self.path, self.program, self.threads = path, program, threads
+    def __init__(self, program: Any, threads: int, folder: str | None):
+        self.program, self.threads = program, threads
         self._runs = Runs(program)
         self.builder: Any = None  # the program before the passes, if it was compiled here
         self.order: list[int] = []  # the program's states, by their position among the interface's
@@ -48,6 +48,11 @@ class NativeEngine:
     def owns(self, folder: str) -> None:
         """A folder that goes with this object."""
         weakref.finalize(self, shutil.rmtree, folder, True)
+
+    @property
+    def path(self) -> str:
+        """Of what was loaded (and checked), whatever lies by now at the place that it came from."""
+        return self.program.file
 
     @property
     def run_(self) -> Any:
@@ -66,7 +71,7 @@ class NativeEngine:
                                              source_texts=_source_texts(builder), **choices)
             program = native().Program.load(path, threads=threads, host_functions=host_functions.table(),
                                             allow_native_code=True)  # made in this process
-            engine = cls(path, program, threads, folder)
+            engine = cls(program, threads, folder)
             engine.builder = builder
             return engine, dict(report)
         except BaseException as error:
@@ -76,13 +81,13 @@ class NativeEngine:
             raise
 
     @classmethod
-    def load(cls, path: str, threads: int, functions: dict | None = None,
+    def load(cls, package: str | bytes, threads: int, functions: dict | None = None,
              allow_native_code: bool = False, require_signature: Keys | None = None) -> "NativeEngine":
         table = host_functions.table(functions)
-        program = native().Program.load(path, threads=threads, host_functions=table,
+        program = native().Program.load(package, threads=threads, host_functions=table,
                                         allow_native_code=allow_native_code,
                                         require_signature=public_keys(require_signature))
-        return cls(path, program, threads, None)
+        return cls(program, threads, None)
 
     def run(self, inputs: list, states: list, exceptions: dict, leave: Callable = lambda *_: None) -> tuple[list, list]:
         """`leave(kept, new states)` is told what the program had written when it raised,

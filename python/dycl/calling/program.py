@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any, Callable, Iterable, Sequence
 
 from ..errors import PackageError
-from ..runtime import Keys, checked_threads
+from ..runtime import Keys, checked_threads, package_of
 from . import control_flow
 from .classes import Classes
 from .interface import Interface
@@ -20,11 +18,12 @@ from .package_interface import from_json
 from .package_reader import interface_data
 
 
-def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | None = None,
+def load(path: str | os.PathLike | bytes, *, threads: int = 0, host_functions: dict | None = None,
          classes: Iterable[Any] = (), trust: str | None = None, allow_native_code: bool = False,
          require_signature: Keys | None = None) -> Any:
-    """A saved program. `threads`: of the engine within one call, at most 1024; 0: as many as there are cores.
-    `host_functions`: by name, beside those marked with @dycl.host_function in this process.
+    """A saved program: its file, or the package itself as bytes. `threads`: of the engine within one call, at most
+    1024; 0: as many as there are cores. `host_functions`: by name, beside those marked with @dycl.host_function in this
+    process.
 
     A package is data: nothing that it names is imported. `classes`: the classes and functions of yours that results
     are made of; trust="classes": any class that this process has loaded already, by the names in the file. A result of
@@ -35,7 +34,7 @@ def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | No
     Raises PackageError for a file that is none, or a damaged one.
 
     A CompiledProgram; of a package made from an ONNX file, an OnnxProgram, whose results are a dict."""
-    engine = NativeEngine.load(os.fspath(path), checked_threads(threads), host_functions, allow_native_code,
+    engine = NativeEngine.load(package_of(path), checked_threads(threads), host_functions, allow_native_code,
                                require_signature)
     if is_of_onnx(engine.program):
         return OnnxProgram(engine, {})
@@ -48,16 +47,7 @@ def load(path: str | os.PathLike, *, threads: int = 0, host_functions: dict | No
 def _loaded_from(content: bytes, threads: int) -> "CompiledProgram":
     """A program that was pickled: the runtime keeps its states. Unpickling runs what a pickle names anyway, so classes
     that are there are trusted."""
-    folder = tempfile.mkdtemp(prefix="dycl-")
-    try:
-        path = Path(folder) / "program.dycl"
-        path.write_bytes(content)
-        program = load(path, threads=threads, trust="classes")
-    except BaseException:
-        shutil.rmtree(folder, True)
-        raise
-    program._engine.owns(folder)
-    return program
+    return load(content, threads=threads, trust="classes")
 
 
 class CompiledProgram:
@@ -83,7 +73,7 @@ class CompiledProgram:
 
         native, kinds = self._engine.program, sorted({backend for _, backend, *_ in self._engine.program.sub_dnns})
         states = f"; states {ports(self.states)}" if self.states else ""
-        size = os.path.getsize(self._engine.path) if os.path.exists(self._engine.path) else 0
+        size = os.path.getsize(self._engine.path)
         return (f"CompiledProgram({ports(self.inputs)}) -> ({ports(self.outputs)}){states}\n"
                 f"  {_many(len(native.decisions), 'decision')}, {_many(len(native.sub_dnns), 'sub-DNN')}"
                 f"{f' ({chr(44).join(kinds)})' if kinds else ''}, {size:,} bytes")
