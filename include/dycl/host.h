@@ -577,6 +577,8 @@ struct From<std::optional<T>> {
 // To and from the C ABI's tensors; a dtype or layout that is not taken throws Failure.
 DYCL_API View view_of(const dycl_tensor& tensor);
 DYCL_API dycl_tensor c_tensor_of(const View& view);
+// What dycl_program_load makes of them (NULL: of none). Throws Failure where it refuses them.
+DYCL_API runtime::LoadOptions load_options_of(const dycl_load_options* options);
 
 // ---- for main() -----------------------------------------------------------------------
 

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "dycl/dycl.h"
+#include "dycl/host.h"
 #include "dycl/runtime.h"
 
 using namespace dycl;
@@ -447,3 +448,8 @@ dycl_error* dycl_run_set_print(dycl_run* run, dycl_print_fn print, void* context
 }
 
 }  // extern "C"
+
+runtime::LoadOptions dycl::host::load_options_of(const dycl_load_options* options) {
+  if (auto right = check_options(options); !right) throw Failure(std::move(right).error());
+  return options_from(options);
+}

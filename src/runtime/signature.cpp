@@ -2,13 +2,14 @@
 #include "runtime/signature.h"
 
 #include <sodium.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <optional>
 
 #include "runtime/container.h"
+#include "support/files.h"
 
 namespace dycl::runtime {
 namespace {
@@ -57,11 +58,11 @@ Result<std::array<std::uint8_t, 32>> key_of(const char* kind, const std::string&
   std::string text = given;
   if (!given.starts_with(kind)) {
     constexpr std::size_t kLongest = 1024;
-    std::ifstream file(given, std::ios::binary);
+    DYCL_ASSIGN(const OpenFile file, open_regular_file(given, {ErrorKind::InvalidInput, ErrorKind::Missing}));
     text.resize(kLongest);
-    if (!file.read(text.data(), kLongest) && file.gcount() == 0)
-      return Error{ErrorKind::Missing, "cannot read the key file " + given, {}, {}, {}};
-    text.resize(static_cast<std::size_t>(file.gcount()));
+    const ssize_t size = ::read(file.descriptor.number(), text.data(), kLongest);
+    if (size <= 0) return Error{ErrorKind::Missing, "cannot read the key file " + given, {}, {}, {}};
+    text.resize(static_cast<std::size_t>(size));
     if (!text.starts_with(kind)) return wrong(given + " holds no key of this kind");
   }
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 
+#include "checked_package.h"
 #include "commands.h"
 #include "driver/compile.h"
 #include "driver/read_program.h"
@@ -25,6 +26,7 @@ struct Options {
   std::vector<std::string> python_inputs;  // only forwarded
   bool help = false;
   bool retarget = false;
+  std::vector<std::string> trusted_keys;  // of the package to retarget
   driver::CompileOptions compile;
 };
 
@@ -119,10 +121,15 @@ int finish(Console& console, const Options& options, const driver::CompileReport
   return 0;
 }
 
+Result<driver::CompileReport> retargeted(const Options& options) {
+  DYCL_ASSIGN(const CheckedPackage package, CheckedPackage::open(options.source, options.trusted_keys));
+  return driver::retarget(package.path(), options.compile);
+}
+
 int retarget(Console& console, Options& options) {
   if (options.compile.output.empty()) options.compile.output = options.source;
   options.compile.progress = [&](std::string_view name) { console.stage(name); };
-  const auto report = driver::retarget(options.source, options.compile);
+  const auto report = retargeted(options);
   if (!report) return console.fail(report.error(), driver::render(report.error()));
   return finish(console, options, *report);
 }
@@ -186,15 +193,11 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
       command->add_option("--dump", options->compile.dump_folder, "Write the IR after every pass into this folder");
   CLI::Option* portable =
       command->add_flag("--portable", options->compile.portable_only, "No artifacts for this machine's CPU");
-  command
-      ->add_flag("--retarget", options->retarget,
-                 "The source is a package (.dycl): add artifacts for this machine; without -o in place")
-      ->excludes(backend)
-      ->excludes(tune)
-      ->excludes(weights)
-      ->excludes(skip)
-      ->excludes(dump)
-      ->excludes(portable);
+  CLI::Option* retargets =
+      command->add_flag("--retarget", options->retarget,
+                        "The source is a package (.dycl): add artifacts for this machine; without -o in place");
+  for (CLI::Option* other : {backend, tune, weights, skip, dump, portable}) retargets->excludes(other);
+  add_signature_option(*command, options->trusted_keys)->needs(retargets);
   command->add_flag("--strip{false}", options->compile.debug_info, "Leave IR text and source lines out of the package");
   command->add_option("--input", options->python_inputs, "Python models: an example input, e.g. 1,3,32,32 or x.npy");
   add_output_options(*command, console);

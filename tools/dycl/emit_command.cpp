@@ -2,6 +2,7 @@
 // dycl emit: a compiled program in another form.
 #include <memory>
 
+#include "checked_package.h"
 #include "commands.h"
 #include "driver/read_program.h"
 #include "emit/emit.h"
@@ -15,11 +16,15 @@ struct Options {
   std::string folder;
   std::string name;
   bool watch = false;
+  std::vector<std::string> trusted_keys;
 };
 
 Result<emit::OnnxReport> to_onnx(const Options& options) {
-  if (std::filesystem::path(options.source).extension() == ".dycl")
-    return emit::emit_onnx(options.source, options.onnx);
+  const bool is_package = std::filesystem::path(options.source).extension() == ".dycl";
+  if (is_package || !options.trusted_keys.empty()) {
+    DYCL_ASSIGN(const CheckedPackage package, CheckedPackage::open(options.source, options.trusted_keys));
+    return emit::emit_onnx(package.path(), options.onnx);
+  }
   DYCL_ASSIGN(ir::Program program, driver::read_program(options.source));
   return emit::emit_onnx(std::move(program), options.onnx);
 }
@@ -43,8 +48,14 @@ std::string runtime_prefix() {
   return "<where `make install` put the runtime>";
 }
 
+Result<void> to_cpp(const Options& options) {
+  DYCL_ASSIGN(const CheckedPackage package, CheckedPackage::open(options.source, options.trusted_keys));
+  const std::string name = options.name.empty() ? std::filesystem::path(options.source).stem().string() : options.name;
+  return emit::emit_cpp(package.path(), name, options.folder, options.watch);
+}
+
 int emit_cpp(const Console& console, const Options& options) {
-  const auto written = emit::emit_cpp(options.source, options.name, options.folder, options.watch);
+  const auto written = to_cpp(options);
   if (!written) return console.fail(written.error(), driver::render(written.error()));
   console.result(options.folder + ": cmake -S " + options.folder + " -B build -DCMAKE_PREFIX_PATH=\"" +
                      runtime_prefix() + "\" && cmake --build build\n",
@@ -61,6 +72,7 @@ void add_emit_command(CLI::App& app, Console& console, Action& action) {
   auto* onnx = command->add_option("--onnx", options->onnx, "Write one ONNX model with If and Loop");
   auto* folder = command->add_option("-o,--output", options->folder, "Write a C++ project into this folder");
   command->add_option("--name", options->name, "Of the C++ class and files; default: the package's");
+  add_signature_option(*command, options->trusted_keys);
   command->add_flag("--watch", options->watch, "C++ whose decisions can be traced and forced");
   add_output_options(*command, console);
   command->footer(

@@ -3,6 +3,7 @@
 // model that is not compiled yet.
 #include <memory>
 
+#include "checked_package.h"
 #include "commands.h"
 #include "driver/read_program.h"
 #include "ir/print.h"
@@ -19,6 +20,7 @@ struct Options {
   std::string source;
   bool ir = false;
   bool verify = false;
+  std::vector<std::string> trusted_keys;
 };
 
 struct Package {
@@ -30,7 +32,8 @@ struct Package {
 };
 
 Result<Package> open_package(const Options& options) {
-  DYCL_ASSIGN(auto container, runtime::Container::open(options.source));
+  DYCL_ASSIGN(const CheckedPackage package, CheckedPackage::open(options.source, options.trusted_keys));
+  DYCL_ASSIGN(auto container, runtime::Container::open(package.path()));
   if (options.verify)
     for (const runtime::Section& section : container.sections()) DYCL_TRY(container.checked(section.name));
   DYCL_ASSIGN(const auto plan_bytes, container.checked(runtime::section::kPlan));
@@ -181,13 +184,14 @@ void add_inspect_command(CLI::App& app, Console& console, Action& action) {
   command->add_option("source", options->source, "model.dycl, model.dyir or model.onnx")->required();
   command->add_flag("--ir", options->ir, "The IR text that a package was made from");
   command->add_flag("--verify", options->verify, "Check every checksum, those of weights included");
+  add_signature_option(*command, options->trusted_keys);
   add_output_options(*command, console);
   command->footer(
       "examples:\n  dycl inspect model.dycl\n  dycl inspect model.dycl --ir\n  dycl inspect model.onnx --json");
   command->callback([options, &console, &action] {
     action = [options, &console] {
       const auto extension = std::filesystem::path(options->source).extension();
-      const bool model = extension == ".dyir" || extension == ".onnx";
+      const bool model = options->trusted_keys.empty() && (extension == ".dyir" || extension == ".onnx");
       return model ? inspect_model(console, *options) : inspect_package(console, *options);
     };
   });

@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 
+#include "checked_package.h"
 #include "outputs.h"
 #include "run_commands.h"
 #include "support/threads.h"
@@ -196,10 +197,7 @@ void add_run_options(CLI::App& command, CommandOptions& options) {
   command.add_flag("--portable", options.load.portable_only, "Ignore artifacts made for one CPU");
   command.add_flag("--allow-native-code", options.load.allow_native_code,
                    "Load artifacts that hold machine code (TVM's): only of packages whose maker you trust");
-  command
-      .add_option("--require-signature", options.trusted_keys,
-                  "The package must be signed by this public key (its file, or its text); may be repeated")
-      ->allow_extra_args(false);
+  add_signature_option(command, options.trusted_keys);
   command.add_flag("--verify", options.load.verify_weights, "Check every checksum, those of weights included");
 }
 

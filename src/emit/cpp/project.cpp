@@ -223,8 +223,10 @@ class Project {
     if (outputs_.empty()) text += "  int32_t unused;\n";
     text += "} " + c_name_ + "_outputs;\n\n";
     text += "uint32_t " + c_name_ + "_version(void) DYCL_NOEXCEPT;\n" + "int32_t " + c_name_ +
-            "_create(const char* package, " + c_name_ + "** program) DYCL_NOEXCEPT;\n" + "int32_t " + c_name_ +
-            "_run(" + c_name_ + "* program, const " + c_name_ + "_inputs* inputs, " + c_name_ +
+            "_create(const char* package, " + c_name_ + "** program) DYCL_NOEXCEPT;\n" +
+            "/* `options` say what dycl_program_load is told: a signature that is required, say. */\n" + "int32_t " +
+            c_name_ + "_create_with(const char* package, const dycl_load_options* options,\n    " + c_name_ +
+            "** program) DYCL_NOEXCEPT;\n" + "int32_t " + c_name_ + "_run(" + c_name_ + "* program, const " + c_name_ + "_inputs* inputs, " + c_name_ +
             "_outputs* outputs) DYCL_NOEXCEPT;\n" + "void " + c_name_ + "_destroy(" + c_name_ +
             "* program) DYCL_NOEXCEPT; /* NULL is fine */\n" + "const char* " + c_name_ +
             "_error(void) DYCL_NOEXCEPT;\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
@@ -259,11 +261,14 @@ class Project {
         "    return failed(static_cast<int32_t>(failure.error().kind), failure.what());\n" +
         "  } catch (const std::exception& error) {\n    return failed(DYCL_INTERNAL, error.what());\n" +
         "  } catch (...) {\n    return failed(DYCL_INTERNAL, \"unknown\");\n  }\n}\n\n}  // namespace\n\n";
-    text += "struct " + c_name_ + " {\n  explicit " + c_name_ + "(const char* package) : program(package) {}\n  " +
-            class_ + " program;\n};\n\nextern \"C\" {\n\n";
+    text += "struct " + c_name_ + " {\n  " + c_name_ + "(const char* package, const dycl_load_options* options)\n" +
+            "      : program(package, dycl::host::load_options_of(options)) {}\n  " + class_ + " program;\n};\n\nextern \"C\" {\n\n";
     text += "uint32_t " + c_name_ + "_version(void) noexcept { return " + upper_name() + "_VERSION; }\n\n";
     text += "int32_t " + c_name_ + "_create(const char* package, " + c_name_ + "** program) noexcept {\n" +
-            "  return guarded([&] { *program = std::make_unique<" + c_name_ + ">(package).release(); });\n}\n\n";
+            "  return " + c_name_ + "_create_with(package, nullptr, program);\n}\n\n";
+    text += "int32_t " + c_name_ + "_create_with(const char* package, const dycl_load_options* options,\n    " + c_name_ +
+            "** program) noexcept {\n  return guarded([&] { *program = std::make_unique<" + c_name_ +
+            ">(package, options).release(); });\n}\n\n";
     const std::string unused = "[[maybe_unused]] ";
     text += "int32_t " + c_name_ + "_run(" + c_name_ + "* program, " + (inputs_.empty() ? unused : "") + "const " +
             c_name_ + "_inputs* inputs, " + (outputs_.empty() ? unused : "") + c_name_ +
