@@ -90,10 +90,11 @@ def is_fixed(cls: Any) -> bool:
 class Classes:
     """Finds the classes and objects that one package names. `fail(what)` raises the error of the package."""
 
-    def __init__(self, descriptions: dict[str, dict], handed: Iterable[Any] = (), trust: str | None = None):
+    def __init__(self, descriptions: dict[str, dict], handed: Iterable[Any] = (), trust: str | None = None,
+                 pickled: bool = False):
         if trust not in (None, "classes"):
             raise InputError(f'trust is {trust!r}; give "classes", or None')
-        self.descriptions, self.trust = descriptions, trust
+        self.descriptions, self.trust, self._pickled = descriptions, trust, pickled
         self.handed: dict[str, Any] = {}
         for x in handed:
             if not class_name(x):
@@ -103,15 +104,33 @@ class Classes:
         self._made: dict[tuple, Any] = {}
         self.fail: Any = None
 
+    def _handed(self, name: str) -> Any:
+        return self.handed.get(name, self.handed.get(name.partition(":")[2]))
+
     def _found(self, name: str, called: bool = False) -> Any:
         """What there is under a name."""
         found = _FIXED.get(name)
         if found is None:
-            found = self.handed.get(name, self.handed.get(name.partition(":")[2]))
+            found = self._handed(name)
         if found is None and self.trust and not called:
             found = in_process(name)
             found = found if isinstance(found, type) else None
         return found
+
+    def _check_made(self, name: str, cls: type) -> None:
+        """Refuses to make instances of a class that merely is in the process if that would run code of its own on what
+        the file says. (A pickle runs what it names anyway.)"""
+        if self._pickled or name in _FIXED or self._handed(name) is not None:
+            return
+        if any("__del__" in vars(base) for base in cls.__mro__):
+            self._not_trusted(name, "__del__")
+        if issubclass(cls, BaseException) and (type(cls) is not type or any(
+                isinstance(vars(base).get("__new__"), (staticmethod, types.FunctionType)) for base in cls.__mro__)):
+            self._not_trusted(name, "__new__")
+
+    def _not_trusted(self, name: str, method: str) -> None:
+        self.fail(f"{name} has a {method}, which would run on what the file says; if that is meant to be, hand the "
+                  "class over: classes=[...]")
 
     def _described(self, name: str, kind: str) -> dict | None:
         description = self.descriptions.get(name)
@@ -141,6 +160,7 @@ class Classes:
             return self._record(name, node.kind)
         if not isinstance(found, type) or not any(records.is_of(found, n.kind, n.base) for n in nodes):
             self.fail(f"{name} is not the class of a {node.kind}")
+        self._check_made(name, found)
         return found
 
     def _record(self, name: str, kind: str) -> type:
@@ -160,6 +180,7 @@ class Classes:
         if found is not None:
             if not isinstance(found, type) or not issubclass(found, Exception):
                 self.fail(f"{name} is no class of exceptions")
+            self._check_made(name, found)
             return found
         description = self._described(name, "exception")
         base = _FIXED.get(description["base"], Exception) if description else Exception

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from typing import Any, Callable, Iterator
+import inspect
+import types
+from typing import Any, Callable, Iterable, Iterator
 
 import torch
 
@@ -17,7 +19,7 @@ from ..errors import InputError, PackageError
 from ..objects import HEAP_TYPE, attributes_of, new_instance, plain_object, slot_names
 from .classes import BUILT
 from .same_contents import same
-from .templates import Change, Equal, Given, Made, Reference, Rows, Static, Template, class_differs
+from .templates import Change, Equal, Given, Made, Named, Reference, Rows, Static, Template, class_differs
 
 Each = Callable[[Any, str], Template]  # (a part, how its path goes on) -> its template
 
@@ -129,12 +131,23 @@ class Node(Template):
 
     def check(self, reader: Any) -> None:
         """Refuses what `rebuild` could not make."""
+        _check_no_method_hidden(self.cls, self.attributes, reader)
         if self.attributes and not hasattr(self.empty(), "__dict__"):
             reader.fail(f"a {self.cls.__name__} has no attributes")
 
     @classmethod
     def is_numbered(cls, made: type) -> bool:
         return True
+
+
+_METHODS = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, classmethod, staticmethod)
+
+
+def _check_no_method_hidden(cls: type, attributes: Iterable[tuple[str, Template]], reader: Any) -> None:
+    """An attribute in a method's place would be called in its stead, so it must be nothing that can be called."""
+    for name, t in attributes:
+        if isinstance(t, (Named, Object, Reference)) and isinstance(inspect.getattr_static(cls, name, None), _METHODS):
+            reader.fail(f"an attribute {name} that hides a method of {cls.__name__}")
 
 
 def _attributes(x: Any, each: Each) -> tuple:
@@ -437,6 +450,7 @@ class Object(Node):
         return found
 
     def check(self, reader: Any) -> None:
+        _check_no_method_hidden(self.cls, zip(self.names, self.items), reader)
         if not getattr(self.cls, "__dictoffset__", 0) and not {*self.names} <= {*slot_names(self.cls)}:
             reader.fail(f"attributes that no {self.cls.__name__} has")
 
@@ -459,6 +473,7 @@ class Raising(Object):
         result.__dict__.update(own)
 
     def check(self, reader: Any) -> None:
+        _check_no_method_hidden(self.cls, zip(self.names, self.items), reader)
         if "args" in self.names:
             args = self.items[self.names.index("args")]
             if not isinstance(args, Tuple) and not isinstance(args, (Rows, Reference)):

@@ -36,10 +36,13 @@ def load(path: str | os.PathLike | bytes, *, threads: int = 0, host_functions: d
     A CompiledProgram; of a package made from an ONNX file, an OnnxProgram, whose results are a dict."""
     engine = NativeEngine.load(package_of(path), checked_threads(threads), host_functions, allow_native_code,
                                require_signature)
+    return _program(engine, lambda described: Classes(described, classes, trust))
+
+
+def _program(engine: NativeEngine, classes: Callable[[dict], Classes]) -> Any:
     if is_of_onnx(engine.program):
         return OnnxProgram(engine, {})
-    interface = from_json(interface_data(engine.program), engine.program.inputs, engine.program.outputs,
-                          lambda described: Classes(described, classes, trust))
+    interface = from_json(interface_data(engine.program), engine.program.inputs, engine.program.outputs, classes)
     engine.index_errors = interface.index_errors
     return CompiledProgram(engine, interface, None, {})
 
@@ -47,7 +50,8 @@ def load(path: str | os.PathLike | bytes, *, threads: int = 0, host_functions: d
 def _loaded_from(content: bytes, threads: int) -> "CompiledProgram":
     """A program that was pickled: the runtime keeps its states. Unpickling runs what a pickle names anyway, so classes
     that are there are trusted."""
-    return load(content, threads=threads, trust="classes")
+    return _program(NativeEngine.load(content, threads),
+                    lambda described: Classes(described, (), "classes", pickled=True))
 
 
 class CompiledProgram:
