@@ -161,7 +161,7 @@ def enter_combinations(inputs: Any) -> None:
 
 def begin(ends: Any, owner: Any, name: Any, initial: Any, value: Any) -> bool:
     """Begins anew with the attribute as one of a few values, if both are known or tensors."""
-    if not isinstance(owner, list) and (name == "*" or not is_entry_name(name)):
+    if name == "*" or not isinstance(owner, list) and not is_entry_name(name):
         return False
     values = [ends.left_values.alternative(initial), ends.left_values.alternative(value)]
     if any(v is UNKNOWN for v in values):
