@@ -112,6 +112,28 @@ TEST(HostileLinearAlgebra, AnyOperandsAreTakenOrRefused) {
   EXPECT_GT(taken, 200);
 }
 
+// Our kernels take the place of the engine's, whatever the model's windows are.
+TEST(HostilePooling, WindowsBeyondTheOperandAreRefused) {
+  const Tensor x = random_f32({1, 2, 5, 4}, 1);
+  const auto pools = [&](const std::string& name, const Dims& values) {
+    SingleNode node{"", "MaxPool", {}, {DType::F32}};
+    node.lists = {{"kernel_shape", {2, 2}}, {"strides", {1, 1}}, {"dilations", {1, 1}}, {"pads", {0, 0, 0, 0}}};
+    node.lists[name] = values;
+    return run_single(node, {x}).ok();
+  };
+  EXPECT_TRUE(pools("kernel_shape", {3, 2}));
+  constexpr std::int64_t kOne = 1;
+  for (const std::int64_t bad : {-kOne, kOne << 31, kOne << 62, INT64_MAX, INT64_MIN}) {
+    EXPECT_FALSE(pools("kernel_shape", {bad, 2})) << bad;
+    EXPECT_FALSE(pools("strides", {1, bad})) << bad;
+    EXPECT_FALSE(pools("dilations", {bad, 1})) << bad;
+    EXPECT_FALSE(pools("pads", {0, bad, 0, 0})) << bad;
+    EXPECT_FALSE(pools("pads", {0, 0, 0, bad})) << bad;
+  }
+  EXPECT_FALSE(pools("kernel_shape", {1, 1, 1, 1}));
+  EXPECT_FALSE(pools("kernel_shape", {}));
+}
+
 TEST(HostileSelection, AnyOperandsAreTakenOrRefused) {
   std::mt19937 random(8);
   const auto any = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };

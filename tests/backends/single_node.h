@@ -16,6 +16,7 @@ struct SingleNode {
   std::string domain, name;
   std::map<std::string, std::int64_t> attributes;
   std::vector<DType> results;  // their shapes are the operator's to say
+  std::map<std::string, std::vector<std::int64_t>> lists = {};  // attributes, too
 };
 
 // Operands without a dtype are left out. `constants` are initializers, the others are given at run time.
@@ -28,6 +29,7 @@ inline Result<std::vector<Tensor>> run_single(const SingleNode& op, const std::v
   onnx::Node node;
   node.domain = op.domain, node.op_type = op.name;
   for (const auto& [key, value] : op.attributes) node.attributes.push_back(onnx::int_attribute(key, value));
+  for (const auto& [key, values] : op.lists) node.attributes.push_back(onnx::ints_attribute(key, values));
   std::vector<Tensor> given;
   std::vector<ir::ValueId> inputs;
   for (std::size_t i = 0; i < operands.size(); ++i) {

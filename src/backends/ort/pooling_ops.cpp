@@ -114,7 +114,9 @@ bool Kernel<T>::place(Calls& calls, Operand& operand) const {
     axis.stride = at_or(windows.strides, i, 1), axis.dilation = at_or(windows.dilations, i, 1);
     axis.before = at_or(windows.pads, i, 0);
     const std::int64_t after = at_or(windows.pads, axes + i, 0);
-    if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1 || axis.before < 0 || after < 0)
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();  // so that no product of two overflows
+    if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1 || axis.before < 0 || after < 0 || axis.in > kMost ||
+        axis.kernel > kMost || axis.stride > kMost || axis.dilation > kMost || axis.before > kMost || after > kMost)
       return calls.fail("dycl.pool::MaxPool: windows that are none");
     const std::int64_t rest = axis.in + axis.before + after - axis.dilation * (axis.kernel - 1) - 1;
     axis.out = rest < 0 ? 0 : rest / axis.stride + 1;
