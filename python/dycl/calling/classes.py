@@ -117,11 +117,13 @@ class Classes:
             found = found if isinstance(found, type) else None
         return found
 
-    def _check_made(self, name: str, cls: type) -> None:
+    def _check_made(self, name: str, cls: type, called: bool = False) -> None:
         """Refuses to make instances of a class that merely is in the process if that would run code of its own on what
         the file says. (A pickle runs what it names anyway.)"""
         if self._pickled or name in _FIXED or self._handed(name) is not None:
             return
+        if called:
+            self._not_trusted(name, "__init__")
         if any("__del__" in vars(base) for base in cls.__mro__):
             self._not_trusted(name, "__del__")
         if issubclass(cls, BaseException) and (type(cls) is not type or any(
@@ -160,7 +162,7 @@ class Classes:
             return self._record(name, node.kind)
         if not isinstance(found, type) or not any(records.is_of(found, n.kind, n.base) for n in nodes):
             self.fail(f"{name} is not the class of a {node.kind}")
-        self._check_made(name, found)
+        self._check_made(name, found, called=node.kind == "built")
         return found
 
     def _record(self, name: str, kind: str) -> type:

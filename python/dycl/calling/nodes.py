@@ -20,6 +20,7 @@ from ..objects import HEAP_TYPE, attributes_of, new_instance, plain_object, slot
 from .classes import BUILT
 from .same_contents import same
 from .templates import Change, Equal, Given, Made, Named, Reference, Rows, Static, Template, class_differs
+from .text_templates import Text
 
 Each = Callable[[Any, str], Template]  # (a part, how its path goes on) -> its template
 
@@ -512,6 +513,13 @@ class Built(Node):
     base = BUILT  # type: ignore[assignment]
     kind = "built"
     mutable = False  # it is made when all its parts are
+
+    def check(self, reader: Any) -> None:
+        """A text would be read: "1e999999999" is a number that takes all memory. A code of an array is a letter."""
+        super().check(reader)
+        for t in self.items:
+            if isinstance(t, Text) or isinstance(t, Static) and isinstance(t.value, (str, bytes)) and len(t.value) > 1:
+                reader.fail(f"a {self.cls.__name__} made of a text")
 
     def rebuild(self, leaves: Iterator, made: Made) -> Any:
         slot = len(made)

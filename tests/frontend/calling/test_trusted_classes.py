@@ -2,6 +2,7 @@
 """Classes that a package names and the process has (`trust="classes"`): making an instance runs none of their code, and
 what the file puts into one is not called in a method's place."""
 
+import fractions
 import os
 
 import pytest
@@ -114,3 +115,30 @@ def test_other_attributes_may_be_anything(package, tmp_path):
         ["x", TENSOR], ["default", ["import", name_of(Given)]]]]])
     found = dycl.load(path, trust="classes")(T(1, 2))
     assert found.default is Given and found.save() == "saved" and torch.equal(found.x, T(2, 4))
+
+
+class Third(fractions.Fraction):
+    made: list = []
+
+    def __new__(cls, *parts):
+        cls.made.append(parts)
+        return super().__new__(cls, *parts)
+
+
+def test_a_class_that_is_called_is_pythons_or_handed_over(package, tmp_path):
+    path = changed(package, tmp_path, variants=[["tuple", "builtins:tuple", [
+        TENSOR, ["built", name_of(Third), [["static", "int", 1], ["static", "int", 3]]]]]])
+    with pytest.raises(dycl.PackageError, match="has a __init__"):
+        dycl.load(path, trust="classes")
+    assert Third.made == []
+    assert dycl.load(path, classes=[Third])(T(1, 2))[1] == fractions.Fraction(1, 3)
+
+
+@pytest.mark.parametrize("text", [["static", "str", "1e999999999"], ["text", "1e999999999", []],
+                                  ["written", "bytes", [1, 2, 3]]])
+@pytest.mark.parametrize("cls", ["fractions:Fraction", "array:array"])
+def test_no_value_is_made_of_a_text(package, tmp_path, cls, text):
+    """The first is a number of a thousand million digits."""
+    path = changed(package, tmp_path, variants=[["tuple", "builtins:tuple", [TENSOR, ["built", cls, [text]]]]])
+    with pytest.raises(dycl.PackageError, match="made of a text"):
+        dycl.load(path)
