@@ -9,7 +9,7 @@ import contextlib
 import enum
 import functools
 import types
-from typing import Any, Iterator, MutableMapping
+from typing import Any, Callable, Iterator, MutableMapping
 
 import torch
 
@@ -45,6 +45,18 @@ class IdentityDict(MutableMapping):
 
     def ids(self) -> Any:
         return self._entries.keys()
+
+
+def reached(roots: Any, parts: Callable[[Any], Any]) -> IdentityDict:
+    """The objects that are found from these, as keys. `parts`: what one holds; None: it does not count."""
+    found, work = IdentityDict(), list(roots)
+    while work:
+        x = work.pop()
+        inside = None if x in found else parts(x)
+        if inside is not None:
+            found[x] = None
+            work += inside
+    return found
 
 
 _KINDS = (list, tuple, set, frozenset, collections.deque)

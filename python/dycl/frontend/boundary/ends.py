@@ -26,7 +26,7 @@ from ...calling.states.attribute import TensorAttribute
 from ...calling.states.buffer import Buffer
 from ...calling.templates import Template
 from ...calling.wording import leaf_names
-from ...objects import IdentityDict, plain_object
+from ...objects import IdentityDict, plain_object, reached
 from ..diagnostics import CaptureRefusal, Restart
 from ..graph.program import INT, HostNode, Raise, Return, Value
 from ..library import lru_cache
@@ -99,7 +99,7 @@ class Outputs:
         # id of an object from outside -> the names or keys that some path leaves different
         self.written_containers: dict[int, set] = {}
         self.own_containers: dict[str, Any] = {}  # name -> a list or dict of the model that is given back
-        self.owned: set | None = None  # ids of what belongs to the model
+        self.owned: IdentityDict | None = None  # what belongs to the model
         self.place: Span | None = None  # the user's line that wrote what is looked at
         self.buffers = {id(machine.recorder.real.handle_of(s.owner)._dycl.cell) for s in self._written_buffers()}
         self.again = ""  # why capture begins anew, once all ends were looked at
@@ -350,7 +350,7 @@ class Outputs:
             return False
         if self.owned is None:
             self.owned = owned([self.inputs.callable, self.inputs.args, self.inputs.kwargs])
-        return id(owner) not in self.owned
+        return owner not in self.owned
 
     def value(self, tensor: torch.Tensor) -> Value:
         return self.m.recorder.value_of(tensor)
@@ -551,16 +551,13 @@ class _Owner:
 
 def _containers_in(values: list) -> list:
     """The lists and dicts in values, and in what they hold."""
-    found = IdentityDict()
-    work = list(values)
-    while work:
-        x = work.pop()
-        if x in found or not (isinstance(x, (list, dict, tuple)) or plain_object(x)):
-            continue
-        found[x] = None
-        work += (dict.values(x) if isinstance(x, dict)
-                 else tuple(x) if isinstance(x, (list, tuple)) else vars(x).values())
-    return [x for x in found if isinstance(x, (list, dict))]
+    return [x for x in reached(values, _inside) if isinstance(x, (list, dict))]
+
+
+def _inside(x: Any) -> Any:
+    if isinstance(x, (list, dict, tuple)):
+        return dict.values(x) if isinstance(x, dict) else tuple(x)
+    return vars(x).values() if plain_object(x) else None
 
 
 def _in_all(found: list[dict]) -> list[tuple]:

@@ -13,26 +13,20 @@ from typing import Any, Iterable
 
 import torch
 
-from ...objects import closed_over
+from ...objects import IdentityDict, closed_over, reached
 
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, torch.Tensor, torch.dtype,
            torch.device, type, types.ModuleType, types.BuiltinFunctionType, types.CodeType)
 
 
-def owned(roots: Iterable[Any]) -> set[int]:
-    """Ids of the objects that belong to the roots."""
-    found: set[int] = set()
-    work = list(roots)
-    while work:
-        obj = work.pop()
-        if isinstance(obj, _LEAVES) or id(obj) in found:
-            continue
-        found.add(id(obj))
-        work += _parts(obj)
-    return found
+def owned(roots: Iterable[Any]) -> IdentityDict:
+    """The objects that belong to the roots, as keys."""
+    return reached(roots, _parts)
 
 
-def _parts(obj: Any) -> list:
+def _parts(obj: Any) -> list | None:
+    if isinstance(obj, _LEAVES):
+        return None
     if isinstance(obj, types.MethodType):
         return [obj.__self__, obj.__func__]
     if isinstance(obj, types.FunctionType):

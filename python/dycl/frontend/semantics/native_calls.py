@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ...objects import held
+from ...objects import IdentityDict, held, reached
 from ..diagnostics import CaptureRefusal
 from ..state import iterators, numpy_memory
 from ..state.interpreter import Interpreter
@@ -111,22 +111,15 @@ def _adopt(m: Interpreter, result: Any, given: Any) -> Any:
     """The lists and dicts that a call with tensors gives (dict.fromkeys, tree_map) are new ones,
     but for those that it was given."""
     if isinstance(result, (list, dict, tuple)) and not isinstance(result, torch.Size):
-        known = set(_containers(given))
-        for key, made in _containers(result).items():
-            if key not in known and type(made) in (list, dict):
+        known = _containers(given)
+        for made in _containers(result):
+            if made not in known and type(made) in (list, dict):
                 m.new(made)
     return result
 
 
-def _containers(tree: Any) -> dict[int, Any]:
-    found: dict[int, Any] = {}
-    work = [tree]
-    while work:
-        x = work.pop()
-        if isinstance(x, (list, dict, tuple)) and id(x) not in found:
-            found[id(x)] = x
-            work += held(x)
-    return found
+def _containers(tree: Any) -> IdentityDict:
+    return reached([tree], lambda x: held(x) if isinstance(x, (list, dict, tuple)) else None)
 
 
 _KEEPING = (list, dict, set, types.SimpleNamespace)  # what they are made of they only keep

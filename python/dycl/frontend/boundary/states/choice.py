@@ -17,7 +17,7 @@ from ....calling.nodes import Node
 from ....calling.state_values import alike, empty, filled, joined, opened, parts_of, tensors_of
 from ....calling.states import choice
 from ....calling.templates import NUMBERS, Number, Static, Template, Tensor
-from ....objects import is_entry_name
+from ....objects import is_entry_name, reached
 from ...diagnostics import CaptureRefusal, Restart
 from ...graph.program import INT, ScalarType, Value
 from ...polyfills import builtins as polyfills
@@ -208,15 +208,7 @@ def open_choice(assumptions: Any, real: torch.Tensor) -> None:
 
 def containers(value: Any) -> list:
     """A list, dict or plain object and those inside it."""
-    found: dict[int, Any] = {}
-    work = [value]
-    while work:
-        x = work.pop()
-        parts = parts_of(x) if id(x) not in found and not isinstance(x, torch.Tensor) else None
-        if parts is not None:
-            found[id(x)] = x
-            work += parts
-    return [x for x in found.values() if not isinstance(x, tuple)]
+    return [x for x in reached([value], parts_of) if not isinstance(x, tuple)]
 
 
 def _replaced_and_written(label: str) -> CaptureRefusal:
