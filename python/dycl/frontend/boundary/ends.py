@@ -339,8 +339,8 @@ class Outputs:
         if not isinstance(leaf, torch.Tensor):
             return False
         cell = self.handle(leaf)._dycl.cell
-        if self.buffers & getattr(cell.note, "roots", frozenset()):
-            cell.note()  # in some paths only: they stay apart
+        if self.buffers & cell.guard.roots:
+            cell.guard()  # in some paths only: they stay apart
         return id(cell) in self.buffers
 
     def _of_a_library(self, owner: Any) -> bool:

@@ -80,7 +80,7 @@ class HeldTensors:
         if cell.note in ("held", "shared") or id(cell) in outside:
             raise self._refusal(k, "an argument, or a tensor that the model holds elsewhere, too")
         if _cells(tensor) & outside:
-            cell.note()
+            cell.guard()
         if any(stride == 0 and size != 1 for stride, size in zip(tensor.stride(), tensor.shape) if type(stride) is int):
             raise self._refusal(k, "a tensor whose elements share memory (expand)")
         self._check_list_element(end, cell)
@@ -111,10 +111,9 @@ class HeldTensors:
     def _check_list_element(self, end: Any, cell: Any) -> None:
         """What came out of a list of run-time length is in that list, too;
         what a remembered function gave is remembered."""
-        for note in (cell.note, *(part.note for part in getattr(cell.note, "cells", ()))):
-            if callable(note) and not getattr(note, "cells", ()):
-                if not isinstance(note, AliasGuard) or len(tensors_in(end.others)) < len(end.others):
-                    note()
+        for guard in (cell.guard, *(part.guard for part in cell.guard.cells)):
+            if not guard.cells and (not isinstance(guard, AliasGuard) or len(tensors_in(end.others)) < len(end.others)):
+                guard()
 
     def _give_themselves(self, end: Any) -> None:
         """Results that are what an attribute holds from now on are that tensor."""
@@ -185,15 +184,15 @@ def tensors_in(leaves: list) -> list[torch.Tensor]:
 def _cells(tensor: torch.Tensor) -> set[int]:
     """Ids of the storages that a tensor may be in, by the paths that met."""
     cell = tensor._dycl.cell
-    return {id(cell), *map(id, getattr(cell.note, "cells", ())), *getattr(cell.note, "roots", ())}
+    return {id(cell), *map(id, cell.guard.cells), *cell.guard.roots}
 
 
 def _keep_apart(*tensors: torch.Tensor) -> None:
     """Begins anew if the paths that met here made it so."""
     for tensor in tensors:
-        note = tensor._dycl.cell.note
-        if getattr(note, "cells", ()):
-            note()
+        guard = tensor._dycl.cell.guard
+        if guard.cells:
+            guard()
 
 
 def _memory(tensor: torch.Tensor) -> int:

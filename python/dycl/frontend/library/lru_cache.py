@@ -17,6 +17,7 @@ from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
 from ..semantics import interpretation, registry
 from ..state.contents import contents_of
+from ..values.guard import Guard
 
 _MARK = polyfills.call_remembered.__code__
 
@@ -74,9 +75,8 @@ def _parts(x: Any) -> list:
     return [v for part in contents if isinstance(part, dict) for v in part.values()]
 
 
-def _changed() -> None:
-    raise _refusal("what a function under functools.lru_cache gave is changed or compared by identity: "
-                   "eager gives the same object again")
+_changed = Guard(lambda: _refusal("what a function under functools.lru_cache gave is changed or compared by identity: "
+                                  "eager gives the same object again"))
 
 
 def refuse_changing(m, roots: list, changed: set) -> None:

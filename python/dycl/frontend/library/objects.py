@@ -26,6 +26,7 @@ from ..semantics.registry import handles, ignore
 from ..state import signals
 from ..state.contents import contents_of
 from ..torch_internals import FakeTensor
+from ..values.guard import Guard
 from ..values.native_entries import refuse_own
 from ..values.scalar import RtBool, RtFloat, RtInt
 from ..values.stand_in import is_instance, stand_in_of, type_of
@@ -365,13 +366,13 @@ def _note_shared(m, x: torch.Tensor, made: torch.Tensor, memo: dict) -> None:
     place = ("storage", id(handle._dycl.cell))
     if place in memo:
         for copied in (memo[place], made):
-            copied._dycl.cell.note = _refuse_written_copy
+            copied._dycl.cell.note = _WRITTEN_COPY
     memo[place] = made
 
 
-def _refuse_written_copy() -> None:
-    raise CaptureRefusal("a write to one of several tensors that share memory and were copied together",
-                         "clone() them one by one", kind="alias")
+_WRITTEN_COPY = Guard(lambda: CaptureRefusal(
+    "a write to one of several tensors that share memory and were copied together", "clone() them one by one",
+    kind="alias"))
 
 
 def _says_how(x):

@@ -325,7 +325,7 @@ class Loops:
                     or not self._within(a, b):
                 return self._generalise(state, entry)
             places[position] = k
-        if any(isinstance(merged._dycl.cell.note, AliasGuard) and cell.note is None
+        if any(isinstance(merged._dycl.cell.guard, AliasGuard) and cell.note is None
                for cell, _, _, _, merged in union.merged_cells):
             return self._generalise(state, entry)  # memory shared in later iterations only
         m.recorder.layout.lost = m.recorder.layout.lost or union.lost

@@ -13,6 +13,7 @@ from ..recording.memory_layout import overlaps_itself
 from ..recording.real_tensors import shares_array
 from ..state.contents import Cell
 from ..state.state import State
+from ..values.guard import Guard
 from .reachable import held_as_they_are, reachable
 from .unmergeable import Apart, Permuted
 
@@ -58,7 +59,7 @@ class AliasUnifier:
                     id(cell) in roots
                     or id(cell) in live
                     or len(targets[id(cell)]) > 1
-                    or callable(cell.note)
+                    or cell.guard
                     or shares_array(cell)
                     or overlaps_itself(handle)
                 ):
@@ -70,8 +71,8 @@ class AliasUnifier:
         if strict(self.m, key):
             raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
         known = {id(cell)} if id(cell) in self.m.recorder.real.root_cells else set()
-        known.update(*(getattr(note, "roots", ()) for note in (cell.note, merged.note)))
-        before = tuple(note for note in (cell.note, merged.note) if isinstance(note, AliasGuard))
+        known.update(cell.guard.roots, merged.guard.roots)
+        before = tuple(guard for guard in (cell.guard, merged.guard) if isinstance(guard, AliasGuard))
         merged.note = AliasGuard(self.m, key, frozenset(known), (cell, partner), before)
         if cell.note is None:
             cell.note = merged.note
@@ -81,7 +82,7 @@ class AliasUnifier:
         most pairs that must stay apart end here."""
         roots = self.m.recorder.real.root_cells
         for cell, other in (cells, cells[::-1]):
-            if id(cell) in roots or callable(cell.note) or self.target.setdefault(id(cell), id(other)) != id(other):
+            if id(cell) in roots or cell.guard or self.target.setdefault(id(cell), id(other)) != id(other):
                 self.depth = len(self.a.frames) - 1  # a matter of this place, not of the frame
                 raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
 
@@ -95,7 +96,7 @@ def strict(m, key: tuple) -> bool:
     return apart.holds(key) or apart.holds(key[:3])
 
 
-class AliasGuard:
+class AliasGuard(Guard):
     """The note of a storage whose aliases a merge has separated: writing to it starts capture anew.
 
     `roots`: ids of the cells of outside storages that it is in some paths; `cells`: the storages that met.

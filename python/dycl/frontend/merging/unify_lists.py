@@ -95,7 +95,7 @@ class ListUnifier:
             self.apart("lists shared differently")
 
     def _want_rows(self, x: RtList) -> None:
-        key = getattr(x.guard, "key", None)
+        key = x.guard.key
         if self.trial or key is None or self.m.assumptions.rows.holds(key):
             self.apart("lists of different lengths whose elements are stored differently")
         self.m.lists.want_rows(x)

@@ -109,7 +109,7 @@ class DispatchRecorder(TorchDispatchMode):
     def _may_be_from_outside(self, cell) -> bool:
         """Whether it is the memory of an argument or a state, on some path at least."""
         root = next((r for r in self.recorder.real.roots if r.cell is cell), None)
-        return not root.is_constant if root is not None else bool(getattr(cell.note, "roots", ()))
+        return not root.is_constant if root is not None else bool(cell.guard.roots)
 
     def _in_memory_order(self, source):
         """The tensor with its dims as they lie in memory: what as_strided's strides are about."""

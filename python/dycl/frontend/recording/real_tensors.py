@@ -51,8 +51,7 @@ class Root:
 
 
 def check_writable(cell: Cell) -> None:
-    if callable(cell.note):  # a guard that a merge of states has left (merging/merge.py)
-        cell.note()
+    cell.guard()
     if cell.note == "held":
         raise CaptureRefusal("a write in place to a tensor that an attribute holds from call to call, "
                              "and that another name holds, too, at the start",

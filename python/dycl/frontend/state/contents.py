@@ -20,10 +20,12 @@ import numpy as np
 from ...objects import has_slot, slot_names
 from ..diagnostics import CaptureRefusal
 from ..values.equality import same_keys
+from ..values.guard import NO_GUARD, Guard
 
 
 class Cell:
-    """One mutable slot: a tensor's storage, a captured variable."""
+    """One mutable slot: a tensor's storage, a captured variable. `note`: a guard, or "held" or "shared", of which
+    recording/real_tensors.py knows."""
 
     __slots__ = ("value", "note", "arrays", "__weakref__")
 
@@ -31,6 +33,10 @@ class Cell:
         self.value = value
         self.note = note
         self.arrays: tuple = ()  # weak references to numpy arrays whose memory this is (torch.from_numpy, Tensor.numpy)
+
+    @property
+    def guard(self) -> Guard:
+        return self.note if isinstance(self.note, Guard) else NO_GUARD
 
     def dycl_contents(self) -> Any:
         return self.value

@@ -90,9 +90,7 @@ class Heap:
         return False
 
     def refuse_fragile(self, obj: Any) -> None:
-        guard = self.fragile[obj]
-        if guard is not None:
-            guard()
+        self.fragile[obj]()
         raise CaptureRefusal(f"a {type(obj).__name__} that is in a list whose length is known only "
                              "at run time is changed",
                              "change it before it is put there", kind="list.element")

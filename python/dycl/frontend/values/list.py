@@ -11,6 +11,7 @@ import torch
 from ...calling.templates import Template
 from ..diagnostics import CaptureRefusal
 from ..graph.program import Value
+from .guard import NO_GUARD, Guard
 from .iterator import RtIterator
 from .stand_in import DONE, BoundMethod, StandIn, key_refusal, stand_in_of
 
@@ -25,9 +26,9 @@ class RtList(StandIn):
     indexed = True
     merges_with_lists = True
 
-    def __init__(self, values: tuple, kind: tuple, cells: frozenset, guard: Any, frozen: bool = False):
+    def __init__(self, values: tuple, kind: tuple, cells: frozenset, guard: Guard | None, frozen: bool = False):
         self.values, self.kind, self.cells = values, kind, cells
-        self.guard = guard  # called by a write to a storage whose value is in the list
+        self.guard = guard or NO_GUARD  # called by a write to a storage whose value is in the list
         self.frozen = frozen  # a tuple
 
     def dycl_contents(self) -> tuple:

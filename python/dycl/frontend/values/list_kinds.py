@@ -19,6 +19,7 @@ import torch
 from ..graph.dtypes import dtype_name
 from ..graph.program import ListType, ScalarType, TensorType, Value
 from . import chosen_text
+from .guard import NO_GUARD, Guard
 from .list import EMPTY, RtList
 from .scalar import kind_of
 from .text import RtText
@@ -266,9 +267,9 @@ def is_frozen(x: Any) -> bool:
     return x.frozen if isinstance(x, RtList) else type(x) is tuple
 
 
-def guard_of(x: Any) -> Any:
+def guard_of(x: Any) -> Guard:
     """What a list of run-time length has a write to its elements call."""
-    return x.guard if isinstance(x, RtList) else None
+    return x.guard if isinstance(x, RtList) else NO_GUARD
 
 
 def columns(source: Any, look: Any) -> tuple:

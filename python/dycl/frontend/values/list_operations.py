@@ -43,7 +43,7 @@ class Lists:
 
     def refuse(self, x: RtList, refusal: CaptureRefusal) -> None:
         """Begins anew with the elements kept apart, if the list became one of run time by a merge of states."""
-        if x.guard is not None and not getattr(x.guard, "final", False):
+        if not x.guard.final:
             x.guard()
         raise refusal
 
@@ -399,7 +399,7 @@ class Lists:
 
     def want_rows(self, x: RtList) -> None:
         """Lists inside its elements turn out to be of different lengths: begin anew with rows for them."""
-        key = getattr(x.guard, "key", None)
+        key = x.guard.key
         if key is None or self.m.assumptions.rows.holds(key):
             self.refuse(x, self._mixed())
         self.m.assumptions.rows.assume(key)
@@ -419,7 +419,7 @@ class Lists:
     def _guarded(self, x: RtList, item: Any) -> frozenset:
         found = cells_of(self.m, item)
         for cell in found:
-            if cell.note is None:
+            if cell.note is None and x.guard:
                 cell.note = x.guard
         keep_as_is(self.m, item, x.guard)
         return frozenset(found)
@@ -460,7 +460,7 @@ class Lists:
             handle = self._handle(kind[1].dtype, list(kind[1].shape), value, kind[2])
             if kind[0] == "numpy":
                 return self.m.arrays.wrap(handle)
-            handle._dycl.cell.note = x.guard
+            handle._dycl.cell.note = x.guard or None
             return handle
 
         return build(x.kind)

@@ -108,8 +108,8 @@ class TensorHandle(StandIn):
             return NotImplemented
         a, b = (known if (known := m.recorder.real.handle_of(x)) is not None else x for x in (a, b))
         for tensor in (a, b) if a is not b else ():  # a merge may have hidden that they are one in some paths
-            if m.is_symbolic(tensor) and callable(tensor._dycl.cell.note):
-                tensor._dycl.cell.note()
+            if m.is_symbolic(tensor):
+                tensor._dycl.cell.guard()
         m.told_apart.append((a, b))
         if a is not b and not m.in_torch():  # torch asks to save work: either answer will do
             m.recorder.real.refuse_identity(a, b)
@@ -117,8 +117,7 @@ class TensorHandle(StandIn):
 
     def is_element(self, m: Any, a: Any, b: Any) -> Any:
         """Whoever asks compares them next, and one and the same number is equal to itself."""
-        if a is b or not (_is_number(m, a) and _is_number(m, b)) or not any(callable(x._dycl.cell.note)
-                                                                            for x in (a, b)):
+        if a is b or not (_is_number(m, a) and _is_number(m, b)) or not any(x._dycl.cell.guard for x in (a, b)):
             return NotImplemented
         numbers = [m.tensor_item(x) for x in (a, b)]
         if all(isinstance(x, RtFloat) for x in numbers):
@@ -156,9 +155,8 @@ class TensorHandle(StandIn):
                                  kind="tensor.attribute")
 
     def is_late_key(self) -> bool:
-        cell = self.tensor._dycl.cell if is_handle(self.tensor) else None
-        if cell is not None and callable(cell.note):
-            cell.note()  # one that is this tensor in some paths and that one in others: they stay apart
+        if is_handle(self.tensor):
+            self.tensor._dycl.cell.guard()  # this tensor in some paths and that one in others: they stay apart
         return False
 
     def equal_key(self, m: Any, a: Any, b: Any) -> Any:

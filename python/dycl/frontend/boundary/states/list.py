@@ -19,6 +19,7 @@ from ...diagnostics import CaptureRefusal, Restart
 from ...graph.program import ListType, Value
 from ...state.contents import contents_of
 from ...values.element_templates import element_template
+from ...values.guard import Guard
 from ...values.list import EMPTY, RtList
 from ...values.list_kinds import (
     cells_of,
@@ -34,7 +35,7 @@ from .declared import Declared, add, unique_label
 _DEEPEST = 6  # containers in containers, from a module down to the list
 
 
-class ListGuard:
+class ListGuard(Guard):
     """The note of a storage whose value is in such a list."""
 
     final = True  # a refusal of another reason says more
