@@ -7,6 +7,7 @@ are the same only as themselves. Never fails: what cannot be compared is not the
 
 from __future__ import annotations
 
+import array
 import math
 import types
 from typing import Any, Callable
@@ -30,7 +31,7 @@ def same(a: Any, b: Any, above: tuple = ()) -> bool:
     compare = next((how for kind, how in _BY_KIND if isinstance(a, kind)), None)
     if compare is not None:
         return compare(a, b, above)
-    if _of_attributes(type(a)):
+    if _of_attributes(type(a)) and hasattr(a, "__dict__"):
         return any(a is x for x in above) or same(vars(a), vars(b), (*above, a))
     try:
         return bool(a == b)
@@ -55,7 +56,8 @@ def _same_arrays(a: np.ndarray, b: np.ndarray, above: tuple) -> bool:
 
 
 _BY_KIND: tuple[tuple[Any, Callable[..., bool]], ...] = (
-    (float, _same_floats), ((list, tuple), _same_items), (dict, _same_entries), (np.ndarray, _same_arrays))
+    (float, _same_floats), ((list, tuple), _same_items), (dict, _same_entries), (np.ndarray, _same_arrays),
+    (array.array, lambda a, b, above: a.typecode == b.typecode and a.tobytes() == b.tobytes()))
 
 
 def _same_tensors(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -2,6 +2,8 @@
 """Results that are arguments or buffers themselves, and what a comparison of contents takes for the same."""
 
 import math
+import re
+from array import array
 
 import pytest
 import torch
@@ -87,8 +89,9 @@ def test_the_same_contents():
     assert same([1, {"a": (nan, tensor)}], [1, {"a": (float("nan"), tensor.clone())}])
     assert same(Held(nan), Held(nan)) and not same(Held(1), Held(2))
     for a, b in ((0.0, -0.0), (1, True), (1, 1.0), (T(1), T(1).double()), ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
-                 (nn.ReLU(), nn.ReLU())):
+                 (nn.ReLU(), nn.ReLU()), (array("d", [1]), array("i", [1])), (array("d", [0.0]), array("d", [-0.0]))):
         assert not same(a, b)
+    assert same(array("d", [nan]), array("d", [nan])) and same(re.compile("a"), re.compile("a"))
 
 
 class Plain:
