@@ -201,3 +201,18 @@ def test_quotes_and_escapes_of_texts_that_hold_numbers():
 def test_a_tensor_of_one_number_shows_as_a_tensor(show):
     with pytest.raises(dycl.CompileError, match="text with a tensor"):
         dycl.compile(show, (T(1.0, 2.0),))
+
+
+class Reflecting:
+    def __init__(self, n):
+        self.n = n
+
+    def __rmod__(self, other):
+        return f"{other} of {self.n}"
+
+    def __str__(self):
+        return f"<{self.n}>"
+
+
+def test_a_format_goes_before_what_is_on_its_right():
+    check(lambda x: ("%s!" % Reflecting(3), 5 % Reflecting(int(x[0]))), [(T(1, 2),), (T(3, 4),)], by_result=True)

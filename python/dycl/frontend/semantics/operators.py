@@ -58,6 +58,8 @@ def binary(m: Interpreter, s: State, op: str, a: Any, b: Any, inplace: bool) -> 
 
 def _user_operator(a: Any, b: Any, op: str) -> tuple | None:
     """(forward, reflected) Python methods, if either class defines one in Python."""
+    if op == "mod" and isinstance(a, (str, bytes, bytearray)):
+        return None  # a format, which takes everything before __rmod__ is asked
     forward, reflected = python_method(a, f"__{op}__"), python_method(b, f"__r{op}__")
     if forward is not None:
         return forward, reflected
