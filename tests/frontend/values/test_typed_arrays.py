@@ -79,7 +79,7 @@ def faults(x):
                       lambda: array.array("L", [n]), lambda: array.array("I", [n * 70000]),
                       lambda: array.array("i", [x[0].item()]), lambda: a[k], lambda: a.remove(5), lambda: a + [n],
                       lambda: a.append("x"), lambda: a.append(2**70), lambda: array.array("d", ["1"]),
-                      lambda: array.array("d", [n]) + a))
+                      lambda: array.array("d", [n]) + a, lambda: a[1.5], lambda: a.pop("a"), lambda: a[:1]["a"]))
 
 
 def grown(n):

@@ -69,6 +69,12 @@ def fit(typecode, x):
     return x
 
 
+def place(index):
+    if isinstance(index, (float, complex, str, bytes, list, tuple, dict, set)) or index is None:
+        raise TypeError("array indices must be integers")
+    return operator.index(index)
+
+
 def same_kind(a, b, what):
     if not isinstance(b, array):
         raise TypeError(f'can only {what} array (not "{type(b).__name__}") to array' if what == "append"
@@ -166,7 +172,7 @@ class RtTypedArray(InterpretedStandIn):
     def pop(self, index=-1):
         if len(self.found) == 0:
             raise IndexError("pop from empty array")
-        self._check(index, "pop index out of range")
+        self._check(operator.index(index), "pop index out of range")
         return self.found.pop(index)
 
     def remove(self, x):
@@ -211,18 +217,18 @@ class RtTypedArray(InterpretedStandIn):
     def __getitem__(self, index):
         if isinstance(index, slice):
             return RtTypedArray(self.typecode, self.found[index])
-        self._check(index, "array index out of range")
+        self._check(place(index), "array index out of range")
         return self.found[index]
 
     def __setitem__(self, index, x):
         if isinstance(index, slice):
             return refuse("a slice of an array.array is assigned")
-        self._check(index, "array assignment index out of range")
+        self._check(place(index), "array assignment index out of range")
         self.found[index] = self._fitting(x)
 
     def __delitem__(self, index):
         if not isinstance(index, slice):
-            self._check(index, "array assignment index out of range")
+            self._check(place(index), "array assignment index out of range")
         del self.found[index]
 
     def __add__(self, other):

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from ...calling.nodes import Built
 from ..diagnostics import CaptureRefusal
+from ..values.escape import Escape
 from ..values.stand_in import KINDS, InterpretedStandIn, key_refusal, made_stand_in
 from ..values.text import RtText
 from .keyed_tables import refuse
@@ -167,7 +168,7 @@ class RtFraction(InterpretedStandIn):
 
     def formatted(self, m, spec, conversion):
         if spec:
-            return NotImplemented
+            raise Escape(self, "format")
         if conversion > 1:
             return RtText.of(["Fraction(", *_shown(self.numerator), ", ", *_shown(self.denominator), ")"])
         whole = m.scalars.compare("eq", self.denominator, 1)

@@ -19,6 +19,7 @@ from ...calling.templates import Template
 from ..diagnostics import CaptureRefusal
 from ..graph.program import Value
 from .escape import Escape
+from .native_entries import natively
 
 DONE = object()  # an iterator has nothing more to give
 
@@ -370,8 +371,7 @@ class InterpretedStandIn(StandIn):
             return self.type_of(m)
         if m.current.frames[-1].hidden:
             return NotImplemented
-        if not hasattr(self.example(m), name):
-            raise AttributeError(f"'{self.type_of(m).__name__}' object has no attribute '{name}'")
+        natively(getattr, self.example(m), name)  # raises where Python does
         if not hasattr(type(self), name):
             raise CaptureRefusal(f"{self.type_of(m).__name__}.{name} of a value known only at run time",
                                  kind="escape.attribute", because=self)
