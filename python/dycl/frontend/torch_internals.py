@@ -140,6 +140,11 @@ def global_forward_hooks() -> tuple[dict, dict]:
     return _modules._global_forward_pre_hooks, _modules._global_forward_hooks
 
 
+def with_memory(tensor: torch.Tensor) -> torch.Tensor:
+    """Zeros that forward-mode differentiation makes have no memory to read."""
+    return torch.zeros(tensor.shape, dtype=tensor.dtype) if tensor._is_zerotensor() else tensor
+
+
 def has_kernel(op: OpOverload) -> bool:
     """It is no op of TorchScript alone."""
     return torch._C._dispatch_has_kernel(op.name())

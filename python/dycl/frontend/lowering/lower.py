@@ -37,6 +37,7 @@ from ..graph.program import (
     successors,
 )
 from ..source import Span
+from ..torch_internals import with_memory
 from . import complex_pairs
 from .convert import LoweringRefusal, Template, TemplateOp, convert, scalar_dtype
 from .fold import drop_dead_nodes, evaluate, fold_constants
@@ -296,6 +297,7 @@ class _Lowering:
 
     def constant(self, tensor: torch.Tensor, hint: str) -> int:
         """A constant in this block, written at its first use."""
+        tensor = with_memory(tensor)
         small = tensor.numel() * tensor.element_size() <= _LITERAL_BYTES and id(tensor) not in self.names
         key = _content(tensor) if small else self.weights.name_of(tensor, hint)
         if key not in self.local:

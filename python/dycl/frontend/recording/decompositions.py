@@ -29,6 +29,13 @@ multilabel_margin_loss_forward nll_loss2d_forward pad_sequence pairwise_distance
 smooth_l1_loss soft_margin_loss softshrink special_entr special_log_ndtr special_ndtr special_xlog1py
 special_xlog1py.other_scalar special_xlog1py.self_scalar trace tril_indices triu_indices unsafe_split_with_sizes
 view_copy.dtype
+
+_log_softmax_backward_data _prelu_kernel_backward _softmax_backward_data binary_cross_entropy_backward
+diagonal_backward elu_backward embedding_dense_backward gelu_backward glu_backward hardsigmoid_backward
+hardswish_backward hardtanh_backward huber_loss_backward leaky_relu_backward log_sigmoid_backward logit_backward
+mish_backward mse_loss_backward native_group_norm_backward native_layer_norm_backward nll_loss_backward
+select_backward sigmoid_backward silu_backward slice_backward smooth_l1_loss_backward softplus_backward
+tanh_backward threshold_backward unfold_backward
 """
 
 _overloads = [target for name in _NAMES.split() if (target := overload(name)) is not None]
