@@ -179,6 +179,7 @@ typedef struct dycl_run_options {
 /* Of the next executions; NULL: nothing ends them. */
 DYCL_C_API dycl_error* dycl_run_set_options(dycl_run* run, const dycl_run_options* options) DYCL_NOEXCEPT;
 
+/* Of the numbers that the program draws: those of torch on the CPU after torch.manual_seed(seed). At first 0. */
 DYCL_C_API void dycl_run_set_seed(dycl_run* run, uint64_t seed) DYCL_NOEXCEPT;
 DYCL_C_API void dycl_run_set_loop_limit(dycl_run* run, int64_t limit) DYCL_NOEXCEPT; /* 0: the default */
 /* To the initial values: all, or none if it fails. (Returned nothing in version 0.1.) */

@@ -375,9 +375,13 @@ class DYCL_API Machine {
   }
   std::int64_t dim(const Tensor& t, std::uint32_t axis);
   std::int64_t size(const Tensor& t);
-  Tensor uniform(std::uint32_t type, std::initializer_list<std::int64_t> extents);
-  Tensor normal(std::uint32_t type, std::initializer_list<std::int64_t> extents);
+  // Of the distribution that docs/ir.md calls "rand.<name>".
+  Tensor draw(std::string_view name, std::uint32_t type, std::initializer_list<double> parameters,
+              std::initializer_list<std::int64_t> extents);
   Tensor integers(std::uint32_t type, std::int64_t low, std::int64_t high, std::initializer_list<std::int64_t> extents);
+  Tensor random_state(std::uint32_t type);
+  void set_random_state(const Tensor& state);
+  void seed(std::int64_t seed);
 
   // -- lists and optionals --
   template <typename T, typename... Items>
@@ -504,6 +508,8 @@ class DYCL_API Machine {
     return {detail::from_bits<Out>(bits[kIndex])...};
   }
   void invoke_host(const HostFunction& function, const std::uint64_t* in, std::uint64_t* out);
+  Tensor drawn(std::uint32_t type, std::string_view name, std::span<const double> reals,
+               std::span<const std::int64_t> wholes, std::span<const std::int64_t> extents);
   scalar::Scalar read_item(const runtime::TensorObject* t);
   runtime::TensorObject* make_scalar_tensor(const scalar::Scalar& value, std::uint32_t type);
   runtime::ListObject* new_list(std::uint8_t kind);

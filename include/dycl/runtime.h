@@ -326,7 +326,12 @@ class DYCL_API Run {
   Result<void> set_state(std::string_view name, const Value& value);
   void reset_states();  // to the initial values: all, or none if memory runs out (std::bad_alloc)
 
-  void set_seed(std::uint64_t seed);        // of rand.* ops; the generator otherwise goes on from run to run
+  // Of the numbers that the program draws: what torch draws on the CPU after torch.manual_seed(seed). At first 0; the
+  // generator goes on from run to run.
+  void set_seed(std::uint64_t seed);
+  // What torch.get_rng_state() gives, and torch.set_rng_state() takes. Bytes that are no state are InvalidInput.
+  std::vector<std::uint8_t> random_state() const;
+  Result<void> set_random_state(std::span<const std::uint8_t> state);
   void set_loop_limit(std::int64_t limit);  // for loops without a limit of their own; 0: the default, 1,000,000
   void set_options(RunOptions options);     // of the next runs
   // Asked every 20 ms or so of a run, on its thread, between its steps (a sub-DNN that runs is not cut short): false

@@ -323,6 +323,19 @@ void bind_run(nb::module_& module) {
   c.def(
       "set_seed", [](Runner& self, std::uint64_t seed) { self.run.set_seed(seed); }, nb::arg("seed"));
   c.def(
+      "random_state",
+      [](const Runner& self) {
+        const std::vector<std::uint8_t> state = self.run.random_state();
+        return nb::bytes(reinterpret_cast<const char*>(state.data()), state.size());
+      },
+      "The state of the generator, as torch.get_rng_state() has it.");
+  c.def(
+      "set_random_state",
+      [](Runner& self, const nb::bytes& state) {
+        unwrap(self.run.set_random_state({reinterpret_cast<const std::uint8_t*>(state.c_str()), state.size()}));
+      },
+      nb::arg("state"));
+  c.def(
       "set_loop_limit", [](Runner& self, std::int64_t n) { self.run.set_loop_limit(n); }, nb::arg("limit"));
   c.def("set_print", &set_print, nb::arg("callback").none(), "callback(text); None: standard output.");
   c.def(

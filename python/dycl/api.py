@@ -12,6 +12,7 @@ from typing import Any, Callable, Sequence
 
 import torch
 
+from . import generators
 from .build import build
 from .calling.program import CompiledProgram
 from .errors import CompileWarning, unknown_name
@@ -98,9 +99,15 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     program._graph = captured.graph
     if verify:
         say("verify")
-        if not interface.random:
+        if interface.random and not generators.eager_draws_alike():
+            warnings.warn(_OTHER_NUMBERS, CompileWarning, stacklevel=2)
+        else:
             _run_example(program, model, args, kwargs, allow_raise)
     return program
+
+
+_OTHER_NUMBERS = ("on this processor torch draws bernoulli_ (dropout) and exponential_ (multinomial) from a generator "
+                  "of the vendor's library: the program draws other numbers than eager, and was not compared with it")
 
 
 def _run_example(program: CompiledProgram, model: Any, args: tuple, kwargs: dict, allow_raise: bool) -> None:

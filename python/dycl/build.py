@@ -52,7 +52,7 @@ def build(captured: Any, interface: Any, model: Any, backend: str, threads: int,
     lowered = time.perf_counter() - started
     engine, report = NativeEngine.compile(builder, backend, threads, say, **choices)
     names = interface.state_names
-    engine.index_errors = interface.index_errors
+    engine.index_errors, engine.draws = interface.index_errors, interface.random
     engine.order = [names.index(name) for name, _ in engine.program.states]
     engine.back = [engine.order.index(k) for k in range(len(names))]
     report["times"] = {"lower": lowered, "compile": time.perf_counter() - started - lowered}

@@ -181,6 +181,12 @@ class Program:
         with self._runs.keeping_states() as run:
             run.reset_states()
 
+    def set_seed(self, seed: int) -> None:
+        """Of the random numbers that this thread's calls draw: as torch on the CPU after torch.manual_seed(seed). At
+        first 0; they go on from call to call."""
+        with self._runs.keeping_states() as run:
+            run.set_seed(seed)
+
     def _in_order(self, args: tuple, kwargs: dict[str, Any]) -> list:
         unknown = [name for name in kwargs if name not in self._names[len(args):]]
         if unknown or len(args) + len(kwargs) != len(self._names):

@@ -103,7 +103,8 @@ Result<Values> Execution::host_op(const Op& op) {
     if (!inside) return failure("TypeError", "the value is None", op.span);
     return one(*inside);
   }
-  if (name.starts_with("rand.")) return single(draw(op));
+  if (distribution_named(name)) return single(draw(op));
+  if (name.starts_with("rand.")) return change_generator(op);
   if (name == "print") {
     std::vector<scalar::Scalar> args;
     for (ValueId v : op.operands) args.push_back(get(v).scalar());
@@ -272,9 +273,16 @@ Result<HostValue> Execution::list_join(const Op& op, bool stack) {
 }
 
 Result<HostValue> Execution::draw(const Op& op) {
-  const bool integers = op.name == "rand.int";
+  const DistributionInfo& drawn = *distribution_named(op.name);
+  DrawParameters parameters;
+  for (std::size_t i = 0; i < drawn.parameters.size(); ++i) {
+    if (drawn.parameters[i] == 'i')
+      parameters.whole[i] = get(op.operands[i]).integer();
+    else
+      parameters.real[i] = get(op.operands[i]).scalar().f;
+  }
   std::vector<std::int64_t> shape;
-  for (std::size_t i = integers ? 2 : 0; i < op.operands.size(); ++i) {
+  for (std::size_t i = drawn.parameters.size(); i < op.operands.size(); ++i) {
     shape.push_back(get(op.operands[i]).integer());
     if (shape.back() < 0)
       return failure("RuntimeError",
@@ -284,15 +292,25 @@ Result<HostValue> Execution::draw(const Op& op) {
     return failure("MemoryError", "no memory for a tensor of shape " + shape_text(shape), op.span);
   Tensor out = Tensor::zeros(*dtype_named(*attr_as<std::string>(op, "dtype")), std::move(shape));
   const auto count = static_cast<std::size_t>(out.count());
-  if (op.name == "rand.uniform") fill_uniform(random_, out.dtype, out.bytes.data(), count);
-  if (op.name == "rand.normal") fill_normal(random_, out.dtype, out.bytes.data(), count);
-  if (integers) {
-    const std::int64_t low = get(op.operands[0]).integer(), high = get(op.operands[1]).integer();
-    if (!fill_integers(random_, out.dtype, low, high, out.bytes.data(), count))
-      return failure("RuntimeError", "cannot draw integers from " + std::to_string(low) + " to " + std::to_string(high),
-                     op.span);
-  }
+  if (auto error = fill_random(random_, drawn.distribution, parameters, out.dtype, out.bytes.data(), count))
+    return failure("RuntimeError", *std::move(error), op.span);
   return HostValue::of(std::move(out));
+}
+
+Result<Values> Execution::change_generator(const Op& op) {
+  if (op.name == "rand.seed") {
+    random_.reseed(static_cast<std::uint64_t>(get(op.operands[0]).integer()));
+    return Values{};
+  }
+  if (op.name == "rand.set_state") {
+    if (!random_.set_state(get(op.operands[0]).tensor().bytes))
+      return failure("RuntimeError", kInvalidRandomState, op.span);
+    return Values{};
+  }
+  Tensor out = Tensor::zeros(DType::U8, {static_cast<std::int64_t>(kRandomStateBytes)});
+  const RandomState state = random_.state();
+  std::copy(state.begin(), state.end(), out.bytes.begin());
+  return Values{HostValue::of(std::move(out))};
 }
 
 // A sub-DNN has no states, decisions or effects of its own: a run of its own will do.

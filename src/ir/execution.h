@@ -31,6 +31,7 @@ class Execution {
   Result<HostValue> list_to_tensor(const Op& op);
   Result<HostValue> list_join(const Op& op, bool stack);
   Result<HostValue> draw(const Op& op);
+  Result<std::vector<HostValue>> change_generator(const Op& op);
   Result<std::vector<HostValue>> call(const Op& op);
   Result<std::vector<HostValue>> host_call(const Op& op);
 

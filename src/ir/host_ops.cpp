@@ -4,6 +4,7 @@
 #include <set>
 
 #include "support/python_str.h"
+#include "support/random.h"
 #include "support/scalar_ops.h"
 
 namespace dycl::ir {
@@ -251,17 +252,42 @@ Inferred infer_opt_get(const Site& s) {
   return Types{s.type(0).element[0]};
 }
 
-Inferred infer_rand(const Site& s, std::size_t leading, bool integers) {
+Inferred infer_draw(const Site& s) {
+  const DistributionInfo& drawn = *distribution_named(s.op.name);
+  const std::size_t leading = drawn.parameters.size();
   if (s.count() < leading) return wrong("takes at least " + std::to_string(leading) + " operands");
-  for (std::size_t i = 0; i < s.count(); ++i) DYCL_TRY(expect_int(s, i));
+  for (std::size_t i = 0; i < s.count(); ++i) {
+    if (i < leading && drawn.parameters[i] == 'f')
+      DYCL_TRY(expect_kind(s, i, Type::Kind::Float, "float"));
+    else
+      DYCL_TRY(expect_int(s, i));
+  }
   DYCL_ASSIGN(const DType dtype, expect_dtype(s));
-  const bool complex = dtype == DType::C64 || dtype == DType::C128;
-  if (integers ? complex : !is_floating(dtype))
+  if (!can_draw(drawn.distribution, dtype))
     return wrong("dtype " + std::string(name_of(dtype)) + " cannot be drawn");
   return Types{Type::tensor(dtype, std::vector<Dim>(s.count() - leading))};
 }
-Inferred infer_rand_float(const Site& s) { return infer_rand(s, 0, false); }
-Inferred infer_rand_int(const Site& s) { return infer_rand(s, 2, true); }
+
+Type random_state_type() {
+  return Type::tensor(DType::U8, {Dim::of(static_cast<std::int64_t>(kRandomStateBytes))});
+}
+
+Inferred infer_rand_state(const Site& s) {
+  DYCL_TRY(expect_count(s, 0));
+  return Types{random_state_type()};
+}
+
+Inferred infer_rand_set_state(const Site& s) {
+  DYCL_TRY(expect_count(s, 1));
+  if (!fits(s.type(0), random_state_type())) return wrong("takes a tensor u8[" + std::to_string(kRandomStateBytes) + "]");
+  return Types{};
+}
+
+Inferred infer_rand_seed(const Site& s) {
+  DYCL_TRY(expect_count(s, 1));
+  DYCL_TRY(expect_int(s, 0));
+  return Types{};
+}
 
 Inferred infer_print(const Site& s) {
   for (std::size_t i = 0; i < s.count(); ++i) DYCL_TRY(expect_scalar(s, i));
@@ -370,9 +396,12 @@ constexpr Entry kEntries[] = {
     {{"opt.some", kPure, kSafe}, infer_opt_some},
     {{"opt.is_some", kPure, kSafe}, infer_opt_is_some},
     {{"opt.get", kPure, kFails}, infer_opt_get},
-    {{"rand.uniform", kEffect, kFails}, infer_rand_float, kRefinable},
-    {{"rand.normal", kEffect, kFails}, infer_rand_float, kRefinable},
-    {{"rand.int", kEffect, kFails}, infer_rand_int, kRefinable},
+#define DYCL_X(name, text, parameters) {{text, kEffect, kFails}, infer_draw, kRefinable},
+    DYCL_DISTRIBUTIONS(DYCL_X)
+#undef DYCL_X
+    {{"rand.state", kEffect, kSafe}, infer_rand_state},
+    {{"rand.set_state", kEffect, kFails}, infer_rand_set_state},
+    {{"rand.seed", kEffect, kSafe}, infer_rand_seed},
     {{"print", kEffect, kSafe}, infer_print},
     {{"check", kEffect, kFails}, infer_check},
     {{"keep", kEffect, kSafe}, infer_keep},

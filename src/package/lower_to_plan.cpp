@@ -14,6 +14,7 @@
 #include "package/code_builder.h"
 #include "package/dim_lowering.h"
 #include "package/liveness.h"
+#include "support/random.h"
 
 namespace dycl::package {
 namespace {
@@ -409,6 +410,9 @@ class MainLowering {
         {"list.to_tensor", Opcode::ListToTensor},
         {"opt.is_some", Opcode::OptIsSome},
         {"opt.get", Opcode::OptGet},
+        {"rand.state", Opcode::RandState},
+        {"rand.set_state", Opcode::SetRandState},
+        {"rand.seed", Opcode::SetSeed},
     };
     for (const Simple& s : kSimple) {
       if (op.name == s.name) return code_.emit(s.opcode, results, operands);
@@ -416,8 +420,8 @@ class MainLowering {
     const Words count = {static_cast<std::uint32_t>(operands.size())};
     if (op.name == "list.new" || op.name == "opt.none" || op.name == "opt.some")
       return code_.emit(Opcode::ListNew, results, count, operands);
-    if (op.name == "rand.uniform") return code_.emit(Opcode::RandUniform, results, count, operands);
-    if (op.name == "rand.normal") return code_.emit(Opcode::RandNormal, results, count, operands);
+    if (const DistributionInfo* drawn = distribution_named(op.name))
+      return code_.emit(Opcode::Draw, results, {static_cast<std::uint32_t>(drawn->distribution)}, count, operands);
     if (op.name == "select") {
       return code_.emit(main_.type_of(op.results[0]).is_scalar() ? Opcode::SelectScalar : Opcode::SelectHandle, results,
                         operands);
@@ -425,7 +429,6 @@ class MainLowering {
     if (op.name == "dim") return lower_with_axis(op, Opcode::Dim, results, operands);
     if (op.name == "list.stack") return lower_with_axis(op, Opcode::ListStack, results, operands);
     if (op.name == "list.cat") return lower_with_axis(op, Opcode::ListCat, results, operands);
-    if (op.name == "rand.int") return lower_rand_int(op, results, operands);
     if (op.name == "print") {
       DYCL_ASSIGN(const std::uint32_t format, string_attr(op, "format"));
       return code_.emit(Opcode::Print, {format}, count, operands);
@@ -451,12 +454,6 @@ class MainLowering {
     if (!axis || *axis < -runtime::kMaxRank || *axis > runtime::kMaxRank)
       return invalid(op.name + " without a proper axis", op.span);
     return code_.emit(opcode, results, operands, {static_cast<std::uint32_t>(static_cast<std::int32_t>(*axis))});
-  }
-
-  Result<void> lower_rand_int(const ir::Op& op, const Words& results, const Words& operands) {
-    if (operands.size() < 2) return invalid("rand.int without bounds", op.span);
-    const Words bounds(operands.begin(), operands.begin() + 2), extents(operands.begin() + 2, operands.end());
-    return code_.emit(Opcode::RandInt, results, bounds, {static_cast<std::uint32_t>(extents.size())}, extents);
   }
 
   Result<void> lower_keep(const ir::Op& op, const Words& operands) {

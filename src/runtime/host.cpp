@@ -287,31 +287,49 @@ void check_extents(std::span<const std::int64_t> extents) {
 }
 }  // namespace
 
-Tensor Machine::uniform(std::uint32_t type, std::initializer_list<std::int64_t> extents) {
-  check_extents({extents.begin(), extents.size()});
-  Tensor t(parts_->tensor_for(type, {extents.begin(), extents.size()}));
+Tensor Machine::drawn(std::uint32_t type, std::string_view name, std::span<const double> reals,
+                      std::span<const std::int64_t> wholes, std::span<const std::int64_t> extents) {
+  const DistributionInfo* info = distribution_named(name);
+  if (!info) fail("RuntimeError", "there is no distribution " + std::string(name));
+  check_extents(extents);
+  Tensor t(parts_->tensor_for(type, extents));
   parts_->throw_error(parts_->p.moved(t.get()->element_count()));
-  fill_uniform(parts_->p.random, t.get()->dtype(), t.get()->view.data, t.get()->element_count());
+  DrawParameters parameters;
+  std::copy_n(reals.begin(), std::min(reals.size(), std::size(parameters.real)), parameters.real);
+  std::copy_n(wholes.begin(), std::min(wholes.size(), std::size(parameters.whole)), parameters.whole);
+  if (const auto error = fill_random(parts_->p.random, info->distribution, parameters, t.get()->dtype(),
+                                     t.get()->view.data, t.get()->element_count()))
+    fail("RuntimeError", *error);
   return t;
 }
 
-Tensor Machine::normal(std::uint32_t type, std::initializer_list<std::int64_t> extents) {
-  check_extents({extents.begin(), extents.size()});
-  Tensor t(parts_->tensor_for(type, {extents.begin(), extents.size()}));
-  parts_->throw_error(parts_->p.moved(t.get()->element_count()));
-  fill_normal(parts_->p.random, t.get()->dtype(), t.get()->view.data, t.get()->element_count());
-  return t;
+Tensor Machine::draw(std::string_view name, std::uint32_t type, std::initializer_list<double> parameters,
+                     std::initializer_list<std::int64_t> extents) {
+  return drawn(type, "rand." + std::string(name), {parameters.begin(), parameters.size()}, {},
+               {extents.begin(), extents.size()});
 }
 
 Tensor Machine::integers(std::uint32_t type, std::int64_t low, std::int64_t high,
                          std::initializer_list<std::int64_t> extents) {
-  check_extents({extents.begin(), extents.size()});
-  Tensor t(parts_->tensor_for(type, {extents.begin(), extents.size()}));
-  parts_->throw_error(parts_->p.moved(t.get()->element_count()));
-  if (!fill_integers(parts_->p.random, t.get()->dtype(), low, high, t.get()->view.data, t.get()->element_count()))
-    fail("RuntimeError", "cannot draw integers from " + std::to_string(low) + " to " + std::to_string(high));
+  const std::int64_t bounds[] = {low, high};
+  return drawn(type, "rand.int", {}, bounds, {extents.begin(), extents.size()});
+}
+
+Tensor Machine::random_state(std::uint32_t type) {
+  const std::int64_t size = kRandomStateBytes;
+  Tensor t(parts_->tensor_for(type, {&size, 1}));
+  const RandomState state = parts_->p.random.state();
+  std::memcpy(t.get()->view.data, state.data(), state.size());
   return t;
 }
+
+void Machine::set_random_state(const Tensor& state) {
+  const auto& view = state.get()->view;
+  if (!parts_->p.random.set_state({static_cast<const std::uint8_t*>(view.data), view.bytes}))
+    fail("RuntimeError", kInvalidRandomState);
+}
+
+void Machine::seed(std::int64_t seed) { parts_->p.random.reseed(static_cast<std::uint64_t>(seed)); }
 
 // ---- lists ----------------------------------------------------------------------------------
 

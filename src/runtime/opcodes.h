@@ -55,14 +55,18 @@ inline constexpr bool is_last_use(std::uint32_t operand) { return (operand & kLa
   X(ListCat, 44, "wr#") /* to, list, axis (int32) */                          \
   X(OptIsSome, 45, "wr") /* to, optional */                                   \
   X(OptGet, 46, "wr") /* to, optional */                                      \
-  X(RandUniform, 64, "wn") /* to, extents */                                  \
-  X(RandNormal, 65, "wn") /* to, extents */                                   \
-  X(RandInt, 66, "wrrn") /* to, low, high, extents */                         \
+  X(RandUniform, 64, "wn") /* to, extents: older packages */                  \
+  X(RandNormal, 65, "wn") /* to, extents: older packages */                   \
+  X(RandInt, 66, "wrrn") /* to, low, high, extents: older packages */         \
   X(Print, 67, "sn") /* format, arguments */                                  \
   X(Check, 68, "rss") /* condition, type, message */                          \
   X(Call, 69, "C") /* sub-DNN, inputs, outputs, r* in, w* out */              \
   X(HostCall, 70, "H") /* host function, inputs, outputs, r* in, w* out */    \
-  X(Keep, 71, "sr") /* name, or "@" and a state's name; value */
+  X(Keep, 71, "sr") /* name, or "@" and a state's name; value */              \
+  X(Draw, 72, "w#n") /* to, distribution, its parameters and the extents */   \
+  X(RandState, 73, "w") /* to: the generator's state */                       \
+  X(SetRandState, 74, "r") /* state */                                        \
+  X(SetSeed, 75, "r") /* seed */
 // clang-format on
 
 // Scalar ops have the numbers of scalar::OpCode (support/scalar_ops.h) from here on:

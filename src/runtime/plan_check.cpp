@@ -19,6 +19,7 @@
 #include "runtime/container.h"
 #include "runtime/dim_code.h"
 #include "runtime/plan.h"
+#include "support/random.h"
 
 namespace dycl::runtime {
 namespace {
@@ -430,6 +431,19 @@ class Checker {
     return in.reads.size() - from <= kMaxRank;
   }
 
+  bool draw_fits(const Instruction& in) const {
+    if (in.words[2] >= std::size(kDistributions)) return false;
+    const DistributionInfo& drawn = kDistributions[in.words[2]];
+    if (!is_tensor(written(in, 0)) || !can_draw(drawn.distribution, dtype(written(in, 0)))) return false;
+    if (in.reads.size() < drawn.parameters.size()) return false;
+    for (std::size_t i = 0; i < drawn.parameters.size(); ++i) {
+      if (kind(read(in, i)) != (drawn.parameters[i] == 'i' ? ValueKind::Int : ValueKind::Float)) return false;
+    }
+    return reads_are_extents(in, drawn.parameters.size());
+  }
+
+  bool is_random_state(std::uint32_t type) const { return is_tensor(type) && dtype(type) == DType::U8; }
+
   bool tensor_op_fits(const Instruction& in) const {
     switch (in.opcode()) {
       case Opcode::Item: return is_real(read(in, 0)) && kind(written(in, 0)) == scalar_kind_of(dtype(read(in, 0)));
@@ -441,6 +455,10 @@ class Checker {
         return is_tensor(written(in, 0)) && is_floating(dtype(written(in, 0))) && reads_are_extents(in, 0);
       case Opcode::RandInt:
         return is_real(written(in, 0)) && is_int(read(in, 0)) && is_int(read(in, 1)) && reads_are_extents(in, 2);
+      case Opcode::Draw: return draw_fits(in);
+      case Opcode::RandState: return is_random_state(written(in, 0));
+      case Opcode::SetRandState: return is_random_state(read(in, 0));
+      case Opcode::SetSeed: return is_int(read(in, 0));
       default: return false;
     }
   }

@@ -353,6 +353,16 @@ void Run::reset_states() {
 
 void Run::set_seed(std::uint64_t seed) { parts_->random.reseed(seed); }
 
+std::vector<std::uint8_t> Run::random_state() const {
+  const RandomState state = parts_->random.state();
+  return {state.begin(), state.end()};
+}
+
+Result<void> Run::set_random_state(std::span<const std::uint8_t> state) {
+  if (parts_->random.set_state(state)) return {};
+  return Error{ErrorKind::InvalidInput, kInvalidRandomState, {}, {}, {}};
+}
+
 void Run::set_loop_limit(std::int64_t limit) { parts_->set_loop_limit(limit); }
 
 void Run::set_options(RunOptions options) { parts_->limits.options = std::move(options); }

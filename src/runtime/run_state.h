@@ -65,6 +65,12 @@ struct Run::Parts {
   bool list_to_tensor(const std::uint32_t* at);
   bool list_join(const std::uint32_t* at, bool stack);
   bool rand(const std::uint32_t* at, Opcode opcode);
+  bool draw(const std::uint32_t* at);
+  bool drawn(std::uint32_t to, Distribution distribution, const DrawParameters& parameters,
+             std::span<const std::uint32_t> extents);
+  bool rand_state(const std::uint32_t* at);
+  bool set_rand_state(const std::uint32_t* at);
+  bool set_rand_seed(const std::uint32_t* at);
   TensorObject* tensor_for(std::uint32_t reg, std::span<const std::int64_t> shape);  // null: error set
 
   // ---- lists and optionals (list_ops.cpp) -------------------------------------------

@@ -194,33 +194,74 @@ bool Run::Parts::list_join(const std::uint32_t* at, bool stack) {
   return true;
 }
 
-bool Run::Parts::rand(const std::uint32_t* at, Opcode opcode) {
-  const bool integers = opcode == Opcode::RandInt;
-  const std::uint32_t* extents = at + (integers ? 5 : 3);
-  const std::uint32_t rank = at[integers ? 4 : 2];
+bool Run::Parts::drawn(std::uint32_t to, Distribution distribution, const DrawParameters& parameters,
+                       std::span<const std::uint32_t> extents) {
   std::int64_t shape[kMaxRank];
-  for (std::uint32_t i = 0; i < rank; ++i) {
+  for (std::size_t i = 0; i < extents.size(); ++i) {
     shape[i] = registers[register_of(extents[i])].i;
     if (shape[i] < 0)
       return fail("RuntimeError", "trying to create a tensor with negative dimension " + std::to_string(shape[i]));
   }
-  const std::int64_t low = integers ? registers[at[2]].i : 0, high = integers ? registers[at[3]].i : 0;
-  TensorObject* t = tensor_for(at[1], {shape, rank});
+  TensorObject* t = tensor_for(to, {shape, extents.size()});
   if (!t) return false;
   const auto count = static_cast<std::size_t>(t->element_count());
   if (!moved(count)) {
     heap.release(t);
     return false;
   }
-  if (opcode == Opcode::RandUniform)
-    fill_uniform(random, t->dtype(), t->view.data, count);
-  else if (opcode == Opcode::RandNormal)
-    fill_normal(random, t->dtype(), t->view.data, count);
-  else if (!fill_integers(random, t->dtype(), low, high, t->view.data, count)) {
+  if (auto wrong = fill_random(random, distribution, parameters, t->dtype(), t->view.data, count)) {
     heap.release(t);
-    return fail("RuntimeError", "cannot draw integers from " + std::to_string(low) + " to " + std::to_string(high));
+    return fail("RuntimeError", *std::move(wrong));
   }
+  put(to, t);
+  return true;
+}
+
+bool Run::Parts::draw(const std::uint32_t* at) {
+  const DistributionInfo& info = kDistributions[at[2]];
+  DrawParameters parameters;
+  for (std::size_t i = 0; i < info.parameters.size(); ++i) {
+    const Slot value = registers[register_of(at[4 + i])];
+    if (info.parameters[i] == 'i')
+      parameters.whole[i] = value.i;
+    else
+      parameters.real[i] = value.f;
+  }
+  const std::span operands(at + 4, at[3]);
+  return drawn(at[1], info.distribution, parameters, operands.subspan(info.parameters.size()));
+}
+
+// As older packages say it: without parameters, but for the bounds of integers.
+bool Run::Parts::rand(const std::uint32_t* at, Opcode opcode) {
+  if (opcode == Opcode::RandInt) {
+    const DrawParameters bounds{{}, {registers[register_of(at[2])].i, registers[register_of(at[3])].i}};
+    return drawn(at[1], Distribution::Integer, bounds, {at + 5, at[4]});
+  }
+  const bool normal = opcode == Opcode::RandNormal;
+  return drawn(at[1], normal ? Distribution::Normal : Distribution::Uniform, {{0, 1}, {}}, {at + 3, at[2]});
+}
+
+bool Run::Parts::rand_state(const std::uint32_t* at) {
+  const std::int64_t size = kRandomStateBytes;
+  TensorObject* t = tensor_for(at[1], {&size, 1});
+  if (!t) return false;
+  const RandomState state = random.state();
+  std::memcpy(t->view.data, state.data(), state.size());
   put(at[1], t);
+  return true;
+}
+
+bool Run::Parts::set_rand_state(const std::uint32_t* at) {
+  const TensorObject* t = tensor_in(at[1]);
+  if (!t) return false;
+  if (!random.set_state({static_cast<const std::uint8_t*>(t->view.data), t->view.bytes}))
+    return fail("RuntimeError", kInvalidRandomState);
+  finish(at[1]);
+  return true;
+}
+
+bool Run::Parts::set_rand_seed(const std::uint32_t* at) {
+  random.reseed(static_cast<std::uint64_t>(registers[register_of(at[1])].i));
   return true;
 }
 

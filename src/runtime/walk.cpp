@@ -137,6 +137,10 @@ bool Run::Parts::walk_code() {
       case Opcode::RandUniform:
       case Opcode::RandNormal:
       case Opcode::RandInt: DYCL_DO(rand(at, static_cast<Opcode>(opcode_number(*at))));
+      case Opcode::Draw: DYCL_DO(draw(at));
+      case Opcode::RandState: DYCL_DO(rand_state(at));
+      case Opcode::SetRandState: DYCL_DO(set_rand_state(at));
+      case Opcode::SetSeed: DYCL_DO(set_rand_seed(at));
       case Opcode::Print: DYCL_DO(print(at));
       case Opcode::Check: DYCL_DO(check(at));
       case Opcode::Call: DYCL_DO(before_call() && call_sub_dnn<kWatched>(at));

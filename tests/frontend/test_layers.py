@@ -16,7 +16,7 @@ from dycl.frontend import torch_internals
 
 ROOT = Path(__file__).resolve().parents[2] / "python" / "dycl"
 
-LEAVES = ("objects", "errors", "dtypes", "native")  # beside the packages: they import nothing of ours
+LEAVES = ("objects", "errors", "dtypes", "native", "generators")  # beside the packages: they import nothing of ours
 _VALUES = ("graph", "values", "polyfills", "source", "diagnostics", "torch_internals", *LEAVES)
 _SEMANTICS = (*_VALUES, "state", "recording", "semantics")
 LAYERS = {  # package or file -> what it may import

@@ -471,8 +471,21 @@ class Generator {
                                  {{"message", std::string("must hold")}, {"type", std::string("AssertionError")}}));
       }
       default:
-        return void(keep(f().op("rand.uniform", {f().constant(Int{3})}, kVector, {{"dtype", std::string("f32")}})));
+        keep(draw(kDistributions[static_cast<std::size_t>(below(static_cast<Int>(std::size(kDistributions))))]));
     }
+  }
+
+  // Parameters that every distribution takes: 0.25 is a probability and the lower end of a range, 0.5 the upper one.
+  ValueId draw(const DistributionInfo& drawn) {
+    std::vector<ValueId> operands;
+    for (std::size_t i = 0; i < drawn.parameters.size(); ++i) {
+      const Int number = static_cast<Int>(i) + 1;
+      operands.push_back(drawn.parameters[i] == 'i' ? f().constant(number * 3)
+                                                    : f().constant(static_cast<double>(number) / 4));
+    }
+    operands.push_back(f().constant(Int{3}));
+    if (!can_draw(drawn.distribution, DType::F32)) return f().constant(0.5);
+    return f().op(std::string(drawn.name), operands, kVector, {{"dtype", std::string("f32")}});
   }
 
   void tensor() {
@@ -656,9 +669,9 @@ HostValue argument(const Type& type, Random& random, SymbolValues& symbols, cons
   Tensor tensor = Tensor::zeros(type.dtype, shape);
   const auto count = static_cast<std::size_t>(tensor.count());
   if (is_floating(type.dtype))
-    fill_normal(random, type.dtype, tensor.bytes.data(), count);
+    fill_random(random, Distribution::Normal, {{0, 1}, {}}, type.dtype, tensor.bytes.data(), count);
   else
-    fill_integers(random, type.dtype, 0, 2, tensor.bytes.data(), count);
+    fill_random(random, Distribution::Integer, {{}, {0, 2}}, type.dtype, tensor.bytes.data(), count);
   return HostValue::of(std::move(tensor));
 }
 

@@ -152,7 +152,8 @@ TEST_F(InterpretTest, MissingWeightsAreNamed) {
 
 TEST_F(InterpretTest, DrawsFollowTheSeed) {
   const std::string text =
-      "func @f() -> (f32[4], i64[4]) {\n^entry:\n  %four = const 4\n  %low = const -2\n  %a = rand.uniform %four "
+      "func @f() -> (f32[4], i64[4]) {\n^entry:\n  %four = const 4\n  %low = const -2\n  %from = const 0.0\n"
+      "  %to = const 1.0\n  %a = rand.uniform %from, %to, %four "
       "{dtype=\"f32\"} : f32[4]\n"
       "  %b = rand.int %low, %four, %four {dtype=\"i64\"} : i64[4]\n  return %a, %b\n}\n";
   RunOptions options;

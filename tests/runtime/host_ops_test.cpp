@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "support.h"
+#include "support/random.h"
 #include "support/scalar_ops.h"
 
 namespace dycl::testing {
@@ -331,8 +332,10 @@ TEST(HostOps, ARaiseLeavesStatesOfTheCaller) {
 TEST(HostOps, RandomNumbersFollowTheSeed) {
   const std::string text = R"(func @main(%n: int) -> (f32[?], f64[?], i64[?]) {
 ^entry:
-  %u = rand.uniform %n {dtype="f32"} : f32[?]
-  %g = rand.normal %n {dtype="f64"} : f64[?]
+  %zero = const 0.0
+  %one = const 1.0
+  %u = rand.uniform %zero, %one, %n {dtype="f32"} : f32[?]
+  %g = rand.normal %zero, %one, %n {dtype="f64"} : f64[?]
   %low = const -3
   %high = const 4
   %i = rand.int %low, %high, %n {dtype="i64"} : i64[?]
@@ -356,6 +359,38 @@ TEST(HostOps, RandomNumbersFollowTheSeed) {
   EXPECT_EQ(*std::min_element(ints, ints + 1000), -3);
   EXPECT_EQ(*std::max_element(ints, ints + 1000), 3);
   EXPECT_FALSE(run.run({Value::of(std::int64_t{-1})}));
+}
+
+// A state given back is where the numbers go on; a seed begins anew; what is no state is refused.
+TEST(HostOps, TheGeneratorIsReadAndSet) {
+  auto run = must_create(must_load(R"(func @main(%state: u8[5056], %seed: int) -> (f32[3], f32[3], u8[5056]) {
+^entry:
+  %zero = const 0.0
+  %one = const 1.0
+  %three = const 3
+  rand.set_state %state
+  %a = rand.uniform %zero, %one, %three {dtype="f32"} : f32[3]
+  %after = rand.state
+  rand.seed %seed
+  %b = rand.uniform %zero, %one, %three {dtype="f32"} : f32[3]
+  return %a, %b, %after
+}
+)"));
+  dycl::Random random(7);
+  const dycl::RandomState state = random.state();
+  const std::int64_t shape[] = {static_cast<std::int64_t>(state.size())};
+  const auto out = run.run({Value::of(runtime::Tensor{state.data(), DType::U8, shape}), Value::of(std::int64_t{7})});
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(floats_of((*out)[0]), floats_of((*out)[1]));
+  for (float x : floats_of((*out)[0])) EXPECT_EQ(x, random.uniform_float());
+  const dycl::RandomState after = random.state();
+  EXPECT_EQ(std::memcmp((*out)[2].tensor.data, after.data(), after.size()), 0);
+
+  const dycl::RandomState nothing{};
+  const Value wrong = Value::of(runtime::Tensor{nothing.data(), DType::U8, shape});
+  const auto refused = run.run({wrong, Value::of(std::int64_t{7})});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "Invalid mt19937 state");
 }
 
 TEST(HostOps, HostFunctions) {

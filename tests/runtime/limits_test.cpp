@@ -159,7 +159,9 @@ TEST(Limits, MemoryOfALoopThatGrows) {
 TEST(Limits, UnusedMemoryIsGivenBackFirst) {
   auto run = must_create(must_load(R"(func @main(%n: int) -> (f32[?]) {
 ^entry:
-  %x = rand.uniform %n {dtype="f32"} : f32[?]
+  %zero = const 0.0
+  %one = const 1.0
+  %x = rand.uniform %zero, %one, %n {dtype="f32"} : f32[?]
   return %x
 }
 )"));

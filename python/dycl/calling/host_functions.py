@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from .. import dtypes
+from .generator import returned_while
 
 _DTYPES = {name: dtype for name, dtype in dtypes.BY_NAME.items() if name not in ("u16", "u32", "u64")}
 _TENSOR = re.compile(r"(\w+)\[([^\]]*)\]\Z")
@@ -67,10 +68,10 @@ def host_function(function: Callable | None = None, *, name: str = "", results: 
 
 def table(given: dict[str, Callable] | None = None) -> dict[str, Callable]:
     """By name: what is marked in this process, then what the caller gives."""
-    functions: dict[str, Callable] = {name: f.for_runtime for name, f in registered.items()}
+    functions: dict[str, Callable] = {name: returned_while(f.for_runtime) for name, f in registered.items()}
     for name, function in (given or {}).items():
         made = function if isinstance(function, HostFunction) else HostFunction(function, name, None)
-        functions[name] = made.for_runtime
+        functions[name] = returned_while(made.for_runtime)
     return functions
 
 

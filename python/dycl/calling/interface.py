@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from .. import generators
 from ..errors import InputError
 from ..objects import IdentityDict
 from . import places
@@ -25,6 +26,7 @@ from .same_contents import same
 from .state_values import ABSENT
 from .states.buffer import Buffer
 from .states.choice import recognise
+from .states.generator import Generator
 from .states.list import ListState
 from .states.state import State
 from .templates import Given, Made
@@ -215,6 +217,9 @@ class Interface:
         """Nor with what the model keeps, of which one or the other is written."""
         if self.kept:
             return
+        given = {id(made) for made in map(generators.behind, found) if made is not None}
+        if any(id(s.generator) in given for s in self.states if isinstance(s, Generator)):
+            raise InputError("a generator is passed from which the program draws elsewhere, too; pass another")
         kept = {memory_of(s.owner) for s in self.states if isinstance(s, Buffer)}
         if kept and any(x.numel() and memory_of(x) in kept for x in found):
             raise InputError("an argument shares memory with a buffer that the program writes in place; pass a clone")
@@ -291,8 +296,7 @@ class Interface:
         made = Made(self._call.given)
         result = body.rebuild(leaves, made)
         for position, value in zip(self.written_inputs, written):
-            with torch.no_grad():
-                originals[position].copy_(value)
+            _write_argument(originals[position], value)
         for state, argument in self.held[number] if self.held else ():
             new_states[state] = originals[argument]
         self._write_back(new_states, writes, leaves, made, self.lists[number] if self.lists else (),
@@ -303,8 +307,7 @@ class Interface:
         """Puts back what a program had written when it raised. new_states: None where the runtime keeps them."""
         for name, position in self.kept_inputs.items():
             if name in kept:
-                with torch.no_grad():
-                    originals[position].copy_(kept[name])
+                _write_argument(originals[position], kept[name])
         writes, origins, lists, order = (self.failures[kept["case"]] if "case" in kept and self.failures
                                          else ((), (), (), ()))
         if new_states and self.at_risk:
@@ -367,6 +370,14 @@ class Interface:
         """The live model as it was when it was compiled."""
         values = [self.initials[name] for state in self.states for name in state.names]
         self._write_back(copy.deepcopy(values), (), iter(()), Made({}))
+
+
+def _write_argument(original: torch.Tensor, value: torch.Tensor) -> None:
+    with torch.no_grad():
+        original.copy_(value)
+    generator = generators.behind(original)
+    if generator is not None:
+        generators.write(generator, original)
 
 
 def memory_of(tensor: torch.Tensor) -> int:

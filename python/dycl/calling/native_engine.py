@@ -22,7 +22,7 @@ import torch
 from ..errors import CompileError, RunError, RunStopped
 from ..native import native
 from ..runtime import Keys, Runs, public_keys, run_options
-from . import host_functions
+from . import generator, host_functions
 from .exceptions import Raised
 
 
@@ -42,6 +42,7 @@ class NativeEngine:
         self.order: list[int] = []  # the program's states, by their position among the interface's
         self.back: list[int] = []
         self.index_errors: dict[str, list[str]] = {}  # see lower_graph
+        self.draws = False  # random numbers
         if folder is not None:
             self.owns(folder)
 
@@ -94,15 +95,20 @@ class NativeEngine:
         before the exception goes out."""
         try:
             if states is None:
-                with self._runs.keeping_states() as run:
+                with self._runs.keeping_states() as run, self._generator(run):
                     return run.run(inputs, options=run_options()), []
-            outputs, after = self.run_.run(inputs, [states[k] for k in self.order], options=run_options())
+            run = self.run_
+            with self._generator(run):
+                outputs, after = run.run(inputs, [states[k] for k in self.order], options=run_options())
             return outputs, [after[k] for k in self.back]
         except RunError as error:
             if error.kept:
                 leave(error.kept, None if error.states is None else [error.states[k] for k in self.back])
             found = _user_exception(error, exceptions, self.index_errors)
             raise found from (error if found is not error and not error.type else None)
+
+    def _generator(self, run: Any) -> Any:
+        return generator.lent_to(run) if self.draws else contextlib.nullcontext()
 
     def _run_in_use(self, keeps_states: bool) -> Any:
         """The Run by which this thread's next call is made. A loaded program's keeps the states."""

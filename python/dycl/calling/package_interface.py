@@ -12,12 +12,13 @@ from typing import Any, Callable, Iterator
 
 from ..dtypes import NAMES
 from ..errors import InputError, PackageError
+from ..generators import STATE_BYTES
 from .classes import Classes
 from .exceptions import Raised, read_look, write_look
 from .interface import Interface, Place
 from .nodes import Deque, Dict, List, Node, Object
 from .package_reader import Reader, Writer, nodes_by_path
-from .templates import Array, Column, Number, Row, Template, Tensor
+from .templates import Array, Column, Generator, Number, Row, Template, Tensor
 
 # ---- written -----------------------------------------------------------------------------------------
 
@@ -181,7 +182,8 @@ class _Loading:
             self.reader.fail(f"{len(found)} tensors and numbers for a program of {len(self.inputs)} inputs")
         for leaf, (name, of_type) in zip(found, self.inputs):
             fits = (_is_tensor(of_type, NAMES.get(leaf.dtype), len(leaf.shape or ()))
-                    if isinstance(leaf, Tensor) and leaf.dtype is not None else of_type == leaf.kind)
+                    if isinstance(leaf, Tensor) and leaf.dtype is not None
+                    else of_type == (f"u8[{STATE_BYTES}]" if isinstance(leaf, Generator) else leaf.kind))
             if not fits:
                 self.reader.fail(f"the input {name} is a {of_type}")
 

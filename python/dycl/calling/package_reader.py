@@ -19,7 +19,21 @@ from ..errors import PackageError
 from .classes import Classes, check_description, class_name, describe, in_process, is_fixed
 from .nodes import Built, Dict, List, Node, Object, Raising, Set, Table, Tuple
 from .records import is_special
-from .templates import Argument, Array, Lost, Named, Number, Reference, Row, Rows, Same, Static, Template, Tensor
+from .templates import (
+    Argument,
+    Array,
+    Generator,
+    Lost,
+    Named,
+    Number,
+    Reference,
+    Row,
+    Rows,
+    Same,
+    Static,
+    Template,
+    Tensor,
+)
 from .text_templates import Text
 
 DEEPEST = 100  # templates in templates
@@ -32,7 +46,8 @@ _RESULTS: dict[str, type[Template]] = {
     "text": Text, "tuple": Tuple, "list": List, "dict": Dict, "set": Set, "object": Object, "exception": Raising,
     "table": Table, "built": Built}
 _ARGUMENTS: dict[str, type[Template]] = {
-    "tensor": Tensor, "int": Number, "float": Number, "bool": Number, "same": Same, "static": Static,
+    "tensor": Tensor, "int": Number, "float": Number, "bool": Number, "same": Same,
+    "generator": Generator, "static": Static,
     "written": Static, "import": Named, "member": Named, "constant": Named, "lost": Lost, "tuple": Tuple, "list": List,
     "dict": Dict, "object": Object}
 

@@ -43,7 +43,7 @@ def _program(engine: NativeEngine, classes: Callable[[dict], Classes]) -> Any:
     if is_of_onnx(engine.program):
         return OnnxProgram(engine, {})
     interface = from_json(interface_data(engine.program), engine.program.inputs, engine.program.outputs, classes)
-    engine.index_errors = interface.index_errors
+    engine.index_errors, engine.draws = interface.index_errors, interface.random
     return CompiledProgram(engine, interface, None, {})
 
 

@@ -28,6 +28,7 @@ from typing import Any, Callable, Iterator
 import numpy as np
 import torch
 
+from .. import generators
 from ..errors import InputError
 from ..objects import exotic
 from .classes import class_name, same_class
@@ -166,6 +167,29 @@ class Tensor(Leaf):
     @property
     def open_axes(self) -> frozenset:
         return frozenset(axis for axis, extent in enumerate(self.shape or ()) if extent is None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Generator(Leaf):
+    """A torch.Generator among the arguments: a tensor of its state, which the program writes."""
+
+    kind = "generator"
+
+    def match(self, value: Any, path: str, call: Given) -> None:
+        if not isinstance(value, torch.Generator) or value.device.type != "cpu":
+            raise InputError(f"{path}: {value!r}, compiled for a torch.Generator on the CPU")
+        if value is torch.default_generator or any(generators.behind(x) is value for x in call.tensors):
+            raise InputError(f"{path}: a generator from which the program draws elsewhere, too; pass another")
+        call.tensors.append(generators.snapshot(value))
+
+    def fits(self, value: Any, equal: Equal = same) -> bool:
+        return isinstance(value, torch.Generator)
+
+    @classmethod
+    def read(cls, data: list, reader: Any) -> Template:
+        reader.length(data, 1)
+        reader.tensors += 1
+        return cls()
 
 
 @dataclasses.dataclass(frozen=True)

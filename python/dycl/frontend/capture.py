@@ -24,6 +24,7 @@ from .machine.machine import Machine, user_stack
 from .options import Options
 from .recording import symbolic_shapes
 from .recording.recorder import Recorder
+from .semantics import outside_generators
 from .state.assumptions import Assumptions
 from .values.native_entries import own_fault
 
@@ -39,7 +40,7 @@ class Captured:
 
 
 def capture(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
-    with _collector_spared(), symbolic_shapes.heard():
+    with _collector_spared(), symbolic_shapes.heard(), outside_generators.put_back():
         return _captured(fn, args, kwargs, options)
 
 
@@ -79,6 +80,7 @@ def _settle(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
 
 def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, assumptions: Assumptions) -> Captured:
     machine = Machine(Recorder, options, assumptions)
+    drawn_so_far = outside_generators.states()
     assumptions.counting.assumed.clear()
     try:
         with torch.no_grad():
@@ -88,6 +90,7 @@ def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, assumptions: 
                                     path for path, x in inputs.statics if type(x) in (int, float, bool)])
             try:
                 machine.start(inputs.callable, inputs.args, inputs.kwargs)
+                outside_generators.refuse_drawn(drawn_so_far)
                 outputs = Outputs(machine, inputs)
                 _check_ends(machine)
                 if not options.allow_raise:

@@ -13,6 +13,7 @@ from typing import Any, Callable
 import numpy as np
 import torch
 
+from .. import generators
 from ..calling import places
 from ..calling.state_values import ABSENT
 from ..calling.states.choice import recognise
@@ -52,6 +53,8 @@ class Policy:
 
     def parts(self, x: Any) -> Any:
         """What is compared of a value: a list or dict of what it holds, a tensor; else the value itself, by `same`."""
+        if isinstance(x, generators.KINDS):
+            return generators.read(x)
         if isinstance(x, (list, tuple, dict)):
             return x if isinstance(x, dict) else [*x]
         if hasattr(x, "__dict__") and (not callable(x) or plain_object(x)):
@@ -199,6 +202,7 @@ class _Saved:
         self.slots: list = []
         self.held: list = []  # tensors in attributes, written in place
         self.lists: list = []  # and lists that calls change or replace
+        self.generators = [(torch.default_generator, torch.get_rng_state())]
         for state in interface.states:
             state.save(self)
         recognise(interface.states, interface.combinations)
@@ -211,6 +215,9 @@ class _Saved:
 
     def tensor(self, tensor: torch.Tensor) -> None:
         self.tensors.append((tensor, tensor.detach().clone()))
+
+    def generator(self, made: Any) -> None:
+        self.generators.append((made, generators.read(made)))
 
     def elements(self, found: Any) -> None:
         if type(found) is list:
@@ -229,9 +236,11 @@ class _Saved:
             if value is ABSENT:  # or its class has it
                 value = None if isinstance(owner, (list, dict)) else getattr(owner, key, None)
             values.append(_with_tensors_copied(value))
-        return values
+        return [*values, *(generators.read(made) for made, _ in self.generators)]
 
     def restore(self) -> None:
+        for made, state in self.generators:
+            generators.write(made, state)
         for found, items in self.lists:
             found[:] = items
         for owner, value in (*self.tensors, *self.held):

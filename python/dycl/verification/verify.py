@@ -20,7 +20,7 @@ def verify(program: Any, model: Any, inputs: list, rtol: float, atol: float, dri
             mismatches.append((number, text))
         flat.append((program._interface.collect(copy.deepcopy(args), {})[0], program._interface.read_states() or []))
     report: dict = {"inputs": len(inputs), "mismatches": mismatches}
-    if program._graph is not None and not program._interface.random:
+    if program._graph is not None:
         report["arms"] = drive_arms(program, flat, rtol, atol, budget if drive else len(flat))
         policy.worst = max(policy.worst, report["arms"].pop("error"))
         mismatches += report["arms"].pop("mismatches")

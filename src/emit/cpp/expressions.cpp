@@ -6,6 +6,7 @@
 
 #include "emit/cpp/sub_dnn_names.h"
 #include "ir/host_ops.h"
+#include "support/random.h"
 #include "support/scalar_ops.h"
 
 namespace dycl::emit {
@@ -191,10 +192,11 @@ std::string CppExpressions::host_expression(const ir::Op& op) {
   if (op.name == "list.cat") return "cat(" + arg(op, 0) + ", " + axis() + ", " + type() + ")";
   if (op.name == "opt.is_some") return "is_some(" + arg(op, 0) + ")";
   if (op.name == "opt.get") return "value_of(" + arg(op, 0) + ")";
-  if (op.name == "rand.uniform") return "uniform(" + type() + ", {" + args(op) + "})";
-  if (op.name == "rand.normal") return "normal(" + type() + ", {" + args(op) + "})";
-  if (op.name == "rand.int")
-    return "integers(" + type() + ", " + arg(op, 0) + ", " + arg(op, 1) + ", {" + args(op, 2) + "})";
+  if (const DistributionInfo* drawn = distribution_named(op.name))
+    return draw(op, drawn->parameters.size(), type());
+  if (op.name == "rand.state") return "random_state(" + type() + ")";
+  if (op.name == "rand.set_state") return "set_random_state(" + arg(op, 0) + ")";
+  if (op.name == "rand.seed") return "seed(" + arg(op, 0) + ")";
   if (op.name == "call") {
     const std::string& callee = sub_dnn_of_.at(*ir::attr_as<std::string>(op, "callee"));
     const std::string rest = op.operands.empty() ? "" : ", " + args(op);
@@ -211,6 +213,16 @@ std::string CppExpressions::host_expression(const ir::Op& op) {
     return "call_host<" + joined(types) + ">(" + host_function(op) + rest + ")";
   }
   throw InternalError("no source for host op " + op.name);
+}
+
+// `draw("uniform", type_0_, {0.0, 1.0}, {2, 3})`
+std::string CppExpressions::draw(const ir::Op& op, std::size_t parameters, const std::string& type) {
+  std::vector<std::string> given, extents;
+  for (std::size_t i = 0; i < op.operands.size(); ++i) (i < parameters ? given : extents).push_back(arg(op, i));
+  const std::string shape = "{" + joined(extents) + "}";
+  if (op.name == "rand.int") return "integers(" + type + ", " + joined(given) + ", " + shape + ")";
+  const std::string name = op.name.substr(std::string_view("rand.").size());
+  return "draw(" + quoted(name) + ", " + type + ", {" + joined(given) + "}, " + shape + ")";
 }
 
 std::string CppExpressions::effect(const ir::Op& op) {

@@ -80,9 +80,10 @@ bool is_reserved(const std::string& name) {
       "linux", "major", "makedev", "minor", "unix",
       // names that emitted code uses itself
       "append", "arm", "call", "call_host", "call_many", "cat", "check", "compute", "concat", "constant", "dim",
-      "finish", "frame", "get", "give", "input", "insert", "integers", "into", "is_some", "item", "keep", "len",
-      "limited", "list", "list_to_tensor", "normal", "pop", "print", "program", "raise", "result", "run", "set", "size",
-      "slice", "stack", "std", "dycl", "host", "taken", "to_list", "to_tensor", "type", "uniform", "value_of", "loop",
+      "draw", "finish", "frame", "get", "give", "input", "insert", "integers", "into", "is_some", "item", "keep",
+      "len", "limited", "list", "list_to_tensor", "pop", "print", "program", "raise", "random_state", "result", "run",
+      "seed", "set", "set_random_state", "size",
+      "slice", "stack", "std", "dycl", "host", "taken", "to_list", "to_tensor", "type", "value_of", "loop",
       "main", "errno", "stdin", "stdout", "stderr", "NULL", "INT64_MIN", "INFINITY", "NAN", "Tensor", "List",
       "Optional", "Value", "View", "From", "Loop", "Frame", "Outputs", "SubDnn"};
   if (words.count(name) != 0) return true;

@@ -195,13 +195,13 @@ def attribute_name_from_a_branch(x):
 @case(POS, NEG, refuse="random")
 def python_random(x):
     if x.sum() > 0:
-        return x * random.randint(1, 3)
+        return x * random.gauss(1, 3)
     return x
 
 
 @case(POS, NEG, refuse="random")
 def numpy_random(x):
-    return x * float(np.random.rand())
+    return x * float(np.random.randn())
 
 
 @case(POS, NEG, refuse="time|clock")
@@ -228,11 +228,6 @@ def gradients(x):
     with torch.enable_grad():
         (y * y).sum().backward()
     return y.grad
-
-
-@case(POS, NEG, refuse="train|dropout")
-def dropout_in_training(x):
-    return nn.functional.dropout(x, 0.5, training=True)
 
 
 class Training(nn.Module):

@@ -296,14 +296,13 @@ REFUSED = {
     "t_": lambda x: x.t_(),
     "resize_": lambda x: x.resize_(2),
     "set_": lambda x: x.set_(x + 1),
-    "dropout": lambda x: F.dropout(x, 0.5, True),
+    "native_dropout": lambda x: torch.native_dropout(x, 0.5, True),
     "batch_norm": lambda x: torch.batch_norm(x, None, None, torch.zeros(6), torch.ones(6), True, 0.1, 1e-5, False),
     "out_shape": lambda x: torch.add(x, 1, out=torch.empty(0)),
     "unfold_write": lambda x: x.clone().unfold(0, 2, 1).add_(1),
     "dtype_view_write": lambda x: x.clone().view(torch.int32).add_(1),
     "as_strided_write": lambda x: x.clone().as_strided((2, 2), (1, 1)).add_(1),
     "sparse": lambda x: x.to_sparse(),
-    "generator": lambda x: torch.rand(3, generator=torch.Generator()),
 }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from ...calling.nodes import Object, Set, node_of
-from ...calling.templates import Live, Number, Same, Static, Template, Tensor
+from ...calling.templates import Generator, Live, Number, Same, Static, Template, Tensor
 from ...objects import IdentityDict, attributes_of, parameter_names
 from .. import torch_internals
 
@@ -44,6 +44,8 @@ class Entering:
             return Tensor(self.inputs.examples[number].dtype, shape)
         if x in self.numbers:
             return Number(self.numbers[x])
+        if any(x is made for made in self.inputs.generators):
+            return Generator()
         node = node_of(x)
         if node is None and x in self.inputs.objects and attributes_of(x) is not None:
             node = Object

@@ -18,7 +18,7 @@ from typing import Any, Iterable
 
 import torch
 
-from ... import dtypes
+from ... import dtypes, generators
 from ...calling import places
 from ...calling.nodes import node_of
 from ...calling.states.state import State
@@ -26,6 +26,7 @@ from ...errors import InputError
 from ...objects import IdentityDict, all_in_attributes, attributes_of, parameter_names
 from ..diagnostics import CaptureRefusal
 from ..graph.program import BOOL, FLOAT, INT, Value
+from ..polyfills.generators import RtGenerator
 from ..state.heap import Overlay
 from ..values import parameters
 from .states.choice import enter_combinations
@@ -46,6 +47,7 @@ class Inputs:
         self.examples: list[torch.Tensor] = []
         self.handles: list = []
         self.statics: list[tuple[str, Any]] = []
+        self.generators: list = []  # what stands for those among the arguments
         self.objects = IdentityDict()  # copy of a container of the caller's -> its path
         self._seen = IdentityDict()  # object of the caller's -> what stands for it
         names = _argument_names(fn, len(args))
@@ -61,6 +63,8 @@ class Inputs:
     def _enter(self, x: Any, path: str) -> Any:
         if isinstance(x, torch.Tensor):
             return self._tensor(x, path)
+        if isinstance(x, torch.Generator) and x.device.type == "cpu":
+            return self._generator(x, path)
         if isinstance(x, _STATIC):
             if path in self.m.options.dynamic_args:
                 return self._number(x, path)
@@ -69,6 +73,16 @@ class Inputs:
         if x in self._seen:
             return self._seen[x]
         return self._container(x, path)
+
+    def _generator(self, x: torch.Generator, path: str) -> Any:
+        """What stands for it holds an input, its state."""
+        if x in self._seen or x is torch.default_generator:
+            raise CaptureRefusal(f"the argument {path} is a generator that is given twice, or torch's own",
+                                 "pass another one, or None", kind="random.generator")
+        made = self._seen[x] = object.__new__(RtGenerator)
+        made.state = self._tensor(generators.snapshot(x), path)
+        self.generators.append(made)
+        return made
 
     def _container(self, x: Any, path: str) -> Any:
         if isinstance(x, tuple):

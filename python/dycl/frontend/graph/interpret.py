@@ -186,7 +186,7 @@ def _host(node: HostNode, x: list, host_functions: dict) -> Any:
         )
         return results[0] if len(node.outputs) == 1 and len(results) == 1 else results
     if op.startswith("rand."):
-        return _random(op, x, dtype_of_name(attrs["dtype"]))
+        return _random(op, x, attrs)
     kind, name = op.split(".")
     if kind == "list":
         return _list(name, x, attrs)
@@ -229,9 +229,38 @@ def _list(name: str, x: list, attrs: dict) -> Any:
     return (torch.stack if name == "stack" else torch.cat)(x[0], attrs["axis"])
 
 
-def _random(op: str, x: list, dtype: torch.dtype) -> torch.Tensor:
-    if op == "rand.uniform":
-        return torch.rand(x, dtype=dtype)
-    if op == "rand.normal":
-        return torch.randn(x, dtype=dtype)
-    return torch.randint(x[0], x[1], x[2:], dtype=dtype)
+# torch's own draws, by their names here: how a tensor is filled, given the parameters
+_FILLS: dict[str, Callable] = {
+    "rand.uniform": torch.Tensor.uniform_, "rand.normal": torch.Tensor.normal_, "rand.int": torch.Tensor.random_,
+    "rand.any_int": torch.Tensor.random_, "rand.exponential": torch.Tensor.exponential_,
+    "rand.geometric": torch.Tensor.geometric_, "rand.cauchy": torch.Tensor.cauchy_,
+    "rand.log_normal": torch.Tensor.log_normal_,
+}
+_PARAMETERS = {"rand.any_int": 0, "rand.exponential": 1, "rand.geometric": 1}
+
+
+def _words(shape: list[int]) -> torch.Tensor:
+    """Torch gives remainders of words: by two moduli they say the whole."""
+    state, few = torch.get_rng_state(), 2**27
+    low = torch.randint(0, few, shape)
+    torch.set_rng_state(state)
+    return low + (torch.randint(0, few - 1, shape) - low) % (few - 1) * few
+
+
+def _random(op: str, x: list, attrs: dict) -> Any:
+    if op == "rand.state":
+        return torch.get_rng_state()
+    if op == "rand.set_state":
+        return torch.set_rng_state(x[0].contiguous())
+    if op == "rand.seed":
+        torch.manual_seed(x[0])
+        return None
+    dtype = dtype_of_name(attrs["dtype"])
+    if op == "rand.word":
+        return _words(x)
+    if op == "rand.permutation":
+        return torch.randperm(*x, dtype=dtype)
+    if op == "rand.normal_each":  # as torch fills what has gaps: one by one
+        return torch.empty(*x[2:], 2, dtype=dtype).select(-1, 0).normal_(*x[:2]).contiguous()
+    count = _PARAMETERS.get(op, 2)
+    return _FILLS[op](torch.empty(x[count:], dtype=dtype), *x[:count])

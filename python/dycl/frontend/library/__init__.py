@@ -16,9 +16,10 @@ from . import (
     numbers,
     numpy,
     objects,
+    random_streams,
     torch,
     wrapped_callables,
 )
 
 __all__ = ["containers", "einx", "host_calls", "interpreted", "introspection", "lru_cache",
-           "methods", "numbers", "numpy", "objects", "torch", "wrapped_callables"]
+           "methods", "numbers", "numpy", "objects", "random_streams", "torch", "wrapped_callables"]

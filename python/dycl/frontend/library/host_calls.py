@@ -11,7 +11,7 @@ import torch
 from ...calling.host_functions import HostFunction, describe, host_function, registered
 from ..diagnostics import CaptureRefusal
 from ..graph.program import BOOL, FLOAT, INT, HostNode, TensorType, Value
-from ..semantics import registry
+from ..semantics import outside_generators, registry
 from ..values.scalar import kind_of
 from ..values.stand_in import stand_in_of
 
@@ -79,7 +79,7 @@ def _results(m: Any, fn: HostFunction, args: tuple) -> tuple[list, bool]:
         return fn.results, fn.single
     fixed = all(type(d) is int for a in args if isinstance(a, torch.Tensor) for d in a.shape)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), outside_generators.put_back():
             returned = fn.function(*[_example(m, a) for a in args])
     except Exception as error:
         raise CaptureRefusal(f"the host function {fn.name} could not be run on example values "

@@ -6,22 +6,8 @@ from __future__ import annotations
 
 import math
 import operator
-import random
 
-import numpy as np
-import torch
-
-from .registry import on_request, substitutes, with_known_numbers
-
-
-@substitutes(random.random, when=with_known_numbers)
-def drawn():
-    return torch.rand((), dtype=torch.float64).item()
-
-
-@substitutes(np.random.uniform, random.uniform, when=with_known_numbers)
-def drawn_between(low=0.0, high=1.0):
-    return low + (high - low) * torch.rand((), dtype=torch.float64).item()
+from .registry import on_request, substitutes
 
 
 def number_at(place, kind):

@@ -22,11 +22,6 @@ def with_run_time_list(args: tuple, kwargs: dict) -> bool:
     return bool(args) and isinstance(args[0], RtList)
 
 
-def with_known_numbers(args: tuple, kwargs: dict) -> bool:
-    """Nothing but numbers, all of them known."""
-    return not kwargs and all(type(x) in (int, float) for x in args)
-
-
 def substitutes(*functions: Any, when: Any = None, gives: Callable | None = None, like: Any = None) -> Callable:
     """The decorated polyfill is interpreted in place of these (None: this Python has no such function), always or
     `when` its arguments are so. For the program, iterators of the generator `gives` are of the class of `like`."""

@@ -176,7 +176,10 @@ class DispatchRecorder(TorchDispatchMode):
         self.recorder.choose_cache((args, kwargs))
         fake = imitated(func, args, kwargs)
         value = self.recorder.full(fake, 0)
-        return self.recorder.adopt(fake, value)
+        tensor = self.recorder.adopt(fake, value)
+        if not isinstance(args[0], torch.Tensor):
+            self.recorder.layout.made(tensor)
+        return tensor
 
     def item(self, func, args, kwargs):
         return self.recorder.numbers.symbolic_item(args[0])

@@ -15,7 +15,7 @@ import torch
 
 from ..diagnostics import CaptureRefusal
 from . import composed_functions as composed
-from . import indexing, packed_sequences, refused_calls, value_checks
+from . import indexing, packed_sequences, random, refused_calls, value_checks
 from . import tensor_construction as construction
 from . import tensor_to_number as numbers
 from .memory_layout import ASKS, ASKS_OFFSET, MAY_COPY
@@ -120,9 +120,9 @@ _row("""linear matmul __matmul__ layer_norm group_norm batch_norm instance_norm 
         adaptive_max_pool3d max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d
         upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d upsample_bilinear2d
         upsample_bicubic2d upsample_trilinear3d""", whole=True)
-_row("""dropout dropout_ feature_dropout feature_dropout_ alpha_dropout alpha_dropout_ feature_alpha_dropout
-        feature_alpha_dropout_ native_dropout""", training=refused_calls.dropout)
-_row("scaled_dot_product_attention", training=refused_calls.attention)
+_row("native_dropout", training=refused_calls.dropout)
+for _name in ("uniform_", "normal_", "exponential_", "geometric_", "cauchy_", "log_normal_"):
+    _row(_name, how=COMPOSED, take=random.with_run_time_numbers(getattr(torch.ops.aten, _name).default))
 _row("batch_norm instance_norm", training=refused_calls.running_statistics)
 _row("rrelu rrelu_", training=refused_calls.rrelu)
 

@@ -24,6 +24,7 @@ class Layout:
         self.matters = self.offset_matters = False
         self.lost = False  # states met whose tensors lie in memory differently, or otherwise than the merged one
         self._cells: set[Cell] = set()  # storages that are one in some layouts and two in others
+        self._new: set[Cell] = set()  # storages that lie as they do whatever the arguments are
 
     def note(self, depends: str, result: Any, source: Any) -> None:
         """A native call that depends on it gave `result`."""
@@ -36,6 +37,15 @@ class Layout:
 
     def written(self, cell: Cell) -> None:
         self.matters = self.matters or cell in self._cells
+
+    def made(self, tensor: torch.Tensor) -> None:
+        """Out of extents alone."""
+        self._new.add(tensor._dycl.cell)
+
+    def drawn_like(self, target: torch.Tensor) -> None:
+        """Random numbers go into it, in the order in which it lies; blocks of normal ones know gaps, too."""
+        if target.dim() and not (hasattr(target, "_dycl") and target._dycl.cell in self._new):
+            self.matters = True
 
     def of(self, handle: torch.Tensor) -> tuple:
         """What an argument must be like: (strides or None: contiguous, begins its memory)."""

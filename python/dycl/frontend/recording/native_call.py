@@ -18,6 +18,7 @@ import torch
 
 from .. import torch_internals
 from ..diagnostics import CaptureRefusal
+from ..polyfills.generators import RtGenerator
 from ..polyfills.torch import RtSize
 from ..state.contents import unfollowed
 from ..torch_internals import SHAPE_ERRORS, active_modes
@@ -25,7 +26,7 @@ from ..values.escape import NeedDecision
 from ..values.native_entries import enters_native_code, imitated
 from ..values.stand_in import StandIn
 from ..values.tensor import is_handle
-from . import eager_errors, refused_calls, whole_layers
+from . import eager_errors, random, refused_calls, whole_layers
 from .call_cache import Plans
 from .dispatch import DispatchRecorder
 from .functions import ANSWERED, BUILT, FUNCTIONS, GRADIENTS, UNNAMED, Function
@@ -79,6 +80,9 @@ class NativeCalls:
         fn, args = _unbound(fn, args)
         name = _OPERATORS.get(fn) or getattr(fn, "__name__", "")
         refused_calls.refuse_other_device(name, args, kwargs)
+        if isinstance(kwargs.get("generator"), (torch.Generator, RtGenerator)):
+            with random.lent(self.recorder, kwargs["generator"]):
+                return self._call(fn, args, {k: x for k, x in kwargs.items() if k != "generator"})
         native = name in _OF_TORCH or _is_native(fn)
         function = FUNCTIONS.get(name, UNNAMED)
         if not native and function is not UNNAMED:

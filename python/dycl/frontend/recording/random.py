@@ -1,36 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random ops: draws from the run's generator, never folded and never repeated.
+"""Random ops: draws from the run's generator, in eager's order, never folded and never repeated.
 
-Every distribution is made of `rand.uniform`, `rand.normal` and `rand.int`. Streams differ from eager
-torch's: a compiled program is random like the original, not equal to it.
+The generator is torch's, and so are the numbers: an op of torch's is a draw of one distribution (`rand.*`, see
+docs/ir.md), followed by the arithmetic that torch does on it. Torch fills a tensor in the order in which it lies in
+memory, so a draw has the extents in that order, and the result is a permuted view of it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import torch
 
+from ... import generators
 from ..diagnostics import CaptureRefusal
 from ..graph.dtypes import dtype_name
-from ..graph.program import HostNode, Value
+from ..graph.program import HostNode, TensorType, Value
+from ..polyfills.generators import RtGenerator
 from . import value_checks
-from .schema import bind
+from .memory_layout import is_plain, order_of, overlaps_itself
+from .schema import bind, is_out_variant, written
 
 aten = torch.ops.aten
 
-
 def run(recorder, func, args: tuple, kwargs: dict) -> Any:
     """A functional random op."""
+    if func is aten.native_dropout.default:
+        with recorder.calls.mode:
+            return _dropout(**bind(func, args, kwargs))
     make = _MAKERS.get(func.overloadpacket)
     if make is None:
         raise _unsupported(func)
     arguments = bind(func, args, kwargs)
-    _refuse_generator(arguments)
+    if arguments.get("generator") is not None:
+        with lent(recorder, arguments["generator"]):
+            return run(recorder, func, args, {k: v for k, v in kwargs.items() if k != "generator"})
     fake = recorder.fake(func, args, kwargs)
     if isinstance(fake, (tuple, list)):
         raise _unsupported(func)
+    if any(isinstance(a, torch.Tensor) for a in arguments.values()):
+        recorder.layout.drawn_like(fake)
     return recorder.adopt(fake, make(recorder, fake, arguments))
 
 
@@ -39,10 +50,31 @@ def run_inplace(recorder, func, args: tuple, kwargs: dict) -> Any:
     if make is None:
         raise _unsupported(func)
     arguments = bind(func, args, kwargs)
-    _refuse_generator(arguments)
-    target = args[0]
+    if arguments.get("generator") is not None:
+        with lent(recorder, arguments["generator"]):
+            return run_inplace(recorder, func, args, {k: v for k, v in kwargs.items() if k != "generator"})
+    target = arguments[written(func)[0].name]
+    if is_out_variant(func):
+        raise CaptureRefusal(f"out= of the random op {func.overloadpacket.__name__}", "assign its result",
+                             kind="random.op")
+    if overlaps_itself(target):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
+                           "memory location. Please clone() the tensor before performing the operation.")
+    recorder.layout.drawn_like(target)
     recorder.write(target, make(recorder, target, arguments))
     return target
+
+
+def with_run_time_numbers(op: Any) -> Callable:
+    """Of a method that draws in place: torch takes its parameters as plain numbers only."""
+
+    def taken(recorder, *args, **kwargs) -> Any:
+        symbolic = (torch.SymInt, torch.SymFloat)
+        if not any(isinstance(x, symbolic) for x in (*args[1:], *kwargs.values())):
+            return NotImplemented
+        return run_inplace(recorder, op, args, kwargs)
+
+    return taken
 
 
 def _unsupported(func) -> CaptureRefusal:
@@ -51,22 +83,86 @@ def _unsupported(func) -> CaptureRefusal:
                           "normal or uniform", kind="random.op")
 
 
-def _refuse_generator(arguments: dict) -> None:
-    if arguments.get("generator") is not None:
-        raise CaptureRefusal("a random op with a generator of its own", "leave generator out: a compiled program "
-                             "draws from the run's generator", kind="random.generator")
+# ---- generators ---------------------------------------------------------------------------------
 
 
-def draw(recorder, op: str, like: torch.Tensor, leading: list[Value] | None = None,
+def state_tensor(recorder, generator: Any) -> torch.Tensor | None:
+    """The handle of what a generator's state is; None: it is the run's own."""
+    if isinstance(generator, RtGenerator):
+        return generator.state
+    if generator is torch.default_generator:
+        return None
+    if isinstance(generator, torch.Generator) and generator.device.type != "cpu":
+        raise CaptureRefusal(f"a generator on {generator.device}: programs run on the CPU", "make one on the CPU",
+                             kind="random.generator")
+    return recorder.real.lift(generators.tensor_of(generator))
+
+
+def state_of_run(recorder) -> Value:
+    return recorder.host("rand.state", [], TensorType(torch.uint8, (generators.STATE_BYTES,)))
+
+
+def set_state_of_run(recorder, state: Value) -> None:
+    recorder.append(HostNode("rand.set_state", [state], [], {}, recorder.span))
+
+
+def seed_run(recorder, seed: Any) -> None:
+    recorder.append(HostNode("rand.seed", [recorder.numbers.int_value(seed)], [], {}, recorder.span))
+
+
+@contextlib.contextmanager
+def lent(recorder, generator: Any) -> Iterator[None]:
+    """What is drawn meanwhile, it draws: the run goes on from its state, and is put back."""
+    state = state_tensor(recorder, generator)
+    if state is None:
+        yield
+        return
+    before = state_of_run(recorder)
+    set_state_of_run(recorder, recorder.value_of(state))
+    try:
+        yield
+    except (RuntimeError, TypeError, ValueError, IndexError):  # the program may catch it
+        set_state_of_run(recorder, before)
+        raise
+    recorder.write(state, state_of_run(recorder))
+    set_state_of_run(recorder, before)
+
+
+# ---- numbers ------------------------------------------------------------------------------------
+
+
+def draw(recorder, op: str, like: torch.Tensor, parameters: tuple = (),
          dtype: torch.dtype | None = None) -> torch.Tensor:
-    """A handle of freshly drawn numbers in like's shape."""
-    dtype = dtype or like.dtype
-    fake = recorder.fake(torch.empty, (tuple(like.shape),), {"dtype": dtype, "device": like.device})
+    """A handle of freshly drawn numbers in like's shape. `parameters`: values of the program."""
+    axes = _from_outermost(like)
+    if op == "rand.normal" and not is_plain(like):
+        op = "rand.normal_each"
+    drawn = draw_new(recorder, op, tuple(like.shape[axis] for axis in axes), dtype or like.dtype, parameters)
+    if list(axes) == list(range(like.dim())):
+        return drawn
+    with recorder.calls.mode:
+        return drawn.permute([axes.index(axis) for axis in range(like.dim())])
+
+
+def draw_new(recorder, op: str, shape: tuple, dtype: torch.dtype, parameters: tuple = ()) -> torch.Tensor:
+    fake = recorder.fake(torch.empty, (shape,), {"dtype": dtype})
     value = Value(recorder.type_of(fake), recorder.block)
-    extents = [recorder.numbers.int_value(s) for s in like.shape]
-    recorder.append(HostNode(op, (leading or []) + extents, [value], {"dtype": dtype_name(dtype)},
-                                         recorder.span))
+    extents = [recorder.numbers.int_value(s) for s in shape]
+    recorder.append(HostNode(op, [*parameters, *extents], [value], {"dtype": dtype_name(dtype)}, recorder.span))
     return recorder.adopt(fake, value)
+
+
+def _from_outermost(like: torch.Tensor) -> list[int]:
+    """The axes in the order in which the elements lie in memory."""
+    if is_plain(like):
+        return [*range(like.dim())]
+    order = order_of(like)
+    if order is not None:
+        return [*reversed(order)]
+    if any(isinstance(s, torch.SymInt) for s in like.stride()):
+        raise CaptureRefusal("random numbers written to a part of a tensor whose extents are known only at run time",
+                             "draw a tensor of its own, and copy it there", kind="random.op")
+    return sorted(range(like.dim()), key=lambda axis: -like.stride(axis))
 
 
 def _float_dtype(like: torch.Tensor) -> torch.dtype:
@@ -82,76 +178,104 @@ def _finish(recorder, compute: Callable[[], torch.Tensor], like: torch.Tensor) -
     return recorder.value_of(result)
 
 
-def _expect(what: str, numbers: tuple, holds: Callable[..., bool]) -> None:
-    """Refuses numbers, if they are known, that torch rejects."""
-    if all(isinstance(n, (int, float)) for n in numbers) and not holds(*numbers):
+def _expect(holds: bool, what: str) -> None:
+    """Refuses what is known and torch rejects."""
+    if not holds:
         raise CaptureRefusal(f"torch rejects this distribution: {what}", "give it other parameters", kind="random.op")
 
 
-def _uniform(recorder, like, arguments) -> Value:
-    low, high = arguments.get("from", 0.0), arguments.get("to", 1.0)
-    _expect("its bounds are the wrong way round", (low, high), lambda a, b: a <= b)
-    drawn = draw(recorder, "rand.uniform", like, dtype=_float_dtype(like))
-    if isinstance(low, float) and isinstance(high, float) and (low, high) == (0.0, 1.0):
-        return recorder.value_of(drawn)
-    return _finish(recorder, lambda: drawn * (high - low) + low, like)
+def _floats(recorder, *numbers: Any) -> tuple:
+    return tuple(map(recorder.numbers.float_value, numbers))
 
 
-def _standard_normal(recorder, like, arguments) -> Value:
-    return recorder.value_of(draw(recorder, "rand.normal", like))
+def _of(op: str, *names: tuple[str, float]) -> Callable:
+    """The op that draws in like's own dtype, with these parameters (name, default)."""
+
+    def make(recorder, like, arguments) -> Value:
+        _expect(like.dtype.is_floating_point or op == "rand.geometric" and like.dtype == torch.int64,
+                f"{op.removeprefix('rand.')} numbers in {like.dtype}")
+        given = [arguments.get(name, default) for name, default in names]
+        return recorder.value_of(draw(recorder, op, like, _floats(recorder, *given)))
+
+    return make
+
+
+_uniform = _of("rand.uniform", ("from", 0.0), ("to", 1.0))
+_standard_normal = _of("rand.normal", ("mean", 0.0), ("std", 1.0))
 
 
 def _normal(recorder, like, arguments) -> Value:
     mean, std = arguments.get("mean", 0.0), arguments.get("std", 1.0)
-    _expect("its standard deviation is negative", (std,), lambda s: s >= 0)
     value_checks.deviations(recorder, std)
-    drawn = draw(recorder, "rand.normal", like, dtype=_float_dtype(like))
-    return _finish(recorder, lambda: drawn * std + mean, like)
+    _expect(like.dtype.is_floating_point, f"normal numbers in {like.dtype}")
+    plain = 1.0 if isinstance(std, torch.Tensor) else std
+    if not isinstance(mean, torch.Tensor) and not isinstance(std, torch.Tensor):
+        return recorder.value_of(draw(recorder, "rand.normal", like, _floats(recorder, mean, std)))
+    drawn = draw(recorder, "rand.normal", like, _floats(recorder, 0.0, plain))
+    return _finish(recorder, lambda: (drawn * std if isinstance(std, torch.Tensor) else drawn) + mean, like)
 
 
 def _bernoulli(recorder, like, arguments) -> Value:
+    """A number drawn below p; of one probability for all with as many digits as a double has."""
     p = arguments.get("p")
     p = arguments["self"] if p is None else p
     value_checks.probabilities(recorder, p)
-    drawn = draw(recorder, "rand.uniform", like, dtype=_float_dtype(like))
-    return _finish(recorder, lambda: drawn < p, like)
+    kind = torch.float64 if not isinstance(p, torch.Tensor) or p.dtype == torch.float64 else torch.float32
+    if isinstance(p, (int, float)):
+        _expect(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    drawn = draw(recorder, "rand.uniform", like, _floats(recorder, 0.0, 1.0), kind)
+    return _finish(recorder, lambda: drawn < (p.to(kind) if isinstance(p, torch.Tensor) else p), like)
+
+
+def _largest(dtype: torch.dtype) -> int:
+    """Up to which a dtype holds all integers."""
+    if dtype == torch.bool:
+        return 1
+    return round(2 / torch.finfo(dtype).eps) if dtype.is_floating_point else torch.iinfo(dtype).max
 
 
 def _integers(recorder, like, arguments) -> Value:
-    low, high = arguments.get("low", 0), arguments["high"]
-    bounds = [recorder.numbers.int_value(low), recorder.numbers.int_value(high)]
+    low, high = arguments.get("low", arguments.get("from", 0)), arguments.get("high", arguments.get("to"))
+    _expect(like.dtype not in (torch.uint16, torch.uint32, torch.uint64), f"integers in {like.dtype}")
+    if high is None and not any(name in arguments for name in ("from", "to")):
+        return recorder.value_of(draw(recorder, "rand.any_int", like))
+    last = _largest(like.dtype)
+    if high is None:
+        _expect(like.dtype != torch.int64, "random_ without an end, in int64")
+        high = last + 1
+    if isinstance(high, torch.Tensor):
+        high = recorder.numbers.symbolic_item(high)
+    known = [x for x in (low, high) if isinstance(x, int)]
+    if like.dtype.is_floating_point and any(abs(x) > last + 1 for x in known):
+        raise CaptureRefusal(f"random integers beyond those that {like.dtype} holds", "draw them in int64",
+                             kind="random.op")
+    bounds = tuple(map(recorder.numbers.int_value, (low, high)))
     return recorder.value_of(draw(recorder, "rand.int", like, bounds))
 
 
-def _exponential(recorder, like, arguments) -> Value:
-    rate = arguments.get("lambd", 1.0)
-    _expect("its rate is not positive", (rate,), lambda r: r > 0)
-    drawn = draw(recorder, "rand.uniform", like, dtype=_float_dtype(like))
-    return _finish(recorder, lambda: -torch.log1p(-drawn) / rate, like)
-
-
-def _log_normal(recorder, like, arguments) -> Value:
-    mean, std = arguments.get("mean", 1.0), arguments.get("std", 2.0)
-    _expect("its standard deviation is not positive", (std,), lambda s: s > 0)
-    drawn = draw(recorder, "rand.normal", like, dtype=_float_dtype(like))
-    return _finish(recorder, lambda: torch.exp(drawn * std + mean), like)
-
-
 def _permutation(recorder, like, arguments) -> Value:
-    drawn = draw(recorder, "rand.uniform", like, dtype=torch.float64)
-    return _finish(recorder, lambda: torch.argsort(drawn), like)
+    return recorder.value_of(draw(recorder, "rand.permutation", like))
+
+
+def _dropout(input: torch.Tensor, p: float, train: bool | None) -> tuple:
+    """What torch makes of dropout where extents are known only at run time; eager does it so."""
+    if not train:
+        return input.clone(), torch.ones_like(input, dtype=torch.bool)
+    noise = torch.empty_like(input).bernoulli_(1 - p)
+    return input * (noise.div_(1 - p) if p < 1 else noise), noise != 0
 
 
 def _multinomial(recorder, like, arguments) -> Value:
     """Without replacement: the largest p / Exp(1). With: where uniform draws fall in the distribution function."""
     weights, count = arguments["self"], arguments["num_samples"]
-    kind = weights.dtype if weights.dtype in (torch.float32, torch.float64) else torch.float32
     single = not isinstance(count, torch.SymInt) and count == 1
     if arguments["replacement"] and not single:
-        drawn = draw(recorder, "rand.uniform", like, dtype=kind)
-        return _finish(recorder, lambda: _inverse(_probabilities(weights).to(kind), drawn), like)
-    drawn = draw(recorder, "rand.uniform", weights, dtype=kind)
-    chosen = lambda: torch.topk(_probabilities(weights) / -torch.log1p(-drawn), count, dim=-1)[1]
+        drawn = draw(recorder, "rand.uniform", like, _floats(recorder, 0.0, 1.0), torch.float64)
+        return _finish(recorder, lambda: _inverse(_probabilities(weights), drawn), like)
+    with recorder.calls.mode:
+        aside = torch.empty_like(weights).exponential_()
+    chosen = ((lambda: torch.argmax(_probabilities(weights) / aside, -1, True)) if single else
+              (lambda: torch.topk(_probabilities(weights) / aside, count, dim=-1)[1]))
     return _finish(recorder, chosen, like)
 
 
@@ -164,18 +288,26 @@ def _probabilities(weights: torch.Tensor) -> torch.Tensor:
 
 
 def _inverse(weights: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
-    steps = torch.cumsum(weights, -1)
-    scaled = drawn * steps[..., -1:]
-    return (scaled.unsqueeze(-1) >= steps.unsqueeze(-2)).sum(-1)
+    """How many steps of the distribution function lie below; it is summed in float at least, as torch does."""
+    kind = torch.float64 if weights.dtype == torch.float64 else torch.float32
+    steps = torch.cumsum(weights.to(kind), -1)
+    steps = (steps / steps[..., -1:]).to(torch.float64)
+    return (steps.unsqueeze(-2) < drawn.unsqueeze(-1)).sum(-1)
 
+
+_exponential = _of("rand.exponential", ("lambd", 1.0))
+_geometric = _of("rand.geometric", ("p", 0.5))
+_cauchy = _of("rand.cauchy", ("median", 0.0), ("sigma", 1.0))
+_log_normal = _of("rand.log_normal", ("mean", 1.0), ("std", 2.0))
 
 _MAKERS: dict[Any, Callable] = {
     aten.rand: _uniform, aten.rand_like: _uniform, aten.uniform_: _uniform, aten.uniform: _uniform,
     aten.randn: _standard_normal, aten.randn_like: _standard_normal,
     aten.normal_: _normal, aten.normal: _normal, aten.normal_functional: _normal,
     aten.bernoulli: _bernoulli, aten.bernoulli_: _bernoulli,
-    aten.randint: _integers, aten.randint_like: _integers,
+    aten.randint: _integers, aten.randint_like: _integers, aten.random: _integers, aten.random_: _integers,
     aten.exponential_: _exponential, aten.exponential: _exponential,
+    aten.geometric_: _geometric, aten.geometric: _geometric, aten.cauchy_: _cauchy, aten.cauchy: _cauchy,
     aten.log_normal_: _log_normal, aten.log_normal: _log_normal,
     aten.randperm: _permutation, aten.multinomial: _multinomial,
 }

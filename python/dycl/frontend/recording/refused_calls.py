@@ -39,10 +39,6 @@ def dropout(name: str, args: tuple, kwargs: dict) -> str | None:
     return "dropout" if train and _argument(args, kwargs, 1, "p", 0.5) > 0 else None
 
 
-def attention(name: str, args: tuple, kwargs: dict) -> str | None:
-    return "attention dropout" if _argument(args, kwargs, 4, "dropout_p", 0.0) > 0 else None
-
-
 def recurrent(name: str, args: tuple, kwargs: dict) -> str | None:
     if len(args) <= 6:
         return None

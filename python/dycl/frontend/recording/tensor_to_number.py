@@ -166,6 +166,15 @@ class Numbers:
         number = graph_number(number)
         return number if isinstance(number, Value) else self.recorder.host("const", [], INT, value=int(number))
 
+    def float_value(self, number: Any) -> Value:
+        if isinstance(number, (torch.SymInt, torch.SymFloat)):
+            number = self.recorder.symbols.value_of(number)
+        if isinstance(number, RtScalar):
+            number = self.convert_scalar(number, "float").value
+        if not isinstance(number, Value):
+            return self.recorder.host("const", [], FLOAT, value=float(number))
+        return number if number.type == FLOAT else self.recorder.host("int.to_float", [number], FLOAT)
+
 
 def size_expression(size: Any) -> Any:
     return size.node.expr if isinstance(size, torch.SymInt) else int(size)

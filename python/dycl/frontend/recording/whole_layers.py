@@ -50,6 +50,8 @@ def _resolved(name: str, args: tuple, kwargs: dict) -> tuple | None:
     arguments = bind(op, args, _renamed(op, kwargs))
     if name == "instance_norm" and arguments.get("running_mean") is not None and arguments.get("use_input_stats"):
         return None
+    if name == "scaled_dot_product_attention" and arguments["dropout_p"]:
+        return None  # eager draws, in the order of its parts
     return op, *_canonical(op, arguments)
 
 

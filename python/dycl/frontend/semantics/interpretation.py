@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import functools
 import os
+import random
 import sys
 import sysconfig
 import types
 from typing import Any
 
+import numpy as np
 import torch
 
 from ... import errors, frontend, objects
@@ -174,6 +176,7 @@ def is_torch(fn: Any) -> bool:
 
 _REFUSED_MODULES = ("random", "time", "secrets", "numpy.random", "datetime", "threading", "multiprocessing",
                     "subprocess", "socket", "asyncio")
+_REFUSED_PACKAGES = ("numpy.random.",)
 
 
 def check_native(m, fn: Any) -> None:
@@ -184,9 +187,21 @@ def check_native(m, fn: Any) -> None:
         module = type(owner).__module__ if module == "" else module
     elif isinstance(owner, types.ModuleType):
         module = owner.__name__
-    if module in _REFUSED_MODULES:
+    if module in _REFUSED_MODULES or module.startswith(_REFUSED_PACKAGES):
         raise CaptureRefusal(f"a call of {module}.{getattr(fn, '__name__', '?')}: its result changes from run to run",
                              "compute it outside and pass it in, or draw with torch.rand", kind="nondeterministic")
+
+
+def check_drawing(fn: Any, args: tuple, kwargs: dict) -> None:
+    """Refuses native code that is given a generator: it would draw once, while compiling."""
+    if (any(isinstance(x, GENERATORS) for x in (*args, *kwargs.values())) and not isinstance(fn, type)
+            and (getattr(fn, "__module__", None) or "builtins") != "builtins"):
+        raise CaptureRefusal(f"a generator of random numbers given to {getattr(fn, '__name__', '?')}",
+                             "compute it outside and pass it in, or draw with torch.rand", kind="nondeterministic")
+
+
+# of random numbers, and not torch's
+GENERATORS = (random.Random, np.random.RandomState, np.random.Generator, np.random.BitGenerator)
 
 
 _TRAINED = (torch.nn.Dropout, torch.nn.Dropout1d, torch.nn.Dropout2d, torch.nn.Dropout3d, torch.nn.AlphaDropout,

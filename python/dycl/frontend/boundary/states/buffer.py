@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .... import generators
 from ....calling.states import buffer
+from ....calling.states.generator import Generator
 from ...diagnostics import Restart
 from ...graph.program import Value
 from .choice import open_choice
@@ -17,7 +19,9 @@ class Buffer(Declared):
 
     def enter(self, inputs: Any) -> None:
         _, value = inputs.m.recorder.real.declare_state(self.owner, self.label)
-        inputs.declare(buffer.Buffer([self.label], self.owner, None), [value])
+        made, names = generators.behind(self.owner), [self.label]
+        state = buffer.Buffer(names, self.owner, None) if made is None else Generator(names, self.owner, made)
+        inputs.declare(state, [value])
 
     def left(self, ends: Any, end: Any, number: int) -> list[Value]:
         root = next(r for r in ends.m.recorder.real.roots if r.real is self.owner)

@@ -220,11 +220,6 @@ def _check_is_size(m, s, args, kwargs):
                 raise RuntimeError(torch_internals.SIZE_FAILED)
 
 
-@handles(torch.manual_seed, torch.seed, torch.random.manual_seed)
-def _seed(m, s, args, kwargs):
-    raise CaptureRefusal("torch.manual_seed inside the model", "seed before the call", kind="random.seed")
-
-
 def _clock(function):
     """A clock is read when the program runs: a host function under the clock's own name."""
     name = f"time.{function.__name__}"

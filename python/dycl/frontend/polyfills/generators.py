@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generators of random numbers, written in Python and interpreted by the machine (as polyfills/builtins.py is).
+
+The state of a torch.Generator is a tensor, as get_state gives it: drawing writes it in place. One made by the program
+is such an object here; one from outside has its tensor beside it (calling/generator.py), a state between calls. The
+default generator is the run's own.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from ..values.stand_in import InterpretedStandIn
+from .registry import substitutes
+
+
+def state_of_run():
+    """Answered by the machine: the state of the default generator."""
+    raise NotImplementedError
+
+
+def set_state_of_run(state):
+    """Answered by the machine: it goes on from there."""
+    raise NotImplementedError
+
+
+def seed_run(seed):
+    """Answered by the machine: the default generator begins anew."""
+    raise NotImplementedError
+
+
+def refuse_seed():
+    """Answered by the machine: a seed from the outside world is none of the program's."""
+    raise NotImplementedError
+
+
+def checked(state):
+    """As a generator holds it that was given this state."""
+    before = state_of_run()
+    set_state_of_run(state)
+    result = state_of_run()
+    set_state_of_run(before)
+    return result
+
+
+def state_after_seed(seed):
+    before = state_of_run()
+    seed_run(seed)
+    result = state_of_run()
+    set_state_of_run(before)
+    return result
+
+
+def seed_in(state):
+    """The first eight bytes."""
+    parts = state[:8].to(torch.int64)
+    if parts[7] > 127:
+        raise OverflowError("a seed above 2**63 - 1 read in a compiled program")
+    return (parts * torch.tensor([256**k for k in range(8)])).sum().item()
+
+
+class RtGenerator(InterpretedStandIn):
+    """A torch.Generator. Attribute: state, a tensor that is written in place."""
+
+    def example(self, m):
+        return torch.Generator()
+
+    def manual_seed(self, seed):
+        self.state.copy_(state_after_seed(seed))
+        return self
+
+    def get_state(self):
+        return checked(self.state)
+
+    def set_state(self, state):
+        self.state.copy_(checked(state))
+        return self
+
+    def initial_seed(self):
+        return seed_in(self.state)
+
+    def seed(self):
+        return refuse_seed()
+
+    def clone_state(self):
+        made = torch.Generator()
+        made.set_state(self.state)
+        return made
+
+
+@substitutes(torch.manual_seed)
+def manual_seed(seed):
+    seed_run(int(seed))
+    return torch.default_generator
+
+
+@substitutes(torch.get_rng_state)
+def get_rng_state():
+    return state_of_run()
+
+
+@substitutes(torch.set_rng_state)
+def set_rng_state(new_state):
+    set_state_of_run(new_state)
+
+
+def set_default_state(new_state):
+    set_state_of_run(new_state)
+    return torch.default_generator
+
+
+def clone_default():
+    made = torch.Generator()
+    made.set_state(state_of_run())
+    return made
+
+
+@substitutes(torch.initial_seed)
+def initial_seed():
+    return seed_in(state_of_run())
+
+
+@substitutes(torch.seed)
+def seed():
+    return refuse_seed()
+
+
+class Forked:
+    """A context after which the default generator goes on from where it was before."""
+
+    def __init__(self, enabled):
+        self.enabled = enabled
+
+    def __enter__(self):
+        if self.enabled:
+            self.state = state_of_run()
+
+    def __exit__(self, kind, error, trace):
+        if self.enabled:
+            set_state_of_run(self.state)
+
+
+@substitutes(torch.random.fork_rng)
+def fork_rng(devices=None, enabled=True, *more, **others):
+    return Forked(enabled)
+
+
+# ---- random.Random and numpy.random.RandomState: the same words, other numbers -------------------------
+
+
+def words(stream, count):
+    """Answered by the machine: the next words, as integers."""
+    raise NotImplementedError
+
+
+def random_of(stream):
+    drawn = words(stream, 2)
+    return (drawn[0].item() // 32 * 67108864.0 + drawn[1].item() // 64) / 9007199254740992.0
+
+
+def uniform(stream, a, b):
+    return a + (b - a) * random_of(stream)
+
+
+def bits(stream, k):
+    if k > 62:
+        raise NotImplementedError("more than 62 random bits at once in a compiled program")
+    if k <= 32:
+        return words(stream, 1)[0].item() >> (32 - k)
+    drawn = words(stream, 2)
+    return drawn[0].item() + (drawn[1].item() >> (64 - k)) * 4294967296
+
+
+def below(stream, n):
+    if n <= 0:
+        raise ValueError("empty range")
+    k = n.bit_length()
+    drawn = bits(stream, k)
+    while drawn >= n:
+        drawn = bits(stream, k)
+    return drawn
+
+
+def integer_between(stream, a, b):
+    return a + below(stream, b - a + 1)
+
+
+def choice(stream, seq):
+    if not len(seq):
+        raise IndexError("Cannot choose from an empty sequence")
+    return seq[below(stream, len(seq))]
+
+
+def numpy_sample(stream, size=None):
+    if size is None:
+        return random_of(stream)
+    shape = (size,) if isinstance(size, int) else tuple(size)
+    count = 2
+    for extent in shape:
+        count = count * extent
+    drawn = words(stream, count).reshape(*shape, 2)
+    high = (drawn[..., 0] // 32).to(torch.float64) * 67108864.0
+    return ((high + (drawn[..., 1] // 64).to(torch.float64)) / 9007199254740992.0).numpy()
+
+
+def numpy_rand(stream, *shape):
+    return numpy_sample(stream, shape or None)
+
+
+def numpy_uniform(stream, low=0.0, high=1.0, size=None):
+    return low + (high - low) * numpy_sample(stream, size)
