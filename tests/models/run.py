@@ -135,9 +135,9 @@ def run_one(name: str, args) -> dict:
 
 
 def build(entry):
-    import torch
+    from tests.frontend.generated.seeds import seed_all
 
-    torch.manual_seed(0)
+    seed_all(0)
     target, inputs = entry.make()
     return target, inputs
 
@@ -178,6 +178,7 @@ def count_paths(entry, calls) -> int:
 def compiled(entry, calls, timed: bool = False) -> dict:
     import dycl
     from tests.frontend.generated.execute import crash_kind
+    from tests.frontend.generated.seeds import seed_all
     from tests.frontend.support.compare import copy_value, differences, state_of
     from tests.frontend.support.harness import compare_outcomes, outcome
 
@@ -200,7 +201,10 @@ def compiled(entry, calls, timed: bool = False) -> dict:
     seconds = time.perf_counter() - start
     for number, call in enumerate(calls):
         ours, theirs = copy_value((call.args, call.kwargs)), copy_value((call.args, call.kwargs))
-        expected, actual = outcome(eager, *ours), outcome(program, *theirs)
+        seed_all(number)
+        expected = outcome(eager, *ours)
+        seed_all(number)
+        actual = outcome(program, *theirs)
         problems = compare_outcomes(expected, actual, f"input {number}", entry.rtol, entry.atol)
         problems += differences(ours, theirs, f"input {number}: written", entry.rtol, entry.atol)
         problems += differences(state_of(eager), state_of(subject), f"input {number}: state", entry.rtol, entry.atol)
@@ -249,6 +253,7 @@ def peer(entry, calls, how) -> str:
     """"ok", "wrong on input k", or why it was not taken."""
     import torch
 
+    from tests.frontend.generated.seeds import seed_all
     from tests.frontend.support.compare import copy_value
     from tests.frontend.support.harness import compare_outcomes, outcome
 
@@ -258,7 +263,9 @@ def peer(entry, calls, how) -> str:
         with torch.no_grad():
             program = how(subject, calls[0])
         for number, call in enumerate(calls):
+            seed_all(number)
             expected = outcome(eager, *copy_value((call.args, call.kwargs)))
+            seed_all(number)
             actual = outcome(program, *copy_value((call.args, call.kwargs)))
             problems = compare_outcomes(expected, actual, "", entry.rtol, entry.atol)
             if problems:

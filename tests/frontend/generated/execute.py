@@ -21,6 +21,7 @@ from typing import Any, Callable
 import torch
 
 from tests.frontend.generated import rounding
+from tests.frontend.generated.seeds import drawn_so_far, seed_all
 from tests.frontend.support.compare import copy_value, differences, state_of
 from tests.frontend.support.harness import executed_path, outcome
 
@@ -110,6 +111,7 @@ def choose_inputs(source: str, seed: int) -> tuple[list[tuple], int, str]:
     for _ in range(DRAWS):
         inputs = draw(module.SIGNATURE, r)
         target = module.make()  # fresh: the path should depend on the inputs alone
+        seed_all(0)
         with contextlib.redirect_stdout(io.StringIO()):
             (status, value), trace = executed_path(target, copy_value(inputs), {})
         if status == "raised" and not is_users(value):
@@ -204,8 +206,11 @@ def _failed(report: Report, status: str, kind: str, detail: str) -> Report:
 def _compare_call(eager, subject, compiled, given, number) -> tuple[str, str, str] | None:
     ours, theirs = copy_value(given), copy_value(given)
     printed_ours, printed_theirs = io.StringIO(), io.StringIO()
+    seed_all(number)
     with contextlib.redirect_stdout(printed_ours):
         expected = outcome(eager, ours, {})
+    drawn = drawn_so_far()
+    seed_all(number)
     with contextlib.redirect_stdout(printed_theirs):
         actual = outcome(compiled, theirs, {})
     where = f"call {number}, inputs {given!r}\n"
@@ -232,6 +237,8 @@ def _compare_call(eager, subject, compiled, given, number) -> tuple[str, str, st
     found = differences(state_of(eager), state_of(subject), "state")
     if found:
         return "mismatch", f"state {after}", where + "\n".join(found)
+    if drawn != drawn_so_far():
+        return "mismatch", f"generators {after}", where
     if printed_ours.getvalue() != printed_theirs.getvalue():
         return ("mismatch", "printed text",
                 f"{where}eager printed {printed_ours.getvalue()!r}, compiled {printed_theirs.getvalue()!r}")

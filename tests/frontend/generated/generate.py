@@ -196,10 +196,14 @@ class Generator(Control, Containers, Tensors):
 
 
 def generate(seed: int) -> str:
-    """The source of program number `seed`; from wild.WILD on, a harder one; from idioms.IDIOMS on, what models do."""
+    """The source of program number `seed`; from wild.WILD on, a harder one; from idioms.IDIOMS on, what models do; from
+    drawing.DRAWING on, one that draws random numbers."""
+    from tests.frontend.generated.drawing import DRAWING, generate_drawing
     from tests.frontend.generated.idioms import IDIOMS, generate_idioms
     from tests.frontend.generated.wild import WILD, generate_wild
 
+    if seed >= DRAWING:
+        return generate_drawing(seed)
     if seed >= IDIOMS:
         return generate_idioms(seed)
     return generate_wild(seed) if seed >= WILD else Generator(seed).program()

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from tests.frontend.generated.seeds import seed_all
 from tests.frontend.support.compare import copy_value, differences, state_of
 from tests.frontend.support.harness import outcome
 
@@ -69,8 +70,9 @@ def outcomes(make: Any, inputs: list[tuple]) -> list[Any]:
     """What the calls give, one after the other on one object: result or error,
     arguments and state afterwards, printed text."""
     target, found = make(), []
-    for given in inputs:
+    for number, given in enumerate(inputs):
         args, printed = copy_value(given), io.StringIO()
+        seed_all(number)
         with contextlib.redirect_stdout(printed):
             how, value = outcome(target, args, {})
         value = copy_value(value) if how == "returned" else type(value).__qualname__

@@ -10,26 +10,43 @@ from pathlib import Path
 import pytest
 import torch
 
+from dycl import generators
 from tests.frontend.generated import __main__ as generated
 from tests.frontend.generated import rounding
+from tests.frontend.generated.drawing import DRAWING
 from tests.frontend.generated.execute import load
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNT = 2000
+DRAWN = 40  # of those that draw random numbers
+
+
+def run(tmp_path, *options: str) -> tuple[dict, str]:
+    summary = tmp_path / "summary.json"
+    command = [sys.executable, "-m", "tests.frontend.generated", *options, "--limit", "120",
+               "--jobs", str(os.cpu_count() or 1), "--json", str(summary)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return json.loads(summary.read_text()), done.stdout
+
+
+@pytest.mark.skipif(not generators.eager_draws_alike(), reason="torch draws from a vendor's library here")
+def test_programs_that_draw(tmp_path):
+    """About a minute."""
+    report, said = run(tmp_path, "--count", str(DRAWN), "--seed", str(DRAWING + 1))
+    counts = report["status"]
+    bad = {kind: n for kind, n in counts.items() if kind not in ("equal", "refused", "unusable", "slow") and n}
+    assert not bad, said[-6000:]
+    assert counts.get("equal", 0) >= 0.9 * DRAWN, counts
 
 
 def test_generated_programs(tmp_path):
-    summary = tmp_path / "summary.json"
-    command = [sys.executable, "-m", "tests.frontend.generated", "--count", str(COUNT), "--seed", "1",
-               "--mixed", "--limit", "120", "--jobs", str(os.cpu_count() or 1), "--json", str(summary)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    report = json.loads(summary.read_text())
+    report, said = run(tmp_path, "--count", str(COUNT), "--seed", "1", "--mixed")
     counts = report["status"]
     # Documented: what a run wrote before it raised is not kept (docs/supported_python.md).
     known = sum(n for what, n in report["classes"].get("mismatch", {}).items() if what.endswith("after a raise"))
     counts["mismatch"] = counts.get("mismatch", 0) - known
     bad = {kind: n for kind, n in counts.items() if kind not in ("equal", "refused", "unusable", "slow") and n}
-    assert not bad, done.stdout[-6000:]
+    assert not bad, said[-6000:]
     assert counts.get("equal", 0) >= 0.9 * COUNT, counts
     assert counts.get("slow", 0) <= 0.02 * COUNT, counts
 
