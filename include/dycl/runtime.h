@@ -136,6 +136,8 @@ struct Decision {
   std::uint32_t arms = 2;  // branch: arm 0 is false, arm 1 is true; switch: case i is arm i, otherwise the last
   std::string block;       // the block whose exit decides
   SourceSpan span;
+  std::string origin;               // what the condition is computed from, by readable names: "gates.1"; may be empty
+  std::vector<std::int64_t> cases;  // of a switch: what selects each arm but the last; empty: a branch
 };
 
 // A sub-DNN and the artifact that was chosen for it.
@@ -143,6 +145,14 @@ struct SubDnn {
   std::string name, backend, target;
   std::uint64_t artifact_bytes = 0;
   std::uint32_t call_sites = 0;
+  std::string readable;  // for people: the modules whose weights it holds, or its ops; `name` in a stripped package
+};
+
+// A place that calls a sub-DNN; its index is the call site of timelines.
+struct CallSite {
+  std::uint32_t sub_dnn = 0;
+  std::string block;  // as of Decision
+  SourceSpan span;
 };
 
 struct WeightInfo {
@@ -203,11 +213,13 @@ class DYCL_API Program {
   const std::vector<Symbol>& symbols() const;
   const std::vector<Decision>& decisions() const;
   const std::vector<SubDnn>& sub_dnns() const;
+  const std::vector<CallSite>& call_sites() const;
   const std::vector<WeightInfo>& weights() const;
 
   const std::string& target() const;                // the program-wide choice: "portable" or a CPU/engine key
   std::string_view metadata() const;                // the metadata section: JSON
-  std::string_view ir_text() const;                 // "" if the package was stripped
+  std::string_view ir_text() const;                 // before the passes; "" if the package was stripped
+  std::string_view hcfg_text() const;               // after them; "" in a stripped or an older package
   const std::vector<std::string>& sources() const;  // file names that spans index
   // The text of a source line, if the package kept it.
   std::string_view source_line(std::uint32_t file, std::uint32_t line) const;
@@ -289,6 +301,12 @@ struct Profile {
   std::uint64_t nanoseconds = 0;
 };
 
+// One call of a sub-DNN. Times are nanoseconds; `begin` counts from the run's first instruction.
+struct TimedCall {
+  std::uint32_t call_site = 0;  // index into Program::call_sites()
+  std::uint64_t begin = 0, nanoseconds = 0;
+};
+
 class DYCL_API Run {
  public:
   static Result<Run> create(std::shared_ptr<const Program> program);
@@ -350,6 +368,11 @@ class DYCL_API Run {
 
   void set_profile(bool on);                 // clears the profile
   std::span<const Profile> profile() const;  // parallel to Program::sub_dnns()
+
+  // While on, every call of a sub-DNN is recorded; timeline() has those of the last run, in order, failed runs
+  // included. Walked programs only: emitted code has no call sites.
+  void set_timeline(bool on);
+  std::span<const TimedCall> timeline() const;
 
   const Program& program() const;
 

@@ -18,6 +18,7 @@
 #include "driver/compile.h"
 #include "driver/read_program.h"
 #include "errors.h"
+#include "ir/print.h"
 #include "package/package_writer.h"
 #include "runner.h"
 #include "support/threads.h"
@@ -109,6 +110,12 @@ nb::list run_passes(ProgramBuilder& builder, const std::vector<std::string>& onl
   return result;
 }
 
+std::string after_passes(const ProgramBuilder& builder) {
+  ir::Program copy = *builder.program;
+  unwrap(passes::run_pipeline(copy, {}), builder.program->sources);
+  return ir::print(copy);
+}
+
 }  // namespace
 
 void bind_compiler(nb::module_& module) {
@@ -142,6 +149,7 @@ void bind_compiler(nb::module_& module) {
       nb::arg("program"), nb::arg("path"), "Writes .dyir and its weights (.safetensors) beside it.");
   module.def("run_passes", &run_passes, nb::arg("program"), nb::arg("only") = std::vector<std::string>(),
              nb::arg("skip") = std::vector<std::string>(), "Rewrites in place; returns [(name, changes, seconds)].");
+  module.def("after_passes", &after_passes, nb::arg("program"), "The text after all passes; the program stays as it is.");
 }
 
 }  // namespace dycl::bindings

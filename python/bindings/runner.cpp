@@ -16,6 +16,8 @@
 
 #include "dycl/runtime.h"
 #include "errors.h"
+#include "ir/parse.h"
+#include "ir/print.h"
 #include "values.h"
 
 namespace nb = nanobind;
@@ -176,6 +178,13 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> profile(const Runner& self)
   return result;
 }
 
+std::vector<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>> timeline(const Runner& self) {
+  std::vector<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>> result;
+  for (const runtime::TimedCall& call : self.run.timeline())
+    result.emplace_back(call.call_site, call.begin, call.nanoseconds);
+  return result;
+}
+
 // The folder of this module's file behind any link, where the build puts plug-ins nearby.
 std::filesystem::path module_folder() {
   Dl_info info{};
@@ -191,6 +200,12 @@ runtime::HostFunction import_host_function(nb::object function, const std::strin
     nb::gil_scoped_acquire gil;
     return call_host_function(*function, arguments, results, framework);
   };
+}
+
+// The stored text says at each op where it was written; people read it without.
+std::string hcfg(const runtime::Program& program) {
+  if (program.hcfg_text().empty()) return {};
+  return ir::print(unwrap(ir::parse(program.hcfg_text(), "the package's program", {.spans_from_text = false})));
 }
 
 // `source`: a path, or the package itself as bytes.
@@ -258,23 +273,33 @@ void bind_program(nb::module_& module) {
       [](const Program& p) {
         nb::list result;
         for (const runtime::Decision& d : p.decisions())
-          result.append(nb::make_tuple(d.arms, d.block, export_span(d.span, p.sources())));
+          result.append(nb::make_tuple(d.arms, d.block, export_span(d.span, p.sources()), d.origin));
         return result;
       },
-      "[(arms, block, span)]; branch: arm 0 is false, arm 1 is true");
+      "[(arms, block, span, origin)]; branch: arm 0 is false, arm 1 is true; origin: what the condition comes from");
+  c.def_prop_ro(
+      "call_sites",
+      [](const Program& p) {
+        nb::list result;
+        for (const runtime::CallSite& s : p.call_sites())
+          result.append(nb::make_tuple(s.sub_dnn, s.block, export_span(s.span, p.sources())));
+        return result;
+      },
+      "[(index of the sub-DNN, block, span)]");
   c.def_prop_ro(
       "sub_dnns",
       [](const Program& p) {
         nb::list result;
         for (const runtime::SubDnn& s : p.sub_dnns())
-          result.append(nb::make_tuple(s.name, s.backend, s.target, s.artifact_bytes, s.call_sites));
+          result.append(nb::make_tuple(s.name, s.backend, s.target, s.artifact_bytes, s.call_sites, s.readable));
         return result;
       },
-      "[(name, backend, target, artifact bytes, call sites)]");
+      "[(name, backend, target, artifact bytes, call sites, readable name)]");
   c.def_prop_ro("target", [](const Program& p) { return p.target(); });
   c.def_prop_ro(
       "metadata", [](const Program& p) { return std::string(p.metadata()); }, "JSON text");
   c.def_prop_ro("ir_text", [](const Program& p) { return std::string(p.ir_text()); });
+  c.def("hcfg", &hcfg, "The text of the program after the passes; \"\" if it was stripped.");
   c.def_prop_ro("sources", [](const Program& p) { return p.sources(); });
   c.def_prop_ro(
       "file", [](const Program& p) { return p.file().string(); },
@@ -348,6 +373,9 @@ void bind_run(nb::module_& module) {
   c.def(
       "set_profile", [](Runner& self, bool on) { self.run.set_profile(on); }, nb::arg("on"));
   c.def_prop_ro("profile", &profile, "[(calls, nanoseconds)] per sub-DNN, while profiling");
+  c.def(
+      "set_timeline", [](Runner& self, bool on) { self.run.set_timeline(on); }, nb::arg("on"));
+  c.def_prop_ro("timeline", &timeline, "[(call site, begin, nanoseconds)] of the last run, while it is on");
 }
 
 }  // namespace

@@ -317,6 +317,7 @@ class MainLowering {
   Result<void> lower_block(std::uint32_t b) {
     const ir::Block& block = main_.blocks[b];
     block_pc_[b] = code_.position();
+    block_ = &block;
     const Deaths deaths = deaths_in(b);
     code_.at(block.span);
     DYCL_TRY(drop(deaths.unused_params));
@@ -478,6 +479,7 @@ class MainLowering {
     }
     const Words head = {callee, static_cast<std::uint32_t>(operands.size()),
                         static_cast<std::uint32_t>(results.size())};
+    if (!host) out_.debug.call_blocks.push_back(block_->name);
     return code_.emit(host ? Opcode::HostCall : Opcode::Call, head, operands, results);
   }
 
@@ -653,6 +655,7 @@ class MainLowering {
   std::vector<std::uint64_t> live_stamp_;  // by value; live if it equals stamp_
   std::uint64_t stamp_ = 0;
   std::vector<std::uint32_t> block_pc_, loop_of_;
+  const ir::Block* block_ = nullptr;  // the one that is lowered
   std::uint32_t next_block_ = kNone;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> jumps_;  // positions to fill with a block's place
   std::map<std::string, std::int32_t> state_index_;

@@ -14,6 +14,7 @@
 #include "package/container_writer.h"
 #include "package/lower_to_plan.h"
 #include "package/plan_write.h"
+#include "package/readable_names.h"
 #include "package/temporary_file.h"
 #include "runtime/container.h"
 #include "runtime/signature.h"
@@ -114,6 +115,19 @@ void add_lines(std::uint32_t file, const std::string& text, const std::set<std::
   }
 }
 
+void add_names(const ir::Program& program, const runtime::Plan& plan, runtime::DebugInfo& debug) {
+  std::vector<std::string> sub_dnns;
+  for (const runtime::PlanSubDnn& sub_dnn : plan.sub_dnns) sub_dnns.push_back(sub_dnn.name);
+  debug.sub_dnn_names = readable_names(program, sub_dnns);
+  std::unordered_map<std::string, std::string> name_of;
+  for (std::size_t i = 0; i < sub_dnns.size(); ++i) name_of.emplace(sub_dnns[i], debug.sub_dnn_names[i]);
+  const DecisionOrigins origins(program.main(), std::move(name_of));
+  std::unordered_map<std::string_view, const ir::Block*> blocks;
+  for (const ir::Block& block : program.main().blocks) blocks.emplace(block.name, &block);
+  for (const std::string& name : debug.decision_blocks) debug.decision_origins.push_back(origins.of(*blocks.at(name)));
+}
+
+// The lines that are kept: those of instructions, decisions and loops, and of what is computed inside sub-DNNs.
 void add_texts(const ir::Program& program, const PackageOptions& options, runtime::DebugInfo& debug) {
   debug.hcfg_text = ir::print(program, {.spans = true});
   debug.ir_text = options.ir_text.empty() ? debug.hcfg_text : options.ir_text;
@@ -125,6 +139,9 @@ void add_texts(const ir::Program& program, const PackageOptions& options, runtim
   for (const runtime::PlanSpan& s : debug.spans) want(s.span);
   for (const SourceSpan& s : debug.loop_spans) want(s);
   for (const SourceSpan& s : debug.decision_spans) want(s);
+  for (const ir::Function& function : program.functions)
+    for (const ir::Block& block : function.blocks)
+      for (const ir::Op& op : block.body) want(op.span);
   for (std::uint32_t file = 0; file < program.sources.size(); ++file) {
     const auto text = options.source_texts.find(program.sources[file]);
     if (text != options.source_texts.end()) add_lines(file, text->second, wanted[file], debug);
@@ -213,6 +230,7 @@ Result<void> write_package(const ir::Program& outlined, const std::vector<backen
   };
   Bytes debug;
   if (options.debug_info) {
+    add_names(outlined, lowered.plan, lowered.debug);
     add_texts(outlined, options, lowered.debug);
     debug = write_debug_info(lowered.debug);
     sections.push_back(

@@ -130,8 +130,11 @@ std::vector<std::uint8_t> write_debug_info(const runtime::DebugInfo& debug) {
   const auto loop_spans = spans(out, debug.loop_spans);
   const auto names = texts(out, debug.register_names);
   const auto hcfg_text = out.CreateString(debug.hcfg_text);
+  const auto sub_dnn_names = texts(out, debug.sub_dnn_names);
+  const auto origins = texts(out, debug.decision_origins);
+  const auto call_blocks = texts(out, debug.call_blocks);
   out.Finish(fb::CreateDebugInfo(out, ir_text, sources, spans_of_code, lines, blocks, decision_spans, loop_spans, names,
-                                 hcfg_text));
+                                 hcfg_text, sub_dnn_names, origins, call_blocks));
   return finished(out);
 }
 

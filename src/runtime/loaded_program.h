@@ -56,6 +56,8 @@ struct Program::Parts {
   std::vector<Symbol> symbols;
   std::vector<Decision> decisions;
   std::vector<SubDnn> infos;
+  std::vector<CallSite> call_sites;
+  std::vector<std::uint32_t> call_positions;  // of their instructions, ascending
   std::vector<WeightInfo> weights;
   std::string target = "portable";
   std::string metadata;

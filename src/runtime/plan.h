@@ -138,6 +138,9 @@ struct DebugInfo {
   std::vector<SourceSpan> decision_spans;
   std::vector<SourceSpan> loop_spans;
   std::vector<std::string> register_names;
+  std::vector<std::string> sub_dnn_names;     // for people; empty in older packages, as are the two below
+  std::vector<std::string> decision_origins;  // what each condition is computed from
+  std::vector<std::string> call_blocks;       // of each `call`, in the order of the code
 
   SourceSpan span_of(std::uint32_t pc) const;
 };

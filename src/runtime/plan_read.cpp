@@ -195,6 +195,9 @@ Result<DebugInfo> read_debug_info(ByteSpan section) {
   info.loop_spans = in.plain_spans(d.loop_spans());
   info.register_names = in.texts(d.register_names());
   info.hcfg_text = in.text(d.hcfg_text());
+  info.sub_dnn_names = in.texts(d.sub_dnn_names());
+  info.decision_origins = in.texts(d.decision_origins());
+  info.call_blocks = in.texts(d.call_blocks());
   if (in.overdrawn()) return damaged(section::kDebug, "it names the same bytes again and again");
   return info;
 }

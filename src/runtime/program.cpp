@@ -82,10 +82,25 @@ void copy_literals(Parts& p) {
   }
 }
 
-void count_calls(Parts& p) {
+std::vector<std::int64_t> cases_of(const Instruction& choice) {
+  std::vector<std::int64_t> cases(choice.words[3]);
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    cases[i] = static_cast<std::int64_t>(std::uint64_t{choice.words[5 + 2 * i]} << 32 | choice.words[4 + 2 * i]);
+  return cases;
+}
+
+// What only the instructions say: who is called where, and what selects the arms of a switch.
+void read_code(Parts& p) {
   for (std::size_t pc = 0; pc < p.plan.code.size();) {
     const Instruction in = std::move(decode(p.plan, pc)).value();
-    if (in.opcode() == Opcode::Call) ++p.infos[in.callee].call_sites;
+    if (in.opcode() == Opcode::Call) {
+      ++p.infos[in.callee].call_sites;
+      const std::size_t site = p.call_sites.size();
+      p.call_sites.push_back({in.callee, site < p.debug.call_blocks.size() ? p.debug.call_blocks[site] : std::string(),
+                              p.debug.span_of(static_cast<std::uint32_t>(pc))});
+      p.call_positions.push_back(static_cast<std::uint32_t>(pc));
+    }
+    if (in.opcode() == Opcode::Switch) p.decisions[in.decision].cases = cases_of(in);
     if (in.opcode() == Opcode::Call || in.opcode() == Opcode::HostCall) {
       p.max_inputs = std::max(p.max_inputs, in.reads.size());
       p.max_outputs = std::max(p.max_outputs, in.writes.size());
@@ -109,6 +124,7 @@ void describe_interface(Parts& p) {
     d.arms = p.plan.decisions[i];
     if (i < p.debug.decision_blocks.size()) d.block = p.debug.decision_blocks[i];
     if (i < p.debug.decision_spans.size()) d.span = p.debug.decision_spans[i];
+    if (i < p.debug.decision_origins.size()) d.origin = p.debug.decision_origins[i];
     p.decisions.push_back(std::move(d));
   }
   const Section& weights = *p.container.find(section::kWeights);
@@ -269,7 +285,9 @@ Result<void> load_sub_dnns(Parts& p) {
   for (std::size_t i = 0; i < p.plan.sub_dnns.size(); ++i) {
     const PlanSubDnn& function = p.plan.sub_dnns[i];
     const PlanArtifact& a = *artifact_for(function, p.target);
-    p.infos.push_back({function.name, a.backend, a.target, a.size, 0});
+    const bool named = i < p.debug.sub_dnn_names.size();
+    p.infos.push_back(
+        {function.name, a.backend, a.target, a.size, 0, named ? p.debug.sub_dnn_names[i] : function.name});
     DYCL_TRY(load_sub_dnn(p, function, a, p.sub_dnns[i]));
   }
   return {};
@@ -299,7 +317,7 @@ Result<void> prepare(Parts& p) {
   // Engines have made of models and weights what they need; what they still read in place comes back.
   for (const auto name : {section::kArtifacts, section::kWeights})
     if (const Section* s = p.container.find(name)) p.container.file().release_pages(s->stored);
-  count_calls(p);
+  read_code(p);
   return {};
 }
 
@@ -390,10 +408,12 @@ const std::vector<Port>& Program::states() const { return parts_->states; }
 const std::vector<Symbol>& Program::symbols() const { return parts_->symbols; }
 const std::vector<Decision>& Program::decisions() const { return parts_->decisions; }
 const std::vector<SubDnn>& Program::sub_dnns() const { return parts_->infos; }
+const std::vector<CallSite>& Program::call_sites() const { return parts_->call_sites; }
 const std::vector<WeightInfo>& Program::weights() const { return parts_->weights; }
 const std::string& Program::target() const { return parts_->target; }
 std::string_view Program::metadata() const { return parts_->metadata; }
 std::string_view Program::ir_text() const { return parts_->debug.ir_text; }
+std::string_view Program::hcfg_text() const { return parts_->debug.hcfg_text; }
 const std::vector<std::string>& Program::sources() const { return parts_->debug.sources; }
 
 std::string_view Program::source_line(std::uint32_t file, std::uint32_t line) const {

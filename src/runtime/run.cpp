@@ -383,6 +383,8 @@ void Run::set_profile(bool on) {
 }
 
 std::span<const Profile> Run::profile() const { return parts_->profile; }
+void Run::set_timeline(bool on) { parts_->timing = on; }
+std::span<const TimedCall> Run::timeline() const { return parts_->timeline; }
 const Program& Run::program() const { return *parts_->program; }
 
 }  // namespace dycl::runtime

@@ -9,6 +9,7 @@
 // Registers own what they hold. Between runs all but constants are empty.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -227,12 +228,14 @@ struct Run::Parts {
   std::uint32_t failed_at = kNowhere;        // position of the instruction that failed
   std::int64_t failed_loop = -1;             // or the loop that ran too long, or at whose end the run was ended
 
-  bool tracing = false, profiling = false;
+  bool tracing = false, profiling = false, timing = false;
   std::vector<Outcome> trace;
   std::vector<std::int32_t> forced;
   std::size_t decisions_made = 0;
   std::function<std::uint32_t(std::uint32_t, std::uint32_t)> decider;
   std::vector<Profile> profile;
+  std::vector<TimedCall> timeline;
+  std::chrono::steady_clock::time_point began;  // of the run, while timing
 };
 
 // What a function of the host is shown counts while it is called.

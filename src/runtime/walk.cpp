@@ -2,6 +2,7 @@
 // The loop over instructions. Everything it reads was checked at load; what is left to check
 // is what depends on data. Watching (traces, forced decisions, profiles) is compiled
 // separately, so that ordinary runs do not pay for it.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -23,6 +24,10 @@ std::uint32_t arm_of(std::int64_t selector, std::uint32_t cases, const std::uint
   return cases;
 }
 
+std::uint64_t nanoseconds_in(std::chrono::steady_clock::duration time) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
+}
+
 // One function per scalar op, out of the table that interpreter and runtime share.
 #define DYCL_SCALAR_COMPUTE(id, name, operands, result, compute)                                               \
   inline scalar::Fault compute_##id([[maybe_unused]] const Slot& a, [[maybe_unused]] const Slot& b, Slot& r) { \
@@ -36,9 +41,11 @@ DYCL_SCALAR_OPS(DYCL_SCALAR_COMPUTE)
 }  // namespace
 
 bool Run::Parts::walk() {
-  const bool watched = tracing || profiling || decider || !forced.empty();
+  const bool watched = tracing || profiling || timing || decider || !forced.empty();
   decisions_made = 0;
   trace.clear();
+  timeline.clear();
+  if (timing) began = std::chrono::steady_clock::now();
   executing = nullptr;
   return watched ? walk_code<true>() : walk_code<false>();
 }
@@ -189,13 +196,20 @@ bool Run::Parts::decide(std::uint32_t decision, std::uint32_t* arm) {
 template <bool kWatched>
 bool Run::Parts::call_sub_dnn(const std::uint32_t* at) {
   if constexpr (!kWatched) return call(at);
-  if (!profiling) return call(at);
+  if (!profiling && !timing) return call(at);
   const auto begin = std::chrono::steady_clock::now();
   const bool ok = call(at);
-  const auto spent = std::chrono::steady_clock::now() - begin;
-  Profile& p = profile[at[1]];
-  ++p.calls;
-  p.nanoseconds += static_cast<std::uint64_t>(std::chrono::nanoseconds(spent).count());
+  const std::uint64_t spent = nanoseconds_in(std::chrono::steady_clock::now() - begin);
+  if (profiling) {
+    ++profile[at[1]].calls;
+    profile[at[1]].nanoseconds += spent;
+  }
+  if (timing) {
+    const auto& positions = shared.call_positions;
+    const auto here = static_cast<std::uint32_t>(at - plan.code.data());
+    const auto site = std::lower_bound(positions.begin(), positions.end(), here) - positions.begin();
+    timeline.push_back({static_cast<std::uint32_t>(site), nanoseconds_in(begin - began), spent});
+  }
   return ok;
 }
 

@@ -67,6 +67,24 @@ def test_both_arms_agree_with_the_interpreter(package):
         assert interpreter.decisions == [("entry", arm, False)]
 
 
+def test_calls_by_their_places(package):
+    """The timeline holds each call of the last run, in order; switched off, it is empty."""
+    program = _native.Program.load(package)
+    assert [block for _, block, _ in program.call_sites] == ["entry", "more"]
+    assert [readable for *_, readable in program.sub_dnns] == ["MatMul to GreaterOrEqual", "Add"]
+    assert [origin for *_, origin in program.decisions] == ["MatMul to GreaterOrEqual"]
+    run = _native.Run(program)
+    run.set_timeline(True)
+    for x, sites in ((torch.ones(3, 2), [0]), (-torch.ones(5, 2), [0, 1])):
+        run.run([x])
+        assert [site for site, _, _ in run.timeline] == sites
+        ends = [begin + spent for _, begin, spent in run.timeline]
+        assert all(begin >= end for (_, begin, _), end in zip(run.timeline[1:], ends))
+    run.set_timeline(False)
+    run.run([x])
+    assert run.timeline == []
+
+
 def test_decisions_can_be_forced(package):
     run = _native.Run(_native.Program.load(package))
     interpreter = _native.Interpreter(early_exit())

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every model of the zoo: compiled, equal to eager on inputs that take different paths, and really dynamic."""
 
+import os
+
 import pytest
 import torch
 
@@ -25,11 +27,21 @@ def one_thread():
     torch.set_num_threads(before)
 
 
+def check_decisions(program):
+    """Each stands at a line of the model's own, and the name of each sub-DNN says what it holds or does."""
+    torch_s = os.path.dirname(torch.__file__)
+    for number, (_, _, span, _) in enumerate(program._engine.program.decisions):
+        assert span is not None and not span[0].startswith(torch_s), f"decision {number}: {span}"
+    for name, *_, readable in program._engine.program.sub_dnns:
+        assert readable != name, f"sub-DNN {name} has no readable name"
+
+
 @pytest.mark.parametrize("name", list(zoo.MODELS))
 def test_model(name):
     entry = zoo.MODELS[name]
     eager, subject = entry.build(), entry.build()
     program = dycl.compile(subject, entry.inputs(0), threads=1)
+    check_decisions(program)
     paths = set()
     for seed in range(COMPARED.get(name, 4)):
         with torch.no_grad():

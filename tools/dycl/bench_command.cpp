@@ -72,6 +72,8 @@ json to_json(const runtime::Program& program, const Measurement& m) {
     const double micros = static_cast<double>(m.profile[i].nanoseconds) / 1000;
     inside += micros;
     shares.push_back({{"name", program.sub_dnns()[i].name},
+                      {"readable", program.sub_dnns()[i].readable},
+                      {"engine", program.sub_dnns()[i].backend},
                       {"calls_per_run", static_cast<double>(m.profile[i].calls) / m.profiled_runs},
                       {"micros_per_run", micros / m.profiled_runs},
                       {"share", micros / m.profiled_micros}});
@@ -114,7 +116,7 @@ std::string to_text(const json& object) {
   std::sort(rows.begin(), rows.end(), [](const json& a, const json& b) { return a["share"] > b["share"]; });
   constexpr std::size_t kShown = 20;
   for (std::size_t i = 0; i < rows.size() && i < kShown; ++i)
-    row(rows[i]["name"], rows[i], rows[i]["calls_per_run"].get<double>());
+    row(rows[i]["readable"], rows[i], rows[i]["calls_per_run"].get<double>());
   if (rows.size() > kShown) text += "  (" + std::to_string(rows.size() - kShown) + " more: --json)\n";
   row("host program", object["host"], 1);
   return text;

@@ -71,6 +71,23 @@ json ports_of(const runtime::Plan& plan) {
   return {{"inputs", inputs}, {"outputs", outputs}, {"states", states}};
 }
 
+// Where decisions stand in the model's source, and what their conditions are computed from.
+json decision_places(const Package& package) {
+  json places = json::array();
+  const runtime::DebugInfo& debug = package.debug;
+  for (std::size_t i = 0; i < package.plan.decisions.size(); ++i) {
+    json entry = {{"arms", package.plan.decisions[i]}};
+    const SourceSpan span = i < debug.decision_spans.size() ? debug.decision_spans[i] : SourceSpan();
+    if (span.known() && span.file < debug.sources.size()) {
+      entry["file"] = debug.sources[span.file];
+      entry["line"] = span.line;
+    }
+    if (i < debug.decision_origins.size()) entry["origin"] = debug.decision_origins[i];
+    places.push_back(std::move(entry));
+  }
+  return places;
+}
+
 json to_json(const Package& package, std::uint64_t bytes) {
   const runtime::Plan& plan = package.plan;
   json object = ports_of(plan);
@@ -78,6 +95,7 @@ json to_json(const Package& package, std::uint64_t bytes) {
   object["producer"] = plan.producer;
   object["decisions"] = plan.decisions.size();
   object["loops"] = plan.loops.size();
+  object["decision_places"] = decision_places(package);
   json& symbols = object["symbols"] = json::array();
   for (const auto& symbol : plan.symbols)
     symbols.push_back({{"name", symbol.name}, {"min", symbol.min}, {"max", symbol.max}});
@@ -92,7 +110,11 @@ json to_json(const Package& package, std::uint64_t bytes) {
                            {"target", artifact.target},
                            {"bytes", artifact.size},
                            {"weights", artifact.weights.size()}});
-    sub_dnns.push_back({{"name", sub_dnn.name}, {"artifacts", artifacts}});
+    const std::size_t i = sub_dnns.size();
+    const auto& names = package.debug.sub_dnn_names;
+    sub_dnns.push_back({{"name", sub_dnn.name},
+                        {"readable", i < names.size() ? names[i] : sub_dnn.name},
+                        {"artifacts", artifacts}});
   }
   json& weights = object["weights"] = json::array();
   for (const auto& weight : package.weights)
@@ -126,8 +148,10 @@ std::string to_text(const Options& options, const Package& package, const json& 
   std::uint64_t weight_bytes = 0;
   for (const auto& weight : package.weights) weight_bytes += weight.size;
   text += "weights   " + std::to_string(package.weights.size()) + ", " + human_bytes(weight_bytes) + "\n";
+  std::size_t sub_dnns = 0;
   for (const auto& sub_dnn : package.plan.sub_dnns) {
-    text += "sub-DNN   " + sub_dnn.name + ":";
+    const std::string readable = object["sub_dnns"][sub_dnns++]["readable"];
+    text += "sub-DNN   " + sub_dnn.name + (readable == sub_dnn.name ? "" : " (" + readable + ")") + ":";
     for (const auto& artifact : sub_dnn.artifacts)
       text += " " + artifact.backend + "/" + artifact.target + " " + human_bytes(artifact.size);
     text += "\n";

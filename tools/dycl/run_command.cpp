@@ -7,6 +7,7 @@
 
 #include "checked_package.h"
 #include "outputs.h"
+#include "places.h"
 #include "run_commands.h"
 #include "support/threads.h"
 
@@ -34,7 +35,13 @@ json trace_json(const runtime::Run& run) {
   for (const runtime::Outcome& outcome : run.trace()) {
     const runtime::Decision& decision = run.program().decisions()[outcome.decision];
     json entry = {{"decision", outcome.decision}, {"arm", outcome.arm}, {"block", decision.block}};
-    if (decision.span.known()) entry["line"] = decision.span.line;
+    const auto& sources = run.program().sources();
+    if (decision.span.known()) {
+      entry["line"] = decision.span.line;
+      if (decision.span.file < sources.size()) entry["file"] = sources[decision.span.file];
+      entry["source"] = source_text(run.program(), decision.span);
+    }
+    if (!decision.origin.empty()) entry["origin"] = decision.origin;
     decisions.push_back(entry);
   }
   return decisions;
@@ -76,9 +83,9 @@ void report(const Console& console, const Options& options, const runtime::Run& 
   }
   if (options.trace) {
     object["trace"] = trace_json(run);
-    for (const json& entry : object["trace"])
-      text += "decision " + entry["decision"].dump() + " in ^" + entry["block"].get<std::string>() + ": arm " +
-              entry["arm"].dump() + "\n";
+    for (const runtime::Outcome& o : run.trace())
+      text += decision_text(run.program(), o.decision) + "  " +
+              name_of_arm(run.program().decisions()[o.decision], o.arm) + "\n";
   }
   if (!times.is_null()) {
     object["times"] = times;
@@ -175,6 +182,10 @@ void add_run_options(CLI::App& command, CommandOptions& options) {
   command.add_option("--input", options.option_words, "The same as an option; may be repeated")
       ->allow_extra_args(false);
   command.add_option("--random", options.inputs.random_seed, "Draw the missing arguments with this seed");
+  add_engine_options(command, options);
+}
+
+void add_engine_options(CLI::App& command, CommandOptions& options) {
   command.add_option("--dim", options.dim_words, "Extent of a symbol of random arguments: N=8")
       ->allow_extra_args(false);
   command.add_option("--threads", options.load.threads, "Threads of the engine; 0: as many as there are cores")

@@ -21,6 +21,7 @@ void add_run_command(CLI::App& app, Console& console, Action& action);
 // The options of `run` on `command` itself, which is what dycl-run does.
 void declare_run(CLI::App& command, Console& console, Action& action, bool package_required);
 
+void add_profile_command(CLI::App& app, Console& console, Action& action);
 void add_bench_command(CLI::App& app, Console& console, Action& action);
 
 // --json and --quiet, on every command.
@@ -40,6 +41,8 @@ struct CommandOptions {
   runtime::RunOptions ends;
 };
 void add_run_options(CLI::App& command, CommandOptions& options);
+// Those that do not say what the inputs are.
+void add_engine_options(CLI::App& command, CommandOptions& options);
 
 Result<std::shared_ptr<const runtime::Program>> load_program(const Console& console, const std::string& path,
                                                              const CommandOptions& options);

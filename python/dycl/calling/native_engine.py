@@ -162,13 +162,10 @@ class NativeEngine:
         return self.program.ir_text
 
     def hcfg(self) -> str:
-        """The program after the passes: host ops and calls of sub-DNNs, then the sub-DNNs."""
-        if self.builder is None:
-            return self.program.ir_text
-        if not hasattr(self, "_hcfg"):
-            native().run_passes(self.builder)
-            self._hcfg = self.builder.print()
-        return self._hcfg
+        """The program after the passes: host ops and calls of sub-DNNs, then the sub-DNNs. "" for a loaded program that
+        was stripped."""
+        text = self.program.hcfg()
+        return native().after_passes(self.builder) if not text and self.builder is not None else text
 
 
 def _compile_error(error: CompileError, kind: str) -> CompileError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
 from ..errors import PackageError
 from ..runtime import Keys, checked_threads, package_of
@@ -52,6 +52,14 @@ def _loaded_from(content: bytes, threads: int) -> "CompiledProgram":
     that are there are trusted."""
     return _program(NativeEngine.load(content, threads),
                     lambda described: Classes(described, (), "classes", pickled=True))
+
+
+class Decision(NamedTuple):
+    """One that a call took. Those at one line (of an unrolled loop) differ in what their conditions come from."""
+
+    place: str  # file:line; "" in a stripped package
+    origin: str  # the modules or values that the condition is computed from; may be empty
+    arm: int  # of a branch: 0 is false, 1 is true
 
 
 class CompiledProgram:
@@ -107,30 +115,28 @@ class CompiledProgram:
         """What calls leave for later ones."""
         return list(self._engine.program.states)
 
-    def trace(self, *args: Any, **kwargs: Any) -> list[tuple[str, str, int]]:
-        """Calls the program and returns which way its decisions went: (file:line, block, arm). Arm 0 of a branch is
-        false, 1 is true. What the call wrote stays written."""
+    def trace(self, *args: Any, **kwargs: Any) -> list["Decision"]:
+        """Calls the program and returns which way its decisions went, in their order. What the call wrote stays
+        written."""
         decisions = self._engine.program.decisions
         with self._engine.traced(self._interface.kept) as taken:
             self(*args, **kwargs)
-        found = []
-        for number, arm in taken:
-            _, block, span = decisions[number]
-            found.append((f"{span[0]}:{span[1]}" if span else "", block, arm))
-        return found
+        return [Decision(f"{span[0]}:{span[1]}" if span else "", origin, arm)
+                for arm, (_, _, span, origin) in ((arm, decisions[number]) for number, arm in taken)]
 
     def profile(self, calls: Sequence) -> dict[str, Any]:
         """Calls the program with each of these arguments (tuples, or single ones) and returns where the time went:
         {"calls", "seconds", "sub_dnns": {name: {"engine", "calls", "seconds", "share"}}, "host": {"seconds",
-        "share"}}, the sub-DNN that took longest first. Taking times costs time."""
+        "share"}}, the sub-DNN that took longest first. A sub-DNN is called after the modules whose weights it holds, or
+        after its ops. Taking times costs time."""
         with self._engine.profiled(self._interface.kept) as measured:
             for given in calls:
                 self(*(given if isinstance(given, tuple) else (given,)))
         total, inside = measured["seconds"], 0.0
         rows = {}
-        for (name, backend, *_), (count, nanoseconds) in zip(self._engine.program.sub_dnns, measured["profile"]):
+        for (_, backend, *_, readable), (count, nanoseconds) in zip(self._engine.program.sub_dnns, measured["profile"]):
             inside += (seconds := nanoseconds / 1e9)
-            rows[name] = {"engine": backend, "calls": count, "seconds": seconds, "share": seconds / total}
+            rows[readable] = {"engine": backend, "calls": count, "seconds": seconds, "share": seconds / total}
         in_order = dict(sorted(rows.items(), key=lambda row: -row[1]["seconds"]))
         return {"calls": len(calls), "seconds": total, "sub_dnns": in_order,
                 "host": {"seconds": total - inside, "share": (total - inside) / total}}

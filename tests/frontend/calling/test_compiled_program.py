@@ -51,8 +51,9 @@ def test_trace(program, tmp_path):
     program.save(tmp_path / "p.dycl")
     for callee in (program, dycl.load(tmp_path / "p.dycl")):
         for x, arm in ((A, 1), (B, 0)):
-            ((place, block, taken),) = callee.trace(x)
-            assert taken == arm and re.fullmatch(rf"{re.escape(__file__)}:\d+", place) and block
+            ((place, origin, taken),) = callee.trace(x)
+            assert taken == arm and re.fullmatch(rf"{re.escape(__file__)}:\d+", place)
+            assert origin == "Add to Greater", "what the condition is computed from, by its ops: it holds no weights"
             line = int(place.rpartition(":")[2])
             assert "# decided" in open(__file__).read().splitlines()[line - 1]
 
@@ -63,6 +64,52 @@ def test_profile(program):
     assert sum(row["share"] for row in found["sub_dnns"].values()) + found["host"]["share"] == pytest.approx(1)
     assert {row["engine"] for row in found["sub_dnns"].values()} == {"ort"}
     assert min(row["calls"] for row in found["sub_dnns"].values()) in (1, 2)
+    assert found["sub_dnns"]["layer"]["calls"] == 2, "a sub-DNN is called after the module whose weights it holds"
+
+
+class Unrolled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gates = torch.nn.ModuleList(torch.nn.Linear(2, 1) for _ in range(3))
+
+    def forward(self, x):
+        for gate in self.gates:
+            if gate(x).sum() > 0:
+                x = x + 1
+        return x
+
+
+def test_decisions_at_one_line_are_told_apart_by_their_modules():
+    torch.manual_seed(0)
+    taken = dycl.compile(Unrolled().eval(), (A,)).trace(A)
+    assert len({decision.place for decision in taken}) == 1
+    assert [decision.origin for decision in taken] == ["gates.0", "gates.1", "gates.2"]
+
+
+def test_decisions_inside_torch_stand_at_the_line_of_the_model():
+    torch.manual_seed(0)
+    layer = torch.nn.AdaptiveLogSoftmaxWithLoss(4, 10, [3, 6]).eval()  # asks which words are in the batch
+
+    def model(x, target):
+        return layer(x, target).loss  # the line
+
+    program = dycl.compile(model, (torch.randn(3, 4), torch.tensor([1, 4, 8])))
+    places = {decision[2] and decision[2][:2] for decision in program._engine.program.decisions}
+    assert places == {(__file__, model.__code__.co_firstlineno + 1)}
+
+
+def test_the_program_after_the_passes(program, tmp_path):
+    """Of a loaded program as of a fresh one, and asking changes nothing."""
+    before = program.ir_text
+    assert "call @s0" in program.hcfg and "call @s0" not in before and " @0:" not in program.hcfg
+    program.save(tmp_path / "p.dycl")
+    assert dycl.load(tmp_path / "p.dycl").hcfg == program.hcfg
+    assert program.ir_text == before
+    program.emit_onnx(tmp_path / "p.onnx")
+    stripped = dycl.compile(Gate().eval(), (A,), strip=True)
+    assert "call @s0" in stripped.hcfg
+    stripped.save(tmp_path / "s.dycl")
+    assert dycl.load(tmp_path / "s.dycl").hcfg == ""
 
 
 def test_reset_states(program, tmp_path):
@@ -101,4 +148,4 @@ def test_in_a_notebook(program, monkeypatch):
         assert "<svg" in shown and "true" in shown and "false" in shown
     monkeypatch.setattr(shutil, "which", lambda name: None)
     shown = program._repr_html_()
-    assert "<details>" in shown and "branch" in shown
+    assert "<details>" in shown and "branch" in shown and "call @s0" in shown

@@ -383,7 +383,7 @@ class Machine:
 
     def split(self, state: State, condition: RtBool) -> None:
         self.heap.save()
-        span = self.span_of(state)
+        span = self.line_of_model()  # also where torch's own Python decides
         frame = state.frames[-1]
         block = state.block
         if_true, if_false = Block(block, span), Block(block, span)
