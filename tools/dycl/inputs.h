@@ -32,6 +32,12 @@ struct InputOptions {
 struct Inputs {
   std::vector<runtime::Value> values;
   std::deque<NamedArray> tensors;
+
+  Inputs() = default;
+  Inputs(const Inputs&) = delete;  // a copy's values would point into the original
+  Inputs& operator=(const Inputs&) = delete;
+  Inputs(Inputs&&) = default;
+  Inputs& operator=(Inputs&&) = default;
 };
 
 Result<Inputs> read_inputs(const runtime::Program& program, const InputOptions& options);

@@ -11,6 +11,7 @@ constexpr const char* kExamples = R"(examples:
   dycl compile model.py:make_model -o model.dycl --input 1,3,32,32
   dycl run model.dycl x.npy -o out.npz
   dycl bench model.dycl --random 0
+  dycl profile model.dycl --inputs recorded/
   dycl inspect model.dycl
   dycl opt model.dyir --passes=fold_branches,drop_unreachable
 
@@ -30,6 +31,7 @@ int main(int argc, char** argv) {
   add_compile_command(app, console, action, {argv + std::min(argc, 2), argv + argc});
   add_run_command(app, console, action);
   add_bench_command(app, console, action);
+  add_profile_command(app, console, action);
   add_inspect_command(app, console, action);
   add_opt_command(app, console, action);
   add_emit_command(app, console, action);
