@@ -8,6 +8,7 @@
 #include "builder.h"
 #include "emit/emit.h"
 #include "errors.h"
+#include "package/describe.h"
 
 namespace nb = nanobind;
 
@@ -35,6 +36,17 @@ Notices program_to_onnx(const ProgramBuilder& builder, const std::filesystem::pa
   return std::move(report->notices);
 }
 
+std::string package_to_json(const std::filesystem::path& package) {
+  auto text = [&]() -> Result<std::string> {
+    nb::gil_scoped_release release;
+    DYCL_ASSIGN(const auto program, package::read_package_program(package));
+    // A name that is no UTF-8 must not stop the rest from showing.
+    return package::describe(program).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  }();
+  if (!text) raise(text.error());
+  return std::move(text).value();
+}
+
 void package_to_cpp(const std::filesystem::path& package, const std::filesystem::path& folder,
                     const std::string& name) {
   auto written = [&] {
@@ -51,6 +63,8 @@ void bind_emitter(nb::module_& module) {
              "Writes a package's program as one ONNX model; returns notices.");
   module.def("package_to_cpp", &package_to_cpp, nb::arg("package"), nb::arg("folder"), nb::arg("name"),
              "Writes a package's host program as a C++ project.");
+  module.def("package_to_json", &package_to_json, nb::arg("package"),
+             "A package's program as JSON text, for tools that show it (docs/view.md).");
   module.def("program_to_onnx", &program_to_onnx, nb::arg("program"), nb::arg("model"),
              "Writes a ProgramBuilder's program as one ONNX model; returns notices.");
 }

@@ -2,6 +2,7 @@
 #include "ir/print.h"
 
 #include <unordered_set>
+#include <utility>
 
 #include "ir/host_ops.h"
 #include "ir/text.h"
@@ -107,6 +108,20 @@ class Printer {
     blocks_ = block_names(function);
   }
 
+  BlockText block_text(std::size_t i) {
+    const Block& block = function_->blocks[i];
+    BlockText text;
+    print_head(block, i);
+    text.head = std::exchange(out_, {});
+    for (const Op& op : block.body) {
+      print_op(op);
+      text.ops.push_back(std::exchange(out_, {}));
+    }
+    print_exit(block);
+    text.exit = std::exchange(out_, {});
+    return text;
+  }
+
   void print_op(const Op& op) {
     values(op.results);
     if (!op.results.empty()) out_ += " = ";
@@ -155,7 +170,7 @@ class Printer {
     if (!result.state.empty()) out_ += " state " + at_name(result.state);
   }
 
-  void print_block(const Block& block, std::size_t i) {
+  void print_head(const Block& block, std::size_t i) {
     out_ += '^' + blocks_[i];
     if (!block.params.empty()) {
       out_ += '(';
@@ -167,6 +182,10 @@ class Printer {
     }
     if (block.loop_limit != 0) out_ += " limit " + std::to_string(block.loop_limit);
     out_ += ':';
+  }
+
+  void print_block(const Block& block, std::size_t i) {
+    print_head(block, i);
     span(block.span);
     out_ += '\n';
     for (const Op& op : block.body) {
@@ -175,12 +194,14 @@ class Printer {
       span(op.span);
       out_ += '\n';
     }
+    if (std::holds_alternative<std::monostate>(block.exit)) return;
+    out_ += "  ";
     print_exit(block);
+    span(block.exit_span);
+    out_ += '\n';
   }
 
   void print_exit(const Block& block) {
-    if (std::holds_alternative<std::monostate>(block.exit)) return;
-    out_ += "  ";
     if (const auto* jump = std::get_if<Goto>(&block.exit)) {
       out_ += "goto ";
       edge(jump->edge);
@@ -202,8 +223,6 @@ class Printer {
       if (!failure->args.empty()) out_ += ' ';
       values(failure->args);
     }
-    span(block.exit_span);
-    out_ += '\n';
   }
 
   void print_switch(const Switch& choice) {
@@ -355,6 +374,14 @@ std::string print(const Program& program, const Function& function, const Op& op
   printer.enter(function);
   printer.print_op(op);
   return printer.take();
+}
+
+std::vector<BlockText> print_blocks(const Program& program, const Function& function) {
+  Printer printer(program, {});
+  printer.enter(function);
+  std::vector<BlockText> texts;
+  for (std::size_t i = 0; i < function.blocks.size(); ++i) texts.push_back(printer.block_text(i));
+  return texts;
 }
 
 }  // namespace dycl::ir

@@ -26,6 +26,15 @@ std::string print(const Program& program, const PrintOptions& options = {});
 // One op as it would stand in the text, for messages.
 std::string print(const Program& program, const Function& function, const Op& op);
 
+// A function's blocks as they stand in the text, without where they were written. Per block: its head, a line for each
+// op, and its exit ("" if it has none).
+struct BlockText {
+  std::string head;
+  std::vector<std::string> ops;
+  std::string exit;
+};
+std::vector<BlockText> print_blocks(const Program& program, const Function& function);
+
 // The names under which values print, without %; indexed by ValueId.
 std::vector<std::string> value_names(const Function& function);
 

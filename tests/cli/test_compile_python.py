@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from dycl.commands import compile as compile_command
+from dycl.commands.main import main
+
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = Path(os.environ.get("DYCL_TEST_BUILD", ROOT / "build" / "release")) / "bin" / "dycl"
 
@@ -191,3 +194,19 @@ def test_progress_and_ctrl_c(tmp_path):
     assert re.search(r"s  capture: [\d,]+ instructions, 1 states, \d+ blocks", text), text
     assert text.replace("\r\n", "\n").endswith("\nstopped; nothing was written\n") and "Traceback" not in text
     assert {path.name for path in tmp_path.iterdir()} <= {"m.py", "__pycache__"}
+
+
+def test_wrong_use_and_ctrl_c_are_told_as_json(tmp_path, monkeypatch, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["compile", "m.py:model", "--outptu", "x", "--json"])
+    told = json.loads(capsys.readouterr().out)["error"]
+    assert ended.value.code == 64 and told["kind"] == "usage" and "did you mean --output?" in told["message"]
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compile_command, "load_model", stopped)
+    assert main(["compile", "m.py:model", "--json"]) == 130
+    assert json.loads(capsys.readouterr().out)["error"]["kind"] == "interrupted"
+    assert main(["view", str(tmp_path / "no.dycl"), "--json"]) == 5
+    assert json.loads(capsys.readouterr().out)["error"]["kind"] == "missing"

@@ -22,7 +22,8 @@ _SEMANTICS = (*_VALUES, "state", "recording", "semantics")
 LAYERS = {  # package or file -> what it may import
     **dict.fromkeys((*LEAVES, "source", "torch_internals"), ()),
     "options": ("errors",),
-    "calling": (*LEAVES, "runtime"),
+    "calling": (*LEAVES, "runtime", "view"),
+    "view": ("errors",),
     "runtime": ("errors", "native"),
     "diagnostics": ("source", "errors"),
     "exported_program": ("errors", "torch_internals"),
@@ -46,10 +47,11 @@ LAYERS = {  # package or file -> what it may import
             "runtime", "verification", *LEAVES),
     "__init__": (),
     "example_inputs": ("dtypes", "errors"),
-    "__main__": ("__init__", "errors", "example_inputs", "runtime"),
+    "commands": ("__init__", "errors", "example_inputs", "native", "runtime", "view"),
+    "__main__": ("commands",),
     "programs": (),
 }
-_PACKAGES_OF_DYCL = ("calling", "verification", "frontend")
+_PACKAGES_OF_DYCL = ("calling", "verification", "view", "frontend")
 
 
 class Import:

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // dycl compile: a program from IR text or ONNX is compiled here; one from Python is
 // handed to the front end, `python -m dycl compile`, with the same arguments.
-#include <sys/auxv.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 
 #include "checked_package.h"
@@ -15,6 +10,7 @@
 #include "driver/compile.h"
 #include "driver/read_program.h"
 #include "driver/retarget.h"
+#include "front_end.h"
 #include "support/threads.h"
 
 namespace dycl::tools {
@@ -30,13 +26,6 @@ struct Options {
   driver::CompileOptions compile;
 };
 
-// file.py, file.py:factory, package.module:factory: not a file we read here.
-bool is_python(const std::string& source) {
-  const std::string file = source.substr(0, source.find(':'));
-  if (std::filesystem::path(file).extension() == ".py") return true;
-  return source.find(':') != std::string::npos && !std::filesystem::exists(source);
-}
-
 // "60s", "5m", "60": seconds.
 double seconds_of(const std::string& text) {
   char* end = nullptr;
@@ -46,44 +35,6 @@ double seconds_of(const std::string& text) {
   if (end == text.c_str() || !known || !(number > 0 && number < 1e6))
     throw CLI::ValidationError("--tune", "'" + text + "' is no time; write 60s or 5m");
   return unit == "m" ? number * 60 : number;
-}
-
-// The interpreter that a wheel names, the one beside this program (.venv/bin), else the one on the PATH.
-std::string python_interpreter() {
-  if (const char* named = std::getenv("DYCL_PYTHON"); named && *named) return named;
-  if (const auto* path = reinterpret_cast<const char*>(::getauxval(AT_EXECFN))) {
-    const auto sibling = std::filesystem::path(path).parent_path() / "python";
-    std::error_code ignored;
-    if (std::filesystem::exists(sibling, ignored)) return sibling.string();
-  }
-  return "python3";
-}
-
-// `python -m dycl`, which says what to do where there is no such package.
-constexpr const char* kFrontEnd = R"(
-import importlib.util, runpy, sys
-if importlib.util.find_spec("dycl") is None:
-    sys.stderr.write("error: " + sys.executable + " has no package dycl, which compiles Python models\n"
-                     "  help: install DyCL's wheel there, or name an interpreter that has it in DYCL_PYTHON\n")
-    sys.exit(5)
-runpy.run_module("dycl", run_name="__main__", alter_sys=True)
-)";
-
-// Replaces this process by the front end.
-int exec_front_end(const Console& console, const std::vector<std::string>& arguments) {
-  const std::string python = python_interpreter();
-  std::vector<std::string> command{python, "-c", kFrontEnd, "compile"};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  std::vector<char*> raw;
-  raw.reserve(command.size() + 1);
-  for (std::string& word : command) raw.push_back(word.data());
-  raw.push_back(nullptr);
-  ::execvp(python.c_str(), raw.data());
-  return console.fail({ErrorKind::Missing,
-                       "cannot start " + python + ": " + std::strerror(errno),
-                       "capture of Python models needs the dycl package; run `make setup`",
-                       {},
-                       {}});
 }
 
 nlohmann::ordered_json to_json(const driver::CompileReport& report, const Options& options) {
@@ -218,7 +169,7 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
       return;
     }
     if (is_python(options->source)) {
-      action = [&console, arguments] { return exec_front_end(console, arguments); };
+      action = [&console, arguments] { return exec_front_end(console, "compile", arguments); };
       return;
     }
     if (command->remaining_size() != 0) throw CLI::ExtrasError(command->remaining());

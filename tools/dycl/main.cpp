@@ -13,6 +13,7 @@ constexpr const char* kExamples = R"(examples:
   dycl bench model.dycl --random 0
   dycl profile model.dycl --inputs recorded/
   dycl inspect model.dycl
+  dycl view model.dycl -o page.html
   dycl opt model.dyir --passes=fold_branches,drop_unreachable
 
 exit codes: 0 success, 1 differs, 2 model, 3 input, 4 package, 5 missing, 6 run
@@ -28,7 +29,8 @@ int main(int argc, char** argv) {
   app.footer(kExamples);
   Console console;
   Action action;
-  add_compile_command(app, console, action, {argv + std::min(argc, 2), argv + argc});
+  const std::vector<std::string> arguments{argv + std::min(argc, 2), argv + argc};
+  add_compile_command(app, console, action, arguments);
   add_run_command(app, console, action);
   add_bench_command(app, console, action);
   add_profile_command(app, console, action);
@@ -36,5 +38,6 @@ int main(int argc, char** argv) {
   add_opt_command(app, console, action);
   add_emit_command(app, console, action);
   add_sign_commands(app, console, action);
+  add_python_commands(app, console, action, arguments);
   return run_application(argc, argv, app, action);
 }

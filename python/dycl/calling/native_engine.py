@@ -6,6 +6,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import importlib.util
+import json
 import linecache
 import os
 import re
@@ -19,7 +20,7 @@ from typing import Any, Callable
 
 import torch
 
-from ..errors import CompileError, RunError, RunStopped
+from ..errors import CompileError, PackageError, RunError, RunStopped
 from ..native import native
 from ..runtime import Keys, Runs, public_keys, run_options
 from . import generator, host_functions
@@ -157,6 +158,13 @@ class NativeEngine:
             return list(native().package_to_onnx(self.path, path))
         except CompileError as error:
             raise _compile_error(error, kind="emit") from None
+
+    def described(self) -> dict | None:
+        """The program as data, for drawings; None for one that was stripped."""
+        try:
+            return json.loads(native().package_to_json(self.path))
+        except PackageError:
+            return None
 
     def ir_text(self) -> str:
         return self.program.ir_text

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
 from ..errors import PackageError
 from ..runtime import Keys, checked_threads, package_of
-from . import control_flow
+from ..view import notebook
 from .classes import Classes
 from .interface import Interface
 from .native_engine import NativeEngine
@@ -92,7 +92,7 @@ class CompiledProgram:
 
     def _repr_html_(self) -> str:
         """Notebooks show the control flow: a block for each place where paths part or meet."""
-        return control_flow.as_html(repr(self), self._engine.hcfg())
+        return notebook.as_html(repr(self), self._engine.described(), self._engine.hcfg())
 
     def __reduce__(self) -> tuple:
         data = interface_data(self._engine.program)

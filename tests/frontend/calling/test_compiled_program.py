@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a compiled program says about itself, and what may be done with it beside calling it."""
 
+import json
 import pickle
 import re
 import shutil
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 import dycl
+from dycl.view import notebook
 
 
 class Gate(torch.nn.Module):
@@ -145,7 +147,30 @@ def test_in_a_notebook(program, monkeypatch):
     shown = program._repr_html_()
     assert "CompiledProgram(x: f32[2])" in shown
     if shutil.which("dot"):
-        assert "<svg" in shown and "true" in shown and "false" in shown
+        assert "<svg" in shown and ">true<" in shown and ">false<" in shown
+        assert "if x.sum() &gt; 0:  # decided" in shown and ">layer<" in shown
     monkeypatch.setattr(shutil, "which", lambda name: None)
     shown = program._repr_html_()
     assert "<details>" in shown and "branch" in shown and "call @s0" in shown
+
+
+def test_blocks_of_any_name_and_switches_in_a_notebook(tmp_path):
+    """Names that the text form quotes, and a switch with two targets, which is no branch."""
+    (tmp_path / "m.dyir").write_text('''
+func @main(%n: int) -> (int) {
+^entry:
+  switch %n, [7: ^"a \\"<b>"], ^rest
+^"a \\"<b>":
+  return %n
+^rest:
+  %c = const 1
+  return %c
+}
+''')
+    builder = dycl._native.read_program(str(tmp_path / "m.dyir"))
+    dycl._native.compile_program(builder, str(tmp_path / "m.dycl"))
+    described = json.loads(dycl._native.package_to_json(str(tmp_path / "m.dycl")))
+    assert [edge["label"] for edge in described["blocks"][0]["exit"]["edges"]] == ["7", "otherwise"]
+    if shutil.which("dot"):
+        shown = notebook.as_html("t", described, "")
+        assert ">7<" in shown and ">otherwise<" in shown and ">true<" not in shown and "<b>" not in shown
