@@ -47,7 +47,8 @@ LAYERS = {  # package or file -> what it may import
             "runtime", "verification", *LEAVES),
     "__init__": (),
     "example_inputs": ("dtypes", "errors"),
-    "commands": ("__init__", "errors", "example_inputs", "native", "runtime", "view"),
+    "explain": ("capture", "errors", "graph", "options", "source"),
+    "commands": ("__init__", "errors", "example_inputs", "explain", "native", "runtime", "view"),
     "__main__": ("commands",),
     "programs": (),
 }

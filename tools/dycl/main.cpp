@@ -14,6 +14,7 @@ constexpr const char* kExamples = R"(examples:
   dycl profile model.dycl --inputs recorded/
   dycl inspect model.dycl
   dycl view model.dycl -o page.html
+  dycl explain model.py:make_model --input 1,3,32,32
   dycl opt model.dyir --passes=fold_branches,drop_unreachable
 
 exit codes: 0 success, 1 differs, 2 model, 3 input, 4 package, 5 missing, 6 run

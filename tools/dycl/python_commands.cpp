@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dycl view: its options are read where they are written, in python/dycl/commands/.
+// dycl explain, dycl view: their options are read where they are written, in python/dycl/commands/.
 #include "commands.h"
 #include "front_end.h"
 
@@ -11,6 +11,7 @@ struct PythonCommand {
   const char* does;
 };
 constexpr PythonCommand kCommands[] = {
+    {"explain", "What a model written in Python decides at run time, and why"},
     {"view", "Show a package as a page: its control flow beside the model's lines"},
 };
 
