@@ -35,6 +35,8 @@ FUNCTIONS = {
     "order": lambda a: (np.median(a), np.median(a.reshape(2, 3), axis=1), np.ptp(a), np.quantile(a, 0.3),
                         np.percentile(a, 75, axis=0), np.average(a, weights=np.abs(a) + 1), np.average(a),
                         np.cumprod(a), np.median(with_gaps(a)), np.median(np.argsort(a))),
+    "order of what a run keeps": lambda a: (np.median(np.where(a > 0)[0]), np.median(np.diff(a[a > 0])),
+                                            np.median(np.stack([a[a > 0], a[a > 0] * 2]), axis=1)),
     "lexsort": lambda a: np.lexsort((a, np.sign(a))),
     "bins": lambda a: (np.digitize(a, [-1.0, 0.0, 1.0]), np.digitize(a, np.array([-1.0, 0.0, 1.0]), right=True)),
     "interpolation": lambda a: (np.interp(a, [-0.5, 0.0, 1.0], [1.0, 3.0, 2.0]),

@@ -8,6 +8,7 @@ As in library/numpy/functions.py, whose table these are added to; functions of n
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any, Callable
 
@@ -189,11 +190,16 @@ def median(arrays, a, axis=None):
     call = arrays.call
     t, dim = _along(arrays, a, axis)
     count = t.shape[dim]
-    if type(dim) is not int or type(count) is not int or count == 0:
-        refuse("median", "of arrays whose extents are")
+    if type(dim) is not int or type(count) is int and count == 0:
+        refuse("median", "along axes that are")
     t = t if t.dtype.is_floating_point else _to(arrays, t, torch.float64)
     ordered = call(torch.sort, t, dim=dim)[0]
-    low, high, last = (call(torch.select, ordered, dim, k) for k in ((count - 1) // 2, count // 2, count - 1))
+    places = [(count - 1) // 2, count // 2, count - 1]
+    if type(count) is not int:  # perhaps none at all, whose median is NaN
+        ordered = call(torch.nn.functional.pad, ordered, [0, 0] * (t.dim() - 1 - dim % t.dim()) + [0, 1],
+                       value=math.nan)
+        places = [torch.sym_max(k, 0) for k in places]
+    low, high, last = (call(torch.select, ordered, dim, k) for k in places)
     middle = call(torch.div, call(torch.add, low, high), 2)
     return arrays.wrap(call(torch.where, call(torch.isnan, last), last, middle))
 
