@@ -21,7 +21,9 @@ from .states.declared import is_declared
 def note(left_values: LeftValues, owner: Any, name: Any, initial: Any, value: Any) -> None:
     """An attribute that a path leaves written; nobody reads what it held."""
     unread = left_values.m.assumptions.unread
-    if not isinstance(owner, list) and is_entry_name(name) and name not in ("*", "+") and (id(owner), name) not in unread:
+    if isinstance(owner, list) or not is_entry_name(name) or name in ("*", "+"):
+        return
+    if (id(owner), name) not in unread:
         known = UNKNOWN if is_plain(initial) else left_values.alternative(value)
         unread[id(owner), name] = (owner, initial, known)
 
