@@ -279,7 +279,8 @@ Inferred infer_rand_state(const Site& s) {
 
 Inferred infer_rand_set_state(const Site& s) {
   DYCL_TRY(expect_count(s, 1));
-  if (!fits(s.type(0), random_state_type())) return wrong("takes a tensor u8[" + std::to_string(kRandomStateBytes) + "]");
+  if (!fits(s.type(0), random_state_type()))
+    return wrong("takes a tensor u8[" + std::to_string(kRandomStateBytes) + "]");
   return Types{};
 }
 
