@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make demo` and `make test` do all their own set-up on a bare Debian 12 machine
 # and are incremental afterwards. `make help` lists everything.
-.PHONY: help setup demo test lint test-sanitize test-emit install wheel fuzz fuzz-capture bench bench-backends backends-correct paper format tidy clean artifact
+.PHONY: help setup demo test lint test-sanitize test-emit install wheel sbom fuzz fuzz-capture bench bench-backends backends-correct paper format tidy clean artifact
 
 help:
 	@echo 'make setup          Debian packages, .venv, C++ build; .venv/bin/dycl and `import dycl` work afterwards'
@@ -12,6 +12,7 @@ help:
 	@echo 'make test-emit      500 generated programs and the zoo: emitted C++ against the walker, emitted ONNX against the interpreter; goes on where it was stopped'
 	@echo 'make install        runtime, plug-ins, tools and headers into PREFIX (default /usr/local)'
 	@echo 'make wheel          a wheel with compiler and runtime in build/dist, tried in an environment of its own'
+	@echo 'make sbom           what DyCL is made of, as CycloneDX JSON: build/sbom.json'
 	@echo 'make fuzz-capture   20,000 generated Python programs: eager against compiled; goes on where it was stopped'
 	@echo 'make fuzz MINUTES=n each fuzz target of tests/fuzz for so many minutes under ASan (1)'
 	@echo 'make bench          the measurements of bench/'
@@ -48,6 +49,9 @@ install: setup
 
 wheel: setup
 	@.venv/bin/python scripts/wheel.py
+
+sbom: setup
+	@.venv/bin/python scripts/sbom.py
 
 fuzz-capture: setup
 	@.venv/bin/python -m tests.frontend.generated --count 20000 --seed 1 --mixed --jobs $$(nproc) --log build/generated.jsonl
