@@ -82,7 +82,66 @@ def test_norms():
         same(given, wanted, str(k))
 
 
-# ---- pooling: the engine's kernels lose a NaN, and of -inf alone they make the lowest number --------------------------
+@pytest.mark.parametrize("shape", [(16,), (1,), (1, 1)])
+def test_gelu(shape):
+    """torch's kernel for several elements makes NaN of infinity, the one for a single element does not."""
+    def model(x):
+        return F.gelu(x), F.gelu(x, approximate="tanh")
+
+    program = dycl.compile(model, (torch.rand(shape),))
+    for value in VALUES.tolist():
+        x = torch.full(shape, value)
+        for given, wanted in zip(program(x), model(x)):
+            same(given, wanted, str(value))
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_gelu_of_an_extent_known_at_run_time(rows):
+    program = dycl.compile(lambda x: F.gelu(x), (torch.randn(3, 1),), dynamic_dims={"x": [0]})
+    for value in VALUES.tolist():
+        x = torch.full((rows, 1), value)
+        same(program(x), F.gelu(x), str(value))
+
+
+def test_means_beside_variances():
+    def model(x):
+        return [*torch.var_mean(x, -1), *torch.std_mean(x, (0, 1), keepdim=True), *torch.var_mean(x)]
+
+    program = dycl.compile(model, (torch.rand(21, 8),))
+    for at in (None, (0, 0), (3, 7), (20, 7)):
+        for value in (NAN, INF, -INF):
+            x = torch.rand(21, 8)
+            if at:
+                x[at] = value
+            for k, (given, wanted) in enumerate(zip(program(x), model(x))):
+                same(given, wanted, f"{value} at {at}: {k}")
+
+
+def test_double_precision_along_rows():
+    functions = [_function(name) for name in ALONG_ROWS]
+    program = dycl.compile(lambda x: [f(x, -1) for f in functions], (torch.rand(21, 8, dtype=torch.float64),))
+    rows = _rows().double()
+    for name, given, wanted in zip(ALONG_ROWS, program(rows), [f(rows, -1) for f in functions]):
+        same(given, wanted, name)
+
+
+def test_margins_count_nothing_for_a_nan():
+    labels, several = torch.tensor([0, 3, 1]), torch.tensor([[0, 2, -1, 1], [3, -1, 0, 0], [1, 2, 3, -1]])
+
+    def model(x):
+        return [F.multi_margin_loss(x, labels, reduction="none"), F.multi_margin_loss(x, labels, p=2),
+                F.multilabel_margin_loss(x, several, reduction="none")]
+
+    program = dycl.compile(model, (torch.rand(3, 4),))
+    for value in (NAN, INF, -INF):
+        for at in ((0, 0), (0, 1), (1, 3), (2, 2)):
+            x = torch.rand(3, 4)
+            x[at] = value
+            for k, (given, wanted) in enumerate(zip(program(x), model(x))):
+                same(given, wanted, f"{value} at {at}: {k}")
+
+
+# ---- pooling: the engine's kernels lose a NaN, and of -inf alone they make the lowest number -------------------------
 
 POOLS = {
     "1d": (lambda x: F.max_pool1d(x, 3, 2, 1), (2, 3, 9)),
@@ -135,7 +194,8 @@ def test_max_pooling_between_convolutions(backend):
 
 
 def test_max_pooling_of_extents_known_at_run_time():
-    program = dycl.compile(lambda x: F.max_pool2d(x, 2), (torch.randn(2, 3, 6, 8),), dynamic_dims={"x": {0: "n", 3: "w"}})
+    program = dycl.compile(lambda x: F.max_pool2d(x, 2), (torch.randn(2, 3, 6, 8),),
+                           dynamic_dims={"x": {0: "n", 3: "w"}})
     for shape in ((1, 3, 6, 2), (3, 3, 6, 11)):
         for x in _planes(shape, torch.float32):
             same(program(x), F.max_pool2d(x, 2))

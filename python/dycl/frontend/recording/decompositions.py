@@ -78,13 +78,27 @@ def _multilabel_margin_loss(input, target, reduction):
     chosen = x.gather(-1, torch.where(labels == -1, 0, labels))
     valid = (labels == -1).to(torch.int64).cumsum(-1) == 0
     is_target = ((labels.unsqueeze(-1) == torch.arange(count)) & valid.unsqueeze(-1)).any(-2)
-    margins = (1 - chosen.unsqueeze(-1) + x.unsqueeze(-2)).clamp(min=0)
+    margins = 1 - chosen.unsqueeze(-1) + x.unsqueeze(-2)
+    margins = torch.where(margins > 0, margins, 0.0)  # a NaN counts nothing, as in torch's kernel
     rows = torch.where(valid.unsqueeze(-1) & ~is_target.unsqueeze(-2), margins, 0.0).sum((-1, -2)) / count
     result = rows.mean() if reduction == 1 else rows.sum() if reduction == 2 else rows if input.dim() == 2 else rows[0]
     return result.to(input.dtype), is_target.to(input.dtype).reshape(target.shape)
 
 
+def _multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction=1):
+    """torch's own decomposition hands a NaN on, which torch's kernel counts as nothing."""
+    rows, labels = torch.atleast_2d(input), torch.atleast_1d(target).unsqueeze(1)
+    margins = margin - rows.gather(1, labels) + rows
+    losses = margins if p == 1 else margins * margins
+    if weight is not None:
+        losses = losses * torch.atleast_1d(weight)[labels]
+    counted = (margins > 0) & (torch.arange(rows.shape[1]) != labels)
+    means = torch.where(counted, losses, 0.0).mean(1)
+    return means.mean() if reduction == 1 else means.sum() if reduction == 2 else means
+
+
 NEEDS_DECOMPOSITION[torch.ops.aten.multilabel_margin_loss_forward.default] = _multilabel_margin_loss
+NEEDS_DECOMPOSITION[torch.ops.aten.multi_margin_loss.default] = _multi_margin_loss
 _MOST_COMPARED = 1 << 20
 for _target, _function in list(NEEDS_DECOMPOSITION.items()):
     if _target.overloadpacket is torch.ops.aten.isin:

@@ -766,7 +766,18 @@ def angle(t, self):
 
 @converts("gelu")
 def gelu(t, self, approximate="none"):
-    return t.op("Gelu", self, approximate=approximate)
+    """2y - y: torch's kernel for several f32 doubles before it halves, so the greatest numbers become infinite and
+    infinity NaN; the one for a single element does not."""
+    result = t.op("Gelu", self, approximate=approximate)
+    if approximate != "none" or self.torch_dtype != torch.float32:
+        return result
+    extents = self.dims if self.known else ()
+    if self.known and all(d == 1 for d in extents):
+        return result
+    doubled = t.op("Sub", t.op("Add", result, result), result)
+    if any(isinstance(d, int) and d > 1 for d in extents):
+        return doubled
+    return t.op("Where", t.op("Equal", t.op("Size", self), t.constant(1, torch.int64)), result, doubled)
 
 
 @converts("silu")

@@ -558,6 +558,25 @@ def _variance(t, x: Sym, dim, correction, keepdim) -> tuple[Sym, Sym]:
     return t.op("Div", total, divisor), middle if keepdim or not x.rank else squeeze(t, middle, axes)
 
 
+def _running_mean(t, x: Sym, dim, keepdim, middle: Sym) -> Sym:
+    """The mean as torch gets it beside the variance, from one element to the next: NaN, unless only the last element
+    is infinite."""
+    x = _single(t, x)
+    if not x.rank:
+        return middle
+    axes = axes_of(x, dim)
+    last = x
+    for axis in axes:
+        last = t.op("Slice", last, t.ints([-1]), t.ints([2**31 - 1]), t.ints([axis]))
+
+    def nans(part):
+        """How many are not finite."""
+        zeros = t.op("Mul", part, t.constant(0.0, x.torch_dtype))
+        return reduce(t, "ReduceSum", t.cast(isnan(t, zeros), x.torch_dtype), axes, keepdim)
+
+    return t.op("Where", t.op("Greater", nans(x), nans(last)), t.constant(math.nan, x.torch_dtype), middle)
+
+
 @converts("var.correction")
 def var_correction(t, self, dim=None, *, correction=None, keepdim=False):
     return _variance(t, self, dim, correction, keepdim)[0]
@@ -570,13 +589,14 @@ def std_correction(t, self, dim=None, *, correction=None, keepdim=False):
 
 @converts("var_mean.correction")
 def var_mean_correction(t, self, dim=None, *, correction=None, keepdim=False):
-    return list(_variance(t, self, dim, correction, keepdim))
+    variance, middle = _variance(t, self, dim, correction, keepdim)
+    return [variance, _running_mean(t, self, dim, keepdim, middle)]
 
 
 @converts("std_mean.correction")
 def std_mean_correction(t, self, dim=None, *, correction=None, keepdim=False):
     variance, middle = _variance(t, self, dim, correction, keepdim)
-    return [t.op("Sqrt", variance), middle]
+    return [t.op("Sqrt", variance), _running_mean(t, self, dim, keepdim, middle)]
 
 
 @converts("var")
