@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make demo` and `make test` do all their own set-up on a bare Debian 12 machine
 # and are incremental afterwards. `make help` lists everything.
-.PHONY: help setup demo test lint test-sanitize test-emit install wheel sbom fuzz fuzz-capture bench bench-backends backends-correct paper format tidy clean artifact
+.PHONY: help setup demo test lint test-sanitize test-emit install wheel sbom fuzz fuzz-capture special bench bench-backends backends-correct paper format tidy clean artifact
 
 help:
 	@echo 'make setup          Debian packages, .venv, C++ build; .venv/bin/dycl and `import dycl` work afterwards'
@@ -15,6 +15,7 @@ help:
 	@echo 'make sbom           what DyCL is made of, as CycloneDX JSON: build/sbom.json'
 	@echo 'make fuzz-capture   20,000 generated Python programs: eager against compiled; goes on where it was stopped'
 	@echo 'make fuzz MINUTES=n each fuzz target of tests/fuzz for so many minutes under ASan (1)'
+	@echo 'make special        NaN, infinities and extreme numbers through every op on every back end, against eager; goes on where it was stopped'
 	@echo 'make bench          the measurements of bench/'
 	@echo 'make paper          the evaluation of the paper on this machine: docs/paper.md; QUICK=1: within 5 minutes'
 	@echo 'make bench-backends ort, openvino, tvm and auto on the zoo: bench/results/backends.md; goes on where it was stopped'
@@ -59,6 +60,9 @@ fuzz-capture: setup
 MINUTES ?= 1
 fuzz: setup
 	@.venv/bin/python scripts/fuzz.py --minutes $(MINUTES)
+
+special: setup
+	@.venv/bin/python -m tests.frontend.support.special_sweep
 
 paper: setup
 	@.venv/bin/python bench/paper.py $(if $(QUICK),--quick) $(ARGS)
