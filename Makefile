@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make demo` and `make test` do all their own set-up on a bare Debian 12 machine
 # and are incremental afterwards. `make help` lists everything.
-.PHONY: help setup demo test lint test-sanitize test-emit install wheel sbom fuzz fuzz-capture special bench bench-backends backends-correct paper format tidy clean artifact
+.PHONY: help setup demo test lint test-sanitize test-emit test-long install wheel sbom fuzz fuzz-capture special bench bench-backends backends-correct paper format tidy clean artifact
 
 help:
 	@echo 'make setup          Debian packages, .venv, C++ build; .venv/bin/dycl and `import dycl` work afterwards'
@@ -10,6 +10,7 @@ help:
 	@echo 'make lint           ruff over all Python, mypy over calling/, graph/, values/ and state/'
 	@echo 'make test-sanitize  all C++ tests, and those of the kernels and ONNX Runtime, under ASan/UBSan and under TSan'
 	@echo 'make test-emit      500 generated programs and the zoo: emitted C++ against the walker, emitted ONNX against the interpreter; goes on where it was stopped'
+	@echo 'make test-long      what takes hours: fuzzing, sanitizers, generated programs, special values, suites; its last results: docs/trust.md. ARGS=--list: its parts; goes on where it was stopped'
 	@echo 'make install        runtime, plug-ins, tools and headers into PREFIX (default /usr/local)'
 	@echo 'make wheel          a wheel with compiler and runtime in build/dist, tried in an environment of its own'
 	@echo 'make sbom           what DyCL is made of, as CycloneDX JSON: build/sbom.json'
@@ -43,6 +44,9 @@ test-sanitize: setup
 test-emit: setup
 	@.venv/bin/python tests/emit/sweep.py 500
 	@.venv/bin/python tests/emit/zoo_sweep.py
+
+test-long: setup
+	@.venv/bin/python scripts/test_long.py $(ARGS)
 
 PREFIX ?= /usr/local
 install: setup
