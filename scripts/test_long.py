@@ -66,6 +66,8 @@ PARTS = [
             "tests.onnx.hostile", "--count", "1000"),
     Part("emitted", "500 generated programs and the zoo as C++ and as ONNX", "an hour",
          ["make", "--no-print-directory", "test-emit"]),
+    Part("zoo_special", "NaN and infinities among the inputs of the zoo's DyNNs, against eager", "an hour",
+         [PYTHON, "-m", "pytest", "-q", "tests/zoo/test_special_inputs.py"], {"DYCL_TEST_LONG": "1"}),
     Part("zoo", "the paper's DyNNs on every back end against eager, 100 inputs each", "hours",
          [PYTHON, ROOT / "bench" / "backends_correct.py"]),
 ]
