@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 from html import escape
 
+from ..errors import PackageError
 from .drawing import draw
 from .graph import Program
 from .layout import has_dot
@@ -17,6 +18,10 @@ _pictures = itertools.count()  # each has ids of its own
 def as_html(title: str, described: dict | None, text: str) -> str:
     """`described`: None for a package that was stripped; `text`: the program, shown where it is not drawn."""
     heading = f"<pre>{escape(title)}</pre>"
+    as_text = f"{heading}<details><summary>control flow</summary><pre>{escape(text)}</pre></details>"
     if described is None or not has_dot() or len(described["blocks"]) > _MOST_BLOCKS:
-        return f"{heading}<details><summary>control flow</summary><pre>{escape(text)}</pre></details>"
-    return heading + draw(Program(described), prefix=f"dycl{next(_pictures)}-")
+        return as_text
+    try:
+        return heading + draw(Program(described), prefix=f"dycl{next(_pictures)}-")
+    except PackageError:  # Graphviz takes too long, or fails
+        return as_text
