@@ -122,7 +122,7 @@ class Scalars:
         kind = kind_of(a)
         if kind not in ("int", "float") or kind_of(b) != kind:
             return NotImplemented
-        return self.host(f"{kind}.{name}", self.value(a, kind), self.value(b, kind), type=BY_KIND[kind].type)
+        return self.host(f"{kind}.{name}", self.value(a, kind), self.value(b, kind), type=ScalarType(kind))
 
     # -- operators ---------------------------------------------------------------
 

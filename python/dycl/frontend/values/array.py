@@ -45,7 +45,7 @@ class RtArray(StandIn):
         return found[()] if self.scalar else found
 
     def small_example(self, m: Any) -> Any:
-        made = np.ones([d if type(d) is int and d < 2 else 2 for d in self.tensor.shape], dtype_name(self.tensor))
+        made: Any = np.ones([d if type(d) is int and d < 2 else 2 for d in self.tensor.shape], dtype_name(self.tensor))
         return made[()] if self.scalar else made
 
     def truth(self, m: Any) -> Any:
