@@ -14,6 +14,7 @@ import contextlib
 import contextvars
 import dataclasses
 import functools
+import json
 import operator
 import os
 import threading
@@ -156,6 +157,15 @@ class Program:
     def states(self) -> list[tuple[str, str]]:
         """What the program keeps between calls."""
         return self._program.states
+
+    @property
+    def variants(self) -> list[str]:
+        """What the model returns where the result `variant` is 0, 1, ...; empty if there is no such result."""
+        try:
+            told = json.loads(json.loads(self._program.metadata)["metadata"]["variants"])
+        except (KeyError, TypeError, ValueError, RecursionError):
+            return []  # there are none, or the package's maker wrote something else
+        return [text for text in told if isinstance(text, str)] if isinstance(told, list) else []
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         arguments = [_array(x) for x in self._in_order(args, kwargs)]

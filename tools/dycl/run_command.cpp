@@ -77,8 +77,10 @@ void report(const Console& console, const Options& options, const runtime::Run& 
     const std::string name = name_of_output(run.program(), i);
     object["outputs"][name] = value_json(results[i]);
     text += name + " = " + value_text(results[i]);
-    if (i == 0 && name == "variant" && static_cast<std::size_t>(results[i].integer) < variants.size())
+    if (i == 0 && name == "variant" && static_cast<std::size_t>(results[i].integer) < variants.size()) {
       text += ": " + variants[static_cast<std::size_t>(results[i].integer)];
+      object["variant"] = variants[static_cast<std::size_t>(results[i].integer)];
+    }
     text += "\n";
   }
   if (options.trace) {

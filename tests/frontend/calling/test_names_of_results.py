@@ -2,6 +2,7 @@
 """Results keep the names of their keys and fields in packages, on the command line, in C++ and in ONNX."""
 
 import dataclasses
+import json
 import os
 import re
 import subprocess
@@ -97,3 +98,8 @@ def test_what_a_variant_is(tmp_path):
     ran = subprocess.run([BIN / "dycl-run", tmp_path / "m.dycl", "--random", "0"], capture_output=True, text=True)
     number, text = re.match(r"variant = (\d): (.*)", ran.stdout).groups()
     assert told[number] == text
+    ran = subprocess.run([BIN / "dycl-run", tmp_path / "m.dycl", "--random", "0", "--json"], capture_output=True,
+                         text=True)
+    assert json.loads(ran.stdout)["variant"] == text
+    loaded = dycl.runtime.load(tmp_path / "m.dycl")
+    assert {str(k): told for k, told in enumerate(loaded.variants)} == told
