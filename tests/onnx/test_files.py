@@ -70,6 +70,23 @@ def test_quantized_weights(text, tmp_path):
     compare(model, feeds, tmp_path, 1e-6)
 
 
+@pytest.mark.parametrize("forget", [0, 1])
+@pytest.mark.parametrize("peepholes", [False, True])
+def test_lstm_layers_with_peepholes(forget, peepholes, tmp_path):
+    """What follows an LSTM and mends its NaNs knows neither peepholes nor coupled gates."""
+    generator = np.random.default_rng(0)
+    shapes = {"w": (1, 12, 2), "r": (1, 12, 3), "b": (1, 24), "h0": (1, 2, 3), "c0": (1, 2, 3), "p": (1, 9)}
+    weights = {name: generator.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    inputs = ["x", "w", "r", "b", "", "h0", "c0", *(["p"] if peepholes else [])]
+    h = onnx.helper
+    node = h.make_node("LSTM", inputs, ["y", "h", "c"], hidden_size=3, input_forget=forget)
+    graph = h.make_graph([node], "g", [h.make_tensor_value_info("x", 1, [4, 2, 2])],
+                         [h.make_tensor_value_info(name, 1, None) for name in ("y", "h", "c")],
+                         [numpy_helper.from_array(w, n) for n, w in weights.items() if n in inputs])
+    model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+    compare(model, [{"x": generator.standard_normal((4, 2, 2)).astype(np.float32)}], tmp_path, 1e-6)
+
+
 WRONG_SHAPES = """
 < ir_version: 8, opset_import: ["" : 17] >
 g (float[2,6] x, int64[2] s) => (int64[2] shape, float[5,5,5] y)
