@@ -4,6 +4,9 @@
     python -m tests.onnx.real_files --folder build/real-onnx             # downloads what is missing, runs, measures
     python -m tests.onnx.real_files --folder build/real-onnx --only silero --no-time
 
+A file with states (an output that is named after an input, stateN for state) is also run over 50 chunks, each with the
+states that the one before left, in each of the two.
+
 Inputs are random; extents that a file leaves open are tried until ONNX Runtime takes them. Answers may differ by a
 relative 1e-4 of the largest. Times: rounds in turn, the least of each; A/A is ONNX Runtime beside itself."""
 
@@ -76,6 +79,42 @@ def far(got, wanted):
     return float(np.nanmax(np.abs(got - wanted), initial=0) / largest)
 
 
+CHUNKS = 50
+
+
+def states_of(session):
+    """{input: the output that is its next value}: state and stateN, h and hn, h0 and h_out, of equal types."""
+    outputs = {port.name: port for port in session.get_outputs()}
+    found = {}
+    for port in session.get_inputs():
+        base = port.name.rstrip("0").removesuffix("_in").removesuffix("_")
+        for name in (f"{port.name}N", f"{base}n", f"{base}N", f"{base}_out", f"new_{base}", f"{base}_n"):
+            if name in outputs and outputs[name].type == port.type and name not in found.values():
+                found[port.name] = name
+                break
+    return found
+
+
+def chunks_apart(session, program, feeds, states):
+    """The largest difference of any result over chunks, each program with its own states; None: not comparable."""
+    names = [port.name for port in session.get_outputs()]
+    generator, worst = np.random.default_rng(3), 0.0
+    theirs, ours = dict(feeds), dict(feeds)
+    for _ in range(CHUNKS):
+        for name, value in feeds.items():
+            if name not in states and value.dtype.kind == "f":
+                theirs[name] = ours[name] = generator.standard_normal(value.shape).astype(value.dtype)
+        wanted = session.run(None, theirs)
+        given = list(program(*ours.values()).values())
+        apart = far(given, wanted)
+        if apart is None:
+            return None
+        worst = max(worst, apart)
+        for name, after in states.items():
+            theirs[name], ours[name] = wanted[names.index(after)], given[names.index(after)]
+    return worst
+
+
 def measure(first, second, third, seconds):
     """Least times of three callables, in turn."""
     least = [math.inf] * 3
@@ -104,11 +143,15 @@ def judge(path, seconds):
                 return {"verdict": "wrong", "why": f"apart by {apart}"}
             worst = max(worst, apart)
         result = {"verdict": "right", "apart": worst}
-        if not seconds:
-            return result
         from dycl import runtime
         program = runtime.load(Path(folder) / "model.dycl", threads=1)
-        feeds = data[0][0]
+        feeds, states = data[0][0], states_of(session)
+        if states:
+            apart = result["chunks_apart"] = chunks_apart(session, program, feeds, states)
+            if apart is None or apart > 1e-4:
+                return {"verdict": "wrong", "why": f"apart by {apart} over {CHUNKS} chunks"}
+        if not seconds:
+            return result
         arguments, other = list(feeds.values()), session_of(path)
         a, b, c = measure(lambda: session.run(None, feeds), lambda: program(*arguments),
                           lambda: other.run(None, feeds), seconds)

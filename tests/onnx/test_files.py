@@ -219,3 +219,26 @@ def test_what_cannot_be_compared_is_told(tmp_path):
 def test_choices_of_captured_models_are_refused(counts, given):
     with pytest.raises(dycl.InputError, match=f"{next(iter(given))} says nothing of an ONNX file"):
         dycl.compile(counts, **given)
+
+
+STATEFUL = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[1,4] x, float[1,4] state) => (float[1,4] y, float[1,4] stateN) {
+   half = Constant <value_float: float = 0.5> ()
+   kept = Mul (state, half)
+   stateN = Add (kept, x)
+   y = Tanh (stateN)
+}
+"""
+
+
+def test_states_are_fed_back_over_chunks(tmp_path):
+    """real_files.py does so with each file that has states, and finds one that is lost."""
+    onnx.save(onnx.parser.parse_model(STATEFUL), tmp_path / "m.onnx")
+    session = real_files.session_of(tmp_path / "m.onnx")
+    states = real_files.states_of(session)
+    assert states == {"state": "stateN"}
+    program = dycl.compile(tmp_path / "m.onnx")
+    feeds = {name: np.zeros((1, 4), np.float32) for name in ("x", "state")}
+    assert real_files.chunks_apart(session, program, feeds, states) < 1e-6
+    assert real_files.chunks_apart(session, lambda x, state: program(x, state * 0), feeds, states) > 0.1
