@@ -81,7 +81,7 @@ typedef struct dycl_tensor {
   } device;
   int32_t ndim;
   struct {
-    uint8_t code; /* 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool */
+    uint8_t code; /* 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool, as DLPack has it; 8-bit floats: 10 to 13 */
     uint8_t bits;
     uint16_t lanes;
   } dtype;

@@ -44,6 +44,10 @@ std::optional<DType> dtype_of(std::uint8_t code, std::uint8_t bits, std::uint16_
       if (bits == 64) return DType::C64;
       if (bits == 128) return DType::C128;
       return std::nullopt;
+    case Code::Float8_E4M3FN: return bits == 8 ? std::optional(DType::F8E4M3FN) : std::nullopt;
+    case Code::Float8_E4M3FNUZ: return bits == 8 ? std::optional(DType::F8E4M3FNUZ) : std::nullopt;
+    case Code::Float8_E5M2: return bits == 8 ? std::optional(DType::F8E5M2) : std::nullopt;
+    case Code::Float8_E5M2FNUZ: return bits == 8 ? std::optional(DType::F8E5M2FNUZ) : std::nullopt;
     default: return std::nullopt;
   }
 }
@@ -67,6 +71,10 @@ void set_dlpack_dtype(DType dtype, dlpack::Tensor& tensor) {
       case DType::U64: return Code::UInt;
       case DType::C64:
       case DType::C128: return Code::Complex;
+      case DType::F8E4M3FN: return Code::Float8_E4M3FN;
+      case DType::F8E4M3FNUZ: return Code::Float8_E4M3FNUZ;
+      case DType::F8E5M2: return Code::Float8_E5M2;
+      case DType::F8E5M2FNUZ: return Code::Float8_E5M2FNUZ;
     }
     throw nb::type_error("a tensor of an unknown element type");
   }();

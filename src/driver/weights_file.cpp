@@ -21,7 +21,7 @@ using json = nlohmann::json;
 
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit
 
-constexpr std::array<std::pair<std::string_view, DType>, 15> kDTypes{{
+constexpr std::array<std::pair<std::string_view, DType>, 19> kDTypes{{
     {"F32", DType::F32},
     {"F64", DType::F64},
     {"F16", DType::F16},
@@ -37,6 +37,10 @@ constexpr std::array<std::pair<std::string_view, DType>, 15> kDTypes{{
     {"BOOL", DType::Bool},
     {"C64", DType::C64},
     {"C128", DType::C128},
+    {"F8_E4M3", DType::F8E4M3FN},
+    {"F8_E4M3FNUZ", DType::F8E4M3FNUZ},
+    {"F8_E5M2", DType::F8E5M2},
+    {"F8_E5M2FNUZ", DType::F8E5M2FNUZ},
 }};
 
 Error damaged(const std::filesystem::path& path, const std::string& what) {

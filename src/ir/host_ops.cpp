@@ -477,8 +477,8 @@ Type type_of(const TensorLiteral& literal) {
 
 std::optional<Type> scalar_type_of(DType dtype) {
   if (dtype == DType::Bool) return Type::boolean();
+  if (!has_scalars(dtype)) return std::nullopt;
   if (is_floating(dtype)) return Type::floating();
-  if (dtype == DType::C64 || dtype == DType::C128) return std::nullopt;
   return Type::integer();
 }
 

@@ -58,7 +58,7 @@ const T* attr_as(const Op& op, const std::string& key) {
 // The tensor type a literal has.
 Type type_of(const TensorLiteral& literal);
 
-// The scalar type that item and tolist read from a dtype; nullopt for complex ones.
+// The scalar type that item and tolist read from a dtype; nullopt for those without scalars.
 std::optional<Type> scalar_type_of(DType dtype);
 
 }  // namespace dycl::ir

@@ -73,6 +73,10 @@ const char* append_element(DType dtype, const Number& n, std::vector<std::uint8_
       if (n.has_bits && (n.bits >> 16 || !std::isnan(bf16_to_float(static_cast<std::uint16_t>(n.bits))))) return kNoNan;
       append(n.has_bits ? static_cast<std::uint16_t>(n.bits) : float_to_bf16(to_float(n)), bytes);
       return nullptr;
+    case DType::F8E4M3FN:
+    case DType::F8E4M3FNUZ:
+    case DType::F8E5M2:
+    case DType::F8E5M2FNUZ:  // their bits
     case DType::U8: return append_integer<std::uint8_t>(n, bytes);
     case DType::I8: return append_integer<std::int8_t>(n, bytes);
     case DType::U16: return append_integer<std::uint16_t>(n, bytes);

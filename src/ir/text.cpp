@@ -124,6 +124,10 @@ void append_elements(std::string& out, DType dtype, std::span<const std::uint8_t
     case DType::BF16: return append_all<std::uint16_t>(out, bytes, bf16_text);
     case DType::Bool:
       return append_all<std::uint8_t>(out, bytes, [](std::uint8_t v) { return std::string(v ? "true" : "false"); });
+    case DType::F8E4M3FN:
+    case DType::F8E4M3FNUZ:
+    case DType::F8E5M2:
+    case DType::F8E5M2FNUZ:  // their bits
     case DType::U8: return append_all<std::uint8_t>(out, bytes, number);
     case DType::I8: return append_all<std::int8_t>(out, bytes, number);
     case DType::U16: return append_all<std::uint16_t>(out, bytes, number);

@@ -11,7 +11,6 @@ namespace {
 
 std::size_t element_count(const ir::TensorLiteral& literal) { return literal.bytes.size() / size_of(literal.dtype); }
 
-bool is_complex(DType dtype) { return dtype == DType::C64 || dtype == DType::C128; }
 
 }  // namespace
 
@@ -76,7 +75,7 @@ bool same_constant(const ir::Attr& a, const ir::Attr& b) {
 }
 
 std::optional<std::vector<std::int64_t>> integers_of(const ir::TensorLiteral& literal) {
-  if (is_floating(literal.dtype) || is_complex(literal.dtype)) return std::nullopt;
+  if (is_floating(literal.dtype) || !has_scalars(literal.dtype)) return std::nullopt;
   std::vector<std::int64_t> integers;
   for (std::size_t i = 0; i < element_count(literal); ++i) {
     scalar::Scalar value;
@@ -89,13 +88,13 @@ std::optional<std::vector<std::int64_t>> integers_of(const ir::TensorLiteral& li
 
 std::optional<scalar::Scalar> item_of(const ir::TensorLiteral& literal) {
   scalar::Scalar value;
-  if (is_complex(literal.dtype) || element_count(literal) != 1) return std::nullopt;
+  if (!has_scalars(literal.dtype) || element_count(literal) != 1) return std::nullopt;
   if (load_element(literal.dtype, literal.bytes.data(), &value) != scalar::Fault::None) return std::nullopt;
   return value;
 }
 
 std::optional<ir::TensorLiteral> literal_of(const scalar::Scalar& value, DType dtype) {
-  if (is_complex(dtype)) return std::nullopt;
+  if (!has_scalars(dtype)) return std::nullopt;
   ir::TensorLiteral literal{dtype, {}, std::vector<std::uint8_t>(size_of(dtype))};
   if (store_element(dtype, value, literal.bytes.data()) != scalar::Fault::None) return std::nullopt;
   return literal;

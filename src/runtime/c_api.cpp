@@ -113,6 +113,7 @@ constexpr DlType kDlTypes[] = {
     {DType::I8, 0, 8},   {DType::I16, 0, 16},  {DType::I32, 0, 32}, {DType::I64, 0, 64},   {DType::U8, 1, 8},
     {DType::U16, 1, 16}, {DType::U32, 1, 32},  {DType::U64, 1, 64}, {DType::F16, 2, 16},   {DType::F32, 2, 32},
     {DType::F64, 2, 64}, {DType::BF16, 4, 16}, {DType::C64, 5, 64}, {DType::C128, 5, 128}, {DType::Bool, 6, 8},
+    {DType::F8E4M3FN, 10, 8}, {DType::F8E4M3FNUZ, 11, 8}, {DType::F8E5M2, 12, 8}, {DType::F8E5M2FNUZ, 13, 8},
 };
 
 Result<Value> tensor_from(const dycl_tensor& t) {

@@ -36,8 +36,6 @@ ValueKind scalar_kind_of(DType dtype) {
   return is_floating(dtype) ? ValueKind::Float : ValueKind::Int;
 }
 
-bool is_complex(DType dtype) { return dtype == DType::C64 || dtype == DType::C128; }
-
 class Checker {
  public:
   Checker(Plan& plan, const std::vector<PlanWeight>& weights, std::uint64_t artifacts_size)
@@ -422,7 +420,7 @@ class Checker {
 
   bool is_tensor(std::uint32_t type) const { return kind(type) == ValueKind::Tensor; }
   DType dtype(std::uint32_t type) const { return plan_.types[type].dtype; }
-  bool is_real(std::uint32_t type) const { return is_tensor(type) && !is_complex(dtype(type)); }
+  bool is_real(std::uint32_t type) const { return is_tensor(type) && has_scalars(dtype(type)); }
 
   bool reads_are_extents(const Instruction& in, std::size_t from) const {
     for (std::size_t i = from; i < in.reads.size(); ++i) {
@@ -452,7 +450,7 @@ class Checker {
       case Opcode::Size: return is_int(written(in, 0)) && is_tensor(read(in, 0));
       case Opcode::RandUniform:
       case Opcode::RandNormal:
-        return is_tensor(written(in, 0)) && is_floating(dtype(written(in, 0))) && reads_are_extents(in, 0);
+        return is_real(written(in, 0)) && is_floating(dtype(written(in, 0))) && reads_are_extents(in, 0);
       case Opcode::RandInt:
         return is_real(written(in, 0)) && is_int(read(in, 0)) && is_int(read(in, 1)) && reads_are_extents(in, 2);
       case Opcode::Draw: return draw_fits(in);

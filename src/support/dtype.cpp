@@ -16,6 +16,8 @@ constexpr Row kRows[] = {
     {DType::I16, "i16", 2}, {DType::I32, "i32", 4},    {DType::I64, "i64", 8},   {DType::Bool, "bool", 1},
     {DType::F16, "f16", 2}, {DType::F64, "f64", 8},    {DType::U32, "u32", 4},   {DType::U64, "u64", 8},
     {DType::C64, "c64", 8}, {DType::C128, "c128", 16}, {DType::BF16, "bf16", 2},
+    {DType::F8E4M3FN, "f8e4m3fn", 1}, {DType::F8E4M3FNUZ, "f8e4m3fnuz", 1}, {DType::F8E5M2, "f8e5m2", 1},
+    {DType::F8E5M2FNUZ, "f8e5m2fnuz", 1},
 };
 
 }  // namespace

@@ -84,6 +84,10 @@ Fault load_element(DType dtype, const void* data, Scalar* out) {
     case DType::F64: give_float(read_as<double>(data)); break;
     case DType::F16: give_float(static_cast<double>(f16_to_float(read_as<std::uint16_t>(data)))); break;
     case DType::BF16: give_float(static_cast<double>(bf16_to_float(read_as<std::uint16_t>(data)))); break;
+    case DType::F8E4M3FN: give_float(static_cast<double>(f8e4m3fn_to_float(read_as<std::uint8_t>(data)))); break;
+    case DType::F8E4M3FNUZ: give_float(static_cast<double>(f8e4m3fnuz_to_float(read_as<std::uint8_t>(data)))); break;
+    case DType::F8E5M2: give_float(static_cast<double>(f8e5m2_to_float(read_as<std::uint8_t>(data)))); break;
+    case DType::F8E5M2FNUZ: give_float(static_cast<double>(f8e5m2fnuz_to_float(read_as<std::uint8_t>(data)))); break;
     default: DYCL_CHECK(false, "a complex element is no scalar");
   }
   return Fault::None;
@@ -104,7 +108,7 @@ Fault store_element(DType dtype, const Scalar& value, void* data) {
     case DType::F64: write_as(data, as_double(value)); return Fault::None;
     case DType::F16: write_as(data, float_to_f16(static_cast<float>(as_double(value)))); return Fault::None;
     case DType::BF16: write_as(data, float_to_bf16(static_cast<float>(as_double(value)))); return Fault::None;
-    default: DYCL_CHECK(false, "a scalar is no complex element");
+    default: DYCL_CHECK(false, "a scalar is no complex element and no 8-bit float");
   }
   return Fault::None;
 }

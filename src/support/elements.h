@@ -9,6 +9,7 @@ namespace dycl {
 
 // The element at `data` (any alignment) as bool, int or float, by its dtype. A u64 above
 // 2^63-1 is Fault::IntOverflow; complex dtypes have no scalar: DYCL_CHECK fails.
+// 8-bit floats are read, for those who print or compare, and never stored.
 scalar::Fault load_element(DType dtype, const void* data, scalar::Scalar* out);
 
 // Stores a scalar as torch.tensor(x, dtype=...) does: ints and bools to any dtype, floats

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/float_bits.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace dycl {
 
@@ -43,5 +45,32 @@ std::uint16_t float_to_bf16(float value) {
   }
   return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
+
+namespace {
+
+// Sign, exponent and mantissa, the highest exponent being one like the others.
+float float_of(std::uint8_t bits, int mantissa_bits, int bias) {
+  const int exponent = (bits & 0x7f) >> mantissa_bits;
+  const int mantissa = bits & ((1 << mantissa_bits) - 1);
+  const int whole = exponent == 0 ? mantissa : mantissa + (1 << mantissa_bits);
+  const float magnitude = std::ldexp(static_cast<float>(whole), std::max(exponent, 1) - bias - mantissa_bits);
+  return bits & 0x80 ? -magnitude : magnitude;
+}
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+}  // namespace
+
+float f8e4m3fn_to_float(std::uint8_t bits) { return (bits & 0x7f) == 0x7f ? kNan : float_of(bits, 3, 7); }
+
+float f8e4m3fnuz_to_float(std::uint8_t bits) { return bits == 0x80 ? kNan : float_of(bits, 3, 8); }
+
+float f8e5m2_to_float(std::uint8_t bits) {
+  if ((bits & 0x7c) != 0x7c) return float_of(bits, 2, 15);
+  if (bits & 3) return kNan;
+  return bits & 0x80 ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
+}
+
+float f8e5m2fnuz_to_float(std::uint8_t bits) { return bits == 0x80 ? kNan : float_of(bits, 2, 16); }
 
 }  // namespace dycl

@@ -2,14 +2,15 @@
 #include "support/npy.h"
 
 #include <array>
+#include <bit>
 #include <cctype>
 #include <charconv>
 #include <cstring>
 #include <optional>
 #include <string_view>
 
+#include "support/elements.h"
 #include "support/files.h"
-#include "support/float_bits.h"
 
 namespace dycl {
 namespace {
@@ -285,8 +286,14 @@ void put_little(Bytes& out, std::uint64_t value, std::size_t count) {
 }
 void put_text(Bytes& out, std::string_view text) { out.insert(out.end(), text.begin(), text.end()); }
 
+}  // namespace
+
+DType npy_dtype(DType dtype) { return dtype == DType::BF16 || is_float8(dtype) ? DType::F32 : dtype; }
+
+namespace {
+
 Bytes npy_bytes(const ArrayView& array) {
-  const DType dtype = array.dtype == DType::BF16 ? DType::F32 : array.dtype;
+  const DType dtype = npy_dtype(array.dtype);
   std::string_view descr;
   for (const DescrRow& row : kDescrs) {
     if (row.dtype == dtype) descr = row.descr;
@@ -306,15 +313,14 @@ Bytes npy_bytes(const ArrayView& array) {
   put_little(out, 1, 2);
   put_little(out, header.size(), 2);
   put_text(out, header);
-  if (array.dtype != DType::BF16) {
+  if (array.dtype == dtype) {
     out.insert(out.end(), array.bytes.begin(), array.bytes.end());
     return out;
   }
-  for (std::size_t i = 0; i + 1 < array.bytes.size(); i += 2) {
-    std::uint32_t bits = 0;
-    const float value = bf16_to_float(static_cast<std::uint16_t>(little(array.bytes, i, 2)));
-    std::memcpy(&bits, &value, sizeof bits);
-    put_little(out, bits, 4);
+  for (std::size_t i = 0; i < array.bytes.size(); i += size_of(array.dtype)) {
+    scalar::Scalar value;
+    load_element(array.dtype, array.bytes.data() + i, &value);
+    put_little(out, std::bit_cast<std::uint32_t>(static_cast<float>(value.f)), 4);
   }
   return out;
 }

@@ -2,7 +2,7 @@
 // numpy's .npy and .npz files: what the command line reads and writes. Versions 1 to 3 of
 // .npy, little-endian or single-byte elements, either memory order; .npz as np.savez
 // writes it (a zip whose members are stored, not compressed). Sizes are checked
-// against the file before anything is allocated. bf16, which numpy lacks, is written as f32.
+// against the file before anything is allocated. What numpy lacks, bf16 and 8-bit floats, is written as f32.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,9 @@ struct ArrayView {
   std::span<const std::int64_t> shape;
   std::span<const std::uint8_t> bytes;
 };
+
+// What an array of this dtype is written as.
+DType npy_dtype(DType dtype);
 
 // Errors are InvalidInput (Missing if the file is not there) and name the file.
 Result<NamedArray> read_npy(const std::filesystem::path& path);

@@ -424,6 +424,7 @@ const DistributionInfo* distribution_named(std::string_view op) {
 }
 
 bool can_draw(Distribution distribution, DType dtype) {
+  if (!has_scalars(dtype)) return false;
   switch (distribution) {
     case Distribution::Integer:
     case Distribution::AnyInteger: return last_integer(dtype) != 0;

@@ -221,6 +221,13 @@ def test_choices_of_captured_models_are_refused(counts, given):
         dycl.compile(counts, **given)
 
 
+def test_what_is_stated_of_unused_values_refuses_nothing(tmp_path):
+    model = onnx.parser.parse_model(COUNTS)
+    model.graph.value_info.extend([onnx.helper.make_tensor_value_info("nobody", onnx.TensorProto.STRING, [1]),
+                                   onnx.helper.make_tensor_value_info("none", onnx.TensorProto.UINT4, [1])])
+    compare(model, [{"x": np.ones((2, 3), np.float32), "k": np.array(2)}], tmp_path)
+
+
 STATEFUL = """
 < ir_version: 8, opset_import: ["" : 17] >
 g (float[1,4] x, float[1,4] state) => (float[1,4] y, float[1,4] stateN) {

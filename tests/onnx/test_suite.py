@@ -15,6 +15,10 @@ def test_a_random_200():
     names = random.Random(seed).sample(list(of), 200)
     results = dict(suite.judged(names, of))
     assert not {n: r for n, r in results.items() if suite.bad(r)}, f"DYCL_SEED={seed}"
+    listed = suite.refused()
+    missed = {name: result for name, result in results.items() if suite.missed(result)}
+    assert missed.keys() == listed.keys() & results.keys(), f"DYCL_SEED={seed}: tests/onnx/refused.txt is not true"
+    assert all(listed[name] in result["why"] for name, result in missed.items())
     right = sum(r["dycl"] == "right" for r in results.values())
     assert right > 80, results  # of those that ONNX Runtime can run at all
 
@@ -42,3 +46,8 @@ def test_the_judge_finds_what_is_wrong():
     assert not suite.equal([1.0], suite.np.ones(1, suite.np.float32) * 2, 0, 0)
     assert not suite.equal(suite.np.ones(1), suite.np.ones(1, suite.np.float32), 0, 0)
     assert not suite.equal(suite.np.ones((1, 1), suite.np.float32), suite.np.ones(1, suite.np.float32), 0, 0)
+
+
+def test_the_list_of_refused_cases_is_short_and_names_cases():
+    listed = suite.refused()
+    assert len(listed) <= 25 and listed.keys() <= suite.cases().keys()

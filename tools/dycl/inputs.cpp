@@ -93,7 +93,7 @@ class Arguments {
                         type.kind == runtime::Type::Kind::Float;
     if (scalar && kept.bytes.size() == size_of(kept.dtype)) {
       scalar::Scalar element;
-      if (kept.dtype != DType::C64 && kept.dtype != DType::C128 &&
+      if (has_scalars(kept.dtype) &&
           load_element(kept.dtype, kept.bytes.data(), &element) == scalar::Fault::None) {
         given_[index] = element.kind == scalar::Kind::Bool  ? Value::of(element.b)
                         : element.kind == scalar::Kind::Int ? Value::of(std::int64_t{element.i})
@@ -170,8 +170,8 @@ class Arguments {
         return wrong("cannot draw the argument " + title(program_, index) + ": too large");
       array.shape.push_back(n);
     }
-    if (type.dtype == DType::C64 || type.dtype == DType::C128)
-      return wrong("cannot draw the argument " + title(program_, index) + ": complex");
+    if (!has_scalars(type.dtype))
+      return wrong("cannot draw the argument " + title(program_, index) + ": " + std::string(name_of(type.dtype)));
     array.bytes.resize(count * size_of(type.dtype));
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto value = is_floating(type.dtype)     ? scalar::Scalar::of(normal(generator))

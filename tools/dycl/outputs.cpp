@@ -18,8 +18,6 @@ using runtime::Value;
 constexpr std::size_t kJsonElements = 10000;
 constexpr std::size_t kTextElements = 8;
 
-bool is_complex(DType dtype) { return dtype == DType::C64 || dtype == DType::C128; }
-
 json element_json(DType dtype, const void* data, std::size_t index) {
   const auto* element = static_cast<const std::uint8_t*>(data) + index * size_of(dtype);
   scalar::Scalar value;
@@ -92,9 +90,7 @@ std::string shape_text(DType dtype, std::span<const std::int64_t> shape) {
 std::string difference(const ArrayView& actual, const NamedArray& expected, double tolerance) {
   const bool same_shape =
       std::equal(actual.shape.begin(), actual.shape.end(), expected.shape.begin(), expected.shape.end());
-  // numpy has no bf16: such outputs are kept as f32.
-  const bool same_dtype =
-      actual.dtype == expected.dtype || (actual.dtype == DType::BF16 && expected.dtype == DType::F32);
+  const bool same_dtype = actual.dtype == expected.dtype || npy_dtype(actual.dtype) == expected.dtype;
   if (!same_shape || !same_dtype)
     return shape_text(actual.dtype, actual.shape) + " instead of " + shape_text(expected.dtype, expected.shape);
   if (is_complex(actual.dtype))

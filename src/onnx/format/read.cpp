@@ -29,6 +29,20 @@ struct Refusal {
 [[noreturn]] void refuse(std::string message) { throw Refusal{ErrorKind::Unsupported, std::move(message)}; }
 [[noreturn]] void invalid(std::string message) { throw Refusal{ErrorKind::InvalidModel, std::move(message)}; }
 
+// By TensorProto.DataType.
+std::string elements_of(int code) {
+  switch (code) {
+    case 8: return "strings";
+    case 21:
+    case 22: return "4-bit integers";
+    case 23: return "4-bit floats";
+    case 24: return "exponents of 8 bits";
+    case 25:
+    case 26: return "2-bit integers";
+    default: return "element type " + std::to_string(code);
+  }
+}
+
 std::string text(pbf_reader& reader) {
   const auto view = reader.get_view();
   return {view.data(), view.size()};
@@ -98,6 +112,10 @@ std::string raw_of(const TypedData& data, DType dtype) {
     case DType::F16:
     case DType::BF16: store<std::uint16_t>(data.ints, raw); break;
     case DType::I8: store<std::int8_t>(data.ints, raw); break;
+    case DType::F8E4M3FN:
+    case DType::F8E4M3FNUZ:
+    case DType::F8E5M2:
+    case DType::F8E5M2FNUZ:
     case DType::U8: store<std::uint8_t>(data.ints, raw); break;
     case DType::Bool:
       for (const auto value : data.ints) raw.push_back(value != 0 ? 1 : 0);
@@ -155,6 +173,7 @@ class Reader {
   Attribute attribute(pbf_reader reader, int depth);
   Node node(pbf_reader reader, int depth);
   static ValueInfo value_info(pbf_reader reader);
+  static void hint(pbf_reader reader, Graph& graph);
   static void tensor_type(pbf_reader reader, ValueInfo& info);
   static void type(pbf_reader reader, ValueInfo& info);
   static void element_type(pbf_reader reader, ValueInfo& info, bool& kind, bool nested);
@@ -200,13 +219,13 @@ Tensor Reader::tensor(pbf_reader reader) {
         break;
       case field::tensor::kExternalData: external.insert(read_entry(reader.get_message())); break;
       case field::tensor::kDataLocation: is_external = reader.get_int32() == 1; break;
-      case field::tensor::kStringData: refuse("tensor '" + tensor.name + "' holds strings");
+      case field::tensor::kStringData: refuse("tensor '" + tensor.name + "' is of strings, which DyCL lacks");
       case field::tensor::kSegment: refuse("tensor '" + tensor.name + "' is stored in segments");
       default: reader.skip();
     }
   }
   const auto dtype = dtype_of_code(code);
-  if (!dtype) refuse("tensor '" + tensor.name + "' has element type " + std::to_string(code) + ", which DyCL lacks");
+  if (!dtype) refuse("tensor '" + tensor.name + "' is of " + elements_of(code) + ", which DyCL lacks");
   tensor.dtype = *dtype;
   const std::size_t size = checked_count(tensor) * size_of(*dtype);
   if (is_external) {
@@ -233,7 +252,7 @@ void Reader::tensor_type(pbf_reader reader, ValueInfo& info) {
       const int code = reader.get_int32();
       info.dtype = dtype_of_code(code);
       if (!info.dtype && code != 0)
-        refuse("'" + info.name + "' has element type " + std::to_string(code) + ", which DyCL lacks");
+        refuse("'" + info.name + "' is of " + elements_of(code) + ", which DyCL lacks");
     } else if (reader.tag() == field::type::kShape) {
       info.shape.emplace();
       pbf_reader dims = reader.get_message();
@@ -298,6 +317,15 @@ ValueInfo Reader::value_info(pbf_reader reader) {
       reader.skip();
   }
   return info;
+}
+
+// What is stated of a value within: of a type that DyCL lacks it says nothing, and who makes the value is refused.
+void Reader::hint(pbf_reader reader, Graph& graph) {
+  try {
+    graph.value_infos.push_back(value_info(reader));
+  } catch (const Refusal& refusal) {
+    if (refusal.kind != ErrorKind::Unsupported) throw;
+  }
 }
 
 Attribute Reader::attribute(pbf_reader reader, int depth) {
@@ -366,7 +394,7 @@ Graph Reader::graph(pbf_reader reader, int depth) {
       case field::graph::kInitializer: graph.initializers.push_back(tensor(reader.get_message())); break;
       case field::graph::kInput: graph.inputs.push_back(value_info(reader.get_message())); break;
       case field::graph::kOutput: graph.outputs.push_back(value_info(reader.get_message())); break;
-      case field::graph::kValueInfo: graph.value_infos.push_back(value_info(reader.get_message())); break;
+      case field::graph::kValueInfo: hint(reader.get_message(), graph); break;
       case field::graph::kSparseInitializer: refuse("the graph has sparse initializers");
       default: reader.skip();
     }
