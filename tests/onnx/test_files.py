@@ -221,6 +221,33 @@ def test_choices_of_captured_models_are_refused(counts, given):
         dycl.compile(counts, **given)
 
 
+def test_tensors_in_other_files_of_bodies_and_attributes(tmp_path):
+    """An initializer of an arm, the value of a Constant there, and a weight of the graph, in one file."""
+    arrays = {name: np.arange(k, k + 4, dtype=np.float32) for k, name in enumerate(("weight", "inner", "value"))}
+    (tmp_path / "w.bin").write_bytes(b"".join(a.tobytes() for a in arrays.values()))
+
+    def outside(name):
+        tensor = onnx.TensorProto(name=name, data_type=1, dims=[4], data_location=onnx.TensorProto.EXTERNAL)
+        for key, entry in {"location": "w.bin", "offset": str(16 * list(arrays).index(name)), "length": "16"}.items():
+            tensor.external_data.add(key=key, value=entry)
+        return tensor
+
+    h = onnx.helper
+    port = lambda name, kind=1, shape=(4,): h.make_tensor_value_info(name, kind, shape)  # noqa: E731
+    then = h.make_graph([h.make_node("Add", ["x", "inner"], ["u"])], "then", [], [port("u")], [outside("inner")])
+    other = h.make_graph([h.make_node("Constant", [], ["value"], value=outside("value")),
+                          h.make_node("Mul", ["x", "value"], ["v"])], "other", [], [port("v")])
+    nodes = [h.make_node("If", ["c"], ["r"], then_branch=then, else_branch=other),
+             h.make_node("Sub", ["r", "weight"], ["y"])]
+    graph = h.make_graph(nodes, "g", [port("x"), port("c", 9, [])], [port("y")], [outside("weight")])
+    (tmp_path / "m.onnx").write_bytes(
+        h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8).SerializeToString())
+    x = np.ones(4, np.float32)
+    program = dycl.compile(tmp_path / "m.onnx", (x, np.array(True)), verify=False)
+    for c, wanted in ((True, x + arrays["inner"]), (False, x * arrays["value"])):
+        assert np.array_equal(program(x, np.array(c))["y"], wanted - arrays["weight"])
+
+
 def test_what_is_stated_of_unused_values_refuses_nothing(tmp_path):
     model = onnx.parser.parse_model(COUNTS)
     model.graph.value_info.extend([onnx.helper.make_tensor_value_info("nobody", onnx.TensorProto.STRING, [1]),

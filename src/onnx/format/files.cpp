@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <utility>
 
 #include "support/files.h"
 
@@ -21,20 +23,69 @@ Result<ir::Bytes> map_file(const std::filesystem::path& path) {
   return ir::Bytes{std::move(owner), static_cast<const std::uint8_t*>(data), size};
 }
 
-Result<ir::Bytes> map_external(const Tensor& tensor, const std::filesystem::path& base_dir) {
-  const ExternalData& external = *tensor.external;
-  std::error_code error;
-  const auto base = std::filesystem::weakly_canonical(base_dir.empty() ? "." : base_dir, error);
-  const auto path = std::filesystem::weakly_canonical(base / external.location, error);
-  const auto relative = path.lexically_relative(base);
-  if (error || std::filesystem::path(external.location).is_absolute() || relative.empty() || *relative.begin() == "..")
-    return Error{ErrorKind::InvalidModel,
-                 "ONNX: tensor '" + tensor.name + "' names '" + external.location + "', outside the model's folder",
-                 {},
-                 {},
-                 {}};
-  DYCL_ASSIGN(const ir::Bytes file, map_file(path));
-  return slice_external(tensor, file, path.string());
+namespace {
+
+// Each file is mapped once.
+class ExternalFiles {
+ public:
+  explicit ExternalFiles(const std::filesystem::path& base_dir) : base_dir_(base_dir.empty() ? "." : base_dir) {}
+
+  Result<void> map(Graph& graph) {
+    for (Tensor& tensor : graph.initializers) DYCL_TRY(map(tensor));
+    for (Node& node : graph.nodes) DYCL_TRY(map(node.attributes));
+    return {};
+  }
+
+  Result<void> map(std::vector<Attribute>& attributes) {
+    for (Attribute& attribute : attributes) {
+      for (Tensor& tensor : attribute.tensor) DYCL_TRY(map(tensor));
+      for (Graph& graph : attribute.graph) DYCL_TRY(map(graph));
+    }
+    return {};
+  }
+
+ private:
+  Result<void> map(Tensor& tensor) {
+    if (!tensor.external) return {};
+    DYCL_ASSIGN(const auto file, file_of(tensor));
+    DYCL_ASSIGN(tensor.bytes, slice_external(tensor, file->second, file->first));
+    tensor.external.reset();
+    return {};
+  }
+
+  using File = std::map<std::string, ir::Bytes>::const_iterator;  // by path
+
+  Result<File> file_of(const Tensor& tensor) {
+    const std::string& location = tensor.external->location;
+    std::error_code error;
+    const auto base = std::filesystem::weakly_canonical(base_dir_, error);
+    const auto path = std::filesystem::weakly_canonical(base / location, error);
+    const auto relative = path.lexically_relative(base);
+    if (error || std::filesystem::path(location).is_absolute() || relative.empty() || *relative.begin() == "..")
+      return Error{ErrorKind::InvalidModel,
+                   "ONNX: tensor '" + tensor.name + "' names '" + location + "', outside the model's folder",
+                   {},
+                   {},
+                   {}};
+    if (const auto open = files_.find(path.string()); open != files_.end()) return File(open);
+    DYCL_ASSIGN(ir::Bytes bytes, map_file(path));
+    return File(files_.emplace(path.string(), std::move(bytes)).first);
+  }
+
+  std::filesystem::path base_dir_;
+  std::map<std::string, ir::Bytes> files_;
+};
+
+}  // namespace
+
+Result<void> map_external(Model& model, const std::filesystem::path& base_dir) {
+  ExternalFiles files(base_dir);
+  DYCL_TRY(files.map(model.graph));
+  for (Function& function : model.functions) {
+    DYCL_TRY(files.map(function.body));
+    DYCL_TRY(files.map(function.defaults));
+  }
+  return {};
 }
 
 Result<ir::Bytes> slice_external(const Tensor& tensor, const ir::Bytes& file, const std::string& file_name) {

@@ -11,8 +11,9 @@
 
 namespace dycl::onnx {
 
-// The bytes of an external tensor, mapped; the path must stay below `base_dir`.
-Result<ir::Bytes> map_external(const Tensor& tensor, const std::filesystem::path& base_dir);
+// Maps the bytes of every tensor that the model stores in other files: initializers and attributes, of bodies and
+// functions, too. Their paths must stay below `base_dir`. Afterwards no tensor is external.
+Result<void> map_external(Model& model, const std::filesystem::path& base_dir);
 // The part of a file that `tensor.external` names.
 Result<ir::Bytes> slice_external(const Tensor& tensor, const ir::Bytes& file, const std::string& file_name);
 Result<ir::Bytes> map_file(const std::filesystem::path& path);

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "ir/dim.h"
-#include "onnx/format/files.h"
 #include "onnx/import/result_dtype.h"
 
 namespace dycl::onnx {
@@ -43,7 +42,6 @@ Result<ir::Attr> to_attr(const Attribute& a) {
     case Attribute::Kind::Strings: return ir::Attr(a.strings);
     case Attribute::Kind::Tensor: {
       const Tensor& t = a.tensor.front();
-      if (t.external) return unsupported("attribute '" + a.name + "' is stored in another file");
       const std::uint8_t* data = t.bytes.data;
       return ir::Attr(ir::TensorLiteral{t.dtype, t.dims, {data, data + t.bytes.size}});
     }
@@ -75,7 +73,6 @@ Result<Tensor> constant_of(const Node& node) {
     fill(DType::I64, a.ints, false);
   else
     return unsupported(describe(node) + " with '" + a.name + "'");
-  if (tensor.external) return unsupported(describe(node) + " is stored in another file");
   tensor.name = node.outputs.front();
   return tensor;
 }
@@ -151,10 +148,7 @@ ir::ValueId BlockImporter::extent(ir::ValueId tensor, std::int64_t axis) {
 
 Result<void> BlockImporter::add_body(const Graph& graph) {
   learn_types(graph);
-  for (const Tensor& t : graph.initializers) {
-    if (t.external) return unsupported("a body's tensor '" + t.name + "' is stored in another file");
-    DYCL_TRY(add_initializer(t, {}));
-  }
+  for (const Tensor& t : graph.initializers) DYCL_TRY(add_initializer(t));
   for (const Node& node : graph.nodes) DYCL_TRY(add_node(node));
   return {};
 }
@@ -211,13 +205,8 @@ Result<ir::ValueId> BlockImporter::add_tensor(const Tensor& tensor) {
   return value;
 }
 
-Result<void> BlockImporter::add_initializer(const Tensor& tensor, const std::filesystem::path& base_dir) {
-  Tensor whole = tensor;
-  if (tensor.external) {
-    DYCL_ASSIGN(whole.bytes, map_external(tensor, base_dir));
-    whole.external.reset();
-  }
-  DYCL_ASSIGN(const ir::ValueId value, add_tensor(whole));
+Result<void> BlockImporter::add_initializer(const Tensor& tensor) {
+  DYCL_ASSIGN(const ir::ValueId value, add_tensor(tensor));
   return bind(tensor.name, value);
 }
 

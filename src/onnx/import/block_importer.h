@@ -6,7 +6,6 @@
 // importer of the graph around must outlive it and stay where they are.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -33,7 +32,7 @@ class BlockImporter {
   void learn_types(const Graph& graph);
 
   Result<void> bind(const std::string& name, ir::ValueId value);
-  Result<void> add_initializer(const Tensor& tensor, const std::filesystem::path& base_dir);
+  Result<void> add_initializer(const Tensor& tensor);  // its bytes are there
   Result<void> add_node(const Node& node);
   Result<ir::ValueId> value(const std::string& name) const;
 

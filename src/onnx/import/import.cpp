@@ -59,14 +59,14 @@ std::int64_t opset_of(const Model& model) {
   return opset;
 }
 
-Result<void> import_graph(const Graph& graph, const std::filesystem::path& base_dir, ir::Program& program) {
+Result<void> import_graph(const Graph& graph, ir::Program& program) {
   ir::Function& main = program.main();
   BlockImporter importer(program, main, ir::BlockId{0});
   importer.learn_types(graph);
   std::set<std::string> constant;
   for (const Tensor& t : graph.initializers) {
     constant.insert(t.name);
-    DYCL_TRY(importer.add_initializer(t, base_dir));
+    DYCL_TRY(importer.add_initializer(t));
   }
   std::vector<ValueInfo> inputs;
   for (const ValueInfo& input : graph.inputs) {
@@ -101,6 +101,7 @@ Result<void> import_graph(const Graph& graph, const std::filesystem::path& base_
 
 Result<ir::Program> import_model(const ir::Bytes& message, const std::filesystem::path& base_dir) {
   DYCL_ASSIGN(Model model, read_model(message));
+  DYCL_TRY(map_external(model, base_dir));
   const std::int64_t opset = opset_of(model);
   Upgrader upgrader(opset);
   DYCL_TRY(inline_functions(model, upgrader));
@@ -114,7 +115,7 @@ Result<ir::Program> import_model(const ir::Bytes& message, const std::filesystem
   program.main().blocks.emplace_back();
   program.main().blocks[0].name = "entry";
   declare_symbols(model.graph, program);
-  DYCL_TRY(import_graph(model.graph, base_dir, program));
+  DYCL_TRY(import_graph(model.graph, program));
   return program;
 }
 

@@ -499,7 +499,7 @@ std::optional<std::vector<float>> Rewriter::known_floats(const std::string& name
   for (const Node& n : nodes_)  // those before this one
     if (n.domain.empty() && n.op_type == "Constant" && n.outputs[0] == name && n.attribute("value"))
       found = &n.attribute("value")->tensor.front();
-  if (!found || found->external || found->dtype != DType::F32) return std::nullopt;
+  if (!found || found->dtype != DType::F32) return std::nullopt;
   std::vector<float> floats(found->element_count());
   std::copy_n(found->bytes.data, found->bytes.size, reinterpret_cast<std::uint8_t*>(floats.data()));
   return floats;
