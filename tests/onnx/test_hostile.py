@@ -48,13 +48,24 @@ def _external(location):
     return tensor
 
 
-def test_long_names_do_not_fill_the_package(tmp_path):
-    long = "n" * 1_000_000
+@pytest.mark.parametrize("where", ["value", "dim", "producer", "attribute"])
+def test_long_texts_do_not_fill_the_package(where, tmp_path):
+    """A text of 10 MB is cut, or refused where it means something."""
+    long = "n" * 10_000_000
     h = hostile.helper
+    name, extent = (long if where == "value" else "r"), (long if where == "dim" else 4)
+    more = {"auto_pad": long} if where == "attribute" else {}
+    first = h.make_node("MaxPool", ["x"], [name], name=name, kernel_shape=[1], **more)
     model = h.make_model(h.make_graph(
-        [h.make_node("Relu", ["x"], [long], name=long), h.make_node("Neg", [long], ["y"])], long,
-        [h.make_tensor_value_info("x", 1, [4])], [h.make_tensor_value_info("y", 1, [4])]), opset_imports=OPSET)
+        [first, h.make_node("Neg", [name], ["y"])], name,
+        [h.make_tensor_value_info("x", 1, [1, 1, extent])], [h.make_tensor_value_info("y", 1, [1, 1, extent])]),
+        opset_imports=OPSET, producer_name=long if where == "producer" else "p")
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    if where == "attribute":
+        with pytest.raises(Error, match="auto_pad.*text of 10000000 bytes") as caught:
+            native().read_program(str(tmp_path / "m.onnx"))
+        assert caught.value.kind == "unsupported"
+        return
     program = native().read_program(str(tmp_path / "m.onnx"))
     native().compile_program(program, str(tmp_path / "m.dycl"), use_cache=False, jobs=1)
     assert (tmp_path / "m.dycl").stat().st_size < 100_000

@@ -31,7 +31,11 @@ bool same_bytes(const ir::Bytes& a, const ir::Bytes& b) {
   return a.size == b.size && (a.data == b.data || (a.data && b.data && std::memcmp(a.data, b.data, a.size) == 0));
 }
 
+constexpr std::size_t kLongestText = 1 << 20;  // of an attribute: it is written more than once
+
 Result<ir::Attr> to_attr(const Attribute& a) {
+  if (a.s.size() > kLongestText)
+    return unsupported("attribute '" + a.name + "' is a text of " + std::to_string(a.s.size()) + " bytes");
   if (!a.refers_to.empty()) return invalid("attribute '" + a.name + "' refers to a call's outside of a function");
   switch (a.kind) {
     case Attribute::Kind::Float: return ir::Attr(static_cast<double>(a.f));
@@ -155,7 +159,8 @@ Result<void> BlockImporter::add_body(const Graph& graph) {
 
 // An expression over the program's symbols; anything else is known only at run time.
 ir::Dim BlockImporter::symbolic(const std::string& text) const {
-  if (text.empty()) return ir::Dim::opaque();
+  constexpr std::size_t kLongest = 1000;
+  if (text.empty() || text.size() > kLongest) return ir::Dim::opaque();
   const auto dim = ir::parse_dim(text);
   if (!dim || dim->is_known()) return ir::Dim::opaque();
   for (const std::string& symbol : ir::symbols_of(*dim))

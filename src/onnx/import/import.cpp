@@ -15,8 +15,12 @@
 namespace dycl::onnx {
 namespace {
 
+constexpr std::size_t kLongestName = 200;
+
+std::string cut(const std::string& text) { return text.substr(0, kLongestName); }
+
 bool is_identifier(const std::string& text) {
-  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0]))) return false;
+  if (text.empty() || text.size() > kLongestName || std::isdigit(static_cast<unsigned char>(text[0]))) return false;
   for (const char c : text)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') return false;
   return true;
@@ -109,7 +113,7 @@ Result<ir::Program> import_model(const ir::Bytes& message, const std::filesystem
   if (opset != kOpset) state_opset(program, "", opset);
   for (const auto& [domain, version] : model.opsets)
     if (domain == "ai.onnx.ml") state_opset(program, domain, version);
-  program.metadata["producer"] = model.producer_name + " " + model.producer_version;
+  program.metadata["producer"] = cut(model.producer_name) + " " + cut(model.producer_version);
   program.functions.emplace_back();
   program.main().name = "main";
   program.main().blocks.emplace_back();
