@@ -25,6 +25,7 @@
 #include "passes/outline.h"
 #include "passes/propagate_shapes.h"
 #include "passes/share_subdnns.h"
+#include "passes/share_weights.h"
 #include "passes/sink.h"
 #include "passes/sum_products.h"
 #include "passes/tidy.h"
@@ -48,6 +49,7 @@ constexpr std::array kPipeline = std::to_array<PassEntry>({
     {"cse", "computes a thing once", cse},
     {"fold_decided", "replaces choices that an earlier one has made by jumps", fold_decided},
     {"drop_unreachable", "removes blocks that no path reaches any more", drop_unreachable},
+    {"share_weights", "reads equal weights by one name", share_weights},
     {"drop_dead", "removes ops, parameters and weights that nobody needs", drop_dead},
     {"sink", "moves heavy tensor work into the only arm that uses it", sink},
     {"fold_predicates", "computes conditions with their tensors", fold_predicates},

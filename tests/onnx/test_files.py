@@ -255,6 +255,23 @@ def test_what_is_stated_of_unused_values_refuses_nothing(tmp_path):
     compare(model, [{"x": np.ones((2, 3), np.float32), "k": np.array(2)}], tmp_path)
 
 
+def test_equal_weights_are_stored_once(tmp_path):
+    """In both arms, under two names: the package is not larger than with one."""
+    random = np.random.default_rng(0).standard_normal((200, 200)).astype(np.float32)
+    text = """< ir_version: 8, opset_import: ["" : 17] > g (float[N,200] x, bool c) => (float[N,200] y) {
+        y = If (c) <then_branch = a () => (u) { p = MatMul (x, first) u = Relu (p) },
+                    else_branch = b () => (v) { q = MatMul (x, second) v = Neg (q) }> }"""
+    sizes = {}
+    for which, second in (("twins", random), ("others", random + 1)):
+        model = onnx.parser.parse_model(text)
+        model.graph.initializer.extend([numpy_helper.from_array(random, "first"),
+                                        numpy_helper.from_array(second, "second")])
+        feeds = [{"x": np.ones((2, 200), np.float32), "c": np.array(c)} for c in (True, False)]
+        compare(model, feeds, tmp_path, 1e-5)
+        sizes[which] = (tmp_path / "model.dycl").stat().st_size
+    assert sizes["twins"] < sizes["others"] - random.nbytes / 2, sizes
+
+
 STATEFUL = """
 < ir_version: 8, opset_import: ["" : 17] >
 g (float[1,4] x, float[1,4] state) => (float[1,4] y, float[1,4] stateN) {
