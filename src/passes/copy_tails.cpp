@@ -83,13 +83,30 @@ class Copier {
                                [&](const ir::Op& op) { return op.is_tensor_op() && !is_constant_op(op); });
   }
 
+  // Whether a tensor of unknown rank comes along some edge with a known one. The work may not be for that rank: where
+  // the path is taken it fails as it runs, but a copy whose ranks are known an engine refuses while it compiles.
+  bool ranks_meet(std::uint32_t b, const std::vector<std::uint32_t>& preds) const {
+    const std::vector<ir::ValueId>& params = function_.blocks[b].params;
+    const auto has_rank = [&](ir::ValueId v) {
+      const ir::Type& type = function_.type_of(v);
+      return !type.is_tensor() || type.shape.has_value();
+    };
+    bool meet = false;
+    for (const std::uint32_t p : preds)
+      for_each_edge(function_.blocks[p].exit, [&](const ir::Edge& edge) {
+        for (std::size_t i = 0; edge.target.index == b && i < params.size(); ++i)
+          meet |= !has_rank(params[i]) && has_rank(edge.args[i]);
+      });
+    return meet;
+  }
+
   bool pays(std::uint32_t b) const {
     const ir::Block& block = function_.blocks[b];
     const auto& preds = cfg_.preds[b];
     if (preds.size() < 2 || preds.size() > kMostPredecessors || loops_.is_header[b]) return false;
     // An edge that does not go forward would be an irreducible loop's.
     if (std::ranges::any_of(preds, [&](std::uint32_t p) { return cfg_.position(p) >= cfg_.position(b); })) return false;
-    if (block.body.size() * (preds.size() - 1) > budget_) return false;
+    if (block.body.size() * (preds.size() - 1) > budget_ || ranks_meet(b, preds)) return false;
     const bool has_company = std::ranges::any_of(preds, [&](std::uint32_t p) {
       return std::holds_alternative<ir::Goto>(function_.blocks[p].exit) && has_tensor_work(p);
     });

@@ -14,7 +14,7 @@
 // choice gets a block of its own for the copy. Each path runs the same ops in the same order
 // as before. Done where the join's work is heavy (passes/cost.h) and some predecessor has
 // tensor work to run it with; a light gate stays alone, because one place for it is cheaper than a
-// longer sub-DNN on every arm. Loop headers stay as they are. Copies add at most as many ops
+// longer sub-DNN on every arm. Loop headers and joins of unlike ranks stay as they are. Copies add at most as many ops
 // as the program had. Linear in the size of the result.
 #pragma once
 

@@ -293,3 +293,20 @@ def test_states_are_fed_back_over_chunks(tmp_path):
     feeds = {name: np.zeros((1, 4), np.float32) for name in ("x", "state")}
     assert real_files.chunks_apart(session, program, feeds, states) < 1e-6
     assert real_files.chunks_apart(session, lambda x, state: program(x, state * 0), feeds, states) > 0.1
+
+
+def test_arms_of_different_ranks_before_heavy_work(tmp_path):
+    """The work is for a matrix; the arm that gives three dims fails where it is taken, not while compiling."""
+    text = """< ir_version: 8, opset_import: ["" : 17] > g (float[1,512] x, bool c) => (float[A,B] y) {
+        axis = Constant <value = int64[1] {0}> ()
+        h = If (c) <then_branch = a () => (u) { p = MatMul (x, w) u = Relu (p) },
+                    else_branch = b () => (v) { v = Unsqueeze (x, axis) }>
+        i = Gemm (h, w)  j = Gemm (i, w)  y = Gemm (j, w) }"""
+    model = onnx.parser.parse_model(text)
+    w = np.random.default_rng(0).standard_normal((512, 512)).astype(np.float32) / 16
+    model.graph.initializer.append(numpy_helper.from_array(w, "w"))
+    x = np.ones((1, 512), np.float32)
+    compare(model, [{"x": x, "c": np.array(True)}], tmp_path, 1e-4)
+    program = dycl.compile(tmp_path / "model.onnx", verify=False)
+    with pytest.raises(dycl.RunError):
+        program(x, np.array(False))
