@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/compile.h"
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
+#include <set>
 
 #include "backends/assign.h"
 #include "backends/backend.h"
 #include "backends/cache.h"
 #include "backends/choose/remembered_choice.h"
+#include "dycl/runtime.h"
 #include "ir/print.h"
 #include "package/package_writer.h"
 #include "passes/pipeline.h"
@@ -61,6 +65,38 @@ Result<void> run_passes(ir::Program& program, const CompileOptions& options, Com
   }
   DYCL_ASSIGN(report.passes, passes::run_pipeline(program, pipeline));
   return dump.done;
+}
+
+// Ops whose kernels may refuse when they are made what the engine took while it compiled: quantised ones, which pack
+// their weights, and those of an engine's own domain.
+bool may_fail_to_load(const ir::Op& op) {
+  static const std::set<std::string_view> kQuantised = {"ConvInteger",      "DequantizeLinear", "DynamicQuantizeLinear",
+                                                        "MatMulInteger",    "QLinearConv",      "QLinearMatMul",
+                                                        "QuantizeLinear"};
+  return kQuantised.contains(op.name) || op.name.starts_with("com.microsoft.");
+}
+
+bool has_op(const ir::Program& program, const std::function<bool(const ir::Op&)>& wanted) {
+  for (const ir::Function& function : program.functions)
+    for (const ir::Block& block : function.blocks)
+      if (std::any_of(block.body.begin(), block.body.end(), wanted)) return true;
+  return false;
+}
+
+// Loads a package as a program that is about to run would.
+Result<void> try_to_load(const std::filesystem::path& path, const CompileOptions& options) {
+  runtime::LoadOptions load;
+  load.threads = 1;
+  load.allow_native_code = true;  // made in this process
+  load.plugin_folders = options.plugin_folders;
+  load.notice = [](std::string_view) {};
+  const auto loaded = runtime::Program::load(path, std::move(load));
+  if (loaded || loaded.error().kind == ErrorKind::Missing) return {};  // no plug-in here: nothing is known
+  return Error{ErrorKind::Unsupported,
+               "the package was compiled but cannot be loaded, so it is not written: " + loaded.error().message,
+               "please report the model",
+               {},
+               {}};
 }
 
 constexpr const char* kAuto = "auto";
@@ -129,6 +165,9 @@ Result<CompileReport> compile(ir::Program program, const CompileOptions& options
   for (const auto& [function, backend] : assignment) ++report.engines[backend];
   report.weights = program.weights.size();
 
+  const auto calls_host = [](const ir::Op& op) { return op.name == "host_call"; };  // of functions that are not here
+  if (has_op(program, may_fail_to_load) && !has_op(program, calls_host))
+    package.check = [&](const std::filesystem::path& path) { return try_to_load(path, options); };
   DYCL_TRY(stages.run("package", [&] { return package::write_package(program, artifacts, package, options.output); }));
   std::error_code ignored;
   report.package_bytes = std::filesystem::file_size(options.output, ignored);

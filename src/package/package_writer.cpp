@@ -238,7 +238,10 @@ Result<void> write_package(const ir::Program& outlined, const std::vector<backen
   }
   sections.push_back(std::move(artifact_bytes));
   sections.push_back(std::move(weights));
-  return write_container(sections, path, check_before_naming);
+  return write_container(sections, path, [&](const std::filesystem::path& written) -> Result<void> {
+    DYCL_TRY(check_before_naming(written));
+    return options.check ? options.check(written) : Result<void>();
+  });
 }
 
 Result<void> copy_package(const std::filesystem::path& from, const std::filesystem::path& to) {

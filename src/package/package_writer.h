@@ -11,6 +11,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ struct PackageOptions {
   // Source text by file name (Program::sources). Lines that spans name are stored
   // in the debug section, so that run-time errors can show them.
   std::map<std::string, std::string> source_texts;
+
+  // Sees the whole package before it gets its name; an error of its own ends the writing.
+  std::function<Result<void>(const std::filesystem::path&)> check;
 };
 
 Result<void> write_package(const ir::Program& outlined, const std::vector<backends::SubDnnArtifacts>& artifacts,

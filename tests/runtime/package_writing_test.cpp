@@ -81,6 +81,19 @@ class Writing : public ::testing::Test {
   tests::Scratch scratch_;
 };
 
+TEST_F(Writing, IsCheckedBeforeItIsNamed) {
+  package::PackageOptions options;
+  options.check = [&](const fs::path& path) {
+    EXPECT_TRUE(runtime::Program::load(path));
+    return Result<void>(Error{ErrorKind::Unsupported, "the check says no", {}, {}, {}});
+  };
+  const auto written = package::write_package(parsed(kText), {}, options, scratch_ / "package.dycl");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().message, "the check says no");
+  EXPECT_FALSE(fs::exists(scratch_ / "package.dycl"));
+  EXPECT_TRUE(temporaries().empty());
+}
+
 TEST_F(Writing, ALinkIsReplacedAndNotFollowed) {
   const auto other = scratch_.write("other", "precious");
   fs::create_symlink(other, scratch_ / "link.dycl");
