@@ -17,10 +17,10 @@ namespace {
 
 using Notices = std::vector<std::string>;
 
-Notices package_to_onnx(const std::filesystem::path& package, const std::filesystem::path& model) {
+Notices package_to_onnx(const std::filesystem::path& package, const std::filesystem::path& model, bool engine_ops) {
   auto report = [&] {
     nb::gil_scoped_release release;
-    return emit::emit_onnx(package, model);
+    return emit::emit_onnx(package, model, engine_ops);
   }();
   if (!report) raise(report.error());
   return std::move(report->notices);
@@ -59,7 +59,7 @@ void package_to_cpp(const std::filesystem::path& package, const std::filesystem:
 }  // namespace
 
 void bind_emitter(nb::module_& module) {
-  module.def("package_to_onnx", &package_to_onnx, nb::arg("package"), nb::arg("model"),
+  module.def("package_to_onnx", &package_to_onnx, nb::arg("package"), nb::arg("model"), nb::arg("engine_ops") = false,
              "Writes a package's program as one ONNX model; returns notices.");
   module.def("package_to_cpp", &package_to_cpp, nb::arg("package"), nb::arg("folder"), nb::arg("name"),
              "Writes a package's host program as a C++ project.");

@@ -10,21 +10,38 @@
 
 namespace dycl::emit {
 
-Result<OnnxReport> emit_onnx(const std::filesystem::path& package, const std::filesystem::path& model) {
+namespace {
+
+// The first operator of a sub-DNN's body that only its engine has; empty: all are standard.
+std::string own_op(const OnnxBody& body) {
+  for (const onnx::Node& node : body.model.graph.nodes)
+    if (!node.domain.empty() && node.domain != "ai.onnx" && node.domain != "torch" && node.domain != "mend")
+      return node.domain + "." + node.op_type;
+  return {};
+}
+
+}  // namespace
+
+Result<OnnxReport> emit_onnx(const std::filesystem::path& package, const std::filesystem::path& model,
+                             bool engine_ops) {
   DYCL_ASSIGN(const package::PackageProgram opened, package::read_package_program(package));
   DYCL_ASSIGN(const OnnxOptions options, onnx_options(opened));
-  DYCL_ASSIGN(OnnxReport report, write_onnx(opened.program, options, model));
-  const bool own_ops = std::any_of(options.bodies.begin(), options.bodies.end(), [](const auto& entry) {
-    return std::any_of(
-        entry.second.model.graph.nodes.begin(), entry.second.model.graph.nodes.end(), [](const onnx::Node& node) {
-          return !node.domain.empty() && node.domain != "ai.onnx" && node.domain != "torch" && node.domain != "mend";
-        });
-  });
-  if (own_ops) {
-    report.notices.push_back(
-        "the package's engine folded weights, so its own operators (com.microsoft) are in the model; "
-        "program.emit_onnx(path) right after dycl.compile writes standard ones");
+  std::vector<std::string> notices;
+  for (const auto& [name, body] : options.bodies) {
+    const std::string op = own_op(body);
+    if (op.empty()) continue;
+    if (!engine_ops)
+      return Error{ErrorKind::Unsupported,
+                   "the package holds sub-DNN @" + name + " as its engine optimised it, with " + op +
+                       ", which is no standard operator",
+                   "program.emit_onnx(path) right after dycl.compile, and `dycl emit model.onnx`, write standard ones; "
+                   "--engine-ops writes those of the engine",
+                   {},
+                   {}};
+    notices = {"the package's engine folded weights, so its own operators (com.microsoft) are in the model"};
   }
+  DYCL_ASSIGN(OnnxReport report, write_onnx(opened.program, options, model));
+  report.notices.insert(report.notices.end(), notices.begin(), notices.end());
   return report;
 }
 

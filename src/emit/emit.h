@@ -12,8 +12,9 @@
 namespace dycl::emit {
 
 // The package's program as one ONNX model. Where the engine folded weights, their sub-DNNs are written as the
-// engine optimised them, portably, and a notice says so.
-Result<OnnxReport> emit_onnx(const std::filesystem::path& package, const std::filesystem::path& model);
+// engine optimised them: with its own operators only if `engine_ops`, and then a notice says so; else refused.
+Result<OnnxReport> emit_onnx(const std::filesystem::path& package, const std::filesystem::path& model,
+                             bool engine_ops);
 
 // The same for a program that was not compiled yet: passes run first.
 Result<OnnxReport> emit_onnx(ir::Program program, const std::filesystem::path& model);

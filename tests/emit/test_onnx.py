@@ -14,6 +14,8 @@ import pytest
 import torch
 
 import dycl
+from dycl import runtime
+from dycl.native import native
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = Path(os.environ.get("DYCL_TEST_BUILD", ROOT / "build" / "release"))
@@ -84,9 +86,25 @@ def check_program(program):
     return equal, failed
 
 
+def check_read_back(program, folder):
+    """What was written is read and compiled again, and gives the same: the number of runs compared. States are inputs
+    with a value, which is a constant to those who read the file: runs that were given another are left out."""
+    package = folder / "again.dycl"
+    native().compile_program(native().read_program(program["model"]), str(package), use_cache=False, jobs=1)
+    again = runtime.load(package, threads=1)
+    runs = [run for run in program["runs"] if "error" not in run and not run["given"]]
+    for run in runs:
+        outputs = again(*map(value, run["arguments"]))
+        results = [result for name, result in outputs.items() if not name.endswith(".new")]
+        expected = [value(r) for r in run["results"]]
+        assert len(results) == len(expected)
+        assert all(map(same, results, expected)), f"seed {program['seed']}, read back"
+    return len(runs)
+
+
 def sweep(folder, first, count):
     made = subprocess.run([TOOL, folder, str(first), str(count)], check=True, capture_output=True, text=True).stdout
-    totals = {"programs": 0, "refused": 0, "equal": 0, "failed alike": 0}
+    totals = {"programs": 0, "refused": 0, "equal": 0, "failed alike": 0, "read back": 0}
     for line in made.splitlines():
         program = json.loads(line)
         if "refused" in program:
@@ -97,6 +115,8 @@ def sweep(folder, first, count):
         totals["programs"] += 1
         totals["equal"] += equal
         totals["failed alike"] += failed
+        if program["seed"] % 6 == 0:
+            totals["read back"] += check_read_back(program, folder)
         os.unlink(program["model"])
     return totals
 
@@ -104,7 +124,7 @@ def sweep(folder, first, count):
 @pytest.mark.skipif(not TOOL.exists(), reason="the C++ tests are not built")
 def test_generated_programs(tmp_path):
     totals = sweep(tmp_path, 1, 60)
-    assert totals["programs"] > 45 and totals["equal"] > 120 and totals["failed alike"] > 0
+    assert totals["programs"] > 45 and totals["equal"] > 120 and totals["failed alike"] > 0 and totals["read back"] > 0
 
 
 class Exits(torch.nn.Module):
@@ -135,8 +155,11 @@ def test_model_and_package(tmp_path):
     assert program.emit_onnx(tmp_path / "program.onnx") == []
     assert {n.domain for n in onnx.load(tmp_path / "program.onnx").graph.node} == {""}
     program.save(tmp_path / "program.dycl")
-    notices = dycl.load(tmp_path / "program.dycl").emit_onnx(tmp_path / "package.onnx")
-    assert all("com.microsoft" in notice for notice in notices)
+    loaded = dycl.load(tmp_path / "program.dycl")
+    with pytest.raises(dycl.CompileError, match="com.microsoft.*no standard operator"):
+        loaded.emit_onnx(tmp_path / "package.onnx")
+    assert "com.microsoft" in loaded.emit_onnx(tmp_path / "package.onnx", engine_ops=True)[0]
+    again = dycl.compile(tmp_path / "program.onnx")
     runners = [session(str(tmp_path / name)) for name in ("program.onnx", "package.onnx")]
     paths = set()
     for k in range(12):
@@ -147,6 +170,8 @@ def test_model_and_package(tmp_path):
             out = runner.run(None, {"x": x.numpy()})
             assert int(out[1]) == steps
             np.testing.assert_allclose(out[0], scores.detach().numpy(), rtol=1e-4, atol=1e-5)
+        out = [*again(x).values()]
+        assert int(out[1]) == steps and torch.allclose(out[0], scores, rtol=1e-4, atol=1e-5)
     assert len(paths) > 1
 
 

@@ -16,6 +16,7 @@ struct Options {
   std::string folder;
   std::string name;
   bool watch = false;
+  bool engine_ops = false;
   std::vector<std::string> trusted_keys;
 };
 
@@ -23,7 +24,7 @@ Result<emit::OnnxReport> to_onnx(const Options& options) {
   const bool is_package = std::filesystem::path(options.source).extension() == ".dycl";
   if (is_package || !options.trusted_keys.empty()) {
     DYCL_ASSIGN(const CheckedPackage package, CheckedPackage::open(options.source, options.trusted_keys));
-    return emit::emit_onnx(package.path(), options.onnx);
+    return emit::emit_onnx(package.path(), options.onnx, options.engine_ops);
   }
   DYCL_ASSIGN(ir::Program program, driver::read_program(options.source));
   return emit::emit_onnx(std::move(program), options.onnx);
@@ -73,6 +74,10 @@ void add_emit_command(CLI::App& app, Console& console, Action& action) {
   auto* folder = command->add_option("-o,--output", options->folder, "Write a C++ project into this folder");
   command->add_option("--name", options->name, "Of the C++ class and files; default: the package's");
   add_signature_option(*command, options->trusted_keys);
+  command
+      ->add_flag("--engine-ops", options->engine_ops,
+                 "ONNX may hold operators of the engine's own, where a package has nothing else")
+      ->needs(onnx);
   command->add_flag("--watch", options->watch, "C++ whose decisions can be traced and forced");
   add_output_options(*command, console);
   command->footer(

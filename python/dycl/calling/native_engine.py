@@ -151,11 +151,11 @@ class NativeEngine:
         except CompileError as error:
             raise _compile_error(error, kind="emit") from None
 
-    def emit_onnx(self, path: str) -> list[str]:
+    def emit_onnx(self, path: str, engine_ops: bool) -> list[str]:
         try:
             if self.builder is not None:
                 return list(native().program_to_onnx(self.builder, path))
-            return list(native().package_to_onnx(self.path, path))
+            return list(native().package_to_onnx(self.path, path, engine_ops))
         except CompileError as error:
             raise _compile_error(error, kind="emit") from None
 

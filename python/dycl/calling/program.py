@@ -159,12 +159,13 @@ class CompiledProgram:
         installed runtime; see docs/emit.md."""
         self._engine.emit(os.fspath(folder), name)
 
-    def emit_onnx(self, path: str | os.PathLike) -> list[str]:
+    def emit_onnx(self, path: str | os.PathLike, *, engine_ops: bool = False) -> list[str]:
         """Writes the whole program as one ONNX model with If and Loop, for other runtimes; see docs/emit.md.
 
         Returns notices: what the model does not do as the program does. Refuses with CompileError what ONNX
-        cannot say (random numbers, functions of the host)."""
-        return self._engine.emit_onnx(os.fspath(path))
+        cannot say (random numbers, functions of the host). `engine_ops`: a loaded package whose engine folded weights
+        is written with that engine's own operators, else refused."""
+        return self._engine.emit_onnx(os.fspath(path), engine_ops)
 
     def report(self) -> dict:
         """What was compiled: stages and times, blocks, sub-DNNs, warnings."""
