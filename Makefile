@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make demo` and `make test` do all their own set-up on a bare Debian 12 machine
 # and are incremental afterwards. `make help` lists everything.
-.PHONY: help setup demo test lint test-sanitize test-emit test-long install wheel sbom fuzz fuzz-capture special bench bench-backends backends-correct paper format tidy clean artifact
+.PHONY: help setup demo test lint test-sanitize test-emit test-long test-tensorflow install wheel sbom fuzz fuzz-capture special bench bench-backends backends-correct paper format tidy clean artifact
 
 help:
 	@echo 'make setup          Debian packages, .venv, C++ build; .venv/bin/dycl and `import dycl` work afterwards'
@@ -14,6 +14,7 @@ help:
 	@echo 'make install        runtime, plug-ins, tools and headers into PREFIX (default /usr/local)'
 	@echo 'make wheel          a wheel with compiler and runtime in build/dist, tried in an environment of its own'
 	@echo 'make sbom           what DyCL is made of, as CycloneDX JSON: build/sbom.json'
+	@echo 'make test-tensorflow TensorFlow in build/tensorflow, and its saved models through tf2onnx and DyCL'
 	@echo 'make fuzz-capture   20,000 generated Python programs: eager against compiled; goes on where it was stopped'
 	@echo 'make fuzz MINUTES=n each fuzz target of tests/fuzz for so many minutes under ASan (1)'
 	@echo 'make special        NaN, infinities and extreme numbers through every op on every back end, against eager; goes on where it was stopped'
@@ -47,6 +48,11 @@ test-emit: setup
 
 test-long: setup
 	@.venv/bin/python scripts/test_long.py $(ARGS)
+
+test-tensorflow: setup
+	@test -x build/tensorflow/bin/python || python3 -m venv build/tensorflow
+	@build/tensorflow/bin/pip install -q -r requirements-tensorflow.txt
+	@DYCL_TF_PYTHON=build/tensorflow/bin/python .venv/bin/python -m pytest tests/cli/test_tensorflow.py
 
 PREFIX ?= /usr/local
 install: setup

@@ -48,7 +48,8 @@ LAYERS = {  # package or file -> what it may import
     "__init__": (),
     "example_inputs": ("dtypes", "errors"),
     "explain": ("capture", "errors", "graph", "options", "source"),
-    "commands": ("__init__", "errors", "example_inputs", "explain", "native", "runtime", "view"),
+    "commands": ("__init__", "calling", "errors", "example_inputs", "explain", "native", "runtime", "verification",
+                 "view"),
     "__main__": ("commands",),
     "programs": (),
 }

@@ -14,7 +14,7 @@ namespace dycl::tools {
 
 // `arguments` are those after the command's name, for the Python front end.
 void add_compile_command(CLI::App& app, Console& console, Action& action, std::vector<std::string> arguments);
-// Those that are written in Python: explain, view.
+// Those that are written in Python: explain, verify, view.
 void add_python_commands(CLI::App& app, Console& console, Action& action, const std::vector<std::string>& arguments);
 void add_opt_command(CLI::App& app, Console& console, Action& action);
 void add_inspect_command(CLI::App& app, Console& console, Action& action);

@@ -108,7 +108,8 @@ int compile(Console& console, Options& options) {
 void add_compile_command(CLI::App& app, Console& console, Action& action, std::vector<std::string> arguments) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("compile", "Compile a model into a package (.dycl)");
-  command->add_option("source", options->source, "model.onnx, model.dyir, file.py:factory or module:factory");
+  command->add_option("source", options->source,
+                      "model.onnx, model.dyir, file.py:factory or module:factory, or what TensorFlow saved");
   command->set_help_flag();  // which help it is depends on the source
   command->add_flag("-h,--help", options->help, "Print this help message and exit");
   command->add_option("-o,--output", options->compile.output, "The package; default: the source's name with .dycl");
@@ -158,6 +159,7 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
       "  dycl compile model.onnx -o model.dycl\n"
       "  dycl compile model.dyir --dump stages/ --json\n"
       "  dycl compile model.py:make_model --input 1,3,32,32 -o model.dycl\n"
+      "  dycl compile saved_model/ --tf-python tf/bin/python -o model.dycl\n"
       "  dycl compile --retarget model.dycl\n"
       "`dycl compile file.py:factory --help` shows what models written in Python take.");
   command->callback([options, command, arguments = std::move(arguments), &console, &action] {

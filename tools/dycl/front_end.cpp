@@ -40,6 +40,8 @@ except KeyboardInterrupt:  # before the command could begin
 }  // namespace
 
 bool is_python(const std::string& source) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(source, ignored)) return true;
   const std::string file = source.substr(0, source.find(':'));
   if (std::filesystem::path(file).extension() == ".py") return true;
   return source.find(':') != std::string::npos && !std::filesystem::exists(source);

@@ -9,7 +9,7 @@
 
 namespace dycl::tools {
 
-// file.py, file.py:factory, package.module:factory: not a file that C++ reads.
+// file.py, file.py:factory, package.module:factory, a folder that TensorFlow saved: not a file that C++ reads.
 bool is_python(const std::string& source);
 
 // Replaces this process by the front end; returns, with an exit code, only if there is none.

@@ -7,7 +7,9 @@
 namespace {
 
 constexpr const char* kExamples = R"(examples:
-  dycl compile model.onnx -o model.dycl          straight-line ONNX
+  dycl compile model.onnx -o model.dycl          ONNX, with its control flow
+  dycl compile saved_model/ --tf-python tf/bin/python -o model.dycl
+  dycl verify model.onnx model.dycl              against ONNX Runtime
   dycl compile model.py:make_model -o model.dycl --input 1,3,32,32
   dycl run model.dycl x.npy -o out.npz
   dycl bench model.dycl --random 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dycl explain, dycl view: their options are read where they are written, in python/dycl/commands/.
+// dycl explain, verify, view: their options are read where they are written, in python/dycl/commands/.
 #include "commands.h"
 #include "front_end.h"
 
@@ -12,6 +12,7 @@ struct PythonCommand {
 };
 constexpr PythonCommand kCommands[] = {
     {"explain", "What a model written in Python decides at run time, and why"},
+    {"verify", "Compare a package with ONNX Runtime on its .onnx file"},
     {"view", "Show a package as a page: its control flow beside the model's lines"},
 };
 

@@ -57,6 +57,10 @@ class NativeEngine:
         return self.program.file
 
     @property
+    def runs(self) -> Runs:
+        return self._runs
+
+    @property
     def run_(self) -> Any:
         """This thread's Run."""
         return self._runs.own

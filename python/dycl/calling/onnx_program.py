@@ -20,6 +20,7 @@ class OnnxProgram(Program):
     def __init__(self, engine: NativeEngine, report: dict):
         super().__init__(engine.program)
         self._engine, self._report = engine, report
+        self._runs = engine.runs  # the engine traces its own
         self._names = _stated(engine.program, "onnx.inputs", self._names)
         self._results = _stated(engine.program, "onnx.outputs", self._results)
 
@@ -37,6 +38,17 @@ class OnnxProgram(Program):
         with self._runs.keeping_states() as run:
             results = run.run(arguments, framework=framework, options=run_options())
         return dict(zip(self._results, results))
+
+    @property
+    def decisions(self) -> list[tuple]:
+        """What the program chooses by the input: (place, block, line of the source if known)."""
+        return list(self._program.decisions)
+
+    def traced(self, *args: Any, **kwargs: Any) -> tuple[dict[str, Any], list[tuple[int, int]]]:
+        """The results of a call, and which way its decisions went: (number of the decision, arm)."""
+        with self._engine.traced(False) as taken:
+            results = self(*args, **kwargs)
+        return results, taken
 
     def by_name(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The arguments of a call, by the file's names."""

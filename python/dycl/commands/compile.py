@@ -7,8 +7,10 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 import time
 import warnings
+from typing import Any
 
 import torch
 
@@ -19,6 +21,7 @@ from ..runtime import checked_threads
 from .models import check_inputs, load_model, of_user
 from .options import add_model_options
 from .parser import Parser
+from .tensorflow import converted
 
 DESCRIPTION = f"""Compiles a PyTorch module, function or method with its control flow.
 
@@ -55,6 +58,8 @@ def parser() -> argparse.ArgumentParser:
                    help="time for better code, e.g. 60s or 5m; for tvm and auto")
     p.add_argument("--jobs", type=int, default=0, help="processes that compile at once; 0: by cores and memory")
     p.add_argument("--no-cache", action="store_true", help="let engines compile again what they compiled before")
+    p.add_argument("--tf-python", metavar="PY",
+                   help="of a TensorFlow model (a folder): a Python that has tensorflow and tf2onnx")
     p.add_argument("--no-verify", action="store_true", help="do not compare with the model on the example")
     p.add_argument("--json", action="store_true", help="print the report, or the error, as JSON")
     p.add_argument("--portable", action="store_true", help="no artifacts for this machine's CPU")
@@ -85,9 +90,20 @@ def threads_of(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
+    if not os.path.isdir(args.model):
+        if args.tf_python:
+            raise dycl.InputError(f"--tf-python: {args.model} is no TensorFlow model (a folder)")
+        return _compiled(args, *load_model(args.model, args.eval), default_output(args.model))
+    if args.eval:
+        raise dycl.InputError("--eval says nothing of a TensorFlow model")
+    with tempfile.TemporaryDirectory() as folder:
+        path = converted(args.model, args.tf_python, folder)
+        return _compiled(args, path, None, os.path.basename(os.path.abspath(args.model)) + ".dycl")
+
+
+def _compiled(args: argparse.Namespace, model: Any, own_inputs: Any, name: str) -> int:
     torch.manual_seed(args.seed)
-    model, own_inputs = load_model(args.model, args.eval)
-    output = args.output or default_output(args.model)
+    output = args.output or name
     example = Example(args.input, args.range)
     inputs = example.inputs
     if own_inputs and not args.input:

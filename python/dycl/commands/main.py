@@ -20,7 +20,8 @@ _REFUSED = 7
 _STOPPED = 130  # by Ctrl-C, as shells have it
 
 # Modules with parser() and run(arguments), loaded when they are asked for: `view` needs no torch.
-COMMANDS = {"compile": "commands.compile", "explain": "commands.explain", "view": "commands.view"}
+COMMANDS = {"compile": "commands.compile", "explain": "commands.explain", "verify": "commands.verify",
+            "view": "commands.view"}
 
 
 def main(argv: list[str] | None = None) -> int:
