@@ -7,6 +7,7 @@ time. Each file registers its handlers with semantics/registry.py; importing thi
 
 from . import (
     containers,
+    dispatch_by_class,
     einx,
     host_calls,
     interpreted,
@@ -21,5 +22,5 @@ from . import (
     wrapped_callables,
 )
 
-__all__ = ["containers", "einx", "host_calls", "interpreted", "introspection", "lru_cache",
-           "methods", "numbers", "numpy", "objects", "random_streams", "torch", "wrapped_callables"]
+__all__ = ["containers", "dispatch_by_class", "einx", "host_calls", "interpreted", "introspection",
+           "lru_cache", "methods", "numbers", "numpy", "objects", "random_streams", "torch", "wrapped_callables"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import operator
+import types
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..values import chosen_text
 from ..values.native_entries import natively
 from ..values.scalar import kind_of
 from ..values.stand_in import made_stand_in, stand_in_of
-from . import identity, keys, opaque_objects
+from . import identity, keys, opaque_objects, registry
 from .lookup import by_type, python_method
 
 _INDEXED = (list, tuple, str, range, collections.deque)
@@ -151,7 +152,17 @@ def _chosen_entry(m: Interpreter, container: dict, key: Any) -> Any:
     return found
 
 
+def _answered(m: Interpreter, s: State, name: str, container: Any, *args: Any) -> Any:
+    """By the handler of a special method that a class has in Python; NotImplemented: by none."""
+    method = getattr(type(container), name, None)
+    handler = registry.find(method) if isinstance(method, types.FunctionType) else None
+    return NotImplemented if handler is None else handler(m, s, (container, *args), {})
+
+
 def _native_item(m: Interpreter, s: State, container: Any, key: Any) -> Any:
+    answered = _answered(m, s, "__getitem__", container, key)
+    if answered is not NotImplemented:
+        return answered
     if isinstance(container, type) or not m.has_runtime(key):
         found = natively(operator.getitem, container, key)
         return numpy_memory.made(m, found, [container]) if isinstance(found, np.ndarray) else m.new_if_mutable(found)
@@ -222,6 +233,8 @@ def _set_entry(m: Interpreter, s: State, container: dict, key: Any, value: Any) 
 def _set_native(m: Interpreter, s: State, container: Any, key: Any, value: Any) -> Any:
     if not hasattr(type(container), "__setitem__"):
         raise TypeError(f"'{type(container).__name__}' object does not support item assignment")
+    if _answered(m, s, "__setitem__", container, key, value) is not NotImplemented:
+        return
     m.heap.touch(container)
     with opaque_objects.watching(m, container):
         natively(operator.setitem, container, key, value)
