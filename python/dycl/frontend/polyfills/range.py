@@ -8,6 +8,7 @@ import torch
 
 from ..diagnostics import CaptureRefusal
 from ..values.counting import RtRangeIter
+from ..values.escape import Escape
 from ..values.stand_in import InterpretedStandIn
 from .keyed_tables import refuse
 
@@ -20,6 +21,10 @@ class RtRange(InterpretedStandIn):
 
     def example(self, m):
         return range(0)
+
+    def small_example(self, m):
+        """What numpy makes of a range depends on whether there is anything in it."""
+        raise Escape(self, "dtype")
 
     def unified(self, union, other):
         return RtRange(union.unify(self.start, other.start), union.unify(self.stop, other.stop),

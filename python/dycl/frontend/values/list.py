@@ -11,6 +11,7 @@ import torch
 from ...calling.templates import Template
 from ..diagnostics import CaptureRefusal
 from ..graph.program import Value
+from .escape import Escape
 from .guard import NO_GUARD, Guard
 from .iterator import RtIterator
 from .stand_in import DONE, BoundMethod, StandIn, key_refusal, stand_in_of
@@ -100,6 +101,10 @@ class RtList(StandIn):
     def as_argument(self, arguments: Any) -> Any:
         raise CaptureRefusal("a list whose length is known only at run time inside an argument of torch",
                              "use torch.stack, torch.cat or torch.tensor", kind="list.native")
+
+    def small_example(self, m: Any) -> Any:
+        """What numpy makes of a list depends on whether there is anything in it."""
+        raise Escape(self, "dtype")
 
     def as_operand(self, m: Any) -> Any:
         return m.lists.of_numpy(self)
