@@ -103,12 +103,14 @@ std::vector<std::string> readable_names(const ir::Program& program, const std::v
   const ir::FunctionIndex functions(program);
   std::vector<std::string> names;
   std::set<std::string> taken;
+  std::unordered_map<std::string, int> last;  // number that a name was given
   for (const std::string& sub_dnn : sub_dnns) {
     const ir::Function* function = functions.find(sub_dnn);
     std::string base = function ? readable_name(*function) : std::string();
     if (base.empty()) base = sub_dnn;
     std::string name = base;
-    for (int n = 2; !taken.insert(name).second; ++n) name = base + " #" + std::to_string(n);
+    for (int& n = last.try_emplace(base, 1).first->second; !taken.insert(name).second;)
+      name = base + " #" + std::to_string(++n);
     names.push_back(std::move(name));
   }
   return names;
