@@ -120,6 +120,7 @@ class Generator {
     std::vector<float> data;
     for (int i = 0; i < 9; ++i) data.push_back(static_cast<float>(small_float() / 4));
     program_.weights["fc.weight"] = {kSquare, Bytes::copy_of(data.data(), 36)};
+    program_.weights["fc.twin"] = program_.weights["fc.weight"];  // as exporters write what two arms use
     program_.weights["bias"] = {kVector, Bytes::copy_of(data.data(), 12)};
     program_.states["count"] = {kInt, Int{0}};
     program_.states["hidden"] = {kVector, std::string("bias")};
@@ -498,7 +499,7 @@ class Generator {
       case 2: return void(keep(f().op(one_of(binary), {pick(type), pick(type)}, type)));
       case 3: return void(keep(f().op("Add", {pick(kBatch), pick(kVector)}, kBatch)));
       case 4: {
-        const ValueId product = f().op("MatMul", {pick(kBatch), f().weight("fc.weight")}, kBatch);
+        const ValueId product = f().op("MatMul", {pick(kBatch), f().weight(chance(50) ? "fc.weight" : "fc.twin")}, kBatch);
         return void(keep(f().op("Tanh", {product}, kBatch)));
       }
       case 5: {

@@ -52,7 +52,7 @@ TEST(DType, NamesAndNumbersRoundTrip) {
     EXPECT_EQ(dtype_named(name_of(*dtype)), dtype);
     EXPECT_GT(size_of(*dtype), 0U);
   }
-  EXPECT_EQ(known, 15);
+  EXPECT_EQ(known, 19);
 }
 
 TEST(FloatBits, EveryHalfRoundTrips) {

@@ -148,7 +148,7 @@ def test_in_a_notebook(program, monkeypatch):
     assert "CompiledProgram(x: f32[2])" in shown
     if shutil.which("dot"):
         assert "<svg" in shown and ">true<" in shown and ">false<" in shown
-        assert "if x.sum() &gt; 0:  # decided" in shown and ">layer<" in shown
+        assert "if x.sum() &gt; 0: # decided" in shown and ">layer<" in shown
     monkeypatch.setattr(shutil, "which", lambda name: None)
     shown = program._repr_html_()
     assert "<details>" in shown and "branch" in shown and "call @s0" in shown
