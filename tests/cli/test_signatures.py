@@ -108,6 +108,7 @@ def test_commands_that_read_a_package_may_require_one(signed, tmp_path):
     commands = {
         "inspect": lambda p, *key: ["inspect", p, *key],
         "emit": lambda p, *key: ["emit", p, "-o", tmp_path / "cpp", *key],
+        "view": lambda p, *key: ["view", p, "-o", tmp_path / "page.html", *key],
         "retarget": lambda p, *key: ["compile", "--retarget", p, "-o", tmp_path / "made.dycl", *key],
     }
     for name, words in commands.items():

@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError, PackageError
 from ..native import native
@@ -30,13 +31,16 @@ def parser() -> Parser:
     p.add_argument("package", help="model.dycl")
     p.add_argument("-o", "--output", help="the page; default: the package's name with .html")
     p.add_argument("--profile", metavar="FILE", help="what `dycl profile -o FILE` wrote of this package")
+    p.add_argument("--require-signature", metavar="KEY", action="append", default=[],
+                   help="the package must be signed by this public key (or one of several)")
     p.add_argument("--json", action="store_true", help="print what was written, or the error, as JSON")
     return p
 
 
 def run(args: argparse.Namespace) -> int:
     output = args.output or str(Path(args.package).with_suffix(".html").name)
-    described = json.loads(native().package_to_json(args.package))
+    signed = _checked(args.package, args.require_signature)
+    described = json.loads(native().package_to_json(signed.file if signed is not None else args.package))
     written = page(described, os.path.basename(args.package), _profile(args.profile))
     try:
         Path(output).write_text(written, encoding="utf-8")
@@ -48,6 +52,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(f"{output}: {len(described['blocks'])} blocks, {len(written.encode()):,} bytes")
     return 0
+
+
+def _checked(package: str, keys: list[str]) -> Any:
+    """The program whose `file` is what was checked, while it lives; None where no signature is required."""
+    return native().Program.load(package, threads=1, require_signature=keys) if keys else None
 
 
 def _profile(path: str | None) -> dict | None:

@@ -69,7 +69,7 @@ def _next(m, s, args, kwargs):
     return iteration.next_of(m, s, args[0], None)
 
 
-def _from_iterable(native, shim):
+def _from_iterable(native, polyfill):
     def build(m, s, args, kwargs):
         if kwargs:
             return NotImplemented
@@ -83,7 +83,7 @@ def _from_iterable(native, shim):
             return found
         items = iteration.materialise(m, source)
         if items is None or native is set and (keys.wanted(m) or any(map(keys.at_run_time, items))):
-            return m.call(s, shim, (source if items is None else tuple(items),), {})
+            return m.call(s, polyfill, (source if items is None else tuple(items),), {})
         return _as_new(m, native(items))
 
     return build
@@ -227,10 +227,12 @@ def _reversed(m, s, args, kwargs):
     return m.call(s, iterator_polyfills.reversed_, (x,), {})
 
 
-for _fn, _shim in ((any, polyfills.any_), (all, polyfills.all_)):
-    handles(_fn)(
-        lambda m, s, args, kwargs, _shim=_shim: m.call(s, _shim, tuple(_unordered(m, a, None) for a in args), kwargs)
-    )
+def _in_any_order(polyfill):
+    return lambda m, s, args, kwargs: m.call(s, polyfill, tuple(_unordered(m, a, None) for a in args), kwargs)
+
+
+handles(any)(_in_any_order(polyfills.any_))
+handles(all)(_in_any_order(polyfills.all_))
 
 
 @handles(sum)
@@ -243,7 +245,7 @@ def _sum(m, s, args, kwargs):
     return m.call(s, polyfills.sum_ if sys.version_info < (3, 12) else polyfills.sum_compensated, args, kwargs)
 
 
-def _extreme(native, shim):
+def _extreme(native, polyfill):
     def call(m, s, args, kwargs):
         key, default = kwargs.get("key"), kwargs.get("default", polyfills.MISSING)
         items = _unordered(m, args[0], key) if len(args) == 1 else args
@@ -251,7 +253,7 @@ def _extreme(native, shim):
                 type(x) in (int, float, str, bool, tuple) for x in items):
             return native(*(args if len(args) > 1 else (items,)), **kwargs)
         found = m.scalars.extreme(native.__name__, *args) if key is None and len(args) == 2 else NotImplemented
-        return m.call(s, shim, (items, key, default), {}) if found is NotImplemented else found
+        return m.call(s, polyfill, (items, key, default), {}) if found is NotImplemented else found
 
     return call
 

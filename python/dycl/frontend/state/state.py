@@ -63,7 +63,7 @@ class Frame:
         self.kw_names: tuple = ()
         self.result: tuple | None = None  # (value,): what the call gives, whatever the frame returns (__init__)
         self.generator: Any = None  # the MGenerator this frame belongs to
-        self.hidden = False  # a frame of our own shims: skipped in diagnostics
+        self.hidden = False  # a frame of our own polyfills: skipped in diagnostics
         self.loops: dict[int, Any] = {}  # header -> LoopEntry of the activation we are in
         self.extra: Any = None
         self.decided = 0  # decisions on the path when the frame was entered
