@@ -204,7 +204,7 @@ std::string decisions_table(const json& decisions) {
     std::string what = d["place"].get<std::string>() + "  " + d["source"].get<std::string>();
     if (d["place"].get<std::string>().empty()) what = "decision " + std::to_string(i);
     if (!d["origin"].get<std::string>().empty()) what += "  [" + d["origin"].get<std::string>() + "]";
-    text += "  " + what + ": " + taken + "\n";
+    text += "  " + what + "  " + taken + "\n";
   }
   return text + more(decisions.size(), kShown);
 }
