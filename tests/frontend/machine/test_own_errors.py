@@ -117,3 +117,27 @@ def test_a_fault_that_torch_swallows(monkeypatch):
     with pytest.raises(dycl.CompileError, match="TypeError: of ours") as refusal:
         dycl.compile(model, (torch.randn(3),))
     assert refusal.value.kind == "internal"
+
+
+def checked_by_torch(x):
+    try:
+        torch._check_with(AssertionError, bool(x[0] > 0), lambda: "not positive")
+    except AssertionError:
+        return x * 3
+    return x * 2
+
+
+def asserted_by_torch(x):
+    try:
+        torch._assert(x[0] > 0, "not positive")
+    except AssertionError as error:
+        return x * 3, str(error)
+    return x * 2, ""
+
+
+@pytest.mark.parametrize("model", [checked_by_torch, asserted_by_torch], ids=lambda f: f.__name__)
+def test_an_assertion_of_torch_is_the_programs(model):
+    """Assertions of our own code are faults of ours; what torch's functions raise for the model is not."""
+    program = dycl.compile(model, (torch.ones(2),))
+    for x in (torch.ones(2), -torch.ones(2)):
+        assert repr(program(x)) == repr(model(x))

@@ -15,6 +15,7 @@ from ...diagnostics import CaptureRefusal
 from ...polyfills import torch as torch_polyfills
 from ...semantics import identity, iteration, lookup, operators
 from ...semantics.registry import handles, ignore
+from ...values.escape import Thrown
 from ...values.stand_in import made_stand_in
 from .. import host_calls
 
@@ -81,19 +82,19 @@ def _autocast_refusal() -> CaptureRefusal:
 def _torch_assert(m, s, args, kwargs):
     condition, message = args
     if not m.truth(condition):
-        raise AssertionError(message)
+        raise Thrown(AssertionError(message))
 
 
 @handles(torch_internals.check)
 def _torch_check(m, s, args, kwargs):
     if not m.truth(args[0]):
-        raise RuntimeError(torch_internals.CHECK_FAILED)
+        raise Thrown(RuntimeError(torch_internals.CHECK_FAILED))
 
 
 @handles(torch_internals.check_with)
 def _torch_check_with(m, s, args, kwargs):
     if not m.truth(args[1]):
-        raise args[0](torch_internals.CHECK_FAILED)
+        raise Thrown(args[0](torch_internals.CHECK_FAILED))
 
 
 @handles(torch_internals.check_tensor_all)
@@ -108,7 +109,7 @@ def _torch_check_all_with(m, s, args, kwargs):
 
 def _check_elements(m, error, condition):
     if not m.truth(m.recorder.call(torch.all, (condition,), {})):
-        raise error(torch_internals.ALL_FAILED)
+        raise Thrown(error(torch_internals.ALL_FAILED))
 
 
 def _direct(fn):
