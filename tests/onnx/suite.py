@@ -273,8 +273,8 @@ def judge(case):
 
 # ---- many --------------------------------------------------------------------------
 
-def judged(names, of, judge_one=judge):
-    """(name, result) of each; a process that dies or hangs costs one case."""
+def judged(names, of, judge_one=judge, patience=PATIENCE):
+    """(name, result) of each; a process that dies or hangs (`patience` seconds) costs one case."""
     names = list(names)
     while names:
         reader, writer = os.pipe()
@@ -285,7 +285,7 @@ def judged(names, of, judge_one=judge):
         os.close(writer)
         with os.fdopen(reader, "rb") as lines:
             while names:
-                end = "hang" if not select.select([lines], [], [], PATIENCE)[0] else "crash"
+                end = "hang" if not select.select([lines], [], [], patience)[0] else "crash"
                 line = lines.readline() if end == "crash" else b""
                 if not line:
                     break

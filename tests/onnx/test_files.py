@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX files as tools write them, beside ONNX Runtime on the same file."""
 
+import os
+import subprocess
 import warnings
 
 import numpy as np
@@ -14,6 +16,8 @@ import dycl
 from dycl.calling.onnx_program import OnnxProgram
 from dycl.native import native
 from tests.onnx import real_files, suite
+
+DYCL = os.environ.get("DYCL", suite.ROOT / ".venv/bin/dycl")
 
 
 def compare(model, feeds, folder, apart=0.0):
@@ -310,3 +314,150 @@ def test_arms_of_different_ranks_before_heavy_work(tmp_path):
     program = dycl.compile(tmp_path / "model.onnx", verify=False)
     with pytest.raises(dycl.RunError):
         program(x, np.array(False))
+
+
+@pytest.mark.parametrize("kind", ["MaxPool", "AveragePool"])
+def test_windows_larger_than_what_they_slide_over(kind, tmp_path):
+    """One, where the stride is larger than what is missing: files of detectors run over images so small."""
+    model = onnx.parser.parse_model(
+        f"""< ir_version: 8, opset_import: ["" : 17] > g (float[1,2,H,W] x) => (y, s) {{
+        y = {kind} <kernel_shape = [4,3], strides = [4,2]> (x)  s = Shape (y) }}""")
+    generator = np.random.default_rng(0)
+    extents = [(1, 2), (2, 7), (3, 3), (4, 2), (9, 1), (8, 8)]
+    compare(model, [{"x": generator.standard_normal((1, 2, *e)).astype(np.float32)} for e in extents], tmp_path, 1e-6)
+
+
+DEFAULTS = """
+< ir_version: 8, opset_import: ["" : 13] >
+g (float[3] scale = {1, 2, 3}, float[N,3] x, float bias = {0.5}) => (float[N,3] y) {
+   a = Mul (x, scale)
+   y = Add (a, bias)
+}
+"""
+
+
+def test_inputs_with_default_values(tmp_path):
+    """Constants, or what a caller may give and leave out; in Python, numpy's runtime and on the command line."""
+    path, package = tmp_path / "m.onnx", tmp_path / "m.dycl"
+    onnx.save(onnx.parser.parse_model(DEFAULTS), path)
+    x, scale = np.ones((2, 3), np.float32), np.array([5, 6, 7], np.float32)
+    session = real_files.session_of(path)
+    program = dycl.compile(path, (x,), {"scale": scale}, overridable=["scale"])
+    assert [name for name, _ in program.inputs] == ["x", "scale"]
+    program.save(package)
+    for each in (program, dycl.load(package), dycl.runtime.load(package)):
+        for given in ({"x": x}, {"x": x, "scale": scale}):
+            assert np.array_equal(each(**given)["y"], session.run(None, given)[0])
+    for name, array in {"x": x, "scale": scale}.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    for words, wanted in ((["x.npy"], x * [1, 2, 3] + 0.5), (["x.npy", "scale.npy"], x * scale + 0.5)):
+        subprocess.run([DYCL, "run", package, *words, "-o", "y.npy", "-q"], check=True, cwd=tmp_path)
+        assert np.array_equal(np.load(tmp_path / "y.npy"), wanted)
+    for wrong in (np.ones((2, 3), np.float32), np.ones(3)):
+        with pytest.raises(dycl.InputError, match="scale"):
+            program(x, scale=wrong)
+    with pytest.raises(dycl.InputError, match=r"compile with overridable=\['bias'\]"):
+        program(x, bias=np.float32(1))
+    with pytest.raises(dycl.Error, match="'x' is no input with a default value(.|\n)*scale, bias"):
+        dycl.compile(path, overridable=["x"])
+    with pytest.raises(dycl.InputError, match="for ONNX files"):
+        dycl.compile(torch.nn.ReLU(), (torch.ones(2),), overridable=["x"])
+    named = subprocess.run([DYCL, "compile", path, "--overridable", "bias", "-o", package], capture_output=True)
+    assert named.returncode == 0 and dycl.load(package).inputs[1][0] == "bias"
+
+
+def optimised(model, folder):
+    """As ONNX Runtime saves what it has optimised, without types of values inside."""
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.optimized_model_filepath = str(folder / "optimised.onnx")
+    options.log_severity_level = 4
+    onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    made = onnx.load(folder / "optimised.onnx")
+    del made.graph.value_info[:]
+    return made
+
+
+OPTIMISED = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[N,3,6,6] x) => (float[N,5] y) {
+   c = Conv <kernel_shape = [3,3]> (x, k)
+   r = Relu (c)
+   s = Shape (r)
+   z = Constant <value = int64[1] {0}> ()
+   n = Gather (s, z)
+   rest = Constant <value = int64[1] {-1}> ()
+   shape = Concat <axis = 0> (n, rest)
+   f = Reshape (r, shape)
+   m = MatMul (f, w)
+   half = Constant <value_float: float = 0.5> ()
+   one = Constant <value_float: float = 1.0> ()
+   root = Constant <value_float: float = 1.4142135> ()
+   d = Div (m, root)
+   e = Erf (d)
+   p = Add (e, one)
+   q = Mul (m, p)
+   g = Mul (q, half)
+   t = Transpose <perm = [1,0]> (g)
+   u = MatMul (g, t)
+   y = MatMul (u, g)
+}
+"""
+
+
+def test_operators_of_onnxruntime_need_no_stated_types(tmp_path):
+    """Files that it has optimised: the results' element types come from its own schemas."""
+    model = onnx.parser.parse_model(OPTIMISED)
+    generator = np.random.default_rng(0)
+    weights = {"k": (4, 3, 3, 3), "w": (64, 5)}
+    model.graph.initializer.extend(numpy_helper.from_array(generator.standard_normal(s).astype(np.float32) / 4, n)
+                                   for n, s in weights.items())
+    made = optimised(model, tmp_path)
+    assert {"FusedConv", "Gelu", "FusedMatMul"} <= {n.op_type for n in made.graph.node if n.domain == "com.microsoft"}
+    feeds = [{"x": generator.standard_normal((n, 3, 6, 6)).astype(np.float32)} for n in (1, 3)]
+    compare(made, feeds, tmp_path, 1e-5)
+
+
+QUANTISED_SUM = """
+< ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1] >
+g (float[N,4] x) => (uint8[N,4] q, float[N,4] y) {
+   s = Constant <value_float: float = 0.1> ()
+   z = Constant <value = uint8 {7}> ()
+   a = com.microsoft.QuantizeLinear (x, s, z)
+   b = com.microsoft.QLinearAdd (a, s, z, a, s, z, s, z)
+   q = Identity (b)
+   d = com.microsoft.DequantizeLinear (b, s, z)
+   y = com.microsoft.QuickGelu (d)
+}
+"""
+
+TREES = """
+< ir_version: 8, opset_import: ["" : 15, "ai.onnx.ml" : 3] >
+g (float[N,3] x) => (label, scores, value) {
+   t = ai.onnx.ml.Scaler <offset = [0.5, 0.0, 1.0], scale = [2.0, 1.0, 0.5]> (x)
+   label, scores = ai.onnx.ml.LinearClassifier <
+      classlabels_ints = [3, 7], coefficients = [1.0, 2.0, 3.0, -1.0, 0.5, 1.0],
+      intercepts = [0.0, 0.1], post_transform = "SOFTMAX"> (t)
+   v = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1, nodes_falsenodeids = [2,0,0], nodes_featureids = [1,0,0],
+      nodes_modes = ["BRANCH_LEQ","LEAF","LEAF"], nodes_nodeids = [0,1,2], nodes_treeids = [0,0,0],
+      nodes_truenodeids = [1,0,0], nodes_values = [0.2,0.0,0.0], target_ids = [0,0], target_nodeids = [1,2],
+      target_treeids = [0,0], target_weights = [5.0,-3.0]> (t)
+   value = Neg (v)
+}
+"""
+
+
+@pytest.mark.parametrize("text, shape", [(QUANTISED_SUM, (4,)), (TREES, (3,))])
+def test_operators_of_other_domains_need_no_stated_types(text, shape, tmp_path):
+    generator = np.random.default_rng(0)
+    feeds = [{"x": generator.standard_normal((n, *shape)).astype(np.float32)} for n in (1, 6)]
+    compare(onnx.parser.parse_model(text), feeds, tmp_path, 1e-6)
+
+
+def test_maps_are_refused_with_a_remedy(tmp_path):
+    text = """< ir_version: 8, opset_import: ["" : 15, "ai.onnx.ml" : 3] > g (float[N,2] x) => (y) {
+        y = ai.onnx.ml.ZipMap <classlabels_int64s = [0, 1]> (x) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    with pytest.raises(dycl.CompileError, match="list of maps(.|\n)*zipmap"):
+        dycl.compile(tmp_path / "m.onnx")

@@ -4,8 +4,12 @@
 import os
 import time
 
+import numpy as np
+import onnx
+import onnx.parser
 import pytest
 
+import dycl
 from dycl import Error
 from dycl.native import native
 from tests.onnx import hostile
@@ -69,3 +73,34 @@ def test_long_texts_do_not_fill_the_package(where, tmp_path):
     program = native().read_program(str(tmp_path / "m.onnx"))
     native().compile_program(program, str(tmp_path / "m.dycl"), use_cache=False, jobs=1)
     assert (tmp_path / "m.dycl").stat().st_size < 100_000
+
+
+MISUSED = {
+    "an input left out where any number may stand": """
+        g (float[2] x) => (float[4] y) { y = Concat <axis: int = 0> (x, "") }""",
+    "batch dims that count nothing": """
+        g (float[2,2] x, int64[2,1] i) => (float[2] y) { y = GatherND <batch_dims: int = -2> (x, i) }""",
+    "heads that count nothing": """
+        g (float[2,4,24] q) => (float[2,4,24] y) {
+           y = Attention <kv_num_heads: int = 3, q_num_heads: int = -9223372036854775808> (q, q, q) }"""}
+
+
+@pytest.mark.parametrize("name", MISUSED)
+def test_misused_operators(name, tmp_path):
+    """ONNX Runtime crashes over them, so it must not see them."""
+    text = '< ir_version: 10, opset_import: ["" : 23] >' + MISUSED[name]
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    with pytest.raises(Error, match="lacks input 2|counts nothing") as caught:
+        native().read_program(str(tmp_path / "m.onnx"))
+    assert caught.value.kind == "invalid_model"
+
+
+def test_slices_of_a_scalar(tmp_path):
+    """The body of a Scan slices what has no axis: an error of the run."""
+    text = """< ir_version: 8, opset_import: ["" : 17] > g (float[3] x) => (float[N] y) {
+        y = Scan <num_scan_inputs: int = 1, body = b (float row) => (float u) {
+            u = Scan <num_scan_inputs: int = 1, body = c (float v) => (float w) { w = Neg (v) }> (row) }> (x) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    program = dycl.compile(tmp_path / "m.onnx", verify=False)
+    with pytest.raises(dycl.RunError):
+        program(np.ones(3, np.float32))

@@ -40,7 +40,7 @@ namespace entry {  // StringStringEntryProto
 inline constexpr Tag kKey = 1, kValue = 2;
 }
 namespace value_info {
-inline constexpr Tag kName = 1, kType = 2;
+inline constexpr Tag kName = 1, kType = 2, kDocString = 3;
 }
 namespace type {
 inline constexpr Tag kTensor = 1, kSequence = 4, kOptional = 9;

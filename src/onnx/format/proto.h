@@ -54,6 +54,7 @@ struct ValueInfo {
   std::optional<std::vector<Dimension>> shape = {};  // nullopt: rank not stated
   bool sequence = false;                             // a sequence of such tensors
   bool optional = false;                             // of such a tensor or sequence
+  std::string doc = {};                              // written, not read
 };
 
 struct Graph;

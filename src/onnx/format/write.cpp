@@ -111,9 +111,11 @@ void type_of(pbf_writer& out, const ValueInfo& info) {
 void value_info(pbf_writer& parent, field::Tag tag, const ValueInfo& info) {
   pbf_writer out(parent, tag);
   out.add_string(field::value_info::kName, info.name);
-  if (!info.dtype) return;
-  pbf_writer type(out, field::value_info::kType);
-  type_of(type, info);
+  if (info.dtype) {
+    pbf_writer type(out, field::value_info::kType);
+    type_of(type, info);
+  }
+  if (!info.doc.empty()) out.add_string(field::value_info::kDocString, info.doc);
 }
 
 void graph_fields(pbf_writer& out, const Graph& g) {

@@ -250,6 +250,9 @@ Result<ir::Type> BlockImporter::type_of_result(const Node& node, std::size_t ind
     return invalid("'" + node.outputs[index] + "', a result of " + describe(node) + ", is " +
                    std::string(name_of(*dtype)) + ", but stated as " + std::string(name_of(stated->second)));
   if (dtype) return ir::Type::tensor_of_unknown_rank(*dtype);
+  if (node.op_type == "ZipMap" && node.domain == "ai.onnx.ml")
+    return unsupported("'" + node.outputs[index] + "', the result of " + describe(node) + ", is a list of maps",
+                       "export without it; of scikit-learn: to_onnx(..., options={'zipmap': False})");
   if (stated != stated_.end()) return ir::Type::tensor_of_unknown_rank(stated->second);
   return unsupported("the type of '" + node.outputs[index] + "', a result of " + describe(node) + ", is not stated",
                      "run ONNX's shape inference on the model first");

@@ -33,6 +33,7 @@ class BlockImporter {
 
   Result<void> bind(const std::string& name, ir::ValueId value);
   Result<void> add_initializer(const Tensor& tensor);  // its bytes are there
+  Result<ir::ValueId> add_tensor(const Tensor& tensor);  // its bytes are there
   Result<void> add_node(const Node& node);
   Result<ir::ValueId> value(const std::string& name) const;
 
@@ -62,7 +63,6 @@ class BlockImporter {
   Result<void> add_constant_node(const Node& node);
   Result<bool> add_identity_of_sequence(const Node& node);
   void make_scalars(std::vector<ir::ValueId>& operands);
-  Result<ir::ValueId> add_tensor(const Tensor& tensor);
   Result<std::vector<ir::ValueId>> operands_of(const Node& node) const;
   Result<ir::Type> type_of_result(const Node& node, std::size_t index, const std::vector<ir::ValueId>& operands) const;
   std::string weight_named(const Tensor& tensor, const ir::Type& type);

@@ -9,18 +9,26 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "ir/program.h"
 #include "support/result.h"
 
 namespace dycl::onnx {
 
+struct ImportOptions {
+  std::vector<std::string> overridable;  // inputs with a default value that callers may give; the others are constants
+};
+
 // Reads a whole ONNX file: one function, `main`, with If, Loop and Scan as blocks.
+// An overridable input is an optional of the program, after the others; its default stands where it is none.
 // Opsets 1 to 26; older forms of operators are rewritten where that is exact. Weights stored outside are mapped
 // from `base_dir`, and only from below it.
-Result<ir::Program> import_model(const ir::Bytes& message, const std::filesystem::path& base_dir);
+Result<ir::Program> import_model(const ir::Bytes& message, const std::filesystem::path& base_dir,
+                                const ImportOptions& options = {});
 
 // The same, from a file: maps it and resolves external data beside it.
-Result<ir::Program> import_file(const std::filesystem::path& path);
+Result<ir::Program> import_file(const std::filesystem::path& path, const ImportOptions& options = {});
 
 }  // namespace dycl::onnx

@@ -2,6 +2,8 @@
 #include "onnx/import/operators.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -14,6 +16,7 @@ struct Form {
   std::string_view name;  // with its domain
   std::int64_t since;
   std::string_view inputs, outputs, attributes;  // "-": the operator is gone
+  std::string_view results;
 };
 
 constexpr Form kForms[] = {
@@ -40,7 +43,7 @@ Error invalid(const Node& node, const std::string& what) {
 }
 
 // What is wrong with these names, by the letters of the form: s single, o optional, * any number.
-std::string problem_of(const std::vector<std::string>& names, std::string_view letters, const char* what) {
+std::string problem_of_count(const std::vector<std::string>& names, std::string_view letters, const char* what) {
   const bool open = !letters.empty() && letters.back() == '*';
   const std::size_t most = open ? letters.size() - 1 : letters.size();
   if (!open && names.size() > most)
@@ -48,6 +51,14 @@ std::string problem_of(const std::vector<std::string>& names, std::string_view l
   for (std::size_t i = 0; i < most; ++i)
     if (letters[i] == 's' && (i >= names.size() || names[i].empty()))
       return "lacks " + std::string(what) + " " + std::to_string(i + 1);
+  return {};
+}
+
+std::string problem_of_inputs(const std::vector<std::string>& names, std::string_view letters) {
+  const std::string problem = problem_of_count(names, letters, "input");
+  if (!problem.empty() || letters.empty() || letters.back() != '*') return problem;
+  for (std::size_t i = letters.size() - 1; i < names.size(); ++i)  // of any number of inputs, none can be left out
+    if (names[i].empty()) return "lacks input " + std::to_string(i + 1);
   return {};
 }
 
@@ -78,6 +89,16 @@ void for_each_attribute(std::string_view text, Visit visit) {
   }
 }
 
+// Attributes that count something. Kernels divide by them after making 32 bits of them.
+constexpr std::array<std::string_view, 10> kCounts = {
+    "batch_dims", "blocksize", "group",       "hidden_size",     "kv_num_heads",
+    "num_groups", "num_heads", "num_outputs", "num_scan_inputs", "q_num_heads"};
+
+bool counts_wrongly(const Attribute& a) {
+  return a.kind == Attribute::Kind::Int && std::ranges::find(kCounts, a.name) != kCounts.end() &&
+         (a.i < 0 || a.i > std::numeric_limits<std::int32_t>::max());
+}
+
 std::string problem_of(const std::vector<Attribute>& attributes, std::string_view form) {
   std::set<std::string_view> given;
   std::string problem;
@@ -90,6 +111,8 @@ std::string problem_of(const std::vector<Attribute>& attributes, std::string_vie
       if (kind != letter_of(a.kind)) problem = "has an attribute '" + a.name + "' of another kind";
     });
     if (!known) problem = "has an attribute '" + a.name + "', which it does not take";
+    if (counts_wrongly(a))
+      problem = "has an attribute '" + a.name + "' of " + std::to_string(a.i) + ", which counts nothing";
     if (!problem.empty()) return problem;
   }
   for_each_attribute(form, [&](std::string_view name, char, bool required) {
@@ -99,6 +122,14 @@ std::string problem_of(const std::vector<Attribute>& attributes, std::string_vie
 }
 
 }  // namespace
+
+std::string_view results_of(const Node& node) {
+  std::string_view results;
+  if (const auto found = forms().find(full_name(node)); found != forms().end())
+    for (const Form* form : found->second)
+      if (form->inputs != "-") results = form->results;
+  return results;
+}
 
 Result<void> check_form(const Node& node, const Opsets& opsets) {
   const auto opset = opsets.find(node.domain);
@@ -117,8 +148,8 @@ Result<void> check_form(const Node& node, const Opsets& opsets) {
                  {},
                  {},
                  {}};
-  for (const std::string& problem : {problem_of(node.inputs, form->inputs, "input"),
-                                     problem_of(node.outputs, form->outputs, "output"),
+  for (const std::string& problem : {problem_of_inputs(node.inputs, form->inputs),
+                                     problem_of_count(node.outputs, form->outputs, "output"),
                                      problem_of(node.attributes, form->attributes)})
     if (!problem.empty()) return invalid(node, problem);
   return {};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "onnx/format/proto.h"
 #include "support/result.h"
@@ -19,5 +20,9 @@ using Opsets = std::map<std::string, std::int64_t>;  // domain -> version; "" is
 // An Error for a node that no operator of these opsets looks like. `unsupported` where DyCL does not know the operator,
 // `invalid_model` where the node contradicts its schema.
 Result<void> check_form(const Node& node, const Opsets& opsets);
+
+// Where the element types of the results of an operator of another domain than ONNX's own come from, as
+// operator_table.inc writes it; empty for others.
+std::string_view results_of(const Node& node);
 
 }  // namespace dycl::onnx

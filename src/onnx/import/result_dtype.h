@@ -10,7 +10,7 @@
 namespace dycl::onnx {
 
 // Result number `index` of `node`, whose operands have these dtypes (nullopt: left
-// out). nullopt: not known here (another domain, or not a tensor).
+// out). nullopt: not known here (not a tensor, or an operator of another domain whose schema does not say).
 std::optional<DType> result_dtype(const Node& node, std::size_t index,
                                   const std::vector<std::optional<DType>>& operands);
 
