@@ -4,7 +4,7 @@
     python bench/linear_algebra.py [--quick]
 
 Models that treat 16 matrices one after the other, eager and compiled, are timed in turn, in blocks of about 20 ms; the
-medians of the blocks are compared.
+medians of the blocks' processor times are compared.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def model(f):
 
 
 def pair(f, program, a, budget: float) -> tuple[float, float]:
-    """Medians of both, in seconds."""
+    """Medians of both, in seconds of the processor."""
     def once(g, count):
-        start = time.perf_counter()
+        start = time.process_time()
         for _ in range(count):
             g(a)
-        return (time.perf_counter() - start) / count
+        return (time.process_time() - start) / count
 
     for g in (f, program):
         once(g, 2)

@@ -11,6 +11,8 @@
 
 #include "support/elements.h"
 #include "support/float_bits.h"
+#include "support/random_libraries.h"
+#include "support/random_samplers.h"
 
 namespace dycl {
 namespace {
@@ -46,6 +48,35 @@ void Random::reseed(std::uint64_t seed) {
   next_ = 0;
   kept_normal_.reset();
   kept_float_normal_.reset();
+  pcg_.reset();
+}
+
+// state and increment, 4 words each, whether a half is kept, it, the mark
+void Random::put_pcg(RandomState& bytes) const {
+  const auto put_word = [&](std::size_t i, std::uint32_t word) {
+    put(bytes, kWordsAt + 8 * i, static_cast<std::uint64_t>(word));
+  };
+  for (std::size_t i = 0; i < 4; ++i) {
+    put_word(i, static_cast<std::uint32_t>(pcg_->state >> (32 * i)));
+    put_word(4 + i, static_cast<std::uint32_t>(pcg_->increment >> (32 * i)));
+  }
+  put_word(8, pcg_->kept.has_value() ? 1 : 0);
+  put_word(9, pcg_->kept.value_or(0));
+  put_word(10, kPcgMark);
+}
+
+void Random::take_pcg() {
+  pcg_.reset();
+  constexpr std::size_t kUsed = 11;
+  if (words_[kUsed - 1] != kPcgMark) return;
+  for (std::size_t i = kUsed; i < kWords; ++i)
+    if (words_[i] != 0) return;
+  pcg_.emplace();
+  for (std::size_t i = 0; i < 4; ++i) {
+    pcg_->state |= static_cast<Word128>(words_[i]) << (32 * i);
+    pcg_->increment |= static_cast<Word128>(words_[4 + i]) << (32 * i);
+  }
+  if (words_[8] != 0) pcg_->kept = words_[9];
 }
 
 RandomState Random::state() const {
@@ -55,6 +86,7 @@ RandomState Random::state() const {
   put(bytes, kSeededAt, std::uint32_t{1});
   put(bytes, kNextAt, static_cast<std::uint64_t>(next_));
   for (std::size_t i = 0; i < kWords; ++i) put(bytes, kWordsAt + 8 * i, static_cast<std::uint64_t>(words_[i]));
+  if (pcg_) put_pcg(bytes);
   put(bytes, kNormalAt, kept_normal_.value_or(0.0));
   put(bytes, kHasNormalAt, static_cast<std::uint32_t>(kept_normal_.has_value()));
   put(bytes, kFloatNormalAt, kept_float_normal_.value_or(0.0F));
@@ -73,11 +105,28 @@ bool Random::set_state(std::span<const std::uint8_t> bytes) {
   next_ = static_cast<std::uint32_t>(next);
   for (std::size_t i = 0; i < kWords; ++i)
     words_[i] = static_cast<std::uint32_t>(take<std::uint64_t>(bytes, kWordsAt + 8 * i));
+  take_pcg();
   kept_normal_.reset();
   if (take<std::uint32_t>(bytes, kHasNormalAt) != 0) kept_normal_ = take<double>(bytes, kNormalAt);
   kept_float_normal_.reset();
   if (take<std::uint8_t>(bytes, kHasFloatNormalAt) != 0) kept_float_normal_ = take<float>(bytes, kFloatNormalAt);
   return true;
+}
+
+bool Random::lend(std::span<const std::uint8_t> bytes) {
+  if (own_) return false;
+  auto own = std::make_shared<const Random>(*this);
+  if (!set_state(bytes)) return false;
+  own_ = std::move(own);
+  return true;
+}
+
+std::optional<RandomState> Random::give_back() {
+  if (!own_) return std::nullopt;
+  const RandomState drawn_from = state();
+  const std::shared_ptr<const Random> own = std::move(own_);
+  *this = *own;
+  return drawn_from;
 }
 
 void Random::next_words() {
@@ -90,7 +139,20 @@ void Random::next_words() {
   next_ = 0;
 }
 
+std::uint64_t Pcg64::next() {
+  constexpr Word128 kMultiplier = static_cast<Word128>(0x2360ed051fc65da4U) << 64 | 0x4385df649fccf645U;
+  state = state * kMultiplier + increment;
+  const auto mixed = static_cast<std::uint64_t>(state >> 64) ^ static_cast<std::uint64_t>(state);
+  return std::rotr(mixed, static_cast<int>(state >> 122));
+}
+
 std::uint32_t Random::word() {
+  if (pcg_) {
+    if (pcg_->kept) return *std::exchange(pcg_->kept, std::nullopt);
+    const std::uint64_t both = pcg_->next();
+    pcg_->kept = static_cast<std::uint32_t>(both >> 32);
+    return static_cast<std::uint32_t>(both);
+  }
   if (--left_ == 0) next_words();
   std::uint32_t y = words_[next_++];
   y ^= y >> 11;
@@ -100,6 +162,7 @@ std::uint32_t Random::word() {
 }
 
 std::uint64_t Random::two_words() {
+  if (pcg_) return pcg_->next();
   const std::uint64_t high = word();
   return high << 32 | word();
 }
@@ -382,8 +445,49 @@ std::optional<std::string> wrong(Distribution distribution, const DrawParameters
       if (count > 0 && count - 1 > last_integer(dtype)) return text("n is too large for ", name_of(dtype));
       if (count >= UINT32_MAX / 20) return text("a permutation of ", count, " numbers, which torch draws otherwise");
       break;
-    case Distribution::AnyInteger:
-    case Distribution::Word: break;
+    case Distribution::NumpyInteger:
+      if (p.whole[0] > p.whole[1]) return text("low >= high");
+      break;
+    case Distribution::NumpyChoice:
+      if (p.whole[0] < 0 || static_cast<std::uint64_t>(p.whole[0]) < count)
+        return text("Cannot take a larger sample than population when replace is False");
+      if (p.whole[0] > std::int64_t{1} << 32) return text("a choice of more than 2**32 elements");
+      break;
+    case Distribution::PythonBelow:
+      if (p.whole[0] <= 0) return text("empty range");
+      break;
+    default: break;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> wrong_tensors(const DistributionInfo& info, const DrawParameters& p, DType dtype,
+                                         std::size_t count) {
+  for (std::size_t i = 0; i < info.parameters.size(); ++i)
+    if (info.parameters[i] == 't' && p.tensor[i].size() != count * size_of(dtype))
+      return text(info.name, " of ", count, " elements, whose parameters have another number of them");
+  return std::nullopt;
+}
+
+// Those whose parameters are tensors; the element that torch refuses ends them.
+template <typename T>
+std::optional<std::string> fill_samples(Random& random, Distribution distribution, const DrawParameters& p, void* data,
+                                        std::size_t count) {
+  const auto at = [&](std::size_t operand, std::size_t i) {
+    T value;
+    std::memcpy(&value, p.tensor[operand].data() + i * sizeof(T), sizeof value);
+    return value;
+  };
+  auto* to = static_cast<T*>(data);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (distribution == Distribution::Poisson) {
+      const double rate = at(0, i);
+      if (!(rate >= 0)) return "invalid Poisson rate, expected rate to be non-negative";
+      to[i] = static_cast<T>(sample_poisson(random, rate));
+    } else {
+      to[i] = distribution == Distribution::Gamma ? sample_gamma(random, at(0, i))
+                                                  : sample_binomial(random, at(0, i), at(1, i));
+    }
   }
   return std::nullopt;
 }
@@ -392,6 +496,18 @@ void fill(Random& random, Distribution distribution, const DrawParameters& p, DT
           std::size_t count) {
   const double first = p.real[0], second = p.real[1];
   switch (distribution) {
+    case Distribution::Poisson:
+    case Distribution::Gamma:
+    case Distribution::Binomial: return;  // fill_samples
+    case Distribution::LibraryDouble: return each(dtype, data, count, [&] { return library_double(random); });
+    case Distribution::NumpyInteger:
+      return each(dtype, data, count, [&] { return numpy_integer(random, p.whole[0], p.whole[1]); });
+    case Distribution::NumpyNormal: return each(dtype, data, count, [&] { return numpy_normal(random); });
+    case Distribution::NumpyPermutation: return numpy_permutation(random, static_cast<std::int64_t*>(data), count);
+    case Distribution::NumpyChoice: return numpy_choice(random, p.whole[0], static_cast<std::int64_t*>(data), count);
+    case Distribution::PythonBelow: return each(dtype, data, count, [&] { return python_below(random, p.whole[0]); });
+    case Distribution::PythonNormal: return each(dtype, data, count, [&] { return python_normal(random); });
+    case Distribution::PythonPermutation: return python_permutation(random, static_cast<std::int64_t*>(data), count);
     case Distribution::Uniform: return fill_uniform(random, first, second, dtype, data, count);
     case Distribution::Normal: return fill_normal(random, first, second, dtype, data, count, true);
     case Distribution::NormalEach: return fill_normal(random, first, second, dtype, data, count, false);
@@ -429,7 +545,18 @@ bool can_draw(Distribution distribution, DType dtype) {
     case Distribution::Integer:
     case Distribution::AnyInteger: return last_integer(dtype) != 0;
     case Distribution::Permutation: return last_integer(dtype) > 1;
-    case Distribution::Word: return dtype == DType::I64;
+    case Distribution::Word:
+    case Distribution::NumpyInteger:
+    case Distribution::NumpyPermutation:
+    case Distribution::NumpyChoice:
+    case Distribution::PythonBelow:
+    case Distribution::PythonPermutation: return dtype == DType::I64;
+    case Distribution::Poisson:
+    case Distribution::Gamma:
+    case Distribution::Binomial: return dtype == DType::F32 || dtype == DType::F64;
+    case Distribution::LibraryDouble:
+    case Distribution::NumpyNormal:
+    case Distribution::PythonNormal: return dtype == DType::F64;
     case Distribution::Geometric: return is_floating(dtype) || dtype == DType::I64;
     default: return is_floating(dtype);
   }
@@ -437,7 +564,12 @@ bool can_draw(Distribution distribution, DType dtype) {
 
 std::optional<std::string> fill_random(Random& random, Distribution distribution, const DrawParameters& parameters,
                                        DType dtype, void* data, std::size_t count) {
+  const DistributionInfo& info = kDistributions[static_cast<std::size_t>(distribution)];
   if (auto error = wrong(distribution, parameters, dtype, count)) return error;
+  if (auto error = wrong_tensors(info, parameters, dtype, count)) return error;
+  if (info.parameters.find('t') != std::string_view::npos)
+    return dtype == DType::F64 ? fill_samples<double>(random, distribution, parameters, data, count)
+                               : fill_samples<float>(random, distribution, parameters, data, count);
   fill(random, distribution, parameters, dtype, data, count);
   return std::nullopt;
 }

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -104,6 +106,57 @@ TEST(Random, WhatIsNoStateIsRefusedAndChangesNothing) {
   EXPECT_FALSE(random.set_state(with(kLeft, 200)));  // words beyond the last one would be read
   EXPECT_FALSE(random.set_state(with(kNext + 2, 1)));
   EXPECT_EQ(random.state(), before);
+}
+
+// numpy.random.PCG64(1): random_raw(), then Generator.integers(2**32) twice and random_raw()
+TEST(Random, Pcg64IsAnotherStateOfTheSameClass) {
+  Random random;
+  RandomState state{};
+  const auto put = [&](std::size_t at, std::uint64_t value) { std::memcpy(&state[at], &value, sizeof value); };
+  put(8, 1 | std::uint64_t{1} << 32);  // as if all words of mt19937 were gone, and seeded
+  constexpr std::uint32_t kWords[] = {0x320fbc7eU, 0x2a6e7d6fU, 0xfedb756cU, 0x9c5b484bU,
+                                          0x5740937bU, 0xa19857b9U, 0x2645f895U, 0x922af2daU,
+                                          0, 0, kPcgMark};
+  for (std::size_t i = 0; i < std::size(kWords); ++i) put(24 + 8 * i, kWords[i]);
+  ASSERT_TRUE(random.set_state(state));
+  EXPECT_EQ(random.state(), state);
+  EXPECT_EQ(random.two_words(), 9441442522235856127U);
+  EXPECT_EQ(random.word(), 3243419750U);
+  const RandomState between = random.state();
+  EXPECT_EQ(random.word(), 4082210491U);
+  EXPECT_EQ(random.two_words(), 2659275481604167885U);
+  Random other;
+  ASSERT_TRUE(other.set_state(between));
+  EXPECT_EQ(other.word(), 4082210491U);
+  other.reseed(5489);
+  EXPECT_EQ(other.word(), 3499211612U);
+}
+
+TEST(Random, ALentStateDrawsUntilItIsGivenBack) {
+  Random random(3), lent(8);
+  const RandomState own = random.state();
+  EXPECT_EQ(random.give_back(), std::nullopt);
+  EXPECT_FALSE(random.lend(RandomState{}));
+  ASSERT_TRUE(random.lend(lent.state()));
+  EXPECT_FALSE(random.lend(lent.state()));
+  EXPECT_EQ(random.word(), lent.word());
+  EXPECT_EQ(random.give_back(), lent.state());
+  EXPECT_EQ(random.state(), own);
+  ASSERT_TRUE(random.lend(lent.state()));
+  random.recall();
+  EXPECT_EQ(random.state(), own);
+}
+
+TEST(Random, ParametersThatAreTensorsMustFit) {
+  Random random(1);
+  const float rates[] = {2, -1, 3};
+  float out[3] = {};
+  DrawParameters parameters;
+  parameters.tensor[0] = std::span(reinterpret_cast<const std::uint8_t*>(rates), sizeof rates);
+  EXPECT_EQ(fill_random(random, Distribution::Poisson, parameters, DType::F32, out, 2).value_or(""),
+            "rand.poisson of 2 elements, whose parameters have another number of them");
+  EXPECT_EQ(fill_random(random, Distribution::Poisson, parameters, DType::F32, out, 3).value_or(""),
+            "invalid Poisson rate, expected rate to be non-negative");
 }
 
 TEST(Random, WrongParametersAreRefusedInTorchsWords) {

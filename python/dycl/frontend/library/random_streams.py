@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of random.Random and numpy.random.RandomState, the modules' own ones included: they draw when the program
-runs, the words that they would have drawn in eager. Others of their methods are refused by name, and so is numpy's
-Generator, whose words come from elsewhere."""
+"""random.Random, numpy's RandomState and Generator, the modules' own ones included: they draw when the program runs,
+what they would have drawn in eager. Their methods are in polyfills/random_streams.py; others are refused by name."""
 
 from __future__ import annotations
 
@@ -13,32 +12,92 @@ import numpy as np
 import torch
 
 from ... import generators
-from ..polyfills import generators as polyfills
+from ..diagnostics import CaptureRefusal
+from ..polyfills import random_streams as polyfills
 from ..recording import random as recording
 from ..semantics.registry import finds, handles
 
-_OF_PYTHON = {"random": polyfills.random_of, "uniform": polyfills.uniform, "getrandbits": polyfills.bits,
-              "randint": polyfills.integer_between, "choice": polyfills.choice}
-_OF_NUMPY = {"rand": polyfills.numpy_rand, "random": polyfills.numpy_sample, "random_sample": polyfills.numpy_sample,
-             "uniform": polyfills.numpy_uniform}
+_STANDS_FOR = {random.Random: polyfills.RtRandom, np.random.RandomState: polyfills.RtRandomState,
+               np.random.Generator: polyfills.RtNumpyGenerator}
+_MAKE = {polyfills.RtRandom: random.Random, polyfills.RtRandomState: np.random.RandomState,
+         polyfills.RtNumpyGenerator: np.random.default_rng}
+_REMEDY = "compute it outside and pass it in, or draw with torch.rand"
 
 
 @finds(types.BuiltinFunctionType, types.MethodType)
 def _find(fn):
-    owner = fn.__self__
-    methods = (_OF_PYTHON if isinstance(owner, random.Random)
-               else _OF_NUMPY if isinstance(owner, np.random.RandomState) else None)
-    found = methods.get(fn.__name__) if methods is not None and generators.is_known(owner) else None
-    return None if found is None else functools.partial(_draw, found, owner)
+    kind = next((kind for made, kind in _STANDS_FOR.items() if isinstance(fn.__self__, made)), None)
+    if kind is None or _is_users(fn):
+        return None
+    method = kind.__dict__.get(fn.__name__) or polyfills.RtNumpySource.__dict__.get(fn.__name__)
+    if method is None or not generators.is_known(fn.__self__):
+        return functools.partial(_refuse, fn)
+    return functools.partial(_draw, method, fn.__self__)
+
+
+def _is_users(fn) -> bool:
+    """A method of a class of the user's that derives from one of these."""
+    return isinstance(fn, types.MethodType) and isinstance(fn.__func__, types.FunctionType) and (
+        fn.__func__.__module__ != "random")
+
+
+def _refuse(fn, m, s, args, kwargs):
+    owner = type(fn.__self__)
+    raise CaptureRefusal(f"a call of {owner.__module__}.{owner.__name__}.{fn.__name__}, which programs cannot draw",
+                         _REMEDY, kind="nondeterministic")
 
 
 def _draw(polyfill, stream, m, s, args, kwargs):
     return m.call(s, polyfill, (stream, *args), kwargs)
 
 
-@handles(polyfills.words)
-def _words(m, s, args, kwargs):
-    stream, count = args
+@handles(polyfills.refused)
+def _refused(m, s, args, kwargs):
+    raise CaptureRefusal(args[0], _REMEDY, kind="random.op")
+
+
+@handles(polyfills.drawn)
+def _drawn(m, s, args, kwargs):
+    stream, op, shape, *parameters = args
+    dtype = torch.float64 if op.endswith(("double", "normal")) else torch.int64
     recorder = m.recorder
     with recording.lent(recorder, stream):
-        return recording.draw_new(recorder, "rand.word", (count,), torch.int64)
+        return recording.draw_new(recorder, f"rand.{op}", shape, dtype,
+                                  tuple(map(recorder.numbers.int_value, parameters)))
+
+
+# ---- made, and seeded, by the program ----------------------------------------------------------------
+
+
+def _state(m, kind, seed) -> torch.Tensor:
+    if seed is None:
+        raise CaptureRefusal("random numbers seeded from the outside world", "seed with a number", kind="random.seed")
+    if not isinstance(seed, (int, str, bytes)):
+        raise CaptureRefusal("a seed of random numbers that is known only at run time", _REMEDY,
+                             kind="nondeterministic")
+    return generators.read(_MAKE[kind](seed))
+
+
+def _make(kind, m, s, args, kwargs):
+    given = [*args, *kwargs.values()]
+    state = _state(m, kind, given[0] if len(given) == 1 else None)
+    made = m.new(object.__new__(kind))
+    made.state = m.recorder.call(torch.clone, (state,), {})
+    return made
+
+
+for _kind, _class in _MAKE.items():
+    handles(_class)(functools.partial(_make, _kind))
+
+
+@handles(np.random.seed)
+def _seed_numpy(m, s, args, kwargs):
+    return m.call(s, polyfills.RtRandomState.seed, (np.random.mtrand._rand, *args), kwargs)
+
+
+@handles(polyfills.begin_anew)
+def _begin_anew(m, s, args, kwargs):
+    stream, seed = args
+    kind = _STANDS_FOR.get(type(stream), type(stream))
+    target = recording.state_tensor(m.recorder, stream)
+    m.recorder.call(torch.Tensor.copy_, (target, _state(m, kind, seed)), {})

@@ -18,25 +18,43 @@ from ... import generators
 from ..diagnostics import CaptureRefusal
 from ..graph.dtypes import dtype_name
 from ..graph.program import HostNode, TensorType, Value
-from ..polyfills.generators import RtGenerator
+from ..polyfills.generators import RtSource
 from . import value_checks
 from .memory_layout import is_plain, order_of, overlaps_itself
 from .schema import bind, is_out_variant, written
 
 aten = torch.ops.aten
 
+
 def run(recorder, func, args: tuple, kwargs: dict) -> Any:
     """A functional random op."""
     if func is aten.native_dropout.default:
         with recorder.calls.mode:
             return _dropout(**bind(func, args, kwargs))
+    return _from_its_generator(_made, recorder, func, args, kwargs)
+
+
+def run_inplace(recorder, func, args: tuple, kwargs: dict) -> Any:
+    return _from_its_generator(_written, recorder, func, args, kwargs)
+
+
+def _from_its_generator(take: Callable, recorder, func, args: tuple, kwargs: dict) -> Any:
+    """`take` gets what makes its value, and its arguments by name."""
     make = _MAKERS.get(func.overloadpacket)
     if make is None:
         raise _unsupported(func)
     arguments = bind(func, args, kwargs)
-    if arguments.get("generator") is not None:
-        with lent(recorder, arguments["generator"]):
-            return run(recorder, func, args, {k: v for k, v in kwargs.items() if k != "generator"})
+    generator = arguments.get("generator")
+    with contextlib.nullcontext() if generator is None else lent(recorder, generator):
+        kwargs = {name: value for name, value in kwargs.items() if name != "generator"}
+        return take(recorder, func, args, kwargs, make, arguments)
+
+
+def _made(recorder, func, args: tuple, kwargs: dict, make: Callable, arguments: dict) -> Any:
+    if func.overloadpacket in _BY_ELEMENT:
+        first = next(iter(arguments.values()))
+        fake = recorder.fake(torch.empty, (tuple(first.shape),), {"dtype": first.dtype})
+        return recorder.adopt(fake, make(recorder, fake, arguments))
     fake = recorder.fake(func, args, kwargs)
     if isinstance(fake, (tuple, list)):
         raise _unsupported(func)
@@ -45,14 +63,7 @@ def run(recorder, func, args: tuple, kwargs: dict) -> Any:
     return recorder.adopt(fake, make(recorder, fake, arguments))
 
 
-def run_inplace(recorder, func, args: tuple, kwargs: dict) -> Any:
-    make = _MAKERS.get(func.overloadpacket)
-    if make is None:
-        raise _unsupported(func)
-    arguments = bind(func, args, kwargs)
-    if arguments.get("generator") is not None:
-        with lent(recorder, arguments["generator"]):
-            return run_inplace(recorder, func, args, {k: v for k, v in kwargs.items() if k != "generator"})
+def _written(recorder, func, args: tuple, kwargs: dict, make: Callable, arguments: dict) -> Any:
     target = arguments[written(func)[0].name]
     if is_out_variant(func):
         raise CaptureRefusal(f"out= of the random op {func.overloadpacket.__name__}", "assign its result",
@@ -88,7 +99,7 @@ def _unsupported(func) -> CaptureRefusal:
 
 def state_tensor(recorder, generator: Any) -> torch.Tensor | None:
     """The handle of what a generator's state is; None: it is the run's own."""
-    if isinstance(generator, RtGenerator):
+    if isinstance(generator, RtSource):
         return generator.state
     if generator is torch.default_generator:
         return None
@@ -112,20 +123,22 @@ def seed_run(recorder, seed: Any) -> None:
 
 @contextlib.contextmanager
 def lent(recorder, generator: Any) -> Iterator[None]:
-    """What is drawn meanwhile, it draws: the run goes on from its state, and is put back."""
+    """What is drawn meanwhile, it draws: the run goes on from its state, and then from its own, also where it fails."""
     state = state_tensor(recorder, generator)
     if state is None:
         yield
         return
-    before = state_of_run(recorder)
-    set_state_of_run(recorder, recorder.value_of(state))
+    recorder.append(HostNode("rand.lend", [recorder.value_of(state)], [], {}, recorder.span))
     try:
         yield
     except (RuntimeError, TypeError, ValueError, IndexError):  # the program may catch it
-        set_state_of_run(recorder, before)
+        _given_back(recorder)
         raise
-    recorder.write(state, state_of_run(recorder))
-    set_state_of_run(recorder, before)
+    recorder.write(state, _given_back(recorder))
+
+
+def _given_back(recorder) -> Value:
+    return recorder.host("rand.give_back", [], TensorType(torch.uint8, (generators.STATE_BYTES,)))
 
 
 # ---- numbers ------------------------------------------------------------------------------------
@@ -295,10 +308,42 @@ def _inverse(weights: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     return (steps.unsqueeze(-2) < drawn.unsqueeze(-1)).sum(-1)
 
 
+def _samples(op: str, *names: str) -> Callable:
+    """One that torch samples element by element, from parameters that are tensors."""
+
+    def make(recorder, like, arguments) -> Value:
+        given = [arguments[name] for name in names]
+        _expect(all(x.dtype == like.dtype and x.dtype in (torch.float32, torch.float64) for x in given),
+                f"{op.removeprefix('rand.')} numbers in {like.dtype}")
+        with recorder.calls.mode:
+            given = [x.expand(like.shape) for x in given]
+        return recorder.value_of(draw_new(recorder, op, tuple(like.shape), like.dtype,
+                                          tuple(map(recorder.value_of, given))))
+
+    return make
+
+
+def _dirichlet(recorder, like, arguments) -> Value:
+    """Gamma numbers in double, each by their sum, and no 0 nor 1."""
+    concentration = arguments["self"]
+    with recorder.calls.mode:
+        drawn = aten._standard_gamma(concentration.to(torch.float64))
+    limits = torch.finfo(like.dtype)
+    most = 1.0 - limits.eps / 2
+
+    def shares() -> torch.Tensor:
+        return (drawn / drawn.sum(-1, keepdim=True)).to(like.dtype).clamp(limits.tiny, most)
+
+    return _finish(recorder, shares, like)
+
+
 _exponential = _of("rand.exponential", ("lambd", 1.0))
 _geometric = _of("rand.geometric", ("p", 0.5))
 _cauchy = _of("rand.cauchy", ("median", 0.0), ("sigma", 1.0))
 _log_normal = _of("rand.log_normal", ("mean", 1.0), ("std", 2.0))
+
+# whose result is a new tensor, filled in the order of its places however the operands lie
+_BY_ELEMENT = (aten.poisson, aten.binomial, aten._standard_gamma, aten._sample_dirichlet)
 
 _MAKERS: dict[Any, Callable] = {
     aten.rand: _uniform, aten.rand_like: _uniform, aten.uniform_: _uniform, aten.uniform: _uniform,
@@ -310,4 +355,6 @@ _MAKERS: dict[Any, Callable] = {
     aten.geometric_: _geometric, aten.geometric: _geometric, aten.cauchy_: _cauchy, aten.cauchy: _cauchy,
     aten.log_normal_: _log_normal, aten.log_normal: _log_normal,
     aten.randperm: _permutation, aten.multinomial: _multinomial,
+    aten.poisson: _samples("rand.poisson", "self"), aten.binomial: _samples("rand.binomial", "count", "prob"),
+    aten._standard_gamma: _samples("rand.gamma", "self"), aten._sample_dirichlet: _dirichlet,
 }

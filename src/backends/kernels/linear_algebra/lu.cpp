@@ -57,6 +57,27 @@ void solve_factored(char trans, int n, int count, const T* lu, const int* pivots
   if (n > 0 && count > 0) Lapack<T>::getrs(&trans, &n, &count, lu, &n, pivots, b, &n, &info, 1);
 }
 
+namespace {
+
+template <typename T>
+bool takes_rows(int n, int count, const T* lu, const T* b) {
+  return n > 0 && count > 1 && all_finite(lu, std::int64_t{n} * n) && all_finite(b, std::int64_t{n} * count);
+}
+
+// X of A X = B in the place of B, which lies row by row: to the library that is B', and X' A' = B' is solved from the
+// right. Nothing is transposed, and its kernels for that side take half the time of those for the left on AVX-512.
+template <typename T>
+void solve_rows(int n, int count, const T* lu, const int* pivots, T* b) {
+  for (std::int64_t k = 0; k < n; ++k)
+    if (const std::int64_t other = pivots[k] - 1; other != k)
+      std::swap_ranges(b + k * count, b + (k + 1) * count, b + other * count);
+  const T one = 1;
+  Lapack<T>::trsm("R", "L", "T", "U", &count, &n, &one, lu, &n, b, &count, 1, 1, 1, 1);
+  Lapack<T>::trsm("R", "U", "T", "N", &count, &n, &one, lu, &n, b, &count, 1, 1, 1, 1);
+}
+
+}  // namespace
+
 template <typename T>
 void lu_factor(const Item<T>& x) {
   const int m = x.rows(0), n = x.columns(0);
@@ -93,13 +114,17 @@ namespace {
 // X of A X = B, or of X A = B, which is A' X' = B': read row by row as columns, B is B' already.
 template <typename T>
 void solve_sides(const Item<T>& x, std::size_t operand, int n, const T* lu, const int* pivots, bool of_transposed) {
-  if (x.how.left) {
+  T* out = x.out(0);
+  if (x.how.left && !of_transposed && out && takes_rows(n, x.columns(operand), lu, x.in(operand))) {
+    std::copy_n(x.in(operand), x.size(operand), out);
+    solve_rows(n, x.columns(operand), lu, pivots, out);
+  } else if (x.how.left) {
     T* b = x.by_columns(operand);
     solve_factored(of_transposed ? 'T' : 'N', n, x.columns(operand), lu, pivots, b);
     x.give(0, b);
-  } else if (T* b = x.out(0)) {
-    std::copy_n(x.in(operand), x.size(operand), b);
-    solve_factored(of_transposed ? 'N' : 'T', n, x.rows(operand), lu, pivots, b);
+  } else if (out) {
+    std::copy_n(x.in(operand), x.size(operand), out);
+    solve_factored(of_transposed ? 'N' : 'T', n, x.rows(operand), lu, pivots, out);
   }
 }
 
@@ -112,8 +137,6 @@ void lu_solve(const Item<T>& x) {
   for (int i = 0; i < n; ++i) pivots[i] = std::clamp(x.template in<int>(1)[i], 1, n);
   solve_sides(x, 2, n, x.by_columns(0), pivots, x.how.adjoint != 0);
 }
-
-namespace {}  // namespace
 
 template <typename T>
 void solve(const Item<T>& x) {
@@ -133,6 +156,11 @@ void inverse(const Item<T>& x) {
   T* b = x.scratch.template take<T>(x.size(0));
   std::fill_n(b, x.size(0), T(0));
   for (std::int64_t i = 0; i < n; ++i) b[i * n + i] = T(1);
+  T* out = x.out(0);
+  if (out && takes_rows(n, n, a, b)) {
+    std::copy_n(b, x.size(0), out);
+    return solve_rows(n, n, a, pivots, out);
+  }
   solve_factored('N', n, n, a, pivots, b);
   x.give(0, b);
 }
