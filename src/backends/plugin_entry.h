@@ -26,7 +26,7 @@ inline dycl_plugin_status status_of(const Error& error) {
                     : error.kind == ErrorKind::Unsupported    ? DYCL_PLUGIN_UNSUPPORTED
                     : error.kind == ErrorKind::InvalidPackage ? DYCL_PLUGIN_BAD_ARTIFACT
                                                               : DYCL_PLUGIN_FAILED;
-  return fail(code, error.message + (error.help.empty() ? "" : "; " + error.help));
+  return fail(code, error.message + (error.help.empty() ? "" : DYCL_PLUGIN_HELP + error.help));
 }
 
 // Runs `body`, which returns Result<void>; nothing it throws gets out.

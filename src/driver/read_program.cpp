@@ -63,7 +63,7 @@ Result<ir::Program> read_dyir(const std::filesystem::path& path, const ReadOptio
 Result<ir::Program> read_program(const std::filesystem::path& path, const ReadOptions& options) {
   if (path.extension() == ".dyir") return read_dyir(path, options);
   if (path.extension() == ".onnx") {
-    DYCL_ASSIGN(ir::Program program, onnx::import_file(path));
+    DYCL_ASSIGN(ir::Program program, onnx::import_file(path, {options.overridable}));
     if (const auto errors = ir::verify(program); !errors.empty()) return errors.front();
     return program;
   }

@@ -16,6 +16,7 @@ struct ReadOptions {
   std::optional<std::filesystem::path> weights;  // of a .dyir; default: weights_path, if there
   bool spans_from_text = true;  // give ops of a .dyir that have no source line their place in the .dyir itself
   bool need_weights = true;     // a declared weight without bytes is an error; false suffices to print or rewrite IR
+  std::vector<std::string> overridable = {};  // of an .onnx: inputs with a default value that callers may give
 };
 
 // By extension: .dyir or .onnx. The program is verified. Errors in IR text come

@@ -278,6 +278,8 @@ Result<HostValue> Execution::draw(const Op& op) {
   for (std::size_t i = 0; i < drawn.parameters.size(); ++i) {
     if (drawn.parameters[i] == 'i')
       parameters.whole[i] = get(op.operands[i]).integer();
+    else if (drawn.parameters[i] == 't')
+      parameters.tensor[i] = get(op.operands[i]).tensor().bytes;
     else
       parameters.real[i] = get(op.operands[i]).scalar().f;
   }
@@ -302,14 +304,16 @@ Result<Values> Execution::change_generator(const Op& op) {
     random_.reseed(static_cast<std::uint64_t>(get(op.operands[0]).integer()));
     return Values{};
   }
-  if (op.name == "rand.set_state") {
-    if (!random_.set_state(get(op.operands[0]).tensor().bytes))
+  if (op.name == "rand.set_state" || op.name == "rand.lend") {
+    const auto& state = get(op.operands[0]).tensor().bytes;
+    if (!(op.name == "rand.lend" ? random_.lend(state) : random_.set_state(state)))
       return failure("RuntimeError", kInvalidRandomState, op.span);
     return Values{};
   }
+  const std::optional<RandomState> state = op.name == "rand.give_back" ? random_.give_back() : random_.state();
+  if (!state) return failure("RuntimeError", kNoRandomStateLent, op.span);
   Tensor out = Tensor::zeros(DType::U8, {static_cast<std::int64_t>(kRandomStateBytes)});
-  const RandomState state = random_.state();
-  std::copy(state.begin(), state.end(), out.bytes.begin());
+  std::copy(state->begin(), state->end(), out.bytes.begin());
   return Values{HostValue::of(std::move(out))};
 }
 

@@ -259,12 +259,18 @@ Inferred infer_draw(const Site& s) {
   for (std::size_t i = 0; i < s.count(); ++i) {
     if (i < leading && drawn.parameters[i] == 'f')
       DYCL_TRY(expect_kind(s, i, Type::Kind::Float, "float"));
+    else if (i < leading && drawn.parameters[i] == 't')
+      DYCL_TRY(expect_tensor(s, i));
     else
       DYCL_TRY(expect_int(s, i));
   }
   DYCL_ASSIGN(const DType dtype, expect_dtype(s));
   if (!can_draw(drawn.distribution, dtype))
     return wrong("dtype " + std::string(name_of(dtype)) + " cannot be drawn");
+  for (std::size_t i = 0; i < leading; ++i)
+    if (drawn.parameters[i] == 't' && s.type(i).dtype != dtype)
+      return wrong("operand " + std::to_string(i + 1) + " must be of " + std::string(name_of(dtype)) + ", not " +
+                   to_string(s.type(i)));
   return Types{Type::tensor(dtype, std::vector<Dim>(s.count() - leading))};
 }
 
@@ -402,6 +408,8 @@ constexpr Entry kEntries[] = {
 #undef DYCL_X
     {{"rand.state", kEffect, kSafe}, infer_rand_state},
     {{"rand.set_state", kEffect, kFails}, infer_rand_set_state},
+    {{"rand.lend", kEffect, kFails}, infer_rand_set_state},
+    {{"rand.give_back", kEffect, kFails}, infer_rand_state},
     {{"rand.seed", kEffect, kSafe}, infer_rand_seed},
     {{"print", kEffect, kSafe}, infer_print},
     {{"check", kEffect, kFails}, infer_check},

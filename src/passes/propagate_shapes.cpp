@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/propagate_shapes.h"
 
+#include <algorithm>
+
 #include "ir/host_ops.h"
 #include "passes/cfg.h"
 #include "passes/shape_rules.h"
@@ -36,6 +38,7 @@ class Propagator {
         values_(function),
         seen_(function.values.size()) {
     for (const ir::Value& value : function.values) declared_.push_back(value.type);
+    find_asked_axes();
     for (const ir::Param& param : function.params) seen_[param.value.index] = true;
     incoming_.resize(function.blocks.size());
     for (const std::uint32_t b : cfg_.order())
@@ -79,6 +82,24 @@ class Propagator {
 
   ir::Type& type(ir::ValueId value) { return function_.values[value.index].type; }
 
+  // A `dim` of an axis that a value does not have fails where it is executed, not here: such a value keeps its rank
+  // open.
+  void find_asked_axes() {
+    asked_rank_.resize(function_.values.size());
+    for (const ir::Block& block : function_.blocks)
+      for (const ir::Op& op : block.body)
+        if (const ir::Attr* axis = op.name == "dim" ? op.attr("axis") : nullptr)
+          if (const auto* at = std::get_if<std::int64_t>(axis); at && *at >= 0) {
+            std::size_t& rank = asked_rank_[op.operands[0].index];
+            rank = std::max(rank, static_cast<std::size_t>(*at) + 1);
+          }
+  }
+
+  ir::Type next_type(ir::ValueId value, const ir::Type& inferred) const {
+    const bool has_axes = !inferred.shape || inferred.shape->size() >= asked_rank_[value.index];
+    return has_axes ? filled(declared_[value.index], inferred) : declared_[value.index];
+  }
+
   // A parameter takes the join of the arguments seen so far; it only ever gives up
   // what it says, so rounds end.
   bool visit_params(std::uint32_t b, int round) {
@@ -98,7 +119,7 @@ class Propagator {
         if (!joined) break;
       }
       const ir::Type& declared = declared_[params[i].index];
-      ir::Type next = joined ? filled(declared, *joined) : declared;
+      ir::Type next = joined ? next_type(params[i], *joined) : declared;
       if (seen_[params[i].index] && next != type(params[i]) && round >= kPatientRounds) next = declared;
       if (seen_[params[i].index] && next == type(params[i])) continue;
       changed = changed || first_look || seen_[params[i].index];
@@ -125,7 +146,7 @@ class Propagator {
     values_.visit(function_, op);
   }
 
-  void fill(ir::ValueId result, const ir::Type& inferred) { type(result) = filled(declared_[result.index], inferred); }
+  void fill(ir::ValueId result, const ir::Type& inferred) { type(result) = next_type(result, inferred); }
 
   const ir::Program& program_;
   ir::Function& function_;
@@ -133,6 +154,7 @@ class Propagator {
   ShapeValues values_;
   std::vector<bool> seen_;  // per value: visited, so that its type is no mere declaration
   std::vector<ir::Type> declared_;
+  std::vector<std::size_t> asked_rank_;  // per value: the least that has every axis of which a `dim` asks
   std::vector<std::vector<const ir::Edge*>> incoming_;
 };
 

@@ -85,15 +85,26 @@ std::optional<Windows> windows_of(const ShapeQuery& q, const std::vector<std::in
   return w;
 }
 
-// The number of windows along spatial dim i.
-Dim window_count(const Windows& w, std::size_t i, const Dim& extent, bool ceil) {
+// How many strides there are in the room beside the first window. Where the window is larger than what it slides over,
+// the room is negative, and is divided as C does: a pool whose stride is larger than what is missing has one window.
+Dim strides_in(const ShapeQuery& q, const Dim& room, std::int64_t stride) {
+  const ir::Interval range = ir::bounds(room, q.program.symbols);
+  if (range.min >= 0 || stride == 1) return floordiv(room, Dim::of(stride));
+  const Dim zero = Dim::of(0), whole = floordiv(dim_max(zero, room), Dim::of(stride));
+  return range.min > -stride ? whole : whole - floordiv(dim_max(zero, zero - room), Dim::of(stride));
+}
+
+// The number of windows along spatial dim i. Engines refuse a convolution whose windows are larger than its input; a
+// pool may round up.
+Dim window_count(const ShapeQuery& q, const Windows& w, std::size_t i, const Dim& extent, bool pools, bool ceil) {
   const Dim stride = Dim::of(w.stride[i]);
   if (w.auto_pad == "SAME_UPPER" || w.auto_pad == "SAME_LOWER")
     return floordiv(extent + ir::constant_dim(w.stride[i] - 1), stride);
   const std::int64_t pads = w.auto_pad == "VALID" ? 0 : w.pads[i] + w.pads[w.kernel.size() + i];
   const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
   const Dim room = extent + ir::constant_dim(pads - reach);
-  if (!ceil || w.stride[i] == 1) return floordiv(room, stride) + Dim::of(1);
+  if (!pools) return floordiv(room, stride) + Dim::of(1);
+  if (!ceil || w.stride[i] == 1) return strides_in(q, room, w.stride[i]) + Dim::of(1);
   // Rounding up may add a window that starts in the padding; engines differ there, so say nothing.
   const auto known = constant_of(room);
   if (!known || *known < 0) return Dim::opaque();
@@ -114,13 +125,14 @@ std::optional<std::vector<std::int64_t>> kernel_of(const ShapeQuery& q, const Sh
 }
 
 // [N, channels, windows...]
-Shape over_windows(const ShapeQuery& q, const std::vector<std::int64_t>& kernel, const Dim& channels, bool ceil) {
+Shape over_windows(const ShapeQuery& q, const std::vector<std::int64_t>& kernel, const Dim& channels, bool pools,
+                   bool ceil) {
   const Shape x = q.shape(0);
   const auto windows = windows_of(q, kernel);
   if (!windows || (x && x->size() != kernel.size() + 2)) return std::nullopt;
   Dims result{x ? (*x)[0] : Dim::opaque(), channels};
   for (std::size_t i = 0; i < kernel.size(); ++i)
-    result.push_back(x ? window_count(*windows, i, (*x)[i + 2], ceil) : Dim::opaque());
+    result.push_back(x ? window_count(q, *windows, i, (*x)[i + 2], pools, ceil) : Dim::opaque());
   return result;
 }
 
@@ -128,7 +140,7 @@ Shapes conv(const ShapeQuery& q) {
   const Shape weight = q.shape(1);
   const auto kernel = kernel_of(q, weight);
   if (!kernel) return {std::nullopt};
-  return {over_windows(q, *kernel, weight && !weight->empty() ? (*weight)[0] : Dim::opaque(), false)};
+  return {over_windows(q, *kernel, weight && !weight->empty() ? (*weight)[0] : Dim::opaque(), false, false)};
 }
 
 Shapes conv_transpose(const ShapeQuery& q) {
@@ -158,7 +170,7 @@ Shapes pool(const ShapeQuery& q) {
   const auto kernel = q.integers("kernel_shape");
   if (!kernel) return Shapes(q.op.results.size());
   const Dim channels = x && x->size() > 1 ? (*x)[1] : Dim::opaque();
-  return Shapes(q.op.results.size(), over_windows(q, *kernel, channels, q.integer("ceil_mode", 0) != 0));
+  return Shapes(q.op.results.size(), over_windows(q, *kernel, channels, true, q.integer("ceil_mode", 0) != 0));
 }
 
 Shapes global_pool(const ShapeQuery& q) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/utf8.h"
 
+#include <unistd.h>
+
 #include <cstdint>
+#include <cstdio>
 
 namespace dycl {
 
@@ -22,7 +25,52 @@ std::size_t sequence_length(std::string_view text, std::size_t at) {
   return length;
 }
 
+std::uint32_t code_point(std::string_view sequence) {
+  const auto lead = static_cast<std::uint8_t>(sequence[0]);
+  if (sequence.size() == 1) return lead;
+  std::uint32_t point = lead & (0x7fU >> sequence.size());
+  for (const char c : sequence.substr(1)) point = point << 6 | (static_cast<std::uint8_t>(c) & 0x3fU);
+  return point;
+}
+
+bool steers(std::uint32_t point) {
+  const bool control = point < 0x20 || (point >= 0x7f && point < 0xa0);
+  const bool turns = point == 0x61c || point == 0x200e || point == 0x200f || (point >= 0x202a && point <= 0x202e) ||
+                     (point >= 0x2066 && point <= 0x2069);
+  return control || turns || point == 0x2028 || point == 0x2029;  // separators of lines and paragraphs
+}
+
+std::string shown(std::string_view text, std::string_view kept) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = sequence_length(text, i);
+    const auto sequence = text.substr(i, length ? length : 1);
+    const std::uint32_t point = length ? code_point(sequence) : static_cast<std::uint8_t>(text[i]);
+    if (length && (!steers(point) || (length == 1 && kept.find(text[i]) != kept.npos))) {
+      out += sequence;
+    } else {
+      char escape[16];
+      std::snprintf(escape, sizeof escape, point < 0x100 ? "\\x%02x" : "\\u%04x", static_cast<unsigned>(point));
+      out += escape;
+    }
+    i += sequence.size();
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string printable(std::string_view text) { return shown(text, "\n\t"); }
+std::string one_line(std::string_view text) { return shown(text, ""); }
+
+void put_printed(std::FILE* stream, std::string_view text) {
+  if (!::isatty(::fileno(stream))) {
+    std::fwrite(text.data(), 1, text.size(), stream);
+    return;
+  }
+  const std::string safe = printable(text);
+  std::fwrite(safe.data(), 1, safe.size(), stream);
+}
 
 bool is_utf8(std::string_view bytes) {
   for (std::size_t i = 0; i < bytes.size();) {

@@ -242,9 +242,18 @@ std::vector<Case> op_cases() {
                    {f({3, 5})},
                    {{"keepdims", n(0)}}});
   }
+  for (const char* op : {"ReduceMax", "ReduceMin"})
+    all.push_back({std::string(op) + "OfInfinities",
+                   op,
+                   {f32({3, 2}, {kInf, kInf, -kInf, -kInf, -kInf, kInf}), i64({1}, {1})},
+                   {f({3, 1})}});
   for (const char* op : {"Softmax", "LogSoftmax"}) {
     all.push_back({std::string(op) + "OfTameValues", op, {random_f32({2, 7}, 19, 30)}, {f({2, 7})}});
     all.push_back({std::string(op) + "OfNaN", op, {f32({3, 3}, {kNaN, 1, 2, 3, 2, 1, 1, kNaN, -kInf})}, {f({3, 3})}});
+    all.push_back({std::string(op) + "OfInfinities",
+                   op,
+                   {f32({3, 3}, {kInf, 1, 2, -kInf, -kInf, -kInf, kInf, -kInf, kInf})},
+                   {f({3, 3})}});
     all.push_back({std::string(op) + "Masked", op, {f32({1, 3}, {-kInf, 1, 2})}, {f({1, 3})}});
     all.push_back({std::string(op) + "Columns", op, {random_f32({3, 2, 4}, 20)}, {f({3, 2, 4})}, {{"axis", n(1)}}});
   }
@@ -325,6 +334,7 @@ const std::set<std::string>& taken_by_tvm() {
                                               "LogOfSpecialValues",
                                               "LogSoftmaxColumns",
                                               "LogSoftmaxMasked",
+                                              "LogSoftmaxOfInfinities",
                                               "LogSoftmaxOfNaN",
                                               "LogSoftmaxOfTameValues",
                                               "MatMul",
@@ -351,12 +361,14 @@ const std::set<std::string>& taken_by_tvm() {
                                               "ReduceL2OfSpecialValues",
                                               "ReduceMaxAll",
                                               "ReduceMaxMiddle",
+                                              "ReduceMaxOfInfinities",
                                               "ReduceMaxOfSpecialValues",
                                               "ReduceMeanAll",
                                               "ReduceMeanMiddle",
                                               "ReduceMeanOfSpecialValues",
                                               "ReduceMinAll",
                                               "ReduceMinMiddle",
+                                              "ReduceMinOfInfinities",
                                               "ReduceMinOfSpecialValues",
                                               "ReduceProdAll",
                                               "ReduceProdMiddle",
@@ -379,6 +391,7 @@ const std::set<std::string>& taken_by_tvm() {
                                               "SliceToTheEnd",
                                               "SoftmaxColumns",
                                               "SoftmaxMasked",
+                                              "SoftmaxOfInfinities",
                                               "SoftmaxOfNaN",
                                               "SoftmaxOfTameValues",
                                               "SoftplusOfSpecialValues",

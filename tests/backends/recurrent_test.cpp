@@ -109,6 +109,31 @@ constexpr Form kForms[] = {
     {"gru, reset first", Cell::GruResetFirst, Direction::Both},
 };
 
+// Wherever it stands: in a block of a vector, or behind the last one.
+template <typename T>
+void expect_one_wild_element_is_seen() {
+  constexpr T kMost = std::numeric_limits<T>::max() / T(1e8), kInfinity = std::numeric_limits<T>::infinity();
+  for (const std::size_t count : {1, 63, 64, 65, 200}) {
+    std::vector<T> all(count, -kMost);
+    all[0] = kMost;
+    EXPECT_TRUE(recurrent::is_tame(all.data(), static_cast<std::int64_t>(count)));
+    for (std::size_t i = 0; i < count; ++i) {
+      const T before = all[i];
+      for (const T wild : {std::numeric_limits<T>::quiet_NaN(), kInfinity, -kInfinity, std::nextafter(kMost, kInfinity)}) {
+        all[i] = wild;
+        EXPECT_FALSE(recurrent::is_tame(all.data(), static_cast<std::int64_t>(count))) << i << " of " << count;
+      }
+      all[i] = before;
+    }
+  }
+}
+
+TEST(Recurrent, OneWildElementIsSeen) {
+  expect_one_wild_element_is_seen<float>();
+  expect_one_wild_element_is_seen<double>();
+  EXPECT_TRUE(recurrent::is_tame<float>(nullptr, 0));
+}
+
 TEST(Recurrent, EveryFormIsTheFormulas) {
   for (const Form& form : kForms) {
     SCOPED_TRACE(form.name);

@@ -276,3 +276,37 @@ if __name__ == "__main__":
 
     with tempfile.TemporaryDirectory() as folder:
         print(sweep(folder, int(sys.argv[1]), int(sys.argv[2])))
+
+
+def test_what_variant_means_is_said(tmp_path):
+    """Returns that differ in kind: the first output's text says which number is which."""
+    class Kinds(torch.nn.Module):
+        def forward(self, x):
+            if x.sum() > 0:
+                return {"a": x}
+            return x, x + 1
+
+    program = dycl.compile(Kinds(), (torch.ones(2),))
+    program.save(tmp_path / "m.dycl")
+    for number, emit in enumerate((program.emit_onnx, dycl.load(tmp_path / "m.dycl").emit_onnx)):
+        emit(tmp_path / f"{number}.onnx")
+        model = onnx.load(tmp_path / f"{number}.onnx")
+        onnx.checker.check_model(model)
+        first = model.graph.output[0]
+        assert (first.name, first.doc_string) == ("variant", "0: {'a': out0}\n1: (out0, out1)")
+
+
+def test_outputs_keep_their_names(tmp_path):
+    """Values inside are called after the variables, too: the outputs have the first claim."""
+    class Exits(torch.nn.Module):
+        def forward(self, x):
+            scores = x
+            for _ in range(3):
+                scores = torch.softmax(scores * 2, 0)
+                if scores.max() > 0.9:
+                    return {"scores": scores}
+            return {"scores": scores}
+
+    program = dycl.compile(Exits(), (torch.rand(3),))
+    program.emit_onnx(tmp_path / "m.onnx")
+    assert [o.name for o in onnx.load(tmp_path / "m.onnx").graph.output] == ["scores"]

@@ -68,6 +68,9 @@ def test_returns_of_several_kinds(tmp_path):
     struct = re.search(r"struct Outputs \{(.*?)\n  \};", header, re.S)[1]
     assert re.search(r"// variant \d: \(\w+, \w+, True\)\n",
                      struct) and re.search(r"// variant \d: \(\(\w+, \w+\), False\)\n", struct)
+    c_header = (tmp_path / "model_c.h").read_text()
+    of_c = re.search(r"typedef struct model_outputs \{(.*?)\n\} model_outputs;", c_header, re.S)[1]
+    assert len(re.findall(r"  /\* variant \d: \(.*\) \*/\n", of_c)) == 2, of_c
     # one temporary for the gates, not one each
     assert len(set(re.findall(r"item<bool>\((\w+)\)", source))) <= 2
     lines = source.splitlines()

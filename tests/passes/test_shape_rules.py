@@ -99,6 +99,13 @@ def pool(r):
     return r.choice(["MaxPool", "AveragePool"]), [f(1, 2, r.randint(6, 11), r.randint(6, 11))], [], attrs, 1
 
 
+def small_pool(r):
+    """Windows that may be larger than what they slide over."""
+    kernel, strides = [r.randint(1, 5), r.randint(1, 5)], [r.randint(1, 4), r.randint(1, 4)]
+    attrs = {"kernel_shape": kernel, "strides": strides, "ceil_mode": r.randint(0, 1)}
+    return r.choice(["MaxPool", "AveragePool"]), [f(1, 2, r.randint(1, 4), r.randint(1, 4))], [], attrs, 1
+
+
 def global_pool(r):
     return "GlobalAveragePool", [f(2, 3, r.randint(1, 5), r.randint(1, 5))], [], {}, 1
 
@@ -242,9 +249,10 @@ def attention(r):
     return "Attention", [f(1, heads, query, 8), f(1, heads, key, 8), f(1, heads, key, 4)], [], {}, 1
 
 
-MAKERS = [binary, where, unary, matmul, gemm, conv, conv_transpose, pool, global_pool, reduce, arg_max, top_k, reshape,
-          flatten, transpose, squeeze, unsqueeze, expand, tile, concat, split, slice_, gather, gather_nd, pad, shape_of,
-          constant_of_shape, one_hot, layer_norm, recurrence, einsum, depth, resize, non_zero, attention]
+MAKERS = [binary, where, unary, matmul, gemm, conv, conv_transpose, pool, small_pool, global_pool, reduce, arg_max,
+          top_k, reshape, flatten, transpose, squeeze, unsqueeze, expand, tile, concat, split, slice_, gather,
+          gather_nd, pad, shape_of, constant_of_shape, one_hot, layer_norm, recurrence, einsum, depth, resize, non_zero,
+          attention]
 
 
 def real_results(op, operands, attrs, count):

@@ -8,12 +8,15 @@
 #include "backends/openvino/model.h"
 #include "backends/openvino/supported_ops.h"
 #include "backends/openvino/target.h"
+#include "backends/path_of_build.h"
 #include "backends/processes/parallel_tasks.h"
 #include "backends/processes/worker.h"
 #include "onnx/export.h"
 
 namespace dycl::backends::openvino {
 namespace {
+
+DYCL_PATH_OF_BUILD(kCompilerOfBuild, DYCL_OPENVINO_COMPILE_OF_BUILD);
 
 GivenWeight given(const ir::Weight& weight) {
   GivenWeight out{weight.bytes.data, weight.bytes.size, static_cast<std::int32_t>(weight.type.dtype), {}};
@@ -155,7 +158,7 @@ class Compilation {
       else
         small.push_back(i);
     }
-    const auto program = find_installed("dycl_openvino_compile", DYCL_OPENVINO_COMPILE_OF_BUILD);
+    const auto program = find_installed("dycl_openvino_compile", path_of_build(kCompilerOfBuild));
     std::vector<std::unique_ptr<Worker>> workers;
     ParallelTasks work;
     work.is_fixed = true;  // OpenVINO numbers what it makes in a process, and blobs have the numbers

@@ -70,9 +70,16 @@ class Rewriter {
     return zero_;
   }
 
-  const std::string& lowest() {
-    if (lowest_.empty()) lowest_ = constant(DType::F32, {}, -std::numeric_limits<float>::infinity());
-    return lowest_;
+  const std::string& infinity(bool positive) {
+    std::string& name = infinities_[positive ? 1 : 0];
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    if (name.empty()) name = constant(DType::F32, {}, positive ? kInfinity : -kInfinity);
+    return name;
+  }
+
+  const std::string& nan() {
+    if (nan_.empty()) nan_ = constant(DType::F32, {}, std::numeric_limits<float>::quiet_NaN());
+    return nan_;
   }
 
   void relu(onnx::Node node) {
@@ -101,41 +108,45 @@ class Rewriter {
     add("Where", {add("Less", {high, raised}), high, raised}, node.outputs[0]);
   }
 
-  // A NaN where x has one, else 0.
-  std::string marks(const std::string& x) { return add("Where", {add("IsNaN", {x}), x, zero()}); }
-
+  // A NaN or an infinity among what is added up makes all of its results NaN.
   void along_axis(onnx::Node node) {
     const onnx::Attribute* attribute = node.attribute("axis");
     const std::string axes = constant(DType::I64, {1}, attribute ? attribute->i : std::int64_t{-1});
-    const std::string bad = add("ReduceSum", {marks(node.inputs[0]), axes});
+    const std::string marks = add("Where", {add("Less", {node.inputs[0], infinity(true)}), zero(), nan()});
+    const std::string bad = add("ReduceSum", {marks, axes});
     const std::string output = std::exchange(node.outputs[0], fresh());
     const std::string plain = node.outputs[0];
     keep(std::move(node));
     add("Add", {plain, bad}, output);
+  }
+
+  // An extremum of infinities alone is a number there, and a NaN is lost. A second reduction, `most_of`, over 0 for an
+  // infinity that loses, 1 for what beats it and 2 for a NaN, says what there was.
+  template <typename MostOf>
+  void extremum(onnx::Node node, bool largest, const MostOf& most_of) {
+    const std::string x = node.inputs[0], output = std::exchange(node.outputs[0], fresh());
+    const std::string plain = node.outputs[0], &worst = infinity(!largest);
+    const std::string beats = largest ? add("Less", {worst, x}) : add("Less", {x, worst});
+    const std::string number = add("Cast", {beats}, {}, {onnx::int_attribute("to", static_cast<int>(DType::F32))});
+    const std::string most = most_of(add("Where", {add("IsNaN", {x}), constant(DType::F32, {}, 2.0F), number}), node);
+    keep(std::move(node));
+    const std::string some = add("Where", {add("Less", {zero(), most}), plain, worst});
+    add("Where", {add("Less", {constant(DType::F32, {}, 1.5F), most}), nan(), some}, output);
   }
 
   void reduction(onnx::Node node) {
-    std::vector<std::string> inputs = node.inputs;
-    inputs[0] = marks(node.inputs[0]);
-    const std::string bad = add("ReduceSum", inputs, {}, node.attributes);
-    const std::string output = std::exchange(node.outputs[0], fresh());
-    const std::string plain = node.outputs[0];
-    keep(std::move(node));
-    add("Add", {plain, bad}, output);
+    const bool largest = node.op_type == "ReduceMax";
+    extremum(std::move(node), largest, [this](const std::string& kinds, const onnx::Node& of) {
+      std::vector<std::string> inputs = of.inputs;
+      inputs[0] = kinds;
+      return add("ReduceMax", std::move(inputs), {}, of.attributes);
+    });
   }
 
-  // What each window has: 0 for -inf alone (of which it makes the lowest number), 1 for numbers, 2 for a NaN.
   void max_pool(onnx::Node node) {
-    const std::string x = node.inputs[0], output = std::exchange(node.outputs[0], fresh());
-    const std::string plain = node.outputs[0];
-    const std::string number = add("Cast", {add("Less", {lowest(), x})}, {},
-                                   {onnx::int_attribute("to", static_cast<int>(DType::F32))});
-    const std::string kinds = add("Where", {add("IsNaN", {x}), constant(DType::F32, {}, 2.0F), number});
-    const std::string most = add("MaxPool", {kinds}, {}, node.attributes);
-    keep(std::move(node));
-    const std::string nan = constant(DType::F32, {}, std::numeric_limits<float>::quiet_NaN());
-    const std::string some = add("Where", {add("Less", {zero(), most}), plain, lowest()});
-    add("Where", {add("Less", {constant(DType::F32, {}, 1.5F), most}), nan, some}, output);
+    extremum(std::move(node), true, [this](const std::string& kinds, const onnx::Node& of) {
+      return add("MaxPool", {kinds}, {}, of.attributes);
+    });
   }
 
   // Whether any, or all, are true.
@@ -150,7 +161,7 @@ class Rewriter {
   onnx::Graph& graph_;
   std::set<std::string> bools_;  // values of that dtype
   int next_ = 0;
-  std::string zero_, lowest_;
+  std::string zero_, nan_, infinities_[2];
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "backends/path_of_build.h"
 #include "support/shared_library.h"
 
 namespace dycl::backends::openvino {
@@ -15,10 +16,11 @@ namespace {
 constexpr const char* kInstall = "install it with: python -m pip install --no-deps openvino==" DYCL_OPENVINO_VERSION
                                  " (then `make setup`), or name its libopenvino_c.so in DYCL_OPENVINO_LIBRARY";
 
+DYCL_PATH_OF_BUILD(kLibraryOfBuild, DYCL_OPENVINO_LIBRARY_OF_BUILD);
+
 std::vector<std::string> candidates() {
   if (const char* named = std::getenv("DYCL_OPENVINO_LIBRARY"); named && *named) return {named};
-  const std::filesystem::path of_build = DYCL_OPENVINO_LIBRARY_OF_BUILD;
-  const std::filesystem::path name = of_build.filename();
+  const std::filesystem::path name = DYCL_OPENVINO_LIBRARY_NAME;
   std::vector<std::string> paths;
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(&library), &info) && info.dli_fname) {
@@ -28,7 +30,7 @@ std::vector<std::string> candidates() {
       if (std::filesystem::exists(folder / name, error)) paths.push_back((folder / name).string());
   }
   paths.push_back(name.string());
-  paths.push_back(of_build.string());
+  if (std::string path = path_of_build(kLibraryOfBuild); !path.empty()) paths.push_back(std::move(path));
   return paths;
 }
 

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "backends/kernels/dense/kernels.h"
-#include "backends/ort/kernel_calls.h"
 
 namespace dycl::backends::ort {
 namespace {
@@ -111,88 +110,54 @@ std::optional<dense::Activation> activation_of(const std::string& name) {
   return std::nullopt;
 }
 
-}  // namespace
-
 // ---- the op -----------------------------------------------------------------------------
 
-struct DenseOp::Op : OrtCustomOp {
-  const OrtApi* api = nullptr;
+struct Op : CustomOp<Op> {
   dense::PackedStore* store = nullptr;
   int threads = 1;
 
-  Op(const OrtApi& given, dense::PackedStore& weights, int count);
-  bool make(Calls& calls, const OrtKernelInfo* info, std::unique_ptr<DenseKernel>& kernel) const;
+  Op(dense::PackedStore& weights, int count) : store(&weights), threads(count) { runs<DenseKernel>(); }
+
+  static const char* name() { return "Dense"; }
+  static std::size_t inputs() { return 3; }
+  static std::size_t outputs() { return 1; }
+  static ONNXTensorElementDataType input(std::size_t /*index*/) { return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT; }
+  static ONNXTensorElementDataType output(std::size_t /*index*/) { return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT; }
+  static bool requires_input(std::size_t index) { return index != 2; }
+  void* kernel(Calls& calls, const OrtApi& api, const OrtKernelInfo* info) const;
+
+ private:
+  bool make(Calls& calls, const OrtApi& api, const OrtKernelInfo* info, DenseKernel& kernel) const;
 };
 
-bool DenseOp::Op::make(Calls& calls, const OrtKernelInfo* info, std::unique_ptr<DenseKernel>& kernel) const {
+bool Op::make(Calls& calls, const OrtApi& api, const OrtKernelInfo* info, DenseKernel& kernel) const {
   int is_constant = 0;
   const OrtValue* matrix = nullptr;
-  if (!calls.ok(api->KernelInfoGetConstantInput_tensor(info, 1, &is_constant, &matrix))) return false;
+  if (!calls.ok(api.KernelInfoGetConstantInput_tensor(info, 1, &is_constant, &matrix))) return false;
   Shape shape;
-  if (!is_constant || !matrix || !read_shape(*api, calls, matrix, shape) || shape.rank != 2 || shape.count() == 0)
+  if (!is_constant || !matrix || !read_shape(api, calls, matrix, shape) || shape.rank != 2 || shape.count() == 0)
     return calls.fail("dycl::Dense: its matrix is not a constant");
-  const float* data = floats_of(*api, calls, matrix);
+  const float* data = floats_of(api, calls, matrix);
   if (!data) return false;
-  const bool transposed = int_attribute(*api, info, "transB", 0) != 0;
-  const auto activation = activation_of(text_attribute(*api, info, "activation"));
+  const bool transposed = int_attribute(api, info, "transB", 0) != 0;
+  const auto activation = activation_of(text_attribute(api, info, "activation"));
   if (!activation) return calls.fail("dycl::Dense: an unknown activation");
-  kernel = std::make_unique<DenseKernel>(DenseKernel{*api, threads});
-  kernel->weight = store->matrix(data, shape.dims[transposed ? 0 : 1], shape.dims[transposed ? 1 : 0], transposed);
-  kernel->activation = *activation;
+  kernel.weight = store->matrix(data, shape.dims[transposed ? 0 : 1], shape.dims[transposed ? 1 : 0], transposed);
+  kernel.activation = *activation;
   return true;
 }
 
-DenseOp::Op::Op(const OrtApi& given, dense::PackedStore& weights, int count)
-    : OrtCustomOp{}, api(&given), store(&weights), threads(count) {
-  version = ORT_API_VERSION;
-  GetName = [](const OrtCustomOp*) { return "Dense"; };
-  GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };
-  GetInputType = [](const OrtCustomOp*, std::size_t) { return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT; };
-  GetInputTypeCount = [](const OrtCustomOp*) -> std::size_t { return 3; };
-  GetOutputType = [](const OrtCustomOp*, std::size_t) { return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT; };
-  GetOutputTypeCount = [](const OrtCustomOp*) -> std::size_t { return 1; };
-  GetInputCharacteristic = [](const OrtCustomOp*, std::size_t index) {
-    return index == 2 ? INPUT_OUTPUT_OPTIONAL : INPUT_OUTPUT_REQUIRED;
-  };
-  GetOutputCharacteristic = [](const OrtCustomOp*, std::size_t) { return INPUT_OUTPUT_REQUIRED; };
-  GetInputMemoryType = [](const OrtCustomOp*, std::size_t) { return OrtMemTypeDefault; };
-  GetStartVersion = [](const OrtCustomOp*) { return 1; };
-  GetEndVersion = [](const OrtCustomOp*) { return 1; };
-  CreateKernelV2 = [](const OrtCustomOp* self, const OrtApi* api_, const OrtKernelInfo* info,
-                      void** out) -> OrtStatus* {
-    try {
-      Calls calls(*api_);
-      std::unique_ptr<DenseKernel> kernel;
-      if (!static_cast<const Op*>(self)->make(calls, info, kernel)) return calls.release();
-      *out = kernel.release();
-      return nullptr;
-    } catch (const std::exception& e) {
-      return api_->CreateStatus(ORT_FAIL, e.what());
-    }
-  };
-  KernelDestroy = [](void* kernel) { delete static_cast<DenseKernel*>(kernel); };
-  KernelComputeV2 = [](void* kernel, OrtKernelContext* context) -> OrtStatus* {
-    const auto& dense_kernel = *static_cast<const DenseKernel*>(kernel);
-    try {
-      Calls calls(dense_kernel.api);
-      (void)dense_kernel.compute(calls, context);
-      return calls.release();
-    } catch (const std::exception& e) {  // no memory for the packed form
-      return dense_kernel.api.CreateStatus(ORT_FAIL, e.what());
-    }
-  };
+void* Op::kernel(Calls& calls, const OrtApi& api, const OrtKernelInfo* info) const {
+  auto made = std::make_unique<DenseKernel>(DenseKernel{api, threads});
+  return make(calls, api, info, *made) ? made.release() : nullptr;
 }
+
+}  // namespace
 
 Result<std::unique_ptr<DenseOp>> DenseOp::create(const OrtApi& api, int threads) {
   std::unique_ptr<DenseOp> made(new DenseOp);
-  made->op_ = std::make_unique<Op>(api, made->store_, threads);
-  OrtCustomOpDomain* raw = nullptr;
-  DYCL_TRY(check(api, api.CreateCustomOpDomain("dycl", &raw), "ops of ours"));
-  made->domain_ = own(raw, api.ReleaseCustomOpDomain);
-  DYCL_TRY(check(api, api.CustomOpDomain_Add(raw, made->op_.get()), "ops of ours"));
+  DYCL_ASSIGN(made->ops_, CustomOps::create(api, "dycl", {std::make_shared<Op>(made->store_, threads)}));
   return made;
 }
-
-DenseOp::~DenseOp() = default;
 
 }  // namespace dycl::backends::ort

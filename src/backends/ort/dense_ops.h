@@ -10,17 +10,14 @@
 // same weights for itself; so nothing is held twice that was not before.
 #pragma once
 
-#include <onnxruntime_c_api.h>
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/kernels/dense/packed_weights.h"
-#include "backends/ort/library.h"
+#include "backends/ort/custom_ops.h"
 #include "backends/ort/model_check.h"
-#include "support/result.h"
 
 namespace dycl::backends::ort {
 
@@ -31,18 +28,15 @@ std::optional<std::string> with_dense_ops(const void* bytes, std::size_t size, c
 class DenseOp {
  public:
   static Result<std::unique_ptr<DenseOp>> create(const OrtApi& api, int threads);
-  ~DenseOp();
 
-  OrtCustomOpDomain* domain() const { return domain_.get(); }
+  Result<void> add_to(OrtSessionOptions* options) const { return ops_->add_to(options); }
   dense::PackedStore& store() { return store_; }
 
  private:
-  struct Op;
   DenseOp() = default;
 
   dense::PackedStore store_;
-  std::unique_ptr<Op> op_;
-  Handle<OrtCustomOpDomain> domain_;
+  std::unique_ptr<CustomOps> ops_;  // which use the store
 };
 
 }  // namespace dycl::backends::ort

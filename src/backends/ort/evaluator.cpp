@@ -50,7 +50,7 @@ Result<std::string> model_of(const ir::Op& op, std::span<const ir::Tensor* const
 class OrtEvaluator final : public ir::TensorEvaluator {
  public:
   OrtEvaluator(const Library& library, Handle<OrtEnv> environment, Handle<OrtMemoryInfo> memory,
-               std::unique_ptr<SelectionOps> torch_ops, std::unique_ptr<PoolingOps> pooling)
+               std::unique_ptr<CustomOps> torch_ops, std::unique_ptr<CustomOps> pooling)
       : api_(*library.api),
         environment_(std::move(environment)),
         memory_(std::move(memory)),
@@ -68,8 +68,8 @@ class OrtEvaluator final : public ir::TensorEvaluator {
   const OrtApi& api_;
   Handle<OrtEnv> environment_;
   Handle<OrtMemoryInfo> memory_;
-  std::unique_ptr<SelectionOps> torch_ops_;
-  std::unique_ptr<PoolingOps> pooling_;
+  std::unique_ptr<CustomOps> torch_ops_;
+  std::unique_ptr<CustomOps> pooling_;
   std::unordered_map<std::string, Handle<OrtSession>> sessions_;  // by the model's bytes
 };
 
@@ -176,8 +176,8 @@ Result<std::unique_ptr<ir::TensorEvaluator>> make_evaluator() {
   DYCL_TRY(
       check(*engine->api, engine->api->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory), "memory"));
   auto owned = own(memory, engine->api->ReleaseMemoryInfo);
-  DYCL_ASSIGN(auto torch_ops, SelectionOps::create(*engine->api, 1));
-  DYCL_ASSIGN(auto pooling, PoolingOps::create(*engine->api, 1, 0));
+  DYCL_ASSIGN(auto torch_ops, make_selection_ops(*engine->api, 1));
+  DYCL_ASSIGN(auto pooling, make_pooling_ops(*engine->api, 1, 0));
   return std::unique_ptr<ir::TensorEvaluator>(
       new OrtEvaluator(*engine, std::move(environment), std::move(owned), std::move(torch_ops), std::move(pooling)));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels of our own inside ONNX Runtime (dense_ops.cpp, selection_ops.cpp) say to its C interface.
+// What kernels of our own inside ONNX Runtime say to its C interface; what their ops say is in custom_ops.h.
 #pragma once
 
 #include <onnxruntime_c_api.h>

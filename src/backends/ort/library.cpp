@@ -7,12 +7,16 @@
 #include <filesystem>
 #include <vector>
 
+#include "backends/path_of_build.h"
 #include "support/shared_library.h"
 
 namespace dycl::backends::ort {
 namespace {
 
 constexpr const char* kFileName = "libonnxruntime.so.1";
+#ifdef DYCL_ORT_LIBRARY_OF_BUILD
+DYCL_PATH_OF_BUILD(kLibraryOfBuild, DYCL_ORT_LIBRARY_OF_BUILD);
+#endif
 
 std::vector<std::string> candidates() {
   std::vector<std::string> paths;
@@ -26,7 +30,7 @@ std::vector<std::string> candidates() {
   }
   paths.emplace_back(kFileName);
 #ifdef DYCL_ORT_LIBRARY_OF_BUILD
-  paths.emplace_back(DYCL_ORT_LIBRARY_OF_BUILD);
+  if (std::string path = path_of_build(kLibraryOfBuild); !path.empty()) paths.push_back(std::move(path));
 #endif
   return paths;
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "backends/kernels/linear_algebra.h"
-#include "backends/ort/kernel_calls.h"
 #include "backends/ort/plugin_ops.h"
 
 namespace dycl::backends::ort {
@@ -84,82 +83,37 @@ ONNXTensorElementDataType type_of(char letter, ONNXTensorElementDataType element
   return letter == 'l' ? ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64 : elements;
 }
 
-}  // namespace
-
-// ---- the ops ----------------------------------------------------------------------------
-
-struct LinearAlgebraOps::Op : OrtCustomOp {
+struct Op : CustomOp<Op> {
   la::Op op;
   ONNXTensorElementDataType elements;
   int threads;
 
-  Op(la::Op which, ONNXTensorElementDataType of, int count);
+  Op(la::Op which, ONNXTensorElementDataType of, int count) : op(which), elements(of), threads(count) {
+    runs<Kernel>();
+  }
+
+  const la::OpForm& form() const { return la::form_of(op); }
+  const char* name() const { return form().name; }
+  std::size_t inputs() const { return form().in.size(); }
+  std::size_t outputs() const { return form().out.size(); }
+  ONNXTensorElementDataType input(std::size_t index) const { return type_of(form().in[index], elements); }
+  ONNXTensorElementDataType output(std::size_t index) const { return type_of(form().out[index], elements); }
+  void* kernel(Calls& /*calls*/, const OrtApi& api, const OrtKernelInfo* info) const {
+    return new Kernel{api, threads, op, options_of(api, info)};
+  }
 };
 
-LinearAlgebraOps::Op::Op(la::Op which, ONNXTensorElementDataType of, int count)
-    : OrtCustomOp{}, op(which), elements(of), threads(count) {
-  version = ORT_API_VERSION;
-  GetName = [](const OrtCustomOp* self) { return la::form_of(static_cast<const Op*>(self)->op).name; };
-  GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };
-  GetInputType = [](const OrtCustomOp* self, std::size_t index) {
-    const auto& own_op = *static_cast<const Op*>(self);
-    return type_of(la::form_of(own_op.op).in[index], own_op.elements);
-  };
-  GetInputTypeCount = [](const OrtCustomOp* self) { return la::form_of(static_cast<const Op*>(self)->op).in.size(); };
-  GetOutputType = [](const OrtCustomOp* self, std::size_t index) {
-    const auto& own_op = *static_cast<const Op*>(self);
-    return type_of(la::form_of(own_op.op).out[index], own_op.elements);
-  };
-  GetOutputTypeCount = [](const OrtCustomOp* self) { return la::form_of(static_cast<const Op*>(self)->op).out.size(); };
-  GetInputCharacteristic = [](const OrtCustomOp*, std::size_t) { return INPUT_OUTPUT_REQUIRED; };
-  GetOutputCharacteristic = [](const OrtCustomOp*, std::size_t) { return INPUT_OUTPUT_OPTIONAL; };
-  GetInputMemoryType = [](const OrtCustomOp*, std::size_t) { return OrtMemTypeDefault; };
-  GetStartVersion = [](const OrtCustomOp*) { return 1; };
-  GetEndVersion = [](const OrtCustomOp*) { return 1; };
-  CreateKernelV2 = [](const OrtCustomOp* self, const OrtApi* api, const OrtKernelInfo* info, void** out) -> OrtStatus* {
-    try {
-      const auto& own_op = *static_cast<const Op*>(self);
-      *out = new Kernel{*api, own_op.threads, own_op.op, options_of(*api, info)};
-      return nullptr;
-    } catch (const std::exception& e) {
-      return api->CreateStatus(ORT_FAIL, e.what());
-    }
-  };
-  KernelDestroy = [](void* kernel) { delete static_cast<Kernel*>(kernel); };
-  KernelComputeV2 = [](void* kernel, OrtKernelContext* context) -> OrtStatus* {
-    const auto& own_kernel = *static_cast<const Kernel*>(kernel);
-    try {
-      Calls calls(own_kernel.api);
-      (void)own_kernel.compute(calls, context);
-      return calls.release();
-    } catch (const std::exception& e) {  // no memory
-      return own_kernel.api.CreateStatus(ORT_FAIL, e.what());
-    }
-  };
-}
+}  // namespace
 
-Result<std::unique_ptr<LinearAlgebraOps>> LinearAlgebraOps::create(const OrtApi& api, int threads) {
-  std::unique_ptr<LinearAlgebraOps> made(new LinearAlgebraOps(api));
-  OrtCustomOpDomain* raw = nullptr;
-  DYCL_TRY(check(api, api.CreateCustomOpDomain(kLinearAlgebraDomain, &raw), "ops of ours"));
-  made->domain_ = own(raw, api.ReleaseCustomOpDomain);
+Result<std::unique_ptr<CustomOps>> make_linear_algebra_ops(const OrtApi& api, int threads) {
+  std::vector<std::shared_ptr<OrtCustomOp>> ops;
   for (std::int64_t i = 0; i < la::kOps; ++i) {
     const auto op = static_cast<la::Op>(i);
-    const bool has_elements = la::form_of(op).in.front() == 'T';
-    for (const auto elements : {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE}) {
-      if (!has_elements && elements == ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE) continue;
-      made->ops_.push_back(std::make_unique<Op>(op, elements, threads));
-      DYCL_TRY(check(api, api.CustomOpDomain_Add(raw, made->ops_.back().get()), "ops of ours"));
-    }
+    ops.push_back(std::make_shared<Op>(op, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, threads));
+    if (la::form_of(op).in.front() == 'T')
+      ops.push_back(std::make_shared<Op>(op, ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, threads));
   }
-  return made;
+  return CustomOps::create(api, kLinearAlgebraDomain, std::move(ops));
 }
-
-Result<void> LinearAlgebraOps::add_to(OrtSessionOptions* options) const {
-  return check(api_, api_.AddCustomOpDomain(options, domain_.get()), "ops of ours");
-}
-
-LinearAlgebraOps::LinearAlgebraOps(const OrtApi& api) : api_(api) {}
-LinearAlgebraOps::~LinearAlgebraOps() = default;
 
 }  // namespace dycl::backends::ort

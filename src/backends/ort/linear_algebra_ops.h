@@ -7,31 +7,12 @@
 // ops registers the plug-in with the session (ort/plugin_ops.h).
 #pragma once
 
-#include <onnxruntime_c_api.h>
-
 #include <memory>
-#include <vector>
 
-#include "backends/ort/library.h"
-#include "support/result.h"
+#include "backends/ort/custom_ops.h"
 
 namespace dycl::backends::ort {
 
-// The ops of one engine; sessions that use them must not outlive it.
-class LinearAlgebraOps {
- public:
-  static Result<std::unique_ptr<LinearAlgebraOps>> create(const OrtApi& api, int threads);
-  ~LinearAlgebraOps();
-
-  Result<void> add_to(OrtSessionOptions* options) const;
-
- private:
-  struct Op;
-  explicit LinearAlgebraOps(const OrtApi& api);
-
-  const OrtApi& api_;
-  std::vector<std::unique_ptr<Op>> ops_;
-  Handle<OrtCustomOpDomain> domain_;
-};
+Result<std::unique_ptr<CustomOps>> make_linear_algebra_ops(const OrtApi& api, int threads);
 
 }  // namespace dycl::backends::ort

@@ -121,8 +121,8 @@ Result<Optimizer> Optimizer::create() {
   Optimizer optimizer;
   DYCL_ASSIGN(optimizer.library_, library());
   DYCL_ASSIGN(optimizer.environment_, quiet_environment(*optimizer.library_));
-  DYCL_ASSIGN(optimizer.torch_ops_, SelectionOps::create(*optimizer.library_->api, 1));
-  DYCL_ASSIGN(optimizer.recurrent_ops_, RecurrentOps::create(*optimizer.library_->api));
+  DYCL_ASSIGN(optimizer.torch_ops_, make_selection_ops(*optimizer.library_->api, 1));
+  DYCL_ASSIGN(optimizer.recurrent_ops_, make_recurrent_ops(*optimizer.library_->api));
   return optimizer;
 }
 

@@ -31,8 +31,8 @@ class Optimizer {
 
   const Library* library_ = nullptr;
   Handle<OrtEnv> environment_;
-  std::unique_ptr<SelectionOps> torch_ops_;
-  std::unique_ptr<RecurrentOps> recurrent_ops_;
+  std::unique_ptr<CustomOps> torch_ops_;
+  std::unique_ptr<CustomOps> recurrent_ops_;
   mutable double seconds_ = 0;
 };
 

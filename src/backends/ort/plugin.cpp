@@ -84,10 +84,10 @@ struct dycl_engine {
   Handle<OrtMemoryInfo> memory;
   Handle<OrtPrepackedWeightsContainer> packed;
   std::unique_ptr<ort::DenseOp> dense;
-  std::unique_ptr<ort::SelectionOps> torch_ops;
-  std::unique_ptr<ort::LinearAlgebraOps> linear_algebra;
-  std::unique_ptr<ort::RecurrentOps> recurrent;
-  std::unique_ptr<ort::PoolingOps> pooling;
+  std::unique_ptr<ort::CustomOps> torch_ops;
+  std::unique_ptr<ort::CustomOps> linear_algebra;
+  std::unique_ptr<ort::CustomOps> recurrent;
+  std::unique_ptr<ort::CustomOps> pooling;
   int block = 0;  // channels of a block in blocked layouts
   std::unique_ptr<dense::HelperThreads> helpers;        // if there is more than one thread
   std::vector<std::unique_ptr<float, Free>> reordered;  // weights in blocked form
@@ -183,11 +183,11 @@ Result<void> fill_engine(dycl_engine& engine, const dycl_engine_options& options
   engine.packed = ort::own(packed, api.ReleasePrepackedWeightsContainer);
   const int threads = engine.threads > 0 ? engine.threads : static_cast<int>(std::thread::hardware_concurrency());
   DYCL_ASSIGN(engine.dense, ort::DenseOp::create(api, threads));
-  DYCL_ASSIGN(engine.torch_ops, ort::SelectionOps::create(api, threads));
-  DYCL_ASSIGN(engine.linear_algebra, ort::LinearAlgebraOps::create(api, threads));
-  DYCL_ASSIGN(engine.recurrent, ort::RecurrentOps::create(api));
+  DYCL_ASSIGN(engine.torch_ops, ort::make_selection_ops(api, threads));
+  DYCL_ASSIGN(engine.linear_algebra, ort::make_linear_algebra_ops(api, threads));
+  DYCL_ASSIGN(engine.recurrent, ort::make_recurrent_ops(api));
   engine.block = ort::this_target(engine.version).block;
-  DYCL_ASSIGN(engine.pooling, ort::PoolingOps::create(api, threads, engine.block));
+  DYCL_ASSIGN(engine.pooling, ort::make_pooling_ops(api, threads, engine.block));
   if (threads > 1) engine.helpers = std::make_unique<dense::HelperThreads>(threads, engine.spinning != 0);
   ++g_environment_users;
   return {};
@@ -458,7 +458,7 @@ Result<void> fill_session(dycl_session& session, dycl_engine& engine, const dycl
   if (ort::states_opset(contents.model, contents.size, ort::kMendDomain))
     DYCL_TRY(engine.recurrent->add_to(options.get()));
   if (replaced.dense)
-    DYCL_TRY(check(engine, api.AddCustomOpDomain(options.get(), engine.dense->domain()), "ops of ours"));
+    DYCL_TRY(engine.dense->add_to(options.get()));
   if (replaced.pooling) DYCL_TRY(engine.pooling->add_to(options.get()));
   if (!replaced.model.empty()) {
     contents.model = reinterpret_cast<const std::uint8_t*>(replaced.model.data());
@@ -642,12 +642,12 @@ namespace {
 // All ops of ours that models name by their meaning, of one thread each. They live as long as the process.
 OrtStatus* add_to_foreign(OrtSessionOptions* options, const OrtApi* api, bool orderings) {
   if (orderings) {
-    static const auto ops = ort::SelectionOps::create(*api, 1);
+    static const auto ops = ort::make_selection_ops(*api, 1);
     if (!ops) return api->CreateStatus(ORT_FAIL, ops.error().message.c_str());
     const Result<void> added = (*ops)->add_to(options);
     if (!added) return api->CreateStatus(ORT_FAIL, added.error().message.c_str());
   }
-  static const auto ops = ort::LinearAlgebraOps::create(*api, 1);
+  static const auto ops = ort::make_linear_algebra_ops(*api, 1);
   if (!ops) return api->CreateStatus(ORT_FAIL, ops.error().message.c_str());
   const Result<void> added = (*ops)->add_to(options);
   return added ? nullptr : api->CreateStatus(ORT_FAIL, added.error().message.c_str());

@@ -9,10 +9,15 @@
 #include <vector>
 
 #include "backends/ort/library.h"
+#include "backends/path_of_build.h"
 #include "support/shared_library.h"
 
 namespace dycl::backends::ort {
 namespace {
+
+#ifdef DYCL_PLUGINS_OF_BUILD
+DYCL_PATH_OF_BUILD(kPluginsOfBuild, DYCL_PLUGINS_OF_BUILD);
+#endif
 
 namespace fs = std::filesystem;
 
@@ -41,7 +46,7 @@ std::vector<fs::path> folders_to_search() {
     add_neighbours(fs::absolute(info.dli_fname, ignored), folders);
   add_neighbours(fs::read_symlink("/proc/self/exe", ignored), folders);
 #ifdef DYCL_PLUGINS_OF_BUILD
-  folders.emplace_back(DYCL_PLUGINS_OF_BUILD);
+  if (std::string path = path_of_build(kPluginsOfBuild); !path.empty()) folders.emplace_back(std::move(path));
 #endif
   return folders;
 }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "backends/kernels/dense/kernels.h"
-#include "backends/ort/kernel_calls.h"
 #include "backends/ort/node_replacement.h"
 
 namespace dycl::backends::ort {
@@ -119,7 +118,8 @@ bool Kernel<T>::place(Calls& calls, Operand& operand) const {
         axis.kernel > kMost || axis.stride > kMost || axis.dilation > kMost || axis.before > kMost || after > kMost)
       return calls.fail("dycl.pool::MaxPool: windows that are none");
     const std::int64_t rest = axis.in + axis.before + after - axis.dilation * (axis.kernel - 1) - 1;
-    axis.out = rest < 0 ? 0 : rest / axis.stride + 1;
+    axis.out = rest / axis.stride + 1;  // as ONNX Runtime: one window where a stride is larger than what is missing
+    if (axis.out < 0) return calls.fail("dycl.pool::MaxPool: a window that is larger than its operand");
     operand.out.dims[i + 2] = axis.out;
   }
   return true;
@@ -229,17 +229,30 @@ void* create_kernel(const OrtApi& api, const OrtKernelInfo* info, int threads, i
   return new Kernel<T>{api, threads, lanes, {ints("kernel_shape"), ints("strides"), ints("dilations"), ints("pads")}};
 }
 
-template <typename T>
-OrtStatus* run_kernel(void* kernel, OrtKernelContext* context) {
-  const auto& own_kernel = *static_cast<const Kernel<T>*>(kernel);
-  try {
-    Calls calls(own_kernel.api);
-    (void)own_kernel.compute(calls, context);
-    return calls.release();
-  } catch (const std::exception& e) {  // no memory
-    return own_kernel.api.CreateStatus(ORT_FAIL, e.what());
+struct Op : CustomOp<Op> {
+  ONNXTensorElementDataType elements;
+  int threads = 1, lanes = 1;
+
+  Op(ONNXTensorElementDataType of, int count, int block) : elements(of), threads(count), lanes(block) {
+    if (is_single())
+      runs<Kernel<float>>();
+    else
+      runs<Kernel<double>>();
   }
-}
+
+  bool is_single() const { return elements == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT; }
+  const char* name() const { return lanes == 1 ? "MaxPool" : "BlockedMaxPool"; }
+  static std::size_t inputs() { return 1; }
+  static std::size_t outputs() { return 2; }
+  ONNXTensorElementDataType input(std::size_t /*index*/) const { return elements; }
+  ONNXTensorElementDataType output(std::size_t index) const {
+    return index == 0 ? elements : ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
+  }
+  void* kernel(Calls& /*calls*/, const OrtApi& api, const OrtKernelInfo* info) const {
+    return is_single() ? create_kernel<float>(api, info, threads, lanes)
+                       : create_kernel<double>(api, info, threads, lanes);
+  }
+};
 
 }  // namespace
 
@@ -247,68 +260,12 @@ std::optional<std::string> with_pooling_ops(const void* bytes, std::size_t size,
   return with_nodes_replaced(bytes, size, kDomain, [&](const pbf_reader& node) { return name_of(node, block); });
 }
 
-// ---- the ops ----------------------------------------------------------------------------
-
-struct PoolingOps::Op : OrtCustomOp {
-  ONNXTensorElementDataType elements;
-  int threads = 1, lanes = 1;
-
-  Op(ONNXTensorElementDataType of, int count, int block);
-};
-
-PoolingOps::Op::Op(ONNXTensorElementDataType of, int count, int block)
-    : OrtCustomOp{}, elements(of), threads(count), lanes(block) {
-  version = ORT_API_VERSION;
-  GetName = [](const OrtCustomOp* self) {
-    return static_cast<const Op*>(self)->lanes == 1 ? "MaxPool" : "BlockedMaxPool";
-  };
-  GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };
-  GetInputType = [](const OrtCustomOp* self, std::size_t) { return static_cast<const Op*>(self)->elements; };
-  GetInputTypeCount = [](const OrtCustomOp*) -> std::size_t { return 1; };
-  GetOutputType = [](const OrtCustomOp* self, std::size_t index) {
-    return index == 0 ? static_cast<const Op*>(self)->elements : ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
-  };
-  GetOutputTypeCount = [](const OrtCustomOp*) -> std::size_t { return 2; };
-  GetInputCharacteristic = [](const OrtCustomOp*, std::size_t) { return INPUT_OUTPUT_REQUIRED; };
-  GetOutputCharacteristic = [](const OrtCustomOp*, std::size_t) { return INPUT_OUTPUT_OPTIONAL; };
-  GetInputMemoryType = [](const OrtCustomOp*, std::size_t) { return OrtMemTypeDefault; };
-  GetStartVersion = [](const OrtCustomOp*) { return 1; };
-  GetEndVersion = [](const OrtCustomOp*) { return 1; };
-  CreateKernelV2 = [](const OrtCustomOp* self, const OrtApi* api, const OrtKernelInfo* info, void** out) -> OrtStatus* {
-    const auto& op = *static_cast<const Op*>(self);
-    const bool single = op.elements == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
-    try {
-      *out = single ? create_kernel<float>(*api, info, op.threads, op.lanes)
-                    : create_kernel<double>(*api, info, op.threads, op.lanes);
-      return nullptr;
-    } catch (const std::exception& e) {
-      return api->CreateStatus(ORT_FAIL, e.what());
-    }
-  };
-  const bool single = of == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
-  KernelDestroy = single ? [](void* kernel) { delete static_cast<Kernel<float>*>(kernel); }
-                         : [](void* kernel) { delete static_cast<Kernel<double>*>(kernel); };
-  KernelComputeV2 = single ? run_kernel<float> : run_kernel<double>;
+Result<std::unique_ptr<CustomOps>> make_pooling_ops(const OrtApi& api, int threads, int block) {
+  std::vector<std::shared_ptr<OrtCustomOp>> ops = {
+      std::make_shared<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, threads, 1),
+      std::make_shared<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, threads, 1)};
+  if (block > 1) ops.push_back(std::make_shared<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, threads, block));
+  return CustomOps::create(api, kDomain, std::move(ops));
 }
-
-Result<std::unique_ptr<PoolingOps>> PoolingOps::create(const OrtApi& api, int threads, int block) {
-  std::unique_ptr<PoolingOps> made(new PoolingOps(api));
-  OrtCustomOpDomain* raw = nullptr;
-  DYCL_TRY(check(api, api.CreateCustomOpDomain(kDomain, &raw), "ops of ours"));
-  made->domain_ = own(raw, api.ReleaseCustomOpDomain);
-  made->ops_[0] = std::make_unique<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, threads, 1);
-  made->ops_[1] = std::make_unique<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, threads, 1);
-  if (block > 1) made->ops_[2] = std::make_unique<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, threads, block);
-  for (const auto& op : made->ops_)
-    if (op) DYCL_TRY(check(api, api.CustomOpDomain_Add(raw, op.get()), "ops of ours"));
-  return made;
-}
-
-Result<void> PoolingOps::add_to(OrtSessionOptions* options) const {
-  return check(api_, api_.AddCustomOpDomain(options, domain_.get()), "ops of ours");
-}
-
-PoolingOps::PoolingOps(const OrtApi& api) : api_(api) {}
-PoolingOps::~PoolingOps() = default;
 
 }  // namespace dycl::backends::ort

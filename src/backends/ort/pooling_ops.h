@@ -6,15 +6,11 @@
 // as in PyTorch.
 #pragma once
 
-#include <onnxruntime_c_api.h>
-
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "backends/ort/library.h"
-#include "support/result.h"
+#include "backends/ort/custom_ops.h"
 
 namespace dycl::backends::ort {
 
@@ -22,21 +18,6 @@ namespace dycl::backends::ort {
 // blocked layout.
 std::optional<std::string> with_pooling_ops(const void* bytes, std::size_t size, int block);
 
-// The ops of one engine; sessions that use them must not outlive it.
-class PoolingOps {
- public:
-  static Result<std::unique_ptr<PoolingOps>> create(const OrtApi& api, int threads, int block);
-  ~PoolingOps();
-
-  Result<void> add_to(OrtSessionOptions* options) const;
-
- private:
-  struct Op;
-  explicit PoolingOps(const OrtApi& api);
-
-  const OrtApi& api_;
-  std::array<std::unique_ptr<Op>, 3> ops_;  // f32, f64, f32 in blocks
-  Handle<OrtCustomOpDomain> domain_;
-};
+Result<std::unique_ptr<CustomOps>> make_pooling_ops(const OrtApi& api, int threads, int block);
 
 }  // namespace dycl::backends::ort

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "backends/kernels/recurrent.h"
-#include "backends/ort/kernel_calls.h"
 
 namespace dycl::backends::ort {
 namespace {
@@ -30,7 +29,8 @@ struct Kernel {
   Cell cell{};
   Direction direction{};
   bool coupled = false;
-  bool is_constant[kInputs] = {}, is_wild[kInputs] = {};  // of constant weights
+  Operand constant[kInputs] = {};  // weights that no call changes; data null: of others
+  bool is_wild[kInputs] = {};  // of constant ones
 
   bool compute(Calls& calls, OrtKernelContext* context) const;
   bool read(Calls& calls, OrtKernelContext* context, std::size_t index, Operand& operand) const;
@@ -58,7 +58,7 @@ template <typename T>
 bool Kernel<T>::tame(const Operand (&in)[kInputs]) const {
   for (const std::size_t i : {kX, kH0, kC0, kW, kR, kB, kP}) {
     if (!in[i].data) continue;
-    if (is_constant[i] ? is_wild[i] : !is_tame(static_cast<const T*>(in[i].data), in[i].shape.count())) return false;
+    if (constant[i].data ? is_wild[i] : !is_tame(static_cast<const T*>(in[i].data), in[i].shape.count())) return false;
   }
   return true;
 }
@@ -120,8 +120,12 @@ bool Kernel<T>::compute(Calls& calls, OrtKernelContext* context) const {
   Operand in[kInputs];
   std::size_t count = 0;
   if (!calls.ok(api.KernelContext_GetInputCount(context, &count))) return false;
-  for (std::size_t i = 0; i < std::min<std::size_t>(count, kInputs); ++i)
-    if (!read(calls, context, i, in[i])) return false;
+  for (std::size_t i = 0; i < std::min<std::size_t>(count, kInputs); ++i) {
+    if (constant[i].data)
+      in[i] = constant[i];
+    else if (!read(calls, context, i, in[i]))
+      return false;
+  }
   recurrent::Layer<T> layer = layer_of(in);
   if (!fits(layer, in)) return calls.fail("mend::Recurrent: operands that do not fit each other");
   void* out[kOutputs] = {};
@@ -136,7 +140,7 @@ bool Kernel<T>::compute(Calls& calls, OrtKernelContext* context) const {
   return true;
 }
 
-// Which weights are constant, and whether they are tame.
+// Which weights are constant, where they are, and whether they are tame.
 template <typename T>
 void look_at_weights(const OrtApi& api, const OrtKernelInfo* info, Kernel<T>& kernel) {
   for (const std::size_t i : {kW, kR, kB, kP}) {
@@ -149,7 +153,7 @@ void look_at_weights(const OrtApi& api, const OrtKernelInfo* info, Kernel<T>& ke
         !read_shape(api, calls, value, shape) ||
         !calls.ok(api.GetTensorMutableData(const_cast<OrtValue*>(value), &data)))
       continue;
-    kernel.is_constant[i] = true;
+    kernel.constant[i] = {shape, data};
     kernel.is_wild[i] = !is_tame(static_cast<const T*>(data), shape.count());
   }
 }
@@ -168,86 +172,43 @@ void* create_kernel(Calls& calls, const OrtApi& api, const OrtKernelInfo* info) 
   return made.release();
 }
 
-template <typename T>
-OrtStatus* run_kernel(void* kernel, OrtKernelContext* context) {
-  const auto& own_kernel = *static_cast<const Kernel<T>*>(kernel);
-  try {
-    Calls calls(own_kernel.api);
-    (void)own_kernel.compute(calls, context);
-    return calls.release();
-  } catch (const std::exception& e) {  // no memory
-    return own_kernel.api.CreateStatus(ORT_FAIL, e.what());
+// For both dtypes.
+struct Op : CustomOp<Op> {
+  ONNXTensorElementDataType elements;
+
+  explicit Op(ONNXTensorElementDataType of) : elements(of) {
+    if (is_single())
+      runs<Kernel<float>>();
+    else
+      runs<Kernel<double>>();
+    GetMayInplace = [](int** inputs, int** outputs) -> std::size_t {
+      static int places[kOutputs] = {0, 1, 2};
+      *inputs = *outputs = places;
+      return kOutputs;
+    };
+    ReleaseMayInplace = [](int*, int*) {};
   }
-}
+
+  bool is_single() const { return elements == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT; }
+  static const char* name() { return "Recurrent"; }
+  static std::size_t inputs() { return kInputs; }
+  static std::size_t outputs() { return kOutputs; }
+  ONNXTensorElementDataType input(std::size_t index) const {
+    return index == kLengths ? ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32 : elements;
+  }
+  ONNXTensorElementDataType output(std::size_t /*index*/) const { return elements; }
+  static bool requires_input(std::size_t index) { return index == kX || index == kW || index == kR; }
+  void* kernel(Calls& calls, const OrtApi& api, const OrtKernelInfo* info) const {
+    return is_single() ? create_kernel<float>(calls, api, info) : create_kernel<double>(calls, api, info);
+  }
+};
 
 }  // namespace
 
-// ---- the op, for both dtypes -----------------------------------------------------------
-
-struct RecurrentOps::Op : OrtCustomOp {
-  ONNXTensorElementDataType elements;
-
-  explicit Op(ONNXTensorElementDataType of);
-};
-
-RecurrentOps::Op::Op(ONNXTensorElementDataType of) : OrtCustomOp{}, elements(of) {
-  version = ORT_API_VERSION;
-  GetName = [](const OrtCustomOp*) { return "Recurrent"; };
-  GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };
-  GetInputType = [](const OrtCustomOp* self, std::size_t index) {
-    return index == kLengths ? ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32 : static_cast<const Op*>(self)->elements;
-  };
-  GetInputTypeCount = [](const OrtCustomOp*) -> std::size_t { return kInputs; };
-  GetOutputType = [](const OrtCustomOp* self, std::size_t) { return static_cast<const Op*>(self)->elements; };
-  GetOutputTypeCount = [](const OrtCustomOp*) -> std::size_t { return kOutputs; };
-  GetInputCharacteristic = [](const OrtCustomOp*, std::size_t index) {
-    return index == kX || index == kW || index == kR ? INPUT_OUTPUT_REQUIRED : INPUT_OUTPUT_OPTIONAL;
-  };
-  GetOutputCharacteristic = [](const OrtCustomOp*, std::size_t) { return INPUT_OUTPUT_OPTIONAL; };
-  GetInputMemoryType = [](const OrtCustomOp*, std::size_t) { return OrtMemTypeDefault; };
-  GetStartVersion = [](const OrtCustomOp*) { return 1; };
-  GetEndVersion = [](const OrtCustomOp*) { return 1; };
-  GetMayInplace = [](int** inputs, int** outputs) -> std::size_t {
-    static int places[kOutputs] = {0, 1, 2};
-    *inputs = *outputs = places;
-    return kOutputs;
-  };
-  ReleaseMayInplace = [](int*, int*) {};
-  CreateKernelV2 = [](const OrtCustomOp* self, const OrtApi* api, const OrtKernelInfo* info, void** out) -> OrtStatus* {
-    try {
-      const bool single = static_cast<const Op*>(self)->elements == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
-      Calls calls(*api);
-      *out = single ? create_kernel<float>(calls, *api, info) : create_kernel<double>(calls, *api, info);
-      return calls.release();
-    } catch (const std::exception& e) {
-      return api->CreateStatus(ORT_FAIL, e.what());
-    }
-  };
-  const bool single = of == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
-  KernelDestroy = single ? [](void* kernel) { delete static_cast<Kernel<float>*>(kernel); }
-                         : [](void* kernel) { delete static_cast<Kernel<double>*>(kernel); };
-  KernelComputeV2 = single ? run_kernel<float> : run_kernel<double>;
+Result<std::unique_ptr<CustomOps>> make_recurrent_ops(const OrtApi& api) {
+  return CustomOps::create(api, kMendDomain,
+                           {std::make_shared<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT),
+                            std::make_shared<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE)});
 }
-
-Result<std::unique_ptr<RecurrentOps>> RecurrentOps::create(const OrtApi& api) {
-  std::unique_ptr<RecurrentOps> made(new RecurrentOps(api));
-  OrtCustomOpDomain* raw = nullptr;
-  DYCL_TRY(check(api, api.CreateCustomOpDomain(kMendDomain, &raw), "ops of ours"));
-  made->domain_ = own(raw, api.ReleaseCustomOpDomain);
-  const ONNXTensorElementDataType elements[] = {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
-                                                ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE};
-  for (std::size_t i = 0; i < made->ops_.size(); ++i) {
-    made->ops_[i] = std::make_unique<Op>(elements[i]);
-    DYCL_TRY(check(api, api.CustomOpDomain_Add(raw, made->ops_[i].get()), "ops of ours"));
-  }
-  return made;
-}
-
-Result<void> RecurrentOps::add_to(OrtSessionOptions* options) const {
-  return check(api_, api_.AddCustomOpDomain(options, domain_.get()), "ops of ours");
-}
-
-RecurrentOps::RecurrentOps(const OrtApi& api) : api_(api) {}
-RecurrentOps::~RecurrentOps() = default;
 
 }  // namespace dycl::backends::ort

@@ -9,33 +9,14 @@
 // such nodes in this engine's artifacts alone; ir/ and other back ends know nothing of them.
 #pragma once
 
-#include <onnxruntime_c_api.h>
-
-#include <array>
 #include <memory>
 
-#include "backends/ort/library.h"
-#include "support/result.h"
+#include "backends/ort/custom_ops.h"
 
 namespace dycl::backends::ort {
 
 inline constexpr const char* kMendDomain = "mend";
 
-// The ops of one engine; sessions that use them must not outlive it.
-class RecurrentOps {
- public:
-  static Result<std::unique_ptr<RecurrentOps>> create(const OrtApi& api);
-  ~RecurrentOps();
-
-  Result<void> add_to(OrtSessionOptions* options) const;
-
- private:
-  struct Op;
-  explicit RecurrentOps(const OrtApi& api);
-
-  const OrtApi& api_;
-  std::array<std::unique_ptr<Op>, 2> ops_;  // f32, f64
-  Handle<OrtCustomOpDomain> domain_;
-};
+Result<std::unique_ptr<CustomOps>> make_recurrent_ops(const OrtApi& api);
 
 }  // namespace dycl::backends::ort

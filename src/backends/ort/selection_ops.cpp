@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "backends/ort/kernel_calls.h"
 
 namespace dycl::backends::ort {
 namespace {
@@ -102,78 +101,34 @@ Selection selection_of(const OrtApi& api, const OrtKernelInfo* info, Kind kind) 
   return how;
 }
 
-}  // namespace
-
-// ---- the ops ----------------------------------------------------------------------------
-
-struct SelectionOps::Op : OrtCustomOp {
+struct Op : CustomOp<Op> {
   Kind kind;
   int threads = 1;
 
-  Op(Kind which, int count);
+  Op(Kind which, int count) : kind(which), threads(count) { runs<Kernel>(); }
+
+  const char* name() const {
+    static constexpr const char* kNames[] = {"TopK", "Sort", "KthValue", "Mode"};
+    return kNames[static_cast<std::size_t>(kind)];
+  }
+  std::size_t inputs() const { return has_k(kind) ? 2 : 1; }
+  static std::size_t outputs() { return 2; }
+  static ONNXTensorElementDataType input(std::size_t index) {
+    return index == 0 ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED : ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
+  }
+  static ONNXTensorElementDataType output(std::size_t index) { return input(index); }
+  void* kernel(Calls& /*calls*/, const OrtApi& api, const OrtKernelInfo* info) const {
+    return new Kernel{api, threads, int_attribute(api, info, "axis", -1), selection_of(api, info, kind)};
+  }
 };
 
-SelectionOps::Op::Op(Kind which, int count) : OrtCustomOp{}, kind(which), threads(count) {
-  version = ORT_API_VERSION;
-  GetName = [](const OrtCustomOp* self) {
-    static constexpr const char* kNames[] = {"TopK", "Sort", "KthValue", "Mode"};
-    return kNames[static_cast<std::size_t>(static_cast<const Op*>(self)->kind)];
-  };
-  GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };
-  GetInputType = [](const OrtCustomOp*, std::size_t index) {
-    return index == 0 ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED : ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
-  };
-  GetInputTypeCount = [](const OrtCustomOp* self) -> std::size_t {
-    return has_k(static_cast<const Op*>(self)->kind) ? 2 : 1;
-  };
-  GetOutputType = [](const OrtCustomOp*, std::size_t index) {
-    return index == 0 ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED : ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
-  };
-  GetOutputTypeCount = [](const OrtCustomOp*) -> std::size_t { return 2; };
-  GetInputCharacteristic = [](const OrtCustomOp*, std::size_t) { return INPUT_OUTPUT_REQUIRED; };
-  GetOutputCharacteristic = [](const OrtCustomOp*, std::size_t) { return INPUT_OUTPUT_OPTIONAL; };
-  GetInputMemoryType = [](const OrtCustomOp*, std::size_t) { return OrtMemTypeDefault; };
-  GetStartVersion = [](const OrtCustomOp*) { return 1; };
-  GetEndVersion = [](const OrtCustomOp*) { return 1; };
-  CreateKernelV2 = [](const OrtCustomOp* self, const OrtApi* api, const OrtKernelInfo* info, void** out) -> OrtStatus* {
-    try {
-      const auto& op = *static_cast<const Op*>(self);
-      *out = new Kernel{*api, op.threads, int_attribute(*api, info, "axis", -1), selection_of(*api, info, op.kind)};
-      return nullptr;
-    } catch (const std::exception& e) {
-      return api->CreateStatus(ORT_FAIL, e.what());
-    }
-  };
-  KernelDestroy = [](void* kernel) { delete static_cast<Kernel*>(kernel); };
-  KernelComputeV2 = [](void* kernel, OrtKernelContext* context) -> OrtStatus* {
-    const auto& own_kernel = *static_cast<const Kernel*>(kernel);
-    try {
-      Calls calls(own_kernel.api);
-      (void)own_kernel.compute(calls, context);
-      return calls.release();
-    } catch (const std::exception& e) {  // no memory for a line
-      return own_kernel.api.CreateStatus(ORT_FAIL, e.what());
-    }
-  };
-}
+}  // namespace
 
-Result<std::unique_ptr<SelectionOps>> SelectionOps::create(const OrtApi& api, int threads) {
-  std::unique_ptr<SelectionOps> made(new SelectionOps(api));
-  OrtCustomOpDomain* raw = nullptr;
-  DYCL_TRY(check(api, api.CreateCustomOpDomain(kTorchDomain, &raw), "ops of ours"));
-  made->domain_ = own(raw, api.ReleaseCustomOpDomain);
-  for (std::size_t i = 0; i < made->ops_.size(); ++i) {
-    made->ops_[i] = std::make_unique<Op>(static_cast<Kind>(i), threads);
-    DYCL_TRY(check(api, api.CustomOpDomain_Add(raw, made->ops_[i].get()), "ops of ours"));
-  }
-  return made;
+Result<std::unique_ptr<CustomOps>> make_selection_ops(const OrtApi& api, int threads) {
+  std::vector<std::shared_ptr<OrtCustomOp>> ops;
+  for (std::size_t i = 0; i < selection::kKinds; ++i)
+    ops.push_back(std::make_shared<Op>(static_cast<Kind>(i), threads));
+  return CustomOps::create(api, kTorchDomain, std::move(ops));
 }
-
-Result<void> SelectionOps::add_to(OrtSessionOptions* options) const {
-  return check(api_, api_.AddCustomOpDomain(options, domain_.get()), "ops of ours");
-}
-
-SelectionOps::SelectionOps(const OrtApi& api) : api_(api) {}
-SelectionOps::~SelectionOps() = default;
 
 }  // namespace dycl::backends::ort

@@ -12,34 +12,15 @@
 // optimised, evaluated and run; other back ends do not take them.
 #pragma once
 
-#include <onnxruntime_c_api.h>
-
-#include <array>
 #include <memory>
 
 #include "backends/kernels/selection.h"
-#include "backends/ort/library.h"
-#include "support/result.h"
+#include "backends/ort/custom_ops.h"
 
 namespace dycl::backends::ort {
 
 inline constexpr const char* kTorchDomain = "torch";
 
-// The ops of one engine; sessions that use them must not outlive it.
-class SelectionOps {
- public:
-  static Result<std::unique_ptr<SelectionOps>> create(const OrtApi& api, int threads);
-  ~SelectionOps();
-
-  Result<void> add_to(OrtSessionOptions* options) const;
-
- private:
-  struct Op;
-  explicit SelectionOps(const OrtApi& api);
-
-  const OrtApi& api_;
-  std::array<std::unique_ptr<Op>, selection::kKinds> ops_;
-  Handle<OrtCustomOpDomain> domain_;
-};
+Result<std::unique_ptr<CustomOps>> make_selection_ops(const OrtApi& api, int threads);
 
 }  // namespace dycl::backends::ort

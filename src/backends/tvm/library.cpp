@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "backends/cpu.h"
+#include "backends/path_of_build.h"
 #include "support/shared_library.h"
 
 namespace dycl::backends::tvm {
@@ -24,6 +25,8 @@ constexpr const char* kInstall =
     "folder that holds tvm and tvm_ffi in DYCL_TVM_HOME";
 constexpr const char* kFfi = "libtvm_ffi.so";
 constexpr const char* kRuntime = "libtvm_runtime.so";
+
+DYCL_PATH_OF_BUILD(kHomeOfBuild, DYCL_TVM_HOME_OF_BUILD);
 
 using Pair = std::pair<std::string, std::string>;  // of both libraries
 
@@ -42,7 +45,7 @@ std::vector<Pair> candidates() {
         pairs.emplace_back((folder / kFfi).string(), (folder / kRuntime).string());
   }
   pairs.emplace_back(kFfi, kRuntime);
-  pairs.push_back(in_site(DYCL_TVM_HOME_OF_BUILD));
+  if (const std::string home = path_of_build(kHomeOfBuild); !home.empty()) pairs.push_back(in_site(home));
   return pairs;
 }
 

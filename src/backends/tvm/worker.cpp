@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backends/path_of_build.h"
 #include "backends/processes/worker.h"
 
 extern char** environ;
@@ -19,6 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+DYCL_PATH_OF_BUILD(kPythonOfBuild, DYCL_TVM_PYTHON_OF_BUILD);
+DYCL_PATH_OF_BUILD(kCompilerOfBuild, DYCL_TVM_COMPILER_OF_BUILD);
+
 Error missing(std::string message, std::string help) {
   return {ErrorKind::Missing, std::move(message), std::move(help), {}, {}};
 }
@@ -26,11 +30,12 @@ Error missing(std::string message, std::string help) {
 std::string python() {
   if (const char* named = std::getenv("DYCL_TVM_PYTHON"); named && *named) return named;
   std::error_code error;
-  return fs::exists(DYCL_TVM_PYTHON_OF_BUILD, error) ? DYCL_TVM_PYTHON_OF_BUILD : "python3";
+  std::string of_build = path_of_build(kPythonOfBuild);
+  return !of_build.empty() && fs::exists(of_build, error) ? of_build : "python3";
 }
 
 Result<fs::path> program() {
-  const fs::path found = find_installed("tvm_compiler", DYCL_TVM_COMPILER_OF_BUILD);
+  const fs::path found = find_installed("tvm_compiler", path_of_build(kCompilerOfBuild));
   std::error_code error;
   if (!found.empty() && fs::exists(found / "__main__.py", error)) return found;
   return missing("the program that compiles with TVM is not there (tvm_compiler)", "install DyCL again");

@@ -193,9 +193,11 @@ std::string CppExpressions::host_expression(const ir::Op& op) {
   if (op.name == "opt.is_some") return "is_some(" + arg(op, 0) + ")";
   if (op.name == "opt.get") return "value_of(" + arg(op, 0) + ")";
   if (const DistributionInfo* drawn = distribution_named(op.name))
-    return draw(op, drawn->parameters.size(), type());
+    return draw(op, drawn->parameters, type());
   if (op.name == "rand.state") return "random_state(" + type() + ")";
   if (op.name == "rand.set_state") return "set_random_state(" + arg(op, 0) + ")";
+  if (op.name == "rand.lend") return "lend_random(" + arg(op, 0) + ")";
+  if (op.name == "rand.give_back") return "give_back_random(" + type() + ")";
   if (op.name == "rand.seed") return "seed(" + arg(op, 0) + ")";
   if (op.name == "call") {
     const std::string& callee = sub_dnn_of_.at(*ir::attr_as<std::string>(op, "callee"));
@@ -216,13 +218,16 @@ std::string CppExpressions::host_expression(const ir::Op& op) {
 }
 
 // `draw("uniform", type_0_, {0.0, 1.0}, {2, 3})`
-std::string CppExpressions::draw(const ir::Op& op, std::size_t parameters, const std::string& type) {
+std::string CppExpressions::draw(const ir::Op& op, std::string_view parameters, const std::string& type) {
   std::vector<std::string> given, extents;
-  for (std::size_t i = 0; i < op.operands.size(); ++i) (i < parameters ? given : extents).push_back(arg(op, i));
+  for (std::size_t i = 0; i < op.operands.size(); ++i) (i < parameters.size() ? given : extents).push_back(arg(op, i));
   const std::string shape = "{" + joined(extents) + "}";
   if (op.name == "rand.int") return "integers(" + type + ", " + joined(given) + ", " + shape + ")";
   const std::string name = op.name.substr(std::string_view("rand.").size());
-  return "draw(" + quoted(name) + ", " + type + ", {" + joined(given) + "}, " + shape + ")";
+  const char* function = parameters.starts_with('t')   ? "draw_samples("
+                         : parameters.starts_with('i') ? "draw_integers("
+                                                       : "draw(";
+  return function + quoted(name) + ", " + type + ", {" + joined(given) + "}, " + shape + ")";
 }
 
 std::string CppExpressions::effect(const ir::Op& op) {

@@ -38,7 +38,7 @@ class CppExpressions {
   std::string args(const ir::Op& op, std::size_t from = 0);
   std::string plain(const ir::Op& op, std::size_t i);
   std::string host_expression(const ir::Op& op);
-  std::string draw(const ir::Op& op, std::size_t parameters, const std::string& type);
+  std::string draw(const ir::Op& op, std::string_view parameters, const std::string& type);
   std::string effect(const ir::Op& op);
   std::string keep(const ir::Op& op);
   std::string type_member(const ir::Type& type);

@@ -218,6 +218,7 @@ class Project {
     text += "} " + c_name_ +
             "_inputs;\n\n/* Tensors point into the program, valid until the next call. */\ntypedef struct " + c_name_ +
             "_outputs {\n";
+    text += returns_note("  /* ", " */");
     for (const ResultField& f : outputs_)
       text += "  " + c_type(f.type) + " " + f.name + extent(f) + ";" + c_note(f.type);
     if (outputs_.empty()) text += "  int32_t unused;\n";
@@ -368,10 +369,13 @@ class Project {
     return text.find('[') == std::string::npos ? "\n" : "  // " + text + "\n";
   }
   // Which fields belong to which `return` of the Python function, where they differ.
-  std::string returns_note(const std::string& lead) const {
+  std::string returns_note(const std::string& lead, const std::string& end = "") const {
     std::string text;
-    for (std::size_t i = 0; i < returns_.size(); ++i)
-      text += lead + fields_[0].name + " " + std::to_string(i) + ": " + returns_[i] + "\n";
+    for (std::size_t i = 0; i < returns_.size(); ++i) {
+      std::string told = comment_text(returns_[i], 200);
+      for (std::size_t at = 0; (at = told.find("*/", at)) != std::string::npos;) told.insert(at + 1, " ");
+      text += lead + fields_[0].name + " " + std::to_string(i) + ": " + told + end + "\n";
+    }
     return text;
   }
   static std::string c_note(const ir::Type& type) {

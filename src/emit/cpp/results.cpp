@@ -10,11 +10,14 @@
 #include "emit/structure/early_returns.h"
 #include "ir/host_ops.h"
 #include "package/liveness.h"
+#include "support/parse_json.h"
 
 namespace dycl::emit {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::size_t kLongestNote = 1000;  // characters of what a `return` gives, in a comment
 
 bool is_name(const std::string& text) {
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
@@ -69,7 +72,7 @@ struct Variants {
     Variants found;
     const auto kept = package.program.metadata.find("python");
     if (kept == package.program.metadata.end()) return found;
-    const json interface = json::parse(kept->second);
+    const json interface = parse_json<json>(kept->second, kInterfaceDepth);
     if (interface.at("variants").size() < 2) return found;
     found.templates = interface.at("variants");
     found.slots = interface.at("slots");
@@ -220,7 +223,7 @@ std::size_t structured_fields(const package::PackageProgram& package, std::vecto
   const auto kept = package.program.metadata.find("python");
   if (kept == package.program.metadata.end()) return 0;
   try {
-    const json interface = json::parse(kept->second);
+    const json interface = parse_json<json>(kept->second, kInterfaceDepth);
     const json& variants = interface.at("variants");
     if (variants.size() != 1) return 0;
     const auto& slots = interface.at("slots").at(0);
@@ -274,7 +277,7 @@ std::vector<std::string> python_returns(const package::PackageProgram& package,
         leaves.push_back(result < fields.size() ? fields[result].name : "...");
       }
       std::size_t next = 0;
-      texts.push_back(python_text(variants.templates[v], leaves, next));
+      texts.push_back(comment_text(python_text(variants.templates[v], leaves, next), kLongestNote));
     }
   } catch (const json::exception&) {  // another version's
     texts.clear();

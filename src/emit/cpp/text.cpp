@@ -80,8 +80,8 @@ bool is_reserved(const std::string& name) {
       "linux", "major", "makedev", "minor", "unix",
       // names that emitted code uses itself
       "append", "arm", "call", "call_host", "call_many", "cat", "check", "compute", "concat", "constant", "dim",
-      "draw", "finish", "frame", "get", "give", "input", "insert", "integers", "into", "is_some", "item", "keep",
-      "len", "limited", "list", "list_to_tensor", "pop", "print", "program", "raise", "random_state", "result", "run",
+      "draw", "draw_integers", "draw_samples", "finish", "frame", "get", "give", "input", "insert", "integers", "into", "is_some", "item", "keep",
+      "give_back_random", "len", "lend_random", "limited", "list", "list_to_tensor", "pop", "print", "program", "raise", "random_state", "result", "run",
       "seed", "set", "set_random_state", "size",
       "slice", "stack", "std", "dycl", "host", "taken", "to_list", "to_tensor", "type", "value_of", "loop",
       "main", "errno", "stdin", "stdout", "stderr", "NULL", "INT64_MIN", "INFINITY", "NAN", "Tensor", "List",

@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "emit/onnx/graph.h"
 #include "emit/onnx/host_ops.h"
 #include "emit/onnx/selection.h"
@@ -51,6 +53,8 @@ class Writer {
     for (const ir::Block& block : main_.blocks)
       for (const ir::Op& op : block.body) note(op);
     DYCL_TRY(inputs());
+    for (const ir::Output& o : main_.results)  // before a value inside takes the name
+      wanted_.push_back(g_.fresh(!o.state.empty() ? o.state + ".new" : o.name.empty() ? "output" : o.name));
     assign(vars_.alive(), g_.boolean(true));
     DYCL_TRY(sequence(structure_.body));
     DYCL_TRY(outputs());
@@ -143,12 +147,12 @@ class Writer {
   }
 
   Result<void> outputs() {
-    Names values, wanted;
+    Names values;
+    const Names& wanted = wanted_;
     for (std::size_t i = 0; i < main_.results.size(); ++i) {
       const ir::Output& o = main_.results[i];
       DYCL_ASSIGN(std::string value, value_of(vars_.result(i), o.type));
       values.push_back(std::move(value));
-      wanted.push_back(g_.fresh(!o.state.empty() ? o.state + ".new" : o.name.empty() ? "output" : o.name));
     }
     const std::string& alive = env_[vars_.alive()];
     if (alive == g_.boolean(true)) {
@@ -175,9 +179,22 @@ class Writer {
     }
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       DYCL_ASSIGN(onnx::ValueInfo info, onnx_type(wanted[i], main_.results[i].type));
-      g_.model().graph.outputs.push_back(info);
+      if (i == 0) info.doc = of_variants();
+      g_.model().graph.outputs.push_back(std::move(info));
     }
     return {};
+  }
+
+  // What the first output means where the model's returns differ in kind.
+  std::string of_variants() const {
+    const auto found = program_.metadata.find("variants");
+    if (found == program_.metadata.end()) return {};
+    const auto texts = nlohmann::json::parse(found->second, nullptr, /*allow_exceptions=*/false);
+    if (!texts.is_array()) return {};
+    std::string doc;
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      if (texts[i].is_string()) doc += (doc.empty() ? "" : "\n") + std::to_string(i) + ": " + texts[i].get<std::string>();
+    return doc;
   }
 
   // Gives the last node's only output another name.
@@ -770,6 +787,7 @@ class Writer {
   OnnxReport report_;
   std::vector<std::string> env_;  // by variable: its present name; "" where nothing was assigned yet
   std::vector<bool> real_;        // see assign
+  Names wanted_;  // names of the outputs
   struct Change {
     Var var;
     std::string name;

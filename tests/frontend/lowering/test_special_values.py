@@ -54,11 +54,15 @@ def test_elementwise():
         same(given, wanted, name)
 
 
+POWERS = [0.5, -0.5, 1, -1, 2, -2, 3, -3]  # for most of them torch does not call pow
+
+
 def test_of_two():
     def model(x):
         y = x.flip(0)
         return [torch.maximum(x, y), torch.minimum(x, y), x.clamp(-1, 1), torch.where(x > 0, x, -x), torch.atan2(x, y),
-                torch.fmod(x, 3.0), torch.remainder(x, 3.0), x + y, x * y, x / y, x == y, x < y, x ** 2.5]
+                torch.fmod(x, 3.0), torch.remainder(x, 3.0), x + y, x * y, x / y, x == y, x < y, x ** 2.5,
+                *[x ** p for p in POWERS], torch.addcmul(x, x, y, value=2), torch.addcdiv(y, x, y, value=2)]
 
     program = dycl.compile(model, (torch.rand(16),))
     for k, (given, wanted) in enumerate(zip(program(VALUES), model(VALUES))):
@@ -71,6 +75,33 @@ def test_along_rows():
     rows = _rows()
     for name, given, wanted in zip(ALONG_ROWS, program(rows), [f(rows, -1) for f in functions]):
         same(given, wanted, name)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "amax", "amin", "mean", "logsumexp"])
+@pytest.mark.parametrize("backend", ["openvino", "tvm"])
+def test_along_rows_on_other_engines(backend, name):
+    """Each op alone: one that an engine refuses takes its neighbours to ONNX Runtime. 1 second each."""
+    function = _function(name)
+    program = dycl.compile(lambda x: function(x, -1), (torch.rand(21, 8),), backend=backend)
+    same(program(_rows()), function(_rows(), -1))
+
+
+def test_running_sums_and_products_are_kept_in_double_precision():
+    x = torch.tensor([[3e38, 3e38, -3e38, 1.0], [1e-30, 1e-20, 1e30, 1e25], [1e-40, 1e-40, INF, 0.0]])
+    for model in (lambda x: x.cumsum(-1), lambda x: x.cumprod(-1)):
+        same(dycl.compile(model, (torch.rand(3, 4),))(x), model(x))
+
+
+def test_the_norm_of_one_element():
+    def model(x, y):
+        return [n for p in (2, 3, 0.5, 0, INF) for n in (y.norm(p), y.norm(p, dim=0), x.norm(p, dim=1),
+                                                         x[:1].norm(p), x.norm(p, dim=0))]
+
+    program = dycl.compile(model, (torch.rand(3, 1), torch.rand(())))
+    for value in (MOST, -MOST, NAN, -INF, 1e-40):
+        x, y = torch.full((3, 1), value), torch.tensor(value)
+        for k, (given, wanted) in enumerate(zip(program(x, y), model(x, y), strict=True)):
+            same(given, wanted, f"{value}, {k}")
 
 
 def test_norms():
@@ -139,6 +170,44 @@ def test_margins_count_nothing_for_a_nan():
             x[at] = value
             for k, (given, wanted) in enumerate(zip(program(x), model(x))):
                 same(given, wanted, f"{value} at {at}: {k}")
+
+
+# ---- sampling: the engine makes integers of places, whatever they are --------------------------------------------
+
+
+@pytest.mark.parametrize("align", [True, False])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_samples_at_places_far_away(mode, padding, align):
+    def model(x, grid):
+        return F.grid_sample(x, grid, mode=mode, padding_mode=padding, align_corners=align)
+
+    places = [NAN, INF, -INF, 20.0, -20.0, 2.0, 1.5, -1.2, -1.0, 1.0, 0.25]
+    if (mode, padding) != ("bicubic", "reflection"):  # the engine's, which rounds otherwise where f32 has few fractions
+        places += [1e6, -1e6, 1e10, -1e10, MOST, -MOST]
+    grid = torch.full((1, len(places), 4, 2), 0.3)
+    for k, place in enumerate(places):
+        grid[0, k, 0, 0] = grid[0, k, 1, 1] = grid[0, k, 2, 0] = grid[0, k, 2, 1] = place
+    for shape in ((1, 1, 4, 4), (1, 2, 3, 1)):
+        x = torch.rand(shape)
+        same(dycl.compile(model, (x, torch.rand_like(grid)))(x, grid), model(x, grid), str(shape))
+
+
+@pytest.mark.parametrize("reduce", ["amax", "amin", "sum", "mean"])
+@pytest.mark.parametrize("include", [True, False])
+def test_scattered_numbers(reduce, include):
+    index = torch.tensor([[0, 1, 0, 2, 2]])
+
+    def model(x, source):
+        return x.scatter_reduce(1, index, source, reduce, include_self=include)
+
+    program = dycl.compile(model, (torch.rand(1, 4), torch.rand(1, 5)))
+    for value in (NAN, INF, -INF):
+        for at in range(5):
+            x, source = torch.rand(1, 4), torch.rand(1, 5)
+            source[0, at] = value
+            x[0, at % 4] = value if at % 2 else 0.5
+            same(program(x, source), model(x, source), f"{value} at {at}")
 
 
 # ---- pooling: the engine's kernels lose a NaN, and of -inf alone they make the lowest number -------------------------

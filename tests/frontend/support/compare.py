@@ -10,6 +10,7 @@ calls, in a form that `differences` understands; `copy_value` copies it.
 
 from __future__ import annotations
 
+import array
 import collections
 import copy
 import dataclasses
@@ -56,6 +57,8 @@ class Eager(compare.Policy):
     def parts(self, x: Any) -> Any:
         if isinstance(x, _WITHOUT_PARTS) or isinstance(x, dict):
             return x
+        if isinstance(x, array.array):
+            return [x.typecode, *x]
         for base in (list, tuple, collections.deque):
             if isinstance(x, base):
                 return [*base.__iter__(x)]  # a subclass may refuse len()

@@ -32,14 +32,16 @@ def metadata_of(path) -> dict:
     return json.loads(zlib.decompress(stored) if flags & _DEFLATED else stored)
 
 
-def with_metadata(path, text: bytes, to) -> None:
-    """The package with this as its section `metadata`, not deflated."""
+def with_sections(path, change, to) -> None:
+    """The package with `change(name, bytes)` for each section; those that it changes are not deflated any more."""
     data = path.read_bytes()
     sections = _sections(data)
     out = bytearray(data[:_HEADER + len(sections) * _ENTRY])
     for entry, name, stored, flags in sections:
-        if name == "metadata":
-            stored, flags = text, flags & ~_DEFLATED
+        inflated = zlib.decompress(stored) if flags & _DEFLATED else stored
+        changed = change(name, inflated)
+        if changed != inflated:
+            stored, flags = changed, flags & ~_DEFLATED
             struct.pack_into("<Q", out, entry + 48, 0)
         out += bytes(-len(out) % 64)
         struct.pack_into("<QQQI", out, entry + 16, len(out), len(stored), checksum(stored), flags)
@@ -49,6 +51,10 @@ def with_metadata(path, text: bytes, to) -> None:
     head = _HEADER + len(sections) * _ENTRY
     struct.pack_into("<Q", out, 24, checksum(bytes(out[:head])))
     to.write_bytes(out)
+
+
+def with_metadata(path, text: bytes, to) -> None:
+    with_sections(path, lambda name, held: text if name == "metadata" else held, to)
 
 
 def interface_of(path) -> dict:

@@ -10,6 +10,7 @@ a result it cannot give (one that only a backward pass reads); whoever reads it 
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable
 
 import torch
@@ -24,12 +25,18 @@ INDEX_ERRORS: dict[Any, str] = {}  # what torch raises where an index is out of 
 BOUNDED: set = set()  # conversions that ask what is known of their operands' integers
 
 
-def converts(*names: str, index_error: str = "", bounds: bool = False) -> Callable:
+HALVES = (torch.float16, torch.bfloat16)
+
+
+def converts(*names: str, index_error: str = "", bounds: bool = False, single: bool = False) -> Callable:
     """Registers a conversion for overloads given as "add.Tensor" (no dot: the default overload). `index_error`: its
     operands hold indices that must not be negative, and the exception torch raises where one is out of range. `bounds`:
-    it asks how large its operands' integers may be."""
+    it asks how large its operands' integers may be. `single`: halves go through all of its ops in single precision and
+    are rounded at the end, as in torch's kernels."""
 
     def register(function):
+        if single:
+            function = _in_single_precision(function)
         for name in names:
             target = overload(name)
             if target is not None:
@@ -41,6 +48,27 @@ def converts(*names: str, index_error: str = "", bounds: bool = False) -> Callab
         return function
 
     return register
+
+
+def _in_single_precision(conversion: Callable) -> Callable:
+    @functools.wraps(conversion)
+    def convert(t: Tape, *args: Any, **kwargs: Any) -> Any:
+        outputs = t.outputs
+        if not any(dtype in HALVES for dtype, _ in outputs):
+            return conversion(t, *args, **kwargs)
+
+        def widened(x: Any) -> Any:
+            if not isinstance(x, Sym) or x.is_float and x.torch_dtype not in HALVES:
+                return x
+            return t.cast(x if x.is_float else t.cast(x, outputs[0][0]), torch.float32)  # integers may round first
+
+        t.outputs = [(torch.float32 if dtype in HALVES else dtype, shape) for dtype, shape in outputs]
+        try:
+            return conversion(t, *map(widened, args), **{k: widened(x) for k, x in kwargs.items()})
+        finally:
+            t.outputs = outputs
+
+    return convert
 
 
 def static(value: Any, what: str) -> Any:

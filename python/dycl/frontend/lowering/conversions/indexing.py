@@ -12,7 +12,7 @@ from __future__ import annotations
 import torch
 
 from .. import torchlib
-from ..registry import axis_of, converts, dim_value, reshape, squeeze, static, unsqueeze
+from ..registry import HALVES, axis_of, converts, dim_value, reshape, squeeze, static, unsqueeze
 from ..tape import ConversionError, Sym, Tape
 from .pointwise import scalar_as, truth
 from .shapes import INT64_MAX, range_, slice_
@@ -203,7 +203,14 @@ def scatter_nd(t: Tape, x: Sym, coordinates: Sym, updates: Sym, reduction: str =
             raise ConversionError(f"{reduction} of bools")
         total = t.op("ScatterND", t.cast(x, torch.int32), coordinates, t.cast(updates, torch.int32), reduction="add")
         return truth(t, total)
+    if reduction != "none":
+        x, updates = _wide(t, x), _wide(t, updates)
     return t.op("ScatterND", x, coordinates, updates, reduction=reduction)
+
+
+def _wide(t: Tape, x: Sym) -> Sym:
+    """Halves in single precision: the engine reduces no others."""
+    return t.cast(x, torch.float32) if x.torch_dtype in HALVES else x
 
 
 @converts("masked_select")
@@ -319,6 +326,8 @@ def scatter_elements(t, x: Sym, index: Sym, updates: Sym, axis: int, reduction: 
     if reduction != "none" and dtype == torch.bool:
         as_ints = [t.cast(v, torch.int32) for v in (x, updates)]
         return truth(t, t.op("ScatterElements", as_ints[0], index, as_ints[1], axis=axis, reduction=reduction))
+    if reduction != "none":
+        x, updates = _wide(t, x), _wide(t, updates)
     return t.op("ScatterElements", x, index, updates, axis=axis, reduction=reduction)
 
 
@@ -361,7 +370,12 @@ def scatter_reduce_two(t, self, dim, index, src, reduce, include_self=True):
     x = self
     if not include_self:
         x = _scatter(t, x, dim, index, _filled(t, x, index, _neutral(x.torch_dtype, reduce)), "none")
-    return _scatter(t, x, dim, index, src, _REDUCTIONS[reduce])
+    result = _scatter(t, x, dim, index, src, _REDUCTIONS[reduce])
+    if reduce not in ("amax", "amin") or not x.is_float:
+        return result
+    mine, given = (t.cast(t.op("IsNaN", v), torch.int32) for v in (x, src))  # the engine passes over a NaN
+    nans = _scatter(t, mine, dim, index, given, "max")
+    return t.op("Where", truth(t, nans), t.constant(float("nan"), x.torch_dtype), result)
 
 
 def _scatter_mean(t, x: Sym, dim, index: Sym, src: Sym, include_self: bool) -> Sym:

@@ -495,10 +495,10 @@ def prelu(t, self, weight):
 def cosine_similarity(t, x1, x2, dim=1, eps=1e-8):
     dtype = t.outputs[0][0] if t.outputs[0][0] == torch.float64 else torch.float32  # halves cannot hold their squares
     a, b = t.cast(x1, dtype), t.cast(x2, dtype)
-    rank = max(a.rank, b.rank)
-    axis = dim % max(rank, 1)
-    if a.rank != rank or b.rank != rank:
-        raise ConversionError("cosine_similarity of tensors with different numbers of dimensions")
+    axis = dim % max(a.rank, b.rank, 1)
+    if a.rank != b.rank or a.rank and (a.dims[axis] != b.dims[axis] or not isinstance(a.dims[axis], int)):
+        # the lengths are those of what is compared
+        a, b = t.op("Expand", a, t.op("Shape", b)), t.op("Expand", b, t.op("Shape", a))
     floor = t.constant(float(static(eps, "eps")), dtype)
 
     def direction(x):

@@ -11,7 +11,7 @@ import math
 
 import torch
 
-from ..registry import CONVERSIONS, converts
+from ..registry import CONVERSIONS, converts, static
 from ..tape import ConversionError, Sym, Tape
 
 _SMALL_INTS = (torch.int16, torch.int8, torch.uint8, torch.bool)
@@ -185,7 +185,7 @@ def fmod(t, self, other):
     return t.op("Sub", a, t.op("Mul", _quotient(t, a, b), b))  # ONNX Runtime's fmod of integers goes by doubles
 
 
-@converts("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
+@converts("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor", single=True)
 def remainder(t, self, other):
     a, b = _pair(t, self, other)
     if not a.is_float:
@@ -208,16 +208,23 @@ def pow_(t, self, exponent):
 
 
 def _float_pow(t, a, b, exponent):
-    if isinstance(exponent, (int, float)):
-        if exponent == 2:
-            return t.op("Mul", a, a)
-        if exponent == 0.5:
-            return t.op("Sqrt", a)
-        if exponent == 1:
-            return a
-        if exponent == 3:
-            return t.op("Mul", t.op("Mul", a, a), a)
-    return t.op("Pow", a, b)
+    power = _POWERS.get(exponent) if isinstance(exponent, (int, float)) else None
+    if power is None or abs(exponent) == 0.5 and a.torch_dtype == torch.float16:
+        return t.op("Pow", a, b)
+    return power(t, a)
+
+
+def _of_reciprocal(power):
+    return lambda t, x: t.op("Reciprocal", power(t, x))
+
+
+def _cube(t, x):
+    return t.op("Mul", t.op("Mul", x, x), x)
+
+
+# Those for which torch does not call pow, which differs from them for -inf and -0.0 (nor do they, of f16, for roots).
+_POWERS: dict = {1: lambda t, x: x, 2: lambda t, x: t.op("Mul", x, x), 3: _cube, 0.5: lambda t, x: t.op("Sqrt", x)}
+_POWERS |= {-exponent: _of_reciprocal(_POWERS[exponent]) for exponent in (1, 2, 0.5)}
 
 
 def _int_pow(t, a, b):
@@ -243,23 +250,21 @@ def square(t, self):
     return pow_(t, self, 2)
 
 
-@converts("addcmul")
+@converts("addcmul", single=True)
 def addcmul(t, self, tensor1, tensor2, value=1):
-    a, b = _pair(t, tensor1, tensor2)
-    return t.op("Add", t.cast(self, a.torch_dtype), _scaled(t, t.op("Mul", a, b), value))
+    a, b = _pair(t, tensor1, tensor2)  # scaled first, as torch does: what overflows on its way is another otherwise
+    return t.op("Add", t.cast(self, a.torch_dtype), t.op("Mul", _scaled(t, a, value), b))
 
 
-@converts("addcdiv")
+@converts("addcdiv", single=True)
 def addcdiv(t, self, tensor1, tensor2, value=1):
     a, b = _pair(t, tensor1, tensor2)
-    return t.op("Add", t.cast(self, a.torch_dtype), _scaled(t, t.op("Div", a, b), value))
+    return t.op("Add", t.cast(self, a.torch_dtype), t.op("Div", _scaled(t, a, value), b))
 
 
-@converts("lerp.Tensor", "lerp.Scalar")
+@converts("lerp.Tensor", "lerp.Scalar", single=True)
 def lerp(t, self, end, weight):
     a, b = _pair(t, self, end)
-    if a.torch_dtype in (torch.float16, torch.bfloat16):  # their difference may not be one
-        a, b = (t.cast(v, torch.float32) for v in (a, b))
     w = scalar_as(t, weight, a.torch_dtype)
     one = t.constant(1.0, a.torch_dtype)
     difference = t.op("Sub", b, a)
@@ -268,7 +273,7 @@ def lerp(t, self, end, weight):
     return t.op("Where", t.op("Less", t.op("Abs", w), t.constant(0.5, a.torch_dtype)), low, high)
 
 
-@converts("atan2", "arctan2")
+@converts("atan2", "arctan2", single=True)
 def atan2(t, self, other):
     y, x = _pair(t, self, other)
     dtype = y.torch_dtype
@@ -305,12 +310,12 @@ def _log_of_sum(t, a, b, exp, log_of_two: float) -> Sym:
     return t.op("Where", t.op("Equal", a, b), t.op("Add", a, t.constant(math.log(2) / log_of_two, a.torch_dtype)), far)
 
 
-@converts("logaddexp")
+@converts("logaddexp", single=True)
 def logaddexp(t, self, other):
     return _log_of_sum(t, *_pair(t, self, other), lambda x: t.op("Exp", x), 1.0)
 
 
-@converts("logaddexp2")
+@converts("logaddexp2", single=True)
 def logaddexp2(t, self, other):
     a, b = _pair(t, self, other)
     return _log_of_sum(t, a, b, lambda x: t.op("Exp", t.op("Mul", x, t.constant(math.log(2), a.torch_dtype))),
@@ -331,7 +336,7 @@ def signbit(t, self):
     return t.op("Less", t.cast(self, torch.int64), t.constant(0, torch.int64))
 
 
-@converts("hypot")
+@converts("hypot", single=True)
 def hypot(t, self, other):
     a, b = (t.op("Abs", v) for v in _pair(t, self, other))
     high, low = t.op("Max", a, b), t.op("Min", a, b)
@@ -654,12 +659,12 @@ def _log_of_one_plus(t, x: Sym) -> Sym:
     return t.op("Where", t.op("Equal", total, one), x, t.op("Where", whole, log, scaled))
 
 
-@converts("log1p")
+@converts("log1p", single=True)
 def log1p(t, self):
     return _log_of_one_plus(t, t.cast(self, t.outputs[0][0]))
 
 
-@converts("expm1")
+@converts("expm1", single=True)
 def expm1(t, self):
     """exp(x) - 1; near 0 as 2 tanh(x/2) / (1 - tanh(x/2))."""
     x = t.cast(self, t.outputs[0][0])
@@ -675,12 +680,12 @@ def log_sigmoid(t, x: Sym) -> Sym:
     return t.op("Sub", t.op("Min", zero, x), _log_of_one_plus(t, t.op("Exp", t.op("Neg", t.op("Abs", x)))))
 
 
-@converts("log_sigmoid_forward")
+@converts("log_sigmoid_forward", single=True)
 def log_sigmoid_forward(t, self):
     return [log_sigmoid(t, self), None]
 
 
-@converts("rsqrt")
+@converts("rsqrt", single=True)
 def rsqrt(t, self):
     x = t.cast(self, t.outputs[0][0])
     return t.op("Reciprocal", t.op("Sqrt", x))
@@ -694,8 +699,8 @@ def _scaled_log(base: float):
     return convert
 
 
-converts("log2")(_scaled_log(2.0))
-converts("log10")(_scaled_log(10.0))
+converts("log2", single=True)(_scaled_log(2.0))
+converts("log10", single=True)(_scaled_log(10.0))
 
 
 @converts(
@@ -737,7 +742,7 @@ if _convert_element_type is not None:
 # ---- activations -----------------------------------------------------------------------------
 
 
-@converts("logit")
+@converts("logit", single=True)
 def logit(t, self, eps=None):
     x = self if self.is_float else t.cast(self, torch.float32)
     if eps is not None:
@@ -746,7 +751,7 @@ def logit(t, self, eps=None):
     return t.op("Log", t.op("Div", x, t.op("Sub", t.constant(1.0, x.torch_dtype), x)))
 
 
-@converts("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other")
+@converts("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other", single=True)
 def xlogy(t, self, other):
     """x * ln(y); 0 where x is 0, unless y is NaN."""
     x, y = (t.cast(v, t.outputs[0][0]) for v in (self, other))
@@ -764,7 +769,7 @@ def angle(t, self):
     return t.op("Where", isnan(t, x), x, turned) if self.is_float else turned
 
 
-@converts("gelu")
+@converts("gelu", single=True)
 def gelu(t, self, approximate="none"):
     """2y - y: torch's kernel for several f32 doubles before it halves, so the greatest numbers become infinite and
     infinity NaN; the one for a single element does not."""
@@ -780,9 +785,20 @@ def gelu(t, self, approximate="none"):
     return t.op("Where", t.op("Equal", t.op("Size", self), t.constant(1, torch.int64)), result, doubled)
 
 
-@converts("silu")
+@converts("silu", single=True)
 def silu(t, self):
     return t.op("Mul", self, t.op("Sigmoid", self))
+
+
+@converts("celu")
+def celu(t, self, alpha=1.0):
+    """Where x is negative alone: x / alpha of a great number is infinite."""
+    dtype = t.outputs[0][0]
+    alpha = t.constant(float(static(alpha, "alpha")), torch.float64 if dtype == torch.float64 else torch.float32)
+    x = t.cast(self, alpha.torch_dtype)
+    scaled = t.op("Div", t.op("Min", x, t.constant(0.0, x.torch_dtype)), alpha)
+    below = expm1(t, scaled) if x.torch_dtype == torch.float64 else t.op("Elu", scaled, alpha=1.0)
+    return t.op("Where", t.op("Greater", x, t.constant(0.0, x.torch_dtype)), x, t.op("Mul", below, alpha))
 
 
 @converts("leaky_relu")

@@ -353,13 +353,61 @@ def pad_(t, self, pad, mode="constant", value=None):
 # ---- sampling ------------------------------------------------------------------------------------
 
 
+_FAR = 16.0  # a coordinate beyond is outside of any extent by more than what a sample reads
+
+
 @converts("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
 def grid_sampler(t, input, grid, interpolation_mode, padding_mode, align_corners):
+    """ONNX Runtime makes integers of the places, so those far away, NaN and infinities are not given to it."""
     if input.rank == 5 and interpolation_mode == 2:
         raise ConversionError("cubic sampling of volumes")
     mode = ("linear", "nearest", "cubic")[interpolation_mode]
     padding = ("zeros", "border", "reflection")[padding_mode]
-    return t.op("GridSample", input, grid, mode=mode, padding_mode=padding, align_corners=int(bool(align_corners)))
+    known = None
+    if padding == "reflection" and mode != "cubic":
+        near, padding = _reflected(t, input, grid, mode == "nearest", align_corners), "border"
+    else:
+        near = t.op("Clip", grid, *[t.constant(v, grid.torch_dtype) for v in (-_FAR, _FAR)])
+    if padding == "zeros" or mode == "cubic":
+        known = _known_places(t, input, grid, align_corners)
+    elif padding_mode == 1:  # a NaN is before the first place there
+        least = t.constant(-_FAR, grid.torch_dtype)
+        near = t.op("Where", t.op("GreaterOrEqual", near, least), near, least)
+    result = t.op("GridSample", input, near, mode=mode, padding_mode=padding, align_corners=int(bool(align_corners)))
+    if known is None:
+        return result
+    return t.op("Where", known, result, t.constant(0.0 if mode == "nearest" else math.nan, input.torch_dtype))
+
+
+def _reflected(t, input: Sym, grid: Sym, rounded: bool, align_corners) -> Sym:
+    """The grid with its places reflected at the ends as torch does it; the engine rounds before it reflects."""
+    dtype = grid.torch_dtype
+    extents = torch.tensor(static(list(reversed(input.dims[2:])), "an extent"), dtype=dtype)
+    half, shift = (extents - 1 if align_corners else extents) / 2, 0.0 if align_corners else 0.5
+    half[half == 0] = 0.5  # of one place, all is that place
+
+    def number(value):
+        return t.constant(torch.as_tensor(value, dtype=dtype))
+
+    x = t.op("Abs", t.op("Mul", t.op("Add", grid, number(1.0)), number(half)))
+    flips = t.op("Floor", t.op("Div", x, number(4 * half)))
+    extra = t.op("Sub", x, t.op("Mul", flips, number(4 * half)))
+    place = t.op("Sub", t.op("Min", extra, t.op("Sub", number(4 * half), extra)), number(shift))
+    place = t.op("Where", t.op("GreaterOrEqual", place, number(0.0)), place, number(0.0))  # also for a NaN
+    place = t.op("Min", place, number(extents - 1))
+    if rounded:
+        place = t.op("Round", place)
+    return t.op("Sub", t.op("Div", t.op("Add", place, number(shift)), number(half)), number(1.0))
+
+
+def _known_places(t, input: Sym, grid: Sym, align_corners) -> Sym:
+    """[batch, 1, ...]: whether each place is a number, as torch computes it in pixels."""
+    dtype = grid.torch_dtype
+    extents = torch.tensor([d if isinstance(d, int) else 1 for d in reversed(input.dims[2:])], dtype=torch.float64)
+    pixels = ((extents - 1 if align_corners else extents) / 2).clamp(min=1.0)
+    bounds = t.constant((torch.finfo(dtype).max / pixels).to(dtype))
+    known = t.op("LessOrEqual", t.op("Abs", grid), bounds)
+    return t.op("Unsqueeze", t.op("ReduceMin", known, t.ints([grid.rank - 1]), keepdims=0), t.ints([1]))
 
 
 @converts("affine_grid_generator")

@@ -413,9 +413,15 @@ def histc(t, self, bins=100, min=0, max=0):
 # ---- running -----------------------------------------------------------------------------------
 
 
+def _kept(t: Tape, x: Sym) -> Sym:
+    """As torch keeps running sums and products: in f64, so that they overflow later. (Halves it keeps in f32, one after
+    the other; here products are taken in another order, which f64 makes good.)"""
+    return t.cast(x, torch.float64) if x.is_float else x
+
+
 @converts("cumsum")
 def cumsum(t, self, dim, dtype=None):
-    x = _numeric(t, self)
+    x = _kept(t, _numeric(t, self))
     return t.op("CumSum", x, t.constant(axis_of(x, dim), torch.int64)) if x.rank else x
 
 
@@ -453,7 +459,7 @@ def _triangle(t: Tape, x: Sym, axis: int, identity) -> Sym:
 @converts("cumprod")
 def cumprod(t, self, dim, dtype=None):
     """There is no running product in ONNX's opset."""
-    x = _numeric(t, self)
+    x = _kept(t, _numeric(t, self))
     if not x.rank:
         return x
     axis = axis_of(x, dim)
@@ -643,7 +649,8 @@ def vector_norm(t, self, ord=2, dim=None, keepdim=False, *, dtype=None):
         return extremum(t, size, dim, keepdim, order > 0)
     if order == 0:
         return reduce(t, "ReduceSum", t.cast(truth(t, x), x.torch_dtype), dim, keepdim)
-    if order == 1:
+    one = all(x.dims[a] == 1 for a in axes_of(x, dim)) and (x.rank or not isinstance(dim, int) and not dim)
+    if order == 1 or one:  # of one element it is that, however great, but for a 0-dim tensor's along a dim
         return reduce(t, "ReduceSum", size, dim, keepdim)
     if order == 2:
         return t.op("Sqrt", reduce(t, "ReduceSum", t.op("Mul", x, x), dim, keepdim))
