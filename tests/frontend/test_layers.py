@@ -48,12 +48,13 @@ LAYERS = {  # package or file -> what it may import
     "__init__": (),
     "example_inputs": ("dtypes", "errors"),
     "explain": ("capture", "errors", "graph", "options", "source"),
-    "commands": ("__init__", "calling", "errors", "example_inputs", "explain", "native", "runtime", "verification",
-                 "view"),
+    "commands": ("__init__", "calling", "errors", "example_inputs", "explain", "native", "peers", "runtime",
+                 "verification", "view"),
+    "peers": ("__init__", "torch_internals"),
     "__main__": ("commands",),
     "programs": (),
 }
-_PACKAGES_OF_DYCL = ("calling", "verification", "view", "frontend")
+_PACKAGES_OF_DYCL = ("calling", "peers", "verification", "view", "frontend")
 
 
 class Import:

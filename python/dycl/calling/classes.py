@@ -14,14 +14,18 @@ import enum
 import fractions
 import sys
 import types
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable
 
 import torch
 
 from ..errors import CompileError, CompileWarning, InputError
 from . import records
 
-BUILT = (fractions.Fraction, array.array)  # results of these classes are made by calling them
+# of these classes, and what they are made from again by calling them (calling/nodes.py:Built)
+BUILT: dict[type, Callable[[Any], tuple]] = {
+    fractions.Fraction: lambda x: (x.numerator, x.denominator),
+    array.array: lambda x: (x.typecode, x.tolist()),
+    collections.deque: lambda x: ([*x], x.maxlen)}
 _DATA = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, object, type, range, slice,
          torch.Size, torch.Tensor, torch.dtype, torch.device,
          collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque,

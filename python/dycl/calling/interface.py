@@ -22,12 +22,13 @@ from ..objects import IdentityDict
 from . import places
 from .exceptions import Raised
 from .memory_layout import fits
+from .nodes import refill
 from .same_contents import same
 from .state_values import ABSENT
 from .states.buffer import Buffer
 from .states.choice import recognise
+from .states.container import ContainerState
 from .states.generator import Generator
-from .states.list import ListState
 from .states.state import State
 from .templates import Given, Made
 
@@ -59,12 +60,12 @@ class Interface:
     kept: bool = False  # loaded from a file
     # per variant: the same, where they are not in one order on all paths
     orders: list = dataclasses.field(default_factory=list)
-    # (writes, origins, lists, order) that a call may leave which raises
+    # (writes, origins, in place, order) that a call may leave which raises
     failures: list = dataclasses.field(default_factory=list)
     # per variant: (state, state) of attributes whose tensor is one from before, written in place
     origins: list = dataclasses.field(default_factory=list)
-    # per variant: (id of owner, key) of lists of run-time length that are changed in place
-    lists: list = dataclasses.field(default_factory=list)
+    # per variant: (id of owner, key) of containers of run-time length that are changed in place
+    in_place: list = dataclasses.field(default_factory=list)
     # name -> a list or dict of the model that is given back as it is
     own_containers: dict = dataclasses.field(default_factory=dict)
     # numbers of the states whose tensors a call may write and then replace
@@ -299,7 +300,7 @@ class Interface:
             _write_argument(originals[position], value)
         for state, argument in self.held[number] if self.held else ():
             new_states[state] = originals[argument]
-        self._write_back(new_states, writes, leaves, made, self.lists[number] if self.lists else (),
+        self._write_back(new_states, writes, leaves, made, self.in_place[number] if self.in_place else (),
                          self.orders[number] if self.orders else ())
         return result
 
@@ -308,7 +309,7 @@ class Interface:
         for name, position in self.kept_inputs.items():
             if name in kept:
                 _write_argument(originals[position], kept[name])
-        writes, origins, lists, order = (self.failures[kept["case"]] if "case" in kept and self.failures
+        writes, origins, in_place, order = (self.failures[kept["case"]] if "case" in kept and self.failures
                                          else ((), (), (), ()))
         if new_states and self.at_risk:
             self._own_memory(new_states, [*kept.values(), *originals])
@@ -316,7 +317,7 @@ class Interface:
                                 {k: kept[f"replaced{k}"] for k in self.replaced if f"replaced{k}" in kept})
         values = itertools.takewhile(lambda v: v is not ABSENT,
                                      (kept.get(f"write{k}", ABSENT) for k in itertools.count()))
-        self._write_back(new_states or [], writes, values, Made(self._call.given), lists, order)
+        self._write_back(new_states or [], writes, values, Made(self._call.given), in_place, order)
 
     def _own_memory(self, new_states: list, others: list) -> None:
         """A tensor that later calls write in place is in nobody else's memory:
@@ -342,14 +343,14 @@ class Interface:
                 tensor.copy_(value)
 
     def _write_back(self, new_states: list, writes: tuple, leaves: Any, made: Made,
-                    lists: Any = (), order: Any = ()) -> None:
+                    in_place: Any = (), order: Any = ()) -> None:
         own = ([(owner.obj, name) for owner, name in order if owner.obj not in self.containers] if order
                else self.appearing)
         fresh = [(vars(owner), name) for owner, name in own if name not in vars(owner)]
         if new_states:
-            for state in sorted(self.states, key=lambda s: not isinstance(s, ListState)):  # lists come first
+            for state in sorted(self.states, key=lambda s: not isinstance(s, ContainerState)):  # these first
                 values = new_states[state.first:state.first + len(state.names)]
-                state.write(values, state.place in lists)
+                state.write(values, state.place in in_place)
         self._write_all(writes, leaves, made)
         for table, name in fresh:  # states come first, and not where the model put them
             if name in table:
@@ -401,10 +402,6 @@ def _write(owner: Any, name: Any, value: Any) -> None:
     if name == "+":
         owner.extend(value)
     elif name == "*":
-        if isinstance(owner, list):
-            owner[:] = value
-        else:
-            owner.clear()
-            owner.update(value)
+        refill(owner, value)
     else:
         places.write(owner, name, value)

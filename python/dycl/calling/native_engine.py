@@ -112,6 +112,15 @@ class NativeEngine:
             found = _user_exception(error, exceptions, self.index_errors)
             raise found from (error if found is not error and not error.type else None)
 
+    def raised_by(self, inputs: list, states: list) -> RunError | None:
+        run = self.run_
+        try:
+            with self._generator(run):
+                run.run(inputs, [states[k] for k in self.order], options=run_options())
+        except RunError as error:
+            return error
+        return None
+
     def _generator(self, run: Any) -> Any:
         return generator.lent_to(run) if self.draws else contextlib.nullcontext()
 
@@ -181,8 +190,8 @@ class NativeEngine:
 
 
 def _compile_error(error: CompileError, kind: str) -> CompileError:
-    """Which step refused is the kind that docs/supported_python.md knows."""
-    error.kind = kind
+    """Which step refused is the kind that docs/supported_python.md knows; an engine that is not there is missing."""
+    error.kind = kind if not error.is_kind("missing") else "missing"
     return error
 
 

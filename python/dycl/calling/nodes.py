@@ -7,12 +7,14 @@ number, and is then filled, so that it may hold itself; tuples and frozen sets a
 
 from __future__ import annotations
 
+import array
 import collections
 import dataclasses
 import inspect
 import types
 from typing import Any, Callable, Iterable, Iterator
 
+import numpy as np
 import torch
 
 from ..errors import InputError, PackageError
@@ -294,10 +296,7 @@ class Dict(Node):
         return tuple(dict.keys(x)), tuple(dict.values(x))
 
     def empty(self) -> Any:
-        result = new_instance(self.cls)
-        if self.factory is not None:
-            result.default_factory = self.factory.rebuild(iter(()), Made())
-        return result
+        return made_empty(self.cls, self.factory)
 
     def fill(self, result: Any, values: list) -> None:
         fill_table(result, zip(self.names, values))
@@ -336,6 +335,14 @@ class Dict(Node):
         found = cls(made, items, cls.read_attributes(data[3:4], reader), names, factory)
         found.check(reader)
         return found
+
+
+def made_empty(cls: type, factory: Template | None) -> Any:
+    """`factory`: of a defaultdict."""
+    result = new_instance(cls)
+    if factory is not None:
+        result.default_factory = factory.rebuild(iter(()), Made())
+    return result
 
 
 def fill_table(result: Any, items: Any) -> None:
@@ -485,13 +492,35 @@ class Raising(Object):
 class Table(Node):
     """A dict or set with run-time keys: lists of its keys and of its values."""
 
+    factory: Template | None = None  # of a defaultdict
     kind = "table"
+
+    @classmethod
+    def contents(cls, x: Any) -> tuple[tuple, tuple]:
+        columns = ([*x],) if isinstance(x, set) else ([*dict.keys(x)], [*dict.values(x)])
+        return tuple(range(len(columns))), columns
+
+    def empty(self) -> Any:
+        return made_empty(self.cls, self.factory)
 
     def fill(self, result: Any, values: list) -> None:
         if len(values) == 1:
             result.update(values[0])
         else:
             fill_table(result, zip(*values))
+
+    def write(self, out: Any) -> list:
+        return [*super().write(out), *(() if self.factory is None else ([], self.factory.write(out)))]
+
+    @classmethod
+    def read(cls, data: list, reader: Any) -> Template:
+        reader.length(data, 3, 5)
+        found = super().read(data[:4], reader)
+        if len(data) < 5:
+            return found
+        if not issubclass(found.cls, collections.defaultdict):  # type: ignore[attr-defined]
+            reader.fail("what has a factory is a defaultdict")
+        return dataclasses.replace(found, factory=reader.factory(data[4]))  # type: ignore[type-var]
 
     def check(self, reader: Any) -> None:
         count = 1 if issubclass(self.cls, set) else 2
@@ -510,9 +539,18 @@ class Table(Node):
 class Built(Node):
     """A value of a class of Python's that calling the class with its parts makes."""
 
-    base = BUILT  # type: ignore[assignment]
+    base = tuple(BUILT)  # type: ignore[assignment]
     kind = "built"
     mutable = False  # it is made when all its parts are
+
+    @classmethod
+    def contents(cls, x: Any) -> tuple[tuple, tuple]:
+        values = BUILT[class_built(x)](x)
+        return tuple(range(len(values))), values
+
+    def fits(self, value: Any, equal: Equal = same) -> bool:
+        return class_built(value) is self.cls and all(
+            t.fits(x, equal) for t, x in zip(self.items, self.contents(value)[1]))
 
     def check(self, reader: Any) -> None:
         """A text would be read: "1e999999999" is a number that takes all memory. A code of an array is a letter."""
@@ -526,10 +564,29 @@ class Built(Node):
         made.append(None)
         parts = [t.rebuild(leaves, made) for t in self.items]
         try:
-            made[slot] = self.cls(*parts)
+            made[slot] = made.build(self.cls, parts)
         except (TypeError, ArithmeticError, ValueError) as error:
             raise PackageError(f"the program gives no parts of a {self.cls.__name__}: {error}") from None
         return made[slot]
+
+
+def refill(old: Any, new: Any) -> None:
+    """Puts into a container what another of its class holds."""
+    if isinstance(old, np.ndarray):
+        old[...] = new
+    elif isinstance(old, (list, array.array)):
+        old[:] = new
+    elif isinstance(old, (dict, set)):
+        old.clear()
+        old.update(new)
+    else:
+        collections.deque.clear(old)
+        collections.deque.extend(old, new)
+
+
+def class_built(x: Any) -> type:
+    """What stands in for one while compiling says for which."""
+    return getattr(type(x), "dycl_built", type(x))
 
 
 OF_CONTAINERS: tuple[tuple[Any, Any], ...] = (

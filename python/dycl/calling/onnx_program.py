@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..runtime import Program, run_options
+from ..runtime import Program
 from .native_engine import NativeEngine
 from .package_reader import own_metadata, parsed
 
@@ -22,6 +22,7 @@ class OnnxProgram(Program):
         self._engine, self._report = engine, report
         self._runs = engine.runs  # the engine traces its own
         self._names = _stated(engine.program, "onnx.inputs", self._names)
+        self._optional = {name for name, kind in self.inputs if kind.startswith("optional<")}
         self._results = _stated(engine.program, "onnx.outputs", self._results)
 
     @property
@@ -32,12 +33,17 @@ class OnnxProgram(Program):
     def outputs(self) -> list[tuple[str, str]]:
         return [(name, kind) for name, (_, kind) in zip(self._results, self._program.outputs)]
 
+    def _help(self, unknown: list[str]) -> str:
+        defaults = parsed(own_metadata(self._program).get("onnx.defaults", "[]"))
+        constant = [name for name in unknown if isinstance(defaults, list) and name in defaults]
+        return "" if not constant else (
+            f"\n  help: '{constant[0]}' has a default value in the file, which was compiled as a constant; "
+            f"compile with overridable={constant}")
+
     def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         arguments = self._in_order(args, kwargs)
         framework = "torch" if any(map(_is_torch, arguments)) else "numpy"
-        with self._runs.keeping_states() as run:
-            results = run.run(arguments, framework=framework, options=run_options())
-        return dict(zip(self._results, results))
+        return dict(zip(self._results, self._runs.execute(arguments, framework)))
 
     @property
     def decisions(self) -> list[tuple]:

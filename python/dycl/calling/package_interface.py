@@ -19,6 +19,7 @@ from .interface import Interface, Place
 from .nodes import Deque, Dict, List, Node, Object
 from .package_reader import Reader, Writer, nodes_by_path
 from .templates import Array, Column, Generator, Number, Row, Template, Tensor
+from .text_templates import all_texts_bounded
 
 # ---- written -----------------------------------------------------------------------------------------
 
@@ -61,11 +62,11 @@ class LoadedInterface(Interface):
     """What a package says can be right in all that is checked, and still not fit what the program computes."""
 
     def give_back(self, outputs: list, new_states: list, originals: list) -> Any:
-        with _fitting():
+        with _fitting(), all_texts_bounded():
             return super().give_back(outputs, new_states, originals)
 
     def leave(self, kept: dict, new_states: list | None, originals: list) -> None:
-        with _fitting():
+        with _fitting(), all_texts_bounded():
             super().leave(kept, new_states, originals)
 
 

@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from ..objects import is_slot
+from .nodes import refill
 from .state_values import ABSENT
+
+CONTENTS = "*"  # in a key's place: all that a container holds
 
 
 def read(owner: Any, key: Any) -> Any:
     """What is there, or ABSENT."""
+    if key == CONTENTS and isinstance(owner, (list, dict, set)):
+        return copy.copy(owner)
     if isinstance(owner, list):
         return owner[key] if key < len(owner) else ABSENT
     if is_slot(owner, key):
@@ -20,6 +26,8 @@ def read(owner: Any, key: Any) -> Any:
 
 def write(owner: Any, key: Any, value: Any) -> None:
     """ABSENT removes it."""
+    if key == CONTENTS and isinstance(owner, (list, dict, set)):
+        return refill(owner, value)
     if isinstance(owner, list):
         owner[key] = value
     elif is_slot(owner, key):
@@ -31,6 +39,8 @@ def write(owner: Any, key: Any, value: Any) -> None:
 
 
 def label(owner: Any, key: Any) -> str:
+    if key == CONTENTS:
+        return type(owner).__name__
     if isinstance(owner, list):
         return f"list_{key}"
     return str(key) if isinstance(owner, dict) else f"{type(owner).__name__}.{key}"

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 from pathlib import Path
 from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
-from ..errors import PackageError
+import torch
+
+from ..errors import PackageError, RunError
 from ..runtime import Keys, checked_threads, package_of
 from ..view import notebook
 from .classes import Classes
@@ -78,6 +82,13 @@ class CompiledProgram:
         outputs, new_states = self._engine.run(inputs, states, interface.exceptions,
                                                lambda kept, after: interface.leave(kept, after, originals))
         return interface.give_back(outputs, new_states, originals)
+
+    def _raised_by(self, args: tuple, kwargs: dict) -> RunError | None:
+        """What this call raises. It writes nothing: neither results nor states are given back."""
+        interface = self._interface
+        inputs, _ = interface.collect(args, kwargs)
+        with torch.random.fork_rng(devices=[]), contextlib.redirect_stdout(io.StringIO()):
+            return self._engine.raised_by(inputs, interface.read_states())
 
     def __repr__(self) -> str:
         def ports(of: list) -> str:

@@ -96,9 +96,10 @@ def empty(leaf: Template) -> Any:
     return _ZEROS[leaf.kind]
 
 
-def filled(known: Template, leaves: Iterator, new: Any = None) -> Any:
-    """The value with these at its leaves; `new` is called with every list, dict and object that is made."""
-    made = Made()
+def filled(known: Template, leaves: Iterator, new: Any = None, build: Any = None) -> Any:
+    """The value with these at its leaves; `new` is called with every list, dict and object that is made. `build`: what
+    makes values of classes in the place of the class (calling/nodes.py:Built)."""
+    made = Made(build=build)
     found = known.rebuild(leaves, made)
     for x in made if new is not None else ():
         if not isinstance(x, (torch.Tensor, tuple)):

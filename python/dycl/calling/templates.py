@@ -41,11 +41,13 @@ Equal = Callable[[Any, Any], bool]
 
 
 class Made(list):
-    """Objects made so far, in the order in which templates number them. `given`: the call's own containers, by path."""
+    """Objects made so far, in the order in which templates number them. `given`: the call's own containers, by path.
+    `build(class, parts)` makes what is made by calling its class."""
 
-    def __init__(self, given: dict | None = None):
+    def __init__(self, given: dict | None = None, build: Callable[[type, list], Any] | None = None):
         super().__init__()
         self.given = {} if given is None else given
+        self.build = build or (lambda cls, parts: cls(*parts))
 
 
 class Given:
@@ -277,6 +279,14 @@ class Rows(Template):
 
     def leaves(self) -> Iterator[Template]:
         return map(Column, self.element.leaves())
+
+    def fits(self, value: Any, equal: Equal = same) -> bool:
+        return isinstance(value, (list, tuple)) and type(value) is self.cls and all(
+            self.element.fits(x, equal) for x in value)
+
+    def taken(self, value: Any) -> list:
+        rows = [self.element.taken(x) for x in value]
+        return [[row[k] for row in rows] for k, _ in enumerate(self.leaves())]
 
     @functools.cached_property
     def _objects(self) -> int:

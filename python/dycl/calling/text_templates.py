@@ -7,9 +7,11 @@ ones are called, on strings.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 import string
+import threading
 from typing import Any, Iterator
 
 from ..errors import PackageError
@@ -22,7 +24,35 @@ CHANGING = frozenset(("capitalize", "casefold", "center", "expandtabs", "ljust",
                       "removesuffix", "replace", "rjust", "rstrip", "strip", "swapcase", "title", "upper", "zfill"))
 _EXAMPLES: dict[str, Any] = {"int": 7, "float": 1.5, "bool": True}
 LONGEST = 1 << 26  # characters of one text
+_MOST = 1 << 28  # of all texts of a result
 _WIDEST = 1 << 16  # that a method fills up to
+
+
+class _Left(threading.local):
+    """How many characters the texts of the result that this thread makes may still have; None: it makes none."""
+
+    characters: int | None = None
+
+
+_left = _Left()
+
+
+@contextlib.contextmanager
+def all_texts_bounded() -> Iterator[None]:
+    """Around what makes a result: its texts together are bounded, too."""
+    before, _left.characters = _left.characters, _MOST
+    try:
+        yield
+    finally:
+        _left.characters = before
+
+
+def _count(length: int) -> None:
+    if _left.characters is None:
+        return
+    _left.characters -= length
+    if _left.characters < 0:
+        raise PackageError(f"texts of more than {_MOST} characters in one result", section="metadata")
 
 
 def bounded(length: int) -> None:
@@ -60,7 +90,9 @@ class Text(Template):
         return dataclasses.replace(self, items=tuple(t.map(change) for t in self.items))
 
     def rebuild(self, leaves: Iterator, made: Made) -> str:
-        return self.joined([t.rebuild(leaves, Made()) for t in self.items])
+        text = self.joined([t.rebuild(leaves, Made()) for t in self.items])
+        _count(len(text))
+        return text
 
     def joined(self, values: list) -> str:
         raise NotImplementedError(type(self))
@@ -107,6 +139,7 @@ class Format(Text):
     pattern: str
 
     def joined(self, values: list) -> str:
+        bounded(len(self.pattern) + sum(len(x) for x in values if isinstance(x, str)))
         return self.pattern.format(*values)
 
     def how(self) -> Any:

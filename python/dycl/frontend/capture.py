@@ -142,7 +142,8 @@ def _check_layout(machine: Machine) -> None:
     if machine.assumptions.layout.holds():
         raise CaptureRefusal("the model asks how a tensor lies in memory (stride, is_contiguous), "
                              "or writes to what reshape gave, and that is known only at run time",
-                             "call contiguous() or clone() before", span=machine.left, kind="tensor.layout")
+                             "call contiguous() or clone() before", span=layout.asked or machine.left,
+                             kind="tensor.layout")
     machine.assumptions.layout.assume(None)
 
 

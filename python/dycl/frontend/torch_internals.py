@@ -7,6 +7,7 @@ Nothing else may name them (tests/frontend/test_layers.py). Each says what it is
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import threading
 from typing import Any, Callable, Iterator
@@ -54,15 +55,17 @@ __all__ = [
     "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "higher_order", "int_oo",
     "is_composite", "is_fake", "is_scripting", "keystr", "linalg_check_errors", "linalg_eigh", "linalg_svd",
     "make_subclass", "module_call", "native_one_hot", "native_pad", "native_pad_sequence", "patched", "scan",
-    "shape_config", "sympy_functions", "tree_flatten", "tree_flatten_with_path", "tree_iter", "tree_leaves",
-    "tree_map_only", "tree_unflatten", "unsafe_view", "upsample_bicubic_antialiased", "upsample_bilinear_antialiased",
-    "while_loop", "without_dispatch", "without_modes",
+    "shape_config", "standard_gamma", "sympy_functions", "tree_flatten", "tree_flatten_with_path", "tree_iter",
+    "tree_leaves", "tree_map_only", "tree_unflatten", "unsafe_view", "upsample_bicubic_antialiased",
+    "upsample_bilinear_antialiased", "while_loop", "without_dispatch", "without_modes",
 ]
 
 # Why shape inference of a call fails where only a real tensor would tell.
 SHAPE_ERRORS = (_fake_tensor.UnsupportedFakeTensorException, _fake_tensor.DynamicOutputShapeException,
                 _fake_tensor.DataDependentOutputException, _fake_tensor.UnsupportedOperatorException,
                 _fake_tensor.MetadataMismatchError, _symbolic_shapes.GuardOnDataDependentSymNode)
+
+standard_gamma = torch._standard_gamma  # gamma numbers of rate 1
 
 # Functions that the library answers.
 assert_, check, check_with = torch._assert, torch._check, torch._check_with
@@ -188,3 +191,20 @@ def patched(guard_bool: Callable, static_answer: Callable) -> Iterator[None]:
 def _replace(owner: Any, name: str, value: Any) -> None:
     _undo.callback(setattr, owner, name, getattr(owner, name))
     setattr(owner, name, value)
+
+
+# ---- torch's own compilers, which `dycl bench --peers` measures: loaded where they are asked for -----
+
+
+def reset_dynamo() -> Any:
+    """torch.compile begins anew; its counters, by subject, from zero."""
+    dynamo = importlib.import_module("torch._dynamo")
+    dynamo.reset()
+    dynamo.utils.counters.clear()
+    return dynamo.utils.counters
+
+
+def compiled_ahead_of_time(exported: Any, path: str) -> Any:
+    """AOTInductor's package of an exported program, written and loaded."""
+    inductor = importlib.import_module("torch._inductor")
+    return inductor.aoti_load_package(inductor.aoti_compile_and_package(exported, package_path=path))

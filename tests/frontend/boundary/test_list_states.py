@@ -350,22 +350,10 @@ class Mixed(Module):
         return x * len(self.kept)
 
 
-class Queue(nn.Module):
-    def __init__(self):
-        super().__init__()
-        from collections import deque
-
-        self.kept = deque(maxlen=3)
-
-    def forward(self, x):
-        self.kept.append(x)
-        return torch.stack(list(self.kept)).mean(0)
-
-
 @pytest.mark.parametrize("cls, match", [(Returned, "returned or has a second name"),
                                         (SecondName, "state between calls"), (Written, "written in place"),
                                         (WrittenBuffer, "written in place"), (WrittenAttribute, "written in place"),
-                                        (TakenOutAndWritten, "written in place"), (Mixed, "state between calls"),
-                                        (Queue, "deque")], ids=lambda p: getattr(p, "__name__", ""))
+                                        (TakenOutAndWritten, "written in place"), (Mixed, "state between calls")],
+                         ids=lambda p: getattr(p, "__name__", ""))
 def test_refused(cls, match):
     refused(cls, CALLS, match)

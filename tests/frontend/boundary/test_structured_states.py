@@ -268,7 +268,7 @@ class EntryAskedFor(Table):
         return x * 2 if "h" in self.table else x
 
 
-@case(*CALLS, refuse="state between calls")
+@case(*CALLS)
 class EntriesCounted(Table):
     def forward(self, x):
         if x.sum() > 0:

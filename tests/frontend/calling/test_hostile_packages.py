@@ -322,6 +322,24 @@ def test_texts_do_not_grow_without_end(packages, tmp_path):
         program(T(1, 2))
 
 
+def doubled(times):
+    t = ["static", "str", "aaaa"]
+    for _ in range(times):
+        t = ["text", ["method", "replace", "a", "aa"], [t]]
+    return t
+
+
+@pytest.mark.parametrize("text,says", [
+    ([["text", "{}" * 5, [doubled(22)] * 5]], "a text of 838860[0-9]+ characters"),
+    ([doubled(24)] * 40, "texts of more than 268435456 characters in one result"),
+])
+def test_texts_together_do_not_grow_without_end(packages, tmp_path, text, says):
+    """Each is allowed, all of them are not."""
+    program = loaded(packages, tmp_path, putting(variants=[["tuple", "builtins:tuple", [["tensor"], *text]]]))
+    with pytest.raises(dycl.PackageError, match=says):
+        program(T(1, 2))
+
+
 @pytest.mark.parametrize("pattern", ["{0.__class__}", "{:>99999999}", "{"])
 def test_messages_of_exceptions_are_no_programs(packages, tmp_path, pattern):
     for looks in ([["KeyError", pattern, [], {}]], [["KeyError", "{}", [["int", pattern]], {}]]):

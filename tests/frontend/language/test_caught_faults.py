@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions of arithmetic and of tensor kernels inside `try`: caught as in eager, or refused."""
 
+import contextlib
 import math
 
 import pytest
@@ -158,3 +159,80 @@ def divided_by_nothing_at_last(x):
 
 
 test_values = case.test()
+
+
+class Quiet:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        return kind is not None and issubclass(kind, IndexError)
+
+
+class Loud(Quiet):
+    def __exit__(self, kind, error, trace):
+        if kind is not None:
+            self.seen = kind
+        return None
+
+
+@contextlib.contextmanager
+def caught():
+    try:
+        yield
+    except IndexError:
+        pass
+
+
+@contextlib.contextmanager
+def tidied():
+    try:
+        yield
+    finally:
+        print("done")
+
+
+def stacked(*contexts):
+    stack = contextlib.ExitStack()
+    stack.callback(print, "left")
+    for context in contexts:
+        stack.enter_context(context)
+    return stack
+
+
+def indexed_inside(make):
+    def program(x):
+        y = x
+        with make():
+            y = x[[int(x[0].item()) + 1]]
+        return y
+
+    return program
+
+
+CATCHING = {"suppress": lambda: contextlib.suppress(KeyError, IndexError), "own class": Quiet, "generator": caught,
+            "stack": lambda: stacked(Loud(), caught())}
+LETTING_THROUGH = {"suppress of others": lambda: contextlib.suppress(KeyError), "own class": Loud, "generator": tidied,
+                   "no_grad": torch.no_grad, "stack": lambda: stacked(Loud(), tidied())}
+
+
+@pytest.mark.parametrize("name", CATCHING)
+def test_faults_inside_a_context_that_takes_them_are_refused(name):
+    """A run that fails in a kernel cannot be caught: the program raised where eager goes on."""
+    with pytest.raises(dycl.CompileError, match="`try` or `with` that might catch it"):
+        dycl.compile(indexed_inside(CATCHING[name]), (torch.zeros(3),))
+
+
+@pytest.mark.parametrize("name", LETTING_THROUGH)
+def test_faults_inside_a_context_that_lets_them_through(name):
+    check(indexed_inside(LETTING_THROUGH[name]), [(T(0, 1, 2),), (T(1, 5, 6),), (T(7, 1, 2),)], by_result=True)
+
+
+def test_what_python_raises_inside_a_context_is_suppressed():
+    def program(x):
+        kept = [v for v in x.tolist() if v > 0]
+        with contextlib.suppress(IndexError):
+            kept.append(kept[1] * 2)
+        return kept
+
+    check(program, V)

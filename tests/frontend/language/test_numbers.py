@@ -405,3 +405,9 @@ def test_round_to_digits():
     """Decimal rounding, as Python's: 0.15 is a little less than 3/20, 2.5 is a tie."""
     values = [0.15, 2.675, 1.005, -0.004, 2.5, 0.125, -1e-9, 123456.785, 0.285, 1e6 + 0.045, 5e-324]
     check(rounded, [(torch.tensor(v, dtype=torch.float64),) for v in values], paths=1)
+
+
+def test_round_to_digits_beyond_the_grid():
+    """Floats that lie as far apart as the decimals, or further, are themselves."""
+    values = [1e17, -1e300, 2.0**51 + 0.5, 45035996273704.97, -90071992547409.925]
+    check(lambda x: round(x.item(), 2), [(torch.tensor(v, dtype=torch.float64),) for v in values], paths=1)

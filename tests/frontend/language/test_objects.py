@@ -238,6 +238,28 @@ class Remembers(nn.Module):
         return self.b, self.table["t"] * self.table["n"], change * ord(self.mode), self.calls
 
 
+class Scaling(nn.Module):
+    def scaled(self, x):
+        return x * 2
+
+
+@case(*V)
+class CallsSuperBehindABranch(Scaling):
+    """super() reads the first argument, which nothing else reads there."""
+
+    def scaled(self, x):
+        if x.sum() > 0:
+            y = x + 1
+        elif x[0] < 0:
+            y = x - 1
+        else:
+            y = x * 3
+        return super().scaled(y)
+
+    def forward(self, x):
+        return self.scaled(x)
+
+
 @case(*V)
 class Overrides(nn.Module):
     factor = 3

@@ -195,13 +195,14 @@ def attribute_name_from_a_branch(x):
 @case(POS, NEG, refuse="random")
 def python_random(x):
     if x.sum() > 0:
-        return x * random.gauss(1, 3)
+        random.getstate()
+        return x * random.random()
     return x
 
 
 @case(POS, NEG, refuse="random")
 def numpy_random(x):
-    return x * float(np.random.randn())
+    return x * float(np.random.gamma(2.0))
 
 
 @case(POS, NEG, refuse="time|clock")

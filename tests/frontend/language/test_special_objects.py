@@ -51,7 +51,7 @@ def made_by_a_metaclass(x):
     return made.v * made.tag, made.tag
 
 
-@case(*V, refuse="left suspended inside try")
+@case(*V)
 def left_generator(x):
     def numbers():
         try:

@@ -44,4 +44,20 @@ def copies_of_a_part(x):
     return hasattr(made, "other"), made.x + 1 if x[0] > 0 else made.x
 
 
+@case(*V)
+def copies_of_lists_of_run_time_length(x):
+    """As beam searches copy their hypotheses."""
+    beams = [{"tokens": [0], "score": 0.0}]
+    for v in x:
+        longer = []
+        for beam in beams:
+            other = copy.deepcopy(beam)
+            if v > 0:
+                other["tokens"].append(1)
+                other["score"] += v.item()
+            longer.append(other)
+        beams = sorted(beams + longer, key=lambda beam: -beam["score"])[:2]
+    return beams[0]["tokens"], copy.copy(beams[0]["tokens"]), beams[0]["score"]
+
+
 test_copies = case.test()

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
+from dycl.frontend.recording.memory_layout import ASKS, ASKS_OFFSET, MAY_COPY, Layout
 from tests.frontend.support.harness import Cases, I, T, check
 
 case = Cases()
@@ -111,3 +113,32 @@ def test_a_loop_whose_tensor_grows_is_a_loop_where_layouts_matter():
 
     program = check(f, M[:2])
     assert program.report()["blocks"] < 12
+
+
+@pytest.mark.parametrize("one", [lambda place: place.reshape(1), lambda place: place.to(torch.int64).contiguous(),
+                                 lambda place: place.long().to(torch.int32)], ids=["reshape", "contiguous", "dtype"])
+def test_writes_to_one_element_do_not_ask_how_tensors_lie(one, monkeypatch):
+    """Of one element `reshape` gives a view in any layout, another dtype is a copy in any: nothing is asked."""
+    noted = []
+    monkeypatch.setattr(Layout, "_matters", lambda self: noted.append(1))
+
+    def f(x):
+        place = torch.zeros(1, dtype=torch.int64)
+        seen = one(place)
+        place[0] += (x > 0).sum()
+        seen += 1
+        return place, seen
+
+    check(f, M, by_result=True)
+    assert not noted
+
+
+def test_the_first_line_that_asks_is_kept():
+    """A refusal names it: later lines ask of what the same program does."""
+    lines = iter(["first", "second", "third"])
+    layout = Layout(lambda: next(lines))
+    layout.note(MAY_COPY, torch.ones(2), torch.ones(2))
+    assert layout.asked is None
+    layout.note(ASKS, (2, 1), None)
+    layout.note(ASKS_OFFSET, 0, None)
+    assert layout.asked == "first" and layout.matters and layout.offset_matters

@@ -64,7 +64,9 @@ def least_squares(x):
 def test_caught(f):
     program = dycl.compile(f, (torch.eye(2),))
     eye = torch.eye(2)
-    for x in (eye * 4, -eye, torch.zeros(2, 2), -2.5 * eye, torch.tensor([[1.0, 2], [2, 4]])):
+    # gels takes columns for independent; of those that are not, the last bits of the processor's sums decide
+    dependent = [torch.tensor([[1.0, 2], [2, 4]])] if f is not least_squares else []
+    for x in (eye * 4, -eye, torch.zeros(2, 2), -2.5 * eye, *dependent):
         assert not differences(f(x), program(x), "result", 1e-5, 1e-6), x
 
 

@@ -25,6 +25,19 @@ class Chosen(nn.Module):
 
 
 @case(*V)
+class AParameterInSomePaths(nn.Module):
+    """Arithmetic does not ask whether it is one."""
+
+    def __init__(self):
+        super().__init__()
+        self.w, self.v = nn.Parameter(torch.ones(3)), torch.zeros(3)
+
+    def forward(self, x):
+        w = self.w if x[0] > 0 else self.v
+        return w * x + (w - 1.0), w % 2, len(w)
+
+
+@case(*V)
 class InAList(nn.Module):
     def __init__(self):
         super().__init__()

@@ -38,6 +38,26 @@ def objects_as_indices(x):
     return [4, 5, 6][p], list(range(p)), x[p], torch.zeros(p), int(p), float(p), ("a", "b", "c")[Asked(x)], x[Asked(x)]
 
 
+class Window(Place):
+    """Torch takes what has items for a sequence before it asks which number it is; lists ask."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, k):
+        if k >= 2:
+            raise IndexError
+        return k * 2
+
+
+@case(T(1.0, 2.0, 3.0), -UP, DOWN)
+def objects_with_items_as_indices(x):
+    w = Window(torch.ones(1))
+    y = x.clone()
+    y[w] = 7
+    return (x[w] if x[0] > 0 else x[w] * 2), y, [4, 5, 6][w]
+
+
 @case(UP, DOWN, refuse="special method")
 def objects_asked_by_native_code(x):
     return hex(Place(x)), x

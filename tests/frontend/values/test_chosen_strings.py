@@ -214,3 +214,24 @@ def test_texts_that_grow_in_a_loop_are_refused():
 
     with pytest.raises(dycl.CompileError, match="again and again"):
         dycl.compile(f, (torch.tensor([1.0, 0.0, 0.0, 0.0]),))
+
+
+def spelled(x):
+    """Words of letters that a run chooses, put together one by one."""
+    found, chars = [], ""
+    for i in ids(x, 4).tolist():
+        letter = ["", "a", "bc", " "][i]
+        if letter == " ":
+            if chars:
+                found.append(chars)
+            chars = ""
+        else:
+            chars += letter
+    if chars:
+        found.append(chars + "!")
+    return found, " ".join(found), bool(chars), len(chars)
+
+
+def test_words_put_together_letter_by_letter():
+    """Where paths meet, the shorter one ends in empty pieces: they are not kept apart by how many there are."""
+    check(spelled, [(x[:5],) for x, in rows()], by_result=True)

@@ -49,8 +49,9 @@ def test_no_arguments():
     assert "TypeError: Linear.forward() missing 1 required positional argument: 'input'" in text
 
 
-def test_an_exception_that_the_data_decide():
-    text = refusal(Positive(), (torch.ones(2),))
+@pytest.mark.parametrize("verify", [True, False])
+def test_an_exception_that_the_data_decide(verify):
+    text = refusal(Positive(), (torch.ones(2),), verify=verify)
     assert text.startswith(marked(Positive)), text
     assert "the model raises on the example: ValueError: only {negative} numbers" in text
 
@@ -78,3 +79,28 @@ def test_where_a_loaded_program_raised(tmp_path):
     with pytest.raises(dycl._native.RunError) as caught:
         dycl._native.Run(program).run([torch.ones(2)])
     assert str(caught.value).startswith(marked(Positive)), caught.value
+
+
+class Counting(torch.nn.Module):
+    """Counts and draws before it may raise."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, x):
+        self.calls += 1
+        if x.sum() > 0:
+            raise ValueError("too much")
+        return x + torch.rand(2)
+
+
+def test_the_example_leaves_no_trace_without_verification():
+    model = Counting().eval()
+    before = torch.get_rng_state()
+    program = dycl.compile(model, (-torch.ones(2),), verify=False)
+    assert torch.equal(torch.get_rng_state(), before) and model.calls == 0
+    program(-torch.ones(2))
+    assert model.calls == 1
+    assert "ValueError: too much" in refusal(model, (torch.ones(2),), verify=False)
+    assert model.calls == 1

@@ -27,7 +27,7 @@ class Choice(State):
 
     def fitting(self) -> list[bool]:
         value = places.read(self.owner, self.key)
-        return [t.fits(value, same) for t in self.values]
+        return [t.fits(value, _same) for t in self.values]
 
     def read(self) -> list:
         value, fitting = places.read(self.owner, self.key), self.fitting()
@@ -56,6 +56,11 @@ class Choice(State):
                 places.write(self.owner, self.key, filled(t, iter(own)))
             elif not same(places.read(self.owner, self.key), t.value):
                 places.write(self.owner, self.key, t.value)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """In another order it is another set to a loop."""
+    return same(a, b) and (not isinstance(a, set) or [*a] == [*b])
 
 
 def recognise(states: list[State], combinations: list[tuple]) -> None:

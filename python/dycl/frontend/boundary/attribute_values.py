@@ -51,6 +51,8 @@ class LeftValues:
             return len(before) == len(after) and all(map(self.unchanged, before, after))
         if type(before) is dict:
             return list(before) == list(after) and all(self.unchanged(before[k], after[k]) for k in before)
+        if type(before) is set:
+            return _with_types(before) == _with_types(after) and all(map(_is_plain, before))
         if plain_object(before):
             return self.unchanged(vars(before), vars(after))
         return isinstance(before, (bool, int, float, str, torch.dtype, torch.device)) and before == after
@@ -108,6 +110,8 @@ class LeftValues:
             return UNKNOWN if items is UNKNOWN else type(value)(items.values())
         if type(value) is dict and all(isinstance(k, (str, int)) for k in value):
             return self._all_known(value, depth)
+        if type(value) is set and all(map(_is_plain, value)):
+            return set(value)
         if self.m.is_born(value) and plain_object(value):
             return self._known_object(value, depth)
         return UNKNOWN if self.m.is_born(value) or self.m.has_runtime(value) else value
@@ -152,3 +156,13 @@ class LeftValues:
         k = param.block.params.index(param)
         return [edge.args[k] for block in self.m.graph.reachable_blocks()
                 for edge in successors(block) if edge.target is param.block]
+
+
+def _is_plain(x: Any) -> bool:
+    """Equal to another, it is the same."""
+    return x is None or type(x) in (bool, int, str)
+
+
+def _with_types(x: set) -> list:
+    """1 and True are equal, and not the same; in another order it is another set to a loop."""
+    return [(type(y), y) for y in x]

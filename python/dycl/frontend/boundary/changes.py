@@ -9,6 +9,7 @@ import numpy as np
 
 from ...calling.state_values import ABSENT
 from ..diagnostics import CaptureRefusal
+from ..values.growing import GROWING
 
 
 def changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool, resized: bool = False) -> Iterator[tuple]:
@@ -25,9 +26,23 @@ def changes(obj: Any, before: Any, after: Any, stored: set, looked_at: bool, res
         yield from _of_attributes(obj, before[1], after[1], stored)
     elif isinstance(obj, list):
         yield from _of_list(obj, before, after, resized and "*" in stored)
-    elif not (isinstance(obj, set) and set(before) == set(after) or isinstance(obj, np.ndarray) and before == after):
-        raise CaptureRefusal(f"a {type(obj).__name__} from outside is changed by the model",
-                             "return the new value instead", kind="write-back")
+    elif isinstance(obj, set) and set(before) == set(after) or isinstance(obj, np.ndarray) and before == after:
+        return
+    elif is_whole(obj):
+        yield obj, "*", *([list(x) if isinstance(x, tuple) else x for x in (after, before)])
+    else:
+        raise changed_outside(obj)
+
+
+def is_whole(obj: Any) -> bool:
+    """Whether it is a state as a whole, if anything in it is changed."""
+    return (type(obj) in GROWING and not isinstance(obj, dict)
+            or isinstance(obj, np.ndarray) and not obj.dtype.hasobject)
+
+
+def changed_outside(obj: Any) -> CaptureRefusal:
+    return CaptureRefusal(f"a {type(obj).__name__} from outside is changed by the model",
+                          "return the new value instead", kind="write-back")
 
 
 def _of_dict(obj: dict, before: Any, after: Any, stored: set, looked_at: bool) -> Iterator[tuple]:

@@ -10,6 +10,7 @@ result; what it wrote is kept by name (`keep`, docs/ir.md) beside the error.
 
 from __future__ import annotations
 
+import copy
 import functools
 import re
 import sys
@@ -17,6 +18,7 @@ import types
 from operator import is_
 from typing import Any
 
+import numpy as np
 import torch
 
 from ...calling import places
@@ -39,13 +41,13 @@ from ..values.stand_in import stand_in_of
 from ..values.tensor import is_handle
 from . import exceptions, late_states, shared_arrays
 from .attribute_values import UNKNOWN, LeftValues
-from .changes import changes
+from .changes import changed_outside, changes, is_whole
 from .flatten import Flattener
 from .ownership import owned
 from .path_numbers import share_structures
 from .result_slots import Slots, kind_of_type
-from .states import choice
-from .states import list as lists
+from .states import array, choice
+from .states import container as containers
 from .states.attribute import declare, is_plain
 from .states.buffer import declare_written
 from .states.declared import is_declared, second_name
@@ -75,7 +77,8 @@ class End:
         self.chosen: list[int] = []  # numbers of the values that attributes are left with
         self.held_containers: set[int] = set()  # ids of lists, dicts and objects in states
         self.list_cells: set[int] = set()  # ids of the storages whose values list states hold
-        self.lists: set[tuple] = set()  # (id of the owner, key) of list states that are left in the list that was there
+        # (id of the owner, key) of states that are left in the container or array that was there
+        self.in_place: set[tuple] = set()
         # number of a state that is written in place -> the state whose tensor it is left with
         self.origins: dict[int, int] = {}
         self.appearing: tuple = ()  # (owner, name) of attributes that are not there at first, in their order
@@ -89,7 +92,7 @@ class Outputs:
         self.exceptions = Raised()
         self.ends: list[End] = []
         self.raising: list[End] = []
-        # (writes, origins, lists, order of attributes) of ends that raise, where they differ
+        # (writes, origins, containers in place, order of attributes) of ends that raise, where they differ
         self.failures: list[tuple] = []
         self.kept_inputs: dict[str, Any] = {}  # name under which a raise keeps an input -> its root
         # (owner, name) of attributes that are not there at first, in the order in which they come
@@ -188,7 +191,7 @@ class Outputs:
                 kept[f"@{name}"] = value
         kept.update((f"replaced{k}", end.roots[root])
                     for k in self.held_tensors.replaced if (root := self.inputs.state_roots[k]) in end.roots)
-        left = (end.template[1], tuple(sorted(end.origins.items())), frozenset(end.lists),
+        left = (end.template[1], tuple(sorted(end.origins.items())), frozenset(end.in_place),
                 end.appearing if self.orders_differ else ())
         if any(left):  # beside the states
             if left not in self.failures:
@@ -258,7 +261,9 @@ class Outputs:
         if isinstance(owner, type):
             raise CaptureRefusal(f"the class attribute {owner.__name__}.{name} is left changed by the model",
                                  "make it an attribute of the module", kind="class-attribute")
-        if is_declared(assumptions, owner, name, "choice", "list") or raises and self._of_a_library(owner):
+        if is_declared(assumptions, owner, name, "choice", "container", "array"):
+            return False
+        if raises and self._of_a_library(owner):
             return False
         choice.refuse_written(assumptions, owner)
         self._check_state(owner, name, initial, value)
@@ -384,11 +389,14 @@ class Outputs:
         """An attribute that is read and written must be a state."""
         m = self.m
         if owner in self.inputs.objects:
+            if is_whole(owner):
+                raise changed_outside(owner)
             return
         if name == "+":
             name = "*"
-        if (id(owner), name) not in m.loaded and (id(owner), "*") not in m.loaded and not (
-                name == "*" and any(k[0] == id(owner) for k in m.loaded)):
+        read = (id(owner), name) in m.loaded or (id(owner), "*") in m.loaded or name == "*" and (
+            is_whole(owner) or any(k[0] == id(owner) for k in m.loaded))
+        if not read:
             late_states.note(self.left_values, owner, name, initial, value)
             return
         if is_declared(m.assumptions, owner, name, "attribute"):
@@ -416,9 +424,16 @@ class Outputs:
             return
         if choice.begin(self, owner, name, initial, value):
             return
-        if (lists.begin(self, owner, list(owner)) if name == "*" and type(owner) is list
-                else lists.begin(self, initial, value)):
+        if containers.begin(self, owner, owner) if name == "*" else containers.begin(self, initial, value):
             return
+        if name == "*" and choice.begin_with_contents(self, owner, containers.as_it_was(m, owner), copy.copy(owner)):
+            return
+        if (array.begin_written(m, self.inputs.model, owner) if isinstance(owner, np.ndarray)
+                else array.begin(m, self.inputs.model, owner, name, initial)):
+            self.again = "a numpy array is a state"
+            return
+        if is_whole(owner):
+            raise changed_outside(owner)
         held = "absent at first" if initial is ABSENT else f"a {type(initial).__name__}"
         raise CaptureRefusal(
             f"the attribute {type(owner).__name__}.{name} ({held}) is read and changed by the model: "
@@ -453,7 +468,7 @@ class Outputs:
         self.held = [_in_all([end.held for end in ends]) for ends in of_variants]
         self.origins = [_in_all([end.origins for end in ends]) for ends in of_variants]
         self.orders = [ends[0].appearing for ends in of_variants] if self.orders_differ else []
-        self.lists = [ends[0].lists for ends in of_variants]
+        self.in_place = [ends[0].in_place for ends in of_variants]
 
     def _place_slots(self, numbers: list[int]) -> Slots:
         plan = Slots()
@@ -478,7 +493,7 @@ class Outputs:
         numbers: list[int] = []
         for end in self.ends:
             key = (end.template, tuple(kind_of_type(v.type) for v in end.values),
-                   self.held_tensors.exact_origins(end), frozenset(end.lists),
+                   self.held_tensors.exact_origins(end), frozenset(end.in_place),
                    end.appearing if self.orders_differ else (),
                    tuple(end.themselves.get(v.id) for v in end.values if v.id in end.left))
             if key not in seen:

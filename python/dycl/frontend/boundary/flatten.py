@@ -83,12 +83,12 @@ class Flattener:
 
     def _container(self, obj: Any, path: str, each: Each) -> Template:
         if isinstance(obj, collections.defaultdict) and obj.default_factory is not None:
-            return Dict.of(obj, each, self._code(obj.default_factory, path))
+            return Dict.of(obj, each, self.code(obj.default_factory, path))
         node = node_of(obj)
         if node is not None:
             return node.of(obj, each)
         if isinstance(obj, _HOLDING):
-            return self._code(obj, path)
+            return self.code(obj, path)
         return self._object(obj, path, each)
 
     def _object(self, obj: Any, path: str, each: Each) -> Template:
@@ -105,7 +105,7 @@ class Flattener:
             return Object.of(obj, each)
         return Live(obj)
 
-    def _code(self, obj: Any, path: str) -> Template:
+    def code(self, obj: Any, path: str) -> Template:
         """A function, method, view or the like: given back as it is, so nothing that a run computes may be in it."""
         kept = (isinstance(obj, types.MethodType) and isinstance(obj.__self__, torch.nn.Module)
                 and not path.startswith("result"))

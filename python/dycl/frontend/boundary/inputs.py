@@ -11,6 +11,7 @@ import collections.abc
 import contextlib
 import copy
 import enum
+import functools
 import inspect
 import types
 from inspect import Parameter
@@ -29,6 +30,7 @@ from ..graph.program import BOOL, FLOAT, INT, Value
 from ..polyfills.generators import RtGenerator
 from ..state.heap import Overlay
 from ..values import parameters
+from .states import container
 from .states.choice import enter_combinations
 from .states.declared import Declared
 
@@ -58,6 +60,7 @@ class Inputs:
         for path, number in self.numbers:
             machine.graph.inputs.append(number.value)
             machine.graph.input_names.append(path)
+        machine.keep_between_calls = functools.partial(container.begin_at_once, machine, fn)
         self._declare_states()
 
     def _enter(self, x: Any, path: str) -> Any:

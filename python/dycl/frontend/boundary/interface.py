@@ -23,7 +23,7 @@ def interface_of(captured: Any) -> Interface:
                  dict(inputs.m.recorder.symbols.ranges), list(graph.input_names), inputs.argument_names,
                  captured.guards, _is_random(graph))
     result.held, result.origins, result.at_risk = outputs.held, outputs.origins, sorted(outputs.held_tensors.at_risk)
-    result.lists = outputs.lists
+    result.in_place = outputs.in_place
     result.own_containers = outputs.own_containers
     result.replaced = sorted(outputs.held_tensors.replaced)
     result.failures = outputs.failures

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+import array
+from typing import Any, Iterator
 
 import numpy as np
 
@@ -15,20 +16,26 @@ def refuse_shared(m, roots: list) -> None:
     """Tensors from outside that the program writes must not share their memory with arrays that it looks at."""
     spans = [(r.real.untyped_storage().data_ptr(), r.real.untyped_storage().nbytes(), r)
              for r in roots if not r.real.is_meta]
-    for array in _seen(m) if spans else ():
-        start, end = np.lib.array_utils.byte_bounds(array)
-        found = next((r for first, size, r in spans if first < end and start < first + size), None)
-        if found is not None:
+    for found in seen(m) if spans else ():
+        if not isinstance(found, np.ndarray):
+            continue
+        start, end = np.lib.array_utils.byte_bounds(found)
+        root = next((r for first, size, r in spans if first < end and start < first + size), None)
+        if root is not None:
             raise CaptureRefusal("a numpy array that shares its memory with a tensor which the model writes is read",
-                                 "use the tensor alone", span=m.heap.written_at.get(id(found.cell)),
+                                 "use the tensor alone", span=m.heap.written_at.get(id(root.cell)),
                                  kind="inplace.shared")
 
 
-def _seen(m) -> Iterator[np.ndarray]:
+def seen(m) -> Iterator[Any]:
+    """Arrays from outside, numpy's and Python's, that the program has looked at by a name of theirs."""
     yield from m.arrays_seen.values()
     for (_, name), owner in m.loaded.items():
         value = owner.get(name) if isinstance(owner, dict) else getattr(owner, "__dict__", {}).get(name) if isinstance(
             name, str) and name != "*" else None
-        yield from leaves(owner if name == "*" and isinstance(owner, (list, dict)) else value)
+        yield from leaves(owner if name == "*" and isinstance(owner, (list, dict)) else value, kinds=_ARRAYS)
         if isinstance(owner, list) and isinstance(name, int) and -len(owner) <= name < len(owner):
-            yield from leaves(owner[name])
+            yield from leaves(owner[name], kinds=_ARRAYS)
+
+
+_ARRAYS = (np.ndarray, array.array)

@@ -57,7 +57,7 @@ class HeldTensors:
     def _closure(self, found: set, backward_only: bool = False) -> set:
         """With the states whose tensors come into these by later calls, and those that get theirs."""
         flows = {(self.number_of[cell], k) for end in self.ends for k, t in end.tensors.items()
-                 for cell in _cells(t) if cell in self.number_of}
+                 for cell in cells_of(t) if cell in self.number_of}
         found, size = set(found), -1
         while len(found) != size:
             size = len(found)
@@ -70,7 +70,7 @@ class HeldTensors:
         return k is not None and tensor._dycl is self.roots[k].info
 
     def _meet(self, a: torch.Tensor, b: torch.Tensor) -> bool:
-        return not _cells(a).isdisjoint(_cells(b))
+        return not cells_of(a).isdisjoint(cells_of(b))
 
     # ---- one end -------------------------------------------------------------------------------
 
@@ -79,7 +79,7 @@ class HeldTensors:
         outside = self.m.recorder.real.root_cells.keys() - self.number_of.keys()
         if cell.note in ("held", "shared") or id(cell) in outside:
             raise self._refusal(k, "an argument, or a tensor that the model holds elsewhere, too")
-        if _cells(tensor) & outside:
+        if cells_of(tensor) & outside:
             cell.guard()
         if any(stride == 0 and size != 1 for stride, size in zip(tensor.stride(), tensor.shape) if type(stride) is int):
             raise self._refusal(k, "a tensor whose elements share memory (expand)")
@@ -87,7 +87,7 @@ class HeldTensors:
         self._check_others(end, k, tensor)
 
     def _check_others(self, end: Any, k: int, tensor: torch.Tensor) -> None:
-        if _cells(tensor) & end.list_cells:
+        if cells_of(tensor) & end.list_cells:
             _keep_apart(tensor)
             raise self._refusal(k, "a tensor that a list holds from call to call, too")
         for j, other in end.tensors.items():
@@ -102,7 +102,7 @@ class HeldTensors:
             if self._meet(tensor, other) and other._dycl is not tensor._dycl:
                 _keep_apart(tensor, other)
                 raise self._refusal(k, "a tensor of which a part, or another view, is returned")
-        if k in self.exact and not self._is_whole(tensor) and _cells(tensor) & self.number_of.keys():
+        if k in self.exact and not self._is_whole(tensor) and cells_of(tensor) & self.number_of.keys():
             _keep_apart(tensor, tensor)
             raise self._refusal(
                 k, "a part of what an attribute held before, and the whole was returned or has another name"
@@ -181,7 +181,7 @@ def tensors_in(leaves: list) -> list[torch.Tensor]:
     return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
 
-def _cells(tensor: torch.Tensor) -> set[int]:
+def cells_of(tensor: torch.Tensor) -> set[int]:
     """Ids of the storages that a tensor may be in, by the paths that met."""
     cell = tensor._dycl.cell
     return {id(cell), *map(id, cell.guard.cells), *cell.guard.roots}

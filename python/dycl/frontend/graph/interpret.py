@@ -13,6 +13,7 @@ from typing import Any, Callable
 
 import torch
 
+from . import draws
 from .dtypes import dtype_of_name
 from .program import (
     AtenNode,
@@ -115,6 +116,11 @@ def run_graph(graph: Graph, inputs: list, steps: int = 100_000, decide: Any = No
     name -> HostFunction."""
     env: dict[Any, Any] = dict(zip(graph.inputs + [v for _, v in graph.states], inputs))
     symbols = symbols_of(graph.inputs, inputs)
+    with draws.given_back():
+        return _walk(graph, env, symbols, steps, decide, host_functions)
+
+
+def _walk(graph: Graph, env: dict, symbols: dict, steps: int, decide: Any, host_functions: dict | None) -> list:
     block = graph.entry
     for _ in range(steps):
         run_block(block, env, symbols, host_functions)
@@ -186,7 +192,7 @@ def _host(node: HostNode, x: list, host_functions: dict) -> Any:
         )
         return results[0] if len(node.outputs) == 1 and len(results) == 1 else results
     if op.startswith("rand."):
-        return _random(op, x, attrs)
+        return draws.draw(op, x, attrs)
     kind, name = op.split(".")
     if kind == "list":
         return _list(name, x, attrs)
@@ -227,40 +233,3 @@ def _list(name: str, x: list, attrs: dict) -> Any:
     if name == "to_tensor":
         return _to_tensor(x, attrs)
     return (torch.stack if name == "stack" else torch.cat)(x[0], attrs["axis"])
-
-
-# torch's own draws, by their names here: how a tensor is filled, given the parameters
-_FILLS: dict[str, Callable] = {
-    "rand.uniform": torch.Tensor.uniform_, "rand.normal": torch.Tensor.normal_, "rand.int": torch.Tensor.random_,
-    "rand.any_int": torch.Tensor.random_, "rand.exponential": torch.Tensor.exponential_,
-    "rand.geometric": torch.Tensor.geometric_, "rand.cauchy": torch.Tensor.cauchy_,
-    "rand.log_normal": torch.Tensor.log_normal_,
-}
-_PARAMETERS = {"rand.any_int": 0, "rand.exponential": 1, "rand.geometric": 1}
-
-
-def _words(shape: list[int]) -> torch.Tensor:
-    """Torch gives remainders of words: by two moduli they say the whole."""
-    state, few = torch.get_rng_state(), 2**27
-    low = torch.randint(0, few, shape)
-    torch.set_rng_state(state)
-    return low + (torch.randint(0, few - 1, shape) - low) % (few - 1) * few
-
-
-def _random(op: str, x: list, attrs: dict) -> Any:
-    if op == "rand.state":
-        return torch.get_rng_state()
-    if op == "rand.set_state":
-        return torch.set_rng_state(x[0].contiguous())
-    if op == "rand.seed":
-        torch.manual_seed(x[0])
-        return None
-    dtype = dtype_of_name(attrs["dtype"])
-    if op == "rand.word":
-        return _words(x)
-    if op == "rand.permutation":
-        return torch.randperm(*x, dtype=dtype)
-    if op == "rand.normal_each":  # as torch fills what has gaps: one by one
-        return torch.empty(*x[2:], 2, dtype=dtype).select(-1, 0).normal_(*x[:2]).contiguous()
-    count = _PARAMETERS.get(op, 2)
-    return _FILLS[op](torch.empty(x[count:], dtype=dtype), *x[:count])

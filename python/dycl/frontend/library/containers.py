@@ -82,9 +82,9 @@ def _from_iterable(native, polyfill):
         if found is not NotImplemented:
             return found
         items = iteration.materialise(m, source)
-        if items is None or native is set and (keys.wanted(m) or any(map(keys.at_run_time, items))):
+        if items is None or native is set and any(map(keys.at_run_time, items)):
             return m.call(s, polyfill, (source if items is None else tuple(items),), {})
-        return _as_new(m, native(items))
+        return _as_new(m, native(items if own is not None else source))  # the order of a set of a set's is another
 
     return build
 
@@ -175,6 +175,8 @@ def _same_key(m, s, args, kwargs):
 
 for _fn, _answer in ((keyed_tables.check_key, keys.check), (keyed_tables.new_table, keys.new_like),
                      (keyed_tables.view, keys.new_view), (keyed_tables.elements, keys.elements),
+                     (keyed_tables.small_integers, keys.small_integers),
+                     (keyed_tables.order_of, keys.order_of),
                      (polyfills.keep_remembered, lru_cache.keep)):
     handles(_fn)(lambda m, s, args, kwargs, _answer=_answer: _answer(m, *args))
 

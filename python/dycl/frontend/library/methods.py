@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import array
 import collections
 import contextvars
 import functools
@@ -25,7 +26,6 @@ from ..state.state import State
 from ..values import text_formatting
 from ..values.array import RtArray
 from ..values.native_entries import natively, refuse_own
-from ..values.scalar import kind_of
 from ..values.stand_in import BoundMethod, StandIn, is_instance, made_stand_in, stand_in_of, type_of
 from ..values.text import RtText
 
@@ -92,11 +92,8 @@ def tensor_method(m: Interpreter, s: State, t: torch.Tensor, name: str, args: tu
     if result is not NotImplemented:
         return result
     m.note_deep(*args, *kwargs.values())
-    if (name == "new" and len(args) == 1 and type(args[0]) is list and m.has_runtime(args)
-            and all(kind_of(x) == "int" for x in args[0])):
-        name, fn = "new_tensor", torch.Tensor.new_tensor  # of integers, not of a size
-    if name == "new_tensor":
-        made = registry.find(torch.Tensor.new_tensor)(m, s, (t, *args), kwargs)
+    if name in ("new", "new_tensor"):
+        made = registry.find(getattr(torch.Tensor, name))(m, s, (t, *args), kwargs)
         if made is not NotImplemented:
             return made
     method = getattr(torch.Tensor, name, None) or fn
@@ -427,7 +424,7 @@ def _set_by_key(name):
         m.note_load(target, "*")
         key = keys.any_key(m, args[0], target)
         m.heap.touch(target)
-        return getattr(set, name)(target, key)
+        return natively(getattr(set, name), target, key)
 
     return method
 
@@ -477,6 +474,12 @@ def _deque_rotate(m, s, target, args, kwargs):
 _DEQUE = {"rotate": _deque_rotate, "extend": _deque_extend("extend"), "extendleft": _deque_extend("extendleft")}
 
 
+def _array_from_outside(m, s, target, args, kwargs):
+    """array.array: those that the program makes are of a kind of their own (polyfills/array.py)."""
+    m.keep_between_calls(target)
+    return NotImplemented
+
+
 def _keep_arguments(m, s, error, args, kwargs):
     error.args = args
     return None
@@ -487,6 +490,8 @@ _LOCK = {"acquire": lambda m, s, lock, args, kwargs: True, "__enter__": lambda m
          "release": lambda m, s, lock, args, kwargs: None, "__exit__": lambda m, s, lock, args, kwargs: None}
 _METHODS: dict[type, dict] = {
     list: _LIST, dict: _DICT, set: _SET, collections.deque: _DEQUE,
+    array.array: dict.fromkeys(("append", "extend", "fromlist", "insert", "pop", "remove", "reverse"),
+                               _array_from_outside),
     BaseException: {"__init__": _keep_arguments},
     contextvars.ContextVar: {name: _context_method(name) for name in ("get", "set", "reset")},
     type(threading.Lock()): _LOCK, type(threading.RLock()): _LOCK,

@@ -126,7 +126,8 @@ def _may_run_code(obj: Any, name: Any) -> bool:
         return False
     cls = type(obj)
     attr = lookup.mro_lookup(cls, name)
-    if isinstance(attr, (property, functools.cached_property)):
+    if isinstance(attr, (property, functools.cached_property)) or isinstance(
+            lookup.mro_lookup(type(attr), "__get__"), types.FunctionType):
         return True
     for special in ("__getattr__", "__getattribute__"):
         custom = lookup.mro_lookup(cls, special)

@@ -27,16 +27,14 @@ from ..state.state import Frame, State
 from ..torch_internals import OpOverload, OpOverloadPacket
 from ..values.scalar import RtScalar
 
-_LEAVES = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.CodeType, CodeInfo, Block,
-           Span, TensorType, Value, RtScalar, LoopEntry, State, Forms, Plans, torch.dtype,
-           torch.device, torch.Size, torch.SymInt, OpOverload, OpOverloadPacket)
+_LEAVES = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.CodeType,
+           types.TracebackType, CodeInfo, Block, Span, TensorType, Value, RtScalar, LoopEntry, State, Forms, Plans,
+           torch.dtype, torch.device, torch.Size, torch.SymInt, OpOverload, OpOverloadPacket)
 
 
 def reached(m: Any, state: State) -> set[int]:
     """Ids of all objects that `state`, the active one, can reach."""
     heap = m.heap
-    # what they keep for themselves is no state's
-    seen: set[int] = {*m.recorder.real.root_cells, id(m), id(m.recorder), id(heap)}
     work: list = list(state.frames)
     if state.finished is not None:
         work.append(state.finished)
@@ -44,6 +42,15 @@ def reached(m: Any, state: State) -> set[int]:
         obj = heap.objects[key]
         if not isinstance(obj, Cell) and (key not in m.born or key in m.guarded):
             work.append(obj)
+    return walk(m, work)
+
+
+def walk(m: Any, work: list, stops: Any = (), dead_too: bool = False) -> set[int]:
+    """Ids of all objects that lead from these; not of what lies behind those whose ids are in `stops`.
+    `dead_too`: variables that are not read any more refer to their values, as for Python."""
+    heap = m.heap
+    # what they keep for themselves is no state's
+    seen: set[int] = {*m.recorder.real.root_cells, id(m), id(m.recorder), id(heap)}
     leaves: dict[type, bool] = {}  # by type: most of what is met are numbers, strings and classes
     while work:
         x = work.pop()
@@ -58,16 +65,18 @@ def reached(m: Any, state: State) -> set[int]:
             if isinstance(x, types.ModuleType) or id(x) in seen:
                 continue
         seen.add(id(x))
+        if id(x) in stops:
+            continue
         owner = heap.owner_of_dict.get(id(x))
         if owner is not None:
             work.append(owner)
-        _follow(m, x, work)
+        _follow(m, x, work, dead_too)
     return seen
 
 
-def _follow(m: Any, x: Any, work: list) -> None:
+def _follow(m: Any, x: Any, work: list, dead_too: bool) -> None:
     if isinstance(x, Frame):
-        work.extend(v for k, v in enumerate(x.locals) if x.info.is_live(x.pc, k))
+        work.extend(v for k, v in enumerate(x.locals) if dead_too or x.info.is_live(x.pc, k))
         work.extend(x.stack)
         work.extend(x.handled)
         work.extend((x.result, x.generator, x.on_return, x.extra, x.function, x.kw_names))

@@ -49,9 +49,9 @@ from ..values.scalar import RtBool, RtScalar
 from ..values.stand_in import as_int, is_late, is_opaque, stand_in_of, type_of
 from ..values.tensor import is_handle
 from ..values.text import RtText
-from . import conditions, opcode_table, opcodes, opcodes_calls, opcodes_control
-from .exceptions import always_raises, ended_by, takes
-from .live_objects import reached
+from . import conditions, dropped, opcode_table, opcodes, opcodes_calls, opcodes_control
+from .exceptions import ended_by, may_take
+from .live_objects import reached, walk
 from .own_errors import as_of_program
 from .progress import Progress
 from .recorded_path import RecordedPath
@@ -90,6 +90,7 @@ class Machine:
         self.texts_apart = False  # some paths differ in texts (values/chosen_text.py)
         self.texts_asked = False  # something was computed of all texts of the table
         self.birthplaces: dict[int, tuple] = {}  # id of a dict or set made during capture -> where (semantics/keys.py)
+        self.keep_between_calls: Any = lambda container: None  # boundary/inputs.py knows the model
         self.ready: list = []
         self.finished: list[State] = []
         self.current: State | None = None
@@ -105,6 +106,7 @@ class Machine:
         self.recursions: dict[Any, int] = {}  # functions whose recursion was cut off -> their calls since
         self.left: Span | None = None  # the user's line that returned last
         self.guarded: dict[int, Any] = {}  # generators that were suspended inside try or with
+        self.forgotten: set[int] = set()  # ids of generators that variables not read any more held where states met
         self.contexts: dict[int, Any] = {}  # ContextVar id -> a Cell with its value, per state
         self.initial_overlay: Overlay | None = None  # states that the program starts with
         self.gradients_wanted = self.gradients_asked = False  # requires_grad was set; was read
@@ -193,6 +195,12 @@ class Machine:
                 return self.recorder.span if frame is state.frames[-1] else frame.instr.span
         return self.recorder.span
 
+    def suspends_in(self, x: Any) -> set[int]:
+        """Ids of the generators that it is, or that it leads to and that clean up when they go."""
+        own = stand_in_of(x)
+        mine = {id(x)} if own is not None and own.suspends else set()
+        return mine | (self.guarded.keys() & walk(self, [x])) if self.guarded else mine
+
     # ---- running one state --------------------------------------------------------
 
     def run_state(self, state: State) -> None:
@@ -219,7 +227,7 @@ class Machine:
         while True:
             ins = instrs[frame.pc]
             handler = opcodes.MOVERS.get(ins.op)
-            if handler is None:
+            if handler is None or self.guarded and ins.op == "POP_TOP":
                 return frame.pc != first
             try:
                 handler(self, self.current, frame, ins)
@@ -433,7 +441,8 @@ class Machine:
 
     def unwind(self, state: State, error: BaseException) -> bool:
         """Finds the handler of an exception of the user's program. True: go on running."""
-        popped = False
+        gone: list = []  # what was on the stacks that it leaves, and the frames
+        left: list = []
         place = self.line_of_model()
         self._chain(state, error)
         while state.frames:
@@ -447,12 +456,15 @@ class Machine:
                 opcodes_control.send_done(self, state, error.value)
                 return True
             if ins.handler is not None:
+                gone += frame.stack[ins.handler.depth:]
                 del frame.stack[ins.handler.depth:]
                 if ins.handler.lasti:
                     frame.stack.append(frame.pc)
                 frame.stack.append(error)
                 self.jump(frame, ins.handler.target)
-                if popped and self.ready:
+                if self.guarded:
+                    dropped.at_handler(self, state, gone, left)
+                if left and self.ready:
                     self.push(state)
                     return False
                 return True
@@ -461,8 +473,8 @@ class Machine:
                 frame.generator.finish()
                 if isinstance(error, StopIteration) and not frame.hidden:  # map(next, ...) just ends
                     error = ended_by(error)
-            state.frames.pop()
-            popped = True
+            gone += frame.stack
+            left.append(state.frames.pop())
         state.finished = ("raise", error)
         state.block.exit_span = place
         self.finished.append(state)
@@ -622,16 +634,12 @@ class Machine:
         return interpretation.is_torch_file(self.current.frames[-1].info.code.co_filename)
 
     def may_catch(self, *errors: type) -> bool:
-        """A handler of the program (not a `finally` or `with`) might take one of these exceptions if it were raised
+        """A handler or a context of the program (not a `finally`) might take one of these exceptions if it were raised
         now; any, if none is named."""
         for frame in reversed(self.current.frames) if self.current is not None else ():
-            handler = frame.instr.handler
-            while handler is not None:
-                if takes(frame, handler.target, errors):
-                    if not always_raises(frame.info, handler.target):
-                        return True
-                    errors = errors and (*errors, Exception)  # what it raises instead
-                handler = frame.info.instrs[handler.target].handler
+            taken, errors = may_take(frame, errors)
+            if taken:
+                return True
         return False
 
     # ---- tensors ----------------------------------------------------------------------
@@ -661,6 +669,7 @@ class Machine:
 
     def tensor_item(self, tensor: Any) -> Any:
         """tensor.item(): a static number or a runtime scalar."""
+        self._one_element_in_try(tensor)
         return self.recorder.numbers.item(tensor)
 
     def tensor_number(self, tensor: Any) -> Any:
@@ -689,7 +698,14 @@ class Machine:
         else:
             self.recorder.check(one.value, str(error), type(error).__name__)
 
+    def _one_element_in_try(self, tensor: Any) -> None:
+        """Elsewhere the run checks it."""
+        if self.element_count(tensor) is None and self.in_try():
+            self._one_element(tensor, RuntimeError("a Tensor with another number of elements than 1 cannot be "
+                                                   "converted to Scalar"))
+
     def tensor_truth(self, tensor: Any) -> bool | RtBool:
+        self._one_element_in_try(tensor)
         return self.recorder.numbers.truth(tensor)
 
     def tolist(self, tensor: Any) -> Any:

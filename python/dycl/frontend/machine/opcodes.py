@@ -9,6 +9,7 @@ jumps, operators and attributes; machine/opcodes_calls.py and machine/opcodes_co
 
 from __future__ import annotations
 
+import array
 import builtins
 import sys
 import types
@@ -21,6 +22,7 @@ from ..state.signals import JUMPED, PUSHED
 from ..state.state import NULL, UNBOUND
 from ..values.native_entries import natively, refuse_own
 from ..values.stand_in import negated, stand_in_of, truth_of
+from . import dropped
 from .opcode_table import HANDLERS, op, push_result
 
 _SINCE_312 = sys.version_info >= (3, 12)
@@ -36,7 +38,10 @@ def nop(m, s, f, i):
 
 @op("POP_TOP")
 def pop_top(m, s, f, i):
-    f.stack.pop()
+    closing = dropped.at_pop(m, s, f) if m.guarded else None
+    if closing is None:
+        f.stack.pop()
+    return closing
 
 
 @op("PUSH_NULL")
@@ -67,8 +72,10 @@ def load_const(m, s, f, i):
 
 @op("RETURN_CONST")
 def return_const(m, s, f, i):
-    m.return_value(s, i.value)
-    return JUMPED
+    closing = dropped.at_return(m, s, f, i.value) if m.guarded else None
+    if closing is None:
+        m.return_value(s, i.value)
+    return closing or JUMPED
 
 
 @op("LOAD_FAST", "LOAD_FAST_CHECK")
@@ -124,9 +131,12 @@ def load_closure(m, s, f, i):
 def load_deref(m, s, f, i):
     cell = f.locals[f.info.local_index[i.value]]
     try:
-        f.stack.append(cell.cell_contents)
+        value = cell.cell_contents
     except ValueError:
         raise _unbound(f, i.value) from None
+    if type(value) in _ARRAYS:
+        m.arrays_seen[id(value)] = value
+    f.stack.append(value)
 
 
 def _unbound(f, name):
@@ -163,11 +173,14 @@ def load_global(m, s, f, i):
     f.stack.append(value)
 
 
+_ARRAYS = (np.ndarray, array.array)
+
+
 def _note_global(m, f, name, value):
     """A global variable that is read, and perhaps written: a state between calls."""
     if not f.hidden:
         m.note_load(f.globals, name)
-    if type(value) is np.ndarray:
+    if type(value) in _ARRAYS:
         m.arrays_seen[id(value)] = value
 
 

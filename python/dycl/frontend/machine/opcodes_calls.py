@@ -17,6 +17,7 @@ from ..state.state import NULL
 from ..values.stand_in import made_stand_in
 from ..values.text import RtText
 from ..values.text_formatting import format_value
+from . import dropped
 from .exceptions import ended_by
 from .opcode_table import ASYNC, HANDLERS, REFUSED, op, push_result
 
@@ -50,7 +51,7 @@ def _key(m, x, container=None):
 
 @op("BUILD_SET")
 def build_set(m, s, f, i):
-    if keys.wanted(m):
+    if keys.wanted(m) and any(map(keys.at_run_time, f.stack[len(f.stack) - i.arg:])):
         items = _take(f, i.arg)
         return push_result(f, m.call(s, keyed_tables.fill_set, (keys.as_table(m, set()), tuple(items)), {}))
     found = {_key(m, x) for x in f.stack[len(f.stack) - i.arg:]}
@@ -160,6 +161,8 @@ def set_update(m, s, f, i):
     items = iteration.materialise(m, source)
     if items is None or made_stand_in(target) is not None or any(map(keys.at_run_time, items)):
         f.stack.pop()
+        if made_stand_in(target) is not None:
+            return m.call_then(s, keyed_tables.fill_set, (target, source), {}, signals.drop)
         return m.call_then(s, polyfills.extend_set, (target, source if items is None else items), {}, signals.drop)
     f.stack.pop()
     m.heap.touch(target)
@@ -369,5 +372,10 @@ def make_function(m, s, f, i):
 
 @op("RETURN_VALUE")
 def return_value(m, s, f, i):
-    m.return_value(s, f.stack.pop())
-    return JUMPED
+    value = f.stack.pop()
+    closing = dropped.at_return(m, s, f, value) if m.guarded else None
+    if closing is None:
+        m.return_value(s, value)
+    else:
+        f.stack.append(value)
+    return closing or JUMPED

@@ -177,7 +177,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         self.point = (info.code.co_filename, info.code.co_firstlineno, pc)
         for k, local in enumerate(info.local_names):
             if not info.is_live(pc, k):
-                new.locals[k] = UNBOUND
+                new.locals[k] = self._not_read_again(fa.locals[k], fb.locals[k])
                 continue
             self.path = [f"{name}.{local}"]
             new.locals[k] = self.unify(fa.locals[k], fb.locals[k])
@@ -194,6 +194,13 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         new.loops = {h: e for h, e in fa.loops.items()
                      if h in info.loops_of[pc] and fb.loops.get(h, (None,))[0] is e[0]}
         return new
+
+    def _not_read_again(self, a: Any, b: Any) -> Any:
+        """What a variable still refers to: it counts where a generator waits for its last reference to go."""
+        if a is b and self.m.suspends_in(a):
+            return a
+        self.m.forgotten |= self.m.suspends_in(a) | self.m.suspends_in(b)
+        return UNBOUND
 
     def suspended(self, fa: Frame, fb: Frame) -> Frame:
         """The frame of a generator."""

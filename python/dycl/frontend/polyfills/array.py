@@ -11,8 +11,9 @@ import torch
 
 from ...calling.nodes import Built
 from ...calling.templates import Static
+from ..values.growing import GROWING, Growing
 from ..values.native_entries import natively
-from ..values.stand_in import BoundMethod, InterpretedStandIn, stand_in_of
+from ..values.stand_in import BoundMethod, stand_in_of
 from ..values.text import RtText
 from ..values.text_formatting import format_value
 from .keyed_tables import refuse
@@ -56,6 +57,9 @@ _BELOW = {code: _faults(code, [-1, *((-1 << bits) - 1 for bits in _BITS)]) for c
 
 def fit(typecode, x):
     """A number of run time as such an array holds it."""
+    if isinstance(x, str):
+        raise TypeError("must be real number, not str" if typecode in "fd"
+                        else "'str' object cannot be interpreted as an integer")
     if typecode == "d":
         return float(x)
     if typecode == "f":
@@ -88,7 +92,7 @@ _DTYPES = {"b": torch.int8, "B": torch.uint8, "h": torch.int16, "i": torch.int32
            "f": torch.float32, "d": torch.float64}
 
 
-class RtTypedArray(InterpretedStandIn):
+class RtTypedArray(Growing):
     """Attributes: typecode, itemsize, found (a list of what is in it)."""
 
     typecode, itemsize = "", 0
@@ -145,8 +149,14 @@ class RtTypedArray(InterpretedStandIn):
         inside = [", ", format_value(m, self.found, "", 2)] if self.found else []
         return RtText.of([f"array({self.typecode!r}", *inside, ")"])
 
-    def flattened(self, flattener, path):
-        return flattener.node(self, path, lambda each: Built(array, (Static(self.typecode), each(self.found, ""))))
+    def columns_of(self):
+        return (self.found,)
+
+    def put_columns(self, columns):
+        (self.found,) = columns
+
+    def described(self, parts):
+        return Built(array, (Static(self.typecode), *parts))
 
     # ---- what is interpreted --------------------------------------------------------------------------
 
@@ -261,3 +271,6 @@ class RtTypedArray(InterpretedStandIn):
         return self.found >= other.tolist() if isinstance(other, array) else NotImplemented
 
     __hash__ = None
+
+
+GROWING[array] = lambda m, x: m.new(RtTypedArray(x.typecode, m.new(x.tolist())))

@@ -58,6 +58,15 @@ def close_generator(generator):
     raise RuntimeError("generator ignored GeneratorExit")
 
 
+def close_dropped(generators):
+    """What Python does with generators that nothing refers to: it says what they raise, and goes on."""
+    for generator in generators:
+        try:
+            generator.close()
+        except Exception:
+            pass
+
+
 # ---- operator's getters ------------------------------------------------------------------------
 
 

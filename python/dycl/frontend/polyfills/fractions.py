@@ -9,9 +9,10 @@ import operator
 from fractions import Fraction
 
 from ...calling.nodes import Built
+from ...calling.templates import Number
 from ..diagnostics import CaptureRefusal
 from ..values.escape import Escape
-from ..values.stand_in import KINDS, InterpretedStandIn, key_refusal, made_stand_in
+from ..values.stand_in import KINDS, OF_PARTS, InterpretedStandIn, key_refusal, made_stand_in
 from ..values.text import RtText
 from .keyed_tables import refuse
 from .registry import substitutes
@@ -131,6 +132,7 @@ class RtFraction(InterpretedStandIn):
     """Immutable, in lowest terms."""
 
     __slots__ = ("numerator", "denominator")
+    dycl_built = Fraction
 
     def __init__(self, numerator, denominator):
         self.numerator, self.denominator = numerator, denominator
@@ -159,8 +161,8 @@ class RtFraction(InterpretedStandIn):
         return RtFraction(union.unify(self.numerator, other.numerator),
                           union.unify(self.denominator, other.denominator))
 
-    def parts(self):
-        return self.numerator, self.denominator
+    def open_leaf(self):
+        return Built(Fraction, (Number("int"), Number("int")))
 
     def flattened(self, flattener, path):
         return flattener.node(self, path, lambda each: Built(
@@ -229,3 +231,4 @@ def _shown(x):
 
 
 KINDS[Fraction] = RtFraction.of
+OF_PARTS[Fraction] = RtFraction

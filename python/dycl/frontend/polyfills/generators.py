@@ -34,18 +34,10 @@ def refuse_seed():
     raise NotImplementedError
 
 
-def checked(state):
-    """As a generator holds it that was given this state."""
+def state_after(action, argument):
+    """Of a generator to which this happened; the default one stays as it is."""
     before = state_of_run()
-    set_state_of_run(state)
-    result = state_of_run()
-    set_state_of_run(before)
-    return result
-
-
-def state_after_seed(seed):
-    before = state_of_run()
-    seed_run(seed)
+    action(argument)
     result = state_of_run()
     set_state_of_run(before)
     return result
@@ -59,21 +51,25 @@ def seed_in(state):
     return (parts * torch.tensor([256**k for k in range(8)])).sum().item()
 
 
-class RtGenerator(InterpretedStandIn):
-    """A torch.Generator. Attribute: state, a tensor that is written in place."""
+class RtSource(InterpretedStandIn):
+    """What random numbers are drawn from. Attribute: state, a tensor that is written in place."""
+
+
+class RtGenerator(RtSource):
+    """A torch.Generator."""
 
     def example(self, m):
         return torch.Generator()
 
     def manual_seed(self, seed):
-        self.state.copy_(state_after_seed(seed))
+        self.state.copy_(state_after(seed_run, seed))
         return self
 
     def get_state(self):
-        return checked(self.state)
+        return state_after(set_state_of_run, self.state)
 
     def set_state(self, state):
-        self.state.copy_(checked(state))
+        self.state.copy_(state_after(set_state_of_run, state))
         return self
 
     def initial_seed(self):
@@ -143,69 +139,3 @@ class Forked:
 @substitutes(torch.random.fork_rng)
 def fork_rng(devices=None, enabled=True, *more, **others):
     return Forked(enabled)
-
-
-# ---- random.Random and numpy.random.RandomState: the same words, other numbers -------------------------
-
-
-def words(stream, count):
-    """Answered by the machine: the next words, as integers."""
-    raise NotImplementedError
-
-
-def random_of(stream):
-    drawn = words(stream, 2)
-    return (drawn[0].item() // 32 * 67108864.0 + drawn[1].item() // 64) / 9007199254740992.0
-
-
-def uniform(stream, a, b):
-    return a + (b - a) * random_of(stream)
-
-
-def bits(stream, k):
-    if k > 62:
-        raise NotImplementedError("more than 62 random bits at once in a compiled program")
-    if k <= 32:
-        return words(stream, 1)[0].item() >> (32 - k)
-    drawn = words(stream, 2)
-    return drawn[0].item() + (drawn[1].item() >> (64 - k)) * 4294967296
-
-
-def below(stream, n):
-    if n <= 0:
-        raise ValueError("empty range")
-    k = n.bit_length()
-    drawn = bits(stream, k)
-    while drawn >= n:
-        drawn = bits(stream, k)
-    return drawn
-
-
-def integer_between(stream, a, b):
-    return a + below(stream, b - a + 1)
-
-
-def choice(stream, seq):
-    if not len(seq):
-        raise IndexError("Cannot choose from an empty sequence")
-    return seq[below(stream, len(seq))]
-
-
-def numpy_sample(stream, size=None):
-    if size is None:
-        return random_of(stream)
-    shape = (size,) if isinstance(size, int) else tuple(size)
-    count = 2
-    for extent in shape:
-        count = count * extent
-    drawn = words(stream, count).reshape(*shape, 2)
-    high = (drawn[..., 0] // 32).to(torch.float64) * 67108864.0
-    return ((high + (drawn[..., 1] // 64).to(torch.float64)) / 9007199254740992.0).numpy()
-
-
-def numpy_rand(stream, *shape):
-    return numpy_sample(stream, shape or None)
-
-
-def numpy_uniform(stream, low=0.0, high=1.0, size=None):
-    return low + (high - low) * numpy_sample(stream, size)

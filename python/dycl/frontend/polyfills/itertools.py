@@ -88,7 +88,11 @@ def filter_(function, iterable):
 def reversed_(sequence):
     i = len(sequence) - 1
     while i >= 0:
-        yield sequence[i]
+        try:
+            x = sequence[i]
+        except (IndexError, StopIteration):
+            return
+        yield x
         i = i - 1
 
 
@@ -209,6 +213,9 @@ def islice_(iterable, *bounds):
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
     start = 0 if start is None else start
     step = 1 if step is None else step
+    for bound in (start, step) if stop is None else (start, stop, step):
+        if not hasattr(type(bound), "__index__"):
+            raise ValueError("Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
     if start < 0 or stop is not None and stop < 0:
         raise ValueError("Indices for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
     if step < 1:
@@ -297,6 +304,10 @@ def range_by(start, stop, step):
     """range() with a step known only at run time."""
     if step == 0:
         raise ValueError("range() arg 3 must not be zero")
+    return by_steps(start, stop, step)
+
+
+def by_steps(start, stop, step):
     while (start < stop) if step > 0 else (start > stop):
         yield start
         start = start + step

@@ -6,15 +6,20 @@ A dict that gets such a key is made as a table instead: capture begins anew, and
 dict makes an `RtDict` (see semantics/keys.py). Its keys and values are two lists in the order of insertion; a look-up
 compares with one key after the other, so each comparison may split the state, and a table that grows in a loop decided
 at run time becomes two lists of run-time length that a loop walks over. Keys of one table are different from each other
-on every path. A set has one list; the order in which Python would give its elements depends on their hashes, so that
-only what does not ask for the order is taken.
+on every path. A set has one list. The order in which Python gives its elements depends on their hashes: it is known
+where elements were only taken out of a set that was known (which moves none), and where all are integers so small that
+each has its place even in the smallest set. Otherwise only what does not ask for the order is taken.
 """
 
 from __future__ import annotations
 
+import collections
+
 from ...calling.nodes import Table
+from ...calling.templates import Live
 from ..diagnostics import CaptureRefusal
 from ..values.escape import Escape
+from ..values.growing import GROWING, Growing
 from ..values.stand_in import InterpretedStandIn, drop_result
 
 
@@ -50,8 +55,7 @@ def fill(table, keys, values):
 
 
 def fill_set(table, items):
-    for x in items:
-        table.add(x)
+    table.update(items)
     return table
 
 
@@ -77,7 +81,7 @@ class RtKeyed(InterpretedStandIn):
                              "use a loop over it", kind="escape.hash")
 
 
-class RtTable(RtKeyed):
+class RtTable(RtKeyed, Growing):
     """A dict or set. One whose keys are known takes operators as a table with the same entries."""
 
     def check_key(self, m):
@@ -103,9 +107,19 @@ class RtDict(RtTable):
     def empty_like(self, m):
         return m.keys.as_table(m, self.kind(), self.factory)
 
+    def columns_of(self):
+        return self.found_keys, self.found_values
+
+    def put_columns(self, columns):
+        self.found_keys, self.found_values = columns
+
+    def described(self, parts):
+        return Table(self.kind, parts, (), None if self.factory is None else Live(self.factory))
+
     def flattened(self, flattener, path):
-        return flattener.node(self, path, lambda each: Table(
-            self.kind, (each(self.found_keys, ""), each(self.found_values, ""))))
+        if self.factory is not None:
+            flattener.code(self.factory, path)  # refuses one that holds what a run computes
+        return super().flattened(flattener, path)
 
     def add_entry(self, m, s, key, value):
         return m.call_then(s, RtDict.__setitem__, (self, key, value), {}, drop_result)
@@ -292,6 +306,33 @@ class RtCounter(RtDict):
     __ior__ = __or__
 
 
+class RtOrderedDict(RtDict):
+    """A collections.OrderedDict."""
+
+    def move_to_end(self, key, last=True):
+        value = self.pop(key)
+        if last:
+            self[key] = value
+        else:
+            self.found_keys.insert(0, key)
+            self.found_values.insert(0, value)
+
+    def popitem(self, last=True):
+        if len(self.found_keys) == 0:
+            raise KeyError("dictionary is empty")
+        if last:
+            return RtDict.popitem(self)
+        self.removals = self.removals + 1
+        return (self.found_keys.pop(0), self.found_values.pop(0))
+
+    def __eq__(self, other):
+        if isinstance(other, collections.OrderedDict):
+            return list(self.found_keys) == list(other.keys()) and list(self.found_values) == list(other.values())
+        return RtDict.__eq__(self, other)
+
+    __hash__ = None
+
+
 def second(pair):
     return pair[1]
 
@@ -383,8 +424,28 @@ def common(table, items):
     return made
 
 
+def small_integers(items):
+    """Answered by the machine: whether all are integers from 0 to 7, which stand in ascending order in any set."""
+    raise NotImplementedError
+
+
+def order_of(items):
+    """Answered by the machine: what a set of these has, in its order; None unless it is known."""
+    raise NotImplementedError
+
+
+def walk_set(table, items):
+    n, changes = len(table.found), table.changes
+    for x in items:
+        yield x
+        if len(table.found) != n:
+            raise RuntimeError("Set changed size during iteration")
+        if table.changes != changes:
+            refuse("a set whose elements are taken out and put back while it is iterated")
+
+
 class RtSet(RtTable):
-    """Attribute: found."""
+    """Attributes: found; in_order, whether they stand there as in Python's set; changes, how many there were."""
 
     def example(self, m):
         return set()
@@ -392,8 +453,14 @@ class RtSet(RtTable):
     def empty_like(self, m):
         return m.keys.as_table(m, set())
 
-    def flattened(self, flattener, path):
-        return flattener.node(self, path, lambda each: Table(set, (each(self.found, ""),)))
+    def columns_of(self):
+        return (self.found,)
+
+    def put_columns(self, columns):
+        (self.found,) = columns
+
+    def described(self, parts):
+        return Table(set, parts)
 
     def add_entry(self, m, s, item):
         return m.call_then(s, RtSet.add, (self, item), {}, drop_result)
@@ -406,6 +473,8 @@ class RtSet(RtTable):
 
     def add(self, item):
         if item not in self:
+            self.in_order = False
+            self.changes = self.changes + 1
             self.found.append(item)
 
     def __contains__(self, item):
@@ -419,12 +488,17 @@ class RtSet(RtTable):
         return len(self.found)
 
     def __iter__(self):
+        if small_integers(self.found):
+            return walk_set(self, sorted(self.found))
+        if self.in_order:
+            return walk_set(self, self.found)
         return refuse("the order of a set's elements known only at run time")
 
     def discard(self, item):
         check_key(item)
         for i in range(len(self.found)):
             if same_key(self.found[i], item):
+                self.changes = self.changes + 1
                 self.found.pop(i)
                 return
 
@@ -435,10 +509,12 @@ class RtSet(RtTable):
             raise KeyError(item)
 
     def clear(self):
+        self.changes = self.changes + 1
         self.found.clear()
 
     def copy(self):
         made = new_table(self)
+        made.in_order = False
         made.found.extend(self.found)
         return made
 
@@ -446,6 +522,10 @@ class RtSet(RtTable):
 
     def update(self, *others):
         for other in others:
+            known = order_of(other) if self.changes == 0 and len(self.found) == 0 else None
+            if known is not None:
+                self.found.extend(known)
+                continue
             for x in elements(other):
                 self.add(x)
 
@@ -486,6 +566,8 @@ class RtSet(RtTable):
         self._become(self.symmetric_difference(other))
 
     def _become(self, other):
+        self.in_order = False
+        self.changes = self.changes + 1
         self.found.clear()
         self.found.extend(other.found)
 
@@ -579,3 +661,11 @@ class RtSet(RtTable):
         return refuse("a set with elements known only at run time as a string")
 
     __str__ = __repr__
+
+
+def of_known(m, x):
+    return m.keys.as_table(m, x, getattr(x, "default_factory", None))
+
+
+GROWING.update(dict.fromkeys((dict, collections.defaultdict, collections.Counter,
+                              collections.OrderedDict, set), of_known))

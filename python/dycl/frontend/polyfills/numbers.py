@@ -21,8 +21,8 @@ def round_to(x, digits):
         return x
     scale = 10.0**digits
     product = x * scale
-    if abs(product) >= 4503599627370496.0:
-        raise OverflowError("round() to digits of so large a number is not supported in a compiled program")
+    if abs(product) >= 9007199254740992.0:  # numbers of this size lie further apart than the grid's
+        return x
     wide = 134217729.0 * x
     high = wide - (wide - x)
     low = x - high
@@ -111,6 +111,8 @@ def degrees(x):
 
 @substitutes(math.isclose)
 def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
+    if rel_tol < 0.0 or abs_tol < 0.0:
+        raise ValueError("tolerances must be non-negative")
     if a == b:
         return True
     if math.isinf(a) or math.isinf(b):

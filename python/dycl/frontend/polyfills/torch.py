@@ -38,6 +38,27 @@ def resize_antialiased(x, size, cubic, align_corners):
     return torch.matmul(torch.matmul(rows, x), columns.transpose(0, 1))
 
 
+@substitutes(torch.rrelu)
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
+    """While training each element that is not positive has a slope of its own, drawn in order."""
+    if not training:
+        return torch.nn.functional.leaky_relu(input, (lower + upper) / 2)
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    flat = input.reshape(-1)
+    leaks = flat <= 0
+    drawn = torch.empty(int(leaks.sum()), dtype=torch.float64).uniform_(generator=generator)
+    least, most = torch.tensor([lower, upper], dtype=flat.dtype).to(torch.float64)  # as exact as the elements
+    slopes = torch.ones_like(flat)
+    slopes[leaks] = (drawn * (most - least) + least).to(flat.dtype)
+    return torch.where(leaks, flat * slopes, flat).reshape(input.shape)
+
+
+@substitutes(torch.rrelu_)
+def rrelu_in_place(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
+    return input.copy_(rrelu(input, lower, upper, training, generator))
+
+
 def antialiased_weights(extent, wanted, cubic, align_corners, like):
     if wanted <= 0:
         raise RuntimeError("Input and output sizes should be greater than 0")

@@ -36,6 +36,23 @@ def linspace(recorder, start, end, steps=100, *, dtype=None, out=None, **options
     return recorder.calls.native(one_or_more, (), {})
 
 
+def triangle_indices(part: str) -> Any:
+    """torch takes plain integers only."""
+
+    def indices(recorder, row, col, offset=0, **options) -> Any:
+        if not any(isinstance(n, torch.SymInt) for n in (row, col, offset)):
+            return NotImplemented
+
+        def compute():
+            places = torch.arange(col) - torch.arange(row)[:, None]
+            inside = places >= offset if part == "triu" else places <= offset
+            return torch.nonzero(inside).t().to(options.get("dtype") or torch.int64)
+
+        return recorder.calls.native(compute, (), {})
+
+    return indices
+
+
 def embedding_bag(recorder, weight, indices, offsets=None, scale_grad_by_freq=False, mode=0, sparse=False,
                    per_sample_weights=None, include_last_offset=False, padding_idx=-1) -> Any:
     """Bags of one known length: an embedding and a reduction."""

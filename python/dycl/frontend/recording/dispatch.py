@@ -68,7 +68,8 @@ class DispatchRecorder(TorchDispatchMode):
             return result
         self.recorder.choose_cache((args, kwargs))
         self.recorder.symbols.expanding = func is aten.expand.default
-        return forms.keep(key, func, args, kwargs, imitated(func, args, kwargs))
+        operands, named = self.recorder.broadcasting.stretched(func, args, kwargs)
+        return forms.keep(key, func, args, kwargs, imitated(func, operands, named))
 
     # -- kinds ------------------------------------------------------------------------
 

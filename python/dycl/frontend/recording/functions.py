@@ -92,6 +92,8 @@ _row("diff", how=COMPOSED, take=composed.diff)
 _row("embedding_bag", how=COMPOSED, take=composed.embedding_bag)
 _row("fill_diagonal_", how=COMPOSED, take=composed.fill_diagonal)
 _row("linspace", how=COMPOSED, take=composed.linspace)
+_row("triu_indices", how=COMPOSED, take=composed.triangle_indices("triu"))
+_row("tril_indices", how=COMPOSED, take=composed.triangle_indices("tril"))
 _row("_pack_padded_sequence", how=COMPOSED, take=packed_sequences.pack)
 _row("_pad_packed_sequence", how=COMPOSED, take=packed_sequences.pad)
 for _name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
@@ -124,7 +126,6 @@ _row("native_dropout", training=refused_calls.dropout)
 for _name in ("uniform_", "normal_", "exponential_", "geometric_", "cauchy_", "log_normal_"):
     _row(_name, how=COMPOSED, take=random.with_run_time_numbers(getattr(torch.ops.aten, _name).default))
 _row("batch_norm instance_norm", training=refused_calls.running_statistics)
-_row("rrelu rrelu_", training=refused_calls.rrelu)
 
 # ---- arguments ---------------------------------------------------------------------------------------
 

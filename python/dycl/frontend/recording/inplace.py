@@ -146,7 +146,8 @@ def _try(recorder, func, args: tuple, kwargs: dict) -> None:
     key = recorder.forms.key(func, args, kwargs)
     if not recorder.forms.passed(key):
         recorder.choose_cache((args, kwargs))
-        imitated(func, args, kwargs)
+        operands, named = recorder.broadcasting.stretched(func, args, kwargs)
+        imitated(func, operands, named)
         recorder.forms.passed(key, func)
 
 

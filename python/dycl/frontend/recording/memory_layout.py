@@ -8,10 +8,11 @@ takes only arguments that lie as the example's did.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import torch
 
+from ..source import Span
 from ..state.contents import Cell
 from ..values.tensor import is_handle
 
@@ -20,8 +21,10 @@ ASKS, ASKS_OFFSET, MAY_COPY = "asks", "asks where it begins", "is a view if the 
 
 
 class Layout:
-    def __init__(self) -> None:
+    def __init__(self, here: Callable[[], Span | None]) -> None:
         self.matters = self.offset_matters = False
+        self.asked: Span | None = None  # where it began to matter
+        self._here = here
         self.lost = False  # states met whose tensors lie in memory differently, or otherwise than the merged one
         self._cells: set[Cell] = set()  # storages that are one in some layouts and two in others
         self._new: set[Cell] = set()  # storages that lie as they do whatever the arguments are
@@ -29,14 +32,20 @@ class Layout:
     def note(self, depends: str, result: Any, source: Any) -> None:
         """A native call that depends on it gave `result`."""
         if depends == ASKS and not isinstance(result, torch.Tensor):
-            self.matters = True
+            self._matters()
         elif depends == ASKS_OFFSET:
             self.offset_matters = True
-        elif depends == MAY_COPY and is_handle(result) and is_handle(source):
+            self.asked = self.asked or self._here()
+        elif depends == MAY_COPY and is_handle(result) and is_handle(source) and _is_one_or_the_other(result, source):
             self._cells |= {result._dycl.cell, source._dycl.cell}
 
     def written(self, cell: Cell) -> None:
-        self.matters = self.matters or cell in self._cells
+        if cell in self._cells:
+            self._matters()
+
+    def _matters(self) -> None:
+        self.matters = True
+        self.asked = self.asked or self._here()
 
     def made(self, tensor: torch.Tensor) -> None:
         """Out of extents alone."""
@@ -45,12 +54,17 @@ class Layout:
     def drawn_like(self, target: torch.Tensor) -> None:
         """Random numbers go into it, in the order in which it lies; blocks of normal ones know gaps, too."""
         if target.dim() and not (hasattr(target, "_dycl") and target._dycl.cell in self._new):
-            self.matters = True
+            self._matters()
 
     def of(self, handle: torch.Tensor) -> tuple:
         """What an argument must be like: (strides or None: contiguous, begins its memory)."""
         strides = [int(s) if isinstance(s, int) else None for s in (*handle.shape, *handle.stride())]
         return (None if None in strides else strides[handle.dim():]) if self.matters else [], self.offset_matters
+
+
+def _is_one_or_the_other(result: torch.Tensor, source: torch.Tensor) -> bool:
+    """Not what is a copy in any layout, nor what is a view in any: of one element at most."""
+    return result.dtype == source.dtype and not all(type(size) is int and size <= 1 for size in source.shape)
 
 
 def is_plain(tensor: torch.Tensor) -> bool:

@@ -294,7 +294,7 @@ class _Entering:
         if given is not NotImplemented:
             return given
         if not issubclass(kind, torch.SymInt) and isinstance(getattr(kind, "__index__", None), types.FunctionType):
-            return self._number(tree)
+            return tree if hasattr(kind, "__getitem__") else self._number(tree)  # torch may take it for a sequence
         return tree
 
     def _container(self, tree: Any) -> Any:

@@ -30,6 +30,7 @@ from ..values.native_entries import imitated, is_of_program, own_fault
 from ..values.scalar import RtBool, RtInt, RtScalar, graph_number
 from ..values.text import RtText
 from . import native_call, real_tensors
+from .broadcasting import Broadcasting
 from .memory_layout import Layout
 from .real_tensors import RealTensors
 from .shape_cache import Forms
@@ -84,6 +85,7 @@ class Recorder:
         self.producers: dict[Value, Any] = {}  # the node that computes a value
         self.packs: dict[Value, Any] = {}  # batch_sizes of packed sequences (recording/packed_sequences.py)
         self.symbols = Symbols(self)
+        self.broadcasting = Broadcasting(self)
         self.ranges = IntegerRanges(self.producers, self.symbols.range_of)
         self.fake_mode = FakeTensorMode(shape_env=self.symbols.env, allow_non_fake_inputs=True)
         self.forms = Forms(self.fake_mode)
@@ -99,7 +101,7 @@ class Recorder:
         self._scalars: dict[int, dict] = {}  # block id -> constants recorded in it
         self._checked: dict[Value, Block] = {}
         self._maybe_shared: dict[Cell, list] = {}
-        self.layout = Layout()
+        self.layout = Layout(lambda: self.span)
         self.remembers = False  # a function under lru_cache was called (library/lru_cache.py)
         self.remembered_cells: set[int] = set()  # storages from outside that such functions read
 
@@ -262,8 +264,8 @@ class Recorder:
     def refuse_caught(self, *errors: type[BaseException]) -> None:
         """What fails in a run fails there for good: the program must not hope to catch it."""
         if self.path.may_catch(*errors):
-            raise CaptureRefusal("a tensor operation that may fail at run time, inside `try` that might catch it",
-                                 "test the condition with `if` instead", kind="try")
+            raise CaptureRefusal("a tensor operation that may fail at run time, inside `try` or `with` that might "
+                                 "catch it", "test the condition with `if` instead", kind="try")
 
     def lowered(self, tree: Any) -> Any:
         """Handles, real tensors and symbolic numbers in a tree of arguments as they stand in a node."""

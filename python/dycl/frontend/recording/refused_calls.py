@@ -50,7 +50,3 @@ def running_statistics(name: str, args: tuple, kwargs: dict) -> str | None:
     given = dict(zip(("input", "weight", "bias", "running_mean", "running_var", "training"), args)) | kwargs
     train = given.get("training", given.get("use_input_stats", False))
     return f"{name}, which updates its running statistics," if train and given.get("running_mean") is not None else None
-
-
-def rrelu(name: str, args: tuple, kwargs: dict) -> str | None:
-    return "rrelu" if _argument(args, kwargs, 3, "training", False) else None

@@ -400,6 +400,10 @@ class Symbols:
             static = self.evaluate(expr, False, None)
         return None if static is None else bool(static)
 
+    def follows(self, expr: sympy.Basic) -> bool:
+        """Whether it is known to hold on this path."""
+        return (expr if expr in (sympy.true, sympy.false) else self._static(expr)) == sympy.true
+
     def _static(self, expr: sympy.Basic) -> sympy.Basic | None:
         """The answer that follows from ranges and from what was checked or decided on the way here."""
         static = self.env._maybe_evaluate_static(expr)

@@ -21,6 +21,7 @@ from ..state import numpy_memory
 from ..torch_internals import FakeTensor
 from ..values.array import dtype_name as numpy_name
 from ..values.array import is_array, memory_of
+from ..values.native_entries import natively
 from ..values.scalar import EXAMPLES, kind_of
 from ..values.stand_in import is_opaque, made_stand_in
 
@@ -62,6 +63,12 @@ def _data_and_options(recorder, args: tuple, kwargs: dict) -> tuple[Any, dict]:
 def _of_arrays(recorder, data: Any, options: dict) -> tuple[Any, dict]:
     """Without numpy scalars of run time in its lists; they count for the dtype. Arrays of one form are one tensor."""
     if not isinstance(data, (list, tuple)) or not _has_array(data):
+        if is_array(data) and data.scalar:
+            own = data.tensor.dtype
+            if options.get("dtype") in (None, own):
+                return recorder.call(torch.clone, (data.tensor,)), options
+            _check_goes_into(own, options["dtype"])
+            return recorder.numbers.item(data.tensor), options
         memory = memory_of(data)
         return data if memory is None else memory, options
     items = list(held(data))
@@ -71,7 +78,15 @@ def _of_arrays(recorder, data: Any, options: dict) -> tuple[Any, dict]:
             return recorder.call(torch.stack, (parts,)), options
     if options.get("dtype") is None:
         options = options | {"dtype": torch.tensor(_example(data)).dtype}
-    return _numbers(data), options
+    return _numbers(data, options["dtype"]), options
+
+
+def _check_goes_into(own: torch.dtype, dtype: torch.dtype) -> None:
+    """Of numpy's scalars only those of double precision are Python's floats."""
+    fraction = own.is_floating_point and own != torch.float64 and not dtype.is_floating_point
+    truth = own == torch.bool and dtype != torch.bool and not dtype.is_floating_point
+    if fraction or truth:
+        raise TypeError(f"'numpy.{dtype_name(own)}' object cannot be interpreted as an integer")
 
 
 def _has_array(data: Any) -> bool:
@@ -89,13 +104,14 @@ def _example(data: Any) -> Any:
     return [_example(x) for x in data] if isinstance(data, (list, tuple)) else data
 
 
-def _numbers(data: Any) -> Any:
+def _numbers(data: Any, dtype: torch.dtype) -> Any:
     if is_array(data):
         if not data.scalar:
             raise CaptureRefusal("torch.tensor of a list of numpy arrays known only at run time",
                                  "use np.stack first", kind="build.data")
+        _check_goes_into(data.tensor.dtype, dtype)
         return data.tensor
-    return [_numbers(x) for x in data] if isinstance(data, (list, tuple)) else data
+    return [_numbers(x, dtype) for x in data] if isinstance(data, (list, tuple)) else data
 
 
 def _converted(recorder, tensor: torch.Tensor, options: dict) -> torch.Tensor:
@@ -129,8 +145,14 @@ def _walk(data: Any, leaves: list) -> list[int] | None:
     if any(s is None for s in shapes):
         return None
     if any(s != shapes[0] for s in shapes):
-        raise ValueError("expected sequences of equal length")
+        natively(torch.tensor, _skeleton(data))  # which says what is wrong
+        raise CaptureRefusal("torch.tensor of lists of different shapes", kind="build.data")
     return [len(data), *(shapes[0] if shapes else [])]
+
+
+def _skeleton(data: Any) -> Any:
+    """The same lists with zeros in them."""
+    return [_skeleton(x) for x in data] if isinstance(data, (list, tuple)) else 0.0 if kind_of(data) == "float" else 0
 
 
 def _inferred(leaves: list) -> torch.dtype:

@@ -25,7 +25,7 @@ from ..state.interpreter import Interpreter
 from ..state.signals import PUSHED
 from ..state.state import UNBOUND, Frame, State
 from ..values.stand_in import StandIn
-from . import attributes, interpretation, opaque_objects, registry
+from . import attributes, interpretation, opaque_objects, registry, wrong_types
 from .lookup import python_method
 from .native_calls import native
 
@@ -39,6 +39,7 @@ _WHOLE = {id(fn) for fn in (str, repr, print, format, hash, sorted, max, min, to
 
 
 def call(m: Interpreter, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
+    wrong_types.check_call(m, fn, args, kwargs)
     handler = registry.intercept(fn)
     if handler is not None:
         if not (isinstance(fn, types.FunctionType) or id(fn) in _UNREAD):

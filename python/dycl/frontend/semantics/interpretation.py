@@ -37,7 +37,7 @@ _INTERPRETED_TORCH = (
     "amp/autocast_mode.py", "nn/parallel/data_parallel.py",
 )
 _INTERPRETED_STDLIB = ("contextlib.py", "functools.py", "dataclasses.py", "copy.py",
-                       "copyreg.py", "bisect.py", "heapq.py", "statistics.py", "collections" + os.sep,
+                       "copyreg.py", "bisect.py", "heapq.py", "statistics.py", "random.py", "collections" + os.sep,
                        "types.py", "_collections_abc.py")
 _NATIVE_SITE = ("numpy", "scipy", "sympy")
 _NATIVE_PACKAGES = ("einx",)  # a compiler of its own: looks at shapes alone

@@ -18,10 +18,13 @@ import torch
 
 from ..diagnostics import CaptureRefusal
 from ..polyfills import keyed_tables
+from ..state.contents import hashes_alike
 from ..values.scalar import kind_of
 from ..values.stand_in import deciding, key_refusal, stand_in_of
 
 TABLES = (keyed_tables.RtDict, keyed_tables.RtSet)
+_TABLES = {collections.Counter: keyed_tables.RtCounter, collections.OrderedDict: keyed_tables.RtOrderedDict,
+           dict: keyed_tables.RtDict}
 
 
 def at_run_time(key: Any) -> bool:
@@ -98,6 +101,8 @@ def make_table(m, container: Any, key: Any) -> None:
     m.forbid_if_merged(key)
     check(m, key)
     place = container if type(container) is tuple else m.birthplaces.get(id(container))
+    if place is None:
+        m.keep_between_calls(container)
     if place is None or _is_table(m, place):
         raise CaptureRefusal("a dict or set entry under a key known only at run time",
                              "use a list or a tensor, keys known beforehand, "
@@ -137,10 +142,10 @@ def as_table(m, container: Any, factory: Any = None) -> Any:
     """A table with the same entries, whose keys are known."""
     if isinstance(container, set):
         table = m.new(object.__new__(keyed_tables.RtSet))
-        table.found = m.new(list(container))
+        table.found, table.changes = m.new(list(container)), 0
+        table.in_order = all(map(hashes_alike, container))
         return table
-    table = m.new(object.__new__(keyed_tables.RtCounter if isinstance(container, collections.Counter)
-                                 else keyed_tables.RtDict))
+    table = m.new(object.__new__(next(kind for cls, kind in _TABLES.items() if isinstance(container, cls))))
     table.kind, table.factory, table.removals = type(container), factory, 0
     table.found_keys, table.found_values = m.new(list(container)), m.new(list(container.values()))
     return table
@@ -162,6 +167,27 @@ def elements(m, source: Any) -> Any:
     if found is not NotImplemented:
         return found
     return tuple(source) if isinstance(source, (set, frozenset)) else source
+
+
+def small_integers(m, items: Any) -> bool:
+    if type(items) is not list:
+        return False
+    ranges = [(x, x) if kind_of(x) in ("int", "bool") and stand_in_of(x) is None
+              else m.recorder.path.range_of(x) if kind_of(x) == "int" else (None, None) for x in items]
+    return all(low is not None and high is not None and 0 <= low and high < _SMALLEST_SET for low, high in ranges)
+
+
+def order_of(m, items: Any) -> list | None:
+    if type(items) not in (set, frozenset, range, tuple, list) or m.has_runtime(items) or not all(
+            map(hashes_alike, items)):
+        return None
+    m.note_read(items)
+    made: set = set()
+    made.update(items)
+    return list(made)
+
+
+_SMALLEST_SET = 8  # the places of the smallest table of CPython's sets
 
 
 # ---- when two keys are one -----------------------------------------------------------------------

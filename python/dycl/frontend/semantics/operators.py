@@ -21,10 +21,10 @@ from ..state import numpy_memory
 from ..state.interpreter import Interpreter
 from ..state.state import State
 from ..values.native_entries import refuse_own
-from ..values.scalar import SIGNS, TURNED
+from ..values.scalar import SIGNS, TURNED, kind_of
 from ..values.stand_in import StandIn, deciding, made_stand_in, stand_in_of, type_of
 from ..values.text_formatting import percent
-from . import iteration, keys, native_calls, opaque_objects
+from . import iteration, keys, native_calls, opaque_objects, wrong_types
 from .identity import sizes
 from .lookup import MISSING, by_type, mro_lookup, python_method
 
@@ -48,6 +48,8 @@ def binary(m: Interpreter, s: State, op: str, a: Any, b: Any, inplace: bool) -> 
             return m.call(s, polyfills.augmented, (a, b, method, op), {})
     own, users = deciding(a, b), _user_operator(a, b, op)
     if own is not None and not (users is not None and own.yields(a, b, False)):
+        if users is None and not (kind_of(a) and kind_of(b)):
+            wrong_types.check_operator(m, op, a, b)
         result = own.binary(m, s, op, a, b, inplace)
         if result is not NotImplemented:
             return result
@@ -112,6 +114,7 @@ def _text_binary(m: Interpreter, s: State, op: str, a: Any, b: Any, inplace: boo
     if op == "mod":
         m.note_deep(b)
         if m.has_runtime(b):
+            wrong_types.check_operator(m, "mod", a, b)
             return percent(m, a, b if isinstance(b, tuple) else (b,))
     return _native_binary(m, s, op, a, b, inplace)
 

@@ -6,6 +6,7 @@ As in semantics/calls.py: a value at once, or PUSHED when a frame of user code w
 
 from __future__ import annotations
 
+import array
 import collections
 import operator
 import types
@@ -71,7 +72,7 @@ def static_bound(m: Interpreter, bound: Any, length: int, lowest: int) -> Any:
 def get_item(m: Interpreter, s: State, container: Any, key: Any) -> Any:
     own = stand_in_of(container)
     method = python_method(container, "__getitem__")
-    if method is None and asks_index(key) and (own.indexed if own is not None else isinstance(container, _INDEXED)):
+    if method is None and asks_index(key) and _takes_index(m, container, key):
         return m.call(s, polyfills.item_at, (container, key), {})
     if own is not None:
         found = own.get_item(m, s, key)
@@ -80,6 +81,14 @@ def get_item(m: Interpreter, s: State, container: Any, key: Any) -> Any:
     if method is not None:
         return m.call(s, method, (container, _known_key(m, container, key)), {})
     return by_type(_GET, container, _native_item)(m, s, container, key)
+
+
+def _takes_index(m: Interpreter, container: Any, key: Any) -> bool:
+    """It asks the key which number it is. Tensors take what has items for indices, each of them, before they ask."""
+    if m.is_tensor(container):
+        return python_method(key, "__getitem__") is None
+    own = stand_in_of(container)
+    return own.indexed if own is not None else isinstance(container, _INDEXED)
 
 
 def _known_key(m: Interpreter, container: Any, key: Any) -> Any:
@@ -240,7 +249,13 @@ def _set_native(m: Interpreter, s: State, container: Any, key: Any, value: Any) 
         natively(operator.setitem, container, key, value)
 
 
-_SET = {list: _set_element, collections.deque: _set_element, dict: _set_entry}
+def _set_number(m: Interpreter, s: State, container: array.array, key: Any, value: Any) -> Any:
+    if m.has_runtime((key, value)):
+        m.keep_between_calls(container)
+    return _set_native(m, s, container, key, value)
+
+
+_SET = {list: _set_element, collections.deque: _set_element, dict: _set_entry, array.array: _set_number}
 
 
 def _note_slice(m: Interpreter, container: Any, key: Any) -> None:

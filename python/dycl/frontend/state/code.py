@@ -169,7 +169,10 @@ class CodeInfo:
         index = self.local_index
         use, define = [0] * len(self.instrs), [0] * len(self.instrs)
         saves: dict[int, list[int]] = {}
+        in_method = "__class__" in self.code.co_freevars and len(self.code.co_varnames) > 0
         for i, ins in enumerate(self.instrs):
+            if in_method and ins.op in ("PRECALL", "CALL") and not ins.arg:  # super() asks for the first argument
+                use[i] = 1
             if ins.op in ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_CLOSURE", "DELETE_FAST"):
                 use[i] = 1 << index[ins.value]
             elif ins.op == "LOAD_FAST_AND_CLEAR":

@@ -8,6 +8,7 @@ for each kind says how (`kind_of_object`). Objects of ours say it themselves: `d
 
 from __future__ import annotations
 
+import array
 import collections
 import functools
 import itertools
@@ -103,6 +104,10 @@ def _install_deque(obj: collections.deque, items: tuple) -> None:
     collections.deque.extend(obj, items)
 
 
+def _install_typed(obj: array.array, items: tuple) -> None:
+    obj[:] = array.array(obj.typecode, items)
+
+
 def _install_set(obj: set, items: tuple) -> None:
     """The order in which a set gives its elements depends on how it came to hold them: the last that came may stand
     before one that has taken its place."""
@@ -112,7 +117,7 @@ def _install_set(obj: set, items: tuple) -> None:
         set.update(obj, order)
         if all(map(operator.is_, set.__iter__(obj), items)):
             return
-    if all(map(_hashes_alike, items)):
+    if all(map(hashes_alike, items)):
         raise CaptureRefusal("a set whose elements stand in an order that only its history explains",
                              "use a list or a dict", kind="heap")
 
@@ -120,9 +125,9 @@ def _install_set(obj: set, items: tuple) -> None:
 _FEW = 5
 
 
-def _hashes_alike(x: Any) -> bool:
+def hashes_alike(x: Any) -> bool:
     """In every process, so that a program can count on the order of a set of such elements."""
-    return isinstance(x, (int, float)) or isinstance(x, tuple) and all(map(_hashes_alike, x))
+    return isinstance(x, (int, float)) or isinstance(x, tuple) and all(map(hashes_alike, x))
 
 
 class Kind(Protocol):
@@ -313,6 +318,7 @@ _OURS, _ATTRIBUTES = _Ours(), _Attributes()
 _KINDS: dict[type, Kind] = {
     list: _Elements(list, lambda obj, items: list.__setitem__(obj, slice(None), items)),
     bytearray: _Elements(bytearray, lambda obj, items: bytearray.__setitem__(obj, slice(None), bytes(items))),
+    array.array: _Elements(array.array, _install_typed),
     collections.deque: _Elements(collections.deque, _install_deque), set: _Sets(set, _install_set),
     dict: _Dicts(), collections.OrderedDict: _OrderedDicts(), types.CellType: _Variables(), np.ndarray: _Arrays()}
 

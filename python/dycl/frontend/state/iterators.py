@@ -229,6 +229,7 @@ class MGenerator(RtIterator):
 
     __slots__ = ("_frame", "_shared", "done", "function", "__weakref__")
     keeps_objects = False
+    suspends = True
 
     def __init__(self, frame: Frame):
         self.function = frame.function

@@ -26,12 +26,12 @@ from .heap import Heap
 from .interpreter import Interpreter
 
 
-def leaves(tree: Any, depth: int = 3) -> Iterator[np.ndarray]:
-    if isinstance(tree, np.ndarray):
+def leaves(tree: Any, depth: int = 3, kinds: Any = np.ndarray) -> Iterator[np.ndarray]:
+    if isinstance(tree, kinds):
         yield tree
     elif depth and isinstance(tree, (list, tuple, dict)):
         for item in list(held(tree)):
-            yield from leaves(item, depth - 1)
+            yield from leaves(item, depth - 1, kinds)
 
 
 def run(m: Interpreter, fn: Callable, args: tuple, kwargs: dict) -> Any:
@@ -105,6 +105,8 @@ def at_run_time(m: Interpreter, array: np.ndarray) -> None:
     root = memory_of(array)
     known, place = m.heap.array_places.get(id(root), (lambda: None, None))
     lifted = m.assumptions.run_time_arrays
+    if known() is not root:
+        m.keep_between_calls(root)
     if known() is not root or place is None or lifted.holds(place) or root.dtype.name not in DTYPES:
         raise CaptureRefusal("a value known only at run time is put into a numpy array that the "
                              "program did not make itself",

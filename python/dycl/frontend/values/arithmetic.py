@@ -26,7 +26,9 @@ _FAULTS: dict[str, tuple] = {
     **{f"float.{name}": (0, (("le", 0.0, _DOMAIN),)) for name in ("log", "log2", "log10")},
     **{f"float.{name}": (0, (("lt", -1.0, _DOMAIN), ("gt", 1.0, _DOMAIN))) for name in ("asin", "acos")},
     **{f"float.{name}": (0, (("isinf", None, _DOMAIN),)) for name in ("sin", "cos", "tan")},
-    "float.exp": (0, (("gt", 709.782712893384, _RANGE),)),
+    **{f"float.{name}": (0, (("gt", 709.782712893384, _RANGE),)) for name in ("exp", "expm1")},
+    **{f"float.{name}": (0, (("gt", 710.4758600739439, _RANGE), ("lt", -710.4758600739439, _RANGE)))
+       for name in ("sinh", "cosh")},
     "int.shl": _SHIFT, "int.shr": _SHIFT,
 }
 
@@ -274,7 +276,7 @@ class Scalars:
             return self.host(f"float.{name}", self.value(args[0], "float"), type=self._OF_ONE[name])
         if name in ("floor", "ceil", "trunc") and len(args) == 1:
             return self._whole(name, args[0])
-        if name == "fmod" and self.machine is not None and self.machine.may_catch(ValueError):
+        if name in ("fmod", "pow") and self.machine is not None and self.machine.may_catch(ValueError, OverflowError):
             return NotImplemented  # fails by both operands
         if name in ("atan2", "fmod", "copysign", "hypot") and len(args) == 2:
             return self.host(f"float.{name}", self.value(args[0], "float"), self.value(args[1], "float"), type=FLOAT)

@@ -12,6 +12,7 @@ from ...calling.templates import Array, Template
 from ..diagnostics import CaptureRefusal
 from ..graph.program import Value
 from .escape import Escape
+from .native_entries import natively
 from .scalar import is_same_number, kind_of, plain_number
 from .stand_in import StandIn, sealed, stand_in_of
 
@@ -49,7 +50,14 @@ class RtArray(StandIn):
         return made[()] if self.scalar else made
 
     def truth(self, m: Any) -> Any:
+        self.check_one(m, bool)
         return m.tensor_truth(self.tensor)
+
+    def check_one(self, m: Any, function: Any) -> None:
+        """numpy's own error of an array that is no number."""
+        count = m.element_count(self.tensor)
+        if count not in (None, 1):
+            natively(function, np.ones(tuple(self.tensor.shape), dtype_name(self.tensor)))
 
     def length(self, m: Any) -> Any:
         own = stand_in_of(self.tensor)
@@ -79,7 +87,9 @@ class RtArray(StandIn):
         return m.arrays.set_item(self, key, value)
 
     def as_subscript(self, m: Any) -> Any:
-        return self if self.scalar else self.tensor
+        if not self.scalar:
+            return self.tensor
+        return m.tensor_item(self.tensor) if self.is_place(m) else self
 
     def contains(self, m: Any, s: Any, item: Any, negate: bool) -> Any:
         raise Escape(self, "containment")
@@ -127,6 +137,7 @@ class RtArray(StandIn):
         return self.tensor
 
     def number(self, m: Any) -> Any:
+        self.check_one(m, float)
         return m.tensor_item(self.tensor)
 
     def absolute(self, m: Any) -> Any:

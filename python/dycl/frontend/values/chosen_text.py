@@ -178,9 +178,10 @@ def truth(m: Any, text: RtText) -> bool:
     """bool(text)."""
     if any(isinstance(p, str) and p or isinstance(p, (RtScalar, Formatted)) for p in text.parts):
         return True
-    if is_chosen(text):
-        return m.truth(m.scalars.compare("ne", text.parts[0].number, number_of(m, "")))
-    return bool(text)  # which is refused
+    pieces = _pieces(m, text)
+    if pieces is None:
+        return bool(text)  # which is refused
+    return any(m.truth(m.scalars.compare("ne", p.number, number_of(m, ""))) for p in pieces)
 
 
 def has_method(text: RtText, name: str) -> bool:
@@ -210,11 +211,23 @@ def unified(union: Any, a: Any, b: Any) -> Any:
     if is_one(a) and is_one(b):
         number = union.scalars(number_of(union.m, a), number_of(union.m, b), "int", "int")
         return _chosen(number) if isinstance(number, RtScalar) else a
+    mine, others = _pieces(union.m, a), _pieces(union.m, b)
+    if mine is not None and others is not None:
+        empty = [Chosen(number_of(union.m, ""))]
+        a, b = (RtText((*x, *empty * (max(len(mine), len(others)) - len(x)))) for x in (mine, others))
     if type(a) is not type(b):
         union.apart(f"a {type(a).__name__} in one state, a {type(b).__name__} in the other")
     if len(a.parts) != len(b.parts):
         union.apart("different texts")
     return RtText(tuple(_unified_part(union, x, y) for x, y in zip(a.parts, b.parts)))
+
+
+def _pieces(m: Any, text: Any) -> tuple | None:
+    """The texts of the table that it is made of, one after the other; None: there is something else in it."""
+    parts = (text,) if isinstance(text, str) else text.parts
+    if not all(isinstance(p, (str, Chosen)) for p in parts):
+        return None
+    return tuple(Chosen(number_of(m, p)) if isinstance(p, str) else p for p in parts if p != "")
 
 
 def _unified_joined(union: Any, x: Joined, y: Joined) -> Joined:

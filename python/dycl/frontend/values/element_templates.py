@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ...calling.nodes import Dict, List, Object, Tuple
+from ...calling.nodes import Built, Dict, List, Object, Tuple
 from ...calling.templates import Array, Number, Row, Static, Template, Tensor
 from .text_templates import element_of_texts
 
@@ -18,12 +18,13 @@ def element_template(m: Any, kind: tuple, typed: bool = False) -> Template:
     return _OF_KINDS[kind[0]](m, kind, parts)
 
 
-_HOLDERS = ("tuple", "dict", "list", "object")
+_HOLDERS = ("tuple", "dict", "list", "object", "built")
 _OF_KINDS: dict[str, Callable[[Any, tuple, Any], Template]] = {
     "tuple": lambda m, kind, parts: Tuple(kind[1], tuple(parts)),
     "dict": lambda m, kind, parts: Dict(dict, tuple(parts), (), kind[1]),
     "list": lambda m, kind, parts: List(list, tuple(parts)),
     "object": lambda m, kind, parts: Object(kind[1][0], tuple(parts), (), kind[1][1]),
+    "built": lambda m, kind, parts: Built(kind[1], tuple(parts)),
     "text": lambda m, kind, _: element_of_texts(m, kind),
     "row": lambda m, kind, _: Row(tuple if kind[2] else list),
     "const": lambda m, kind, _: Static(kind[1]),

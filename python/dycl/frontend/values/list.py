@@ -41,6 +41,10 @@ class RtList(StandIn):
     def example(self, m: Any) -> Any:
         return () if self.frozen else []
 
+    def copied(self, m: Any, deep: bool) -> Any:
+        """Its elements are copies already."""
+        return self if self.frozen else m.lists.frozen(self, False)
+
     def truth(self, m: Any) -> Any:
         length = m.lists.length(self)
         return length > 0 if isinstance(length, int) else m.scalars.compare("gt", length, 0)

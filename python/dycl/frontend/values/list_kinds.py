@@ -16,18 +16,20 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ...calling.nodes import Built, class_built
 from ..graph.dtypes import dtype_name
 from ..graph.program import ListType, ScalarType, TensorType, Value
 from . import chosen_text
 from .guard import NO_GUARD, Guard
 from .list import EMPTY, RtList
 from .scalar import kind_of
+from .stand_in import OF_PARTS
 from .text import RtText
 
 # ---- kinds of elements ---------------------------------------------------------------------------
 
 
-_PARTS = ("tuple", "list", "dict", "object", "text")  # kinds that have kinds inside
+_PARTS = ("tuple", "list", "dict", "object", "built", "text")  # kinds that have kinds inside
 _TENSORS = ("tensor", "numpy")  # kinds whose values are tensors in the graph
 _NUMBERS = {"int": torch.int64, "float": torch.float64, "bool": torch.bool}
 _DEEPEST = 6  # lists in lists
@@ -37,8 +39,9 @@ _WIDEST = 64  # the extent of a tensor that becomes lists
 def kind_of_element(m: Any, x: Any, look: Any = None) -> Any:
     """("tensor", TensorType, device), ("numpy", TensorType, device) of a numpy scalar, ("int",), ("float",), ("bool",),
     ("tuple", class, kinds), ("list", length, kinds), ("dict", keys, kinds), ("object", (class, names), kinds), ("text",
-    what all share, kinds of its numbers), inside of which ("const", value) too; ("row", kind of its numbers, is a
-    tuple): a list of numbers, of any length; None: no such element.
+    what all share, kinds of its numbers), ("built", class, kinds) of what the class makes of its parts, inside of which
+    ("const", value) too; ("row", kind of its numbers, is a tuple): a list of numbers, of any length; None: no such
+    element.
     `look`: the contents of an object (merging/merge.py: as a state sees them)."""
     kind = _kind(m, x, look or m.contents_of)
     return kind if kind is not None and leaf_types(kind) else None
@@ -48,6 +51,8 @@ def _parts(x: Any, look: Any) -> Any:
     """(tag, what elements share, values) of what has parts; None for leaves."""
     if isinstance(x, tuple):
         return None if isinstance(x, torch.Size) else ("tuple", type(x), x)
+    if class_built(x) in OF_PARTS:
+        return ("built", class_built(x), Built.contents(x)[1])
     if type(x) is list:
         items = look(x)
         return ("list", len(items), items)
@@ -100,7 +105,8 @@ def _kind(m: Any, x: Any, look: Any, depth: int = 0) -> Any:
 
 
 def _kind_of_parts(m: Any, x: Any, look: Any, depth: int) -> Any:
-    found = _parts(x, look) if depth < _DEEPEST and (isinstance(x, tuple) or m.is_born(x)) else None
+    changes = not isinstance(x, tuple) and class_built(x) not in OF_PARTS
+    found = _parts(x, look) if depth < _DEEPEST and (not changes or m.is_born(x)) else None
     if found is None or found[0] == "dict" and not all(type(k) is str for k in found[1]):
         return None
     kinds = tuple(_kind(m, y, look, depth + 1) for y in found[2])
@@ -236,7 +242,7 @@ def keep_as_is(m: Any, x: Any, guard: Any, look: Any = None) -> None:
     found = _parts(x, look or m.contents_of)
     if found is None:
         return
-    if found[0] != "tuple":
+    if found[0] not in ("tuple", "built"):
         m.heap.fragile.setdefault(x, guard)
     for y in found[2]:
         keep_as_is(m, y, guard, look)

@@ -31,6 +31,7 @@ from .list_kinds import (
     leaves,
 )
 from .scalar import BY_KIND, RtInt, RtScalar, kind_of
+from .stand_in import OF_PARTS
 
 # ---- operations ---------------------------------------------------------------------------------
 
@@ -436,6 +437,8 @@ class Lists:
         def build(kind: tuple) -> Any:
             if kind[0] == "tuple":
                 return tuple.__new__(kind[1], [build(k) for k in kind[2]])
+            if kind[0] == "built":
+                return OF_PARTS[kind[1]](*map(build, kind[2]))
             if kind[0] == "const":
                 return kind[1]
             if kind[0] == "text":

@@ -36,6 +36,7 @@ class StandIn:
     priority = 0  # of two stand-ins the one that has more says what an operator between them means
     merges_with_lists = False  # those of other classes, too (merging/unify_lists.py)
     keeps_objects = False  # what its contents hold is compared, not merged
+    suspends = False  # its code goes on later, or is told that it does not
     indexed = False  # takes an integer in brackets, and so an object that says in Python which one it is
 
     # ---- what it is ----------------------------------------------------------------------------
@@ -383,6 +384,10 @@ ADAPTERS: dict[type, Callable[[Any], StandIn]] = {}  # for torch's own class of 
 
 # class of Python's -> what makes a known value of it one of the kind, beside values known only at run time
 KINDS: dict[type, Callable[[Any], StandIn]] = {}
+
+
+# class of Python's -> what makes a value of the kind of its parts, as the class itself does (calling/nodes.py:Built)
+OF_PARTS: dict[type, Callable[..., StandIn]] = {}
 
 
 def as_stand_in(x: Any) -> Any:

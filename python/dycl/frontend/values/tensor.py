@@ -310,13 +310,14 @@ def subscript(m: Any, key: Any) -> Any:
         return tuple(_places(m, k) if type(k) in (list, tuple) else subscript(m, k) for k in key)
     if type(key) is list and any(isinstance(k, RtScalar) for k in key):
         return _of_numbers(m, key)
-    if isinstance(key, slice) and any(m.is_tensor(x) for x in (key.start, key.stop, key.step)):
+    if isinstance(key, slice) and any(stand_in_of(x) is not None for x in (key.start, key.stop, key.step)):
         return slice(*(_bound(m, x) for x in (key.start, key.stop, key.step)))
     return key
 
 
 def _bound(m: Any, x: Any) -> Any:
-    return m.tensor_index(x) if m.is_tensor(x) else x
+    own = stand_in_of(x)
+    return x if own is None else own.as_index(m, "slice indices must be integers or None or have an __index__ method")
 
 
 def _of_numbers(m: Any, key: list) -> torch.Tensor:

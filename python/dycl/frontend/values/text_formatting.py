@@ -59,10 +59,13 @@ def format_value(m: Any, value: Any, spec: Any, conversion: int) -> Any:
     """f"{value!c:spec}"."""
     m.note_deep(value)
     if isinstance(spec, RtText):  # `{x:{width}}`
+        _refuse_in_try(m)
         return RtText((Opaque("a format known only at run time", spec.origin),))
     if isinstance(value, BaseException) and not spec and conversion < 2 and is_text_of_argument(value):
         value = value.args[0]
     own = stand_in_of(value)
+    if own is not None and isinstance(spec, str) and spec.endswith("c"):  # not every number is a character
+        _refuse_in_try(m)
     found = own.formatted(m, spec, conversion) if own is not None else NotImplemented
     if found is not NotImplemented:
         return found
@@ -149,7 +152,15 @@ def percent(m: Any, text: str, values: tuple) -> "str | RtText":
     else:
         if not left and "%" not in text[end:]:
             return RtText.join([*pieces, text[end:]])
+    _refuse_in_try(m)
     return RtText((text, Opaque("% values", next((v.origin for v in values if isinstance(v, RtScalar)), None))))
+
+
+def _refuse_in_try(m: Any) -> None:
+    """Of a text that no run writes: Python, which does, may fail over its values."""
+    if m.may_catch(ValueError, OverflowError, TypeError):
+        raise CaptureRefusal("a string made of values known only at run time, which may fail, inside `try` that would "
+                             "catch it", "make it behind the `try`", kind="try")
 
 
 def _percent_piece(m: Any, value: Any, found: re.Match) -> Any:

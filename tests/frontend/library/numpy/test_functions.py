@@ -13,6 +13,10 @@ FUNCTIONS = {
     "argsort rows": lambda a: np.argsort(a.reshape(2, 3), axis=1),
     "sort": lambda a: (np.sort(a), a.reshape(2, 3).argsort(axis=None)),
     "clip": lambda a: (np.clip(a, -0.5, 0.5), a.clip(0, 1)),
+    "clip between numbers": lambda a: (np.clip(float(a[0]), 0.1 * float(a[1]), 2.0), np.clip(a, float(a[0]), a[1]),
+                                       np.clip(int(np.argmax(a)), 1, 4),
+                                       np.clip(np.argsort(a), int(np.argmax(a)), None),
+                                       np.clip(a.astype(np.float64)[3], -0.25, float(a[2]))),
     "sums": lambda a: (np.cumsum(a), np.prod(a), a.reshape(3, 2).cumsum(axis=0)),
     "spread": lambda a: (np.std(a), np.var(a), a.std(ddof=1), a.reshape(2, 3).var(axis=1)),
     "shapes": lambda a: (np.expand_dims(a, 0), np.squeeze(a.reshape(1, 6)), np.transpose(a.reshape(2, 3)), np.flip(a),
@@ -64,6 +68,34 @@ def same(got, wanted):
     if np.asarray(wanted).dtype == bool:
         return np.testing.assert_array_equal(got, wanted)
     np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_tensors_of_numpy_numbers():
+    def f(x):
+        a = x.numpy()
+        worst = torch.as_tensor(a.min())
+        worst += 1
+        wide = torch.tensor(a.astype(np.float64)[1])
+        return worst * 2 if a.max() > 1 else worst, wide, torch.tensor(np.argmax(a)), wide_as_int(a)
+
+    def wide_as_int(a):
+        wide, place = a.astype(np.float64)[0] * 10, np.argmax(a)
+        return torch.tensor(wide, dtype=torch.int64), torch.tensor(place, dtype=torch.float32)
+
+    torch.manual_seed(0)
+    check(f, [(torch.randn(6) * s,) for s in (0.1, 4.0)])
+
+
+@pytest.mark.parametrize("of", [lambda n: torch.tensor(n, dtype=torch.int64),
+                                lambda n: torch.tensor([n], dtype=torch.bool)])
+def test_a_single_precision_number_is_no_integer(of):
+    def f(x):
+        try:
+            return of(x.numpy()[0])
+        except TypeError:
+            return x * 2 if x[1] > 0 else x
+
+    check(f, [(T(1.5, 2),), (T(1.5, -2),)])
 
 
 def test_published_style():

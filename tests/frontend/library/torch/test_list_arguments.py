@@ -45,3 +45,26 @@ def test_joining_an_empty_list_raises_as_torch_does():
     for call in (f, program):
         with pytest.raises(ValueError):
             call(-torch.ones(3))
+
+
+def test_new_of_a_list_is_what_the_tensor_s_class_makes_of_it():
+    """Numbers known only at run time among those known, a list of run-time length, and a tuple, as beam searches do."""
+
+    def f(x):
+        scores = x.tolist()
+        best = [(s, k) for k, s in enumerate(scores) if s > 0][:2]
+        ids = torch.zeros(1, dtype=torch.long)
+        return (x.new([s for s, _ in best]), ids.new([k for _, k in best]), x.new((scores[0], 2)),
+                x.new([k for _, k in best] + [7]), x.double().new([[scores[0], 1], [2, 3]]))
+
+    check(f, [torch.tensor(v) for v in ([1.0, 2.0, 3.0], [-1.0, 0.5, 0.25], [-1.0, -1.0, 0.5])])
+
+
+def test_new_of_extents_is_a_shape():
+    check(lambda x: (x[x > 0].new(x[x > 0].size()).zero_(), x.new(2, len(x[x > 0])).fill_(x[0].item())),
+          [torch.tensor(v) for v in ([1.0, 2.0, 3.0], [-1.0, 0.5, 0.25])], by_result=True)
+
+
+def test_new_integers_of_run_time_floats_are_refused():
+    with pytest.raises(dycl.CompileError, match="integers made of floats known only at run time"):
+        dycl.compile(lambda x: x.long().new([x.sum().item()]), (torch.ones(3),))

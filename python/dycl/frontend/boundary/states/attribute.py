@@ -13,7 +13,7 @@ from ...diagnostics import CaptureRefusal, Restart
 from ...graph.program import ScalarType, TensorType, Value
 from ...values.scalar import kind_of
 from . import choice
-from .declared import Declared, add, note_first, note_tensor, unique_label
+from .declared import Declared, add, changed_axes, fits, note_first, note_tensor, unique_label
 
 
 class Attribute(Declared):
@@ -68,7 +68,7 @@ class Tensor(Attribute):
         if not isinstance(current, torch.Tensor):
             self._changes_its_type(ends, current)
         value, initial = ends.value(current), ends.m.graph.states[number][1].type
-        if not _fits(value.type, initial):
+        if not fits(value.type, initial):
             self._open_axes(ends, initial, current)
             self._give_up(ends, current, f"tensor attribute {self.label} changes its shape or dtype",
                           "keep its shape, or pass it in and return it")
@@ -84,7 +84,7 @@ class Tensor(Attribute):
         if (value.dtype != initial.dtype or value.dim() != len(initial.shape)
                 or all(type(d) is int for d in value.shape)):
             return
-        more = frozenset(k for k, (a, b) in enumerate(zip(initial.shape, value.shape)) if type(b) is not int or a != b)
+        more = changed_axes(initial, value)
         if more - axes:
             known[place] = axes | more
             raise Restart(f"{self.label} changes its shape")
@@ -101,8 +101,3 @@ def declare(assumptions: Any, owner: Any, name: Any, initial: Any) -> str:
     add(assumptions, of(label, owner, name, initial))
     note_first(assumptions, owner, name, initial)
     return label
-
-
-def _fits(type: TensorType, declared: TensorType) -> bool:
-    return type.dtype == declared.dtype and len(type.shape) == len(declared.shape) and all(
-        mine is None or mine == given for mine, given in zip(declared.shape, type.shape))

@@ -21,8 +21,9 @@ from ....objects import is_entry_name, reached
 from ...diagnostics import CaptureRefusal, Restart
 from ...graph.program import INT, ScalarType, Value
 from ...polyfills import builtins as polyfills
+from ...values.stand_in import OF_PARTS
 from ..attribute_values import UNKNOWN
-from . import list as lists
+from . import container
 from .declared import Declared, add, note_first, note_tensor, unique_label
 
 _MOST = 6  # values of one attribute
@@ -49,7 +50,7 @@ class Choice(Declared):
                     roots[len(values)] = root
                 values.append(value)
                 made.append(handle)
-            handles.append(filled(t, iter(made), inputs.m.new))
+            handles.append(filled(t, iter(made), inputs.m.new, _built))
         first = inputs.declare(choice.Choice(names, self.owner, self.key, self.values), values)
         inputs.state_roots.update((first + k, root) for k, root in roots.items())
         inputs.chosen.append((inputs.m.scalars.wrap(number), self.owner, self.key, handles))
@@ -58,6 +59,8 @@ class Choice(Declared):
 
     def left(self, ends: Any, end: Any, number: int) -> list[Value]:
         m, current = ends.m, places.read(self.owner, self.key)
+        if self.key == places.CONTENTS:
+            m.new(current)  # a copy
         which = self._number_of(ends, current)
         end.chosen.append(which)
         end.choice_tensors += [ends.handle(t) for t in tensors_of(current)]
@@ -89,7 +92,7 @@ class Choice(Declared):
             self._widen(known, ends.left_values.unchanged)
             self._widen_numbers(ends.m.assumptions, known)
         if known is UNKNOWN or len(self.values) == _MOST:
-            if lists.begin(ends, ends.m.assumptions.first.get((id(self.owner), self.key)), current):
+            if container.begin(ends, ends.m.assumptions.first.get((id(self.owner), self.key)), current):
                 ends.begin_anew()
             raise CaptureRefusal(f"the attribute {self.label} is read and changed by the model: "
                                  "a state between calls that is neither a number nor a tensor",
@@ -146,6 +149,11 @@ def _entered(m: Any, label: str, leaf: Template) -> tuple[Value, Any, Any]:
     return value, handle, root
 
 
+def _built(cls: type, parts: list) -> Any:
+    """A value of the class of numbers known only at run time."""
+    return OF_PARTS[cls](*parts)
+
+
 def enter_combinations(inputs: Any) -> None:
     """The program begins on a path for each combination of values that calls leave."""
     assumptions = inputs.m.assumptions
@@ -163,13 +171,28 @@ def begin(ends: Any, owner: Any, name: Any, initial: Any, value: Any) -> bool:
     """Begins anew with the attribute as one of a few values, if both are known or tensors."""
     if name == "*" or not isinstance(owner, list) and not is_entry_name(name):
         return False
+    return _begin(ends, owner, name, initial, value)
+
+
+def begin_with_contents(ends: Any, owner: Any, initial: Any, value: Any) -> bool:
+    """The same for all that a dict or set of the model holds, in which entries come and go."""
+    if type(owner) not in (dict, set) or not _begin(ends, owner, places.CONTENTS, initial, value):
+        return False
+    states = ends.m.assumptions.states
+    for place in [k for k, d in states.items() if d.owner is owner and d.key != places.CONTENTS]:
+        del states[place]
+    return True
+
+
+def _begin(ends: Any, owner: Any, name: Any, initial: Any, value: Any) -> bool:
+    initial, value = (ends.m.new(x) if name == places.CONTENTS else x for x in (initial, value))
     values = [ends.left_values.alternative(initial), ends.left_values.alternative(value)]
     if any(v is UNKNOWN for v in values):
         return False
     assumptions = ends.m.assumptions
     inside = containers(initial)
     if any(id(x) == held for kind, held, _ in assumptions.states if kind == "attribute" for x in inside):
-        if lists.begin(ends, initial, value):
+        if container.begin(ends, initial, value):
             return True
         raise _replaced_and_written(places.label(owner, name))
     assumptions.states.pop(("attribute", id(owner), name), None)

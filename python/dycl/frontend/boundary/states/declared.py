@@ -9,7 +9,7 @@ import torch
 
 from ....calling import places
 from ...diagnostics import CaptureRefusal
-from ...graph.program import Value
+from ...graph.program import TensorType, Value
 
 
 class Declared:
@@ -38,7 +38,7 @@ def add(assumptions: Any, declared: Declared) -> None:
 
 
 def is_declared(assumptions: Any, owner: Any, key: Any, *kinds: str) -> bool:
-    return any((kind, id(owner), key) in assumptions.states for kind in kinds)
+    return any((kind, id(owner), name) in assumptions.states for kind in kinds for name in (key, places.CONTENTS))
 
 
 def note_tensor(ends: Any, end: Any, number: int, current: Any) -> None:
@@ -75,3 +75,13 @@ def unique(name: str, assumptions: Any) -> str:
     while candidate in names:
         candidate, k = f"{clean}.{k}", k + 1
     return candidate
+
+
+def changed_axes(initial: TensorType, now: Any) -> frozenset:
+    """The axes along which a tensor of the same rank has another extent, or one known only at run time."""
+    return frozenset(k for k, (a, b) in enumerate(zip(initial.shape, now.shape)) if type(b) is not int or a != b)
+
+
+def fits(type: TensorType, declared: TensorType) -> bool:
+    return type.dtype == declared.dtype and len(type.shape) == len(declared.shape) and all(
+        mine is None or mine == given for mine, given in zip(declared.shape, type.shape))

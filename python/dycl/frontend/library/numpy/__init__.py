@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """numpy and scipy over arrays whose contents are known only at run time. Importing this package registers all of it."""
 
-from . import algebra, arrays, calls, functions, scipy
+from . import algebra, arrays, calls, functions, places, scipy
 
-__all__ = ["algebra", "arrays", "calls", "functions", "scipy"]
+__all__ = ["algebra", "arrays", "calls", "functions", "places", "scipy"]

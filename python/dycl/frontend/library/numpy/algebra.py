@@ -228,12 +228,12 @@ def average(arrays, a, axis=None, weights=None):
     x, w = ((call(torch.flatten, t) for t in (x, w)) if axis is None else (x, w))
     over = 0 if axis is None else axis
     top, bottom = (call(torch.sum, t, over) for t in (call(torch.mul, x, w), w))
-    _must_hold(arrays, call(torch.all, call(torch.ne, bottom, 0)), ZeroDivisionError,
+    must_hold(arrays, call(torch.all, call(torch.ne, bottom, 0)), ZeroDivisionError,
                "Weights sum to zero, can't be normalized")
     return arrays.wrap(call(torch.div, top, bottom))
 
 
-def _must_hold(arrays, truth: torch.Tensor, error: type, text: str) -> None:
+def must_hold(arrays, truth: torch.Tensor, error: type, text: str) -> None:
     """numpy raises where torch gives a number, or gives another one."""
     holds = arrays.m.tensor_item(truth)
     if not isinstance(holds, bool):
@@ -344,7 +344,7 @@ def _unique(arrays, t: torch.Tensor, **how: bool) -> Any:
     call = arrays.call
     if t.dtype.is_floating_point:
         missing = call(torch.sum, call(torch.isnan, t))
-        _must_hold(arrays, call(torch.le, missing, 1), RuntimeError,
+        must_hold(arrays, call(torch.le, missing, 1), RuntimeError,
                    "numpy.unique of several NaN is not compiled")
     return call(torch.unique, t, **how)
 

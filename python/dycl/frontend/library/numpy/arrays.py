@@ -8,11 +8,12 @@ and so may the tensor whose memory it is.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import operator
 import warnings
 import weakref
-from typing import Any
+from typing import Any, Iterator
 
 import numpy as np
 import torch
@@ -20,8 +21,18 @@ import torch
 from ...diagnostics import CaptureRefusal
 from ...semantics import registry, subscripts
 from ...state import numpy_memory
-from ...values.array import NARROW, RtArray, dtype_name, dtype_of_number, floating, promoted, torch_dtype
+from ...values.array import (
+    NARROW,
+    RtArray,
+    dtype_name,
+    dtype_of_number,
+    floating,
+    is_array,
+    promoted,
+    torch_dtype,
+)
 from ...values.escape import Escape
+from ...values.native_entries import natively, own_fault, refuse_own
 from ...values.scalar import kind_of
 from ...values.stand_in import is_instance, made_stand_in, number_of, stand_in_of
 from . import algebra, functions, indexing
@@ -112,6 +123,30 @@ class Arrays:
     # -- numpy functions -----------------------------------------------------------------
 
     def function(self, fn: Any, args: tuple, kwargs: dict) -> Any:
+        with self._failing_as(fn, args, kwargs):
+            return self._answered(fn, args, kwargs)
+
+    @contextlib.contextmanager
+    def _failing_as(self, fn: Any, args: tuple, kwargs: dict) -> Iterator[None]:
+        """What torch refuses by RuntimeError numpy refuses by errors of its own: it is asked, over arrays of the same
+        shapes."""
+        try:
+            yield
+        except RuntimeError as error:
+            if type(error) is RuntimeError:  # of linear algebra numpy's are of the same kind
+                refuse_own(error)
+                self._ask_numpy(fn, args, kwargs)
+                if self.m.may_catch():
+                    raise own_fault(error) from error
+            raise
+
+    @staticmethod
+    def _ask_numpy(fn: Any, args: tuple, kwargs: dict) -> None:
+        with contextlib.suppress(Escape):
+            given = [_of_shape(x) for x in (*args, *kwargs.values())]
+            natively(fn, *given[:len(args)], **dict(zip(kwargs, given[len(args):])))
+
+    def _answered(self, fn: Any, args: tuple, kwargs: dict) -> Any:
         name = algebra.name_of(fn)
         wanted = _dtype_of(self.m, fn, args, kwargs)
         if name == "where" and len(args) == 3 and wanted is not None:
@@ -196,6 +231,7 @@ class Arrays:
         if not all(kind_of(n) == "int" for n in places):
             return _REFUSED
         if not places:
+            array.check_one(self.m, np.ndarray.item)
             return self.m.tensor_item(array.tensor)
         source = self.call(torch.flatten, array.tensor) if len(places) == 1 else array.tensor
         return self.m.tensor_item(self.subscripts.get_item(self.m, self.m.current, source, places))
@@ -249,7 +285,8 @@ class Arrays:
         x, y = self._in(x, wanted), self._in(y, wanted)
         if op in ("pow", "floordiv", "mod") and not floating(x, y) and not (op != "pow" and type(y) is int and y > 0):
             raise CaptureRefusal(f"numpy {op} of integers known only at run time", "use torch", kind="numpy")
-        return self._as_numpy_has_it(self.wrap(self.call(fn, x, y)), wanted, op)
+        with self._failing_as(fn, (a, b), {}):
+            return self._as_numpy_has_it(self.wrap(self.call(fn, x, y)), wanted, op)
 
     def inplace(self, op: str, a: RtArray, b: Any) -> RtArray:
         """The array itself, with the result written to it: numpy demands that the result's kind fits."""
@@ -396,6 +433,20 @@ def _example(m: Any, x: Any) -> Any:
     return type(x)(_example(m, y) for y in x) if type(x) in (list, tuple) else x
 
 
+def _of_shape(x: Any) -> Any:
+    """An array of the same shape; Escape: that is known only at run time, or too large to make."""
+    own = stand_in_of(x)
+    if is_array(x) and all(type(d) is int for d in x.tensor.shape) and x.tensor.numel() < _LARGEST:
+        made = np.ones(tuple(x.tensor.shape), dtype_name(x.tensor))
+        return made[()] if x.scalar else made
+    if type(x) in (list, tuple):
+        return type(x)(map(_of_shape, x))
+    if own is not None:
+        raise Escape(own, "shape")
+    return x
+
+
+_LARGEST = 1 << 20
 _METHODS = frozenset(("argmax", "argmin", "max", "min", "sum", "mean", "any", "all", "argsort", "clip",
                       "cumsum", "prod", "std", "var", "squeeze", "nonzero", "dot", "ravel", "round", "repeat", "take",
                       "swapaxes", "searchsorted", "diagonal", "trace", "cumprod"))

@@ -17,7 +17,7 @@ import torch
 from ...diagnostics import CaptureRefusal
 from ...values.array import RtArray, promoted, torch_dtype
 from ...values.scalar import kind_of
-from ...values.stand_in import stand_in_of
+from ...values.stand_in import made_stand_in, stand_in_of
 from . import indexing
 
 _SMALL = (torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
@@ -93,11 +93,23 @@ def sort(arrays, x, axis=-1, kind=None):
 
 @_named("clip")
 def clip(arrays, x, a_min=None, a_max=None):
-    t = arrays.tensor(x)
-    for bound in (a_min, a_max):
-        if not (bound is None or type(bound) is int or type(bound) is float and t.dtype.is_floating_point):
-            refuse("clip", "of or between other numbers")
-    return arrays.wrap(arrays.call(torch.clamp, t, a_min, a_max))
+    t = _value(arrays, x)
+    bounds = [_bound(arrays, bound, t) for bound in (a_min, a_max)]
+    if any(isinstance(bound, torch.Tensor) for bound in bounds):
+        bounds = [bound if bound is None else _to(arrays, _value(arrays, bound), t.dtype) for bound in bounds]
+    return arrays.wrap(arrays.call(torch.clamp, t, *bounds))
+
+
+def _bound(arrays, x: Any, t: torch.Tensor) -> Any:
+    """A number that goes into t's dtype, as numpy has it; one known only at run time as a tensor."""
+    kind = None if x is None or arrays.m.is_array(x) else kind_of(x) or type(x).__name__
+    fits = kind == "int" or kind == "float" and t.dtype.is_floating_point
+    if arrays.m.is_array(x) and x.tensor.dtype == t.dtype:
+        return x.tensor
+    if x is not None and not (fits and t.dtype != torch.bool):
+        refuse("clip", "of or between other numbers")
+    _check_numbers(arrays, x, t.dtype)
+    return arrays.m.scalar_tensor(x, t.dtype) if made_stand_in(x) is not None else x
 
 
 @_named("expand_dims")

@@ -82,6 +82,16 @@ for _class, _dtype in ((torch.FloatTensor, torch.float32), (torch.DoubleTensor, 
     handles(_class)(_legacy_tensor(lambda dtype=_dtype: dtype))
 
 
+@handles(torch.Tensor.new)
+def _new_of_list(m, s, args, kwargs):
+    """x.new(numbers) is what the class of x makes of them; of a torch.Size and of integers it makes a shape."""
+    if len(args) != 2 or kwargs or not is_instance(m, args[1], (list, tuple)):
+        return NotImplemented
+    if is_instance(m, args[1], torch.Size):
+        return m.recorder.call(torch.Tensor.new_empty, (args[0], args[1]), {})
+    return _of_legacy_class(m, args[1], args[0].dtype)
+
+
 @handles(torch.Tensor.new_tensor)
 def _new_tensor_of_list(m, s, args, kwargs):
     return _of_numbers(m, args[1], kwargs.get("dtype") or args[0].dtype) if len(args) > 1 else NotImplemented
