@@ -34,6 +34,9 @@
 #error "emitted programs compute as Python does: build them without -ffast-math"
 #endif
 
+namespace dycl {
+struct DrawParameters;
+}
 namespace dycl::runtime {
 struct TensorObject;
 struct ListObject;
@@ -379,8 +382,15 @@ class DYCL_API Machine {
   Tensor draw(std::string_view name, std::uint32_t type, std::initializer_list<double> parameters,
               std::initializer_list<std::int64_t> extents);
   Tensor integers(std::uint32_t type, std::int64_t low, std::int64_t high, std::initializer_list<std::int64_t> extents);
+  // As draw: of those whose parameters are ints, or tensors.
+  Tensor draw_integers(std::string_view name, std::uint32_t type, std::initializer_list<std::int64_t> parameters,
+                       std::initializer_list<std::int64_t> extents);
+  Tensor draw_samples(std::string_view name, std::uint32_t type, std::initializer_list<Tensor> parameters,
+                      std::initializer_list<std::int64_t> extents);
   Tensor random_state(std::uint32_t type);
   void set_random_state(const Tensor& state);
+  void lend_random(const Tensor& state);  // draws go on from there until it is given back
+  Tensor give_back_random(std::uint32_t type);
   void seed(std::int64_t seed);
 
   // -- lists and optionals --
@@ -508,8 +518,9 @@ class DYCL_API Machine {
     return {detail::from_bits<Out>(bits[kIndex])...};
   }
   void invoke_host(const HostFunction& function, const std::uint64_t* in, std::uint64_t* out);
-  Tensor drawn(std::uint32_t type, std::string_view name, std::span<const double> reals,
-               std::span<const std::int64_t> wholes, std::span<const std::int64_t> extents);
+  Tensor state_tensor(std::uint32_t type, std::span<const std::uint8_t> state);
+  Tensor drawn(std::uint32_t type, std::string_view name, const DrawParameters& parameters,
+               std::span<const std::int64_t> extents);
   scalar::Scalar read_item(const runtime::TensorObject* t);
   runtime::TensorObject* make_scalar_tensor(const scalar::Scalar& value, std::uint32_t type);
   runtime::ListObject* new_list(std::uint8_t kind);

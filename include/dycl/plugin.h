@@ -21,8 +21,8 @@
  *
  * Errors. A function that can fail returns DYCL_PLUGIN_OK (0) or a DYCL_PLUGIN_*
  * code; last_error() then gives the message of the last failure on the
- * calling thread (UTF-8, never NULL, valid until the next call on that thread). No
- * exception may leave a plug-in.
+ * calling thread (UTF-8, never NULL, valid until the next call on that thread). What
+ * stands behind DYCL_PLUGIN_HELP in it is the remedy. No exception may leave a plug-in.
  *
  * Versions. Fields are only ever appended to the structs, which carry their size where the
  * other side must know it; anything else raises DYCL_PLUGIN_ABI.
@@ -37,6 +37,7 @@
 extern "C" {
 #endif
 
+#define DYCL_PLUGIN_HELP "\n  help: "
 #define DYCL_PLUGIN_ABI 1u
 
 #if defined(_WIN32)

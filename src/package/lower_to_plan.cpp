@@ -414,6 +414,8 @@ class MainLowering {
         {"rand.state", Opcode::RandState},
         {"rand.set_state", Opcode::SetRandState},
         {"rand.seed", Opcode::SetSeed},
+        {"rand.lend", Opcode::LendRandom},
+        {"rand.give_back", Opcode::GiveBackRandom},
     };
     for (const Simple& s : kSimple) {
       if (op.name == s.name) return code_.emit(s.opcode, results, operands);

@@ -150,9 +150,20 @@ void add_texts(const ir::Program& program, const PackageOptions& options, runtim
 
 // ---- the file ------------------------------------------------------------------------------------
 
+// What was written; that it cannot be read is no fault of its content.
+Result<runtime::MappedFile> read_back(const std::filesystem::path& path) {
+  auto file = runtime::MappedFile::open(path);
+  if (file) return file;
+  Error error = std::move(file).error();
+  error.kind = ErrorKind::WriteFailed;
+  error.message = "what was written cannot be read back: " + error.message;
+  return error;
+}
+
 // Reads back what was written, as a runtime would.
 Result<void> check_written(const std::filesystem::path& path) {
-  DYCL_ASSIGN(const runtime::Container container, runtime::Container::open(path));
+  DYCL_ASSIGN(runtime::MappedFile file, read_back(path));
+  DYCL_ASSIGN(const runtime::Container container, runtime::Container::of(std::move(file)));
   DYCL_ASSIGN(const runtime::ByteSpan index, container.checked(section::kWeightIndex));
   DYCL_ASSIGN(const auto weights, runtime::read_weight_index(index));
   DYCL_ASSIGN(const runtime::ByteSpan weight_bytes, container.checked(section::kWeights));
@@ -176,7 +187,7 @@ Result<void> check_written(const std::filesystem::path& path) {
 // What the reader calls a damaged package is, for the writer, a program or artifacts that do not go together.
 Result<void> check_before_naming(const std::filesystem::path& path) {
   auto checked = check_written(path);
-  if (checked) return {};
+  if (checked || checked.error().kind != ErrorKind::InvalidPackage) return checked;
   Error error = std::move(checked).error();
   error.kind = ErrorKind::InvalidModel;
   error.message = "the program cannot be packaged: " + error.message;

@@ -24,8 +24,9 @@ std::optional<std::int64_t> apply(DimOp op, std::int64_t a, std::int64_t b) {
     case DimOp::Mul: return __builtin_mul_overflow(a, b, &out) ? std::nullopt : std::optional(out);
     case DimOp::FloorDiv: return floor_div(a, b);
     case DimOp::Mod: {
-      const auto q = floor_div(a, b);
-      return q ? std::optional(a - *q * b) : std::nullopt;
+      if (!floor_div(a, b)) return std::nullopt;
+      const std::int64_t rest = a % b;  // of the sign of a; q * b could be beyond 64 bits
+      return rest != 0 && ((rest < 0) != (b < 0)) ? rest + b : rest;
     }
     case DimOp::CeilDiv: {
       if (a == INT64_MIN) return std::nullopt;
@@ -41,6 +42,7 @@ std::optional<std::int64_t> apply(DimOp op, std::int64_t a, std::int64_t b) {
 }  // namespace
 
 bool is_valid_dim_code(std::span<const std::int64_t> code, std::size_t symbol_count) {
+  if (code.size() > kMaxDimCode) return false;
   int depth = 0;
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (code[i] < 0 || code[i] > kLastDimOp) return false;
@@ -88,8 +90,10 @@ std::vector<std::size_t> symbols_of(std::span<const std::int64_t> code) {
     if (!has_operand(op)) continue;
     ++i;
     const auto symbol = static_cast<std::size_t>(code[i]);
-    if (op == DimOp::Symbol && std::find(found.begin(), found.end(), symbol) == found.end()) found.push_back(symbol);
+    if (op == DimOp::Symbol) found.push_back(symbol);
   }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 

@@ -4,6 +4,7 @@
 // remainder round towards minus infinity; overflow and division by zero give no value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,15 +27,16 @@ enum class DimOp : std::int64_t {
 };
 
 inline constexpr int kMaxDimStack = 32;
+inline constexpr std::size_t kMaxDimCode = 4096;  // words
 
-// Whether `code` is well formed: known ops, operands present, symbols below
+// Whether `code` is well formed: not longer than kMaxDimCode, known ops, operands present, symbols below
 // `symbol_count`, stack never empty or deeper than kMaxDimStack, exactly one result.
 bool is_valid_dim_code(std::span<const std::int64_t> code, std::size_t symbol_count);
 
 // Value of a valid program. Symbols that are negative are unbound and give no value.
 std::optional<std::int64_t> evaluate_dim(std::span<const std::int64_t> code, std::span<const std::int64_t> symbols);
 
-// The symbols it names, in order of appearance, each once.
+// The symbols it names, ascending, each once.
 std::vector<std::size_t> symbols_of(std::span<const std::int64_t> code);
 
 // The value of `symbol` that makes the program equal `wanted`, the other symbols being

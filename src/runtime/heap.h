@@ -44,7 +44,7 @@ enum class SlotKind : std::uint8_t { Scalar, Tensor, List };
 
 struct TensorObject {
   dycl_plugin_tensor view{};  // first: engines hand this back to allocate and adopt
-  std::uint32_t refs = 0;
+  std::uint64_t refs = 0;  // as many as memory holds slots: 32 bits could be counted around
   std::uint32_t pool = 0;  // type index, or one of the kinds below
   bool transient = false;  // borrowed for one run only
   Heap* heap = nullptr;
@@ -64,7 +64,7 @@ struct TensorObject {
 
 struct ListObject {
   Heap* heap = nullptr;
-  std::uint32_t refs = 0;
+  std::uint64_t refs = 0;
   SlotKind elements = SlotKind::Scalar;
   std::vector<Slot> items;
   ListObject* next = nullptr;

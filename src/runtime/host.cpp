@@ -12,6 +12,7 @@
 #include "support/elements.h"
 #include "support/npy.h"
 #include "support/python_str.h"
+#include "support/utf8.h"
 
 namespace dycl::host {
 
@@ -135,7 +136,7 @@ void Machine::begin(std::span<const Value> arguments) {
   runtime::Run::Parts& p = parts_->p;
   p.arguments = arguments;
   p.explicit_states = false;
-  p.forget_results();
+  p.forget_last_run();
   p.decisions_made = 0;
   p.trace.clear();
   p.begin_limits();
@@ -148,6 +149,7 @@ void Machine::begin(std::span<const Value> arguments) {
 
 void Machine::leave() noexcept {
   parts_->p.limits.end();
+  parts_->p.random.recall();
   parts_->p.is_running = false;
   parts_->p.clear_registers();
 }
@@ -287,16 +289,13 @@ void check_extents(std::span<const std::int64_t> extents) {
 }
 }  // namespace
 
-Tensor Machine::drawn(std::uint32_t type, std::string_view name, std::span<const double> reals,
-                      std::span<const std::int64_t> wholes, std::span<const std::int64_t> extents) {
-  const DistributionInfo* info = distribution_named(name);
+Tensor Machine::drawn(std::uint32_t type, std::string_view name, const DrawParameters& parameters,
+                      std::span<const std::int64_t> extents) {
+  const DistributionInfo* info = distribution_named("rand." + std::string(name));
   if (!info) fail("RuntimeError", "there is no distribution " + std::string(name));
   check_extents(extents);
   Tensor t(parts_->tensor_for(type, extents));
   parts_->throw_error(parts_->p.moved(t.get()->element_count()));
-  DrawParameters parameters;
-  std::copy_n(reals.begin(), std::min(reals.size(), std::size(parameters.real)), parameters.real);
-  std::copy_n(wholes.begin(), std::min(wholes.size(), std::size(parameters.whole)), parameters.whole);
   if (const auto error = fill_random(parts_->p.random, info->distribution, parameters, t.get()->dtype(),
                                      t.get()->view.data, t.get()->element_count()))
     fail("RuntimeError", *error);
@@ -305,31 +304,69 @@ Tensor Machine::drawn(std::uint32_t type, std::string_view name, std::span<const
 
 Tensor Machine::draw(std::string_view name, std::uint32_t type, std::initializer_list<double> parameters,
                      std::initializer_list<std::int64_t> extents) {
-  return drawn(type, "rand." + std::string(name), {parameters.begin(), parameters.size()}, {},
-               {extents.begin(), extents.size()});
+  DrawParameters given;
+  std::copy_n(parameters.begin(), std::min(parameters.size(), std::size(given.real)), given.real);
+  return drawn(type, name, given, {extents.begin(), extents.size()});
+}
+
+Tensor Machine::draw_integers(std::string_view name, std::uint32_t type, std::initializer_list<std::int64_t> parameters,
+                              std::initializer_list<std::int64_t> extents) {
+  DrawParameters given;
+  std::copy_n(parameters.begin(), std::min(parameters.size(), std::size(given.whole)), given.whole);
+  return drawn(type, name, given, {extents.begin(), extents.size()});
+}
+
+Tensor Machine::draw_samples(std::string_view name, std::uint32_t type, std::initializer_list<Tensor> parameters,
+                             std::initializer_list<std::int64_t> extents) {
+  DrawParameters given;
+  std::size_t place = 0;
+  for (const Tensor& parameter : parameters) {
+    const auto& view = parameter.get()->view;
+    if (place < std::size(given.tensor))
+      given.tensor[place++] = {static_cast<const std::uint8_t*>(view.data), view.bytes};
+  }
+  return drawn(type, name, given, {extents.begin(), extents.size()});
 }
 
 Tensor Machine::integers(std::uint32_t type, std::int64_t low, std::int64_t high,
                          std::initializer_list<std::int64_t> extents) {
-  const std::int64_t bounds[] = {low, high};
-  return drawn(type, "rand.int", {}, bounds, {extents.begin(), extents.size()});
+  return draw_integers("int", type, {low, high}, extents);
 }
 
-Tensor Machine::random_state(std::uint32_t type) {
+Tensor Machine::random_state(std::uint32_t type) { return state_tensor(type, parts_->p.random.state()); }
+
+Tensor Machine::state_tensor(std::uint32_t type, std::span<const std::uint8_t> state) {
+  parts_->throw_error(parts_->p.moved(kRandomStateBytes / sizeof(Slot)));
   const std::int64_t size = kRandomStateBytes;
   Tensor t(parts_->tensor_for(type, {&size, 1}));
-  const RandomState state = parts_->p.random.state();
   std::memcpy(t.get()->view.data, state.data(), state.size());
   return t;
 }
 
+void Machine::lend_random(const Tensor& state) {
+  parts_->throw_error(parts_->p.moved(kRandomStateBytes / sizeof(Slot)));
+  const auto& view = state.get()->view;
+  if (!parts_->p.random.lend({static_cast<const std::uint8_t*>(view.data), view.bytes}))
+    fail("RuntimeError", kInvalidRandomState);
+}
+
+Tensor Machine::give_back_random(std::uint32_t type) {
+  const auto state = parts_->p.random.give_back();
+  if (!state) fail("RuntimeError", kNoRandomStateLent);
+  return state_tensor(type, *state);
+}
+
 void Machine::set_random_state(const Tensor& state) {
+  parts_->throw_error(parts_->p.moved(kRandomStateBytes / sizeof(Slot)));
   const auto& view = state.get()->view;
   if (!parts_->p.random.set_state({static_cast<const std::uint8_t*>(view.data), view.bytes}))
     fail("RuntimeError", kInvalidRandomState);
 }
 
-void Machine::seed(std::int64_t seed) { parts_->p.random.reseed(static_cast<std::uint64_t>(seed)); }
+void Machine::seed(std::int64_t seed) {
+  parts_->throw_error(parts_->p.moved(kRandomStateBytes / sizeof(Slot)));
+  parts_->p.random.reseed(static_cast<std::uint64_t>(seed));
+}
 
 // ---- lists ----------------------------------------------------------------------------------
 
@@ -339,6 +376,7 @@ ListObject* Machine::new_list(std::uint8_t kind) {
 
 ListObject* Machine::own_list(ListObject* owned) {
   Held held(parts_->p.heap, owned);
+  if (owned->refs > 1) parts_->throw_error(parts_->p.moved(owned->items.size()));
   parts_->grow([&] { make_own(held); });
   return held.give().list;
 }
@@ -437,6 +475,7 @@ TensorObject* Machine::tensor_of(const ListObject* l, char element, std::uint32_
 
 TensorObject* Machine::join(const ListObject* l, std::int32_t given_axis, bool stack, std::uint32_t type) {
   const std::string verb = stack ? "stack" : "cat";
+  parts_->throw_error(parts_->p.moved(l->items.size()));
   if (l->items.empty()) fail("RuntimeError", verb + " expects a non-empty list of tensors");
   const auto first = l->items[0].tensor->extents();
   const auto places = static_cast<std::int64_t>(first.size()) + (stack ? 1 : 0);
@@ -476,10 +515,11 @@ std::uint64_t Machine::inside(const ListObject* l) {
 
 void Machine::write(std::string_view format, std::initializer_list<scalar::Scalar> args) {
   const std::string text = format_message(format, std::span(args.begin(), args.size()));
+  parts_->throw_error(parts_->p.moved(text.size() / sizeof(Slot)));
   if (parts_->p.print_to)
     parts_->p.print_to(text);
   else
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    put_printed(stdout, text);
 }
 
 void Machine::keep_bits(std::string_view name, std::uint32_t type, std::uint64_t bits) {

@@ -26,9 +26,8 @@ class Groups {
   std::vector<std::uint32_t> parent_;
 };
 
-const std::string& layout_at(const std::vector<std::string>& layouts, std::size_t i) {
-  static const std::string plain;
-  return layouts.empty() ? plain : layouts[i];
+std::string_view layout_at(const std::vector<std::string>& layouts, std::size_t i) {
+  return layouts.empty() ? std::string_view() : layouts[i];
 }
 
 bool joins_registers(Opcode o) { return o == Opcode::MoveHandle || o == Opcode::SelectHandle; }
@@ -36,7 +35,9 @@ bool joins_registers(Opcode o) { return o == Opcode::MoveHandle || o == Opcode::
 class LayoutCheck {
  public:
   LayoutCheck(const Plan& plan, std::string_view target)
-      : plan_(plan), target_(target), groups_(plan.registers.size()) {}
+      : plan_(plan), target_(target), groups_(plan.registers.size()) {
+    for (const PlanSubDnn& function : plan.sub_dnns) artifacts_.push_back(artifact_for(function, target));
+  }
 
   Result<void> run() {
     for (std::size_t pc = 0; pc < plan_.code.size();) {
@@ -63,25 +64,25 @@ class LayoutCheck {
   Result<void> check(const Instruction& in) {
     if (joins_registers(in.opcode()) || in.opcode() == Opcode::Drop) return {};
     const bool call = in.opcode() == Opcode::Call;
-    const PlanArtifact* artifact = call ? artifact_for(plan_.sub_dnns[in.callee], target_) : nullptr;
+    const PlanArtifact* artifact = call ? artifacts_[in.callee] : nullptr;
     if (call && !artifact) {
       return damaged(section::kPlan, "sub-DNN " + plan_.sub_dnns[in.callee].name + " has no artifact for " +
                                          std::string(target_) + " and no portable one");
     }
     for (std::size_t i = 0; i < in.reads.size(); ++i) {
-      DYCL_TRY(expect(register_of(in.reads[i]), artifact ? layout_at(artifact->input_layouts, i) : std::string()));
+      DYCL_TRY(expect(register_of(in.reads[i]), artifact ? layout_at(artifact->input_layouts, i) : ""));
     }
     for (std::size_t i = 0; i < in.writes.size(); ++i) {
-      DYCL_TRY(expect(in.writes[i], artifact ? layout_at(artifact->output_layouts, i) : std::string()));
+      DYCL_TRY(expect(in.writes[i], artifact ? layout_at(artifact->output_layouts, i) : ""));
     }
     return {};
   }
 
-  Result<void> expect(std::uint32_t reg, const std::string& layout) {
+  Result<void> expect(std::uint32_t reg, std::string_view layout) {
     if (plan_.type_of(reg).kind != ValueKind::Tensor) return {};
     const auto [it, fresh] = layout_of_.try_emplace(groups_.of(reg), layout);
     if (fresh || it->second == layout) return {};
-    const auto shown = [](const std::string& tag) { return tag.empty() ? std::string("plain") : tag; };
+    const auto shown = [](std::string_view tag) { return std::string(tag.empty() ? "plain" : tag); };
     return damaged(section::kPlan, "for target " + std::string(target_) + " register " + std::to_string(reg) +
                                        " has layout " + shown(it->second) + " in one place and " + shown(layout) +
                                        " in another");
@@ -90,7 +91,8 @@ class LayoutCheck {
   const Plan& plan_;
   std::string_view target_;
   Groups groups_;
-  std::unordered_map<std::uint32_t, std::string> layout_of_;
+  std::vector<const PlanArtifact*> artifacts_;  // by sub-DNN
+  std::unordered_map<std::uint32_t, std::string_view> layout_of_;
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ bool Run::Parts::own_list(std::uint32_t operand, Held& own) {
   Slot held;
   if (!take(operand, &held)) return false;
   own.reset(held);
+  if (held.list->refs > 1 && !moved(held.list->items.size())) return false;
   make_own(own);
   return true;
 }

@@ -6,6 +6,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "dycl/plugin.h"
@@ -42,6 +44,7 @@ struct Program::Parts {
   bool has_debug = false;
 
   std::vector<SymbolBinding> bindings;
+  std::unordered_map<std::string_view, std::size_t> state_of_name;
   std::vector<std::uint32_t> argument_of_input;  // position among the arguments; states: unused
   std::vector<ValueKind> kind_of_register;
   std::vector<SlotKind> slot_of_register;      // how the heap sees it

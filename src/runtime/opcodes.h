@@ -66,7 +66,9 @@ inline constexpr bool is_last_use(std::uint32_t operand) { return (operand & kLa
   X(Draw, 72, "w#n") /* to, distribution, its parameters and the extents */   \
   X(RandState, 73, "w") /* to: the generator's state */                       \
   X(SetRandState, 74, "r") /* state */                                        \
-  X(SetSeed, 75, "r") /* seed */
+  X(SetSeed, 75, "r") /* seed */                                              \
+  X(LendRandom, 76, "r") /* state */                                          \
+  X(GiveBackRandom, 77, "w") /* to: where the lent state is now */
 // clang-format on
 
 // Scalar ops have the numbers of scalar::OpCode (support/scalar_ops.h) from here on:

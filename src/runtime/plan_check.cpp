@@ -14,6 +14,7 @@
 // tensor or list is an error of the run.
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "runtime/code_view.h"
 #include "runtime/container.h"
@@ -26,6 +27,8 @@ namespace {
 
 constexpr int kMaxTypeDepth = 8;
 constexpr std::size_t kMaxRegisters = std::size_t{1} << 30;
+// Targets and layouts are compared again and again: none may be long, and there are no more than machines to run on.
+constexpr std::size_t kMaxTargets = 1024, kMaxTargetName = 4096, kMaxLayoutTag = 256;
 
 Error bad_plan(std::string what) { return damaged(section::kPlan, std::move(what)); }
 
@@ -48,6 +51,8 @@ class Checker {
     DYCL_TRY(check_interface());
     derive_shapes();
     for (const PlanSubDnn& function : plan_.sub_dnns) DYCL_TRY(check_sub_dnn(function));
+    if (targets_of(plan_).size() > kMaxTargets)
+      return bad_plan("artifacts for more than " + std::to_string(kMaxTargets) + " targets");
     for (std::int64_t limit : plan_.loops) {
       if (limit < 0) return bad_plan("a negative loop limit");
     }
@@ -147,6 +152,7 @@ class Checker {
     for (const PlanState& s : plan_.states) {
       if (s.name.empty() || s.type >= plan_.types.size()) return bad_plan("a state without name or type");
       DYCL_TRY(check_initial(s));
+      type_of_state_.emplace(s.name, s.type);
     }
     std::set<std::uint32_t> seen;
     for (const PlanInput& in : plan_.inputs) {
@@ -223,7 +229,7 @@ class Checker {
         a.backend.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") != std::string::npos) {
       return bad_plan(of + "its back end has no proper name");
     }
-    if (a.target.empty()) return bad_plan(of + "it names no target");
+    if (a.target.empty() || a.target.size() > kMaxTargetName) return bad_plan(of + "it names no proper target");
     if (a.offset % kAlignment != 0 || a.offset > artifacts_size_ || a.size > artifacts_size_ - a.offset) {
       return bad_plan(of + "its bytes lie outside section artifacts");
     }
@@ -236,6 +242,9 @@ class Checker {
     if (!fits(a.input_layouts, function.inputs.size()) || !fits(a.output_layouts, function.outputs.size())) {
       return bad_plan(of + "its layouts do not match its operands");
     }
+    for (const auto* layouts : {&a.input_layouts, &a.output_layouts})
+      for (const std::string& tag : *layouts)
+        if (tag.size() > kMaxLayoutTag) return bad_plan(of + "a layout that has no proper name");
     const auto plain = [](const std::string& tag) { return tag.empty(); };
     if (a.target == "portable" && !(std::all_of(a.input_layouts.begin(), a.input_layouts.end(), plain) &&
                                     std::all_of(a.output_layouts.begin(), a.output_layouts.end(), plain))) {
@@ -395,9 +404,8 @@ class Checker {
   bool keep_fits(const Instruction& in) const {
     const std::string& name = plan_.strings[in.words[1]];
     if (!name.starts_with('@')) return !name.empty();
-    const auto state = std::find_if(plan_.states.begin(), plan_.states.end(),
-                                    [&](const PlanState& s) { return name.compare(1, name.npos, s.name) == 0; });
-    return state != plan_.states.end() && alike(read(in, 0), state->type);
+    const auto state = type_of_state_.find(std::string_view(name).substr(1));
+    return state != type_of_state_.end() && alike(read(in, 0), state->second);
   }
 
   bool select_fits(const Instruction& in) const {
@@ -435,7 +443,11 @@ class Checker {
     if (!is_tensor(written(in, 0)) || !can_draw(drawn.distribution, dtype(written(in, 0)))) return false;
     if (in.reads.size() < drawn.parameters.size()) return false;
     for (std::size_t i = 0; i < drawn.parameters.size(); ++i) {
-      if (kind(read(in, i)) != (drawn.parameters[i] == 'i' ? ValueKind::Int : ValueKind::Float)) return false;
+      if (drawn.parameters[i] == 't') {
+        if (!is_tensor(read(in, i)) || dtype(read(in, i)) != dtype(written(in, 0))) return false;
+      } else if (kind(read(in, i)) != (drawn.parameters[i] == 'i' ? ValueKind::Int : ValueKind::Float)) {
+        return false;
+      }
     }
     return reads_are_extents(in, drawn.parameters.size());
   }
@@ -454,8 +466,10 @@ class Checker {
       case Opcode::RandInt:
         return is_real(written(in, 0)) && is_int(read(in, 0)) && is_int(read(in, 1)) && reads_are_extents(in, 2);
       case Opcode::Draw: return draw_fits(in);
-      case Opcode::RandState: return is_random_state(written(in, 0));
-      case Opcode::SetRandState: return is_random_state(read(in, 0));
+      case Opcode::RandState:
+      case Opcode::GiveBackRandom: return is_random_state(written(in, 0));
+      case Opcode::SetRandState:
+      case Opcode::LendRandom: return is_random_state(read(in, 0));
       case Opcode::SetSeed: return is_int(read(in, 0));
       default: return false;
     }
@@ -501,6 +515,7 @@ class Checker {
   const std::vector<PlanWeight>& weights_;
   std::uint64_t artifacts_size_;
   std::vector<bool> is_constant_;
+  std::unordered_map<std::string_view, std::uint32_t> type_of_state_;
   std::vector<std::uint32_t> headers_;                          // by loop: where its back edges lead
   std::vector<std::uint32_t> closing_jumps_;                    // ascending positions
   std::vector<std::pair<Instruction, std::uint32_t>> entries_;  // LoopEnter and where it leads
@@ -508,31 +523,61 @@ class Checker {
 
 }  // namespace
 
-std::vector<SymbolBinding> symbol_bindings(const Plan& plan) {
-  std::vector<SymbolBinding> bindings;
-  std::vector<bool> bound(plan.symbols.size(), false);
-  const auto scan = [&](bool lone_only) {
-    bool progress = false;
-    for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
-      const PlanType& t = plan.type_of(plan.inputs[i].reg);
-      if (t.kind != ValueKind::Tensor) continue;
-      for (std::uint32_t axis = 0; axis < t.dims.size(); ++axis) {
-        const auto& code = t.dims[axis].code;
-        const bool lone = code.size() == 2;
-        std::vector<std::size_t> unbound;
-        for (std::size_t s : symbols_of(code)) {
-          if (!bound[s]) unbound.push_back(s);
-        }
-        if (unbound.size() != 1 || (lone_only && !lone)) continue;
-        bindings.push_back({i, axis, static_cast<std::uint32_t>(unbound[0])});
-        bound[unbound[0]] = true;
-        progress = true;
-      }
+namespace {
+
+// One extent of an input that has code, and how many of its symbols have no value yet.
+struct SymbolicExtent {
+  std::uint32_t input, axis;
+  std::vector<std::size_t> symbols;
+  std::size_t unbound;
+  bool lone;  // the symbol itself
+};
+
+std::vector<SymbolicExtent> symbolic_extents(const Plan& plan) {
+  std::vector<SymbolicExtent> extents;
+  for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
+    const PlanType& t = plan.type_of(plan.inputs[i].reg);
+    if (t.kind != ValueKind::Tensor) continue;
+    for (std::uint32_t axis = 0; axis < t.dims.size(); ++axis) {
+      auto symbols = symbols_of(t.dims[axis].code);
+      const std::size_t count = symbols.size();
+      if (count > 0) extents.push_back({i, axis, std::move(symbols), count, t.dims[axis].code.size() == 2});
     }
-    return progress;
+  }
+  return extents;
+}
+
+}  // namespace
+
+// Symbols that are an extent themselves first, then again and again in the order of inputs what has become solvable:
+// as if all extents were looked at until nothing changes, but each is touched only when one of its symbols gets a value.
+std::vector<SymbolBinding> symbol_bindings(const Plan& plan) {
+  std::vector<SymbolicExtent> extents = symbolic_extents(plan);
+  std::vector<std::vector<std::size_t>> extents_of(plan.symbols.size());
+  for (std::size_t e = 0; e < extents.size(); ++e)
+    for (const std::size_t s : extents[e].symbols) extents_of[s].push_back(e);
+  std::vector<bool> bound(plan.symbols.size(), false);
+  std::vector<SymbolBinding> bindings;
+  std::set<std::size_t> now, later;  // extents with one symbol left: of this round, of the next
+  const auto bind = [&](std::size_t e) {
+    const SymbolicExtent& extent = extents[e];
+    const std::size_t symbol =
+        *std::find_if(extent.symbols.begin(), extent.symbols.end(), [&](std::size_t s) { return !bound[s]; });
+    bindings.push_back({extent.input, extent.axis, static_cast<std::uint32_t>(symbol)});
+    bound[symbol] = true;
+    for (const std::size_t other : extents_of[symbol])
+      if (--extents[other].unbound == 1) (other > e ? now : later).insert(other);
   };
-  scan(true);
-  while (scan(false)) {
+  for (std::size_t e = 0; e < extents.size(); ++e)
+    if (extents[e].lone && extents[e].unbound == 1) bind(e);
+  now.clear(), later.clear();
+  for (std::size_t e = 0; e < extents.size(); ++e)
+    if (extents[e].unbound == 1) now.insert(now.end(), e);
+  while (!now.empty()) {
+    const std::size_t e = *now.begin();
+    now.erase(now.begin());
+    if (extents[e].unbound == 1) bind(e);
+    if (now.empty()) now.swap(later);
   }
   return bindings;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlatBuffers to plain structs. The verifier bounds every offset by the size of the
-// section, but many offsets may name the same bytes: a Decoder also counts what it copies and
-// stops beyond the section's size, so a small hostile file cannot ask for much memory.
+// section, but many offsets may name the same bytes, and a table of four may become a struct of two hundred: a Decoder
+// counts what it makes and stops beyond a bound, so a small hostile file cannot ask for much memory.
 #include <cstring>
 
 #include "plan_generated.h"
@@ -11,16 +11,21 @@
 namespace dycl::runtime {
 namespace {
 
+// Beside the bytes of the section, structs of so many for each: real plans make one to two.
+constexpr std::uint64_t kAlways = std::uint64_t{64} << 20, kForEachByte = 4;
+
 class Decoder {
  public:
-  explicit Decoder(std::size_t budget) : left_(budget) {}
+  explicit Decoder(std::size_t section) : left_(section), structs_left_(kAlways + kForEachByte * section) {}
   bool overdrawn() const { return overdrawn_; }
 
-  std::string text(const flatbuffers::String* s) { return s && pay(s->size()) ? s->str() : std::string(); }
+  std::string text(const flatbuffers::String* s) {
+    return s && pay(s->size(), s->size()) ? s->str() : std::string();
+  }
 
   template <typename To, typename From>
   std::vector<To> numbers(const flatbuffers::Vector<From>* v) {
-    if (!v || !pay(std::uint64_t{v->size()} * sizeof(From))) return {};
+    if (!v || !pay(std::uint64_t{v->size()} * sizeof(From), v->size() * sizeof(To))) return {};
     std::vector<To> out(v->size());  // copied byte by byte: a damaged file may be misaligned
     for (std::size_t i = 0; i < out.size(); ++i) {
       From raw{};
@@ -32,7 +37,7 @@ class Decoder {
 
   std::vector<std::string> texts(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* v) {
     std::vector<std::string> out;
-    if (!v || !pay(std::uint64_t{v->size()} * 4)) return out;
+    if (!v || !pay(std::uint64_t{v->size()} * 4, v->size() * sizeof(std::string))) return out;
     out.reserve(v->size());
     for (const auto* s : *v) out.push_back(text(s));
     return out;
@@ -41,8 +46,9 @@ class Decoder {
   // Converts every table of a vector by `convert(table)`.
   template <typename Table, typename Convert>
   auto tables(const flatbuffers::Vector<flatbuffers::Offset<Table>>* v, Convert convert) {
-    std::vector<decltype(convert(*v->Get(0)))> out;
-    if (!v || !pay(std::uint64_t{v->size()} * 4)) return out;
+    using Made = decltype(convert(*v->Get(0)));
+    std::vector<Made> out;
+    if (!v || !pay(std::uint64_t{v->size()} * 4, v->size() * sizeof(Made))) return out;
     out.reserve(v->size());
     for (const Table* t : *v) out.push_back(convert(*t));
     return out;
@@ -50,7 +56,7 @@ class Decoder {
 
   std::vector<PlanSpan> spans(const flatbuffers::Vector<const fb::Span*>* v) {
     std::vector<PlanSpan> out;
-    if (!v || !pay(std::uint64_t{v->size()} * sizeof(fb::Span))) return out;
+    if (!v || !pay(std::uint64_t{v->size()} * sizeof(fb::Span), v->size() * sizeof(PlanSpan))) return out;
     out.reserve(v->size());
     for (const fb::Span* s : *v) {
       out.push_back({s->pc(), {s->file(), s->line(), s->column(), s->end_line(), s->end_column()}});
@@ -65,16 +71,18 @@ class Decoder {
   }
 
  private:
-  bool pay(std::uint64_t bytes) {
-    if (overdrawn_ || bytes > left_) {
+  // For so many bytes of the section, which become so many here.
+  bool pay(std::uint64_t bytes, std::uint64_t made) {
+    if (overdrawn_ || bytes > left_ || made > structs_left_) {
       overdrawn_ = true;
       return false;
     }
     left_ -= bytes;
+    structs_left_ -= made;
     return true;
   }
 
-  std::uint64_t left_;
+  std::uint64_t left_, structs_left_;
   bool overdrawn_ = false;
 };
 
@@ -161,7 +169,7 @@ Result<Plan> read_plan(ByteSpan section) {
   plan.loops = in.numbers<std::int64_t>(p.loops());
   plan.decisions = in.numbers<std::uint32_t>(p.decisions());
   plan.code = in.numbers<std::uint32_t>(p.code());
-  if (in.overdrawn()) return damaged(section::kPlan, "it names the same bytes again and again");
+  if (in.overdrawn()) return damaged(section::kPlan, "it names the same bytes again and again, or more things than its size can hold");
   return plan;
 }
 
@@ -174,7 +182,7 @@ Result<std::vector<PlanWeight>> read_weight_index(ByteSpan section) {
         in.text(w.name()), dtype_or_none(w.dtype()), in.numbers<std::int64_t>(w.shape()), w.offset(), w.size(),
         w.checksum()};
   });
-  if (in.overdrawn()) return damaged(section::kWeightIndex, "it names the same bytes again and again");
+  if (in.overdrawn()) return damaged(section::kWeightIndex, "it names the same bytes again and again, or more things than its size can hold");
   return weights;
 }
 
@@ -198,7 +206,7 @@ Result<DebugInfo> read_debug_info(ByteSpan section) {
   info.sub_dnn_names = in.texts(d.sub_dnn_names());
   info.decision_origins = in.texts(d.decision_origins());
   info.call_blocks = in.texts(d.call_blocks());
-  if (in.overdrawn()) return damaged(section::kDebug, "it names the same bytes again and again");
+  if (in.overdrawn()) return damaged(section::kDebug, "it names the same bytes again and again, or more things than its size can hold");
   return info;
 }
 

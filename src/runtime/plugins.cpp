@@ -3,13 +3,16 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <system_error>
 
 #include "runtime/heap.h"
 #include "support/shared_library.h"
+#include "support/utf8.h"
 
 namespace dycl::runtime {
 namespace {
@@ -64,13 +67,17 @@ Result<fs::path> find_library(const std::string& backend, const LoadOptions& opt
     return missing("the plug-in of back end " + backend + " is not at " + it->second.string(), "");
   }
   const std::string name = "libdycl_plugin_" + backend + ".so";
-  std::string looked;
+  std::vector<std::string> looked;
   for (const fs::path& folder : folders_to_search(options)) {
     if (fs::exists(folder / name, ignored)) return folder / name;
-    looked += (looked.empty() ? "" : ", ") + folder.lexically_normal().string();
+    std::string normal = folder.lexically_normal().string();
+    if (std::find(looked.begin(), looked.end(), normal) == looked.end()) looked.push_back(std::move(normal));
   }
+  std::string folders;
+  for (const std::string& folder : looked) folders += (folders.empty() ? "" : ", ") + folder;
   return missing("the package needs back end " + backend + ", but its plug-in " + name + " is not there",
-                 "looked in " + looked + "; set DYCL_PLUGIN_PATH to the folder that holds it");
+                 "name the folder that holds it in DYCL_PLUGIN_PATH, or compile the model for an engine that is here "
+                 "(--backend); looked in " + folders);
 }
 
 }  // namespace
@@ -109,8 +116,11 @@ Error plugin_error(const dycl_plugin* plugin, dycl_plugin_status status, const s
   if (status == DYCL_PLUGIN_BAD_ARTIFACT) kind = ErrorKind::InvalidPackage;
   if (status == DYCL_PLUGIN_MISSING) kind = ErrorKind::Missing;
   if (status == DYCL_PLUGIN_UNSUPPORTED) kind = ErrorKind::Unsupported;
-  const char* why = plugin->last_error();
-  return {kind, std::string(plugin->name) + ": " + doing + ": " + (why && *why ? why : "no reason given"), {}, {}, {}};
+  const char* told = plugin->last_error();
+  const std::string why = told && *told ? told : "no reason given";
+  const std::size_t end = why.find(DYCL_PLUGIN_HELP);
+  std::string help = end == std::string::npos ? "" : why.substr(end + std::strlen(DYCL_PLUGIN_HELP));
+  return {kind, std::string(plugin->name) + ": " + doing + ": " + why.substr(0, end), std::move(help), {}, {}};
 }
 
 Result<dycl_engine*> Engines::get(const std::string& backend, const LoadOptions& options) {
@@ -149,7 +159,7 @@ void notify(const LoadOptions& options, const std::string& message) {
   if (options.notice)
     options.notice(message);
   else
-    std::fprintf(stderr, "dycl: %s\n", message.c_str());
+    std::fprintf(stderr, "dycl: %s\n", printable(message).c_str());
 }
 
 }  // namespace dycl::runtime

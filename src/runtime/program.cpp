@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <unordered_map>
 
 #include "runtime/code_view.h"
 #include "runtime/loaded_program.h"
@@ -117,7 +118,10 @@ void describe_interface(Parts& p) {
   for (const PlanOutput& out : p.plan.outputs) {
     if (out.state < 0) p.outputs.push_back({out.name, public_type(p.plan, out.type)});
   }
-  for (const PlanState& s : p.plan.states) p.states.push_back({s.name, public_type(p.plan, s.type)});
+  for (const PlanState& s : p.plan.states) {
+    p.state_of_name.emplace(s.name, p.states.size());
+    p.states.push_back({s.name, public_type(p.plan, s.type)});
+  }
   for (const PlanSymbol& s : p.plan.symbols) p.symbols.push_back({s.name, s.min, s.max});
   for (std::size_t i = 0; i < p.plan.decisions.size(); ++i) {
     Decision d;
@@ -170,21 +174,46 @@ std::string lacks_consent(const Parts& p, const dycl_plugin* plugin, const std::
   return what ? std::string(" holds ") + what + kNeedsConsent : std::string();
 }
 
+using Backends = std::set<std::string_view>;
+
+// By target: the back ends that made its artifacts.
+std::unordered_map<std::string_view, Backends> backends_of_targets(const Plan& plan) {
+  std::unordered_map<std::string_view, Backends> found;
+  for (const PlanSubDnn& function : plan.sub_dnns)
+    for (const PlanArtifact& a : function.artifacts) found[a.target].insert(a.backend);
+  return found;
+}
+
 // Why a target cannot be used here; empty if it can.
-std::string obstacle(Parts& p, const std::string& target) {
-  std::set<std::string> asked;
-  for (const PlanSubDnn& function : p.plan.sub_dnns) {
-    for (const PlanArtifact& a : function.artifacts) {
-      if (a.target != target || !asked.insert(a.backend).second) continue;
-      auto engine = p.engines.get(a.backend, p.options);
-      if (!engine) return engine.error().message;
-      const dycl_plugin* plugin = p.engines.plugin_of(a.backend);
-      if (const std::string what = lacks_consent(p, plugin, target); !what.empty()) return "it" + what;
-      if (!plugin->accepts_target(*engine, key_of(target, a.backend).c_str())) return plugin->last_error();
-    }
+std::string obstacle(Parts& p, const std::string& target, const Backends& backends) {
+  for (const std::string_view name : backends) {
+    const std::string backend(name);
+    auto engine = p.engines.get(backend, p.options);
+    if (!engine) return engine.error().message;
+    const dycl_plugin* plugin = p.engines.plugin_of(backend);
+    if (const std::string what = lacks_consent(p, plugin, target); !what.empty()) return "it" + what;
+    if (!plugin->accepts_target(*engine, key_of(target, backend).c_str())) return plugin->last_error();
   }
   return {};
 }
+
+// What obstacles there were, for a notice or an error that people read: the first few.
+class Reasons {
+ public:
+  void add(const std::string& target, const std::string& why) {
+    constexpr int kShown = 8;
+    if (++count_ <= kShown) text_ += (text_.empty() ? "" : "; ") + target + ": " + why;
+    if (count_ == kShown + 1) text_ += "; and more";
+    lack_of_consent_ |= why.find(kNeedsConsent) != std::string::npos;
+  }
+  bool lack_of_consent() const { return lack_of_consent_; }
+  const std::string& text() const { return text_; }
+
+ private:
+  int count_ = 0;
+  bool lack_of_consent_ = false;
+  std::string text_;
+};
 
 // Two engines have two pools of threads: where the caller did not say, neither may spin on
 // a core that the other needs.
@@ -197,28 +226,32 @@ void settle_spinning(Parts& p) {
 
 Result<void> choose_target(Parts& p) {
   const auto targets = targets_of(p.plan);
-  std::string reasons;
+  const auto backends = backends_of_targets(p.plan);
+  Reasons reasons;
   for (const std::string& target : targets) {
     if (p.options.portable_only) break;
-    const std::string why = obstacle(p, target);
+    const std::string why = obstacle(p, target, backends.at(target));
     if (why.empty()) {
       p.target = target;
       break;
     }
-    reasons += (reasons.empty() ? "" : "; ") + target + ": " + why;
+    reasons.add(target, why);
   }
-  if (p.target == "portable" && !reasons.empty()) {
+  if (p.target == "portable" && !reasons.text().empty()) {
+    // An engine that is missing altogether is told once, as the error.
+    for (const PlanSubDnn& function : p.plan.sub_dnns)
+      if (const PlanArtifact* a = artifact_for(function, p.target)) DYCL_TRY(p.engines.get(a->backend, p.options));
     notify(p.options,
            "running the portable form (slower); artifacts made for another machine or engine are left alone (" +
-               reasons + ")");
+               reasons.text() + ")");
   }
   for (const PlanSubDnn& function : p.plan.sub_dnns) {
     if (!artifact_for(function, p.target)) {
       return Error{
           ErrorKind::Unsupported,
           "sub-DNN " + function.name + " has no artifact for this machine and no portable one" +
-              (reasons.empty() ? "" : " (" + reasons + ")"),
-          reasons.find(kNeedsConsent) == std::string::npos ? "compile the model again for this machine" : kHowToConsent,
+              (reasons.text().empty() ? "" : " (" + reasons.text() + ")"),
+          reasons.lack_of_consent() ? kHowToConsent : "compile the model again for this machine",
           {},
           {}};
     }

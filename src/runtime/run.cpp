@@ -114,6 +114,11 @@ void Run::Parts::forget_results() {
   kept_slots.clear();
 }
 
+void Run::Parts::forget_last_run() {
+  forget_results();
+  if (std::exchange(registers_are_left, false)) clear_registers();
+}
+
 void Run::Parts::clear_registers() {
   for (std::uint32_t reg : shared.handles) {
     if (registers[reg].bits != 0) forget(reg);
@@ -178,13 +183,12 @@ void Run::Parts::leave_kept() {
 }
 
 void Run::Parts::set_kept_state(std::string_view name, Slot value) {
-  const auto found =
-      std::find_if(plan.states.begin(), plan.states.end(), [&](const PlanState& s) { return s.name == name; });
-  const auto state = static_cast<std::size_t>(found - plan.states.begin());
-  if (explicit_states) return reveal(value, found->type, new_states[state]);
-  const SlotKind kind = shared.slot_of(found->type);
+  const std::size_t state = shared.state_of_name.at(name);
+  const std::uint32_t type = plan.states[state].type;
+  if (explicit_states) return reveal(value, type, new_states[state]);
+  const SlotKind kind = shared.slot_of(type);
   Heap::retain(kind, value);
-  heap.release(kind, std::exchange(states[state], kept(value, found->type)));
+  heap.release(kind, std::exchange(states[state], kept(value, type)));
 }
 
 // Runs `body`, which says whether it went well; what it throws is an error too.
@@ -204,12 +208,13 @@ bool Run::Parts::caught(Body body) {
 }
 
 Result<std::span<const Value>> Run::Parts::run() {
-  forget_results();
   failed_loop = -1;
   failed_at = kNowhere;
   executing = nullptr;
   const bool ok = caught([&] {
     begin_limits();
+    // What the run before left may be a list of a million tensors: their time is this run's.
+    forget_last_run();
     if (auto started = start(); !started) {
       error = std::move(started).error();
       return false;
@@ -220,9 +225,13 @@ Result<std::span<const Value>> Run::Parts::run() {
     return true;
   });
   limits.end();
+  random.recall();
   is_running = false;
-  clear_registers();
-  if (ok) return std::span<const Value>(outputs);
+  registers_are_left = !ok;  // who ends a run does not wait until all it made is taken apart
+  if (ok) {
+    clear_registers();
+    return std::span<const Value>(outputs);
+  }
   if (failed_at == kNowhere && executing) failed_at = static_cast<std::uint32_t>(executing - plan.code.data());
   if (failed_at != kNowhere) error.span = shared.debug.span_of(failed_at);
   if (failed_loop >= 0) error.span = span_of_loop(static_cast<std::size_t>(failed_loop));
@@ -329,7 +338,7 @@ Result<void> Run::set_state(std::string_view name, const Value& value) {
   if (!index) return no_state(name);
   const std::uint32_t type = p.plan.states[*index].type;
   DYCL_TRY(p.check_value(value, type, "state " + std::string(name)));
-  p.forget_results();  // they may be arguments, whose headers are used again here
+  p.forget_last_run();  // what it holds may be arguments, whose headers are used again here
   p.arguments_used = 0;
   p.heap.release(p.shared.slot_of(type), std::exchange(p.states[*index], p.kept(p.admit(value, type), type)));
   return {};

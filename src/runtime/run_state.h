@@ -67,10 +67,12 @@ struct Run::Parts {
   bool list_join(const std::uint32_t* at, bool stack);
   bool rand(const std::uint32_t* at, Opcode opcode);
   bool draw(const std::uint32_t* at);
-  bool drawn(std::uint32_t to, Distribution distribution, const DrawParameters& parameters,
-             std::span<const std::uint32_t> extents);
+  TensorObject* drawn(std::uint32_t to, Distribution distribution, const DrawParameters& parameters,
+                      std::span<const std::uint32_t> extents);  // null: error set
   bool rand_state(const std::uint32_t* at);
   bool set_rand_state(const std::uint32_t* at);
+  bool lend_random(const std::uint32_t* at);
+  bool give_back_random(const std::uint32_t* at);
   bool set_rand_seed(const std::uint32_t* at);
   TensorObject* tensor_for(std::uint32_t reg, std::span<const std::int64_t> shape);  // null: error set
 
@@ -183,6 +185,7 @@ struct Run::Parts {
   TensorObject* sole_result(SlotKind kind, Slot slot, const void* data) const;
   void set_loop_limit(std::int64_t limit);
   void forget_results();
+  void forget_last_run();
   void clear_registers();
   Slot initial_state(const PlanState& state);
   TensorObject* weight_header(std::uint32_t weight);
@@ -216,6 +219,7 @@ struct Run::Parts {
   std::vector<Value> outputs, new_states;
   std::uint64_t views = 0;  // elements of lists in what is revealed now
   bool is_running = false;
+  bool registers_are_left = false;  // by a run that failed: the next one clears them
   std::vector<Value> host_arguments, host_results;
   std::vector<std::uint32_t> host_result_types;
   std::vector<Slot> host_slots;

@@ -35,6 +35,7 @@ std::uint64_t product(std::span<const std::int64_t> extents) {
 }  // namespace
 
 void copy_joined(std::span<const Slot> items, std::size_t axis, TensorObject* to) {
+  if (to->view.bytes == 0) return;  // the extents before the axis may be any
   const std::uint64_t outer = product(to->extents().first(axis));
   auto* out = static_cast<std::uint8_t*>(to->view.data);
   for (std::uint64_t o = 0; o < outer; ++o) {
@@ -154,7 +155,7 @@ bool Run::Parts::list_to_tensor(const std::uint32_t* at) {
 bool Run::Parts::list_join(const std::uint32_t* at, bool stack) {
   const char* verb = stack ? "stack" : "cat";
   const ListObject* list = list_in(at[2]);
-  if (!list) return false;
+  if (!list || !moved(list->items.size())) return false;
   if (list->items.empty()) return fail("RuntimeError", std::string(verb) + " expects a non-empty list of tensors");
   const auto first = list->items[0].tensor->extents();
   const auto places = static_cast<std::int64_t>(first.size()) + (stack ? 1 : 0);
@@ -194,33 +195,41 @@ bool Run::Parts::list_join(const std::uint32_t* at, bool stack) {
   return true;
 }
 
-bool Run::Parts::drawn(std::uint32_t to, Distribution distribution, const DrawParameters& parameters,
+TensorObject* Run::Parts::drawn(std::uint32_t to, Distribution distribution, const DrawParameters& parameters,
                        std::span<const std::uint32_t> extents) {
   std::int64_t shape[kMaxRank];
   for (std::size_t i = 0; i < extents.size(); ++i) {
     shape[i] = registers[register_of(extents[i])].i;
-    if (shape[i] < 0)
-      return fail("RuntimeError", "trying to create a tensor with negative dimension " + std::to_string(shape[i]));
+    if (shape[i] < 0) {
+      fail("RuntimeError", "trying to create a tensor with negative dimension " + std::to_string(shape[i]));
+      return nullptr;
+    }
   }
   TensorObject* t = tensor_for(to, {shape, extents.size()});
-  if (!t) return false;
+  if (!t) return nullptr;
   const auto count = static_cast<std::size_t>(t->element_count());
   if (!moved(count)) {
     heap.release(t);
-    return false;
+    return nullptr;
   }
   if (auto wrong = fill_random(random, distribution, parameters, t->dtype(), t->view.data, count)) {
     heap.release(t);
-    return fail("RuntimeError", *std::move(wrong));
+    fail("RuntimeError", *std::move(wrong));
+    return nullptr;
   }
-  put(to, t);
-  return true;
+  return t;
 }
 
 bool Run::Parts::draw(const std::uint32_t* at) {
   const DistributionInfo& info = kDistributions[at[2]];
   DrawParameters parameters;
   for (std::size_t i = 0; i < info.parameters.size(); ++i) {
+    if (info.parameters[i] == 't') {
+      const TensorObject* t = tensor_in(at[4 + i]);
+      if (!t) return false;
+      parameters.tensor[i] = {static_cast<const std::uint8_t*>(t->view.data), t->view.bytes};
+      continue;
+    }
     const Slot value = registers[register_of(at[4 + i])];
     if (info.parameters[i] == 'i')
       parameters.whole[i] = value.i;
@@ -228,20 +237,32 @@ bool Run::Parts::draw(const std::uint32_t* at) {
       parameters.real[i] = value.f;
   }
   const std::span operands(at + 4, at[3]);
-  return drawn(at[1], info.distribution, parameters, operands.subspan(info.parameters.size()));
+  TensorObject* t = drawn(at[1], info.distribution, parameters, operands.subspan(info.parameters.size()));
+  if (!t) return false;
+  for (std::size_t i = 0; i < info.parameters.size(); ++i)
+    if (info.parameters[i] == 't') finish(at[4 + i]);
+  put(at[1], t);
+  return true;
 }
 
 // As older packages say it: without parameters, but for the bounds of integers.
 bool Run::Parts::rand(const std::uint32_t* at, Opcode opcode) {
+  DrawParameters parameters{{0, 1}};
+  Distribution distribution = opcode == Opcode::RandNormal ? Distribution::Normal : Distribution::Uniform;
+  std::span<const std::uint32_t> extents{at + 3, at[2]};
   if (opcode == Opcode::RandInt) {
-    const DrawParameters bounds{{}, {registers[register_of(at[2])].i, registers[register_of(at[3])].i}};
-    return drawn(at[1], Distribution::Integer, bounds, {at + 5, at[4]});
+    parameters = {{}, {registers[register_of(at[2])].i, registers[register_of(at[3])].i}};
+    distribution = Distribution::Integer;
+    extents = {at + 5, at[4]};
   }
-  const bool normal = opcode == Opcode::RandNormal;
-  return drawn(at[1], normal ? Distribution::Normal : Distribution::Uniform, {{0, 1}, {}}, {at + 3, at[2]});
+  TensorObject* t = drawn(at[1], distribution, parameters, extents);
+  if (!t) return false;
+  put(at[1], t);
+  return true;
 }
 
 bool Run::Parts::rand_state(const std::uint32_t* at) {
+  if (!moved(kRandomStateBytes / sizeof(Slot))) return false;
   const std::int64_t size = kRandomStateBytes;
   TensorObject* t = tensor_for(at[1], {&size, 1});
   if (!t) return false;
@@ -253,14 +274,36 @@ bool Run::Parts::rand_state(const std::uint32_t* at) {
 
 bool Run::Parts::set_rand_state(const std::uint32_t* at) {
   const TensorObject* t = tensor_in(at[1]);
-  if (!t) return false;
+  if (!t || !moved(kRandomStateBytes / sizeof(Slot))) return false;
   if (!random.set_state({static_cast<const std::uint8_t*>(t->view.data), t->view.bytes}))
     return fail("RuntimeError", kInvalidRandomState);
   finish(at[1]);
   return true;
 }
 
+bool Run::Parts::lend_random(const std::uint32_t* at) {
+  const TensorObject* t = tensor_in(at[1]);
+  if (!t || !moved(kRandomStateBytes / sizeof(Slot))) return false;
+  if (!random.lend({static_cast<const std::uint8_t*>(t->view.data), t->view.bytes}))
+    return fail("RuntimeError", kInvalidRandomState);
+  finish(at[1]);
+  return true;
+}
+
+bool Run::Parts::give_back_random(const std::uint32_t* at) {
+  const auto state = random.give_back();
+  if (!state) return fail("RuntimeError", kNoRandomStateLent);
+  if (!moved(kRandomStateBytes / sizeof(Slot))) return false;
+  const std::int64_t size = kRandomStateBytes;
+  TensorObject* t = tensor_for(at[1], {&size, 1});
+  if (!t) return false;
+  std::memcpy(t->view.data, state->data(), state->size());
+  put(at[1], t);
+  return true;
+}
+
 bool Run::Parts::set_rand_seed(const std::uint32_t* at) {
+  if (!moved(kRandomStateBytes / sizeof(Slot))) return false;
   random.reseed(static_cast<std::uint64_t>(registers[register_of(at[1])].i));
   return true;
 }

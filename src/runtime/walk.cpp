@@ -8,6 +8,7 @@
 
 #include "runtime/run_state.h"
 #include "support/python_str.h"
+#include "support/utf8.h"
 
 namespace dycl::runtime {
 namespace {
@@ -147,6 +148,8 @@ bool Run::Parts::walk_code() {
       case Opcode::Draw: DYCL_DO(draw(at));
       case Opcode::RandState: DYCL_DO(rand_state(at));
       case Opcode::SetRandState: DYCL_DO(set_rand_state(at));
+      case Opcode::LendRandom: DYCL_DO(lend_random(at));
+      case Opcode::GiveBackRandom: DYCL_DO(give_back_random(at));
       case Opcode::SetSeed: DYCL_DO(set_rand_seed(at));
       case Opcode::Print: DYCL_DO(print(at));
       case Opcode::Check: DYCL_DO(check(at));
@@ -334,7 +337,7 @@ bool Run::Parts::take_results(const std::uint32_t* at) {
 
 bool Run::Parts::keep(const std::uint32_t* at) {
   Slot value;
-  if (!take(at[2], &value)) return false;
+  if (!moved(kept_slots.size()) || !take(at[2], &value)) return false;  // each is looked at
   keep(plan.strings[at[1]], plan.registers[register_of(at[2])], value);
   return true;
 }
@@ -352,10 +355,11 @@ bool Run::Parts::check(const std::uint32_t* at) {
 
 bool Run::Parts::print(const std::uint32_t* at) {
   const std::string text = formatted(at[1], at[2], at + 3);
+  if (!moved(text.size() / sizeof(Slot))) return false;
   if (print_to)
     print_to(text);
   else
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    put_printed(stdout, text);
   return true;
 }
 

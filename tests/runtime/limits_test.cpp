@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs that end when they are told to: deadline, cancellation, limits of steps and memory.
 #include <dlfcn.h>
+#include <malloc.h>
 
 #include <atomic>
 #include <chrono>
@@ -360,6 +361,39 @@ TEST(Limits, AnEngineThatCannotBeInterruptedEndsAtTheNextStep) {
   run.set_options({.deadline = 50ms});
   const Floats x({64}, std::vector<float>(64, 1));
   expect_stopped(run.run({x, number(kForever)}), "DeadlineExceeded");
+}
+
+// ---- again and again -------------------------------------------------------------------------
+
+// Bytes that are allocated; 0 where a sanitizer owns malloc, which then looks for leaks itself.
+std::size_t live_bytes() { return ::mallinfo2().uordblks + ::mallinfo2().hblkhd; }
+
+TEST(Limits, AThousandEndsKeepNothing) {
+  const Floats x({64}, std::vector<float>(64, 1)), one({1}, {1});
+  auto loops = must_create(must_load(nested(14)));
+  auto grows = must_create(must_load(kGrows, kDouble));
+  auto waits = must_create(must_load(kWaits, {{"waits", "relu 1 0 wait 60000 out 1"}}));
+  loops.set_options({.deadline = 300us});
+  waits.set_options({.deadline = 300us});
+  grows.set_options({.deadline = 1h, .memory_limit = 1 << 20});  // what it keeps for the next run is always as much
+  const auto end_all = [&](int times) {
+    for (int round = 0; round < times; ++round) {
+      expect_stopped(loops.run({number(10)}), "DeadlineExceeded");
+      expect_stopped(grows.run({x, number(kForever)}), "MemoryLimitExceeded");
+      const long before = stub_runs();
+      expect_stopped(waits.run({one}), "DeadlineExceeded");
+      ASSERT_LE(stub_runs() - before, 1) << "no further call";
+    }
+  };
+  end_all(100);
+  const std::size_t before = live_bytes();
+  end_all(1000);
+  EXPECT_LE(live_bytes(), before + 1024);
+  for (auto* run : {&loops, &grows}) run->set_options({});
+  EXPECT_TRUE(loops.run({number(1)}));
+  const auto out = grows.run({x, number(10)});
+  ASSERT_TRUE(out);
+  EXPECT_EQ((*out)[0].integer, 10);
 }
 
 // ---- emitted programs ----------------------------------------------------------------

@@ -8,6 +8,7 @@
 
 #include "inputs.h"
 #include "run_commands.h"
+#include "support/utf8.h"
 
 namespace dycl::tools {
 namespace {
@@ -100,7 +101,7 @@ std::string to_text(const json& object) {
   char line[200];
   const json& t = object["micros"];
   std::snprintf(line, sizeof line, "%zu runs, target %s, loaded in %.1f ms\n", object["runs"].get<std::size_t>(),
-                object["target"].get_ref<const std::string&>().c_str(), object["load_ms"].get<double>());
+                one_line(object["target"].get_ref<const std::string&>()).c_str(), object["load_ms"].get<double>());
   std::string text = line;
   std::snprintf(line, sizeof line,
                 "latency us  min %.1f  p10 %.1f  p50 %.1f  p90 %.1f  p99 %.1f  max %.1f  mean %.1f\n",
@@ -108,7 +109,7 @@ std::string to_text(const json& object) {
                 t["p99"].get<double>(), t["max"].get<double>(), t["mean"].get<double>());
   text += line;
   const auto row = [&](const std::string& name, const json& part, double calls) {
-    std::snprintf(line, sizeof line, "  %-24s %6.1f %%  %10.1f us  %6.2f calls per run\n", name.c_str(),
+    std::snprintf(line, sizeof line, "  %-24s %6.1f %%  %10.1f us  %6.2f calls per run\n", one_line(name).c_str(),
                   100 * part["share"].get<double>(), part["micros_per_run"].get<double>(), calls);
     text += line;
   };

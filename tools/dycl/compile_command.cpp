@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // dycl compile: a program from IR text or ONNX is compiled here; one from Python is
 // handed to the front end, `python -m dycl compile`, with the same arguments.
+#include <signal.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -16,9 +19,12 @@
 namespace dycl::tools {
 namespace {
 
+constexpr int kStopped = 130;  // by Ctrl-C, as shells have it
+
 struct Options {
   std::string source;
   std::string weights;
+  std::vector<std::string> overridable;
   std::vector<std::string> python_inputs;  // only forwarded
   bool help = false;
   bool retarget = false;
@@ -65,6 +71,21 @@ std::string to_text(const driver::CompileReport& report, const Options& options)
          std::to_string(report.weights) + " weights, " + time;
 }
 
+// Ctrl-C ends with one line. The package is written beside its place and moved there, whole or not at all; processes that
+// compile at the same time are of the terminal's group, too.
+void stopped(int) {
+  constexpr char kText[] = "\nstopped; nothing was written\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText, sizeof kText - 1);
+  ::_exit(kStopped);
+}
+
+void end_when_interrupted() {
+  struct sigaction action {};
+  if (::sigaction(SIGINT, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;  // of a job in the background
+  action.sa_handler = stopped;
+  ::sigaction(SIGINT, &action, nullptr);
+}
+
 int finish(Console& console, const Options& options, const driver::CompileReport& report) {
   console.stage("");
   for (const std::string& notice : report.notices) console.notice(notice);
@@ -91,6 +112,7 @@ int compile(Console& console, Options& options) {
   console.stage("read");
   driver::ReadOptions read;
   if (!options.weights.empty()) read.weights = options.weights;
+  read.overridable = options.overridable;
   const auto start = std::chrono::steady_clock::now();
   auto program = driver::read_program(options.source, read);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -139,6 +161,9 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
       ->check(CLI::NonNegativeNumber);
   CLI::Option* weights =
       command->add_option("--weights", options->weights, "Weights of a .dyir; default: its name with .safetensors");
+  CLI::Option* overridable = command->add_option(
+      "--overridable", options->overridable,
+      "Of an .onnx: inputs with a default value that calls may give; the others are constants");
   CLI::Option* skip = command->add_option("--skip-passes", options->compile.skip_passes, "Passes to leave out, by name")
                           ->delimiter(',');
   CLI::Option* dump =
@@ -148,7 +173,7 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
   CLI::Option* retargets =
       command->add_flag("--retarget", options->retarget,
                         "The source is a package (.dycl): add artifacts for this machine; without -o in place");
-  for (CLI::Option* other : {backend, tune, weights, skip, dump, portable}) retargets->excludes(other);
+  for (CLI::Option* other : {backend, tune, weights, overridable, skip, dump, portable}) retargets->excludes(other);
   add_signature_option(*command, options->trusted_keys)->needs(retargets);
   command->add_flag("--strip{false}", options->compile.debug_info, "Leave IR text and source lines out of the package");
   command->add_option("--input", options->python_inputs, "Python models: an example input, e.g. 1,3,32,32 or x.npy");
@@ -167,7 +192,10 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
     if (options->source.empty()) throw CLI::RequiredError("source");
     if (options->retarget) {
       if (command->remaining_size() != 0) throw CLI::ExtrasError(command->remaining());
-      action = [options, &console] { return retarget(console, *options); };
+      action = [options, &console] {
+        end_when_interrupted();
+        return retarget(console, *options);
+      };
       return;
     }
     if (is_python(options->source)) {
@@ -176,7 +204,10 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
     }
     if (command->remaining_size() != 0) throw CLI::ExtrasError(command->remaining());
     if (!options->python_inputs.empty()) throw CLI::ValidationError("--input", "only for models written in Python");
-    action = [options, &console] { return compile(console, *options); };
+    action = [options, &console] {
+      end_when_interrupted();
+      return compile(console, *options);
+    };
   });
 }
 

@@ -6,15 +6,19 @@
 #include <array>
 #include <cstdio>
 
+#include "support/utf8.h"
+
 namespace dycl::tools {
 namespace {
 
 // Text that is not UTF-8 (a damaged package's names) must not stop the error from showing.
 std::string dump(const nlohmann::ordered_json& object) {
-  return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return object.dump(2, ' ', /*ensure_ascii=*/true, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-void put(std::FILE* stream, std::string_view text) {
+// Names, messages and lines are a stranger's: none of them steers the terminal.
+void put(std::FILE* stream, std::string_view given) {
+  const std::string text = printable(given);
   std::fwrite(text.data(), 1, text.size(), stream);
   if (text.empty() || text.back() != '\n') std::fputc('\n', stream);
 }
@@ -47,8 +51,10 @@ int Console::fail(const Error& error, const std::string& rendered) const {
 }
 
 void Console::notice(std::string_view text) const {
-  if (!quiet) put(stderr, text);
+  if (!quiet) say(text);
 }
+
+void Console::say(std::string_view text) const { put(stderr, text); }
 
 void Console::stage(std::string_view name) {
   if (!shows_progress()) return;

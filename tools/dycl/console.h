@@ -26,6 +26,7 @@ class Console {
   int fail(const Error& error, const std::string& rendered = {}) const;
 
   void notice(std::string_view text) const;  // to standard error unless --quiet
+  void say(std::string_view text) const;     // to standard error
 
   // Ends the stage under way with its time and starts the next; "" only ends.
   void stage(std::string_view name);

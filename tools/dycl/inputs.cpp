@@ -65,7 +65,9 @@ class Arguments {
 
   Result<Inputs> finish() {
     for (std::size_t i = 0; i < given_.size(); ++i)
-      if (!given_[i])
+      if (!given_[i] && program_.inputs()[i].type.kind == runtime::Type::Kind::Optional)
+        given_[i] = Value::none();
+      else if (!given_[i])
         return wrong("the argument " + title(program_, i) + " is missing",
                      "give a .npy file or a number, or --random SEED to draw it");
     for (auto& value : given_) inputs_.values.push_back(std::move(*value));

@@ -10,6 +10,8 @@
 #include "outputs.h"
 #include "runtime/container.h"
 #include "runtime/plan.h"
+#include "support/parse_json.h"
+#include "support/utf8.h"
 
 namespace dycl::tools {
 namespace {
@@ -120,29 +122,29 @@ json to_json(const Package& package, std::uint64_t bytes) {
   for (const auto& weight : package.weights)
     weights.push_back(
         {{"name", weight.name}, {"dtype", name_of(weight.dtype)}, {"shape", weight.shape}, {"bytes", weight.size}});
-  object["metadata"] = json::parse(package.metadata, nullptr, false);
+  object["metadata"] = parse_json<json>(package.metadata, kMetadataDepth);
   if (object["metadata"].is_discarded()) object["metadata"] = package.metadata;
   return object;
 }
 
 void append_ports(std::string& text, const char* title, const json& ports) {
   for (const json& port : ports) {
-    const std::string name = port["name"].get<std::string>();
-    text += std::string(title) + (name.empty() ? "_" : name) + ": " + port["type"].get<std::string>() + "\n";
+    const std::string name = one_line(port["name"].get<std::string>());
+    text += title + (name.empty() ? "_" : name) + ": " + one_line(port["type"].get<std::string>()) + "\n";
   }
 }
 
 std::string to_text(const Options& options, const Package& package, const json& object) {
-  std::string text = options.source + ": " + human_bytes(object["bytes"]) + ", made by " + package.plan.producer + "\n";
+  std::string text = options.source + ": " + human_bytes(object["bytes"]) + ", made by " + one_line(package.plan.producer) + "\n";
   append_ports(text, "input     ", object["inputs"]);
   append_ports(text, "output    ", object["outputs"]);
   const std::vector<std::string> variants = variants_of(package.metadata);
   for (std::size_t i = 0; i < variants.size(); ++i)
-    text += "variant   " + std::to_string(i) + ": " + variants[i] + "\n";
+    text += "variant   " + std::to_string(i) + ": " + one_line(variants[i]) + "\n";
   append_ports(text, "state     ", object["states"]);
   for (const auto& symbol : package.plan.symbols)
     text +=
-        "symbol    " + symbol.name + " in [" + std::to_string(symbol.min) + ", " + std::to_string(symbol.max) + "]\n";
+        "symbol    " + one_line(symbol.name) + " in [" + std::to_string(symbol.min) + ", " + std::to_string(symbol.max) + "]\n";
   text += "control   " + std::to_string(package.plan.decisions.size()) + " decisions, " +
           std::to_string(package.plan.loops.size()) + " loops\n";
   std::uint64_t weight_bytes = 0;
@@ -151,13 +153,14 @@ std::string to_text(const Options& options, const Package& package, const json& 
   std::size_t sub_dnns = 0;
   for (const auto& sub_dnn : package.plan.sub_dnns) {
     const std::string readable = object["sub_dnns"][sub_dnns++]["readable"];
-    text += "sub-DNN   " + sub_dnn.name + (readable == sub_dnn.name ? "" : " (" + readable + ")") + ":";
+    const std::string shown = readable == sub_dnn.name ? "" : " (" + readable + ")";
+    text += "sub-DNN   " + one_line(sub_dnn.name + shown) + ":";
     for (const auto& artifact : sub_dnn.artifacts)
-      text += " " + artifact.backend + "/" + artifact.target + " " + human_bytes(artifact.size);
+      text += " " + artifact.backend + "/" + one_line(artifact.target) + " " + human_bytes(artifact.size);
     text += "\n";
   }
   for (const auto& section : package.container.sections())
-    text += "section   " + section.name + " " + human_bytes(section.stored.size()) +
+    text += "section   " + one_line(section.name) + " " + human_bytes(section.stored.size()) +
             (section.flags & runtime::kDeflated ? " (" + human_bytes(section.bytes.size()) + " inflated)" : "") + "\n";
   return text;
 }

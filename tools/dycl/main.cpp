@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "commands.h"
+#include "front_end.h"
 
 namespace {
 
@@ -13,6 +14,7 @@ constexpr const char* kExamples = R"(examples:
   dycl compile model.py:make_model -o model.dycl --input 1,3,32,32
   dycl run model.dycl x.npy -o out.npz
   dycl bench model.dycl --random 0
+  dycl bench --peers model.py:make_model --input 1,3,32,32
   dycl profile model.dycl --inputs recorded/
   dycl inspect model.dycl
   dycl view model.dycl -o page.html
@@ -36,6 +38,11 @@ int main(int argc, char** argv) {
   add_compile_command(app, console, action, arguments);
   add_run_command(app, console, action);
   add_bench_command(app, console, action);
+  if (std::find(arguments.begin(), arguments.end(), "--peers") != arguments.end() && std::string_view(argv[1]) == "bench")
+    return exec_front_end(console, "bench", arguments);
+  app.get_subcommand("bench")->add_flag("--peers")->description(
+      "A model written in Python (file.py:factory) in every way at hand: torch's compilers, ONNX, DyCL; --peers --help "
+      "shows its options");
   add_profile_command(app, console, action);
   add_inspect_command(app, console, action);
   add_opt_command(app, console, action);

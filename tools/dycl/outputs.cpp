@@ -4,10 +4,13 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <set>
 
 #include "support/elements.h"
 #include "support/files.h"
 #include "support/npy.h"
+#include "support/parse_json.h"
+#include "support/utf8.h"
 
 namespace dycl::tools {
 namespace {
@@ -117,10 +120,10 @@ std::string name_of_output(const runtime::Program& program, std::size_t i) {
 }
 
 std::vector<std::string> variants_of(std::string_view metadata) {
-  const json package = json::parse(metadata, nullptr, false);
+  const json whole = parse_json<json>(metadata, kMetadataDepth);
   const json::json_pointer place("/metadata/variants");
-  if (package.is_discarded() || !package.contains(place) || !package[place].is_string()) return {};
-  const json texts = json::parse(package[place].get<std::string>(), nullptr, false);
+  if (whole.is_discarded() || !whole.contains(place) || !whole[place].is_string()) return {};
+  const json texts = parse_json<json>(whole[place].get_ref<const std::string&>(), kMetadataDepth);
   std::vector<std::string> found;
   for (const json& text : texts)
     if (text.is_string()) found.push_back(text);
@@ -163,19 +166,36 @@ std::string value_text(const Value& value) {
 
 namespace {
 
+// An output's name is the package's choice: none leads out of the folder, steers a terminal that lists it, or is taken
+// twice.
+Result<std::filesystem::path> file_of(const std::string& name, std::set<std::string>& taken) {
+  const bool plain = one_line(name) == name && name.find('/') == name.npos;
+  if (plain && taken.insert(name).second) return std::filesystem::path(name + ".npy");
+  return Error{ErrorKind::Unsupported,
+               plain ? "two outputs are called '" + name + "'"
+                     : "the output '" + one_line(name) + "' has a name that no file in the folder can have",
+               "write a .npz, or print it with --json",
+               {},
+               {}};
+}
+
 // Every output that a file can hold is written, also where another one cannot.
 Result<void> write_folder(const runtime::Program& program, std::span<const Value> results,
                           const std::filesystem::path& folder) {
   DYCL_TRY(make_folder(folder));
   Result<void> outcome;
+  std::set<std::string> taken;
   for (std::size_t i = 0; i < results.size(); ++i) {
     Storage storage;
     const std::string name = name_of_output(program, i);
     const auto array = array_of(name, results[i], storage);
+    const auto file = file_of(name, taken);
     if (!array)
       outcome = array.error();
+    else if (!file)
+      outcome = file.error();
     else
-      DYCL_TRY(write_npy(folder / (name + ".npy"), *array));
+      DYCL_TRY(write_npy(folder / *file, *array));
   }
   return outcome;
 }

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include "support/utf8.h"
+
 namespace dycl::tools {
 
 std::string place_text(const runtime::Program& program, const SourceSpan& span) {
@@ -29,7 +31,7 @@ std::string decision_text(const runtime::Program& program, std::size_t decision)
     text = "decision " + std::to_string(decision) + (d.block.empty() ? "" : " in ^" + d.block);
   else
     text += "  " + source_text(program, d.span);
-  return d.origin.empty() ? text : text + "  [" + d.origin + "]";
+  return one_line(d.origin.empty() ? text : text + "  [" + d.origin + "]");
 }
 
 }  // namespace dycl::tools

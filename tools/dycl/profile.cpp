@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "places.h"
+#include "support/utf8.h"
 
 namespace dycl::tools {
 namespace {
@@ -189,7 +190,7 @@ std::string paths_table(const json& paths, std::size_t runs) {
     const json& p = paths[i];
     const auto count = p["runs"].get<std::size_t>();
     text += line_of("  %5zu  %4.0f %%  %10.3f  %.300s", count, 100.0 * static_cast<double>(count) / static_cast<double>(runs),
-                    1e3 * p["seconds_per_run"].get<double>(), p["end"].get_ref<const std::string&>().c_str());
+                    1e3 * p["seconds_per_run"].get<double>(), one_line(p["end"].get_ref<const std::string&>()).c_str());
   }
   return text + more(paths.size(), kShown);
 }
@@ -204,7 +205,7 @@ std::string decisions_table(const json& decisions) {
     std::string what = d["place"].get<std::string>() + "  " + d["source"].get<std::string>();
     if (d["place"].get<std::string>().empty()) what = "decision " + std::to_string(i);
     if (!d["origin"].get<std::string>().empty()) what += "  [" + d["origin"].get<std::string>() + "]";
-    text += "  " + what + "  " + taken + "\n";
+    text += "  " + one_line(what + "  " + taken) + "\n";
   }
   return text + more(decisions.size(), kShown);
 }
@@ -262,7 +263,7 @@ std::string profile_table(const json& profile) {
   const double total = profile["seconds"].get<double>();
   std::string text = line_of("%zu runs, %.3f ms each on average, target %s", runs,
                              1e3 * total / static_cast<double>(std::max<std::size_t>(runs, 1)),
-                             profile["target"].get_ref<const std::string&>().c_str());
+                             one_line(profile["target"].get_ref<const std::string&>()).c_str());
   text += paths_table(profile["paths"], runs) + decisions_table(profile["decisions"]);
   text += "\nwhere the time goes\n   share  us per call      calls  engine\n";
   const std::vector<json> rows = by_share(profile["sites"]);
@@ -271,8 +272,8 @@ std::string profile_table(const json& profile) {
     text += line_of("  %4.1f %%  %11.1f  %9llu  %-8s  %s  %s", 100 * rows[i]["share"].get<double>(),
                     calls ? 1e6 * rows[i]["seconds"].get<double>() / static_cast<double>(calls) : 0.0,
                     static_cast<unsigned long long>(calls), rows[i]["engine"].get_ref<const std::string&>().c_str(),
-                    rows[i]["readable"].get_ref<const std::string&>().c_str(),
-                    rows[i]["place"].get_ref<const std::string&>().c_str());
+                    one_line(rows[i]["readable"].get_ref<const std::string&>()).c_str(),
+                    one_line(rows[i]["place"].get_ref<const std::string&>()).c_str());
   }
   text += more(rows.size(), kShown);
   text += line_of("  %4.1f %%  host program", 100 * profile["host"]["share"].get<double>());
@@ -287,7 +288,8 @@ std::string comparison_table(const json& one, const json& other) {
   const auto per_run = [](const json& profile, const json& row) {
     return 1e3 * row["seconds"].get<double>() / static_cast<double>(std::max(profile["count"].get<std::size_t>(), std::size_t{1}));
   };
-  const auto row = [&](const std::string& name, double a, double b) {
+  const auto row = [&](const std::string& given, double a, double b) {
+    const std::string name = one_line(given);
     text += a > 0 && b > 0 ? line_of("%-44.44s %12.3f %12.3f %8.2f", name.c_str(), a, b, b / a)
                            : line_of("%-44.44s %12.3f %12.3f %8s", name.c_str(), a, b, "");
   };

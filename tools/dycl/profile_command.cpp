@@ -3,12 +3,12 @@
 // side by side.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <set>
 
 #include "profile.h"
 #include "run_commands.h"
+#include "support/files.h"
 
 namespace dycl::tools {
 namespace {
@@ -88,10 +88,7 @@ Result<Profiled> profile_of(const Console& console, const Options& options, cons
 }
 
 Result<void> write_json(const std::string& path, const json& object) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << object.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
-  if (!file.flush()) return Error{ErrorKind::WriteFailed, "cannot write " + path, {}, {}, {}};
-  return {};
+  return write_file(path, object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n');
 }
 
 int profile(Console& console, const Options& options) {

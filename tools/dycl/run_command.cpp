@@ -10,6 +10,7 @@
 #include "places.h"
 #include "run_commands.h"
 #include "support/threads.h"
+#include "support/utf8.h"
 
 namespace dycl::tools {
 namespace {
@@ -76,9 +77,9 @@ void report(const Console& console, const Options& options, const runtime::Run& 
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string name = name_of_output(run.program(), i);
     object["outputs"][name] = value_json(results[i]);
-    text += name + " = " + value_text(results[i]);
+    text += one_line(name) + " = " + value_text(results[i]);
     if (i == 0 && name == "variant" && static_cast<std::size_t>(results[i].integer) < variants.size()) {
-      text += ": " + variants[static_cast<std::size_t>(results[i].integer)];
+      text += ": " + one_line(variants[static_cast<std::size_t>(results[i].integer)]);
       object["variant"] = variants[static_cast<std::size_t>(results[i].integer)];
     }
     text += "\n";
@@ -100,7 +101,7 @@ int compare(const Console& console, const Options& options, const runtime::Progr
             std::span<const Value> results) {
   const auto lines = differences(program, results, options.expect, options.tolerance);
   if (!lines) return console.fail(lines.error());
-  for (const std::string& line : *lines) std::fprintf(stderr, "differs: %s\n", line.c_str());
+  for (const std::string& line : *lines) console.say("differs: " + line);
   return lines->empty() ? 0 : kDiffers;
 }
 
@@ -113,7 +114,7 @@ int run_once(Console& console, const Options& options) {
   if (!run) return console.fail(run.error());
   run->set_trace(options.trace);
   // What the model prints must not mix with the JSON.
-  if (console.json) run->set_print([](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); });
+  if (console.json) run->set_print([](std::string_view text) { put_printed(stderr, text); });
   json times;
   if (options.repeat > 1) {
     auto measured = repeat(*run, *inputs, options.repeat);
@@ -270,6 +271,23 @@ void add_run_command(CLI::App& app, Console& console, Action& action) {
       "  dycl run model.dycl --random 0 --dim N=8 --json");
 }
 
+namespace {
+
+int wrong_use(const CLI::App& app, int argc, char** argv, std::string message) {
+  const std::string near = meant(app, argc, argv);
+  const auto chosen = app.get_subcommands();
+  const std::string command = app.get_name() + (chosen.empty() ? "" : " " + chosen.front()->get_name());
+  const std::string help = (near.empty() ? "" : "did you mean " + near + "? ") + command + " --help lists what there is";
+  std::fprintf(stderr, "error: %s\n  help: %s\n", message.c_str(), help.c_str());
+  if (std::any_of(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; })) {
+    const nlohmann::ordered_json told = {{"error", {{"kind", "usage"}, {"message", message}, {"help", help}}}};
+    std::fprintf(stdout, "%s\n", told.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+  }
+  return kUsageError;
+}
+
+}  // namespace
+
 int run_application(int argc, char** argv, CLI::App& app, const Action& action) {
   try {
     app.parse(argc, argv);
@@ -277,10 +295,8 @@ int run_application(int argc, char** argv, CLI::App& app, const Action& action) 
     std::fputs(app.help().c_str(), stderr);
     return kUsageError;
   } catch (const CLI::ParseError& error) {
-    if (app.exit(error) == 0) return 0;
-    if (const std::string name = meant(app, argc, argv); !name.empty())
-      std::fprintf(stderr, "  help: did you mean %s?\n", name.c_str());
-    return kUsageError;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return wrong_use(app, argc, argv, error.what());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: internal error: %s\n  help: please report this, with the command and its input\n",
                  app.get_name().c_str(), error.what());
