@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make demo` and `make test` do all their own set-up on a bare Debian 12 machine
 # and are incremental afterwards. `make help` lists everything.
-.PHONY: help setup demo test lint test-sanitize test-emit test-long test-tensorflow install wheel sbom fuzz fuzz-capture special bench bench-backends backends-correct paper format tidy clean artifact
+.PHONY: help coverage setup demo test lint test-sanitize test-emit test-long test-tensorflow install wheel docs sbom fuzz fuzz-capture special bench bench-backends backends-correct paper format tidy clean artifact
 
 help:
 	@echo 'make setup          Debian packages, .venv, C++ build; .venv/bin/dycl and `import dycl` work afterwards'
@@ -11,8 +11,10 @@ help:
 	@echo 'make test-sanitize  all C++ tests, and those of the kernels and ONNX Runtime, under ASan/UBSan and under TSan'
 	@echo 'make test-emit      500 generated programs and the zoo: emitted C++ against the walker, emitted ONNX against the interpreter; goes on where it was stopped'
 	@echo 'make test-long      what takes hours: fuzzing, sanitizers, generated programs, special values, suites; its last results: docs/trust.md. ARGS=--list: its parts; goes on where it was stopped'
-	@echo 'make install        runtime, plug-ins, tools and headers into PREFIX (default /usr/local)'
+	@echo 'make coverage       which lines of the C++ core the C++ tests run: build/coverage/uncovered.txt; ARGS="runtime ir": of these folders'
+	@echo 'make install        runtime, plug-ins, tools, headers, man pages and completions into PREFIX (default /usr/local)'
 	@echo 'make wheel          a wheel with compiler and runtime in build/dist, tried in an environment of its own'
+	@echo 'make docs           the documentation as a site: build/site/index.html; warnings are errors'
 	@echo 'make sbom           what DyCL is made of, as CycloneDX JSON: build/sbom.json'
 	@echo 'make test-tensorflow TensorFlow in build/tensorflow, and its saved models through tf2onnx and DyCL'
 	@echo 'make fuzz-capture   20,000 generated Python programs: eager against compiled; goes on where it was stopped'
@@ -54,12 +56,20 @@ test-tensorflow: setup
 	@build/tensorflow/bin/pip install -q -r requirements-tensorflow.txt
 	@DYCL_TF_PYTHON=build/tensorflow/bin/python .venv/bin/python -m pytest tests/cli/test_tensorflow.py
 
+coverage: setup
+	@.venv/bin/python scripts/coverage.py $(ARGS)
+
 PREFIX ?= /usr/local
 install: setup
 	@cmake --install build/release --prefix $(PREFIX)
 
 wheel: setup
 	@.venv/bin/python scripts/wheel.py
+
+docs: setup
+	@test -x build/docs/bin/python || .venv/bin/python -m venv build/docs
+	@cmp -s requirements-docs.txt build/docs/installed || { build/docs/bin/python -m pip install --disable-pip-version-check -qq -r requirements-docs.txt && cp requirements-docs.txt build/docs/installed; }
+	@.venv/bin/python scripts/docs.py
 
 sbom: setup
 	@.venv/bin/python scripts/sbom.py

@@ -28,39 +28,11 @@ from typing import Any, Callable
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-FAR = float("inf")
+from dycl.peers.measure import FAR, error
+
 ROOT = Path(__file__).resolve().parents[1]
 TOLERANCE = 10**-4.7  # the paper's worst error; relative here
 FORCED_EVERY = 10  # where the free run decided as eager does, forcing is tried on every tenth input
-
-
-def error(ours: Any, theirs: Any) -> float:
-    """The largest relative difference of floating tensors; infinite where anything else differs."""
-    if isinstance(theirs, torch.Tensor):
-        if not isinstance(ours, torch.Tensor) or ours.shape != theirs.shape or ours.dtype != theirs.dtype:
-            return FAR
-        if not theirs.is_floating_point():
-            return 0.0 if torch.equal(ours, theirs) else FAR
-        if theirs.numel() == 0:
-            return 0.0
-        if not torch.equal(torch.isfinite(ours), torch.isfinite(theirs)):
-            return FAR
-        good = torch.isfinite(theirs)
-        scale = theirs[good].abs().max().item() if good.any() else 0.0
-        worst = (ours[good].double() - theirs[good].double()).abs().max().item() if good.any() else 0.0
-        return worst / scale if scale > 0 else (0.0 if worst == 0 else FAR)
-    if isinstance(theirs, float):
-        return (0.0 if ours == theirs or ours != ours and theirs != theirs
-                else abs(ours - theirs) / max(abs(theirs), 1e-30))
-    if isinstance(theirs, (list, tuple)):
-        if type(ours) is not type(theirs) or len(ours) != len(theirs):
-            return FAR
-        return max((error(a, b) for a, b in zip(ours, theirs)), default=0.0)
-    if isinstance(theirs, dict):
-        return FAR if list(ours) != list(theirs) else max((error(ours[k], theirs[k]) for k in theirs), default=0.0)
-    if hasattr(theirs, "__dict__") and not callable(theirs):
-        return error(vars(ours), vars(theirs)) if type(ours) is type(theirs) else FAR
-    return 0.0 if type(ours) is type(theirs) and bool(ours == theirs) else FAR
 
 
 class Decision:

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import io
-import os
-import random
 import statistics
 import time
 import warnings
@@ -14,6 +12,9 @@ from typing import Any, Callable
 
 import numpy as np
 import torch
+
+from dycl.peers.measure import rounds
+from dycl.peers.rivals import inductor
 
 
 def traced(model: Any, args: tuple) -> Callable | None:
@@ -69,36 +70,6 @@ def traced(model: Any, args: tuple) -> Callable | None:
     return run
 
 
-def rounds(racers: dict[str, Callable[[tuple], Any]], inputs: list[tuple], seconds: float, clock: str) -> list[dict]:
-    """Interleaved times in microseconds: one {racer: [times]} per input; each racer is warmed before it is timed."""
-    now = time.process_time_ns if clock == "cpu" else time.perf_counter_ns
-    results = []
-    for args in inputs:
-        times: dict[str, list[float]] = {name: [] for name in racers}
-        names, batch = list(racers), {}
-        for name in names:
-            racers[name](args)
-            start = time.perf_counter()
-            racers[name](args)
-            batch[name] = max(1, min(50, int(500e-6 / max(time.perf_counter() - start, 1e-6))))
-        end, latest = time.process_time() + seconds, time.perf_counter() + 10 * seconds
-        turn, last, generator = 0, None, random.Random(1)
-        while turn < 3 or (time.process_time() < end and time.perf_counter() < latest):
-            generator.shuffle(names)
-            while len(names) > 1 and names[0] == last:  # who follows itself finds its caches warm
-                generator.shuffle(names)
-            last = names[-1]
-            for name in names:
-                racers[name](args)
-                start = now()
-                for _ in range(batch[name]):
-                    racers[name](args)
-                times[name].append((now() - start) / 1e3 / batch[name])
-            turn += 1
-        results.append(times)
-    return results
-
-
 def if_loop(program: Any, file: Path, examples: list[tuple]) -> tuple[Callable | None, dict]:
     """The whole program as one ONNX file with If and Loop in plain ONNX Runtime;
     (None, {"refused"}) where that is not to be had.
@@ -147,51 +118,8 @@ def if_loop(program: Any, file: Path, examples: list[tuple]) -> tuple[Callable |
     return run, {**facts, "error": worst}
 
 
-def inductor(model: Any, inputs: list[tuple], limit: float,
-             tell: Callable[[dict], None] = lambda facts: None) -> tuple[Callable | None, dict]:
-    """torch.compile with its defaults, warmed on the inputs; what Dynamo counted and how long it took. No further input
-    is warmed once `limit` seconds are spent; `tell` gets the facts after each."""
-    import torch._dynamo as dynamo
-    from torch._dynamo.utils import counters
-
-    dynamo.reset()
-    counters.clear()
-    compiled = torch.compile(model)
-    start, cpu_start, warmed = time.perf_counter(), _processor_time(), 0
-
-    def facts() -> dict:
-        reasons = [(str(k), v) for k, v in counters["unimplemented"].items() if "limit" in str(k)]
-        return {"seconds": time.perf_counter() - start,
-                "cpu_seconds": _processor_time() - cpu_start, "warmed_inputs": warmed,
-                "graphs": int(counters["stats"].get("unique_graphs", 0)),
-                "breaks": int(sum(counters["graph_break"].values())),
-                "recompile_limit": int(sum(counters["recompile_limit"].values())) + int(sum(v for _, v in reasons))}
-
-    try:
-        with torch.no_grad(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for args in inputs:
-                compiled(*args)
-                warmed += 1
-                tell(facts())
-                if time.perf_counter() - start > limit:
-                    break
-    except Exception as problem:
-        return None, {**facts(), "raised": f"{type(problem).__name__}: {str(problem)[:200]}"}
-    made = facts()
-
-    def run(args: tuple) -> Any:
-        with torch.no_grad():
-            return compiled(*args)
-
-    return run, made
-
-
-def _processor_time() -> float:
-    """Of this process and of the compilers it started and waited for."""
-    t = os.times()
-    return t.user + t.system + t.children_user + t.children_system
-
-
 def median(values: list[float]) -> float:
     return statistics.median(values)
+
+
+__all__ = ["if_loop", "inductor", "median", "rounds", "traced"]

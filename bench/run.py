@@ -15,6 +15,7 @@ BUILD = ROOT / "build" / "release"
 MEASUREMENTS = (
     ("what a decision costs on the host, engine left out (at most 0.3 us)",
      [BUILD / "tests/runtime/decision_cost_test"]),
+    ("deadlines of 100 ms outside of engine calls (99 % within 110 ms)", [sys.executable, ROOT / "bench/deadlines.py"]),
     ("compile time per gate at 100 and 3,000 gates (at most 1.5x)",
      [sys.executable, ROOT / "bench/compile/gate_chain.py"]),
     ("capture per gate at 100, 300 and 1,000 gates (at most 1.5x)",
@@ -25,7 +26,8 @@ MEASUREMENTS = (
 
 
 def main():
-    subprocess.run(["cmake", "--build", "--preset", "release", "--target", "ort_cuts", "decision_cost_test"], cwd=ROOT,
+    subprocess.run(["cmake", "--build", "--preset", "release", "--target", "ort_cuts", "decision_cost_test",
+                    "make_c_api_package", "dycl_plugin_stub"], cwd=ROOT,
                    check=True, stdout=subprocess.DEVNULL)
     failed = []
     for what, command in MEASUREMENTS:

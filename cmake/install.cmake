@@ -18,3 +18,19 @@ if(TARGET dycl_plugin_tvm)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/backends/tvm/compiler/ DESTINATION lib/dycl/tvm_compiler
     FILES_MATCHING PATTERN "*.py")
 endif()
+
+if(CMAKE_READELF)
+  install(CODE "set(READELF ${CMAKE_READELF})\nset(FOLDER \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")\ninclude(${PROJECT_SOURCE_DIR}/cmake/forget_build.cmake)")
+else()
+  message(FATAL_ERROR "readelf (binutils) is not there; an installation needs it")
+endif()
+
+# Man pages and completions, which scripts/help_pages.py writes; not into a wheel.
+if(NOT SKBUILD)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/man/ DESTINATION share/man/man1)
+  foreach(tool dycl dycl-run)
+    install(FILES ${PROJECT_SOURCE_DIR}/share/completions/dycl.bash DESTINATION share/bash-completion/completions RENAME ${tool})
+    install(FILES ${PROJECT_SOURCE_DIR}/share/completions/dycl.fish DESTINATION share/fish/vendor_completions.d RENAME ${tool}.fish)
+  endforeach()
+  install(FILES ${PROJECT_SOURCE_DIR}/share/completions/_dycl DESTINATION share/zsh/site-functions)
+endif()

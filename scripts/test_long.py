@@ -54,10 +54,15 @@ PARTS = [
          r"\[ +(PASSED|FAILED) +\].*"),
     Part("ir_fuzz", "100,000 generated texts of the IR, and damaged ones", "minutes",
          [ROOT / "build" / "release" / "tests" / "ir" / "ir_fuzz", "100000", "4"]),
+    Part("soak", "64 threads for 10 minutes over one program, cancelled, late, out of steps or memory at random",
+         "10 min", [ROOT / "build" / "release" / "tests" / "runtime" / "soak_test"], {"DYCL_TEST_SECONDS": "600"},
+         r"\d+ finished.*"),
     Part("sanitizers", "the C++ tests under ASan/UBSan and under TSan, with ONNX Runtime too", "an hour",
          [PYTHON, ROOT / "scripts" / "test.py", "asan", "tsan", "asan_ort", "tsan_ort"]),
     _module("special", "NaN, infinities, extreme numbers through every op, three back ends", "hours",
             "tests.frontend.support.special_sweep", "--results", FOLDER / "special.json"),
+    _module("linear_algebra", "torch's samples of linear algebra, and matrices of 1 x 1 to 200 x 200", "half an hour",
+            "tests.frontend.support.linear_algebra_sweep"),
     _module("generated", "20,000 generated Python programs: eager against compiled", "hours",
             "tests.frontend.generated", "--count", "20000", "--seed", "1", "--mixed", "--jobs", JOBS, "--log",
             ROOT / "build" / "generated.jsonl"),
@@ -66,6 +71,10 @@ PARTS = [
             "tests.onnx.hostile", "--count", "1000"),
     Part("emitted", "500 generated programs and the zoo as C++ and as ONNX", "an hour",
          ["make", "--no-print-directory", "test-emit"]),
+    Part("snippets", "what the guides of docs/ tell a reader to type, building C++ included", "minutes",
+         [PYTHON, "-m", "pytest", "-q", "tests/test_doc_snippets.py"], {"DYCL_TEST_LONG": "1"}),
+    Part("gallery", "the entries of examples/gallery/ against eager; installs transformers", "minutes",
+         [PYTHON, "-m", "pytest", "-q", "tests/test_gallery.py"], {"DYCL_TEST_LONG": "1"}),
     Part("zoo_special", "NaN and infinities among the inputs of the zoo's DyNNs, against eager", "an hour",
          [PYTHON, "-m", "pytest", "-q", "tests/zoo/test_special_inputs.py"], {"DYCL_TEST_LONG": "1"}),
     Part("zoo", "the paper's DyNNs on every back end against eager, 100 inputs each", "hours",
@@ -145,14 +154,15 @@ class Kept:
 
 def run(parts, fresh):
     FOLDER.mkdir(parents=True, exist_ok=True)
-    kept, commit = Kept(), state()[1]
+    kept, (mark, commit) = Kept(), state()
     failed = 0
     for part in parts:
         known = None if fresh else kept.get(part.name)
         if known is None:
             print(f"{part.name}: {part.what}: {part.cost}", flush=True)
             passed, said, seconds = execute(part)
-            known = {"passed": passed, "said": said, "seconds": seconds, "commit": commit,
+            changed = "" if state()[0] == mark else ", changed meanwhile"  # who knows what was built when
+            known = {"passed": passed, "said": said, "seconds": seconds, "commit": commit + changed,
                      "day": datetime.date.today().isoformat()}
             kept.put(part.name, known)
             PAGE.write_text(with_table(PAGE.read_text(), kept.all()))

@@ -42,6 +42,7 @@ WRITTEN = ("docs/paper.md", "docs/supported_ops.md")  # by scripts, which break 
 WIDTH = 120
 MADE = {  # document -> names of files that DyCL or the reader makes
     "docs/emit.md": ("model.h", "model.cpp", "model_c.h", "model_c.cpp", "CMakeLists.txt", "main.cpp", "Model.h"),
+    "docs/deploy.md": ("model_c.h",),
     "CHANGELOG.md": ("model.py:name",),
 }
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

@@ -34,7 +34,7 @@ Result<Engine> Engine::create(int threads) {
   OrtMemoryInfo* memory = nullptr;
   DYCL_TRY(check(api, api.CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory), "memory"));
   engine.memory_ = own(memory, api.ReleaseMemoryInfo);
-  DYCL_ASSIGN(engine.torch_ops_, backends::ort::SelectionOps::create(api, threads));
+  DYCL_ASSIGN(engine.torch_ops_, backends::ort::make_selection_ops(api, threads));
   return engine;
 }
 
@@ -46,7 +46,7 @@ Result<void> run_cold(const std::string& file, const std::vector<ir::Tensor>& in
   DYCL_TRY(check(api, api.CreateSessionOptions(&options), "options"));
   const auto held = own(options, api.ReleaseSessionOptions);
   DYCL_TRY(check(api, api.SetIntraOpNumThreads(options, threads), "options"));
-  DYCL_ASSIGN(const auto torch_ops, backends::ort::SelectionOps::create(api, threads));
+  DYCL_ASSIGN(const auto torch_ops, backends::ort::make_selection_ops(api, threads));
   DYCL_TRY(torch_ops->add_to(options));
   OrtSession* raw = nullptr;
   DYCL_TRY(check(api, api.CreateSession(environment.get(), file.c_str(), options, &raw), "load"));

@@ -45,7 +45,7 @@ class Engine {
   const backends::ort::Library* library_ = nullptr;
   backends::ort::Handle<OrtEnv> environment_;
   backends::ort::Handle<OrtMemoryInfo> memory_;
-  std::unique_ptr<backends::ort::SelectionOps> torch_ops_;  // which sessions must not outlive
+  std::unique_ptr<backends::ort::CustomOps> torch_ops_;  // which sessions must not outlive
   int threads_ = 1;
 };
 

@@ -92,10 +92,13 @@ nb::dict compile_program(const ProgramBuilder& builder, const std::filesystem::p
   return export_report(*report);
 }
 
-std::unique_ptr<ProgramBuilder> read_program(const std::filesystem::path& path) {
+std::unique_ptr<ProgramBuilder> read_program(const std::filesystem::path& path, std::vector<std::string> overridable) {
   auto builder = std::make_unique<ProgramBuilder>();
   *builder->program =
-      unwrap(driver::read_program(path, {.weights = {}, .spans_from_text = false, .need_weights = false}));
+      unwrap(driver::read_program(path, {.weights = {},
+                                         .spans_from_text = false,
+                                         .need_weights = false,
+                                         .overridable = std::move(overridable)}));
   return builder;
 }
 
@@ -140,7 +143,10 @@ void bind_compiler(nb::module_& module) {
       nb::arg("source"), nb::arg("destination"), "Complete or not at all; a destination that is a link is replaced.");
   module.attr("MOST_THREADS") = kMostThreads;
   module.def("backends", &backends::backend_names, "Names of the back ends in this build.");
-  module.def("read_program", &read_program, nb::arg("path"), "A ProgramBuilder from .dyir or .onnx.");
+  module.def("read_program", &read_program, nb::arg("path"),
+             nb::arg("overridable") = std::vector<std::string>(),
+             "A ProgramBuilder from .dyir or .onnx. overridable: inputs of the latter with a default value that callers "
+             "may give.");
   module.def(
       "write_program",
       [](const ProgramBuilder& builder, const std::filesystem::path& path) {

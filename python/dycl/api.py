@@ -15,7 +15,7 @@ import torch
 from . import generators
 from .build import build
 from .calling.program import CompiledProgram
-from .errors import CompileWarning, unknown_name
+from .errors import CompileWarning, InputError, unknown_name
 from .frontend import diagnostics
 from .frontend.boundary.interface import interface_of
 from .frontend.capture import capture
@@ -34,7 +34,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
             allow_raise: bool = False, threads: int = 0, budget: float = 20.0, tune: float = 0.0, jobs: int = 0,
             use_cache: bool = True, portable: bool = False, strip: bool = False,
             dump: str | os.PathLike | None = None, skip_passes: Sequence[str] = (),
-            progress: Callable[[str], None] | None = None, **limits: Any) -> Any:
+            overridable: Sequence[str] = (), progress: Callable[[str], None] | None = None, **limits: Any) -> Any:
     """Compiles a module, function or bound method with its control flow, whatever the input decides. What
     torch.export.export gives is taken, too, with its example and its dynamic extents. The name of an ONNX file gives an
     OnnxProgram: docs/onnx.md.
@@ -54,6 +54,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
                    (least, greatest) or a torch.export.Dim; instead of a dict, a list of axes
     ranges         {symbol: (least, greatest)}
     dynamic_args   {argument name: int, float or bool}: numbers that may differ from call to call
+    overridable    of an ONNX file: names of inputs with a default value that calls may give; others are constants
     progress       is called with the name of each stage that begins and, once a second, with how far capture is
     verify         run model and program side by side on the example before returning; of an ONNX file, ONNX Runtime
                    and program on the example, or on random inputs where none is given
@@ -73,8 +74,10 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
         of_capture = _given(dynamic_dims=dynamic_dims, ranges=ranges, dynamic_args=dynamic_args,
                             max_iterations=max_iterations, allow_training=allow_training, allow_raise=allow_raise,
                             **limits)
-        return compile_file(model, _as_tuple(args), dict(kwargs or {}), bool(verify), of_capture, backend, threads,
-                            say, **choices)
+        return compile_file(model, _as_tuple(args), dict(kwargs or {}), bool(verify), of_capture, overridable,
+                            backend, threads, say, **choices)
+    if overridable:
+        raise InputError("overridable is for ONNX files; leave it out")
     args = _as_tuple(args)
     if isinstance(model, ExportedProgram):
         model, args, kwargs, dynamic_dims, ranges = opened(model, args, dict(kwargs or {}), dynamic_dims, ranges)
@@ -103,6 +106,8 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
             warnings.warn(_OTHER_NUMBERS, CompileWarning, stacklevel=2)
         else:
             _run_example(program, model, args, kwargs, allow_raise)
+    elif captured.outputs.raising and not allow_raise and backend != "reference":
+        _run_program_alone(program, args, kwargs)
     return program
 
 
@@ -116,6 +121,15 @@ def _run_example(program: CompiledProgram, model: Any, args: tuple, kwargs: dict
     if raised is not None:
         told = diagnostics.raised_on_example(type(raised).__name__, str(raised))
         raise diagnostics.report(told, diagnostics.stack_of(raised)) from raised
+
+
+def _run_program_alone(program: CompiledProgram, args: tuple, kwargs: dict) -> None:
+    """Without the model beside it: some path raises, and it may be the example's."""
+    raised = program._raised_by(args, kwargs)
+    if raised is not None and raised.type:
+        told = diagnostics.raised_on_example(raised.type, raised.message)
+        place = [(diagnostics.Span(*raised.span), "")] if raised.span else []
+        raise diagnostics.report(told, place) from raised
 
 
 def _given(**choices: Any) -> dict[str, Any]:

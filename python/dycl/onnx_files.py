@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import numpy as np
 import torch
@@ -21,7 +21,8 @@ _WHY = {"dynamic_dims": "its dynamic dims are those that the file names", "range
 
 
 def compile_file(path: str | os.PathLike, args: tuple, kwargs: dict, verify: bool, of_capture: dict[str, Any],
-                 backend: str, threads: int, say: Callable[[str], None], **choices: Any) -> OnnxProgram:
+                 overridable: Sequence[str], backend: str, threads: int, say: Callable[[str], None],
+                 **choices: Any) -> OnnxProgram:
     """`of_capture`: what the caller gave of the choices that only a captured model has."""
     path = os.fspath(path)
     if not path.endswith(".onnx"):
@@ -31,7 +32,8 @@ def compile_file(path: str | os.PathLike, args: tuple, kwargs: dict, verify: boo
         reason = _WHY.get(name, "it is for models that are captured")
         raise InputError(f"{name} says nothing of an ONNX file: {reason}; leave it out")
     say("read")
-    engine, report = NativeEngine.compile(native().read_program(path), backend, threads, say, **choices)
+    builder = native().read_program(path, list(overridable))
+    engine, report = NativeEngine.compile(builder, backend, threads, say, **choices)
     program = OnnxProgram(engine, report)
     report["warnings"] = []
     if verify:

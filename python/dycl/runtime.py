@@ -17,6 +17,7 @@ import functools
 import json
 import operator
 import os
+import sys
 import threading
 from typing import Any, Callable, Iterable, Iterator
 
@@ -125,6 +126,13 @@ class Runs:
         """This thread's Run."""
         return getattr(self._of_thread, "run", None) or self._new()
 
+    def execute(self, arguments: list, framework: str) -> list:
+        """One call. Small programs take as long as this, so it is short."""
+        if not self._keep_states:
+            return self.own.run(arguments, framework=framework, options=run_options())
+        with self._busy:
+            return self.first.run(arguments, framework=framework, options=run_options())
+
     @contextlib.contextmanager
     def keeping_states(self) -> Iterator[Any]:
         if not self._keep_states:
@@ -142,6 +150,7 @@ class Program:
         self._program = loaded
         self._runs = Runs(loaded)
         self._names = [name for name, _ in loaded.inputs]
+        self._optional = {name for name, kind in loaded.inputs if kind.startswith("optional<")}  # may be left out
         self._results = [name for name, _ in loaded.outputs]
 
     @property
@@ -169,9 +178,7 @@ class Program:
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         arguments = [_array(x) for x in self._in_order(args, kwargs)]
-        with self._runs.keeping_states() as run:
-            results = run.run(arguments, framework="numpy", options=run_options())
-        return dict(zip(self._results, results))
+        return dict(zip(self._results, self._runs.execute(arguments, "numpy")))
 
     def __repr__(self) -> str:
         def ports(of: list) -> str:
@@ -198,11 +205,19 @@ class Program:
             run.set_seed(seed)
 
     def _in_order(self, args: tuple, kwargs: dict[str, Any]) -> list:
-        unknown = [name for name in kwargs if name not in self._names[len(args):]]
-        if unknown or len(args) + len(kwargs) != len(self._names):
+        if not kwargs and len(args) == len(self._names):
+            return list(args)
+        by_name = self._names[len(args):]
+        unknown = [name for name in kwargs if name not in by_name]
+        missing = [name for name in by_name if name not in kwargs and name not in self._optional]
+        if unknown or missing or len(args) > len(self._names):
             raise InputError(f"the program takes {', '.join(self._names) or 'nothing'}; given {len(args)} by place"
-                             + (f" and {', '.join(kwargs)} by name" if kwargs else ""))
-        return [*args, *(kwargs[name] for name in self._names[len(args):])]
+                             + (f" and {', '.join(kwargs)} by name" if kwargs else "") + self._help(unknown))
+        return [*args, *(kwargs.get(name) for name in by_name)]
+
+    def _help(self, unknown: list[str]) -> str:
+        """What to do about arguments that it does not have."""
+        return ""
 
 
 def checked_threads(threads: Any) -> int:
@@ -231,5 +246,12 @@ def _array(x: Any) -> Any:
     return x.item() if isinstance(x, np.generic) else x
 
 
+def printable(text: str) -> str:
+    """A stranger's text for a terminal: what steers one becomes its escape. Lines and tabs stay."""
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape", "surrogatepass").decode()
+                   for c in text)
+
+
 def _print(text: str) -> None:
-    print(text, end="", flush=False)
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    print(printable(text) if terminal else text, end="", flush=False)

@@ -195,7 +195,7 @@ def test_ctrl_c_stops_a_run(tmp_path, text):
 def test_errors_of_engines_and_packages(tmp_path):
     with pytest.raises(dycl.CompileError, match="back end 'none'") as caught:
         dycl.compile(lambda x: x + 1, (torch.ones(2),), backend="none")
-    assert caught.value.kind == "engine"
+    assert caught.value.kind == "missing"
     (tmp_path / "broken.dycl").write_bytes(b"not a package" * 100)
     with pytest.raises(dycl.PackageError) as caught:
         dycl.load(tmp_path / "broken.dycl")

@@ -5,8 +5,11 @@ and an installed prefix that brings its own compilers."""
 import importlib.util
 import json
 import os
+import pty
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy
@@ -51,8 +54,9 @@ def source(tmp_path_factory):
     return folder / "m.dyir"
 
 
-def answer(tool, package, source):
-    out = dycl(package, source.with_name("x.npy"), "--threads", 1, "--json", "--allow-native-code", tool=tool).stdout
+def answer(tool, package, source, **env):
+    out = dycl(package, source.with_name("x.npy"), "--threads", 1, "--json", "--allow-native-code", tool=tool,
+               **env).stdout
     return numpy.array(json.loads(out)["outputs"]["y"]["data"])
 
 
@@ -104,8 +108,8 @@ func @main(%x: f32[1,16,32,32]) -> (%y: f32[256,128]) {
 def test_tuning_is_for_engines_that_can_be_tuned(source, tmp_path):
     said = dycl("compile", source, "-o", tmp_path / "m.dycl", "--backend", "ort", "--tune", "10s", code=3).stderr
     assert "'ort' has nothing to tune" in said and "tvm" in said
-    for time in ("soon", "10h", "-5s", "0"):
-        assert "is no time" in dycl("compile", source, "-o", tmp_path / "m.dycl", "--tune", time, code=64).stderr
+    for text in ("soon", "10h", "-5s", "0"):
+        assert "is no time" in dycl("compile", source, "-o", tmp_path / "m.dycl", "--tune", text, code=64).stderr
 
 
 @needs("tvm")
@@ -120,6 +124,41 @@ def test_tuning_is_used_by_later_compilations(source, tmp_path):
     dycl("compile", source, "-o", tmp_path / "ort.dycl", **cache)
     numpy.testing.assert_allclose(answer(BIN / "dycl-run", tmp_path / "a.dycl", source),
                                   answer(BIN / "dycl-run", tmp_path / "ort.dycl", source), rtol=1e-3, atol=1e-4)
+
+
+@needs("tvm")
+@pytest.mark.parametrize("form", ["ir", "python"])
+def test_ctrl_c_while_an_engine_compiles(source, tmp_path, form):
+    """One line, exit code 130, no file, no process that goes on. About 5 seconds: capture imports torch."""
+    model = source
+    if form == "python":
+        (tmp_path / "m.py").write_text("import torch\ndef net():\n    return torch.nn.Conv2d(16, 16, 3).eval()\n")
+        model = f"{tmp_path}/m.py:net"
+    words = [BIN / "dycl", "compile", model, "-o", tmp_path / "m.dycl", "--backend", "tvm", "--tune", "300s",
+             "--no-cache", *(["--input", "1,16,32,32"] if form == "python" else [])]
+    ours, theirs = pty.openpty()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background may ignore it
+    process = subprocess.Popen(list(map(str, words)), stdin=theirs, stdout=theirs, stderr=theirs,
+                               start_new_session=True, env={**os.environ, "DYCL_CACHE_DIR": str(tmp_path / "cache")})
+    signal.signal(signal.SIGINT, before)
+    os.close(theirs)
+    shown = b""
+    deadline = time.monotonic() + 120
+    while b"back end" not in shown and time.monotonic() < deadline and process.poll() is None:
+        shown += os.read(ours, 4096)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    try:
+        while more := os.read(ours, 4096):
+            shown += more
+    except OSError:  # the terminal goes with the process
+        pass
+    text = shown.decode().replace("\r\n", "\n")
+    assert process.wait(30) == 130 and text.endswith("\nstopped; nothing was written\n"), text
+    assert "Traceback" not in text and not list(tmp_path.glob("*.dycl*"))
+    deadline = time.monotonic() + 10
+    while subprocess.run(["pgrep", "-g", str(process.pid)], capture_output=True).stdout:
+        assert time.monotonic() < deadline, "a process goes on"
+        time.sleep(0.1)
 
 
 @needs("tvm")
@@ -148,10 +187,12 @@ def test_an_installed_prefix_has_its_own_compilers(source, tmp_path):
     traced = tmp_path / "python"
     traced.write_text(f"#!/bin/sh\necho \"$@\" >> {tmp_path}/calls\nexec {sys.executable} \"$@\"\n")
     traced.chmod(0o755)
+    home = str(Path(importlib.util.find_spec("tvm").origin).parents[1])  # what is installed does not know the build's
     report = json.loads(dycl("compile", source, "-o", tmp_path / "m.dycl", "--backend", "tvm", "--no-cache", "--json",
-                             tool=prefix / "bin" / "dycl", DYCL_TVM_PYTHON=str(traced)).stdout)
+                             tool=prefix / "bin" / "dycl", DYCL_TVM_PYTHON=str(traced),
+                             DYCL_TVM_HOME=home).stdout)
     assert report["engines"].get("tvm", 0) > 0
     assert str(prefix / "lib" / "dycl" / "tvm_compiler") in (tmp_path / "calls").read_text().replace("bin/../", "")
-    ours = answer(prefix / "bin" / "dycl-run", tmp_path / "m.dycl", source)
+    ours = answer(prefix / "bin" / "dycl-run", tmp_path / "m.dycl", source, DYCL_TVM_HOME=home)
     dycl("compile", source, "-o", tmp_path / "ort.dycl")
     numpy.testing.assert_allclose(ours, answer(BIN / "dycl-run", tmp_path / "ort.dycl", source), rtol=1e-3, atol=1e-4)

@@ -159,8 +159,13 @@ def test_one_command_line(models):
     for words, meant in ((["complie", "x"], "compile"), (["run", "x.dycl", "--trcae"], "--trace"),
                          (["compile", "x.onnx", "--bakcend=ort"], "--backend")):
         done = run(models, TOOL, *words)
-        assert done.returncode == 64 and f"did you mean {meant}?" in done.stderr, done.stderr
+        assert done.returncode == 64 and f"help: did you mean {meant}? dycl" in done.stderr, done.stderr
+        assert done.stderr.startswith("error: ") and done.stdout == ""
     assert run(models, TOOL, "compile").returncode == 64
+    told = json.loads(run(models, TOOL, "run", "x.dycl", "--trcae", "--json").stdout)["error"]
+    assert told["kind"] == "usage" and "did you mean --trace?" in told["help"] and "--trcae" in told["message"]
+    unknown = run(models, TOOL, "profile", "x.dycl", "--jsn")
+    assert unknown.returncode == 64 and "help: did you mean --json? dycl profile --help" in unknown.stderr
 
 
 LONG = """

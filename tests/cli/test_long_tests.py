@@ -51,6 +51,14 @@ def test_results_of_other_code_do_not_count(place, monkeypatch):
     assert runs.read_text().split() == ["good", "good"]
 
 
+def test_a_result_says_that_the_code_changed_while_it_ran(place, monkeypatch):
+    page, _ = place
+    states = iter(["one", "one", "two"])
+    monkeypatch.setattr(test_long, "state", lambda: (next(states), "abc"))
+    test_long.run(test_long.PARTS[:1], fresh=True)
+    assert "| abc, changed meanwhile, " in page.read_text()
+
+
 def test_a_program_that_is_missing_fails_its_part(place):
     part = test_long.Part("gone", "a part", "1 s", ["/nonexistent/program"])
     assert test_long.run([part], fresh=False) == 1

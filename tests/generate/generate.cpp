@@ -481,8 +481,9 @@ class Generator {
     std::vector<ValueId> operands;
     for (std::size_t i = 0; i < drawn.parameters.size(); ++i) {
       const Int number = static_cast<Int>(i) + 1;
-      operands.push_back(drawn.parameters[i] == 'i' ? f().constant(number * 3)
-                                                    : f().constant(static_cast<double>(number) / 4));
+      operands.push_back(drawn.parameters[i] == 't'   ? keep(f().op("Abs", {pick(kVector)}, kVector))
+                         : drawn.parameters[i] == 'i' ? f().constant(number * 3)
+                                                      : f().constant(static_cast<double>(number) / 4));
     }
     operands.push_back(f().constant(Int{3}));
     if (!can_draw(drawn.distribution, DType::F32)) return f().constant(0.5);

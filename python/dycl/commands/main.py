@@ -10,6 +10,8 @@ import traceback
 from typing import Any
 
 from ..errors import Error
+from ..runtime import printable
+from .ctrl_c import STOPPED, ends_the_process, say_stopped
 from .parser import USAGE
 
 # docs/exit_codes.md. Kinds of CompileError are finer: what is not here was refused.
@@ -17,11 +19,10 @@ _EXIT_CODES = {"invalid_model": 2, "example": 2, "invalid_input": 3, "argument":
                "invalid_package": 4, "missing": 5, "runtime_failure": 6, "write_failed": 8, "verify": 70,
                "internal": 70}
 _REFUSED = 7
-_STOPPED = 130  # by Ctrl-C, as shells have it
 
 # Modules with parser() and run(arguments), loaded when they are asked for: `view` needs no torch.
-COMMANDS = {"compile": "commands.compile", "explain": "commands.explain", "verify": "commands.verify",
-            "view": "commands.view"}
+COMMANDS = {"bench": "commands.peers", "compile": "commands.compile", "explain": "commands.explain",
+            "verify": "commands.verify", "view": "commands.view"}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -33,12 +34,14 @@ def main(argv: list[str] | None = None) -> int:
         return USAGE
     try:
         command = importlib.import_module(f"dycl.{COMMANDS[name]}")
-        return command.run(command.parser().parse_args(words[1:]))
+        arguments = command.parser().parse_args(words[1:])
+        with ends_the_process():
+            return command.run(arguments)
     except Error as error:
         return fail(error, as_json)
     except KeyboardInterrupt:
-        print("\nstopped; nothing was written", file=sys.stderr)
-        return _STOPPED if not as_json else told_as_json({"kind": "interrupted", "message": "stopped"}, _STOPPED)
+        say_stopped()
+        return STOPPED if not as_json else told_as_json({"kind": "interrupted", "message": "stopped"}, STOPPED)
     except Exception as error:
         traceback.print_exc()
         told = f"a defect of DyCL: {type(error).__name__}: {error}"
@@ -48,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def fail(error: Error, as_json: bool) -> int:
     text = str(error)
-    print(text if "error: " in text else f"error: {text}", file=sys.stderr)
+    print(printable(text if "error: " in text else f"error: {text}"), file=sys.stderr)
     code = _EXIT_CODES.get(error.kind, _REFUSED)
     if not as_json:
         return code

@@ -14,9 +14,10 @@ from ..native import native
 from ..view.page import page
 from .parser import Parser
 
-DESCRIPTION = """Shows a package as one HTML page that loads nothing: its control-flow graph beside the lines of the
-model, sub-DNNs with their ops, weights and engines and, with a profile, which paths the inputs took and where the time
-went. The drawing is laid out by Graphviz (apt-get install graphviz)."""
+DESCRIPTION = """Shows a package as one HTML page that loads nothing: its control-flow graph beside the
+lines of the model, sub-DNNs with their ops, weights and engines and, with a profile, which paths
+the inputs took and where the time went. The drawing is laid out by Graphviz (apt-get install
+graphviz)."""
 
 EXAMPLES = """examples:
   dycl view model.dycl

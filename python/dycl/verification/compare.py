@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import array
+import collections
 import contextlib
 import copy
 import io
@@ -15,6 +17,7 @@ import torch
 
 from .. import generators
 from ..calling import places
+from ..calling.nodes import refill
 from ..calling.state_values import ABSENT
 from ..calling.states.choice import recognise
 from ..errors import CompileError, InputError
@@ -55,7 +58,7 @@ class Policy:
         """What is compared of a value: a list or dict of what it holds, a tensor; else the value itself, by `same`."""
         if isinstance(x, generators.KINDS):
             return generators.read(x)
-        if isinstance(x, (list, tuple, dict)):
+        if isinstance(x, (list, tuple, dict, collections.deque, array.array)):
             return x if isinstance(x, dict) else [*x]
         if hasattr(x, "__dict__") and (not callable(x) or plain_object(x)):
             return vars(x)
@@ -191,7 +194,13 @@ def _with_tensors_copied(value: Any) -> Any:
         return value.detach().clone() if type(value) is torch.Tensor else value
     if type(value) in (list, tuple):
         return type(value)(map(_with_tensors_copied, value))
-    return {k: _with_tensors_copied(v) for k, v in value.items()} if type(value) is dict else value
+    if isinstance(value, dict):
+        made = copy.copy(value)
+        made.update((k, _with_tensors_copied(v)) for k, v in value.items())
+        return made
+    if isinstance(value, collections.deque):
+        return collections.deque(map(_with_tensors_copied, value), value.maxlen)
+    return copy.copy(value) if isinstance(value, (set, array.array, np.ndarray)) else value
 
 
 class _Saved:
@@ -201,7 +210,7 @@ class _Saved:
         self.tensors: list = []
         self.slots: list = []
         self.held: list = []  # tensors in attributes, written in place
-        self.lists: list = []  # and lists that calls change or replace
+        self.containers: list = []  # and containers whose length calls change, or that they replace
         self.generators = [(torch.default_generator, torch.get_rng_state())]
         for state in interface.states:
             state.save(self)
@@ -220,8 +229,7 @@ class _Saved:
         self.generators.append((made, generators.read(made)))
 
     def elements(self, found: Any) -> None:
-        if type(found) is list:
-            self.lists.append((found, [*found]))
+        self.containers.append((found, copy.copy(found)))
 
     def slot(self, owner: Any, key: Any) -> None:
         if key in ("*", "+"):
@@ -241,19 +249,16 @@ class _Saved:
     def restore(self) -> None:
         for made, state in self.generators:
             generators.write(made, state)
-        for found, items in self.lists:
-            found[:] = items
+        for found, items in self.containers:
+            refill(found, items)
         for owner, value in (*self.tensors, *self.held):
             with torch.no_grad():
                 owner.copy_(value)
         for owner, key, value in self.slots:
             if key != "*":
                 places.write(owner, key, value)
-            elif isinstance(owner, list):
-                owner[:] = value
             else:
-                owner.clear()
-                owner.update(value)
+                refill(owner, value)
 
 
 def check_example(program: Any, model: Any, args: tuple, kwargs: dict, allow_raise: bool) -> BaseException | None:

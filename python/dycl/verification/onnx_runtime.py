@@ -129,24 +129,27 @@ class Beside:
 
     def on_random(self, seed: int) -> list[str]:
         feeds, wanted = inputs_of(self._session, seed)
-        return self._differences(feeds, wanted)
+        return self._differences(feeds, feeds, wanted)
 
     def on(self, feeds: dict[str, Any]) -> list[str]:
-        """Raises InputError where ONNX Runtime cannot run these inputs."""
+        """Raises InputError where ONNX Runtime cannot run these inputs. A default that is not given is None."""
+        defaults = {port.name for port in self._session.get_overridable_initializers()}
+        given = {name: value for name, value in feeds.items() if value is not None or name not in defaults}
         try:
-            wanted = self._session.run(None, feeds)
+            wanted = self._session.run(None, given)
         except Exception as error:
             raise InputError(f"ONNX Runtime does not take the given inputs: {_first_line(error)}") from None
-        return self._differences(feeds, wanted)
+        return self._differences(feeds, given, wanted)
 
-    def _differences(self, feeds: dict[str, Any], wanted: list) -> list[str]:
+    def _differences(self, feeds: dict[str, Any], given: dict[str, Any], wanted: list) -> list[str]:
+        """`feeds`: in the program's order; `given`: those of ONNX Runtime."""
         try:
             results = list(self._program(*feeds.values()).values())
         except Exception as error:
             return [f"the program raises {type(error).__name__}: {_first_line(error)}"]
         found, worst = self._compared(wanted, results)
         if found:
-            plain = session_of(self._path, optimised=False).run(None, feeds)
+            plain = session_of(self._path, optimised=False).run(None, given)
             if self._compared(wanted, plain)[0]:
                 raise NotComparable("its answers with and without its optimisations differ as far")
         self.worst = max(self.worst, worst)
