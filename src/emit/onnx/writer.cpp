@@ -10,6 +10,7 @@
 
 #include "emit/onnx/graph.h"
 #include "emit/onnx/host_ops.h"
+#include "emit/onnx/save.h"
 #include "emit/onnx/selection.h"
 #include "emit/onnx/variables.h"
 #include "emit/structure/early_returns.h"
@@ -18,7 +19,6 @@
 #include "ir/host_ops.h"
 #include "onnx/export.h"
 #include "package/liveness.h"
-#include "support/files.h"
 
 namespace dycl::emit {
 namespace {
@@ -65,13 +65,12 @@ class Writer {
     }
     report_.nesting = g_.deepest();
     report_.nodes = count(g_.model().graph);
-    DYCL_TRY(save(path));
+    DYCL_TRY(save_model(g_.model(), path));
     return std::move(report_);
   }
 
  private:
   static constexpr std::size_t kMaxNesting = 30;
-  static constexpr std::size_t kMaxInside = std::size_t{1} << 30;
 
   OnnxVariables variables() const {
     OnnxVariables v;
@@ -727,54 +726,6 @@ class Writer {
     Names results;
     for (const onnx::ValueInfo& o : graph.outputs) results.push_back(names[o.name]);
     return results;
-  }
-
-  // -- the file --
-
-  static void collect(const onnx::Graph& graph, std::set<std::string>& read) {
-    for (const onnx::Node& node : graph.nodes) {
-      read.insert(node.inputs.begin(), node.inputs.end());
-      for (const onnx::Attribute& a : node.attributes)
-        for (const onnx::Graph& inner : a.graph) collect(inner, read);
-    }
-  }
-
-  void drop_unread() {
-    std::set<std::string> read;
-    collect(g_.model().graph, read);
-    for (const onnx::ValueInfo& input : g_.model().graph.inputs) read.insert(input.name);
-    std::erase_if(g_.model().graph.initializers, [&](const onnx::Tensor& t) { return !read.count(t.name); });
-  }
-
-  Result<void> save(const std::filesystem::path& path) {
-    drop_unread();
-    std::size_t total = 0;
-    for (const onnx::Tensor& t : g_.model().graph.initializers) total += t.bytes.size;
-    if (total > kMaxInside) DYCL_TRY(move_outside(path));
-    const std::string bytes = onnx::write_model(g_.model());
-    return write_file(path, bytes);
-  }
-
-  Result<void> move_outside(const std::filesystem::path& path) {
-    const std::filesystem::path side = path.string() + ".data";
-    return write_file(side, [&](const Put& put) { put_outside(side.filename().string(), put); });
-  }
-
-  // Puts the bytes of large weights and names their place in the file.
-  void put_outside(const std::string& file, const Put& put) {
-    constexpr std::int64_t kAlignment = 64;
-    constexpr char kZeros[kAlignment] = {};
-    std::int64_t offset = 0;
-    for (onnx::Tensor& t : g_.model().graph.initializers) {
-      constexpr std::size_t kSmall = 1024;
-      if (t.bytes.size <= kSmall) continue;
-      const std::int64_t padding = (kAlignment - offset % kAlignment) % kAlignment;
-      put({kZeros, static_cast<std::size_t>(padding)});
-      offset += padding;
-      put({reinterpret_cast<const char*>(t.bytes.data), t.bytes.size});
-      t.external = onnx::ExternalData{file, offset, static_cast<std::int64_t>(t.bytes.size)};
-      offset += static_cast<std::int64_t>(t.bytes.size);
-    }
   }
 
   const ir::Program& program_;
