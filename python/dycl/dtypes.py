@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The IR's names of torch's dtypes, as docs/ir.md writes them."""
+"""Names of torch's dtypes: the IR's, as docs/ir.md writes them, and torch's own, which are numpy's."""
 
 from __future__ import annotations
 
@@ -11,3 +11,8 @@ NAMES = {
     torch.uint16: "u16", torch.uint32: "u32", torch.uint64: "u64", torch.complex64: "c64", torch.complex128: "c128",
 }
 BY_NAME = {name: dtype for dtype, name in NAMES.items()}
+
+
+def own_name(dtype: torch.dtype) -> str:
+    """torch.float32: "float32"."""
+    return str(dtype).removeprefix("torch.")

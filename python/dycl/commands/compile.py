@@ -16,9 +16,9 @@ import torch
 
 import dycl
 
-from ..example_inputs import DTYPES, Example
+from ..example_inputs import DTYPES
 from ..runtime import checked_threads
-from .models import check_inputs, load_model, of_user
+from .models import example_of, load_model
 from .options import add_model_options
 from .parser import Parser
 from .tensorflow import converted
@@ -104,12 +104,7 @@ def run(args: argparse.Namespace) -> int:
 def _compiled(args: argparse.Namespace, model: Any, own_inputs: Any, name: str) -> int:
     torch.manual_seed(args.seed)
     output = args.output or name
-    example = Example(args.input, args.range)
-    inputs = example.inputs
-    if own_inputs and not args.input:
-        inputs = list(of_user("its inputs(seed)", lambda: own_inputs(args.seed)))
-    kwargs = dict([*args.arg, *args.dynamic_arg])
-    check_inputs(model, inputs, kwargs)
+    example, inputs, kwargs = example_of(args, model, own_inputs, args.seed)
     shown = sys.stderr.isatty() and not args.quiet and not args.json
     started = time.perf_counter()
 
@@ -120,7 +115,7 @@ def _compiled(args: argparse.Namespace, model: Any, own_inputs: Any, name: str) 
             print(f"\033[K  {time.perf_counter() - started:7.2f} s  {stage}", end=end, file=sys.stderr, flush=True)
 
     warnings.simplefilter("ignore", dycl.CompileWarning)  # printed below
-    program = dycl.compile(model, tuple(inputs), kwargs, backend=args.backend, threads=args.threads,
+    program = dycl.compile(model, inputs, kwargs, backend=args.backend, threads=args.threads,
                            budget=args.budget, tune=args.tune, jobs=args.jobs, use_cache=not args.no_cache,
                            dynamic_dims=example.dims, ranges=example.ranges,
                            dynamic_args={name: type(value) for name, value in args.dynamic_arg},

@@ -11,9 +11,8 @@ from typing import Any
 
 import torch
 
-from ..example_inputs import Example
 from ..explain import Decision, Explanation, Place, explain, source_line
-from .models import check_inputs, load_model, of_user
+from .models import example_of, load_model
 from .options import add_model_options
 from .parser import Parser
 
@@ -40,13 +39,8 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     torch.manual_seed(args.seed)
     model, own_inputs = load_model(args.model, args.eval)
-    example = Example(args.input, args.range)
-    inputs = example.inputs
-    if own_inputs and not args.input:
-        inputs = list(of_user("its inputs(seed)", lambda: own_inputs(args.seed)))
-    kwargs = dict([*args.arg, *args.dynamic_arg])
-    check_inputs(model, inputs, kwargs)
-    found = explain(model, tuple(inputs), kwargs, dynamic_dims=example.dims, ranges=example.ranges,
+    example, inputs, kwargs = example_of(args, model, own_inputs, args.seed)
+    found = explain(model, inputs, kwargs, dynamic_dims=example.dims, ranges=example.ranges,
                     dynamic_args={name: type(value) for name, value in args.dynamic_arg},
                     allow_training=args.allow_training)
     if args.json:

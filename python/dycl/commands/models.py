@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import importlib.util
 import inspect
@@ -16,6 +17,7 @@ import torch
 import dycl
 
 from ..errors import unknown_name
+from ..example_inputs import Example
 
 
 class Failure(dycl.Error):
@@ -24,7 +26,7 @@ class Failure(dycl.Error):
     kind = "invalid_model"
 
 
-def check_inputs(model: Any, inputs: list, kwargs: dict) -> None:
+def _check_inputs(model: Any, inputs: list, kwargs: dict) -> None:
     """So that a forgotten --input is told as one."""
     try:
         signature = inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model)
@@ -40,6 +42,17 @@ def check_inputs(model: Any, inputs: list, kwargs: dict) -> None:
         given = f" and {', '.join(kwargs)}" if kwargs else ""
         raise dycl.InputError(f"{error}; the model takes {signature}, and {len(inputs)} inputs{given} are "
                               "given (--input 1,3,32,32)") from None
+
+
+def example_of(args: argparse.Namespace, model: Any, own_inputs: Any, seed: int) -> tuple[Example, tuple, dict]:
+    """What the options say of the example inputs: their dynamic extents, the inputs themselves, keyword arguments."""
+    example = Example(args.input, args.range)
+    inputs = example.inputs
+    if own_inputs and not args.input:
+        inputs = list(of_user("its inputs(seed)", lambda: own_inputs(seed)))
+    kwargs = dict([*args.arg, *args.dynamic_arg])
+    _check_inputs(model, inputs, kwargs)
+    return example, tuple(inputs), kwargs
 
 
 def load_model(text: str, evaluate: bool) -> tuple[Any, Any]:

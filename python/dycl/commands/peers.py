@@ -16,10 +16,9 @@ from typing import Any
 import torch
 
 from ..errors import InputError
-from ..example_inputs import Example
 from ..peers import rivals
 from ..peers.measure import FAR, error, rounds
-from .models import check_inputs, load_model, of_user
+from .models import example_of, load_model
 from .options import add_model_options
 from .parser import Parser
 
@@ -58,15 +57,12 @@ def run(args: argparse.Namespace) -> int:
     logging.disable(logging.ERROR)  # torch's compilers tell whole graphs; the reason is in the table
     torch.set_num_threads(args.threads)
     model, own_inputs = load_model(args.model, args.eval)
-    example = Example(args.input, args.range)
-    kwargs = dict([*args.arg, *args.dynamic_arg])
-    inputs = []
-    for number in range(args.count):
-        torch.manual_seed(args.seed + number)
-        drawn = own_inputs if own_inputs and not args.input else None
-        inputs.append(tuple(of_user("its inputs(seed)", lambda: drawn(args.seed + number)) if drawn is not None
-                            else Example(args.input, args.range).inputs))
-    check_inputs(model, list(inputs[0]), kwargs)
+    drawn = []
+    for seed in range(args.seed, args.seed + args.count):
+        torch.manual_seed(seed)
+        drawn.append(example_of(args, model, own_inputs, seed))
+    example, _, kwargs = drawn[0]
+    inputs = [found for _, found, _ in drawn]
     options = {"dynamic_dims": example.dims, "ranges": example.ranges, "allow_training": args.allow_training,
                "dynamic_args": {name: type(value) for name, value in args.dynamic_arg}}
     with tempfile.TemporaryDirectory() as folder:

@@ -27,9 +27,9 @@ from dycl.frontend.graph.program import (
 from dycl.frontend.graph.text import graph_to_text
 from dycl.frontend.lowering.convert import LoweringRefusal
 from dycl.frontend.lowering.lower import lower_graph
-from dycl.frontend.lowering.text_builder import TextBuilder
 from dycl.frontend.source import Span
 from tests.frontend.support.lowering_harness import check, record
+from tests.frontend.support.text_builder import TextBuilder
 
 aten = torch.ops.aten
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import dycl
-from dycl.frontend.lowering.onnx_model import nodes_to_onnx
 from tests.frontend.support.lowering_harness import check, ops_of, record, run_onnx
+from tests.frontend.support.onnx_model import nodes_to_onnx
 
 EXTENTS = (1, 2, 16, 17, 64, 129, 300)  # around 16 (std::sort) and k * 64 (torch.topk)
 FLOATS = (torch.float32, torch.float64, torch.float16)

@@ -246,8 +246,8 @@ def test_the_largest_of_nothing_is_an_error():
 
 def check_program(function, data):
     """The program recorded on `data`, to be run on other data: extents after a mask are known only at run time."""
-    from dycl.frontend.lowering.onnx_model import nodes_to_onnx
     from tests.frontend.support.lowering_harness import record, run_onnx
+    from tests.frontend.support.onnx_model import nodes_to_onnx
 
     recorder, results = record(function, data, symbolic=True)
     model = nodes_to_onnx(recorder.nodes, recorder.inputs, [recorder.values[id(r)] for r in results])

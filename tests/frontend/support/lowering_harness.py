@@ -13,8 +13,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dycl.frontend.graph.program import BOOL, FLOAT, INT, AtenNode, TensorType, Value
-from dycl.frontend.lowering.onnx_model import nodes_to_onnx
 from dycl.frontend.recording.decompositions import NEEDS_DECOMPOSITION
+from tests.frontend.support.onnx_model import nodes_to_onnx
 
 onnxruntime.set_default_logger_severity(4)
 

@@ -27,8 +27,8 @@ from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from dycl.frontend.graph.text import op_name
 from dycl.frontend.lowering.convert import LoweringRefusal
-from dycl.frontend.lowering.onnx_model import nodes_to_onnx
 from tests.frontend.support.lowering_harness import Unsuitable, compare, record, run_onnx
+from tests.frontend.support.onnx_model import nodes_to_onnx
 
 DTYPES = {
     "f32": torch.float32,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...dtypes import own_name
 from ...errors import InputError
 from .. import places
 from .state import State
@@ -23,7 +24,7 @@ class ArrayState(State):
     def read(self) -> list:
         found = places.read(self.owner, self.key)
         if not isinstance(found, np.generic if self.rank is None else np.ndarray) or (
-                found.ndim != (self.rank or 0) or found.dtype.name != str(self.dtype).removeprefix("torch.")):
+                found.ndim != (self.rank or 0) or found.dtype.name != own_name(self.dtype)):
             raise InputError(f"{places.label(self.owner, self.key)}: another kind of numpy array or number than while "
                              "compiling; compile again")
         return [as_tensor(found)]

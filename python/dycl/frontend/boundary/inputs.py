@@ -23,6 +23,7 @@ from ... import dtypes, generators
 from ...calling import places
 from ...calling.nodes import node_of
 from ...calling.states.state import State
+from ...dtypes import own_name
 from ...errors import InputError
 from ...objects import IdentityDict, all_in_attributes, attributes_of, parameter_names
 from ..diagnostics import CaptureRefusal
@@ -148,7 +149,7 @@ class Inputs:
             raise CaptureRefusal(f"the argument {path} is a tensor of complex numbers",
                                  "pass torch.view_as_real of it", kind="dtype.complex")
         if x.dtype not in dtypes.NAMES and not x.is_quantized:  # an unusual tensor, which input_tensor refuses
-            raise CaptureRefusal(f"the argument {path} is a tensor of {str(x.dtype).removeprefix('torch.')}",
+            raise CaptureRefusal(f"the argument {path} is a tensor of {own_name(x.dtype)}",
                                  _other_dtype(x.dtype), kind="dtype")
         dynamic = self.m.options.dims_of(path, self.argument_names, x.dim())
         handle, value = self.m.recorder.input_tensor(x, _clean(path), dynamic, self.m.options.ranges)

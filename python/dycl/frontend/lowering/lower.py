@@ -6,7 +6,7 @@ builder: host nodes as host ops, ATen nodes as the ONNX ops of their templates (
 tensors as weights (small ones as literals) at the first use in each block, runtime scalars among a
 tensor op's arguments as `to_tensor`. Linear in the size of the graph.
 
-`builder` is dycl._native.ProgramBuilder or anything with its methods; `TextBuilder` prints.
+`builder` is dycl._native.ProgramBuilder or anything with its methods.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ import torch
 from onnx.shape_inference import infer_node_outputs
 
 from ... import dtypes
+from ...dtypes import own_name
 from . import linear_algebra_ops, ort_kernels
 
 OPSET = 23
@@ -43,7 +44,7 @@ class ConversionError(Exception):
 def dtype_name(dtype: torch.dtype) -> str:
     """The IR's text for a torch dtype: "f32", "i64", "bool", ..."""
     if dtype not in _CODES:
-        raise ConversionError(f"tensors of {str(dtype).removeprefix('torch.')} are not supported")
+        raise ConversionError(f"tensors of {own_name(dtype)} are not supported")
     return dtypes.NAMES[dtype]
 
 
@@ -288,7 +289,7 @@ class Tape:
                 other = ort_kernels.detour(schema.name, formal.type_str, x.torch_dtype)
                 if other is None:
                     raise ConversionError(
-                        f"there is no kernel of {schema.name} for {str(x.torch_dtype).removeprefix('torch.')}"
+                        f"there is no kernel of {schema.name} for {own_name(x.torch_dtype)}"
                     )
                 through[formal.type_str] = (x.torch_dtype, other)
         if not through:

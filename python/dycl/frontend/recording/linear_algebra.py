@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from ...dtypes import own_name
 from ..diagnostics import CaptureRefusal
 from ..graph import linear_algebra_ops as ops
 from ..graph.aten import overload
@@ -24,7 +25,7 @@ _MARK = 98765  # a number in torch's own words that the one of run time takes th
 
 def _refuse_dtype(A: torch.Tensor, name: str) -> None:
     if A.dtype not in (torch.float32, torch.float64):
-        raise CaptureRefusal(f"torch.linalg.{name} of {str(A.dtype).removeprefix('torch.')}",
+        raise CaptureRefusal(f"torch.linalg.{name} of {own_name(A.dtype)}",
                              "use float32 or float64", kind="linalg")
 
 

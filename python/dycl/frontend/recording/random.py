@@ -178,10 +178,6 @@ def _from_outermost(like: torch.Tensor) -> list[int]:
     return sorted(range(like.dim()), key=lambda axis: -like.stride(axis))
 
 
-def _float_dtype(like: torch.Tensor) -> torch.dtype:
-    return like.dtype if like.dtype.is_floating_point else torch.float32
-
-
 def _finish(recorder, compute: Callable[[], torch.Tensor], like: torch.Tensor) -> Value:
     """Records torch arithmetic on drawn handles and gives the result in like's dtype."""
     with recorder.calls.mode:

@@ -32,8 +32,7 @@ from ..torch_internals import (
     sympy_functions,
 )
 from ..values.scalar import RtBool, RtFloat, RtInt, RtScalar, graph_number
-from .symbolic_text import dim_text, guard_text
-from .symbolic_to_graph import lower_expression
+from .symbolic_expressions import dim_text, guard_text, lower_expression
 
 
 def _remember_asker(guard_bool):

@@ -13,6 +13,7 @@ from typing import Any, Callable
 import sympy
 import torch
 
+from ...dtypes import own_name
 from ..graph.known_values import is_known
 
 aten = torch.ops.aten
@@ -44,7 +45,7 @@ def require_fitting(recorder, number: Any, dtype: torch.dtype) -> None:
     for condition in (sympy.Ge(number.node.expr, lowest), sympy.Le(number.node.expr, highest)):
         if condition is not sympy.true:
             recorder.check(recorder.symbols.lower(condition),
-                           f"value cannot be converted to type {str(dtype).removeprefix('torch.')} without overflow",
+                           f"value cannot be converted to type {own_name(dtype)} without overflow",
                            "RuntimeError")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ...calling.templates import Array, Template
+from ...dtypes import own_name
 from ..diagnostics import CaptureRefusal
 from ..graph.program import Value
 from .escape import Escape
@@ -195,7 +196,7 @@ def is_integer(x: torch.Tensor) -> bool:
 
 def dtype_name(x: torch.Tensor) -> str:
     """numpy's name of its dtype."""
-    return str(x.dtype).removeprefix("torch.")
+    return own_name(x.dtype)
 
 
 def dtype_of_number(x: Any) -> torch.dtype | None:
@@ -221,5 +222,5 @@ def floating(x: Any, y: Any) -> bool:
 
 
 def promoted(a: torch.dtype, b: torch.dtype) -> torch.dtype:
-    name = np.promote_types(str(a).removeprefix("torch."), str(b).removeprefix("torch.")).name
+    name = np.promote_types(own_name(a), own_name(b)).name
     return getattr(torch, name)

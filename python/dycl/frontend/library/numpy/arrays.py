@@ -18,6 +18,7 @@ from typing import Any, Iterator
 import numpy as np
 import torch
 
+from ....dtypes import own_name
 from ...diagnostics import CaptureRefusal
 from ...semantics import registry, subscripts
 from ...state import numpy_memory
@@ -319,13 +320,13 @@ class Arrays:
         limits = torch.iinfo(dtype)
         if type(x) is int:
             if not limits.min <= x <= limits.max:
-                raise OverflowError(f"Python integer {x} out of bounds for {str(dtype).removeprefix('torch.')}")
+                raise OverflowError(f"Python integer {x} out of bounds for {own_name(dtype)}")
             return
         for op, limit in (("ge", limits.min), ("le", limits.max)):
             fits = self.m.scalars.compare(op, x, limit)
             if not isinstance(fits, bool):
                 self.m.recorder.check(
-                    fits.value, f"Python integer out of bounds for {str(dtype).removeprefix('torch.')}", "OverflowError"
+                    fits.value, f"Python integer out of bounds for {own_name(dtype)}", "OverflowError"
                 )
 
     def _in(self, x: Any, dtype: torch.dtype | None) -> Any:

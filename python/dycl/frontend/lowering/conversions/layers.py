@@ -11,8 +11,9 @@ from ...graph.aten import aten
 from .. import torchlib
 from ..registry import axis_of, converts, dim_value, reshape, squeeze, static, unsqueeze
 from ..tape import ConversionError, Sym
+from .activations import log_sigmoid
 from .indexing import checked_index
-from .pointwise import log_sigmoid, scalar_as
+from .pointwise import scalar_as
 from .reductions import average, reduce
 
 _HALVES = (torch.float16, torch.bfloat16)

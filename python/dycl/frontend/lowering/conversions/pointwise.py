@@ -11,7 +11,7 @@ import math
 
 import torch
 
-from ..registry import CONVERSIONS, converts, static
+from ..registry import CONVERSIONS, converts
 from ..tape import ConversionError, Sym, Tape
 
 _SMALL_INTS = (torch.int16, torch.int8, torch.uint8, torch.bool)
@@ -322,6 +322,15 @@ def logaddexp2(t, self, other):
                        math.log(2))
 
 
+@converts("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other", single=True)
+def xlogy(t, self, other):
+    """x * ln(y); 0 where x is 0, unless y is NaN."""
+    x, y = (t.cast(v, t.outputs[0][0]) for v in (self, other))
+    zero = t.constant(0.0, x.torch_dtype)
+    nothing = t.op("And", t.op("Equal", x, zero), t.op("Not", isnan(t, y)))
+    return t.op("Where", nothing, zero, t.op("Mul", x, t.op("Log", y)))
+
+
 @converts("heaviside")
 def heaviside(t, self, values):
     x, at_zero = _pair(t, self, values)
@@ -536,23 +545,6 @@ def clamp_max(t, self, max):
     return clamp(t, self, None, max)
 
 
-@converts("hardtanh")
-def hardtanh(t, self, min_val=-1, max_val=1):
-    return clamp(t, self, min_val, max_val)
-
-
-@converts("relu6")
-def relu6(t, self):
-    return clamp(t, self, 0, 6)
-
-
-@converts("threshold")
-def threshold(t, self, threshold, value):
-    dtype = self.torch_dtype
-    below = t.op("LessOrEqual", self, scalar_as(t, threshold, dtype))
-    return t.op("Where", below, scalar_as(t, value, dtype), self)
-
-
 @converts("nan_to_num")
 def nan_to_num(t, self, nan=None, posinf=None, neginf=None):
     if not self.is_float:
@@ -575,30 +567,11 @@ def _unary(name: str, **attrs):
     return convert
 
 
-for _torch, _onnx in {
-    "neg": "Neg",
-    "exp": "Exp",
-    "log": "Log",
-    "sqrt": "Sqrt",
-    "sin": "Sin",
-    "cos": "Cos",
-    "tan": "Tan",
-    "asin": "Asin",
-    "acos": "Acos",
-    "atan": "Atan",
-    "sinh": "Sinh",
-    "cosh": "Cosh",
-    "tanh": "Tanh",
-    "asinh": "Asinh",
-    "acosh": "Acosh",
-    "atanh": "Atanh",
-    "sigmoid": "Sigmoid",
-    "reciprocal": "Reciprocal",
-    "erf": "Erf",
-    "special_erf": "Erf",
-    "special_expit": "Sigmoid",
-}.items():
-    converts(_torch)(_unary(_onnx))
+for _name in ("neg exp log sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid reciprocal erf"
+              .split()):
+    converts(_name)(_unary(_name.capitalize()))
+converts("special_erf")(_unary("Erf"))
+converts("special_expit")(_unary("Sigmoid"))
 
 
 def _rounding(name: str):
@@ -640,14 +613,7 @@ def sign(t, self):
     return t.op("Where", isnan(t, self), t.constant(0.0, self.torch_dtype), result) if self.is_float else result
 
 
-@converts("relu")
-def relu(t, self):
-    if self.torch_dtype in (torch.int64, torch.int16, torch.uint8):
-        return extreme(t, "Max", self, t.constant(0, self.torch_dtype))
-    return t.op("Relu", self)
-
-
-def _log_of_one_plus(t, x: Sym) -> Sym:
+def log_of_one_plus(t, x: Sym) -> Sym:
     """log(1 + x); for small x by the part of it that 1 + x keeps, which corrects the rounding of the sum."""
     one = t.constant(1.0, x.torch_dtype)
     total = t.op("Add", one, x)
@@ -661,7 +627,7 @@ def _log_of_one_plus(t, x: Sym) -> Sym:
 
 @converts("log1p", single=True)
 def log1p(t, self):
-    return _log_of_one_plus(t, t.cast(self, t.outputs[0][0]))
+    return log_of_one_plus(t, t.cast(self, t.outputs[0][0]))
 
 
 @converts("expm1", single=True)
@@ -673,16 +639,6 @@ def expm1(t, self):
     tanh = t.op("Tanh", t.op("Mul", t.op("Where", small, x, t.constant(0.0, x.torch_dtype)), half))
     near = t.op("Div", t.op("Add", tanh, tanh), t.op("Sub", one, tanh))
     return t.op("Where", small, near, t.op("Sub", t.op("Exp", x), one))
-
-
-def log_sigmoid(t, x: Sym) -> Sym:
-    zero = t.constant(0.0, x.torch_dtype)
-    return t.op("Sub", t.op("Min", zero, x), _log_of_one_plus(t, t.op("Exp", t.op("Neg", t.op("Abs", x)))))
-
-
-@converts("log_sigmoid_forward", single=True)
-def log_sigmoid_forward(t, self):
-    return [log_sigmoid(t, self), None]
 
 
 @converts("rsqrt", single=True)
@@ -703,23 +659,26 @@ converts("log2", single=True)(_scaled_log(2.0))
 converts("log10", single=True)(_scaled_log(10.0))
 
 
-@converts(
-    "positive",
-    "clone",
-    "detach",
-    "alias",
-    "contiguous",
-    "lift_fresh_copy",
-    "lift_fresh",
-    "lift",
-    "detach_copy",
-    "alias_copy",
-    "conj",
-    "resolve_conj",
-    "resolve_neg",
-    "_conj",
-    "real",
-)
+@converts("logit", single=True)
+def logit(t, self, eps=None):
+    x = self if self.is_float else t.cast(self, torch.float32)
+    if eps is not None:
+        low, high = (t.constant(v, x.torch_dtype) for v in (float(eps), 1.0 - float(eps)))
+        x = t.op("Where", t.op("Less", x, low), low, t.op("Where", t.op("Greater", x, high), high, x))  # keeps NaN
+    return t.op("Log", t.op("Div", x, t.op("Sub", t.constant(1.0, x.torch_dtype), x)))
+
+
+@converts("angle")
+def angle(t, self):
+    """Of real numbers: 0, pi of negative ones, NaN of NaN."""
+    x = self if self.is_float else t.cast(self, torch.float32)
+    zero, half_turn = (t.constant(v, x.torch_dtype) for v in (0.0, math.pi))
+    turned = t.op("Where", t.op("Less", x, zero), half_turn, zero)
+    return t.op("Where", isnan(t, x), x, turned) if self.is_float else turned
+
+
+@converts("positive", "clone", "detach", "alias", "contiguous", "lift_fresh_copy", "lift_fresh", "lift", "detach_copy",
+          "alias_copy", "conj", "resolve_conj", "resolve_neg", "_conj", "real")
 def identity(t, self, **_):
     return self
 
@@ -737,74 +696,3 @@ def convert_to(t: Tape, x: Sym, dtype: torch.dtype) -> Sym:
 _convert_element_type = getattr(getattr(torch.ops, "prims", None), "convert_element_type", None)
 if _convert_element_type is not None:
     CONVERSIONS[_convert_element_type.default] = to_copy
-
-
-# ---- activations -----------------------------------------------------------------------------
-
-
-@converts("logit", single=True)
-def logit(t, self, eps=None):
-    x = self if self.is_float else t.cast(self, torch.float32)
-    if eps is not None:
-        low, high = (t.constant(v, x.torch_dtype) for v in (float(eps), 1.0 - float(eps)))
-        x = t.op("Where", t.op("Less", x, low), low, t.op("Where", t.op("Greater", x, high), high, x))  # keeps NaN
-    return t.op("Log", t.op("Div", x, t.op("Sub", t.constant(1.0, x.torch_dtype), x)))
-
-
-@converts("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other", single=True)
-def xlogy(t, self, other):
-    """x * ln(y); 0 where x is 0, unless y is NaN."""
-    x, y = (t.cast(v, t.outputs[0][0]) for v in (self, other))
-    zero = t.constant(0.0, x.torch_dtype)
-    nothing = t.op("And", t.op("Equal", x, zero), t.op("Not", isnan(t, y)))
-    return t.op("Where", nothing, zero, t.op("Mul", x, t.op("Log", y)))
-
-
-@converts("angle")
-def angle(t, self):
-    """Of real numbers: 0, pi of negative ones, NaN of NaN."""
-    x = self if self.is_float else t.cast(self, torch.float32)
-    zero, half_turn = (t.constant(v, x.torch_dtype) for v in (0.0, math.pi))
-    turned = t.op("Where", t.op("Less", x, zero), half_turn, zero)
-    return t.op("Where", isnan(t, x), x, turned) if self.is_float else turned
-
-
-@converts("gelu", single=True)
-def gelu(t, self, approximate="none"):
-    """2y - y: torch's kernel for several f32 doubles before it halves, so the greatest numbers become infinite and
-    infinity NaN; the one for a single element does not."""
-    result = t.op("Gelu", self, approximate=approximate)
-    if approximate != "none" or self.torch_dtype != torch.float32:
-        return result
-    extents = self.dims if self.known else ()
-    if self.known and all(d == 1 for d in extents):
-        return result
-    doubled = t.op("Sub", t.op("Add", result, result), result)
-    if any(isinstance(d, int) and d > 1 for d in extents):
-        return doubled
-    return t.op("Where", t.op("Equal", t.op("Size", self), t.constant(1, torch.int64)), result, doubled)
-
-
-@converts("silu", single=True)
-def silu(t, self):
-    return t.op("Mul", self, t.op("Sigmoid", self))
-
-
-@converts("celu")
-def celu(t, self, alpha=1.0):
-    """Where x is negative alone: x / alpha of a great number is infinite."""
-    dtype = t.outputs[0][0]
-    alpha = t.constant(float(static(alpha, "alpha")), torch.float64 if dtype == torch.float64 else torch.float32)
-    x = t.cast(self, alpha.torch_dtype)
-    scaled = t.op("Div", t.op("Min", x, t.constant(0.0, x.torch_dtype)), alpha)
-    below = expm1(t, scaled) if x.torch_dtype == torch.float64 else t.op("Elu", scaled, alpha=1.0)
-    return t.op("Where", t.op("Greater", x, t.constant(0.0, x.torch_dtype)), x, t.op("Mul", below, alpha))
-
-
-@converts("leaky_relu")
-def leaky_relu(t, self, negative_slope=0.01):
-    if isinstance(negative_slope, Sym):
-        zero = t.constant(0, self.torch_dtype)
-        return t.op("Where", t.op("Greater", self, zero), self,
-                    t.op("Mul", self, t.cast(negative_slope, self.torch_dtype)))
-    return t.op("LeakyRelu", self, alpha=negative_slope)

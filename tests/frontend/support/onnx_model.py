@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Straight-line nodes as an ONNX model of their own: for tests and debugging."""
+"""Straight-line nodes as an ONNX model of their own."""
 
 from __future__ import annotations
 
 import onnx
 
-from ..graph.program import AtenNode, ScalarType, Value, inputs_of
-from .convert import Template, convert, scalar_dtype
-from .tape import OPSET, node_proto, onnx_code, tensor_proto
-
-# ---- whole ONNX models (tests, debugging) ------------------------------------------------------
+from dycl.frontend.graph.program import AtenNode, ScalarType, Value, inputs_of
+from dycl.frontend.lowering.convert import Template, convert, scalar_dtype
+from dycl.frontend.lowering.tape import OPSET, node_proto, onnx_code, tensor_proto
 
 
 def nodes_to_onnx(nodes: list[AtenNode], inputs: list[Value], outputs: list[Value]) -> onnx.ModelProto:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from .tape import dtype_name
+from dycl.frontend.lowering.tape import dtype_name
 
 
 class TextBuilder:
@@ -29,9 +29,6 @@ class TextBuilder:
             raise ValueError(f"weight '{name}' exists already")
         self.weights[name] = tensor
         self.head.append(f"weight @{name}: {dtype_name(tensor.dtype)}[{','.join(map(str, tensor.shape))}]")
-
-    def has_weight(self, name: str) -> bool:
-        return name in self.weights
 
     def add_state(self, name: str, type: str, initial: Any) -> None:
         self.head.append(
@@ -124,9 +121,6 @@ class TextFunction:
 
     def set_loop_limit(self, block: int, limit: int) -> None:
         self.limits[block] = limit
-
-    def set_hint(self, value: int, hint: str) -> None:
-        pass
 
     def _edge(self, target: int, args) -> str:
         inside = ", ".join(f"%{self.names[a]}" for a in args)

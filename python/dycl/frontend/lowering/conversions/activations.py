@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Activations: elementwise ops that networks put between their layers."""
+
+from __future__ import annotations
+
+import torch
+
+from ..registry import converts, static
+from ..tape import Sym
+from .pointwise import clamp, expm1, extreme, log_of_one_plus, scalar_as
+
+
+@converts("relu")
+def relu(t, self):
+    if self.torch_dtype in (torch.int64, torch.int16, torch.uint8):
+        return extreme(t, "Max", self, t.constant(0, self.torch_dtype))
+    return t.op("Relu", self)
+
+
+@converts("hardtanh")
+def hardtanh(t, self, min_val=-1, max_val=1):
+    return clamp(t, self, min_val, max_val)
+
+
+@converts("relu6")
+def relu6(t, self):
+    return clamp(t, self, 0, 6)
+
+
+@converts("threshold")
+def threshold(t, self, threshold, value):
+    dtype = self.torch_dtype
+    below = t.op("LessOrEqual", self, scalar_as(t, threshold, dtype))
+    return t.op("Where", below, scalar_as(t, value, dtype), self)
+
+
+def log_sigmoid(t, x: Sym) -> Sym:
+    zero = t.constant(0.0, x.torch_dtype)
+    return t.op("Sub", t.op("Min", zero, x), log_of_one_plus(t, t.op("Exp", t.op("Neg", t.op("Abs", x)))))
+
+
+@converts("log_sigmoid_forward", single=True)
+def log_sigmoid_forward(t, self):
+    return [log_sigmoid(t, self), None]
+
+
+@converts("gelu", single=True)
+def gelu(t, self, approximate="none"):
+    """2y - y: torch's kernel for several f32 doubles before it halves, so the greatest numbers become infinite and
+    infinity NaN; the one for a single element does not."""
+    result = t.op("Gelu", self, approximate=approximate)
+    if approximate != "none" or self.torch_dtype != torch.float32:
+        return result
+    extents = self.dims if self.known else ()
+    if self.known and all(d == 1 for d in extents):
+        return result
+    doubled = t.op("Sub", t.op("Add", result, result), result)
+    if any(isinstance(d, int) and d > 1 for d in extents):
+        return doubled
+    return t.op("Where", t.op("Equal", t.op("Size", self), t.constant(1, torch.int64)), result, doubled)
+
+
+@converts("silu", single=True)
+def silu(t, self):
+    return t.op("Mul", self, t.op("Sigmoid", self))
+
+
+@converts("celu")
+def celu(t, self, alpha=1.0):
+    """Where x is negative alone: x / alpha of a great number is infinite."""
+    dtype = t.outputs[0][0]
+    alpha = t.constant(float(static(alpha, "alpha")), torch.float64 if dtype == torch.float64 else torch.float32)
+    x = t.cast(self, alpha.torch_dtype)
+    scaled = t.op("Div", t.op("Min", x, t.constant(0.0, x.torch_dtype)), alpha)
+    below = expm1(t, scaled) if x.torch_dtype == torch.float64 else t.op("Elu", scaled, alpha=1.0)
+    return t.op("Where", t.op("Greater", x, t.constant(0.0, x.torch_dtype)), x, t.op("Mul", below, alpha))
+
+
+@converts("leaky_relu")
+def leaky_relu(t, self, negative_slope=0.01):
+    if isinstance(negative_slope, Sym):
+        zero = t.constant(0, self.torch_dtype)
+        return t.op("Where", t.op("Greater", self, zero), self,
+                    t.op("Mul", self, t.cast(negative_slope, self.torch_dtype)))
+    return t.op("LeakyRelu", self, alpha=negative_slope)
