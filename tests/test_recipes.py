@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "recipes.md"
 _BLOCK = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"^@@ (\S+)( \(new\))? @@$")
-RECIPES = ("An instruction of Python", "A library function", "An ATen conversion", "A kind of value", "An IR op",
-           "A pass", "A back end")
+RECIPES = ("An instruction of Python", "A library function", "An ATen conversion", "A kind of value",
+           "A kind of object", "An IR op", "A pass", "A back end")
 
 
 def changes(page: str) -> Iterator[tuple[str, bool, list[str]]]:

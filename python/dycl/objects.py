@@ -72,6 +72,15 @@ def held(container: Any) -> Any:
     return container if kind in _KINDS else next(k for k in _KINDS if isinstance(container, k)).__iter__(container)
 
 
+def within(tree: Any, depth: int = 64, kinds: Any = (list, tuple, set, dict)) -> Iterator:
+    """It, and what it holds so many containers of these kinds deep."""
+    level = [tree]
+    while level:
+        yield from level
+        level = [y for x in level if isinstance(x, kinds) for y in held(x)] if depth else []
+        depth -= 1
+
+
 _slots_cache: dict[type, tuple[str, ...]] = {}
 
 

@@ -30,7 +30,7 @@ LAYERS = {  # package or file -> what it may import
     "graph": ("source", "diagnostics", "torch_internals", *LEAVES),
     "values": ("source", "diagnostics", "graph", "torch_internals", "calling", *LEAVES),
     "polyfills": ("values", "diagnostics", "torch_internals", "calling"),
-    "state": _VALUES,
+    "state": (*_VALUES, "calling"),
     "recording": (*_VALUES, "state"),
     "semantics": (*_VALUES, "state", "recording"),
     "library": (*_SEMANTICS, "calling"),

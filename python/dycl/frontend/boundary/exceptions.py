@@ -11,6 +11,7 @@ from typing import Any
 from ...calling.exceptions import PLAIN, Look, Raised, Shown, is_plain
 from ...calling.templates import Reference, Static, Template
 from ...calling.text_templates import pieces_of
+from ...objects import within
 from ..values.stand_in import stand_in_of
 from ..values.tensor import is_of_run_time
 from ..values.text import RtText
@@ -41,7 +42,7 @@ def message_of(error: BaseException) -> tuple[str, list]:
         if None not in pieces:
             told = [p for shown in pieces for p in (", ", *shown)]
             return RtText.join(["(", *told[1:], ")"]).pattern()
-    if any(map(_is_unknown, args)):
+    if any(map(is_of_run_time, within(args, kinds=(list, tuple)))):
         return "a message with values known only at run time", []
     return str(error).replace("{", "{{").replace("}", "}}"), []
 
@@ -50,10 +51,6 @@ def _shown(a: Any) -> Any:
     """repr(a) in pieces; None: nobody can tell."""
     own = stand_in_of(a)
     return own.shown() if own is not None else (repr(a),) if isinstance(a, PLAIN) else None
-
-
-def _is_unknown(x: Any) -> bool:
-    return is_of_run_time(x) or isinstance(x, (list, tuple)) and any(map(_is_unknown, x))
 
 
 def in_short(text: str) -> str:

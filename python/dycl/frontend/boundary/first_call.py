@@ -22,6 +22,7 @@ from torch import nn
 
 from ...calling.same_contents import same
 from ...objects import closed_over
+from ..state.kinds import kind_of_object
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs",
           "_forward_hooks_always_called")
@@ -135,6 +136,6 @@ def _added_hooks(old: Any, new: Any) -> bool:
 
 def _closed(fn: types.FunctionType, depth: int = 3) -> bool:
     """Nothing that the function holds can change or come from an input."""
-    held = closed_over(fn) + list(fn.__defaults__ or ()) + list((fn.__kwdefaults__ or {}).values())
+    held = kind_of_object(type(fn)).inside(fn) or ()
     return all(isinstance(x, _PLAIN) or isinstance(x, types.FunctionType) and depth > 0 and _closed(x, depth - 1)
                for x in held)

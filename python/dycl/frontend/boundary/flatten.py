@@ -6,18 +6,16 @@ Templates are equal for equal structures; they make the objects again from compu
 
 from __future__ import annotations
 
-import collections
-import dataclasses
-import functools
 import types
 from typing import Any, Callable, NoReturn
 
 import torch
 
-from ...calling.nodes import Dict, Each, Object, Raising, node_of
+from ...calling.nodes import Each, node_of
 from ...calling.templates import Argument, Live, Reference, Static, Template
-from ...objects import IdentityDict, all_in_attributes, closed_over
+from ...objects import IdentityDict
 from ..diagnostics import CaptureRefusal
+from ..state.kinds import kind_of_object
 from ..values.stand_in import as_stand_in, stand_in_of
 
 _PLAIN = (type(None), bool, int, float, str, bytes, complex, torch.dtype, torch.device, torch.Size, type(Ellipsis))
@@ -44,7 +42,8 @@ class Flattener:
                 self.refuse(obj, path, f"a {type(obj).__name__} with attributes", "return them beside it")
             return Static(obj)
         # not by `node`: structures are as deep as Python's stack has room for
-        return self._known(obj) or self._own(obj, self._container(obj, path, self._each(path)))
+        kind = kind_of_object(type(obj))
+        return self._known(obj) or self._own(obj, kind.flattened(self, obj, path, self._each(path)))
 
     def leaf(self, obj: Any, template: Template, numbered: bool = False) -> Template:
         """Of a value that runs compute. `numbered`: it is the object that it is, wherever it comes up."""
@@ -81,29 +80,18 @@ class Flattener:
     def _number(self, obj: Any) -> None:
         self.seen[obj] = len(self.seen)
 
-    def _container(self, obj: Any, path: str, each: Each) -> Template:
-        if isinstance(obj, collections.defaultdict) and obj.default_factory is not None:
-            return Dict.of(obj, each, self.code(obj.default_factory, path))
-        node = node_of(obj)
+    def object(self, kind: Any, obj: Any, path: str, each: Each) -> Template:
+        """A container, an exception, any other object that is not given back as it is."""
+        node, cls = node_of(obj), type(obj)
         if node is not None:
             return node.of(obj, each)
-        if isinstance(obj, _HOLDING):
-            return self.code(obj, path)
-        return self._object(obj, path, each)
-
-    def _object(self, obj: Any, path: str, each: Each) -> Template:
-        cls = type(obj)
         if _is_below(cls, _FRONT_END):
             self.refuse(obj, path)
         if not self.made(obj):
             return Live(obj)
         if isinstance(obj, float) and vars(obj) or _is_below(cls, _PACKAGE) or isinstance(obj, torch.nn.Module):
             self.refuse(obj, path)
-        if isinstance(obj, BaseException):
-            return Raising.of(obj, each)
-        if all_in_attributes(cls) or dataclasses.is_dataclass(obj) and not isinstance(obj, type):
-            return Object.of(obj, each)
-        return Live(obj)
+        return kind.node(obj, each)
 
     def code(self, obj: Any, path: str) -> Template:
         """A function, method, view or the like: given back as it is, so nothing that a run computes may be in it."""
@@ -115,25 +103,11 @@ class Flattener:
         return Live(obj)
 
     def _holds(self, obj: Any, depth: int) -> bool:
-        if stand_in_of(obj) is not None or depth > 6:
+        kind = kind_of_object(type(obj))
+        if stand_in_of(obj) is not None or depth > 6 or kind.closed:
             return True
-        if isinstance(obj, types.FunctionType):
-            inside = [*closed_over(obj), *(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()]
-        elif isinstance(obj, functools.partial):
-            inside = [obj.func, *obj.args, *obj.keywords.values()]
-        elif isinstance(obj, (types.MethodType, types.BuiltinMethodType)):
-            inside = [obj.__self__]
-        elif isinstance(obj, slice):
-            inside = [obj.start, obj.stop, obj.step]
-        elif isinstance(obj, _VIEWS):
-            return True
-        elif isinstance(obj, (tuple, list, set, frozenset)):
-            inside = list(obj)
-        elif isinstance(obj, dict):
-            inside = list(obj.values())
-        else:
-            return self.made(obj) and not isinstance(obj, (type, types.ModuleType))
-        return any(self._holds(x, depth + 1) for x in inside)
+        inside = kind.inside(obj)
+        return self.made(obj) if inside is None else any(self._holds(x, depth + 1) for x in inside)
 
 
 _PACKAGE, _FRONT_END = __name__.split(".")[0], __name__.rsplit(".", 2)[0]
@@ -143,6 +117,3 @@ def _is_below(cls: type, package: str) -> bool:
     """A class of our own."""
     return f"{cls.__module__ or ''}.".startswith(f"{package}.")
 
-
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
-_HOLDING = (types.FunctionType, types.MethodType, types.BuiltinMethodType, functools.partial, slice, *_VIEWS)

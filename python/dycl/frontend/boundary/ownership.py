@@ -7,13 +7,13 @@ cache, not a state of the model.
 
 from __future__ import annotations
 
-import functools
 import types
 from typing import Any, Iterable
 
 import torch
 
-from ...objects import IdentityDict, closed_over, reached
+from ...objects import IdentityDict, reached
+from ..state.kinds import is_fixed, kind_of_object
 
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, torch.Tensor, torch.dtype,
            torch.device, type, types.ModuleType, types.BuiltinFunctionType, types.CodeType)
@@ -27,17 +27,9 @@ def owned(roots: Iterable[Any]) -> IdentityDict:
 def _parts(obj: Any) -> list | None:
     if isinstance(obj, _LEAVES):
         return None
-    if isinstance(obj, types.MethodType):
-        return [obj.__self__, obj.__func__]
-    if isinstance(obj, types.FunctionType):
-        cells = [x for x in closed_over(obj) if x is not None]
-        return [*cells, *(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()]
-    if isinstance(obj, functools.partial):
-        return [obj.func, *obj.args, *obj.keywords.values()]
-    parts: list = []
-    if isinstance(obj, dict):
-        parts += dict.values(obj)
-    elif isinstance(obj, (list, tuple, set, frozenset)):
-        parts += list(obj)
+    kind = kind_of_object(type(obj))
+    parts = [*(kind.inside(obj) or ())]
+    if is_fixed(obj):
+        return [*parts, getattr(obj, "__func__", None)]
     own = getattr(obj, "__dict__", None)
     return [*parts, own] if isinstance(own, dict) else parts

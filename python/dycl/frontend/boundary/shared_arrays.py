@@ -9,7 +9,7 @@ from typing import Any, Iterator
 import numpy as np
 
 from ..diagnostics import CaptureRefusal
-from ..state.numpy_memory import leaves
+from ..state.numpy_memory import arrays_in
 
 
 def refuse_shared(m, roots: list) -> None:
@@ -33,9 +33,9 @@ def seen(m) -> Iterator[Any]:
     for (_, name), owner in m.loaded.items():
         value = owner.get(name) if isinstance(owner, dict) else getattr(owner, "__dict__", {}).get(name) if isinstance(
             name, str) and name != "*" else None
-        yield from leaves(owner if name == "*" and isinstance(owner, (list, dict)) else value, kinds=_ARRAYS)
+        yield from arrays_in(owner if name == "*" and isinstance(owner, (list, dict)) else value, _ARRAYS)
         if isinstance(owner, list) and isinstance(name, int) and -len(owner) <= name < len(owner):
-            yield from leaves(owner[name], kinds=_ARRAYS)
+            yield from arrays_in(owner[name], _ARRAYS)
 
 
 _ARRAYS = (np.ndarray, array.array)

@@ -18,6 +18,7 @@ from ..polyfills.range import RtRange
 from ..semantics import identity, interpretation, iteration, keys, lookup, operators, subscripts
 from ..semantics.registry import handles
 from ..state import iterators
+from ..state.immutables import VIEWS
 from ..state.signals import PUSHED
 from ..values.list import RtList
 from ..values.scalar import kind_of
@@ -224,7 +225,7 @@ def _reversed(m, s, args, kwargs):
         return m.new(iterators.LiveIter(x, "reversed", range(list.__len__(x) - 1, -1, -1)))
     if isinstance(x, (tuple, range, str)):
         return m.new(iterators.SeqIter(list(reversed(x))))
-    if isinstance(x, dict) or type(x) in iterators.VIEWS:
+    if isinstance(x, dict) or type(x) in VIEWS:
         return m.new(iterators.SeqIter(list(reversed(x))))
     return m.call(s, iterator_polyfills.reversed_, (x,), {})
 

@@ -8,7 +8,6 @@ print or draw is refused, and so are later changes of what it gave, or of what i
 
 from __future__ import annotations
 
-import collections
 import functools
 import types
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
 from ..semantics import interpretation, registry
-from ..state.contents import contents_of
+from ..state.kinds import held_by
 from ..values.guard import Guard
 
 _MARK = polyfills.call_remembered.__code__
@@ -60,19 +59,8 @@ def keep(m, result: Any) -> Any:
             work.extend(x)
         elif m.is_born(x) and not isinstance(x, (types.FunctionType, type)):
             m.heap.fragile.setdefault(x, _changed)
-            work.extend(_parts(x))
+            work.extend(held_by(x))
     return result
-
-
-def _parts(x: Any) -> list:
-    if isinstance(x, (list, set, collections.deque)):
-        return list(x)
-    if isinstance(x, dict):
-        return list(x.values())
-    contents = contents_of(x)
-    if not isinstance(contents, tuple):
-        return []
-    return [v for part in contents if isinstance(part, dict) for v in part.values()]
 
 
 _changed = Guard(lambda: _refusal("what a function under functools.lru_cache gave is changed or compared by identity: "

@@ -24,7 +24,7 @@ from ..polyfills import builtins as polyfills
 from ..semantics import attributes, lookup
 from ..semantics.registry import handles, ignore
 from ..state import signals
-from ..state.contents import contents_of
+from ..state.kinds import contents_of
 from ..torch_internals import FakeTensor
 from ..values.guard import Guard
 from ..values.native_entries import refuse_own

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from ...objects import held
+from ...objects import held, within
 from ..diagnostics import CaptureRefusal, Restart
 from ..graph.program import Block, Branch, Edge, Goto, Graph, next_value_id
 from ..library import lru_cache
@@ -35,8 +35,9 @@ from ..source import Span
 from ..state import iterators
 from ..state.assumptions import Assumptions
 from ..state.code import info_of
-from ..state.contents import Cell, contents_of
+from ..state.contents import Cell
 from ..state.heap import Heap, Overlay
+from ..state.kinds import contents_of
 from ..state.path_facts import Facts
 from ..state.state import Frame, State
 from ..values import chosen_text, text_equality, text_methods
@@ -550,22 +551,13 @@ class Machine:
     def is_symbolic(self, value: Any) -> bool:
         return is_handle(value)
 
-    def has_tensor(self, tree: Any, depth: int = 3) -> bool:
-        if isinstance(tree, torch.Tensor):
-            return True
-        if depth and isinstance(tree, (list, tuple, set, dict)):
-            return any(self.has_tensor(x, depth - 1) for x in held(tree))
-        return False
+    def has_tensor(self, tree: Any) -> bool:
+        return any(isinstance(x, torch.Tensor) for x in within(tree, 3))
 
-    def has_runtime(self, tree: Any, depth: int = 4) -> bool:
+    def has_runtime(self, tree: Any) -> bool:
         """Holds what is known only at run time, or a tensor."""
-        if is_late(tree):
-            return True
-        if depth and isinstance(tree, (list, tuple, set, dict)):
-            return any(self.has_runtime(x, depth - 1) for x in held(tree))
-        if isinstance(tree, slice):
-            return self.has_runtime((tree.start, tree.stop, tree.step))
-        return False
+        return any(is_late(x) or isinstance(x, slice) and self.has_runtime((x.start, x.stop, x.step))
+                   for x in within(tree, 4))
 
     def new_if_mutable(self, obj: Any) -> Any:
         """The result of a native call that always makes a new object."""
@@ -579,13 +571,9 @@ class Machine:
             raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} with a value known only at run time "
                                  f"({type(error).__name__}: {error})", kind="native") from error
 
-    def has_stand_in(self, tree: Any, depth: int = 4) -> bool:
+    def has_stand_in(self, tree: Any) -> bool:
         """Holds something of ours that native code does not know; tensors it does."""
-        if is_opaque(tree):
-            return True
-        if depth and isinstance(tree, (list, tuple, set, dict)):
-            return any(self.has_stand_in(x, depth - 1) for x in held(tree))
-        return False
+        return any(map(is_opaque, within(tree, 4)))
 
     def note_load(self, obj: Any, name: Any) -> None:
         obj = self.heap.owner_of_dict.get(id(obj), obj)  # an object's own __dict__ is the object

@@ -17,7 +17,7 @@ import types
 import numpy as np
 
 from ..semantics import attributes, identity, lookup, operators, subscripts
-from ..state.contents import contents_of
+from ..state.kinds import contents_of
 from ..state.signals import JUMPED, PUSHED
 from ..state.state import NULL, UNBOUND
 from ..values.native_entries import natively, refuse_own

@@ -18,13 +18,11 @@ import numpy as np
 import torch
 
 from ..semantics import opaque_objects
-from ..semantics.lookup import by_class
-from ..state.contents import Cell, kind_of_object
-from ..state.state import Frame, State
+from ..state.contents import Cell
+from ..state.kinds import kind_of_object
+from ..state.state import State
 from ..torch_internals import FakeTensor
 from ..values.equality import LEAVES
-from ..values.list import RtList
-from ..values.scalar import RtScalar
 from ..values.stand_in import StandIn
 
 _PLAIN = LEAVES | {type}
@@ -70,12 +68,12 @@ def _reached_from(m, state: State, work: list) -> tuple[set[int], dict[int, Any]
     walk = _Walk(m, state, work)
     while work:
         x = work.pop()
-        follow = _PARTS(type(x))
-        if follow is _Walk.tensor:
-            walk.tensor(x)
-        elif follow is not None and id(x) not in walk.seen:
+        kind = kind_of_object(type(x))
+        if kind.leaf or id(x) in walk.seen:
+            continue
+        if kind.numbered:
             walk.seen[id(x)] = x
-            follow(walk, x)
+        kind.reached(walk, x)
     return walk.found, walk.seen
 
 
@@ -95,28 +93,11 @@ class _Walk:
     def items(self, x: Any) -> None:
         add_items(self.work, self.found, self.m.born, x)
 
-    def stand_in(self, x: StandIn) -> None:
-        self.work.extend(x.held())
-        self.holder(x)
+    def contents_in(self, x: Any) -> Any:
+        return self.m.heap.contents_in(self.overlay, x)
 
-    def run_time_list(self, x: RtList) -> None:
-        self.found.update(id(cell) for cell in self.m.heap.contents_in(self.overlay, x)[2])
-
-    def method(self, x: Any) -> None:
-        self.work.append(x.__self__)
-
-    def function(self, x: types.FunctionType) -> None:
-        self.work.extend(x.__closure__ or ())
-        self.work.extend(x.__defaults__ or ())
-        self.work.extend((x.__kwdefaults__ or {}).values())
-
-    def exception(self, x: BaseException) -> None:
-        self.work.extend(x.args)
-        add_contents(self.work, self.found, self.m.born, self.m.heap.contents_in(self.overlay, x), x)
-
-    def frame(self, x: Frame) -> None:
-        self.work.extend(x.locals)
-        self.work.extend(x.stack)
+    def contents(self, x: Any) -> None:
+        add_contents(self.work, self.found, self.m.born, self.contents_in(x), x)
 
     def holder(self, x: Any) -> None:
         m, heap = self.m, self.m.heap
@@ -131,13 +112,6 @@ class _Walk:
             self.found |= cells
             if len(self.work) == before and not cells and not m.is_born(x):
                 heap.note_inert(x)
-
-
-_PARTS = by_class({
-    **dict.fromkeys((type(None), str, int, float, type, types.ModuleType, RtScalar), None), torch.Tensor: _Walk.tensor,
-    tuple: _Walk.items, frozenset: _Walk.items, StandIn: _Walk.stand_in, RtList: _Walk.run_time_list,
-    types.MethodType: _Walk.method, types.BuiltinMethodType: _Walk.method, types.FunctionType: _Walk.function,
-    BaseException: _Walk.exception, Frame: _Walk.frame}, _Walk.holder)
 
 
 def may_hold(obj: Any) -> bool:

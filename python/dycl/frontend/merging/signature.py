@@ -14,23 +14,19 @@ unless what is in them cannot be in such a list.
 
 from __future__ import annotations
 
-import functools
-import types
 from bisect import insort
-from typing import Any, Callable
+from typing import Any
 
 import torch
 
+from ..state.kinds import kind_of_object
 from ..state.state import NULL, UNBOUND, Frame, State
 from ..values.chosen_text import is_one
-from ..values.equality import IMMUTABLE
 from ..values.scalar import kind_of
 from ..values.stand_in import StandIn, as_stand_in
 
 _DEEPEST, _LONGEST = 3, 32
 _SELF = {str, bytes, torch.dtype}  # equal or not: nothing between
-_BY_PARTS = (*IMMUTABLE, tuple, slice, types.MethodType, types.BuiltinMethodType, BaseException,
-             functools.partial)  # two of them may be one where they merge, whoever made them
 
 
 class Likeness:
@@ -100,17 +96,12 @@ class Likeness:
             return cls, x
         if isinstance(own := as_stand_in(x), StandIn):
             return own.mark(self, state, depth)
-        if isinstance(x, _BY_PARTS):
-            return self._sequence(x, x, state, depth) if cls is tuple else cls
-        if id(x) not in self.born:
-            return cls, id(x)  # from before capture: it merges with itself alone
-        mark = _MARKS.get(cls)
-        return cls if mark is None else mark(self, x, state, depth)
+        return kind_of_object(cls).mark(self, x, state, depth)
 
-    def _list(self, x: list, state: State, depth: int) -> Any:
-        return self._sequence(x, self.contents(x, state), state, depth)
+    def is_born(self, x: Any) -> bool:
+        return id(x) in self.born
 
-    def _dict(self, x: dict, state: State, depth: int) -> Any:
+    def table(self, x: dict, state: State, depth: int) -> Any:
         entries = self.contents(x, state)[0]
         keys = tuple(key for key, _ in entries)
         if not all(type(key) is str for key in keys):
@@ -127,7 +118,7 @@ class Likeness:
     def frame_inside(self, frame: Frame, state: State, depth: int) -> Any:
         return self._frame(frame, state, depth + 1) if depth < _DEEPEST else None
 
-    def _sequence(self, x: Any, items: Any, state: State, depth: int) -> Any:
+    def sequence(self, x: Any, items: Any, state: State, depth: int) -> Any:
         return list if self.coarse and self._may_grow(items) else self._items(type(x), items, state, depth)
 
     def _may_grow(self, items: Any) -> bool:
@@ -142,18 +133,17 @@ class Likeness:
                 kinds.add((x.dtype, x.dim()))
             elif self.texts_merge and is_one(x):
                 kinds.add(str)
-            elif x is None or type(x) is str or not isinstance(x, (StandIn, *_BY_PARTS)) and id(x) not in self.born:
+            elif x is None or type(x) is str or not self._may_merge(x):
                 return False
         return len(kinds) < 2
+
+    def _may_merge(self, x: Any) -> bool:
+        return isinstance(x, StandIn) or kind_of_object(type(x)).by_parts or self.is_born(x)
 
     def _items(self, cls: type, items: Any, state: State, depth: int) -> tuple:
         if depth >= _DEEPEST or len(items) > _LONGEST:
             return cls, len(items)
         return (cls, len(items), *(self._mark(item, state, depth + 1) for item in items))
-
-
-# class of an object made during capture -> what its mark says of its contents
-_MARKS: dict[type, Callable[[Likeness, Any, State, int], Any]] = {list: Likeness._list, dict: Likeness._dict}
 
 
 class Alike:

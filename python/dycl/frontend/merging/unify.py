@@ -20,13 +20,13 @@ from ...objects import IdentityDict
 from ..graph.program import Block, ScalarType, TensorType, Value, dominates
 from ..recording.memory_layout import Order, is_plain, lie_alike, order_of
 from ..recording.symbolic_shapes import Extent
-from ..semantics.lookup import by_class
 from ..state.contents import DEAD, LONG, Cell
+from ..state.kinds import kind_of_object
 from ..state.state import NULL, UNBOUND, Frame, State
 from ..torch_internals import FakeTensor
 from ..values import parameters
 from ..values.chosen_text import is_one, unified
-from ..values.equality import IMMUTABLE, LEAVES, same_key, same_number
+from ..values.equality import IMMUTABLE, LEAVES, same_number
 from ..values.list_kinds import graph_lists
 from ..values.scalar import BY_KIND, graph_number, is_merge_born, kind_of
 from ..values.stand_in import KINDS, StandIn, as_stand_in
@@ -241,17 +241,12 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         if isinstance(a, (*IMMUTABLE, tuple)) and getattr(a, "__dict__", None) is not None and any(
                 self.m.heap.contents_in(state.overlay, x)[0] for state, x in ((self.a, a), (self.b, b))):
             self.apart(f"{type(a).__name__} objects with attributes")
-        return _OF_ONE_CLASS(type(a))(self, a, b)
+        return kind_of_object(type(a)).unified(self, a, b)
 
     def _are_chosen(self, a: Any, b: Any) -> bool:
         """Two texts of which a run has one."""
         texts = self.m.assumptions.chosen_texts.holds() and is_one(a) and is_one(b)
         return texts and not (type(a) is type(b) is str and a == b)
-
-    def _constants(self, a: Any, b: Any) -> Any:
-        if not same_key(a, b):
-            self.apart("different " + type(a).__name__ + "s", of_strings=type(a).__name__ == "str")
-        return a
 
     def _known(self, a: Any, b: Any) -> Any:
         """One of them is known, of a class that has a kind: what differs becomes one of run time, as with numbers."""
@@ -259,47 +254,6 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         if type(x) is not type(y):
             self.apart(f"a {type(a).__name__} in one state, a {type(b).__name__} in the other")
         return a if type(a) is type(b) and a == b else x.unified(self, y)
-
-    def _stand_ins(self, a: StandIn, b: Any) -> Any:
-        found = self.tuples(a, b) if isinstance(a, tuple) else a.unified(self, b)
-        return self.born_objects(a, b) if found is NotImplemented else found
-
-    def _bounds(self, a: Any, b: Any) -> Any:
-        return type(a)(self.unify(a.start, b.start), self.unify(a.stop, b.stop), self.unify(a.step, b.step))
-
-    def _methods(self, a: types.MethodType, b: types.MethodType) -> types.MethodType:
-        if a.__func__ is not b.__func__:
-            self.apart("different methods")
-        return types.MethodType(a.__func__, self.unify(a.__self__, b.__self__))
-
-    def _exceptions(self, a: BaseException, b: BaseException) -> BaseException:
-        if self.tuples(a.args, b.args) is not a.args or self._reasons_differ(a, b):
-            self.apart("different exceptions")
-        if self.m.is_born(a) and self.m.is_born(b):
-            return self.born_objects(a, b)
-        if vars(a) or vars(b):
-            self.apart("different exceptions")
-        return a
-
-    def _native_methods(self, a: types.BuiltinMethodType, b: types.BuiltinMethodType) -> Any:
-        if a.__name__ != b.__name__:
-            self.apart("different methods")
-        owner = self.unify(a.__self__, b.__self__)
-        if type(owner) is not type(a.__self__):  # a list of run-time length
-            self.apart("a method of a list of different lengths")
-        return a if owner is a.__self__ else getattr(owner, a.__name__)
-
-    def _partials(self, a: functools.partial, b: functools.partial) -> functools.partial:
-        if list(a.keywords) != list(b.keywords) or type(a) is not functools.partial:
-            self.apart("partials with different keywords")
-        return functools.partial(self.unify(a.func, b.func), *self.tuples(a.args, b.args),
-                                 **{k: self.unify(v, b.keywords[k]) for k, v in a.keywords.items()})
-
-    def _reasons_differ(self, a: BaseException, b: BaseException) -> bool:
-        return a.__suppress_context__ != b.__suppress_context__ or any(
-            x is not y and (x is None or y is None or self.unify(x, y) is not x)
-            for x, y in ((a.__cause__, b.__cause__), (a.__context__, b.__context__))
-        )
 
     def apart(self, why: str, of_strings: bool = False) -> None:
         raise Apart("".join(self.path), why, of_strings)
@@ -452,14 +406,6 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         self.requests.append((va, vb, param))
         self.contents[key] = param
         self.touched[key] = cell
-
-
-# How two values of one class become one, by that class.
-_OF_ONE_CLASS = by_class({
-    **dict.fromkeys(IMMUTABLE, Unifier._constants), tuple: Unifier.tuples, slice: Unifier._bounds,
-    StandIn: Unifier._stand_ins,
-    types.MethodType: Unifier._methods, types.BuiltinMethodType: Unifier._native_methods,
-    BaseException: Unifier._exceptions, functools.partial: Unifier._partials}, Unifier.born_objects)
 
 
 def _name(x: Any) -> str:

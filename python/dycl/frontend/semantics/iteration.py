@@ -8,8 +8,9 @@ from typing import Any
 
 from ..diagnostics import CaptureRefusal
 from ..polyfills import itertools as iterator_polyfills
+from ..state.immutables import VIEWS, view_of
 from ..state.interpreter import Interpreter
-from ..state.iterators import VIEWS, LiveIter, NativeIter, SeqIter, view_of
+from ..state.iterators import LiveIter, NativeIter, SeqIter
 from ..state.state import Frame, State
 from ..values.counting import RtRangeIter
 from ..values.iterator import given, raise_stop

@@ -16,7 +16,8 @@ import numpy as np
 
 from ...objects import IdentityDict
 from ..diagnostics import CaptureRefusal
-from .contents import DEAD, LONG, Cell, contents_of, install, memory_of
+from .contents import DEAD, LONG, Cell, memory_of
+from .kinds import contents_of, install
 
 
 class Overlay:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import collections
-import gc
 import operator
 from typing import Any
 
@@ -175,14 +174,6 @@ _LIVE: dict[str, Any] = {"keys": iter({}), "values": iter({}.values()), "items":
                          "items of": iter(set()), "places": iter(collections.deque()), "reversed": reversed([])}
 
 
-def view_of(view: Any) -> tuple[Any, str] | None:
-    """The dict behind keys(), values() or items(), and which of them; None for other objects."""
-    if type(view) not in VIEWS:
-        return None
-    found = next((x for x in gc.get_referents(view) if isinstance(x, dict)), None)
-    return None if found is None else (found, type(view).__name__.rsplit("_", 1)[-1])
-
-
 class NativeIter(RtIterator):
     """Over a native iterator: what it gave is kept in a buffer that all states share."""
 
@@ -343,7 +334,3 @@ class MGenerator(RtIterator):
         frame.stack.pop()
         frame.pc -= 1
         raise Thrown(error)
-
-
-VIEWS = {type({}.keys()), type({}.values()), type({}.items()), type(collections.OrderedDict().keys()),
-          type(collections.OrderedDict().values()), type(collections.OrderedDict().items())}

@@ -13,12 +13,12 @@ whose contents are known as long as they are.
 from __future__ import annotations
 
 import weakref
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 import numpy as np
 import torch
 
-from ...objects import held
+from ...objects import within
 from ..diagnostics import CaptureRefusal
 from ..values.array import DTYPES, RtArray
 from .contents import Cell, memory_of
@@ -26,17 +26,13 @@ from .heap import Heap
 from .interpreter import Interpreter
 
 
-def leaves(tree: Any, depth: int = 3, kinds: Any = np.ndarray) -> Iterator[np.ndarray]:
-    if isinstance(tree, kinds):
-        yield tree
-    elif depth and isinstance(tree, (list, tuple, dict)):
-        for item in list(held(tree)):
-            yield from leaves(item, depth - 1, kinds)
+def arrays_in(tree: Any, kinds: Any = np.ndarray) -> list:
+    return [x for x in within(tree, 3, (list, tuple, dict)) if isinstance(x, kinds)]
 
 
 def run(m: Interpreter, fn: Callable, args: tuple, kwargs: dict) -> Any:
     """fn(*args, **kwargs), of native code."""
-    given = list(leaves((getattr(fn, "__self__", None), args, kwargs)))
+    given = arrays_in((getattr(fn, "__self__", None), args, kwargs))
     locked = []
     if isinstance(getattr(fn, "__self__", None), np.ufunc) and fn.__name__ == "at":
         m.heap.touch(args[0])  # writes in any case
@@ -61,7 +57,7 @@ def run(m: Interpreter, fn: Callable, args: tuple, kwargs: dict) -> Any:
     if any(array.tobytes() != before for array, before in others):
         raise CaptureRefusal("native code writes to a numpy array whose memory belongs to another object",
                              "copy() the array first", kind="inplace.shared")
-    _unlock([array for array in leaves(result) if any(memory_of(array) is memory_of(x) for x in locked)])
+    _unlock([array for array in arrays_in(result) if any(memory_of(array) is memory_of(x) for x in locked)])
     return made(m, result, given)
 
 
@@ -73,7 +69,7 @@ def _unlock(arrays: list) -> None:
 def made(m: Interpreter, result: Any, given: list) -> Any:
     """Arrays that native code made are the program's own."""
     place = _place(m)
-    for array in leaves(result):
+    for array in arrays_in(result):
         if array.base is None and not any(array is x for x in given):
             m.heap.fresh_arrays[id(array)] = weakref.ref(array)
             m.heap.array_places[id(array)] = (weakref.ref(array), place)

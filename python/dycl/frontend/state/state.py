@@ -15,6 +15,7 @@ from typing import Any, Callable
 from ..graph.program import Block
 from .code import CodeInfo, Instr
 from .heap import Overlay
+from .kind import Kind, kind_for
 
 
 class _Unbound:
@@ -102,6 +103,15 @@ class Frame:
     @property
     def instr(self) -> Instr:
         return self.info.instrs[self.pc]
+
+
+@kind_for(Frame)
+class Frames(Kind):
+    """Of generators: what is in their variables and operands."""
+
+    def reached(self, walk: Any, obj: Any) -> None:
+        walk.work.extend(obj.locals)
+        walk.work.extend(obj.stack)
 
 
 def _slot_copier(kind: Any) -> Callable:

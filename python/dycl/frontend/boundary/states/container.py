@@ -20,7 +20,7 @@ from ....calling.states.container import ContainerState
 from ....calling.templates import Rows, Template
 from ...diagnostics import CaptureRefusal, Restart
 from ...graph.program import ListType, Value
-from ...state.contents import install
+from ...state.kinds import install
 from ...values.element_templates import element_template
 from ...values.growing import Columns, grows, taken_apart
 from ...values.guard import Guard

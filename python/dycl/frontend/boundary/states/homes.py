@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import functools
-import types
 from typing import Any, Iterator
 
 import numpy as np
 import torch
 
-from ....objects import closed_over, plain_object
-from ...state.contents import contents_of
+from ....objects import plain_object
+from ...state.kinds import contents_of, is_fixed, kind_of_object
 
 _DEEPEST = 6  # containers in containers, from a module down
 
@@ -24,7 +22,7 @@ def homes(heap: Any, model: Any, wanted: Any) -> list[tuple[Any, Any]]:
 def only_home(heap: Any, model: Any, wanted: Any) -> tuple[Any, Any] | None:
     """The only one, if calls can put something else there."""
     found = homes(heap, model, wanted)
-    return found[0] if len(found) == 1 and not isinstance(found[0][0], (tuple, *_CODE)) else None
+    return found[0] if len(found) == 1 and not (isinstance(found[0][0], tuple) or is_fixed(found[0][0])) else None
 
 
 def sharing_memory(heap: Any, model: Any, array: np.ndarray) -> list:
@@ -51,29 +49,18 @@ def _places(heap: Any, model: Any) -> Iterator[tuple[Any, Any, Any]]:
         seen.add(id(holder))
         for key, value in _entries(heap, holder):
             yield holder, key, value
-            if isinstance(value, (list, dict, tuple, *_CODE)) or plain_object(value):
+            if isinstance(value, (list, dict, tuple)) or is_fixed(value) or plain_object(value):
                 work.append((value, depth + 1))
 
 
 def _entries(heap: Any, holder: Any) -> list:
     if isinstance(holder, tuple):
         return list(enumerate(holder))
-    if isinstance(holder, _CODE):
-        return [(None, value) for value in _held_by_code(holder)]
+    if is_fixed(holder):
+        return [(None, value) for value in kind_of_object(type(holder)).inside(holder) or ()]
     contents = heap.pristine[id(holder)] if id(holder) in heap.objects else contents_of(holder)
     if isinstance(holder, dict):
         return list(contents[0])
     if isinstance(holder, list):
         return list(enumerate(contents))
     return list((contents[0] or {}).items())
-
-
-_CODE = (types.FunctionType, types.MethodType, types.BuiltinMethodType, functools.partial)
-
-
-def _held_by_code(x: Any) -> list:
-    if isinstance(x, types.FunctionType):
-        return [*closed_over(x), *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
-    if isinstance(x, functools.partial):
-        return [x.func, *x.args, *x.keywords.values()]
-    return [] if isinstance(x.__self__, types.ModuleType) else [x.__self__]

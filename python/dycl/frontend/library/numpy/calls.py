@@ -7,6 +7,7 @@ import functools
 
 import torch
 
+from ....objects import within
 from ...semantics import interpretation, registry
 from ...state import numpy_memory
 
@@ -20,20 +21,12 @@ def call(fn, m, s, args, kwargs):
     if m.has_runtime(args) or m.has_runtime(kwargs):
         if m.has_tensor(args) and all(
                 not m.is_symbolic(a) or m.recorder.numbers.static(a) is not None
-                for a in _leaves(args)) and not m.has_stand_in(args):
+                for a in within(args, kinds=(list, tuple))) and not m.has_stand_in(args):
             return numpy_memory.run(m, fn, _static_tree(m, args), kwargs)
         return m.arrays.function(fn, args, kwargs)
     if (getattr(fn, "__module__", "") or "").startswith("numpy.random"):
         interpretation.check_native(m, fn)
     return numpy_memory.run(m, fn, args, kwargs)
-
-
-def _leaves(tree):
-    if isinstance(tree, (list, tuple)):
-        for x in tree:
-            yield from _leaves(x)
-    else:
-        yield tree
 
 
 def _static_tree(m, tree):

@@ -13,6 +13,7 @@ from typing import Any, Callable
 import numpy as np
 import torch
 
+from ....objects import within
 from ...diagnostics import CaptureRefusal
 from ...semantics import registry
 from ...values.array import RtArray
@@ -38,18 +39,13 @@ def find(fn: Any) -> Callable | None:
 
 
 def _call(known: Callable, m: Any, s: Any, args: tuple, kwargs: dict) -> Any:
-    if not any(m.is_array(x) for x in _leaves((args, tuple(kwargs.values())))):
+    if not any(m.is_array(x) for x in within((args, tuple(kwargs.values())), kinds=(list, tuple))):
         return NotImplemented
     try:
         inspect.signature(known).bind(m.arrays, *args, **kwargs)
     except TypeError:
         refuse(known.__name__, "(of scipy) with such arguments, of arrays")
     return known(m.arrays, *args, **kwargs)
-
-
-def _leaves(tree: Any) -> Any:
-    for x in tree:
-        yield from _leaves(x) if isinstance(x, (list, tuple)) else (x,)
 
 
 def _floats(arrays, *given: Any) -> list[torch.Tensor]:
